@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define RELAX() _mm_pause()
+#else
+#define RELAX() ((void)0)
+#endif
+
+/* Long enough to bridge the serial part of a step (a few microseconds), short enough that a machine shared with
+ * other work does not notice. */
+enum { SPINS = 2000 };
+
+struct worker {
+    mpm_pool *pool;
+    pthread_t handle;
+    int thread;
+};
+
+struct mpm_pool {
+    mpm_allocator allocator;
+    struct worker *workers;
+    int threads;
+
+    /* The current loop: written by the caller before `round` is raised. */
+    mpm_pool_item item;
+    void *context;
+    ptrdiff_t items;
+    atomic_ptrdiff_t next;
+
+    atomic_uint round;   /* raised once per loop, and once to stop */
+    atomic_int working;  /* workers that have not finished the current round */
+    atomic_bool stopping;
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    atomic_int sleepers;      /* workers parked on `wake` */
+    atomic_bool caller_sleeps; /* caller parked on `done` */
+};
+
+/* Kernels run with round-to-nearest and denormals flushed to zero, whatever the caller has set. */
+static unsigned enter_kernel_mode(void)
+{
+#if defined(__x86_64__)
+    unsigned saved = _mm_getcsr();
+    _mm_setcsr(0x1f80 | 0x8040); /* defaults, FTZ and DAZ */
+    return saved;
+#else
+    return 0;
+#endif
+}
+
+static void leave_kernel_mode(unsigned saved)
+{
+#if defined(__x86_64__)
+    _mm_setcsr(saved);
+#else
+    (void)saved;
+#endif
+}
+
+static void take_items(mpm_pool *pool, int thread)
+{
+    for (;;) {
+        ptrdiff_t i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+        if (i >= pool->items)
+            return;
+        pool->item(pool->context, i, thread);
+    }
+}
+
+static void await_round(mpm_pool *pool, unsigned seen)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load(&pool->round) != seen)
+            return;
+        RELAX();
+    }
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->sleepers, 1);
+    while (atomic_load(&pool->round) == seen)
+        pthread_cond_wait(&pool->wake, &pool->lock);
+    atomic_fetch_sub(&pool->sleepers, 1);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    mpm_pool *pool = worker->pool;
+    enter_kernel_mode();
+    for (unsigned seen = 0;; seen++) {
+        await_round(pool, seen);
+        if (atomic_load(&pool->stopping))
+            return NULL;
+        take_items(pool, worker->thread);
+        if (atomic_fetch_sub(&pool->working, 1) == 1 && atomic_load(&pool->caller_sleeps)) {
+            pthread_mutex_lock(&pool->lock);
+            pthread_cond_signal(&pool->done);
+            pthread_mutex_unlock(&pool->lock);
+        }
+    }
+}
+
+static void raise_round(mpm_pool *pool)
+{
+    atomic_fetch_add(&pool->round, 1);
+    if (atomic_load(&pool->sleepers)) {
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_broadcast(&pool->wake);
+        pthread_mutex_unlock(&pool->lock);
+    }
+}
+
+static void await_workers(mpm_pool *pool)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (!atomic_load(&pool->working))
+            return;
+        RELAX();
+    }
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->caller_sleeps, true);
+    while (atomic_load(&pool->working))
+        pthread_cond_wait(&pool->done, &pool->lock);
+    atomic_store(&pool->caller_sleeps, false);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+mpm_status mpm_pool_start(mpm_pool **result, const mpm_allocator *allocator, int threads)
+{
+    mpm_pool *pool = mpm_memory_new(allocator, 1, sizeof *pool);
+    struct worker *workers = mpm_memory_new(allocator, (size_t)threads, sizeof *workers);
+    if (!pool || !workers) {
+        mpm_memory_free(allocator, workers);
+        mpm_memory_free(allocator, pool);
+        return MPM_OUT_OF_MEMORY;
+    }
+    pool->allocator = *allocator;
+    pool->workers = workers;
+    pool->threads = 1;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->done, NULL);
+
+    sigset_t all, saved; /* signals go to the interpreter's main thread, never to a worker */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved);
+    for (int t = 1; t < threads; t++) {
+        workers[t] = (struct worker){.pool = pool, .thread = t};
+        if (pthread_create(&workers[t].handle, NULL, work, &workers[t]))
+            break; /* fewer threads, the same bits */
+        pool->threads = t + 1;
+    }
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+    *result = pool;
+    return MPM_OK;
+}
+
+void mpm_pool_for(mpm_pool *pool, mpm_pool_item item, void *context, ptrdiff_t items)
+{
+    unsigned saved = enter_kernel_mode();
+    if (pool->threads == 1 || items == 1) {
+        for (ptrdiff_t i = 0; i < items; i++)
+            item(context, i, 0);
+    } else {
+        pool->item = item;
+        pool->context = context;
+        pool->items = items;
+        atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+        atomic_store(&pool->working, pool->threads - 1);
+        raise_round(pool);
+        take_items(pool, 0);
+        await_workers(pool);
+    }
+    leave_kernel_mode(saved);
+}
+
+int mpm_pool_threads(const mpm_pool *pool)
+{
+    return pool->threads;
+}
+
+void mpm_pool_stop(mpm_pool *pool)
+{
+    if (!pool)
+        return;
+    atomic_store(&pool->stopping, true);
+    raise_round(pool);
+    for (int t = 1; t < pool->threads; t++)
+        pthread_join(pool->workers[t].handle, NULL);
+    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->lock);
+    mpm_allocator allocator = pool->allocator;
+    mpm_memory_free(&allocator, pool->workers);
+    mpm_memory_free(&allocator, pool);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a call of the core can answer. Numerical trouble is described further in `struct mpm_trouble` (mpm.h).
+ */
+#pragma once
+
+typedef enum mpm_status {
+    MPM_OK = 0,
+    MPM_OUT_OF_MEMORY,  /* nothing was changed */
+    MPM_TOO_LARGE,      /* a count or a size does not fit its type; nothing was changed */
+    MPM_BAD_STATE,      /* non-finite, inverted or outside values were written through a view */
+    MPM_UNSTABLE,       /* a step was refused, or a law left its range */
+    MPM_ESCAPED,        /* a particle left the domain under on_leave="raise" */
+    MPM_INTERRUPTED     /* the poll callback asked to stop */
+} mpm_status;

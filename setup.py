@@ -1,0 +1,93 @@
+"""Builds the C core: the kernels once per (instruction set, dimension, precision), all in parallel.
+
+Everything that is not about C lives in pyproject.toml. Environment: MPM_SANITIZE=address,undefined (or thread),
+MPM_COVERAGE=1, MPM_JOBS=n.
+"""
+
+import copy
+import os
+import platform
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from glob import glob
+from itertools import product
+
+from setuptools import Extension, setup
+from setuptools.command.build_clib import build_clib as _build_clib
+from setuptools.command.build_ext import build_ext as _build_ext
+
+CFLAGS = [
+    "-std=gnu11", "-O3", "-g1", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden",
+    "-pthread", "-Wall", "-Wextra", "-Wno-unknown-warning-option", "-Wno-psabi",
+]  # fmt: skip
+LDFLAGS = ["-pthread"]
+if sanitizers := os.environ.get("MPM_SANITIZE"):
+    CFLAGS += ["-O1", "-g", "-fno-omit-frame-pointer", "-UNDEBUG", f"-fsanitize={sanitizers}"]
+    CFLAGS += ["-fno-sanitize-recover=all"]
+    LDFLAGS += [f"-fsanitize={sanitizers}"]
+if os.environ.get("MPM_COVERAGE"):
+    CFLAGS += ["-O0", "-g", "--coverage", "-fprofile-update=atomic"]
+    LDFLAGS += ["--coverage"]
+
+# "scalar" is the oracle: one particle at a time. "portable" uses 128-bit vectors of whatever the compiler targets.
+ISAS = {"scalar": [], "portable": []}
+if platform.machine().lower() in ("x86_64", "amd64"):
+    ISAS["avx2"] = ["-mavx2", "-mfma"]
+    ISAS["avx512"] = "-mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx2 -mfma -mprefer-vector-width=512".split()
+
+HEADERS = sorted(glob("csrc/**/*.h", recursive=True))
+MODULE = sorted(glob("csrc/python/*.c"))
+KERNELS = sorted(glob("csrc/transfer/*.c"))
+CORE = sorted(set(glob("csrc/**/*.c", recursive=True)) - set(MODULE) - set(KERNELS))
+X86 = [("MPM_X86", "1")] if "avx2" in ISAS else []
+
+
+def library(name, sources, cflags=(), macros=()):
+    return name, {
+        "sources": sources, "include_dirs": ["csrc"], "cflags": [*CFLAGS, *cflags], "macros": list(macros),
+        "obj_deps": {"": [*HEADERS, "setup.py"]},
+    }  # fmt: skip
+
+
+class build_clib(_build_clib):
+    """One object folder per library, so that one source can be in several; libraries compile in parallel."""
+
+    def build_libraries(self, libraries):
+        def build_one(library):
+            command = copy.copy(self)
+            command.build_temp = os.path.join(self.build_temp, library[0])
+            _build_clib.build_libraries(command, [library])
+
+        with ThreadPoolExecutor(int(os.environ.get("MPM_JOBS", os.cpu_count() or 1))) as pool:
+            list(pool.map(build_one, libraries))
+
+
+class build_ext(_build_ext):
+    """`build_ext` alone would not build the libraries that it links."""
+
+    def run(self):
+        self.run_command("build_clib")
+        super().run()
+
+
+# One wheel for every CPython >= 3.11; a free-threaded build has no stable ABI before 3.15.
+ABI3 = not sysconfig.get_config_var("Py_GIL_DISABLED")
+LIBRARIES = [
+    library(
+        f"mpm_{isa}_{real}{dim}", KERNELS, flags,
+        [("MPM_ISA", isa), (f"MPM_ISA_{isa.upper()}", "1"), ("MPM_REAL", real), ("MPM_DIM", str(dim))],
+    )
+    for dim, real, (isa, flags) in product((3, 2), ("float", "double"), ISAS.items())
+]  # fmt: skip
+setup(
+    cmdclass={"build_clib": build_clib, "build_ext": build_ext},
+    libraries=[library("mpm_core", CORE, macros=X86), *LIBRARIES],
+    ext_modules=[
+        Extension(
+            "mpm._core", MODULE, include_dirs=["csrc"], depends=[*HEADERS, *KERNELS, *CORE, "setup.py"],
+            extra_compile_args=CFLAGS, extra_link_args=LDFLAGS, py_limited_api=ABI3,
+            define_macros=[*X86, *([("Py_LIMITED_API", "0x030B0000")] if ABI3 else [])],
+        )
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if ABI3 else {},
+)  # fmt: skip
