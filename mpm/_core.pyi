@@ -1,0 +1,110 @@
+"""The extension module: the C core as Python sees it. Private; `mpm` wraps it.
+
+Arrays go in as C-contiguous buffers of exactly the stated dtype (the wrappers convert), and come out either as
+`Field` (live) or as `bytes` (a copy, to be wrapped by `numpy.frombuffer`). d = 2 or 3, n = number of particles.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+class SimulationError(RuntimeError):
+    """Has the attributes step: int, time: float, rows: list[int] (at most 1000, ascending)."""
+
+class InstabilityError(SimulationError): ...
+class EscapeError(SimulationError): ...
+class BusyError(RuntimeError): ...
+
+class Parameter(TypedDict):
+    name: str
+    unit: str
+    low: float  # -inf: no limit
+    low_open: bool
+    high: float
+    high_open: bool
+    default: float | None
+    meaning: str
+
+class Law(TypedDict):
+    name: str  # "fixed_corotated"
+    parameters: list[Parameter]
+    reference: str  # citation of the law
+
+def laws() -> list[Law]:
+    """The registry of constitutive laws, in its order."""
+
+def isas() -> list[str]:
+    """Kernel sets this processor can run: "scalar" first, then from slowest to fastest; the last is the default."""
+
+def build_info() -> dict[str, str]:
+    """compiler, flags-independent facts: "compiler", "abi"."""
+
+def evaluate(law: str, parameters: Sequence[float], F: Any, dim: int, isa: str, dtype: str) -> tuple[bytes, ...]:
+    """The law at each F ((m, d, d) of `dtype`): Kirchhoff stress tau (m, d, d), energy per rest volume (m,),
+    out-of-plane tau_zz (m,) (zeros in 3-D), isolated-particle modulus (m,), longitudinal modulus (m,), all of
+    `dtype`. A fluid takes J = det F; its velocity gradient is zero."""
+
+def winding_numbers(vertices: Any, faces: Any, points: Any, threads: int) -> bytes: ...
+
+class Field:
+    """One live particle field: supports the buffer protocol (numpy.asarray makes a view of it)."""
+
+class Simulation:
+    def __init__(
+        self,
+        *,
+        dim: int,
+        dtype: str,  # "float32" | "float64"
+        lower: Sequence[float],  # (d,) position of node 0 [m]
+        cells: Sequence[int],  # (d,) cells of the domain
+        dx: float,
+        gravity: Sequence[float],
+        walls: Sequence[tuple[str, float]],  # 2d of (contact, friction): x-, x+, y-, ...
+        dt: float,  # <= 0: automatic
+        max_dt: float,  # inf: none
+        allow_unstable: bool,
+        on_leave: str,  # "raise" | "clamp" | "delete"
+        history: int,
+        threads: int,
+        isa: str,  # one of isas()
+    ) -> None: ...
+    def add_material(self, law: str, parameters: Sequence[float]) -> int:
+        """Registers a material (a law with parameters); the index counts from 0. The last parameter of every law
+        is not the density: mass comes with the particles."""
+    def add_particles(self, x: Any, v: Any, F: Any, volume: Any, mass: Any, material: int) -> None:
+        """float64 (m, d), (m, d), (m, d, d), (m,), (m,). A fluid takes J = det F."""
+    def delete_particles(self, mask: Any) -> int:
+        """uint8 (n,): non-zero rows go. Returns how many went."""
+    def step(self, n: int) -> None: ...
+    def run(self, end: float) -> None:
+        """Advance to exactly the time `end` [s]."""
+    def stable_dt(self) -> tuple[float, str, int]:
+        """(bound [s], limit, row or -1)."""
+    def field(self, name: str) -> Field:
+        """The current buffer of a field; the same object until particles are added or deleted."""
+    def field_names(self) -> list[str]: ...
+    def totals(self) -> dict[str, Any]:
+        """time, mass, momentum, center_of_mass, angular_momentum, kinetic, elastic, gravitational: floats or
+        lists of d floats (angular_momentum: 1 or 3)."""
+    def history_names(self) -> list[tuple[str, int]]:
+        """(name, columns)."""
+    def history_array(self, name: str) -> bytes:
+        """float64 (records, columns)."""
+    def grid(self) -> tuple[bytes, bytes, bytes]:
+        """x (m, d) float64, mass (m,), v (m, d) of the active nodes of the last step."""
+    def health(self) -> dict[str, int]: ...
+    def resident(self) -> bytes:
+        """The resident state in row order, for the state hash."""
+    def memory(self) -> dict[str, int]:
+        """Bytes held: "particles", "grid", "views"."""
+    @property
+    def time(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def dt(self) -> float: ...
+    @property
+    def particles(self) -> int: ...
+    @property
+    def threads(self) -> int: ...
+    @threads.setter
+    def threads(self, threads: int) -> None: ...
