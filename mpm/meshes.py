@@ -1,8 +1,8 @@
 """Triangle meshes: reading them, finding what is wrong with them, and telling inside from outside.
 
-A mesh comes from a file of someone else's program, so nothing about it is taken for granted. It is read strictly
-(`read`), its equal vertices are merged, its defects are counted (`MeshReport`), what can be mended is mended with a
-warning, and what is inside is measured in two independent ways that must agree (`prepare`):
+A mesh comes from a file of someone else's program, so nothing about it is taken for granted. It is read
+strictly (`read`), its equal vertices are merged, its defects are counted (`MeshReport`), what can be mended
+is mended with a warning, and what is inside is measured in two independent ways that must agree (`prepare`):
 
 - *signed crossings* of a ray, exact for closed surfaces and fast;
 - the *generalised winding number*, the sum of signed solid angles, which holes disturb least
@@ -39,8 +39,10 @@ class FileFormatError(ValueError):
 
 @dataclass(frozen=True)
 class MeshReport:
-    """What a mesh is made of, and what is wrong with it. Edges are counted after equal vertices were merged and
-    degenerate and repeated faces were left out."""
+    """What a mesh is made of, and what is wrong with it.
+
+    Edges are counted after equal vertices were merged and degenerate and repeated faces left out.
+    """
 
     vertices: int
     """Vertices as read."""
@@ -71,16 +73,17 @@ class MeshReport:
         return not (self.boundary_edges or self.nonmanifold_edges or self.flipped_edges)
 
 
-# --- readers ---------------------------------------------------------------------------------------------------
+# --- readers ------------------------------------------------------------------------------------------------
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
     """Read a triangle mesh.
 
-    OBJ and STL (ASCII and binary) are read here, everything else through `trimesh` when it is installed. Polygons
-    are cut into fans from their first corner. For a flat polygon that is right even where it is concave: the fan
-    then overlaps itself with opposite signs, and what is inside is measured with signs. A concave polygon that is
-    not flat is a slightly different surface than another program may cut it into; it is as closed.
+    OBJ and STL (ASCII and binary) are read here, everything else through `trimesh` when it is installed.
+    Polygons are cut into fans from their first corner. For a flat polygon that is right even where it is
+    concave: the fan then overlaps itself with opposite signs, and what is inside is measured with signs. A
+    concave polygon that is not flat is a slightly different surface than another program may cut it into; it
+    is as closed.
 
     Parameters
     ----------
@@ -99,8 +102,8 @@ def read(path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
     FileNotFoundError
         There is no such file.
     FileFormatError
-        The file is damaged, holds no faces, or no reader knows it; the message names the file, the defect and, for
-        text, the line.
+        The file is damaged, holds no faces, or no reader knows it; the message names the file, the defect
+        and, for text, the line.
     ImportError
         The format needs `trimesh`, which is not installed.
     """
@@ -118,7 +121,9 @@ def read(path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
 
 def _text(path: Path, data: bytes) -> str:
     if data[:2] in (b"\xfe\xff", b"\xff\xfe") or b"\0" in data[:4096]:
-        raise FileFormatError(f"{path}: is not 8-bit text (UTF-16, perhaps, or binary); save it again as UTF-8")
+        raise FileFormatError(
+            f"{path}: is not 8-bit text (UTF-16, perhaps, or binary); save it again as UTF-8"
+        )
     return data.decode("utf-8-sig", errors="replace")  # only comments and names can hold anything but ASCII
 
 
@@ -162,7 +167,8 @@ def _read_obj(path: Path) -> tuple[Floats, Ints]:
     if len(wrong):
         index = int(faces[wrong[0]].max()) + 1
         raise FileFormatError(
-            f"{path}, line {origin[wrong[0]]}: vertex index {index} is out of range, the file has {len(x)} vertices"
+            f"{path}, line {origin[wrong[0]]}: vertex index {index} is out of range, "
+            f"the file has {len(x)} vertices"
         )
     return x, faces
 
@@ -194,13 +200,19 @@ def _read_stl(path: Path) -> tuple[Floats, Ints]:
     if head.lstrip()[:5].lower() == b"solid" and not (len(head) == 84 and size == claimed):
         return _read_ascii_stl(path)
     if len(head) < 84:
-        raise FileFormatError(f"{path}: has {size} bytes; it is neither an ASCII STL nor long enough for a binary one")
+        raise FileFormatError(
+            f"{path}: has {size} bytes; it is neither an ASCII STL nor long enough for a binary one"
+        )
     if size < claimed:
-        raise FileFormatError(f"{path}: claims {count} triangles, which take {claimed} bytes, but has only {size}")
+        raise FileFormatError(
+            f"{path}: claims {count} triangles, which take {claimed} bytes, but has only {size}"
+        )
     corners = np.fromfile(path, _STL_TRIANGLE, count, offset=84)["corner"].reshape(-1, 3).astype(np.float64)
     wrong = np.flatnonzero(~np.isfinite(corners).all(axis=1))
     if len(wrong):
-        raise FileFormatError(f"{path}: corner {wrong[0] % 3 + 1} of triangle {wrong[0] // 3 + 1} is not finite")
+        raise FileFormatError(
+            f"{path}: corner {wrong[0] % 3 + 1} of triangle {wrong[0] // 3 + 1} is not finite"
+        )
     return corners, np.arange(len(corners), dtype=np.int64).reshape(-1, 3)
 
 
@@ -219,7 +231,9 @@ def _read_ascii_stl(path: Path) -> tuple[Floats, Ints]:
             if len(corners) % 3:
                 raise FileFormatError(f"{path}, line {number}: a facet that does not have 3 vertices")
         elif keyword not in ("", "solid", "endsolid", "outer", "endloop", "color"):
-            raise FileFormatError(f"{path}, line {number}: {line.strip()[:40]!r} does not belong in an ASCII STL")
+            raise FileFormatError(
+                f"{path}, line {number}: {line.strip()[:40]!r} does not belong in an ASCII STL"
+            )
     if inside:
         raise FileFormatError(f"{path}, line {number}: ends within a facet; the file is cut short")
     x = np.array(corners, dtype=np.float64).reshape(-1, 3)
@@ -239,13 +253,15 @@ def _read_other(path: Path) -> tuple[Floats, Ints]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            mesh = trimesh.load(path, process=False, force="mesh")
+            mesh: Any = trimesh.load(path, process=False, force="mesh")
         vertices = np.array(mesh.vertices, dtype=np.float64).reshape(-1, 3)
         faces = np.array(mesh.faces, dtype=np.int64).reshape(-1, 3)
     except ImportError as error:
         raise ImportError(f"{path}: trimesh needs one more package to read it: {error}") from error
     except Exception as error:  # a reader meets damage in as many ways as there are formats
-        raise FileFormatError(f"{path}: trimesh cannot read it as a mesh: {error or type(error).__name__}") from error
+        raise FileFormatError(
+            f"{path}: trimesh cannot read it as a mesh: {error or type(error).__name__}"
+        ) from error
     if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
         raise FileFormatError(f"{path}: has a vertex index out of range, there are {len(vertices)} vertices")
     if not np.isfinite(vertices).all():
@@ -253,11 +269,11 @@ def _read_other(path: Path) -> tuple[Floats, Ints]:
     return vertices, faces
 
 
-# --- topology --------------------------------------------------------------------------------------------------
+# --- topology -----------------------------------------------------------------------------------------------
 
 
 def merge_equal(x: Floats) -> tuple[Floats, Ints]:
-    """The distinct rows of `x` and, for each row of `x`, which of them it is. Only exactly equal rows are merged."""
+    """The distinct rows of `x` and, for each row of `x`, which of them it is; -0 equals 0."""
     x = x + 0.0  # -0 is 0
     order = np.lexsort(x.T[::-1])
     new = np.ones(len(x), dtype=bool)
@@ -268,7 +284,7 @@ def merge_equal(x: Floats) -> tuple[Floats, Ints]:
 
 
 def _groups(n: int, pairs: Ints) -> Ints:
-    """Number the connected components of `n` things joined by `pairs` (k, 2), in the order of their first member."""
+    """Number the components of `n` things joined by `pairs` (k, 2), in the order of first members."""
     label = np.arange(n)
     while True:
         a, b = label[pairs[:, 0]], label[pairs[:, 1]]
@@ -286,10 +302,10 @@ def _permutation_sign(faces: Ints) -> Ints:
 
 
 def _drop_repeated(faces: Ints) -> tuple[Ints, int, bool]:
-    """One triangle of each set of triangles on the same corners; none where as many look one way as the other.
+    """One of each set of triangles on the same corners; none where as many look one way as the other.
 
-    Returns the triangles, how many repeated an earlier one, and whether all of them came in opposite pairs (then
-    one of each pair is kept: a surface exported with two sides).
+    Returns the triangles, how many repeated an earlier one, and whether all of them came in opposite pairs
+    (then one of each pair is kept: a surface exported with two sides).
     """
     corners = np.sort(faces, axis=1)
     order = np.lexsort(corners.T[::-1])
@@ -339,7 +355,7 @@ def _edges(faces: Ints) -> _Edges:
 
 
 def _orient(faces: Ints, edges: _Edges) -> tuple[Ints, bool]:
-    """Turn triangles so that neighbours agree wherever an edge has just two. False: some surface has one side."""
+    """Turn triangles so that both of an edge with just two agree. False: some surface has one side."""
     manifold = edges.count[edges.pair_edge] == 2
     pairs, clash = edges.pairs[manifold], edges.net[edges.pair_edge[manifold]] != 0
     neighbours: dict[int, list[tuple[int, bool]]] = {}
@@ -372,7 +388,7 @@ def _tetrahedra(x: Floats, faces: Ints) -> Floats:
     return np.asarray((a * np.cross(b, c)).sum(axis=1) / 6)
 
 
-# --- inside and outside ----------------------------------------------------------------------------------------
+# --- inside and outside -------------------------------------------------------------------------------------
 
 
 def _threads() -> int:
@@ -380,23 +396,26 @@ def _threads() -> int:
 
 
 def winding_numbers(x: Floats, faces: Ints, points: Floats) -> Floats:
-    """Generalised winding number (m,) of the triangles at each point: 1 inside an outward surface, 0 outside."""
+    """Generalised winding number (m,) at each point: 1 inside an outward surface, 0 outside."""
     x, index = np.ascontiguousarray(x, dtype=np.float64), np.ascontiguousarray(faces, dtype=np.int32)
     points = np.ascontiguousarray(points, dtype=np.float64)
     return np.frombuffer(_core.winding_numbers(x, index, points, _threads()), dtype=np.float64)
 
 
 def crossings(x: Floats, faces: Ints, points: Floats, axis: int = 2) -> NDArray[np.int32]:
-    """Signed crossings (m,) of the ray from each point along +`axis`: the winding number, if the mesh is closed."""
+    """Signed crossings (m,) of the ray from each point along +`axis`: the winding number of a closed mesh."""
     turned = [(axis + 1) % 3, (axis + 2) % 3, axis]
-    x, index = np.ascontiguousarray(x[:, turned], dtype=np.float64), np.ascontiguousarray(faces, dtype=np.int32)
+    x, index = (
+        np.ascontiguousarray(x[:, turned], dtype=np.float64),
+        np.ascontiguousarray(faces, dtype=np.int32),
+    )
     points = np.ascontiguousarray(points[:, turned], dtype=np.float64)
     return np.frombuffer(_native.ray_crossings(x, index, points, _threads()), dtype=np.int32)
 
 
 @dataclass(frozen=True)
 class Solid:
-    """A mended mesh that knows what is inside it. Coordinates are the mesh's, times `scale`, a power of two."""
+    """A mended mesh that knows what is inside it. Its lengths are the mesh's times `scale`, a power of 2."""
 
     x: Floats
     closed: Ints
@@ -407,7 +426,7 @@ class Solid:
     report: MeshReport
 
     def contains(self, points: Floats) -> Bools:
-        """Whether each point is inside, (m,). A point on a face that looks to -x, -y or -z is, if the mesh is closed."""
+        """Whether each point is inside, (m,). Points on faces that look to -x, -y or -z are."""
         points = points * self.scale
         near = ((points >= self.x.min(axis=0)) & (points <= self.x.max(axis=0))).all(axis=1)
         w = crossings(self.x, self.closed, points[near]).astype(np.float64)
@@ -431,7 +450,8 @@ def prepare(vertices: Floats, faces: Ints, name: str) -> Solid:
     Returns
     -------
     Solid
-        Overlapping closed parts count once, closed parts within others with normals to the inside are cavities.
+        Overlapping closed parts count once, closed parts within others with normals to the inside are
+        cavities.
 
     Raises
     ------
@@ -441,7 +461,8 @@ def prepare(vertices: Floats, faces: Ints, name: str) -> Solid:
     Warns
     -----
     UserWarning
-        Something had to be mended: inside-out, doubled or inconsistently oriented faces, holes, overlapping parts.
+        Something had to be mended: inside-out, doubled or inconsistently oriented faces, holes, overlapping
+        parts.
     """
     lower, upper = vertices.min(axis=0), vertices.max(axis=0)
     scale = 2.0 ** -int(np.frexp(max(np.abs(lower).max(), np.abs(upper).max(), 1e-300))[1])
@@ -478,12 +499,12 @@ def prepare(vertices: Floats, faces: Ints, name: str) -> Solid:
     elif repeated:
         mended.append(f"{repeated} of {report.faces} faces repeat others and were left out")
     if report.flipped_edges:
-        mended.append(f"at {report.flipped_edges} edges neighbouring faces disagreed about the outside; turned")
+        mended.append(f"at {report.flipped_edges} edges neighbours disagreed about the outside; turned")
     solid, more = _orient_outwards(x, tidy, edges, name, report)
     mended += more
     if len(solid[1]):
         mended.append(
-            f"not closed ({report.boundary_edges} boundary and {report.nonmanifold_edges} non-manifold edges); "
+            f"not closed: {report.boundary_edges} boundary, {report.nonmanifold_edges} non-manifold edges; "
             "holes were bridged by the winding number"
         )
     mended += _cross_examine(x, *solid, name, report)
@@ -517,13 +538,15 @@ def _levels_to_caller() -> int:
 def _orient_outwards(
     x: Floats, faces: Ints, edges: _Edges, name: str, report: MeshReport
 ) -> tuple[tuple[Ints, Ints], list[str]]:
-    """Make neighbours agree and every part face outwards, except cavities. Returns closed and open triangles."""
+    """Make neighbours agree and parts face outwards, except cavities: closed and open triangles, notes."""
     notes = []
     if report.flipped_edges:
         faces, two_sided = _orient(faces, edges)
         edges = _edges(faces)
         if not two_sided and not report.boundary_edges:
-            raise ValueError(f"{name}: the surface has one side only (like a Klein bottle), so it has no inside")
+            raise ValueError(
+                f"{name}: the surface has one side only (like a Klein bottle), so it has no inside"
+            )
     two = edges.count[edges.pair_edge] == 2
     patch = _groups(len(faces), edges.pairs[two])
     rim = np.zeros(len(x), dtype=bool)
@@ -540,11 +563,12 @@ def _orient_outwards(
         faces, volume = faces[:, ::-1].copy(), -volume
         notes.append("inside-out; the faces were turned")
     turned = 0
-    for k in np.flatnonzero(volume < 0):
+    for k in np.flatnonzero(volume < 0).tolist():
         others = np.delete(faces, members[k], axis=0)
         corners = np.unique(faces[members[k]])
         sample = corners[:: max(1, len(corners) // 32)]
-        if not len(others) or np.median(winding_numbers(x, others, x[sample])) < 0.5:
+        cavity = len(others) and np.median(winding_numbers(x, others, x[sample])) > 0.5
+        if not cavity:
             faces[members[k]] = faces[members[k]][:, ::-1]
             turned += 1
     if turned:
@@ -558,7 +582,7 @@ def _orient_outwards(
 
 
 def _probes(x: Floats, faces: Ints) -> Floats:
-    """Points at which to compare the measures: half anywhere in the box, half close to the faces on both sides."""
+    """Where to compare the measures: half anywhere in the box, half close to the faces, on both sides."""
     n = int(np.clip(PROBE_WORK // (2 * len(faces)), 64, PROBES // 2))
     rng = np.random.default_rng(20130701)
     lower, upper = x.min(axis=0), x.max(axis=0)
@@ -574,7 +598,7 @@ def _probes(x: Floats, faces: Ints) -> Floats:
 
 
 def _cross_examine(x: Floats, closed: Ints, open_: Ints, name: str, report: MeshReport) -> list[str]:
-    """Compare the winding number with signed crossings along the three axes; returns what is worth a warning."""
+    """Compare winding numbers with signed crossings along three axes; returns what is worth a warning."""
     faces = np.concatenate([closed, open_])
     points = _probes(x, faces)
     w = winding_numbers(x, faces, points)
@@ -588,10 +612,10 @@ def _cross_examine(x: Floats, closed: Ints, open_: Ints, name: str, report: Mesh
     share = int((inside != crossed).sum()) / either
     if share > DISAGREEMENT:
         raise ValueError(
-            f"{name}: what is inside is in doubt: winding number and ray crossings disagree in {share:.0%} of the "
-            f"volume; close the holes first ({_summary(report)})"
+            f"{name}: what is inside is in doubt: winding number and ray crossings disagree in {share:.0%} of "
+            f"the volume; close the holes first ({_summary(report)})"
         )
     doubled = int((w > 1.5).sum())
     if doubled:
-        return [f"parts overlap or are doubled ({doubled / either:.0%} of the probes); filled once"]
+        return [f"parts overlap or are doubled in {doubled / either:.0%} of the volume; filled once"]
     return []

@@ -42,7 +42,8 @@ static ptrdiff_t column_of(const struct columns *columns, int axis, double x)
     return k < (double)last ? (ptrdiff_t)k : last;
 }
 
-static struct range columns_of_face(const struct columns *columns, const double *vertices, const int32_t *face)
+static struct range columns_of_face(const struct columns *columns, const double *vertices,
+                                    const int32_t *face)
 {
     struct range range;
     for (int axis = 0; axis < 2; axis++) {
@@ -113,8 +114,8 @@ static void fill_columns(struct columns *columns, const double *vertices, const 
     }
 }
 
-/* Does the edge a-b, seen from above, pass the point on the side of +x? +1 upwards (along +y), -1 downwards. The
- * sums are made from the lower end, whatever the direction of the edge. */
+/* Does the edge a-b, seen from above, pass the point on the side of +x? +1 upwards (along +y), -1 downwards.
+ * The sums are made from the lower end, whatever the direction of the edge. */
 static int pass_edge(const double *a, const double *b, double px, double py)
 {
     int a_below = a[1] <= py, b_below = b[1] <= py;
@@ -163,14 +164,15 @@ static void count_block(void *context, ptrdiff_t block, int thread)
 }
 
 mpm_status mpm_crossings_count(const mpm_allocator *allocator, const double *vertices, const int32_t *faces,
-                               ptrdiff_t face_count, const double *position, ptrdiff_t points, int32_t *result,
-                               int threads)
+                               ptrdiff_t face_count, const double *position, ptrdiff_t points,
+                               int32_t *result, int threads)
 {
     if (face_count > INT32_MAX)
         return MPM_TOO_LARGE;
     struct columns columns;
     ptrdiff_t entries = choose_columns(&columns, vertices, faces, face_count);
-    columns.start = mpm_memory_new(allocator, (size_t)(columns.side[0] * columns.side[1]) + 2, sizeof(ptrdiff_t));
+    size_t all = (size_t)(columns.side[0] * columns.side[1]);
+    columns.start = mpm_memory_new(allocator, all + 2, sizeof(ptrdiff_t));
     columns.face = mpm_memory_new(allocator, (size_t)entries, sizeof(int32_t));
     mpm_pool *pool = NULL;
     mpm_status status = MPM_OUT_OF_MEMORY;

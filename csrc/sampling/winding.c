@@ -7,7 +7,7 @@
 
 enum {
     LANES = 32,       /* points that go through the faces together, so that the loop over them vectorises */
-    RENORMALIZE = 64, /* faces between two rescalings: a factor is never below 1/sqrt 2, 2^-32 is far from 0 */
+    RENORMALIZE = 64, /* faces between two rescalings: no factor is below 1/sqrt 2, 2^-32 is far from 0 */
 };
 
 /* The sum of angles so far: full turns, and a complex number whose argument is the rest. Multiplying complex
@@ -25,8 +25,8 @@ struct job {
     double *result;
 };
 
-/* Adds one face. Its half solid angle is the argument of re + i im (Van Oosterom & Strackee, IEEE Trans. Biomed.
- * Eng. 30 (1983) 125, eq. 8). */
+/* Adds one face. Its half solid angle is the argument of re + i im (Van Oosterom & Strackee, IEEE Trans.
+ * Biomed. Eng. 30 (1983) 125, eq. 8). */
 static void add_face(struct turns *restrict sum, const double *restrict px, const double *restrict py,
                      const double *restrict pz, const double *a, const double *b, const double *c)
 {
@@ -81,8 +81,10 @@ static void wind_block(void *context, ptrdiff_t block, int thread)
     }
     for (ptrdiff_t f = 0; f < job->face_count; f++) {
         const int32_t *face = job->faces + 3 * f;
-        add_face(&sum, px, py, pz, job->vertices + 3 * (ptrdiff_t)face[0], job->vertices + 3 * (ptrdiff_t)face[1],
-                 job->vertices + 3 * (ptrdiff_t)face[2]);
+        const double *a = job->vertices + 3 * (ptrdiff_t)face[0];
+        const double *b = job->vertices + 3 * (ptrdiff_t)face[1];
+        const double *c = job->vertices + 3 * (ptrdiff_t)face[2];
+        add_face(&sum, px, py, pz, a, b, c);
         if (f % RENORMALIZE == RENORMALIZE - 1)
             renormalize(&sum);
     }
