@@ -17,8 +17,8 @@
  *  bits do not depend on `threads`. Arguments as in `mpm_winding_numbers`.
  *
  *  Two faces that share an edge decide it by the same numbers, so that no ray slips through a seam or meets
- *  it twice. Ties are half-open, as in a box lower <= x < upper: a point on a face that looks to -x, -y or -z is
- *  inside, one on the opposite face is not. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE. */
+ *  it twice. Ties are half-open, as in a box lower <= x < upper: a point on a face that looks to -x, -y or
+ *  -z is inside, one on the opposite face is not. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE. */
 mpm_status mpm_crossings_count(const mpm_allocator *allocator, const double *vertices, const int32_t *faces,
                                ptrdiff_t face_count, const double *position, ptrdiff_t points,
                                int32_t *result, int threads);
