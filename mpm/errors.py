@@ -8,4 +8,4 @@ __all__ = ["BusyError", "EscapeError", "FileFormatError", "InstabilityError", "S
 
 
 class FileFormatError(ValueError):
-    """A file is damaged, cut short, or not of the format it claims."""
+    """A file is not what its name or its header says; the message names the file and the defect."""

@@ -34,8 +34,7 @@ class Body:
     name: str
 
     def __repr__(self) -> str:
-        law = type(self.material).__name__
-        return f"{self.name}: {type(self.shape).__name__} of {law}({field_values(self.material)})"
+        return f"{self.name}: {self.shape!r} of {type(self.material).__name__}({field_values(self.material)})"
 
     def initial_velocity(self, x: FloatArray, volume: FloatArray) -> FloatArray:
         """Velocities (n, d) of particles at x (n, d): the given one plus that of the rotation."""
@@ -162,7 +161,7 @@ class Scene(_check.Strict):
     >>> scene = mpm.Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -9.81), walls={"y-": "separate"})
     >>> jelly = mpm.materials.FixedCorotated(E=1e5, nu=0.3, density=1000)
     >>> scene.add(mpm.shapes.Ball(center=(0.5, 0.7), radius=0.1), jelly, velocity=(0, -3))
-    body0: Ball of FixedCorotated(E=100000, nu=0.3, density=1000)
+    body0: Ball(center=[0.5, 0.7], radius=0.1) of FixedCorotated(E=100000, nu=0.3, density=1000)
     """
 
     __slots__ = ("_bodies", "_gravity", "_lower", "_upper", "_walls")

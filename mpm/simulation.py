@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, citations, config, derived, grid, numerics, sampling, totals
+from mpm import _check, _core, citations, config, derived, grid, measures, numerics, sampling, totals
 from mpm import scene as _scene
 from mpm.materials import Material
 from mpm.particles import Particles
@@ -570,8 +570,6 @@ def _progress_bar(count: int) -> Any:
 
 def _described(part: _Part, unit: str) -> str:
     """A body's line of the repr: particles, mass, and how far the mass is from the shape's."""
-    exact = getattr(part.body.shape, "volume", None)
-    error = ""
-    if isinstance(exact, float) and exact > 0:
-        error = f", sampling error {part.volume / exact - 1:+.2%}"
+    exact = measures.volume(part.body.shape)
+    error = "" if exact is None else f" (sampling error {part.volume / exact - 1:+.2%})"
     return f"{part.body!r}: {part.particles} particles, {part.mass:.6g} {unit}{error}"

@@ -77,7 +77,7 @@ def _plot_2d(sim: Simulation, axes: Any, color: str, limits: tuple[float, float]
     from matplotlib.patches import Rectangle
 
     # A disc of the particle's area, drawn a little larger so that a dense body has no gaps.
-    diameter = 1.25 * np.sqrt(np.array(sim.particles["volume"], dtype=float))
+    diameter = 1.5 * np.sqrt(np.array(sim.particles["volume"], dtype=float))
     style = _mappable(limits)
     particles = EllipseCollection(
         diameter,
