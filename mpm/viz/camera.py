@@ -26,7 +26,7 @@ class Camera:
         Pixels that the domain has to fit in.
     """
 
-    __slots__ = ("dimension", "offset", "order", "rows", "scale")
+    __slots__ = ("dimension", "lower", "offset", "order", "rows", "scale")
 
     def __init__(
         self,
@@ -36,8 +36,9 @@ class Camera:
         frame: tuple[float, float, float, float],
     ) -> None:
         self.dimension = len(lower)
+        self.lower = lower
         self.order, self.rows = _axes(gravity)
-        seen = corners(lower, upper) @ self.rows[:2].T
+        seen = corners(lower - lower, upper - lower) @ self.rows[:2].T
         low, high = seen.min(axis=0), seen.max(axis=0)
         left, top, right, bottom = frame
         self.scale = float(min((right - left) / (high[0] - low[0]), (bottom - top) / (high[1] - low[1])))
@@ -48,10 +49,16 @@ class Camera:
         self, x: npt.NDArray[Any]
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any] | None]:
         """Pixel column, pixel row (down) and nearness [m], None in 2-D, of positions (n, d)."""
-        seen = x @ self.rows.T.astype(x.dtype)
-        column = seen[:, 0] * x.dtype.type(self.scale) + x.dtype.type(self.offset[0])
-        row = x.dtype.type(self.offset[1]) - seen[:, 1] * x.dtype.type(self.scale)
-        return column, row, seen[:, 2] if self.dimension == 3 else None
+        # Relative to the domain, so that single precision is enough wherever it lies. No matrix product: for
+        # three columns the threads of a BLAS cost more than they save.
+        axes = [(x[:, k] - self.lower[k]).astype(np.float32) for k in range(self.dimension)]
+        seen = [
+            sum(np.float32(factor) * axis for factor, axis in zip(row, axes, strict=True))
+            for row in self.rows
+        ]
+        column = seen[0] * np.float32(self.scale) + np.float32(self.offset[0])
+        row = np.float32(self.offset[1]) - seen[1] * np.float32(self.scale)
+        return column, row, seen[2] if self.dimension == 3 else None
 
 
 def _axes(gravity: FloatArray) -> tuple[tuple[int, ...], FloatArray]:

@@ -11,7 +11,7 @@ from mpm import _check
 from mpm.viz import canvas
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
-from mpm.viz.splat import Splats, splat
+from mpm.viz.splat import PALETTE, Splats, splat
 
 if TYPE_CHECKING:
     from mpm.simulation import Simulation
@@ -116,7 +116,7 @@ class Renderer:
         if self.floor is not None:
             canvas_fine = self.floor.shadowed(image, self.fine, x, spacing)
         if seen is not None:
-            _compose(image, canvas_fine, seen, _color.TABLE[_color.index(shown, limits)])
+            _compose(image, canvas_fine, seen, _color.index(shown, limits))
 
 
 class _Floor:
@@ -162,31 +162,28 @@ def _wider(
     return (min(limits[0], now[0]), max(limits[1], now[1])) if np.any(shown) else limits
 
 
-def _compose(image: Image, fine: Image, seen: Splats, colors: Image) -> None:
+def _compose(image: Image, fine: Image, seen: Splats, values: npt.NDArray[np.uint8]) -> None:
     """Put the discs over the fine background and average them into the image."""
     # Whole pixels of the image only.
     top, left = seen.top - seen.top % OVERSAMPLE, seen.left - seen.left % OVERSAMPLE
     rows, columns = seen.shade.shape
     bottom = min(-(-(seen.top + rows) // OVERSAMPLE) * OVERSAMPLE, fine.shape[0])
     right = min(-(-(seen.left + columns) // OVERSAMPLE) * OVERSAMPLE, fine.shape[1])
-    window = fine[top:bottom, left:right].astype(np.float32)
+    window = fine[top:bottom, left:right].copy()
     part = window[seen.top - top : seen.top - top + rows, seen.left - left : seen.left - left + columns]
-    visible = np.flatnonzero(seen.shade)
-    painted = colors[seen.particle.reshape(-1)[visible]].astype(np.float32)
-    painted *= seen.shade.reshape(-1)[visible, None]
-    flat = np.unravel_index(visible, seen.shade.shape)
-    part[flat] = np.minimum(painted, 255)
+    visible = seen.shade > 0
+    part[visible] = PALETTE[seen.shade[visible], values[seen.particle[visible]]]
     coarse = [edge // OVERSAMPLE for edge in (top, bottom, left, right)]
     image[coarse[0] : coarse[1], coarse[2] : coarse[3]] = _halved(window)
 
 
-def _halved(fine: npt.NDArray[Any]) -> Image:
+def _halved(fine: Image) -> Image:
     """Average of squares of OVERSAMPLE x OVERSAMPLE pixels."""
-    total = np.zeros((fine.shape[0] // OVERSAMPLE, fine.shape[1] // OVERSAMPLE, 3), dtype=np.float32)
+    total = np.zeros((fine.shape[0] // OVERSAMPLE, fine.shape[1] // OVERSAMPLE, 3), dtype=np.uint16)
     for i in range(OVERSAMPLE):
         for j in range(OVERSAMPLE):
             total += fine[i::OVERSAMPLE, j::OVERSAMPLE]
-    return (total / OVERSAMPLE**2 + 0.5).astype(np.uint8)
+    return ((total + OVERSAMPLE**2 // 2) // OVERSAMPLE**2).astype(np.uint8)
 
 
 def _box_blur(image: npt.NDArray[np.float32], half: int) -> npt.NDArray[np.float32]:

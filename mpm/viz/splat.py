@@ -14,13 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mpm.viz.color import TABLE
+
 # Key: nearness in bits 40..62, particle in bits 12..39, offset in bits 0..11.
 NEAR_SHIFT, PARTICLE_SHIFT = 40, 12
 NEAR_LEVELS = 1 << 20
 OFFSET_MASK = (1 << PARTICLE_SHIFT) - 1
 PARTICLE_MASK = (1 << (NEAR_SHIFT - PARTICLE_SHIFT)) - 1
 EMPTY = np.int64(-(1 << 62))
+STAMP_CHUNK = 1 << 18
 RADIUS_MAX = 31  # (2 r + 1)^2 offsets have to fit into their bits
+
+# Colours by brightness (row 0: none) and by value.
+SHADES, BRIGHTEST = 64, 1.08
+PALETTE = np.minimum(np.linspace(0, BRIGHTEST, SHADES)[:, None, None] * TABLE, 255).astype(np.uint8)
 
 LIGHT = np.array([-0.42, 0.72, 0.55])
 
@@ -31,7 +38,7 @@ class Splats(NamedTuple):
     top: int
     left: int
     particle: npt.NDArray[np.int64]  # (rows, columns): number of the particle
-    shade: npt.NDArray[np.float32]  # (rows, columns): brightness, 0 where nothing is seen
+    shade: npt.NDArray[np.uint8]  # (rows, columns): brightness as a row of `PALETTE`, 0 where nothing is seen
 
 
 def splat(
@@ -70,18 +77,19 @@ def splat(
     if not len(inside):
         return None
     c, w = c[inside], w[inside]
-    left, right = max(int(c.min()) - r, 0), min(int(c.max()) + r + 1, width)
-    top, bottom = max(int(w.min()) - r, 0), min(int(w.max()) + r + 1, height)
+    # A window that holds whole discs; what sticks out of the image is cut off at the end.
+    left, top = int(c.min()) - r, int(w.min()) - r
+    shape = (int(w.max()) + r + 1 - top, int(c.max()) + r + 1 - left)
     levels, per_pixel = _levels(np.zeros(len(inside)) if near is None else near[inside], depth_per_pixel)
     key = (levels << NEAR_SHIFT) | ((inside.astype(np.int64) & PARTICLE_MASK) << PARTICLE_SHIFT)
-    # Nearest last: where several particles fall on one pixel, the last one written stays.
-    # Sixteen bits: NumPy sorts them by radix.
-    order = np.argsort(((levels - NEAR_LEVELS) >> 4).astype(np.uint16), kind="stable")
-    image = np.full((bottom - top, right - left), EMPTY)
-    image.reshape(-1)[((w - top) * (right - left) + (c - left))[order]] = key[order]
+    place = (w - top).astype(np.int64) * shape[1] + (c - left)
     # A paraboloid that falls as far as a sphere does at its rim.
     drop = per_pixel / radius
-    image = _bulge(image, r, radius, drop)
+    # Few large discs are cheaper one by one; the factors are measured.
+    one_by_one = len(c) * radius**2 * 4 < shape[0] * shape[1] * r
+    image = (_stamp if one_by_one else _spread)(key, place, shape, r, radius, drop)
+    image = image[max(-top, 0) : height - top, max(-left, 0) : width - left]
+    top, left = max(top, 0), max(left, 0)
     table = shading(r, radius, flat=near is None)
     shade = table[image & OFFSET_MASK]
     shade[image < 0] = 0
@@ -95,6 +103,46 @@ def _levels(near: npt.NDArray[Any], depth_per_pixel: float) -> tuple[npt.NDArray
     per_unit = (NEAR_LEVELS / 2) / max(high - low, 64 * depth_per_pixel)
     levels = ((near - low) * per_unit).astype(np.int64) + NEAR_LEVELS
     return levels, per_unit * depth_per_pixel
+
+
+def _stamp(
+    key: npt.NDArray[np.int64],
+    place: npt.NDArray[np.int64],
+    shape: tuple[int, int],
+    r: int,
+    radius: float,
+    drop: float,
+) -> npt.NDArray[np.int64]:
+    """The largest key at every pixel, disc by disc."""
+    down, across = np.mgrid[-r : r + 1, -r : r + 1]
+    square = down**2 + across**2
+    inside = square <= radius**2
+    fall = (drop * square[inside]).astype(np.int64) << NEAR_SHIFT
+    number = np.arange((2 * r + 1) ** 2).reshape(square.shape)[inside] - fall
+    step = (down * shape[1] + across)[inside]
+    result = np.full(shape, EMPTY)
+    chunk = max(1, STAMP_CHUNK // len(step))
+    for k in range(0, len(key), chunk):
+        at = place[k : k + chunk, None] + step
+        np.maximum.at(result.reshape(-1), at.reshape(-1), (key[k : k + chunk, None] + number).reshape(-1))
+    return result
+
+
+def _spread(
+    key: npt.NDArray[np.int64],
+    place: npt.NDArray[np.int64],
+    shape: tuple[int, int],
+    r: int,
+    radius: float,
+    drop: float,
+) -> npt.NDArray[np.int64]:
+    """The same by passes over the image, whatever the number of particles."""
+    # Nearest last: where several particles fall on one pixel, the last one written stays.
+    # Sixteen bits: NumPy sorts them by radix.
+    order = np.argsort(((key >> NEAR_SHIFT) - NEAR_LEVELS >> 4).astype(np.uint16), kind="stable")
+    image = np.full(shape, EMPTY)
+    image.reshape(-1)[place[order]] = key[order]
+    return _bulge(image, r, radius, drop)
 
 
 def _bulge(image: npt.NDArray[np.int64], r: int, radius: float, drop: float) -> npt.NDArray[np.int64]:
@@ -138,8 +186,8 @@ def _raise(
     np.maximum(target[to], scratch[to], out=target[to])
 
 
-def shading(r: int, radius: float, *, flat: bool) -> npt.NDArray[np.float32]:
-    """Brightness of a disc by offset number."""
+def shading(r: int, radius: float, *, flat: bool) -> npt.NDArray[np.uint8]:
+    """Brightness of a disc by offset number, as a row of `PALETTE`."""
     offset = np.arange(-r, r + 1, dtype=float)
     x, down = offset[None, :] / radius, offset[:, None] / radius
     square = x * x + down * down
@@ -147,6 +195,7 @@ def shading(r: int, radius: float, *, flat: bool) -> npt.NDArray[np.float32]:
     light = LIGHT / np.linalg.norm(LIGHT)
     facing = np.clip(light[0] * x - light[1] * down + light[2] * z, 0, 1)
     brightness = 0.86 + 0.14 * z if flat else 0.5 + 0.58 * facing
-    table = np.zeros(OFFSET_MASK + 1, dtype=np.float32)
-    table[: (2 * r + 1) ** 2] = brightness.reshape(-1)
+    table = np.zeros(OFFSET_MASK + 1, dtype=np.uint8)
+    level = np.rint(brightness / BRIGHTEST * (SHADES - 1))
+    table[: (2 * r + 1) ** 2] = np.clip(level, 1, SHADES - 1).reshape(-1)
     return table
