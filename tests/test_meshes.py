@@ -208,7 +208,7 @@ REAL = [
      {"vertices": 4740, "faces": 1580, "duplicate_vertices": 3948, "components": 1}),
     ("sphereWithHole.stl", 13.46, 13.59, 0.10, "not closed: 9 boundary",
      {"faces": 285, "duplicate_vertices": 709, "boundary_edges": 9}),
-    ("spider.obj", 1.4318e5, 1.363e5, 0.055e5, "flipped|disagreed.*not closed: 72 boundary.*overlap",
+    ("spider.obj", 1.4318e5, 1.363e5, 0.055e5, "disagreed.*not closed: 72 boundary.*overlap",
      {"faces": 1368, "degenerate_faces": 56, "boundary_edges": 72, "flipped_edges": 10, "components": 18}),
     ("box.obj", 1, 1, 0, None, {"vertices": 8, "faces": 12}),
     ("box_without_lineending.obj", 1, 1, 0, None, {"faces": 12}),
@@ -219,11 +219,11 @@ REAL = [
     ("malformed2.obj", 0.8333, 1, 0, "not closed: 4 boundary", {"boundary_edges": 4}),
     pytest.param("nut.ply", 32171.3, 32171.3, 0.0, None,
                  {"faces": 1046, "components": 1}, marks=needs_trimesh),
-    # The sum of signed volumes counts the overlaps of the 15 closed parts twice.
-    pytest.param("ant.ply", 482.14, 460, 21, "overlap",
+    # Overlaps of the 15 closed parts count once: 481.2 +- 0.9 from 10^7 points, the signed sum has 1.07 more.
+    pytest.param("ant.ply", 482.14, 481.1, 0.9, "overlap",
                  {"components": 15, "boundary_edges": 0}, marks=needs_trimesh),
     # Signed crossings along the three axes agree with the winding number to 0.1 % here.
-    pytest.param("airplane.ply", 2.5414e7, 2.46e7, 0.06e7, "not closed: 223 boundary, 1 non-manifold",
+    pytest.param("airplane.ply", 2.5414e7, 2.51e7, 0.03e7, "not closed: 223 boundary, 1 non-manifold",
                  {"boundary_edges": 223, "nonmanifold_edges": 1, "components": 7}, marks=needs_trimesh),
     pytest.param("cube_binary.ply", 1, 1, 0, None, {"faces": 12}, marks=needs_trimesh),
     pytest.param("cube_uv.ply", 8, 8, 0, None, {"duplicate_vertices": 16}, marks=needs_trimesh),
@@ -241,7 +241,7 @@ def test_real_mesh(name, signed, inside, known, warning, counts):
     assert {key: getattr(mesh.report, key) for key in counts} == counts
     assert mesh.report.signed_volume == pytest.approx(signed, rel=1e-4)
     assert mesh.report.watertight == (warning is None or warning == "overlap")
-    found, error = volume(mesh, 30_000 if name == "airplane.ply" else 200_000)
+    found, error = volume(mesh, 400_000 if mesh.report.boundary_edges == 0 else 20_000)
     assert abs(found - inside) <= known + 4 * error + 1e-6 * inside
 
 
@@ -495,7 +495,7 @@ BALL = meshes._tetrahedra(BALL_V, BALL_F).sum()
         (*join((V, F), (V + np.array([1, 0, 0]), F)), None, 2),
         (*join((V, F), (V + np.array([1, 1, 0]), F)), None, 2),
         (*join((BALL_V, BALL_F), (BALL_V * 1.0001, BALL_F)), "doubled", BALL),
-        (BALL_V, BALL_F[5:], "not closed: 5 boundary|not closed: 7 boundary|not closed", BALL),
+        (BALL_V, BALL_F[5:], "not closed", BALL),
         (BALL_V, flipped(BALL_F, 1, 2, 3, 50, 51, 200), "neighbours disagreed", BALL),
     ],
 )  # fmt: skip
