@@ -276,7 +276,6 @@ def _read_other(path: Path) -> tuple[Floats, Ints]:
 
 def merge_equal(x: Floats) -> tuple[Floats, Ints]:
     """The distinct rows of `x` and, for each row of `x`, which of them it is; -0 equals 0."""
-    x = x + 0.0  # -0 is 0
     order = np.lexsort(x.T[::-1])
     new = np.ones(len(x), dtype=bool)
     new[1:] = (x[order[1:]] != x[order[:-1]]).any(axis=1)

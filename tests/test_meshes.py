@@ -89,6 +89,14 @@ def test_winding_numbers_of_many_turns_and_scales(scale):
     np.testing.assert_allclose(meshes.winding_numbers(v * scale, many[:, ::-1], p), (-50, 0), atol=1e-9)
 
 
+def test_winding_numbers_of_large_angles_neither_underflow_nor_lose_turns():
+    v, f = cube_mesh()
+    middle = np.array([(0.5, 0.5, 0.5)])  # 30 degrees per face, 12,000 faces
+    assert meshes.winding_numbers(v, np.concatenate([f] * 1000), middle) == pytest.approx(1000, abs=1e-8)
+    on_face = np.array([(0.7, 0.2, 1.0)])  # a straight angle, twice
+    assert abs(meshes.winding_numbers(v, np.array([(1, 5, 7), (1, 5, 7)]), on_face)) == pytest.approx(1)
+
+
 def test_winding_number_on_a_vertex_is_finite():
     v, f = cube_mesh()
     w = meshes.winding_numbers(v, f, np.concatenate([v, [(0.5, 0.5, 1.0), (1, 0.5, 1)]]))
@@ -131,6 +139,17 @@ def test_a_closed_box_is_half_open_like_box():
     inside = Mesh(CUBE).contains(x)
     assert (inside == Box((0.25,) * 3, (0.75,) * 3).contains(x)).all()
     assert inside.sum() == 8**3
+
+
+def test_points_on_level_faces_are_exact():
+    """Heights that interpolation would round, and a point of the face itself."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        lower, size = rng.uniform(-1, 1, 3), rng.uniform(0.1, 1, 3)
+        box = Box(lower, lower + size)
+        x = lower + size * rng.uniform(-0.1, 1.1, (600, 3))
+        x[:200, 2], x[200:400, 2], x[400:450, 0] = box.lower[2], box.upper[2], box.upper[0]
+        assert (make(*cube_mesh(box.lower, box.upper)).contains(x) == box.contains(x)).all()
 
 
 @pytest.mark.parametrize(
@@ -580,6 +599,13 @@ def test_mesh_far_away_tiny_or_huge(shift, scale):
 def test_unused_vertices_do_not_matter():
     mesh = make(np.concatenate([V, [(1e9, 0, 0)]]), F)
     assert mesh.bounds[1].tolist() == [1, 1, 1] and mesh.report.vertices == 9 and mesh.report.mended == ()
+
+
+def test_zeros_of_either_sign_are_one_vertex():
+    soup = V[F].reshape(-1, 3)
+    soup[::2][soup[::2] == 0] = -0.0
+    mesh = make(soup, np.arange(36).reshape(12, 3))
+    assert mesh.report.watertight and mesh.report.duplicate_vertices == 28
 
 
 def test_quads_as_faces():

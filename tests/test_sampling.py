@@ -72,6 +72,27 @@ def test_boxes_on_subcells_are_filled_exactly(dx, side, origin):
         assert len(x) == (b - a) ** 2
 
 
+class Extreme:
+    """A generator whose every number is the same."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def random(self, shape):
+        return np.full(shape, self.value)
+
+
+@pytest.mark.parametrize("u", [0.0, 1 - 2**-53])
+def test_boxes_are_filled_exactly_by_the_most_extreme_numbers(u, monkeypatch):
+    """Without a margin rounding would put such points on the wrong side of a face."""
+    monkeypatch.setattr(sampling, "_generator", lambda rng: Extreme(u))
+    for n in range(3, 40):
+        h = 1 / (2 * n)
+        for a, b in ((0, 1), (1, n), (n - 1, 2 * n), (n // 2, n + 1)):
+            x, _ = fill(Box((a * h,) * 2, (b * h,) * 2), dx=1 / n)
+            assert len(x) == (b - a) ** 2
+
+
 @pytest.mark.parametrize("how", ["stratified", "lattice"])
 def test_one_point_in_each_subcell_in_cell_order(how):
     x, _ = sample(
