@@ -46,7 +46,7 @@ class MeshReport:
     faces: int
     """Triangles as read; a polygon of k corners is k - 2 of them."""
     duplicate_vertices: int
-    """Vertices at exactly the place of an earlier one."""
+    """Vertices of faces at exactly the place of an earlier one."""
     degenerate_faces: int
     """Triangles without area."""
     repeated_faces: int
@@ -254,6 +254,8 @@ def _read_other(path: Path) -> tuple[Floats, Ints]:
         vertices = np.array(mesh.vertices, dtype=np.float64).reshape(-1, 3)
         faces = np.array(mesh.faces, dtype=np.int64).reshape(-1, 3)
     except ImportError as error:
+        if isinstance(error.__context__, UnicodeError):  # it wanted a package that guesses encodings
+            raise FileFormatError(f"{path}: is not the text that its suffix promises") from error
         raise ImportError(f"{path}: trimesh needs one more package to read it: {error}") from error
     except Exception as error:  # a reader meets damage in as many ways as there are formats
         raise FileFormatError(
@@ -271,7 +273,6 @@ def _read_other(path: Path) -> tuple[Floats, Ints]:
 
 def merge_equal(x: Floats) -> tuple[Floats, Ints]:
     """The distinct rows of `x` and, for each row of `x`, which of them it is; -0 equals 0."""
-    x = x + 0.0  # -0 is 0
     order = np.lexsort(x.T[::-1])
     new = np.ones(len(x), dtype=bool)
     new[1:] = (x[order[1:]] != x[order[:-1]]).any(axis=1)
@@ -298,26 +299,30 @@ def _permutation_sign(faces: Ints) -> Ints:
     return np.where(((a < b) & (b < c)) | ((b < c) & (c < a)) | ((c < a) & (a < b)), 1, -1)
 
 
-def _drop_repeated(faces: Ints) -> tuple[Ints, int, bool]:
+def _drop_repeated(faces: Ints) -> tuple[Ints, int, str]:
     """One of each set of triangles on the same corners; none where as many look one way as the other.
 
-    Returns the triangles, how many repeated an earlier one, and whether all of them came in opposite pairs
-    (then one of each pair is kept: a surface exported with two sides).
+    Returns the triangles, how many repeated an earlier one, and what the user should know. Opposite pairs are
+    the wall between two bodies that touch and vanish without a word, unless nothing else would be left.
     """
     corners = np.sort(faces, axis=1)
     order = np.lexsort(corners.T[::-1])
     new = np.ones(len(faces), dtype=bool)
     new[1:] = (corners[order[1:]] != corners[order[:-1]]).any(axis=1)
     if new.all():
-        return faces, 0, False
+        return faces, 0, ""
     start = np.flatnonzero(new)
     net = np.add.reduceat(_permutation_sign(faces)[order], start)
-    two_sided = not net.any()
-    if two_sided:
+    repeated = np.diff(np.append(start, len(faces))) - 1
+    remark = f"{repeated[net != 0].sum()} of {len(faces)} faces repeat others; left out"
+    if not net.any():
         net[:] = 1
+        remark = "every face occurs twice, looking both ways; one of each was kept"
+    elif not repeated[net != 0].any():
+        remark = ""
     kept = corners[order[start]]
     kept[net < 0] = kept[net < 0][:, ::-1]
-    return kept[net != 0], len(faces) - len(start), two_sided
+    return kept[net != 0], int(repeated.sum()), remark
 
 
 @dataclass(frozen=True)
@@ -388,15 +393,19 @@ def _tetrahedra(x: Floats, faces: Ints) -> Floats:
 # --- inside and outside -------------------------------------------------------------------------------------
 
 
-def _threads() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _threads(work: int) -> int:
+    """Threads worth starting for `work` pairs of point and face."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(usable, work // 100_000))
 
 
 def winding_numbers(x: Floats, faces: Ints, points: Floats) -> Floats:
     """Generalised winding number (m,) at each point: 1 inside an outward surface, 0 outside."""
     x, index = np.ascontiguousarray(x, dtype=np.float64), np.ascontiguousarray(faces, dtype=np.int32)
     points = np.ascontiguousarray(points, dtype=np.float64)
-    return np.frombuffer(_core.winding_numbers(x, index, points, _threads()), dtype=np.float64)
+    return np.frombuffer(
+        _core.winding_numbers(x, index, points, _threads(len(index) * len(points))), dtype=np.float64
+    )
 
 
 def crossings(x: Floats, faces: Ints, points: Floats, axis: int = 2) -> NDArray[np.int32]:
@@ -407,7 +416,7 @@ def crossings(x: Floats, faces: Ints, points: Floats, axis: int = 2) -> NDArray[
         np.ascontiguousarray(faces, dtype=np.int32),
     )
     points = np.ascontiguousarray(points[:, turned], dtype=np.float64)
-    return np.frombuffer(_native.ray_crossings(x, index, points, _threads()), dtype=np.int32)
+    return np.frombuffer(_native.ray_crossings(x, index, points, _threads(8 * len(points))), dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -461,20 +470,24 @@ def prepare(vertices: Floats, faces: Ints, name: str) -> Solid:
         Something had to be mended: inside-out, doubled or inconsistently oriented faces, holes, overlapping
         parts.
     """
+    used, faces = np.unique(faces, return_inverse=True)  # a stray vertex must not stretch the box
+    read, faces = len(vertices), faces.reshape(-1, 3)
+    vertices = vertices[used]
     lower, upper = vertices.min(axis=0), vertices.max(axis=0)
     scale = 2.0 ** -int(np.frexp(max(np.abs(lower).max(), np.abs(upper).max(), 1e-300))[1])
     x, which = merge_equal(vertices * scale)
     corners = which[faces]
     middle = (x.min(axis=0) + x.max(axis=0)) / 2
-    signed_volume = float(_tetrahedra(x - middle, corners).sum()) / scale**3
+    with np.errstate(over="ignore", under="ignore"):
+        signed_volume = float(_tetrahedra(x - middle, corners).sum() / scale / scale / scale)
 
     a, b, c = corners.T
     collapsed = (a == b) | (b == c) | (c == a)
     flat = (np.cross(x[b] - x[a], x[c] - x[a]) == 0).all(axis=1)
-    tidy, repeated, two_sided = _drop_repeated(corners[~collapsed])
+    tidy, repeated, remark = _drop_repeated(corners[~collapsed])
     edges = _edges(tidy) if len(tidy) else None
     report = MeshReport(
-        vertices=len(vertices),
+        vertices=read,
         faces=len(faces),
         duplicate_vertices=len(vertices) - len(x),
         degenerate_faces=int((collapsed | flat).sum()),
@@ -490,11 +503,7 @@ def prepare(vertices: Floats, faces: Ints, name: str) -> Solid:
         axis = f": it has no extent along {'xyz'[thin[0]]}" if len(thin) else ""
         raise ValueError(f"{name}: encloses no volume{axis} ({_summary(report)})")
 
-    mended = []
-    if two_sided:
-        mended.append("every face occurs twice, looking both ways; one of each was kept")
-    elif repeated:
-        mended.append(f"{repeated} of {report.faces} faces repeat others and were left out")
+    mended = [remark] if remark else []
     if report.flipped_edges:
         mended.append(f"at {report.flipped_edges} edges neighbours disagreed about the outside; turned")
     solid, more = _orient_outwards(x, tidy, edges, name, report)
@@ -609,8 +618,8 @@ def _cross_examine(x: Floats, closed: Ints, open_: Ints, name: str, report: Mesh
     share = int((inside != crossed).sum()) / either
     if share > DISAGREEMENT:
         raise ValueError(
-            f"{name}: what is inside is in doubt: winding number and ray crossings disagree in {share:.0%} of "
-            f"the volume; close the holes first ({_summary(report)})"
+            f"{name}: what is inside is in doubt: winding number and ray crossings disagree in {share:.0%} "
+            f"of the volume; close the holes first ({_summary(report)})"
         )
     doubled = int((w > 1.5).sum())
     if doubled:

@@ -81,7 +81,8 @@ def sample(
     generator = _generator(rng)
     with np.errstate(over="ignore"):
         cells = np.rint((domain.upper - domain.lower) / dx)
-    if not (cells >= 1).all() or cells.prod() >= 2**53:
+        fits = (cells >= 1).all() and cells.prod() < 2**53
+    if not fits:
         raise ValueError(f"dx: expected one that divides the domain into 1 to 2^53 cells, got {dx:g}")
     each = dx**dim / per_cell
 

@@ -109,7 +109,8 @@ class Shape:
     def __setattr__(self, name: str, value: object) -> Never:
         raise AttributeError(f"{type(self).__name__} is immutable: {name!r} cannot be set; make a new shape")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> Never:
+        raise AttributeError(f"{type(self).__name__} is immutable: {name!r} cannot be deleted")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._set(**state)

@@ -113,8 +113,8 @@ INLINE wide rough_inverse_cbrt(wide a)
     const wide third = wide_set((real)(1.0 / 3));
 #if REAL_IS_FLOAT
     wide_int guess = wide_int_set(0x54a2fa8c);
-    wide bits = wide_from_int(wide_as_int(a) >> 8) * third; /* within the range of wide_from_int */
-    wide g = wide_as_real(guess - (wide_to_int(bits) << 8));
+    wide bits = wide_from_int(wide_as_int(a) >> 10) * third; /* within the range of wide_from_int */
+    wide g = wide_as_real(guess - (wide_to_int(bits) << 10));
 #else
     wide_int guess = wide_int_set(0x553ef0ff289dd796);
     wide bits = wide_from_int(wide_as_int(a) >> 32) * third;
