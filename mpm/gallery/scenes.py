@@ -14,7 +14,7 @@ CUBE_MESH = Path(__file__).parent / "cube.obj"
 
 
 @_check.options
-def cube(*, E: float = 2e5, nu: float = 0.3, density: float = 1000.0, gravity: float = 9.81) -> Scene:
+def cube(*, E: float = 1e5, nu: float = 0.3, density: float = 1000.0, gravity: float = 9.81) -> Scene:
     """An elastic cube of side 0.5 m, read from a mesh, falls 0.25 m onto a frictionless floor and bounces."""
     scene = Scene(lower=(0, 0, 0), upper=(1, 1, 1), gravity=(0, 0, -gravity), walls={"z-": "separate"})
     scene.add(shapes.Mesh(CUBE_MESH), materials.FixedCorotated(E=E, nu=nu, density=density), name="cube")
@@ -73,8 +73,8 @@ ENTRIES = (
     Entry(
         "cube",
         "an elastic cube read from a mesh bounces on a frictionless floor (3-D, 125,000 particles)",
-        duration=4.0,
-        fps=60.0,
+        duration=2.0,
+        fps=120.0,
         build=cube,
         numerics={"dx": 0.02},
         limits=(0.0, 3.0),
