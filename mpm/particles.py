@@ -74,7 +74,10 @@ class Particles:
         view = self[name]
         if not view.flags.writeable:
             raise ValueError(f"sim.particles.{name} is read-only")
-        given = np.asarray(values)
+        try:
+            given = np.asarray(values)
+        except ValueError:  # ragged nesting
+            raise ValueError(f"{name} = {_check.shown(values)}: must be of shape {view.shape}") from None
         if given.dtype.kind not in "iuf":
             raise TypeError(f"{name} = {_check.shown(values)}: must be real numbers, not {given.dtype}")
         try:
