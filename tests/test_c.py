@@ -52,4 +52,6 @@ def test_thread_sanitizer_sees_a_race(tmp_path):
 @pytest.mark.skipif(sys.platform == "darwin", reason="the report is worded otherwise")
 def test_address_sanitizer_sees_an_overrun(tmp_path):
     result = run(build(tmp_path, "overrun", "asan"))
-    assert result.returncode != 0 and "heap-buffer-overflow" in result.stderr and "overrun.c:" in result.stderr
+    assert (
+        result.returncode != 0 and "heap-buffer-overflow" in result.stderr and "overrun.c:" in result.stderr
+    )
