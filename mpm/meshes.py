@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpm import _core
+from mpm.errors import FileFormatError
 
 _native: Any = _core
 Floats = NDArray[np.float64]
@@ -31,10 +32,6 @@ Bools = NDArray[np.bool_]
 PROBES = 2000  # points at which the two measures are compared
 PROBE_WORK = 20_000_000  # pairs of point and face that the comparison may cost
 DISAGREEMENT = 0.1  # share of the probed volume in which an open mesh's measures may differ
-
-
-class FileFormatError(ValueError):
-    """A file is not what its name or its header says; the message names the file and the defect."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpm import meshes
+from mpm.errors import FileFormatError
 from mpm.meshes import MeshReport
 
 __all__ = ["Ball", "Box", "Capsule", "Cylinder", "HalfSpace", "Mesh", "Points", "Polygon", "Shape"]
@@ -629,7 +630,7 @@ class Mesh(Shape):
             try:
                 solid = meshes.prepare(v, f, os.fspath(path))
             except ValueError as error:
-                raise meshes.FileFormatError(str(error)) from None
+                raise FileFormatError(str(error)) from None
         else:
             assert vertices is not None and faces is not None
             v = _rows(vertices, "vertices", (3,))
