@@ -1,1 +1,82 @@
-"""The Material Point Method."""
+"""The Material Point Method: a `Scene` says what there is, a `Simulation` how it is computed.
+
+>>> import mpm
+>>> scene = mpm.Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -9.81))
+>>> jelly = mpm.materials.FixedCorotated(E=1e5, nu=0.3, density=1000)
+>>> body = scene.add(mpm.shapes.Ball(center=(0.5, 0.7), radius=0.1), jelly)
+>>> sim = mpm.Simulation(scene, dx=1 / 64)
+>>> sim.run(0.1)
+
+All units are SI; a 2-D scene is plane strain per metre of depth.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NoReturn
+
+from mpm import config, materials, motion, shapes
+from mpm._check import nearest as _nearest
+from mpm.config import get_num_threads, set_num_threads, show_config
+from mpm.errors import BusyError, EscapeError, FileFormatError, InstabilityError, SimulationError
+from mpm.scene import Scene
+from mpm.simulation import Simulation
+from mpm.walls import Wall
+
+__all__ = [
+    "BusyError",
+    "EscapeError",
+    "FileFormatError",
+    "InstabilityError",
+    "Scene",
+    "Simulation",
+    "SimulationError",
+    "Wall",
+    "diff",
+    "export",
+    "gallery",
+    "get_num_threads",
+    "load",
+    "materials",
+    "motion",
+    "replay",
+    "set_num_threads",
+    "shapes",
+    "show_config",
+    "viz",
+]
+
+# Imported when first used: `import mpm` stays fast.
+_LAZY = ("bench", "cli", "gallery", "viz")
+
+
+def load(path: Any) -> NoReturn:
+    """Read a simulation saved by `Simulation.save`; not implemented yet."""
+    raise NotImplementedError("mpm.load is not implemented yet")
+
+
+def replay(path: Any) -> NoReturn:
+    """Open a series written by `Simulation.record`; not implemented yet."""
+    raise NotImplementedError("mpm.replay is not implemented yet")
+
+
+def diff(a: Any, b: Any) -> NoReturn:
+    """Names and sizes of the differences of two simulations; not implemented yet."""
+    raise NotImplementedError("mpm.diff is not implemented yet")
+
+
+def export(source: Any, pattern: str) -> NoReturn:
+    """Write a sequence of files; not implemented yet."""
+    raise NotImplementedError("mpm.export is not implemented yet")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"mpm.{name}")
+    if name == "__version__":
+        return config.version()
+    raise AttributeError(f"module 'mpm' has no attribute {name!r}{_nearest(name, [*__all__, *_LAZY])}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])

@@ -6,6 +6,11 @@
 
 #include <string.h>
 
+module_state *mpm_python_state(PyTypeObject *type)
+{
+    return PyType_GetModuleState(type);
+}
+
 int mpm_python_get_buffer(PyObject *object, Py_buffer *view, const char *name, const char *format, int ndim,
                           int writable)
 {
@@ -21,11 +26,151 @@ int mpm_python_get_buffer(PyObject *object, Py_buffer *view, const char *name, c
     return -1;
 }
 
+int mpm_python_get_doubles(PyObject *sequence, const char *name, double *out, Py_ssize_t count)
+{
+    if (!PySequence_Check(sequence) || PySequence_Size(sequence) != count) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_ValueError, "%s: expected a sequence of %zd numbers", name, count);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = PySequence_GetItem(sequence, i);
+        if (!item)
+            return -1;
+        out[i] = PyFloat_AsDouble(item);
+        Py_DECREF(item);
+        if (out[i] == -1 && PyErr_Occurred())
+            return -1;
+    }
+    return 0;
+}
+
+PyObject *mpm_python_float_list(const double *values, Py_ssize_t count)
+{
+    PyObject *list = PyList_New(count);
+    for (Py_ssize_t i = 0; list && i < count; i++) {
+        PyObject *value = PyFloat_FromDouble(values[i]);
+        if (!value || PyList_SetItem(list, i, value)) {
+            Py_DECREF(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static PyObject *isas(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    const char *name;
+    for (int i = 0; list && (name = mpm_dispatch_isa(i)); i++) {
+        PyObject *string = PyUnicode_FromString(name);
+        if (!string || PyList_Append(list, string))
+            Py_CLEAR(list);
+        Py_XDECREF(string);
+    }
+    return list;
+}
+
+static PyObject *build_info(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+#ifdef __clang__
+    const char *compiler = "clang " __clang_version__;
+#else
+    const char *compiler = "gcc " __VERSION__;
+#endif
+#ifdef Py_LIMITED_API
+    const char *abi = "abi3";
+#else
+    const char *abi = "version-specific";
+#endif
+    return Py_BuildValue("{s:s,s:s}", "compiler", compiler, "abi", abi);
+}
+
+static PyMethodDef module_methods[] = {
+    {"isas", isas, METH_NOARGS, "Kernel sets this processor can run, slowest first."},
+    {"build_info", build_info, METH_NOARGS, "Facts about the build."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *add_exception(PyObject *module, const char *name, const char *full_name, const char *doc,
+                               PyObject *base)
+{
+    PyObject *exception = PyErr_NewExceptionWithDoc(full_name, doc, base, NULL);
+    if (exception && PyModule_AddObjectRef(module, name, exception))
+        Py_CLEAR(exception);
+    return exception;
+}
+
+static int add_exceptions(PyObject *module, module_state *state)
+{
+    state->simulation_error = add_exception(
+        module, "SimulationError", "mpm.SimulationError",
+        "A run ended early, at its last whole step. Attributes: step (steps taken), time [s], rows (the particles\n"
+        "concerned, ascending, at most 1000).",
+        PyExc_RuntimeError);
+    if (!state->simulation_error)
+        return -1;
+    state->instability_error =
+        add_exception(module, "InstabilityError", "mpm.InstabilityError",
+                      "The time step is too large, or a material left the range of its law.", state->simulation_error);
+    state->escape_error = add_exception(module, "EscapeError", "mpm.EscapeError", "Particles left the domain.",
+                                        state->simulation_error);
+    state->busy_error = add_exception(module, "BusyError", "mpm.BusyError",
+                                      "The simulation is being run by another thread.", PyExc_RuntimeError);
+    return state->instability_error && state->escape_error && state->busy_error ? 0 : -1;
+}
+
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
+{
+    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    if (type && PyModule_AddType(module, type))
+        Py_CLEAR(type);
+    return type;
+}
+
 static int module_exec(PyObject *module)
 {
     module_state *state = PyModule_GetState(module);
     state->allocator = mpm_memory_default();
-    return PyModule_AddFunctions(module, mpm_sampling_methods);
+    if (add_exceptions(module, state) || PyModule_AddFunctions(module, module_methods) ||
+        PyModule_AddFunctions(module, mpm_python_law_methods) || PyModule_AddFunctions(module, mpm_sampling_methods))
+        return -1;
+    state->simulation_type = add_type(module, &mpm_python_simulation_spec);
+    state->field_type = add_type(module, &mpm_python_field_spec);
+    return state->simulation_type && state->field_type ? 0 : -1;
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    module_state *state = PyModule_GetState(module);
+    Py_VISIT(state->simulation_type);
+    Py_VISIT(state->field_type);
+    Py_VISIT(state->simulation_error);
+    Py_VISIT(state->instability_error);
+    Py_VISIT(state->escape_error);
+    Py_VISIT(state->busy_error);
+    return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+    module_state *state = PyModule_GetState(module);
+    Py_CLEAR(state->simulation_type);
+    Py_CLEAR(state->field_type);
+    Py_CLEAR(state->simulation_error);
+    Py_CLEAR(state->instability_error);
+    Py_CLEAR(state->escape_error);
+    Py_CLEAR(state->busy_error);
+    return 0;
+}
+
+static void module_free(void *module)
+{
+    module_clear(module);
 }
 
 static PyModuleDef_Slot slots[] = {
@@ -42,6 +187,9 @@ static struct PyModuleDef definition = {
     .m_doc = "The C core of mpm.",
     .m_size = sizeof(module_state),
     .m_slots = slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
 };
 
 PyMODINIT_FUNC PyInit__core(void)

@@ -6,17 +6,42 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "base/memory.h"
+#include "mpm.h"
 
 /** State of the module: no C global is mutable, so every interpreter has its own. */
 typedef struct module_state {
     mpm_allocator allocator;
+    PyTypeObject *simulation_type, *field_type;
+    PyObject *simulation_error, *instability_error, *escape_error, *busy_error;
 } module_state;
 
-/** The method table of each file; `module.c` joins them. Ends with a NULL name. */
+/** State of the module that defined `type`. */
+module_state *mpm_python_state(PyTypeObject *type);
+
+/** The types, made for one module. */
+extern PyType_Spec mpm_python_simulation_spec;
+extern PyType_Spec mpm_python_field_spec;
+
+/** The method tables of the files; `module.c` joins them. Each ends with a NULL name. */
+extern PyMethodDef mpm_python_law_methods[];
 extern PyMethodDef mpm_sampling_methods[];
 
-/** Reads a C-contiguous buffer of `format` ("f", "d", "i", "q") with `ndim` axes. Raises TypeError naming
+/** A field object that shares `mirror` (a reference is taken). */
+PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, int dim);
+
+/** Reads a C-contiguous buffer of `format` ("f", "d", "i", "q", "B") with `ndim` axes. Raises TypeError naming
  *  `name` and returns -1 when `object` is something else. Release with PyBuffer_Release. */
 int mpm_python_get_buffer(PyObject *object, Py_buffer *view, const char *name, const char *format, int ndim,
                           int writable);
+
+/** Reads exactly `count` doubles from a sequence; -1 with an exception naming `name` otherwise. */
+int mpm_python_get_doubles(PyObject *sequence, const char *name, double *out, Py_ssize_t count);
+
+/** A list of `count` floats. */
+PyObject *mpm_python_float_list(const double *values, Py_ssize_t count);
+
+/** A material from the name of its law and its parameters but the density; -1 with an exception otherwise. */
+int mpm_python_get_material(const char *name, PyObject *parameters, mpm_material *material);
+
+/** Raises what `status` stands for and returns NULL; numerical troubles are described from `simulation`. */
+PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_simulation *simulation);

@@ -1,4 +1,124 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What the sampler asks of the core: which points lie inside a triangle mesh.
+ */
 #include "python/module.h"
 
-PyMethodDef mpm_sampling_methods[] = {{NULL, NULL, 0, NULL}};
+#include "sampling/crossings.h"
+#include "sampling/winding.h"
+
+enum { MAX_THREADS = 1024 };
+
+struct query {
+    Py_buffer vertices, faces, points; /* (nv, 3) float64, (nf, 3) int32, (m, 3) float64 */
+    int threads;
+};
+
+static void release_query(struct query *query)
+{
+    PyBuffer_Release(&query->vertices); /* no-op for a buffer that was not taken */
+    PyBuffer_Release(&query->faces);
+    PyBuffer_Release(&query->points);
+}
+
+static int check_query(const struct query *query)
+{
+    const Py_buffer *buffers[] = {&query->vertices, &query->faces, &query->points};
+    const char *names[] = {"vertices", "faces", "points"};
+    for (int i = 0; i < 3; i++)
+        if (buffers[i]->shape[1] != 3) {
+            PyErr_Format(PyExc_ValueError, "%s: expected the shape (n, 3), got (%zd, %zd)", names[i],
+                         buffers[i]->shape[0], buffers[i]->shape[1]);
+            return -1;
+        }
+    if (query->threads < 1 || query->threads > MAX_THREADS) {
+        PyErr_Format(PyExc_ValueError, "threads: expected 1 to %d, got %d", MAX_THREADS, query->threads);
+        return -1;
+    }
+    const int32_t *index = query->faces.buf;
+    for (Py_ssize_t i = 0; i < 3 * query->faces.shape[0]; i++)
+        if (index[i] < 0 || index[i] >= query->vertices.shape[0]) {
+            PyErr_Format(PyExc_ValueError, "faces: vertex %d of face %zd is not one of the %zd vertices",
+                         (int)index[i], i / 3, query->vertices.shape[0]);
+            return -1;
+        }
+    return 0;
+}
+
+static int take_query(struct query *query, PyObject *args)
+{
+    PyObject *vertices, *faces, *points;
+    *query = (struct query){0};
+    if (!PyArg_ParseTuple(args, "OOOi", &vertices, &faces, &points, &query->threads))
+        return -1;
+    if (mpm_python_get_buffer(vertices, &query->vertices, "vertices", "d", 2, 0) ||
+        mpm_python_get_buffer(faces, &query->faces, "faces", "i", 2, 0) ||
+        mpm_python_get_buffer(points, &query->points, "points", "d", 2, 0) || check_query(query)) {
+        release_query(query);
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *answer(struct query *query, PyObject *result, mpm_status status)
+{
+    release_query(query);
+    if (status == MPM_OK)
+        return result;
+    Py_DECREF(result);
+    if (status == MPM_TOO_LARGE)
+        PyErr_SetString(PyExc_ValueError, "faces: too many for 32-bit indices");
+    else
+        PyErr_NoMemory();
+    return NULL;
+}
+
+static PyObject *winding_numbers(PyObject *module, PyObject *args)
+{
+    const module_state *state = PyModule_GetState(module);
+    struct query query;
+    if (take_query(&query, args))
+        return NULL;
+    PyObject *result = PyBytes_FromStringAndSize(NULL, query.points.shape[0] * (Py_ssize_t)sizeof(double));
+    if (!result) {
+        release_query(&query);
+        return NULL;
+    }
+    double *out = (double *)PyBytes_AsString(result);
+    mpm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = mpm_winding_numbers(&state->allocator, query.vertices.buf, query.faces.buf, query.faces.shape[0],
+                                 query.points.buf, query.points.shape[0], out, query.threads);
+    Py_END_ALLOW_THREADS
+    return answer(&query, result, status);
+}
+
+static PyObject *ray_crossings(PyObject *module, PyObject *args)
+{
+    const module_state *state = PyModule_GetState(module);
+    struct query query;
+    if (take_query(&query, args))
+        return NULL;
+    PyObject *result = PyBytes_FromStringAndSize(NULL, query.points.shape[0] * (Py_ssize_t)sizeof(int32_t));
+    if (!result) {
+        release_query(&query);
+        return NULL;
+    }
+    int32_t *out = (int32_t *)PyBytes_AsString(result);
+    mpm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = mpm_crossings_count(&state->allocator, query.vertices.buf, query.faces.buf, query.faces.shape[0],
+                                 query.points.buf, query.points.shape[0], out, query.threads);
+    Py_END_ALLOW_THREADS
+    return answer(&query, result, status);
+}
+
+PyMethodDef mpm_sampling_methods[] = {
+    {"winding_numbers", winding_numbers, METH_VARARGS,
+     "winding_numbers(vertices, faces, points, threads)\n--\n\n"
+     "Generalised winding number of the mesh at each point, float64 (m,) as bytes."},
+    {"ray_crossings", ray_crossings, METH_VARARGS,
+     "ray_crossings(vertices, faces, points, threads)\n--\n\n"
+     "Faces above each point, those facing up +1, those facing down -1: int32 (m,) as bytes."},
+    {NULL, NULL, 0, NULL},
+};

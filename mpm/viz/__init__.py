@@ -1,1 +1,9 @@
-"""Pictures and movies."""
+"""Pictures and movies. Needs the extras ``plot`` (Matplotlib, Pillow) and ``movie`` (ffmpeg)."""
+
+from __future__ import annotations
+
+from mpm.viz.figures import plot, plot_history
+from mpm.viz.movie import MovieWriter, contact_sheet, movie, save_image
+from mpm.viz.render import Renderer
+
+__all__ = ["MovieWriter", "Renderer", "contact_sheet", "movie", "plot", "plot_history", "save_image"]

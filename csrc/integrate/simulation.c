@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+#include "integrate/simulation.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "integrate/dispatch.h"
+#include "integrate/state.h"
+
+mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allocator, const mpm_settings *settings)
+{
+    const mpm_kernels *kernels = mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size);
+    if (!kernels)
+        return MPM_TOO_LARGE;
+    mpm_simulation *simulation = mpm_memory_new(allocator, 1, sizeof *simulation);
+    if (!simulation)
+        return MPM_OUT_OF_MEMORY;
+    simulation->allocator = *allocator;
+    simulation->settings = *settings;
+    simulation->kernels = kernels;
+    simulation->particles.dim = settings->dim;
+    simulation->particles.lanes = kernels->lanes;
+    simulation->particles.real_size = settings->real_size;
+    if (settings->dim == 2)
+        simulation->settings.gravity[2] = 0;
+    *result = simulation;
+    return MPM_OK;
+}
+
+void mpm_simulation_free(mpm_simulation *simulation)
+{
+    if (!simulation)
+        return;
+    mpm_allocator allocator = simulation->allocator;
+    mpm_views_forget(simulation);
+    mpm_particles_clear(&simulation->particles, &allocator);
+    mpm_grid_clear(&simulation->grid, &allocator);
+    mpm_memory_free(&allocator, simulation->materials);
+    mpm_memory_free(&allocator, simulation->id);
+    mpm_memory_free(&allocator, simulation->material);
+    mpm_memory_free(&allocator, simulation->history);
+    mpm_memory_free(&allocator, simulation);
+}
+
+mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material)
+{
+    if (mpm_memory_grow(&simulation->allocator, (void **)&simulation->materials, &simulation->material_capacity,
+                        simulation->material_count, simulation->material_count + 1, sizeof *material))
+        return MPM_OUT_OF_MEMORY;
+    simulation->materials[simulation->material_count++] = *material;
+    return MPM_OK;
+}
+
+int mpm_simulation_materials(const mpm_simulation *simulation)
+{
+    return (int)simulation->material_count;
+}
+
+/* ---- particles come and go -------------------------------------------------------------------------------------- */
+
+/* What views may hold is read in first, so that nothing written is lost when the arrays are replaced. */
+static mpm_status begin_change(mpm_simulation *simulation)
+{
+    mpm_status status = mpm_sweeps_begin(simulation, 1);
+    if (!status && (status = mpm_views_read_in(simulation)))
+        mpm_sweeps_end(simulation);
+    return status;
+}
+
+static void end_change(mpm_simulation *simulation, mpm_status status)
+{
+    mpm_sweeps_end(simulation);
+    if (status)
+        return;
+    simulation->measured = false;
+    simulation->grid_valid = false;
+    mpm_views_forget(simulation);
+}
+
+/* Row tables and waiting tiles for `count` more particles. */
+static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
+{
+    const size_t rows = (size_t)simulation->particles.count, wanted = rows + (size_t)count;
+    const size_t lanes = (size_t)simulation->particles.lanes;
+    if (count < 0 || wanted > INT32_MAX / 2)
+        return MPM_TOO_LARGE;
+    if (mpm_memory_grow(&simulation->allocator, (void **)&simulation->id, &simulation->id_capacity, rows, wanted,
+                        sizeof *simulation->id) ||
+        mpm_memory_grow(&simulation->allocator, (void **)&simulation->material, &simulation->row_material_capacity,
+                        rows, wanted, sizeof *simulation->material))
+        return MPM_OUT_OF_MEMORY;
+    return mpm_binning_reserve(&simulation->allocator, &simulation->particles, ((size_t)count + lanes - 1) / lanes);
+}
+
+static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
+{
+    mpm_particles *particles = &simulation->particles;
+    const ptrdiff_t tiles = particles->tiles, lanes = particles->lanes;
+    const ptrdiff_t waiting = (arrivals->count + lanes - 1) / lanes;
+    arrivals->particles = particles;
+    arrivals->first_slot = tiles * lanes;
+    arrivals->first_row = (int32_t)particles->count;
+    arrivals->placements = mpm_memory_new(&simulation->allocator, (size_t)arrivals->count, sizeof *arrivals->placements);
+    if (!arrivals->placements)
+        return MPM_OUT_OF_MEMORY;
+    memset(particles->row + tiles * lanes, 0xff, (size_t)(waiting * lanes) * sizeof *particles->row);
+    simulation->kernels->arrive(arrivals);
+    particles->tiles = tiles + waiting;
+    mpm_status status = mpm_views_bin(simulation, arrivals->placements, (size_t)arrivals->count, false);
+    if (status)
+        particles->tiles = tiles;
+    mpm_memory_free(&simulation->allocator, arrivals->placements);
+    return status;
+}
+
+mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
+                              const double *F, const double *volume, const double *mass, int material)
+{
+    mpm_arrivals arrivals = {
+        .dx = simulation->settings.dx,
+        .count = count,
+        .material = material,
+        .fluid = mpm_laws_get(simulation->materials[material].law)->fluid,
+        .x = x, .v = v, .F = F, .volume = volume, .mass = mass,
+    };
+    memcpy(arrivals.lower, simulation->settings.lower, sizeof arrivals.lower);
+    if (count == 0)
+        return MPM_OK;
+    mpm_status status = begin_change(simulation);
+    if (status)
+        return status;
+    const ptrdiff_t rows = simulation->particles.count;
+    if (!(status = make_room(simulation, count)) && !(status = arrive(simulation, &arrivals)))
+        for (ptrdiff_t row = rows; row < rows + count; row++) {
+            simulation->id[row] = simulation->next_id++;
+            simulation->material[row] = material;
+        }
+    end_change(simulation, status);
+    return status;
+}
+
+static double mass_at(const mpm_particles *particles, ptrdiff_t slot)
+{
+    return particles->real_size == 4 ? (double)((const float *)particles->mass)[slot]
+                                     : ((const double *)particles->mass)[slot];
+}
+
+static void clear_mass(mpm_particles *particles, ptrdiff_t slot)
+{
+    if (particles->real_size == 4)
+        ((float *)particles->mass)[slot] = 0;
+    else
+        ((double *)particles->mass)[slot] = 0;
+}
+
+/* Rows close up: new_row[row] for those that stay, -1 for the others. */
+static void renumber(mpm_simulation *simulation, ptrdiff_t old_rows, int32_t *new_row)
+{
+    int32_t next = 0;
+    for (ptrdiff_t row = 0; row < old_rows; row++) {
+        if (new_row[row] < 0)
+            continue;
+        simulation->id[next] = simulation->id[row];
+        simulation->material[next] = simulation->material[row];
+        new_row[row] = next++;
+    }
+    mpm_particles *particles = &simulation->particles;
+    for (ptrdiff_t slot = 0; slot < particles->tiles * particles->lanes; slot++)
+        if (particles->row[slot] >= 0)
+            particles->row[slot] = new_row[particles->row[slot]];
+}
+
+/* Removes the rows of `mask` (may be NULL) and all particles without mass. Within a pool. */
+static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
+{
+    const mpm_allocator *allocator = &simulation->allocator;
+    mpm_particles *particles = &simulation->particles;
+    const ptrdiff_t rows = particles->count, slots = particles->tiles * particles->lanes;
+    int32_t *new_row = mpm_memory_new(allocator, (size_t)rows, sizeof *new_row);
+    void *saved = mpm_memory_new(allocator, (size_t)slots, particles->real_size);
+    mpm_status status = MPM_OUT_OF_MEMORY;
+    if (new_row && saved) {
+        memcpy(saved, particles->mass, (size_t)slots * particles->real_size);
+        for (ptrdiff_t slot = 0; slot < slots; slot++) {
+            const int32_t row = particles->row[slot];
+            if (row >= 0 && mask && mask[row])
+                clear_mass(particles, slot);
+            if (row >= 0)
+                new_row[row] = mass_at(particles, slot) > 0 ? 0 : -1;
+        }
+        status = mpm_views_bin(simulation, NULL, 0, true);
+        if (status)
+            memcpy(particles->mass, saved, (size_t)slots * particles->real_size);
+        else
+            renumber(simulation, rows, new_row);
+    }
+    mpm_memory_free(allocator, saved);
+    mpm_memory_free(allocator, new_row);
+    return status;
+}
+
+mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask)
+{
+    mpm_status status = begin_change(simulation);
+    if (status)
+        return status;
+    const ptrdiff_t before = simulation->particles.count;
+    status = remove_rows(simulation, mask);
+    simulation->health.deleted += before - simulation->particles.count;
+    end_change(simulation, status);
+    return status;
+}
+
+/* ---- running and looking ---------------------------------------------------------------------------------------- */
+
+mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context)
+{
+    const int64_t left = simulation->health.left_domain, before = simulation->steps;
+    const mpm_status status = mpm_step_run(simulation, steps, end, poll, context);
+    if (simulation->steps > before) {
+        mpm_views_outdate(simulation);
+        mpm_views_refresh(simulation);
+    }
+    if (simulation->settings.on_leave == MPM_LEAVE_DELETE && simulation->health.left_domain > left) {
+        mpm_status removal = mpm_simulation_delete(simulation, NULL);
+        return status ? status : removal;
+    }
+    return status;
+}
+
+static mpm_status settle(mpm_simulation *simulation)
+{
+    mpm_status status = mpm_sweeps_begin(simulation, 1);
+    if (status)
+        return status;
+    const bool due = simulation->binning_due;
+    simulation->binning_due = false; /* looking needs no fresh bins, and the grid of the last step stays */
+    status = mpm_step_settle(simulation);
+    simulation->binning_due |= due && simulation->drift > 0;
+    mpm_sweeps_end(simulation);
+    return status;
+}
+
+mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals)
+{
+    mpm_status status = settle(simulation);
+    if (!status)
+        *totals = mpm_step_totals(simulation);
+    return status;
+}
+
+mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound)
+{
+    /* Called by the step too, within its pool and on a settled state, to describe a refusal. */
+    mpm_status status = simulation->pool ? MPM_OK : settle(simulation);
+    if (status)
+        return status;
+    *bound = mpm_timestep_bound(simulation);
+    int which = -1;
+    if (bound->limit == MPM_LIMIT_ISOLATED)
+        which = 0;
+    else if (bound->limit == MPM_LIMIT_WAVE)
+        which = 1;
+    else if (bound->limit == MPM_LIMIT_MOTION)
+        which = bound->dt == simulation->settings.dx / simulation->measure.speed ? 2 : 3;
+    if (which >= 0) {
+        mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_MEASURE);
+        sweep.measures = &simulation->measure;
+        bound->row = simulation->kernels->find_limit(&sweep, which);
+    }
+    if (which == 0 && bound->row >= 0) {
+        const mpm_material *material = &simulation->materials[simulation->material[bound->row]];
+        const double h = simulation->settings.dx;
+        if (mpm_laws_get(material->law)->fluid && bound->dt * sqrt(simulation->measure.wave2) < 0.25 * h)
+            bound->limit = MPM_LIMIT_VISCOSITY;
+    }
+    return MPM_OK;
+}
+
+mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirror **mirror)
+{
+    return mpm_views_get(simulation, field, mirror);
+}
+
+double mpm_simulation_time(const mpm_simulation *simulation)
+{
+    return simulation->time;
+}
+
+double mpm_simulation_dt(const mpm_simulation *simulation)
+{
+    return simulation->dt;
+}
+
+int64_t mpm_simulation_steps(const mpm_simulation *simulation)
+{
+    return simulation->steps;
+}
+
+ptrdiff_t mpm_simulation_count(const mpm_simulation *simulation)
+{
+    return simulation->particles.count;
+}
+
+const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation)
+{
+    return &simulation->settings;
+}
+
+const mpm_health *mpm_simulation_health(const mpm_simulation *simulation)
+{
+    return &simulation->health;
+}
+
+const mpm_trouble *mpm_simulation_trouble(const mpm_simulation *simulation)
+{
+    return &simulation->trouble;
+}
+
+void mpm_simulation_set_threads(mpm_simulation *simulation, int threads)
+{
+    simulation->settings.threads = threads;
+}
+
+void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views)
+{
+    *particles = mpm_particles_bytes(&simulation->particles) + simulation->id_capacity * sizeof *simulation->id +
+                 simulation->row_material_capacity * sizeof *simulation->material;
+    *grid = simulation->grid.bytes;
+    *views = 0;
+    for (int field = 0; field < MPM_ALL_FIELDS; field++) {
+        const mpm_mirror *mirror = simulation->mirrors[field];
+        if (mirror)
+            *views += (size_t)mirror->rows * (size_t)mirror->components * mirror->element;
+    }
+}
+
+const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *rows, int *columns)
+{
+    mpm_history_columns(simulation->settings.dim, columns);
+    *rows = simulation->history_rows;
+    return simulation->history;
+}
+
+static double real_at(const void *array, size_t index, size_t real_size)
+{
+    return real_size == 4 ? (double)((const float *)array)[index] : ((const double *)array)[index];
+}
+
+size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *mass, void *v)
+{
+    const mpm_settings *settings = &simulation->settings;
+    const size_t size = settings->real_size;
+    const int dim = settings->dim, side = mpm_block_side(dim);
+    size_t active = 0;
+    if (!simulation->grid_valid)
+        return 0;
+    for (size_t b = 0; b < simulation->grid.block_count; b++)
+        for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+            const size_t record = (b * MPM_BLOCK_NODES + (size_t)n) * 4;
+            if (!(real_at(simulation->grid.velocity, record + 3, size) > 0))
+                continue;
+            if (x) {
+                for (int a = dim - 1, rest = n; a >= 0; a--, rest /= side)
+                    x[active * (size_t)dim + (size_t)a] =
+                        settings->lower[a] +
+                        settings->dx * ((double)simulation->grid.blocks[b].block[a] * side + rest % side);
+                memcpy((char *)mass + active * size, (char *)simulation->grid.velocity + (record + 3) * size, size);
+                memcpy((char *)v + active * (size_t)dim * size, (char *)simulation->grid.velocity + record * size,
+                       (size_t)dim * size);
+            }
+            active++;
+        }
+    return active;
+}
+
+size_t mpm_simulation_resident(const mpm_simulation *simulation, void *out)
+{
+    const mpm_particles *p = &simulation->particles;
+    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, size = p->real_size;
+    const size_t vectors = (size_t)mpm_particles_vectors(p);
+    const size_t per_row = dim * sizeof(int32_t) + (vectors * dim + 2) * size + sizeof(int32_t) + sizeof(int64_t);
+    const struct {
+        double time, dt, natural_dt, drift;
+        int64_t steps, next_id, binning_due;
+    } clock = {simulation->time,  simulation->dt,      simulation->natural_dt, simulation->drift,
+               simulation->steps, simulation->next_id, simulation->binning_due};
+    const size_t rows = (size_t)p->count;
+    if (!out)
+        return rows * per_row + sizeof clock;
+    for (size_t g = 0; g < p->group_count; g++)
+        for (size_t slot = (size_t)p->groups[g].first_tile * lanes;
+             slot < (size_t)(p->groups[g].first_tile + p->groups[g].tiles) * lanes; slot++) {
+            if (p->row[slot] < 0)
+                continue;
+            char *to = (char *)out + (size_t)p->row[slot] * per_row;
+            memcpy(to, p->groups[g].block, dim * sizeof(int32_t));
+            to += dim * sizeof(int32_t);
+            for (size_t f = 0; f < vectors; f++)
+                for (size_t a = 0; a < dim; a++, to += size)
+                    memcpy(to, (char *)p->vector[f] + ((slot / lanes * dim + a) * lanes + slot % lanes) * size, size);
+            memcpy(to, (char *)p->mass + slot * size, size);
+            memcpy(to + size, (char *)p->volume + slot * size, size);
+            to += 2 * size;
+            memcpy(to, &simulation->material[p->row[slot]], sizeof(int32_t));
+            memcpy(to + sizeof(int32_t), &simulation->id[p->row[slot]], sizeof(int64_t));
+        }
+    memcpy((char *)out + rows * per_row, &clock, sizeof clock);
+    return rows * per_row + sizeof clock;
+}

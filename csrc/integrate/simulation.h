@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A simulation: particles, grid, clock and books, and the calls that make, look at and advance it.
+ *
+ * No call may overlap another on the same simulation; different simulations share nothing. Every call that fails
+ * leaves the last whole state.
+ */
+#pragma once
+#include "state/mirror.h"
+#include "transfer/kernels.h"
+
+/** What the user chooses once. Unused axes of a 2-D simulation are ignored. */
+typedef struct mpm_settings {
+    int dim;           /* 2 or 3 */
+    size_t real_size;  /* 4 or 8 */
+    double lower[3];   /* position of node 0 [m] */
+    int64_t cells[3];  /* of the domain, per axis, at least 1 and at most MPM_MOST_CELLS */
+    double dx;         /* cell size [m] */
+    double gravity[3]; /* [m/s2] */
+    mpm_wall walls[6]; /* x-, x+, y-, y+, z-, z+ */
+    double dt;         /* fixed step [s]; <= 0: automatic */
+    double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
+    bool allow_unstable; /* do not refuse a fixed dt above the bound */
+    mpm_leave on_leave;
+    int history;       /* every how many steps the history is written; 0: never */
+    int threads;       /* at least 1 */
+    const char *isa;   /* a name of mpm_dispatch_isa */
+} mpm_settings;
+
+enum { MPM_MOST_CELLS = 1 << 30, MPM_MOST_TROUBLE_ROWS = 1000 };
+
+/** What limits the time step. */
+typedef enum mpm_limit {
+    MPM_LIMIT_NONE,
+    MPM_LIMIT_ISOLATED,     /* one particle alone */
+    MPM_LIMIT_VISCOSITY,    /* the same, its viscosity dominating */
+    MPM_LIMIT_WAVE,         /* a wave crossing a cell */
+    MPM_LIMIT_MOTION,       /* a particle crossing a cell, or |grad v| dt reaching 1 */
+    MPM_LIMIT_ACCELERATION  /* gravity moving a resting particle by a cell */
+} mpm_limit;
+
+typedef struct mpm_stable_dt {
+    double dt; /* the bound itself [s]; infinite without particles */
+    mpm_limit limit;
+    int32_t row; /* of the particle that limits, -1 if none does */
+} mpm_stable_dt;
+
+/** Why a step was refused or a run ended. */
+typedef enum mpm_reason {
+    MPM_NO_REASON,
+    MPM_DT_ABOVE_BOUND,    /* the fixed dt exceeds the bound of the state */
+    MPM_GRID_NOT_FINITE,   /* node velocities overflowed */
+    MPM_MOVES_TOO_FAR,     /* a node would move a cell or more in one step */
+    MPM_WOULD_INVERT,      /* a particle's strain increment would turn it inside out */
+    MPM_LEFT_RANGE,        /* J left the range of its law */
+    MPM_LEFT_DOMAIN,
+    MPM_WRITTEN_NOT_FINITE, /* through a view: NaN or infinite */
+    MPM_WRITTEN_INVERTED,   /* through a view: det F or J <= 0 */
+    MPM_WRITTEN_OUTSIDE,    /* through a view: a position outside the domain */
+    MPM_WRITTEN_NOT_STATE   /* through a view: J of a solid, or F of a fluid */
+} mpm_reason;
+
+/** Set by a call that answers MPM_BAD_STATE, MPM_UNSTABLE or MPM_ESCAPED. */
+typedef struct mpm_trouble {
+    mpm_reason reason;
+    mpm_stable_dt bound; /* MPM_DT_ABOVE_BOUND: what limits */
+    double dt;           /* of the step in question [s] */
+    int64_t count;       /* rows concerned */
+    int row_count;       /* rows listed, ascending */
+    int32_t rows[MPM_MOST_TROUBLE_ROWS];
+} mpm_trouble;
+
+/** Totals of a state. In 2-D the angular momentum is component 2. SI units, per metre of depth in 2-D. */
+typedef struct mpm_totals {
+    double time, mass, momentum[3], center_of_mass[3], angular_momentum[3], kinetic, elastic, gravitational;
+} mpm_totals;
+
+typedef struct mpm_health {
+    int64_t left_domain, clamped, deleted; /* particles, counted each time */
+    int64_t refused;                       /* steps begun again with a smaller dt */
+    int64_t binnings;
+} mpm_health;
+
+typedef struct mpm_simulation mpm_simulation;
+
+/** Asked every 50 ms of a run; non-zero ends it after a whole step. */
+typedef int (*mpm_poll)(void *context);
+
+/** Errors: MPM_OUT_OF_MEMORY; MPM_TOO_LARGE if the instruction set cannot be had. */
+mpm_status mpm_simulation_new(mpm_simulation **simulation, const mpm_allocator *allocator,
+                              const mpm_settings *settings);
+void mpm_simulation_free(mpm_simulation *simulation);
+
+/** Registers a material; its index counts from 0. */
+mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material);
+int mpm_simulation_materials(const mpm_simulation *simulation);
+
+/** Adds `count` particles of `material`; every value finite, positions in the domain, mass, volume, det F > 0. */
+mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
+                              const double *F, const double *volume, const double *mass, int material);
+
+/** Removes the rows with `mask[row] != 0`; the others keep their order and id. */
+mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask);
+
+/** Takes `steps` whole steps, or as many as reach the time `end` exactly (the other infinite or INT64_MAX). */
+mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context);
+
+/** Totals and bounds of the present state, after reading in what was written through views. */
+mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals);
+mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound);
+
+/** The mirror of a field (borrowed), brought up to date. Also MPM_FIELD_MATERIAL (int32) and MPM_FIELD_ID (int64). */
+enum { MPM_FIELD_MATERIAL = MPM_FIELD_COUNT, MPM_FIELD_ID, MPM_ALL_FIELDS };
+mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirror **mirror);
+
+/** The clock and the books. */
+double mpm_simulation_time(const mpm_simulation *simulation);
+double mpm_simulation_dt(const mpm_simulation *simulation); /* of the last step; 0 before the first */
+int64_t mpm_simulation_steps(const mpm_simulation *simulation);
+ptrdiff_t mpm_simulation_count(const mpm_simulation *simulation);
+const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation);
+const mpm_health *mpm_simulation_health(const mpm_simulation *simulation);
+const mpm_trouble *mpm_simulation_trouble(const mpm_simulation *simulation);
+void mpm_simulation_set_threads(mpm_simulation *simulation, int threads);
+void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views);
+
+/** The history: `rows` records of `columns` doubles (see mpm_history_column in history.h). */
+const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *rows, int *columns);
+
+/** Active nodes of the last step: call with NULL to get their number, then with arrays of (m, d) doubles, (m,) and
+ *  (m, d) reals. None before the first step and after particles came or went. */
+size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *mass, void *v);
+
+/** The resident state in row order (position as block and cells in it, v, C, F, mass, volume, material, id), then
+ *  the clock: what a state hash is taken over. Size in bytes with `out` NULL. */
+size_t mpm_simulation_resident(const mpm_simulation *simulation, void *out);

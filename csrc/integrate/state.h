@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of a simulation, shared by the files of this folder.
+ */
+#pragma once
+#include "integrate/history.h"
+#include "integrate/simulation.h"
+
+struct mpm_simulation {
+    mpm_allocator allocator;
+    mpm_settings settings;
+    const mpm_kernels *kernels;
+
+    mpm_material *materials;
+    size_t material_count, material_capacity;
+
+    mpm_particles particles;
+    mpm_grid grid;
+    int64_t *id;       /* [row] */
+    int32_t *material; /* [row] */
+    size_t id_capacity, row_material_capacity;
+    int64_t next_id;
+    mpm_mirror *mirrors[MPM_ALL_FIELDS]; /* NULL: nobody has asked yet */
+
+    double time, dt;
+    int64_t steps;
+    double natural_dt; /* what the control plans for the next step; 0: not yet planned */
+    double drift;      /* cells a particle can have moved since the last binning */
+    bool binning_due;
+    bool grid_valid;   /* the grid holds the velocities of the last step */
+    bool measured;     /* `measure` belongs to the present state */
+    bool suspect;      /* the last step left particles outside or out of range */
+    mpm_measure measure;
+    mpm_health health;
+    mpm_trouble trouble;
+
+    double *history;
+    size_t history_rows, history_capacity;
+    double impulse[3]; /* of the walls since the last record [N s] */
+
+    /* Scratch of a run */
+    mpm_pool *pool;
+    mpm_measure *measures;      /* per task */
+    mpm_block_report *reports;  /* per block */
+    void **workspaces;          /* per thread */
+    int workspace_count;
+};
+
+/* views.c: between the resident state and the user's arrays */
+mpm_status mpm_views_read_in(mpm_simulation *simulation); /* within a pool */
+void mpm_views_outdate(mpm_simulation *simulation);       /* the state has moved on */
+void mpm_views_refresh(mpm_simulation *simulation);       /* writes out what somebody is looking at */
+void mpm_views_forget(mpm_simulation *simulation);        /* the rows have changed: new arrays from now on */
+mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **mirror);
+mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, bool drop_massless);
+
+/* timestep.c */
+mpm_stable_dt mpm_timestep_bound(const mpm_simulation *simulation);
+double mpm_timestep_automatic(const mpm_simulation *simulation);
+
+/* sweeps.c: the kernels called on a simulation, within a pool */
+mpm_status mpm_sweeps_begin(mpm_simulation *simulation, int threads); /* starts the pool, makes scratch */
+void mpm_sweeps_end(mpm_simulation *simulation);
+mpm_status mpm_sweeps_fit(mpm_simulation *simulation);                /* scratch for the present grid */
+mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode);
+mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep);
+mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
+
+/* step.c */
+mpm_status mpm_step_settle(mpm_simulation *simulation); /* views read in, bins fresh, state measured */
+mpm_status mpm_step_run(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context);
+mpm_totals mpm_step_totals(const mpm_simulation *simulation);

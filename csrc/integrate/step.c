@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The step. In the order of the textbook one step of size dt is
+ *
+ *     scatter  particles -> grid            (with the stress of dt)
+ *     grid     momentum -> velocity, gravity, walls
+ *     check    the step can still be refused: nothing of the particles has been written
+ *     gather   grid -> particles, strain, position
+ *     commit   clock, books, limits of the new state
+ *
+ * A run chains them as  scatter, (grid, check, gather + scatter of the next)*, grid, check, gather: the middle is one
+ * fused sweep. The sweep stores all of x, v, C and F, so that after every sweep the last whole step is there.
+ */
+#include "integrate/state.h"
+
+#include <math.h>
+#include <time.h>
+
+enum { MOST_RETRIES = 12 };
+
+/* The largest motion in one step that is accepted, in cells: a fixed step may use all that is safe, the automatic
+ * one keeps a margin. */
+static double motion_limit(const mpm_simulation *simulation)
+{
+    return simulation->settings.dt > 0 ? 1.0 : 0.5;
+}
+
+static mpm_status fail(mpm_simulation *simulation, mpm_status status, mpm_reason reason, double dt)
+{
+    simulation->trouble = (mpm_trouble){.reason = reason, .dt = dt};
+    return status;
+}
+
+static void list_rows(mpm_trouble *trouble, const uint8_t *flags, ptrdiff_t rows, int flag)
+{
+    for (ptrdiff_t row = 0; row < rows; row++)
+        if (flags[row] == flag) {
+            if (trouble->row_count < MPM_MOST_TROUBLE_ROWS)
+                trouble->rows[trouble->row_count++] = (int32_t)row;
+            trouble->count++;
+        }
+}
+
+/* Are particles outside the domain, or out of the range of their law? */
+static mpm_status find_trouble(mpm_simulation *simulation)
+{
+    const ptrdiff_t rows = simulation->particles.count;
+    uint8_t *flags = mpm_memory_new(&simulation->allocator, (size_t)rows, 1);
+    if (!flags)
+        return MPM_OUT_OF_MEMORY;
+    const mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_MEASURE);
+    simulation->kernels->find_trouble(&sweep, flags);
+    mpm_trouble *trouble = &simulation->trouble;
+    *trouble = (mpm_trouble){.reason = MPM_LEFT_RANGE, .dt = simulation->dt};
+    list_rows(trouble, flags, rows, MPM_INVERTED);
+    mpm_status status = trouble->count ? MPM_UNSTABLE : MPM_OK;
+    if (!status && simulation->settings.on_leave == MPM_LEAVE_RAISE) {
+        trouble->reason = MPM_LEFT_DOMAIN;
+        list_rows(trouble, flags, rows, MPM_OUTSIDE);
+        status = trouble->count ? MPM_ESCAPED : MPM_OK;
+    }
+    mpm_memory_free(&simulation->allocator, flags);
+    return status;
+}
+
+/* ---- the time step ---------------------------------------------------------------------------------------------- */
+
+/* The size of the step from `time`: as planned, but ending exactly at `end`, without a tiny last step. */
+static double landing_dt(double planned, double time, double end)
+{
+    const double left = end - time;
+    return planned >= left ? left : 2 * planned > left ? left / 2 : planned;
+}
+
+static double planned_dt(const mpm_simulation *simulation)
+{
+    return simulation->settings.dt > 0 ? simulation->settings.dt : simulation->natural_dt;
+}
+
+/* After a state was measured: the automatic step shrinks to its bound. Returns whether the plan changed. */
+static bool revise_plan(mpm_simulation *simulation)
+{
+    if (simulation->settings.dt > 0)
+        return false;
+    if (simulation->natural_dt > 0 && simulation->natural_dt <= mpm_timestep_bound(simulation).dt)
+        return false;
+    simulation->natural_dt = mpm_timestep_automatic(simulation);
+    return true;
+}
+
+static mpm_status check_fixed_dt(mpm_simulation *simulation, double dt)
+{
+    if (simulation->settings.dt <= 0 || simulation->settings.allow_unstable)
+        return MPM_OK;
+    const mpm_stable_dt bound = mpm_timestep_bound(simulation);
+    if (dt <= bound.dt * (1 + 1e-12))
+        return MPM_OK;
+    mpm_status status = fail(simulation, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, dt);
+    mpm_simulation_stable_dt(simulation, &simulation->trouble.bound);
+    return status;
+}
+
+/* ---- pieces of a run -------------------------------------------------------------------------------------------- */
+
+static void scatter(mpm_simulation *simulation, double dt)
+{
+    mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_SCATTER);
+    sweep.scatter_dt = dt;
+    mpm_sweeps_run(simulation, &sweep);
+}
+
+/* Would the strain increment of some particle turn it inside out? Velocities that differ little over the whole grid
+ * cannot: |dt C_ab| <= (largest difference of v_a) dt/h for the quadratic kernel. Otherwise the particles are asked. */
+static bool would_invert(mpm_simulation *simulation, const mpm_block_report *report, double dt)
+{
+    const int dim = simulation->settings.dim;
+    double sum = 0;
+    for (int a = 0; a < dim; a++) {
+        const double range = (report->highest[a] - report->lowest[a]) * dt / simulation->settings.dx;
+        sum += dim * range * range;
+    }
+    if (sum < 0.25)
+        return false;
+    mpm_sweep probe = mpm_sweeps_describe(simulation, MPM_PROBE);
+    probe.gather_dt = dt;
+    return !(mpm_sweeps_run(simulation, &probe).least_det > 0.1);
+}
+
+static mpm_reason find_refusal(mpm_simulation *simulation, const mpm_block_report *report, double dt)
+{
+    if (!isfinite(report->speed))
+        return MPM_GRID_NOT_FINITE;
+    if (report->speed * dt > motion_limit(simulation) * simulation->settings.dx)
+        return MPM_MOVES_TOO_FAR;
+    return would_invert(simulation, report, dt) ? MPM_WOULD_INVERT : MPM_NO_REASON;
+}
+
+/* The grid pass, begun again with a smaller step while it must be refused (automatic dt). */
+static mpm_status grid_and_check(mpm_simulation *simulation, double *dt, mpm_block_report *report)
+{
+    simulation->grid_valid = false;
+    for (int attempt = 0;; attempt++) {
+        *report = mpm_sweeps_grid(simulation, *dt);
+        const mpm_reason reason = find_refusal(simulation, report, *dt);
+        if (reason == MPM_NO_REASON)
+            return MPM_OK;
+        if (simulation->settings.dt > 0 || attempt == MOST_RETRIES)
+            return fail(simulation, MPM_UNSTABLE, reason, *dt);
+        simulation->health.refused++;
+        *dt /= 2;
+        simulation->natural_dt = fmin(simulation->natural_dt, *dt);
+        scatter(simulation, *dt);
+    }
+}
+
+static void record_history(mpm_simulation *simulation)
+{
+    const mpm_settings *settings = &simulation->settings;
+    if (settings->history == 0 || simulation->steps % settings->history)
+        return;
+    int length, dim = settings->dim;
+    mpm_history_columns(dim, &length);
+    const mpm_totals t = mpm_step_totals(simulation);
+    double *record = simulation->history + simulation->history_rows * (size_t)length;
+    *record++ = t.time;
+    *record++ = simulation->dt;
+    *record++ = t.mass;
+    for (int a = 0; a < dim; a++)
+        *record++ = t.momentum[a];
+    for (int a = 0; a < dim; a++)
+        *record++ = t.center_of_mass[a];
+    for (int c = dim == 2 ? 2 : 0; c < 3; c++)
+        *record++ = t.angular_momentum[c];
+    *record++ = t.kinetic;
+    *record++ = t.elastic;
+    *record++ = t.gravitational;
+    *record++ = t.kinetic + t.elastic + t.gravitational;
+    for (int a = 0; a < dim; a++) {
+        *record++ = simulation->impulse[a];
+        simulation->impulse[a] = 0;
+    }
+    simulation->history_rows++;
+}
+
+/* Room for one more record: asked before the step, so that a whole step is always recorded. */
+static mpm_status reserve_history(mpm_simulation *simulation)
+{
+    int length;
+    mpm_history_columns(simulation->settings.dim, &length);
+    return mpm_memory_grow(&simulation->allocator, (void **)&simulation->history, &simulation->history_capacity,
+                           simulation->history_rows, simulation->history_rows + 1, (size_t)length * sizeof(double))
+               ? MPM_OUT_OF_MEMORY
+               : MPM_OK;
+}
+
+/* The clock and the books after a whole step. */
+static void commit(mpm_simulation *simulation, double dt, double time, const mpm_block_report *report,
+                   const mpm_measure *measure)
+{
+    simulation->dt = dt;
+    simulation->time = time;
+    simulation->steps++;
+    simulation->drift += report->speed * dt / simulation->settings.dx;
+    simulation->grid_valid = true;
+    simulation->measure = *measure;
+    simulation->suspect = measure->outside || measure->out_of_range;
+    simulation->health.left_domain += measure->outside;
+    if (simulation->settings.on_leave == MPM_LEAVE_CLAMP)
+        simulation->health.clamped += measure->outside;
+    for (int a = 0; a < 3; a++)
+        simulation->impulse[a] += report->impulse[a];
+    record_history(simulation);
+}
+
+static mpm_status bin(mpm_simulation *simulation)
+{
+    mpm_status status = mpm_views_bin(simulation, NULL, 0, false);
+    return status ? status : mpm_sweeps_fit(simulation);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------------- */
+
+mpm_status mpm_step_settle(mpm_simulation *simulation)
+{
+    mpm_status status = mpm_views_read_in(simulation);
+    if (!status && simulation->binning_due)
+        status = bin(simulation);
+    if (status)
+        return status;
+    if (!simulation->measured) {
+        const mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_MEASURE);
+        simulation->measure = mpm_sweeps_run(simulation, &sweep);
+        simulation->measured = true;
+        simulation->suspect |= simulation->measure.out_of_range != 0;
+    }
+    return MPM_OK;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context)
+{
+    const int64_t last_step = steps > INT64_MAX - simulation->steps ? INT64_MAX : simulation->steps + steps;
+    double next_poll = seconds() + 0.05;
+    if (simulation->suspect) {
+        mpm_status status = find_trouble(simulation);
+        if (status)
+            return status;
+        simulation->suspect = false;
+    }
+    if (simulation->steps == last_step || simulation->time >= end)
+        return MPM_OK;
+    revise_plan(simulation);
+    double dt = landing_dt(planned_dt(simulation), simulation->time, end);
+    mpm_status status = check_fixed_dt(simulation, dt);
+    if (status)
+        return status;
+    scatter(simulation, dt);
+    for (;;) {
+        mpm_block_report report;
+        if ((status = reserve_history(simulation)) || (status = grid_and_check(simulation, &dt, &report)))
+            return status;
+
+        const double time = dt == end - simulation->time ? end : simulation->time + dt;
+        const bool last = simulation->steps + 1 == last_step || time >= end;
+        /* The step after this one is planned from the state before this one, the last that was measured. */
+        if (simulation->settings.dt <= 0)
+            simulation->natural_dt = mpm_timestep_automatic(simulation);
+        double next_dt = landing_dt(planned_dt(simulation), time, end);
+        /* Particles may lie one cell beside where they were binned, not more, when they scatter again. */
+        simulation->binning_due = simulation->drift + report.speed * dt / simulation->settings.dx > 0.999;
+
+        const bool fuse = !last && !simulation->binning_due;
+        mpm_sweep sweep =
+            mpm_sweeps_describe(simulation, MPM_GATHER | MPM_MEASURE | (fuse ? MPM_SCATTER : 0));
+        sweep.gather_dt = dt;
+        sweep.scatter_dt = next_dt;
+        const mpm_measure measure = mpm_sweeps_run(simulation, &sweep);
+        commit(simulation, dt, time, &report, &measure);
+
+        if (simulation->suspect) {
+            if ((status = find_trouble(simulation)))
+                return status;
+            simulation->suspect = false;
+        }
+        const bool revised = revise_plan(simulation);
+        if (last)
+            return MPM_OK;
+        if (poll && seconds() >= next_poll) {
+            if (poll(context))
+                return MPM_INTERRUPTED;
+            next_poll = seconds() + 0.05;
+        }
+        if (simulation->binning_due && (status = bin(simulation)))
+            return status;
+        if (revised)
+            next_dt = landing_dt(planned_dt(simulation), simulation->time, end);
+        if ((status = check_fixed_dt(simulation, next_dt)))
+            return status;
+        if (!fuse || revised)
+            scatter(simulation, next_dt);
+        dt = next_dt;
+    }
+}
+
+mpm_status mpm_step_run(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context)
+{
+    mpm_status status = mpm_sweeps_begin(simulation, simulation->settings.threads);
+    if (status)
+        return status;
+    status = mpm_step_settle(simulation);
+    if (!status)
+        status = run_steps(simulation, steps, end, poll, context);
+    mpm_sweeps_end(simulation);
+    return status;
+}
+
+mpm_totals mpm_step_totals(const mpm_simulation *simulation)
+{
+    const mpm_measure *m = &simulation->measure;
+    mpm_totals t = {.time = simulation->time, .mass = m->mass, .kinetic = m->kinetic, .elastic = m->elastic};
+    for (int a = 0; a < 3; a++) {
+        t.momentum[a] = m->momentum[a];
+        t.angular_momentum[a] = m->angular_momentum[a];
+        t.center_of_mass[a] = m->mass > 0 ? m->moment[a] / m->mass : NAN;
+        t.gravitational -= simulation->settings.gravity[a] * m->moment[a];
+    }
+    return t;
+}

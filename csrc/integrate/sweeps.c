@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "integrate/state.h"
+
+#include <math.h>
+#include <string.h>
+
+mpm_status mpm_sweeps_begin(mpm_simulation *simulation, int threads)
+{
+    const mpm_allocator *allocator = &simulation->allocator;
+    mpm_status status = mpm_pool_start(&simulation->pool, allocator, threads);
+    if (status)
+        return status;
+    simulation->workspace_count = mpm_pool_threads(simulation->pool);
+    simulation->workspaces = mpm_memory_new(allocator, (size_t)simulation->workspace_count, sizeof(void *));
+    int failed = !simulation->workspaces;
+    for (int t = 0; !failed && t < simulation->workspace_count; t++)
+        failed = !(simulation->workspaces[t] = mpm_memory_new(allocator, 1, *simulation->kernels->workspace_bytes));
+    if (failed || mpm_sweeps_fit(simulation)) {
+        mpm_sweeps_end(simulation);
+        return MPM_OUT_OF_MEMORY;
+    }
+    return MPM_OK;
+}
+
+void mpm_sweeps_end(mpm_simulation *simulation)
+{
+    const mpm_allocator *allocator = &simulation->allocator;
+    for (int t = 0; simulation->workspaces && t < simulation->workspace_count; t++)
+        mpm_memory_free(allocator, simulation->workspaces[t]);
+    mpm_memory_free(allocator, simulation->workspaces);
+    mpm_memory_free(allocator, simulation->measures);
+    mpm_memory_free(allocator, simulation->reports);
+    simulation->workspaces = NULL;
+    simulation->measures = NULL;
+    simulation->reports = NULL;
+    mpm_pool_stop(simulation->pool);
+    simulation->pool = NULL;
+}
+
+mpm_status mpm_sweeps_fit(mpm_simulation *simulation)
+{
+    const mpm_allocator *allocator = &simulation->allocator;
+    mpm_memory_free(allocator, simulation->measures);
+    mpm_memory_free(allocator, simulation->reports);
+    simulation->measures = mpm_memory_new(allocator, simulation->grid.task_count + 1, sizeof *simulation->measures);
+    simulation->reports = mpm_memory_new(allocator, simulation->grid.block_count + 1, sizeof *simulation->reports);
+    return simulation->measures && simulation->reports ? MPM_OK : MPM_OUT_OF_MEMORY;
+}
+
+mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode)
+{
+    mpm_sweep sweep = {
+        .particles = &simulation->particles,
+        .grid = &simulation->grid,
+        .materials = simulation->materials,
+        .mode = mode,
+        .on_leave = simulation->settings.on_leave,
+        .dx = simulation->settings.dx,
+        .measures = simulation->measures,
+        .workspaces = simulation->workspaces,
+    };
+    memcpy(sweep.cells, simulation->settings.cells, sizeof sweep.cells);
+    memcpy(sweep.lower, simulation->settings.lower, sizeof sweep.lower);
+    return sweep;
+}
+
+struct sweep_call {
+    const mpm_simulation *simulation;
+    const mpm_sweep *sweep;
+};
+
+static void sweep_item(void *context, ptrdiff_t task, int thread)
+{
+    const struct sweep_call *call = context;
+    call->simulation->kernels->sweep_task(call->sweep, task, thread);
+}
+
+static void add_measure(mpm_measure *sum, const mpm_measure *part)
+{
+    for (int a = 0; a < 3; a++) {
+        sum->momentum[a] += part->momentum[a];
+        sum->moment[a] += part->moment[a];
+        sum->angular_momentum[a] += part->angular_momentum[a];
+    }
+    sum->mass += part->mass;
+    sum->kinetic += part->kinetic;
+    sum->elastic += part->elastic;
+    sum->rate2 = fmax(sum->rate2, part->rate2);
+    sum->wave2 = fmax(sum->wave2, part->wave2);
+    sum->speed = fmax(sum->speed, part->speed);
+    sum->gradient2 = fmax(sum->gradient2, part->gradient2);
+    sum->least_det = fmin(sum->least_det, part->least_det);
+    sum->outside += part->outside;
+    sum->out_of_range += part->out_of_range;
+}
+
+mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)
+{
+    struct sweep_call call = {simulation, sweep};
+    mpm_pool_for(simulation->pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
+    mpm_measure sum = {.least_det = 1};
+    for (size_t t = 0; t < simulation->grid.task_count; t++) /* in task order: the same bits for any thread count */
+        add_measure(&sum, &simulation->measures[t]);
+    return sum;
+}
+
+struct grid_call {
+    const mpm_simulation *simulation;
+    mpm_grid_pass pass;
+};
+
+enum { BLOCKS_PER_ITEM = 16 };
+
+static void grid_item(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    const struct grid_call *call = context;
+    const ptrdiff_t first = item * BLOCKS_PER_ITEM, blocks = (ptrdiff_t)call->pass.grid->block_count;
+    for (ptrdiff_t b = first; b < first + BLOCKS_PER_ITEM && b < blocks; b++)
+        call->simulation->kernels->grid_block(&call->pass, b);
+}
+
+mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
+{
+    const mpm_settings *settings = &simulation->settings;
+    struct grid_call call = {simulation, {.grid = &simulation->grid, .dt = dt, .reports = simulation->reports}};
+    memcpy(call.pass.cells, settings->cells, sizeof call.pass.cells);
+    memcpy(call.pass.gravity, settings->gravity, sizeof call.pass.gravity);
+    memcpy(call.pass.walls, settings->walls, sizeof call.pass.walls);
+    const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
+    mpm_pool_for(simulation->pool, grid_item, &call, (blocks + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
+
+    mpm_block_report sum = {0};
+    for (ptrdiff_t b = 0; b < blocks; b++) {
+        const mpm_block_report *part = &simulation->reports[b];
+        sum.speed = fmax(sum.speed, part->speed);
+        for (int a = 0; a < 3; a++) {
+            sum.lowest[a] = fmin(sum.lowest[a], part->lowest[a]);
+            sum.highest[a] = fmax(sum.highest[a], part->highest[a]);
+            sum.impulse[a] += part->impulse[a];
+        }
+    }
+    return sum;
+}

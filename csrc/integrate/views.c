@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between the resident state and the user's arrays. The mirrors follow one rule: a mirror is read in only if a view
+ * of it could have been written since it was written out, and then only the rows that differ.
+ */
+#include <string.h>
+
+#include "integrate/state.h"
+
+static mpm_exchange describe(mpm_simulation *simulation, int field)
+{
+    mpm_exchange exchange = {
+        .particles = &simulation->particles,
+        .materials = simulation->materials,
+        .dx = simulation->settings.dx,
+        .field = (enum mpm_field)field,
+        .rows = simulation->mirrors[field]->data,
+    };
+    memcpy(exchange.cells, simulation->settings.cells, sizeof exchange.cells);
+    memcpy(exchange.lower, simulation->settings.lower, sizeof exchange.lower);
+    return exchange;
+}
+
+static bool may_be_written(const mpm_mirror *mirror)
+{
+    return mirror && !mirror->read_only && !mirror->stale && (mirror->touched || mirror->exports > 0);
+}
+
+mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, bool drop_massless)
+{
+    const mpm_binning binning = {
+        .allocator = &simulation->allocator,
+        .pool = simulation->pool,
+        .locate = simulation->kernels->locate,
+        .placements = placements,
+        .placement_count = count,
+        .drop_massless = drop_massless,
+    };
+    mpm_status status = mpm_binning_run(&binning, &simulation->particles, &simulation->grid);
+    if (!status) {
+        simulation->drift = 0;
+        simulation->binning_due = false;
+        simulation->grid_valid = false;
+        simulation->health.binnings++;
+    }
+    return status;
+}
+
+static void note_flaw(mpm_trouble *trouble, const uint8_t *flaws, ptrdiff_t rows)
+{
+    static const mpm_reason reasons[] = {
+        [MPM_NOT_FINITE] = MPM_WRITTEN_NOT_FINITE, [MPM_INVERTED] = MPM_WRITTEN_INVERTED,
+        [MPM_OUTSIDE] = MPM_WRITTEN_OUTSIDE, [MPM_NOT_STATE] = MPM_WRITTEN_NOT_STATE};
+    for (ptrdiff_t row = 0; row < rows; row++) {
+        if (flaws[row] == MPM_FINE || (trouble->reason != MPM_NO_REASON && trouble->reason != reasons[flaws[row]]))
+            continue;
+        trouble->reason = reasons[flaws[row]];
+        if (trouble->row_count < MPM_MOST_TROUBLE_ROWS)
+            trouble->rows[trouble->row_count++] = (int32_t)row;
+        trouble->count++;
+    }
+}
+
+/* How many rows of each field differ; MPM_BAD_STATE if any of them cannot be taken. */
+static mpm_status inspect(mpm_simulation *simulation, int64_t differing[MPM_FIELD_COUNT])
+{
+    const ptrdiff_t rows = simulation->particles.count;
+    uint8_t *flaws = mpm_memory_new(&simulation->allocator, (size_t)rows, 1);
+    if (!flaws)
+        return MPM_OUT_OF_MEMORY;
+    mpm_status status = MPM_OK;
+    for (int field = 0; field < MPM_FIELD_COUNT && !status; field++) {
+        differing[field] = 0;
+        if (!may_be_written(simulation->mirrors[field]))
+            continue;
+        mpm_exchange exchange = describe(simulation, field);
+        exchange.flaws = flaws;
+        simulation->kernels->inspect(&exchange);
+        differing[field] = exchange.differing;
+        if (!exchange.differing)
+            continue;
+        simulation->trouble = (mpm_trouble){0};
+        note_flaw(&simulation->trouble, flaws, rows);
+        memset(flaws, 0, (size_t)rows);
+        if (simulation->trouble.count)
+            status = MPM_BAD_STATE;
+    }
+    mpm_memory_free(&simulation->allocator, flaws);
+    return status;
+}
+
+/* Positions: particles are placed anew, and binned before anybody looks at the resident positions again. */
+static mpm_status read_in_positions(mpm_simulation *simulation, int64_t differing)
+{
+    const mpm_allocator *allocator = &simulation->allocator;
+    const mpm_particles *p = &simulation->particles;
+    const size_t bytes = (size_t)p->tiles * (size_t)p->lanes * (size_t)p->dim * p->real_size;
+    mpm_status status = MPM_OUT_OF_MEMORY;
+    mpm_exchange exchange = describe(simulation, MPM_FIELD_X);
+    exchange.placements = mpm_memory_new(allocator, (size_t)differing, sizeof *exchange.placements);
+    void *saved = mpm_memory_new(allocator, bytes, 1);
+    if (exchange.placements && saved) {
+        memcpy(saved, p->vector[MPM_X], bytes);
+        simulation->kernels->read_in(&exchange);
+        status = mpm_views_bin(simulation, exchange.placements, exchange.placement_count, false);
+        if (status)
+            memcpy(p->vector[MPM_X], saved, bytes); /* nothing was moved: undo */
+    }
+    mpm_memory_free(allocator, saved);
+    mpm_memory_free(allocator, exchange.placements);
+    return status ? status : mpm_sweeps_fit(simulation);
+}
+
+mpm_status mpm_views_read_in(mpm_simulation *simulation)
+{
+    int64_t differing[MPM_FIELD_COUNT] = {0};
+    bool any = false;
+    for (int field = 0; field < MPM_FIELD_COUNT; field++)
+        any |= may_be_written(simulation->mirrors[field]);
+    if (!any)
+        return MPM_OK;
+    mpm_status status = inspect(simulation, differing);
+    if (status)
+        return status;
+    if (differing[MPM_FIELD_X] && (status = read_in_positions(simulation, differing[MPM_FIELD_X])))
+        return status;
+    for (int field = 0; field < MPM_FIELD_COUNT; field++) {
+        if (!differing[field])
+            continue;
+        simulation->measured = false;
+        if (field != MPM_FIELD_X) {
+            mpm_exchange exchange = describe(simulation, field);
+            simulation->kernels->read_in(&exchange);
+        }
+    }
+    /* F and J are two faces of one state: what was written to one makes the other stale. */
+    if (differing[MPM_FIELD_F] && simulation->mirrors[MPM_FIELD_J])
+        simulation->mirrors[MPM_FIELD_J]->stale = true;
+    if (differing[MPM_FIELD_J] && simulation->mirrors[MPM_FIELD_F])
+        simulation->mirrors[MPM_FIELD_F]->stale = true;
+    for (int field = 0; field < MPM_FIELD_COUNT; field++)
+        if (simulation->mirrors[field])
+            simulation->mirrors[field]->touched = false;
+    mpm_views_refresh(simulation);
+    return MPM_OK;
+}
+
+static void write_out(mpm_simulation *simulation, int field)
+{
+    const mpm_exchange exchange = describe(simulation, field);
+    simulation->kernels->write_out(&exchange);
+    simulation->mirrors[field]->stale = false;
+}
+
+void mpm_views_refresh(mpm_simulation *simulation)
+{
+    for (int field = 0; field < MPM_FIELD_COUNT; field++) {
+        mpm_mirror *mirror = simulation->mirrors[field];
+        if (mirror && mirror->stale && mirror->exports > 0)
+            write_out(simulation, field);
+    }
+}
+
+void mpm_views_outdate(mpm_simulation *simulation)
+{
+    for (int field = 0; field < MPM_FIELD_COUNT; field++)
+        if (simulation->mirrors[field] && field != MPM_FIELD_MASS && field != MPM_FIELD_VOLUME)
+            simulation->mirrors[field]->stale = true;
+}
+
+void mpm_views_forget(mpm_simulation *simulation)
+{
+    for (int field = 0; field < MPM_ALL_FIELDS; field++) {
+        mpm_mirror_release(simulation->mirrors[field]);
+        simulation->mirrors[field] = NULL;
+    }
+}
+
+static int components_of(int field, int dim)
+{
+    switch (field) {
+    case MPM_FIELD_X:
+    case MPM_FIELD_V:
+        return dim;
+    case MPM_FIELD_F:
+    case MPM_FIELD_C:
+        return dim * dim;
+    default:
+        return 1;
+    }
+}
+
+/* Is there a particle whose state this field is? */
+static bool is_writable(const mpm_simulation *simulation, int field)
+{
+    bool solids = false, fluids = false;
+    for (size_t g = 0; g < simulation->particles.group_count; g++) {
+        const int material = simulation->particles.groups[g].material;
+        *(mpm_laws_get(simulation->materials[material].law)->fluid ? &fluids : &solids) = true;
+    }
+    switch (field) {
+    case MPM_FIELD_X:
+    case MPM_FIELD_V:
+    case MPM_FIELD_C:
+        return true;
+    case MPM_FIELD_F:
+        return solids;
+    case MPM_FIELD_J:
+        return fluids;
+    default:
+        return false;
+    }
+}
+
+mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **result)
+{
+    const ptrdiff_t rows = simulation->particles.count;
+    mpm_mirror *mirror = simulation->mirrors[field];
+    if (!mirror) {
+        const size_t element = field == MPM_FIELD_ID         ? sizeof(int64_t)
+                               : field == MPM_FIELD_MATERIAL ? sizeof(int32_t)
+                                                             : simulation->settings.real_size;
+        mirror = mpm_mirror_new(&simulation->allocator, rows, components_of(field, simulation->settings.dim), element,
+                                field >= MPM_FIELD_COUNT, !is_writable(simulation, field));
+        if (!mirror)
+            return MPM_OUT_OF_MEMORY;
+        simulation->mirrors[field] = mirror;
+    }
+    if (mirror->stale) {
+        const size_t bytes = (size_t)rows * mirror->element;
+        if (field == MPM_FIELD_ID && rows)
+            memcpy(mirror->data, simulation->id, bytes);
+        else if (field == MPM_FIELD_MATERIAL && rows)
+            memcpy(mirror->data, simulation->material, bytes);
+        else if (field < MPM_FIELD_COUNT)
+            write_out(simulation, field);
+        mirror->stale = false;
+    }
+    *result = mirror;
+    return MPM_OK;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fixed corotated solid: finite under inversion, robust in large deformation.
+ *
+ *     Psi(F) = mu |F - R|^2 + lambda/2 (J - 1)^2         energy per rest volume [J/m3]
+ *     tau(F) = 2 mu (F - R) F^T + lambda (J - 1) J I      Kirchhoff stress [Pa]
+ *
+ * R is the rotation of F (math/polar.h), J = det F. Stomakhin, Howes, Schroeder & Teran, Energetically consistent
+ * invertible elasticity, SCA 2012.
+ */
+#pragma once
+#include "materials/law.h"
+
+struct fixed_corotated {
+    wide mu, lambda; /* Lame parameters [Pa] */
+};
+
+INLINE struct fixed_corotated fixed_corotated_prepare(const double *values)
+{
+    return (struct fixed_corotated){lame_mu(values[0], values[1]), lame_lambda(values[0], values[1])};
+}
+
+INLINE struct law_response fixed_corotated_respond(const struct fixed_corotated *law, struct law_state state,
+                                                   matrix velocity_gradient)
+{
+    (void)velocity_gradient;
+    const wide one = wide_set(1), two = wide_set(2);
+    const matrix F = state.F;
+    const wide J = state.J, lambda = law->lambda, two_mu = two * law->mu;
+    matrix stretch = polar_rotation(F); /* F - R */
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            stretch.m[i][j] = F.m[i][j] - stretch.m[i][j];
+
+    struct law_response r;
+    r.tau_zz = lambda * (J - one) * J;
+    r.tau = matrix_symmetric(
+        matrix_add_diagonal(matrix_scale(two_mu, matrix_multiply_transposed(stretch, F)), r.tau_zz));
+    r.energy = wide_fma(law->mu, matrix_dot(stretch, stretch),
+                        wide_set((real)0.5) * lambda * (J - one) * (J - one));
+    /* s_i^2 Psi_ii = 2 mu s_i^2 + lambda J^2;  s_i s_j Psi_ij = lambda (2 J - 1) J */
+    wide largest_stretch2 = matrix_largest_eigenvalue_bound(matrix_multiply_transposed(F, F));
+    r.wave = wide_fma(two_mu, largest_stretch2, lambda * J * J);
+    r.isolated = law_isolated_modulus(r.wave, lambda * (two * J - one) * J);
+    r.damping = wide_set(0);
+    return r;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a constitutive law answers. A law is written once, on `wide` (one particle per lane): the transfer
+ * kernels inline it, and `material.stress(F)` in Python calls the same lines.
+ *
+ * A law `x` is the file x.h with
+ *
+ *     struct x             its prepared parameters
+ *     x_prepare(values)    from the user's parameters, in the order of its row in laws.h
+ *     x_respond(law, state, velocity_gradient)
+ *
+ * and one row in laws.h.
+ */
+#pragma once
+#include "math/elementary.h"
+#include "math/matrix.h"
+#include "math/polar.h"
+
+/** The strain measure a particle carries: F, or for fluids only J = det F (in F[0][0]). */
+struct law_state {
+    matrix F;
+    wide J; /* det F for solids; the state itself for fluids */
+};
+
+/** What the step, the totals and the time-step control need of one state. Unused members cost nothing: the
+ *  functions are inlined. */
+struct law_response {
+    matrix tau;    /* Kirchhoff stress P F^T = J sigma [Pa], exactly symmetric */
+    wide tau_zz;   /* out-of-plane component in plane strain (2-D) [Pa] */
+    wide energy;   /* per rest volume [J/m3], 0 at rest */
+    wide isolated; /* modulus of one particle alone: the largest curvature of the energy along F <- (I + s A) F,
+                    * |A| = 1, on diagonal A [Pa]; 2 mu + d lambda at rest (algorithms 6.2) */
+    wide wave;     /* longitudinal modulus of the current state, J rho c^2 [Pa]; lambda + 2 mu at rest (6.1) */
+    wide damping;  /* viscosity as it enters the bound: 2 d eta J [Pa s] (5.2) */
+};
+
+/** Largest eigenvalue of D + off (1 1^T - I), D diagonal with largest element `diagonal`: an upper bound, exact
+ *  when all elements of D are equal. The two candidates are the volumetric and the deviatoric mode. */
+INLINE wide law_isolated_modulus(wide diagonal, wide off)
+{
+    return wide_max(diagonal + wide_set(DIM - 1) * off, diagonal - off);
+}
+
+INLINE wide lame_mu(double E, double nu)
+{
+    return wide_set((real)(E / (2 * (1 + nu))));
+}
+
+INLINE wide lame_lambda(double E, double nu)
+{
+    return wide_set((real)(E * nu / ((1 + nu) * (1 - 2 * nu))));
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Compressible neo-Hookean solid.
+ *
+ *     Psi(F) = mu/2 (tr F F^T - d) - mu ln J + lambda/2 ln^2 J      energy per rest volume [J/m3]
+ *     tau(F) = mu (F F^T - I) + lambda ln J I                       Kirchhoff stress [Pa]
+ *
+ * Bonet & Wood, Nonlinear Continuum Mechanics for Finite Element Analysis, 2nd ed. (2008), chapter 6.
+ * One determinant, one logarithm, no decomposition. Needs J > 0.
+ */
+#pragma once
+#include "materials/law.h"
+
+struct neo_hookean {
+    wide mu, lambda; /* Lame parameters [Pa] */
+};
+
+INLINE struct neo_hookean neo_hookean_prepare(const double *values)
+{
+    return (struct neo_hookean){lame_mu(values[0], values[1]), lame_lambda(values[0], values[1])};
+}
+
+INLINE struct law_response neo_hookean_respond(const struct neo_hookean *law, struct law_state state,
+                                               matrix velocity_gradient)
+{
+    (void)velocity_gradient;
+    const wide one = wide_set(1), half = wide_set((real)0.5), zero = wide_set(0);
+    const wide mu = law->mu, lambda = law->lambda, ln_J = wide_log(state.J);
+    matrix b = matrix_multiply_transposed(state.F, state.F);
+
+    struct law_response r;
+    r.tau_zz = lambda * ln_J;
+    r.tau = matrix_symmetric(matrix_add_diagonal(matrix_scale(mu, b), r.tau_zz - mu));
+    r.energy = wide_fma(half * lambda * ln_J, ln_J, mu * (half * (matrix_trace(b) - wide_set(DIM)) - ln_J));
+    /* s_i^2 Psi_ii = mu (s_i^2 + 1) + lambda (1 - ln J);  s_i s_j Psi_ij = lambda */
+    wide largest_stretch2 = matrix_largest_eigenvalue_bound(b);
+    r.wave = wide_max(wide_fma(mu, largest_stretch2 + one, lambda * (one - ln_J)), zero);
+    r.isolated = law_isolated_modulus(r.wave, lambda);
+    r.damping = zero;
+    return r;
+}

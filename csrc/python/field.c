@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `mpm._core.Field`: one field of the particles as a buffer. It shares the mirror with the simulation, so an array
+ * made of it outlives both.
+ */
+#include "python/module.h"
+
+typedef struct {
+    PyObject_HEAD
+    mpm_mirror *mirror;
+    int ndim;
+    Py_ssize_t shape[3], strides[3];
+} field;
+
+static const char *format_of(const mpm_mirror *mirror)
+{
+    if (mirror->integer)
+        return mirror->element == 4 ? "i" : "q";
+    return mirror->element == 4 ? "f" : "d";
+}
+
+static int field_getbuffer(PyObject *self, Py_buffer *view, int flags)
+{
+    field *f = (field *)self;
+    mpm_mirror *mirror = f->mirror;
+    if (!view) {
+        PyErr_SetString(PyExc_BufferError, "NULL view");
+        return -1;
+    }
+    view->obj = NULL;
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS) {
+        PyErr_SetString(PyExc_BufferError, "the array is C-contiguous");
+        return -1;
+    }
+    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && mirror->read_only) {
+        PyErr_SetString(PyExc_BufferError, "the field is read-only");
+        return -1;
+    }
+    view->buf = mirror->data;
+    view->obj = Py_NewRef(self);
+    view->len = mirror->rows * mirror->components * (Py_ssize_t)mirror->element;
+    view->itemsize = (Py_ssize_t)mirror->element;
+    view->readonly = mirror->read_only;
+    view->ndim = f->ndim;
+    view->format = (flags & PyBUF_FORMAT) ? (char *)format_of(mirror) : NULL;
+    view->shape = (flags & PyBUF_ND) ? f->shape : NULL;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? f->strides : NULL;
+    view->suboffsets = NULL;
+    view->internal = NULL;
+    mirror->exports++;
+    mirror->touched |= !mirror->read_only; /* a consumer that asked for no write access may write all the same */
+    return 0;
+}
+
+static void field_releasebuffer(PyObject *self, Py_buffer *view)
+{
+    (void)view;
+    ((field *)self)->mirror->exports--;
+}
+
+static int field_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static void field_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    mpm_mirror_release(((field *)self)->mirror);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, int dim)
+{
+    allocfunc allocate = (allocfunc)PyType_GetSlot(state->field_type, Py_tp_alloc);
+    field *f = (field *)allocate(state->field_type, 0);
+    if (!f)
+        return NULL;
+    mpm_mirror_retain(mirror);
+    f->mirror = mirror;
+    f->ndim = mirror->components == 1 ? 1 : mirror->components == dim ? 2 : 3;
+    f->shape[0] = mirror->rows;
+    f->shape[1] = dim;
+    f->shape[2] = dim;
+    Py_ssize_t stride = (Py_ssize_t)mirror->element;
+    for (int k = f->ndim - 1; k >= 0; k--) {
+        f->strides[k] = stride;
+        stride *= f->shape[k];
+    }
+    return (PyObject *)f;
+}
+
+static PyType_Slot field_slots[] = {
+    {Py_tp_doc, "One live particle field; numpy.asarray makes a view of it."},
+    {Py_tp_traverse, field_traverse},
+    {Py_tp_dealloc, field_dealloc},
+    {Py_bf_getbuffer, field_getbuffer},
+    {Py_bf_releasebuffer, field_releasebuffer},
+    {0, NULL},
+};
+
+PyType_Spec mpm_python_field_spec = {
+    .name = "mpm._core.Field",
+    .basicsize = sizeof(field),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = field_slots,
+};

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `mpm._core.Simulation`. Arguments are checked by the Python layer; here only what keeps memory safe.
+ *
+ * The interpreter lock is free while a run is in C. `busy` is set meanwhile (it is read and written with the lock
+ * held): any other call on the same object raises BusyError.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "python/module.h"
+
+typedef struct {
+    PyObject_HEAD
+    mpm_simulation *core;
+    int busy;
+} simulation;
+
+static module_state *state_of(PyObject *self)
+{
+    return mpm_python_state(Py_TYPE(self));
+}
+
+/* The core, or NULL with an exception while another thread runs it. */
+static mpm_simulation *enter(PyObject *self)
+{
+    simulation *s = (simulation *)self;
+    if (!s->busy)
+        return s->core;
+    PyErr_SetString(state_of(self)->busy_error,
+                    "the simulation is being run by another thread; wait for its run to end");
+    return NULL;
+}
+
+static PyObject *finish(PyObject *self, mpm_status status)
+{
+    if (status)
+        return mpm_python_raise(state_of(self), status, ((simulation *)self)->core);
+    Py_RETURN_NONE;
+}
+
+/* ---- construction ----------------------------------------------------------------------------------------------- */
+
+static int get_walls(PyObject *walls, int count, mpm_wall *out)
+{
+    static const char *const names[] = {[MPM_STICKY] = "sticky", [MPM_SLIP] = "slip", [MPM_SEPARATE] = "separate"};
+    if (!PySequence_Check(walls) || PySequence_Size(walls) != count) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_ValueError, "walls: expected %d pairs", count);
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        PyObject *pair = PySequence_GetItem(walls, i);
+        const char *name;
+        double friction;
+        int known = 0, parsed = pair && PyTuple_Check(pair) && PyArg_ParseTuple(pair, "sd", &name, &friction);
+        for (int k = 0; parsed && k < 3; k++)
+            if (!strcmp(names[k], name)) {
+                out[i] = (mpm_wall){(mpm_contact)k, friction};
+                known = 1;
+            }
+        Py_XDECREF(pair);
+        if (!known) {
+            if (!PyErr_Occurred())
+                PyErr_Format(PyExc_ValueError, "walls: entry %d is not (contact, friction)", i);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int get_cells(PyObject *cells, int dim, int64_t *out)
+{
+    double values[3];
+    if (mpm_python_get_doubles(cells, "cells", values, dim))
+        return -1;
+    for (int a = 0; a < dim; a++) {
+        if (!(values[a] >= 1 && values[a] <= MPM_MOST_CELLS)) {
+            PyErr_Format(PyExc_ValueError, "cells: the domain must have 1 to %d cells along every axis", MPM_MOST_CELLS);
+            return -1;
+        }
+        out[a] = (int64_t)values[a];
+    }
+    return 0;
+}
+
+static int get_leave(const char *name, mpm_leave *out)
+{
+    static const char *const names[] = {
+        [MPM_LEAVE_RAISE] = "raise", [MPM_LEAVE_CLAMP] = "clamp", [MPM_LEAVE_DELETE] = "delete"};
+    for (int k = 0; k < 3; k++)
+        if (!strcmp(names[k], name)) {
+            *out = (mpm_leave)k;
+            return 0;
+        }
+    PyErr_Format(PyExc_ValueError, "on_leave: '%s' is not \"raise\", \"clamp\" or \"delete\"", name);
+    return -1;
+}
+
+static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"dim",   "dtype",  "lower",          "cells",    "dx",      "gravity", "walls", "dt",
+                            "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa",     NULL};
+    mpm_settings settings = {0};
+    const char *dtype, *on_leave, *isa;
+    PyObject *lower, *cells, *gravity, *walls;
+    int allow_unstable;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOddpsiis", names, &settings.dim, &dtype, &lower, &cells,
+                                     &settings.dx, &gravity, &walls, &settings.dt, &settings.max_dt, &allow_unstable,
+                                     &on_leave, &settings.history, &settings.threads, &isa))
+        return NULL;
+    if (settings.dim != 2 && settings.dim != 3) {
+        PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
+        return NULL;
+    }
+    settings.real_size = !strcmp(dtype, "float32") ? 4 : 8;
+    settings.allow_unstable = allow_unstable;
+    if (mpm_python_get_doubles(lower, "lower", settings.lower, settings.dim) ||
+        mpm_python_get_doubles(gravity, "gravity", settings.gravity, settings.dim) ||
+        get_cells(cells, settings.dim, settings.cells) || get_walls(walls, 2 * settings.dim, settings.walls) ||
+        get_leave(on_leave, &settings.on_leave))
+        return NULL;
+    if (!(settings.dx > 0) || settings.history < 0 || settings.threads < 1 || settings.threads > 4096) {
+        PyErr_SetString(PyExc_ValueError, "dx, history or threads: out of range");
+        return NULL;
+    }
+    if (!mpm_dispatch_kernels(isa, settings.dim, settings.real_size)) {
+        PyErr_Format(PyExc_ValueError, "isa: no kernels '%s' here", isa);
+        return NULL;
+    }
+    settings.isa = mpm_dispatch_kernels(isa, settings.dim, settings.real_size)->isa; /* lives as long as the code */
+    module_state *state = mpm_python_state(type);
+    simulation *self = (simulation *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (self && mpm_simulation_new(&self->core, &state->allocator, &settings)) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)self;
+}
+
+static int simulation_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static void simulation_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    mpm_simulation_free(((simulation *)self)->core);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+/* ---- scene ------------------------------------------------------------------------------------------------------ */
+
+static PyObject *add_material(PyObject *self, PyObject *args)
+{
+    const char *law;
+    PyObject *parameters;
+    mpm_material material;
+    mpm_simulation *core = enter(self);
+    if (!core || !PyArg_ParseTuple(args, "sO", &law, &parameters) ||
+        mpm_python_get_material(law, parameters, &material))
+        return NULL;
+    mpm_status status = mpm_simulation_add_material(core, &material);
+    return status ? finish(self, status) : PyLong_FromLong(mpm_simulation_materials(core) - 1);
+}
+
+static PyObject *add_particles(PyObject *self, PyObject *args)
+{
+    static const char *const names[] = {"x", "v", "F", "volume", "mass"};
+    static const int ndim[] = {2, 2, 3, 1, 1};
+    PyObject *objects[5], *result = NULL;
+    Py_buffer views[5];
+    int material, held = 0;
+    mpm_simulation *core = enter(self);
+    if (!core || !PyArg_ParseTuple(args, "OOOOOi", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
+                                   &material))
+        return NULL;
+    if (material < 0 || material >= mpm_simulation_materials(core)) {
+        PyErr_SetString(PyExc_ValueError, "material: no such index");
+        return NULL;
+    }
+    for (; held < 5; held++)
+        if (mpm_python_get_buffer(objects[held], &views[held], names[held], "d", ndim[held], 0))
+            goto done;
+    const Py_ssize_t count = views[0].shape[0], dim = mpm_simulation_settings(core)->dim;
+    for (int i = 0; i < 5; i++)
+        for (int axis = 0; axis < ndim[i]; axis++)
+            if (views[i].shape[axis] != (axis == 0 ? count : dim)) {
+                PyErr_Format(PyExc_ValueError, "%s: wrong shape", names[i]);
+                goto done;
+            }
+    result = finish(self, mpm_simulation_add(core, count, views[0].buf, views[1].buf, views[2].buf, views[3].buf,
+                                             views[4].buf, material));
+done:
+    for (int i = 0; i < held; i++)
+        PyBuffer_Release(&views[i]);
+    return result;
+}
+
+static PyObject *delete_particles(PyObject *self, PyObject *mask)
+{
+    Py_buffer view;
+    mpm_simulation *core = enter(self);
+    if (!core || mpm_python_get_buffer(mask, &view, "mask", "B", 1, 0))
+        return NULL;
+    const ptrdiff_t before = mpm_simulation_count(core);
+    if (view.shape[0] != before) {
+        PyBuffer_Release(&view);
+        PyErr_Format(PyExc_ValueError, "mask: expected %zd entries", (Py_ssize_t)before);
+        return NULL;
+    }
+    const mpm_status status = mpm_simulation_delete(core, view.buf);
+    PyBuffer_Release(&view);
+    return status ? finish(self, status) : PyLong_FromSsize_t(before - mpm_simulation_count(core));
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------- */
+
+static int poll_signals(void *context)
+{
+    (void)context;
+    PyGILState_STATE lock = PyGILState_Ensure();
+    const int stop = PyErr_CheckSignals();
+    PyGILState_Release(lock);
+    return stop;
+}
+
+static PyObject *run(PyObject *self, int64_t steps, double end)
+{
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    mpm_status status;
+    ((simulation *)self)->busy = 1;
+    Py_BEGIN_ALLOW_THREADS
+    status = mpm_simulation_run(core, steps, end, poll_signals, NULL);
+    Py_END_ALLOW_THREADS
+    ((simulation *)self)->busy = 0;
+    if (!status && PyErr_CheckSignals()) /* a signal during a short run is answered here, not a statement later */
+        return NULL;
+    return finish(self, status);
+}
+
+static PyObject *simulation_step(PyObject *self, PyObject *argument)
+{
+    const long long steps = PyLong_AsLongLong(argument);
+    if (steps == -1 && PyErr_Occurred())
+        return NULL;
+    return run(self, steps < 0 ? 0 : steps, INFINITY);
+}
+
+static PyObject *simulation_run(PyObject *self, PyObject *argument)
+{
+    const double end = PyFloat_AsDouble(argument);
+    if (end == -1 && PyErr_Occurred())
+        return NULL;
+    return run(self, INT64_MAX, end);
+}
+
+/* ---- looking ---------------------------------------------------------------------------------------------------- */
+
+static PyObject *stable_dt(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    static const char *const names[] = {
+        [MPM_LIMIT_NONE] = "none", [MPM_LIMIT_ISOLATED] = "isolated", [MPM_LIMIT_VISCOSITY] = "viscosity",
+        [MPM_LIMIT_WAVE] = "wave", [MPM_LIMIT_MOTION] = "motion", [MPM_LIMIT_ACCELERATION] = "acceleration"};
+    mpm_stable_dt bound;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    mpm_status status = mpm_simulation_stable_dt(core, &bound);
+    return status ? finish(self, status) : Py_BuildValue("dsi", bound.dt, names[bound.limit], (int)bound.row);
+}
+
+static const char *const field_name_table[MPM_ALL_FIELDS] = {
+    [MPM_FIELD_X] = "x", [MPM_FIELD_V] = "v", [MPM_FIELD_F] = "F", [MPM_FIELD_C] = "C", [MPM_FIELD_J] = "J",
+    [MPM_FIELD_MASS] = "mass", [MPM_FIELD_VOLUME] = "volume", [MPM_FIELD_MATERIAL] = "material",
+    [MPM_FIELD_ID] = "id"};
+
+static PyObject *field(PyObject *self, PyObject *argument)
+{
+    mpm_simulation *core = enter(self);
+    PyObject *name = core ? PyUnicode_AsASCIIString(argument) : NULL;
+    if (!name)
+        return NULL;
+    int found = -1;
+    for (int i = 0; i < MPM_ALL_FIELDS; i++)
+        if (!strcmp(field_name_table[i], PyBytes_AsString(name)))
+            found = i;
+    Py_DECREF(name);
+    if (found < 0) {
+        PyErr_SetObject(PyExc_KeyError, argument);
+        return NULL;
+    }
+    mpm_mirror *mirror;
+    mpm_status status = mpm_simulation_field(core, found, &mirror);
+    return status ? finish(self, status)
+                  : mpm_python_field_new(state_of(self), mirror, mpm_simulation_settings(core)->dim);
+}
+
+static PyObject *field_names(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < MPM_ALL_FIELDS; i++) {
+        PyObject *name = PyUnicode_FromString(field_name_table[i]);
+        if (!name || PyList_Append(list, name))
+            Py_CLEAR(list);
+        Py_XDECREF(name);
+    }
+    return list;
+}
+
+static PyObject *totals(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_totals t;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    mpm_status status = mpm_simulation_totals(core, &t);
+    if (status)
+        return finish(self, status);
+    const int dim = mpm_simulation_settings(core)->dim;
+    return Py_BuildValue("{s:d,s:d,s:N,s:N,s:N,s:d,s:d,s:d}", "time", t.time, "mass", t.mass, "momentum",
+                         mpm_python_float_list(t.momentum, dim), "center_of_mass",
+                         mpm_python_float_list(t.center_of_mass, dim), "angular_momentum",
+                         mpm_python_float_list(t.angular_momentum + (dim == 2 ? 2 : 0), dim == 2 ? 1 : 3), "kinetic",
+                         t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational);
+}
+
+static PyObject *history_names(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    int length;
+    const mpm_history_column *column = mpm_history_columns(mpm_simulation_settings(core)->dim, &length);
+    PyObject *list = PyList_New(0);
+    for (; list && column->width; column++) {
+        PyObject *item = Py_BuildValue("si", column->name, column->width);
+        if (!item || PyList_Append(list, item))
+            Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *history_array(PyObject *self, PyObject *argument)
+{
+    mpm_simulation *core = enter(self);
+    PyObject *name = core ? PyUnicode_AsASCIIString(argument) : NULL;
+    if (!name)
+        return NULL;
+    int length;
+    const mpm_history_column *column = mpm_history_columns(mpm_simulation_settings(core)->dim, &length);
+    while (column->width && strcmp(column->name, PyBytes_AsString(name)))
+        column++;
+    Py_DECREF(name);
+    if (!column->width) {
+        PyErr_SetObject(PyExc_KeyError, argument);
+        return NULL;
+    }
+    size_t rows;
+    const double *records = mpm_simulation_history(core, &rows, &length);
+    const size_t width = (size_t)column->width;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(rows * width * sizeof(double)));
+    if (!bytes)
+        return NULL;
+    double *to = (double *)PyBytes_AsString(bytes);
+    for (size_t r = 0; r < rows; r++)
+        memcpy(to + r * width, records + r * (size_t)length + column->offset, width * sizeof(double));
+    return bytes;
+}
+
+static PyObject *grid(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    const mpm_settings *settings = mpm_simulation_settings(core);
+    const Py_ssize_t nodes = (Py_ssize_t)mpm_simulation_grid(core, NULL, NULL, NULL), dim = settings->dim;
+    const Py_ssize_t size = (Py_ssize_t)settings->real_size;
+    PyObject *x = PyBytes_FromStringAndSize(NULL, nodes * dim * (Py_ssize_t)sizeof(double));
+    PyObject *mass = PyBytes_FromStringAndSize(NULL, nodes * size);
+    PyObject *v = PyBytes_FromStringAndSize(NULL, nodes * dim * size);
+    if (!x || !mass || !v) {
+        Py_XDECREF(x);
+        Py_XDECREF(mass);
+        Py_XDECREF(v);
+        return NULL;
+    }
+    mpm_simulation_grid(core, (double *)PyBytes_AsString(x), PyBytes_AsString(mass), PyBytes_AsString(v));
+    return Py_BuildValue("NNN", x, mass, v);
+}
+
+static PyObject *health(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    const mpm_health *h = mpm_simulation_health(core);
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L}", "left_domain", (long long)h->left_domain, "clamped",
+                         (long long)h->clamped, "deleted", (long long)h->deleted, "refused", (long long)h->refused,
+                         "binnings", (long long)h->binnings);
+}
+
+static PyObject *resident(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_totals t;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    mpm_status status = mpm_simulation_totals(core, &t); /* what was written through views counts */
+    if (status)
+        return finish(self, status);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)mpm_simulation_resident(core, NULL));
+    if (bytes)
+        mpm_simulation_resident(core, PyBytes_AsString(bytes));
+    return bytes;
+}
+
+static PyObject *memory(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    size_t particles, grid_bytes, views;
+    mpm_simulation_memory(core, &particles, &grid_bytes, &views);
+    return Py_BuildValue("{s:n,s:n,s:n}", "particles", (Py_ssize_t)particles, "grid", (Py_ssize_t)grid_bytes, "views",
+                         (Py_ssize_t)views);
+}
+
+static PyObject *get_time(PyObject *self, void *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    return core ? PyFloat_FromDouble(mpm_simulation_time(core)) : NULL;
+}
+
+static PyObject *get_dt(PyObject *self, void *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    return core ? PyFloat_FromDouble(mpm_simulation_dt(core)) : NULL;
+}
+
+static PyObject *get_steps(PyObject *self, void *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    return core ? PyLong_FromLongLong(mpm_simulation_steps(core)) : NULL;
+}
+
+static PyObject *get_particles(PyObject *self, void *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    return core ? PyLong_FromSsize_t(mpm_simulation_count(core)) : NULL;
+}
+
+static PyObject *get_threads(PyObject *self, void *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    return core ? PyLong_FromLong(mpm_simulation_settings(core)->threads) : NULL;
+}
+
+static int set_threads(PyObject *self, PyObject *value, void *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return -1;
+    const long threads = value ? PyLong_AsLong(value) : -1;
+    if (PyErr_Occurred())
+        return -1;
+    if (threads < 1 || threads > 4096) {
+        PyErr_SetString(PyExc_ValueError, "threads: must be between 1 and 4096");
+        return -1;
+    }
+    mpm_simulation_set_threads(core, (int)threads);
+    return 0;
+}
+
+static PyMethodDef methods[] = {
+    {"add_material", add_material, METH_VARARGS, "add_material(law, parameters) -> index"},
+    {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v, F, volume, mass, material)"},
+    {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},
+    {"step", simulation_step, METH_O, "step(n): n whole steps"},
+    {"run", simulation_run, METH_O, "run(end): advance to exactly the time end [s]"},
+    {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
+    {"field", field, METH_O, "field(name) -> Field"},
+    {"field_names", field_names, METH_NOARGS, "Names of all fields."},
+    {"totals", totals, METH_NOARGS, "Conserved quantities of the present state."},
+    {"history_names", history_names, METH_NOARGS, "[(name, columns)]"},
+    {"history_array", history_array, METH_O, "history_array(name) -> bytes of float64"},
+    {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
+    {"health", health, METH_NOARGS, "Counters."},
+    {"resident", resident, METH_NOARGS, "The resident state in row order, as bytes."},
+    {"memory", memory, METH_NOARGS, "Bytes held."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef getset[] = {
+    {"time", get_time, NULL, "time [s]", NULL},
+    {"dt", get_dt, NULL, "last step [s]", NULL},
+    {"steps", get_steps, NULL, "steps taken", NULL},
+    {"particles", get_particles, NULL, "number of particles", NULL},
+    {"threads", get_threads, set_threads, "threads of a run", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot simulation_slots[] = {
+    {Py_tp_doc, "A simulation in the C core. Private: use mpm.Simulation."},
+    {Py_tp_new, simulation_new},
+    {Py_tp_traverse, simulation_traverse},
+    {Py_tp_dealloc, simulation_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
+    {0, NULL},
+};
+
+PyType_Spec mpm_python_simulation_spec = {
+    .name = "mpm._core.Simulation",
+    .basicsize = sizeof(simulation),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = simulation_slots,
+};

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Statuses of the core as Python exceptions, with a sentence that says what happened and what helps.
+ */
+#include <stdio.h>
+
+#include "python/module.h"
+
+static const char *limit_text(mpm_limit limit)
+{
+    static const char *const text[] = {
+        [MPM_LIMIT_NONE] = "nothing", [MPM_LIMIT_ISOLATED] = "the stiffness of one particle alone",
+        [MPM_LIMIT_VISCOSITY] = "viscosity", [MPM_LIMIT_WAVE] = "the wave speed",
+        [MPM_LIMIT_MOTION] = "the motion of particles", [MPM_LIMIT_ACCELERATION] = "gravity"};
+    return text[limit];
+}
+
+static void describe(const mpm_trouble *t, char *text, size_t size)
+{
+    switch (t->reason) {
+    case MPM_DT_ABOVE_BOUND:
+        snprintf(text, size,
+                 "dt = %g s is above the stable bound %g s, set by %s; choose dt=\"auto\", a smaller dt, or pass "
+                 "allow_unstable=True",
+                 t->dt, t->bound.dt, limit_text(t->bound.limit));
+        return;
+    case MPM_GRID_NOT_FINITE:
+        snprintf(text, size, "node velocities are not finite at dt = %g s: stresses overflow; the step was not taken",
+                 t->dt);
+        return;
+    case MPM_MOVES_TOO_FAR:
+        snprintf(text, size,
+                 "a node would move more than one cell at dt = %g s; the step was not taken: choose a smaller dt", t->dt);
+        return;
+    case MPM_WOULD_INVERT:
+        snprintf(text, size,
+                 "a particle would be turned inside out at dt = %g s; the step was not taken: choose a smaller dt, or "
+                 "look for colliding stiff bodies",
+                 t->dt);
+        return;
+    case MPM_LEFT_RANGE:
+        snprintf(text, size,
+                 "the volume ratio J of %lld particle(s) has left the range of its law: the material is crushed or torn "
+                 "apart; a smaller dt, a stiffer material or a finer grid may help, or mend F and J by hand",
+                 (long long)t->count);
+        return;
+    case MPM_LEFT_DOMAIN:
+        snprintf(text, size,
+                 "%lld particle(s) left the domain; enlarge it, use on_leave=\"clamp\" or \"delete\", or delete or move "
+                 "the particles",
+                 (long long)t->count);
+        return;
+    case MPM_WRITTEN_NOT_FINITE:
+        snprintf(text, size, "values that are not finite were written to %lld particle(s); the arrays keep them for you "
+                             "to mend", (long long)t->count);
+        return;
+    case MPM_WRITTEN_INVERTED:
+        snprintf(text, size, "det F <= 0 or J <= 0 was written to %lld particle(s); the arrays keep it for you to mend",
+                 (long long)t->count);
+        return;
+    case MPM_WRITTEN_OUTSIDE:
+        snprintf(text, size, "positions outside the domain were written to %lld particle(s); the arrays keep them for "
+                             "you to mend", (long long)t->count);
+        return;
+    case MPM_WRITTEN_NOT_STATE:
+        snprintf(text, size, "%lld particle(s): J of a solid follows from F, and F of a fluid from J; write the other "
+                             "one", (long long)t->count);
+        return;
+    default:
+        snprintf(text, size, "unknown trouble");
+    }
+}
+
+static PyObject *row_list(const mpm_trouble *trouble)
+{
+    PyObject *list = PyList_New(trouble->row_count);
+    for (int i = 0; list && i < trouble->row_count; i++) {
+        PyObject *row = PyLong_FromLong(trouble->rows[i]);
+        if (!row || PyList_SetItem(list, i, row)) {
+            Py_DECREF(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static void set_and_drop(PyObject *object, const char *name, PyObject *value)
+{
+    if (value)
+        PyObject_SetAttrString(object, name, value);
+    Py_XDECREF(value);
+}
+
+static PyObject *raise_trouble(PyObject *type, const mpm_simulation *simulation)
+{
+    const mpm_trouble *trouble = mpm_simulation_trouble(simulation);
+    char text[512], first[64] = "";
+    describe(trouble, text, sizeof text);
+    if (trouble->row_count > 0)
+        snprintf(first, sizeof first, " (first row %d)", (int)trouble->rows[0]);
+    char whole[700];
+    snprintf(whole, sizeof whole, "step %lld, t = %.9g s: %s%s", (long long)mpm_simulation_steps(simulation),
+             mpm_simulation_time(simulation), text, first);
+    PyObject *error = PyObject_CallFunction(type, "s", whole);
+    if (!error)
+        return NULL;
+    set_and_drop(error, "step", PyLong_FromLongLong(mpm_simulation_steps(simulation)));
+    set_and_drop(error, "time", PyFloat_FromDouble(mpm_simulation_time(simulation)));
+    set_and_drop(error, "rows", row_list(trouble));
+    if (!PyErr_Occurred())
+        PyErr_SetObject(type, error);
+    Py_DECREF(error);
+    return NULL;
+}
+
+PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_simulation *simulation)
+{
+    switch (status) {
+    case MPM_OUT_OF_MEMORY:
+        return PyErr_NoMemory();
+    case MPM_TOO_LARGE:
+        PyErr_SetString(PyExc_ValueError, "too many particles for one simulation (the limit is 2^30)");
+        return NULL;
+    case MPM_BAD_STATE:
+        return raise_trouble(state->simulation_error, simulation);
+    case MPM_UNSTABLE:
+        return raise_trouble(state->instability_error, simulation);
+    case MPM_ESCAPED:
+        return raise_trouble(state->escape_error, simulation);
+    default: /* interrupted: the signal handler has set its exception */
+        if (!PyErr_Occurred())
+            PyErr_SetNone(PyExc_KeyboardInterrupt);
+        return NULL;
+    }
+}

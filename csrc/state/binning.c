@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+#include "state/binning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "state/block_map.h"
+
+enum { CELLS = 64, NOWHERE = -1, PLACED = 255, TILES_PER_ITEM = 256 };
+
+/* Scratch of one binning. `target` holds first the new group of a slot, then the slot it moves to. */
+struct plan {
+    const mpm_binning *request;
+    const mpm_particles *old;
+    size_t slots;
+    uint8_t *cell, *shift;
+    int32_t *target;
+    mpm_block_map map;   /* new groups in order of discovery */
+    uint32_t (*histogram)[CELLS];
+    size_t histogram_capacity;
+    int32_t *rank;       /* discovery index -> sorted index */
+    mpm_group *groups;   /* the new groups, sorted */
+    ptrdiff_t tiles, count;
+};
+
+static void locate_item(void *context, ptrdiff_t g, int thread)
+{
+    (void)thread;
+    struct plan *plan = context;
+    plan->request->locate(plan->old, g, plan->cell, plan->shift);
+}
+
+/* Waiting and moved particles have no valid group: their place is told by the request. */
+static void mark_placed(struct plan *plan, size_t grouped_slots)
+{
+    const mpm_binning *request = plan->request;
+    memset(plan->shift + grouped_slots, PLACED, plan->slots - grouped_slots);
+    for (size_t i = 0; i < request->placement_count; i++) {
+        plan->shift[request->placements[i].slot] = PLACED;
+        plan->cell[request->placements[i].slot] = request->placements[i].cell;
+    }
+}
+
+static int is_massless(const mpm_particles *particles, size_t slot)
+{
+    return particles->real_size == 4 ? ((const float *)particles->mass)[slot] == 0
+                                     : ((const double *)particles->mass)[slot] == 0;
+}
+
+static mpm_block_key shifted_key(const mpm_group *group, int dim, int shift)
+{
+    mpm_block_key key = {{group->block[0], group->block[1], group->block[2]}, group->material};
+    for (int axis = dim - 1; axis >= 0; axis--, shift /= 3)
+        key.block[axis] += shift % 3 - 1;
+    return key;
+}
+
+static int enter(struct plan *plan, size_t slot, int32_t group)
+{
+    if (group < 0 || mpm_memory_grow(plan->request->allocator, (void **)&plan->histogram, &plan->histogram_capacity,
+                                     (size_t)group, (size_t)group + 1, sizeof *plan->histogram))
+        return -1;
+    plan->target[slot] = group;
+    plan->histogram[group][plan->cell[slot]]++;
+    plan->count++;
+    return 0;
+}
+
+/* The first scan: the new group of every particle, and how many come into every cell. */
+static mpm_status count_cells(struct plan *plan)
+{
+    const mpm_particles *old = plan->old;
+    const mpm_binning *request = plan->request;
+    const mpm_placement *next = request->placements, *end = next + request->placement_count;
+    size_t slot = 0;
+    for (size_t g = 0; g <= old->group_count; g++) { /* the last round: the waiting tiles, all placed */
+        const mpm_group *group = old->groups + g;
+        const size_t stop = g == old->group_count
+                                ? plan->slots
+                                : (size_t)(group->first_tile + group->tiles) * (size_t)old->lanes;
+        int32_t seen[MPM_NEIGHBOURS];
+        memset(seen, 0xff, sizeof seen);
+        /* particles in cell order, so that the sort is stable with respect to it */
+        for (; slot < stop; slot += (size_t)old->lanes)
+            for (int p = 0; p < old->lanes; p++) {
+                const size_t s = slot + (size_t)mpm_particles_lane(old->lanes, p);
+                const uint8_t shift = plan->shift[s];
+                plan->target[s] = NOWHERE;
+                if (old->row[s] < 0 || (request->drop_massless && is_massless(old, s)))
+                    continue;
+                if (shift == PLACED) {
+                    while (next < end && next->slot < (ptrdiff_t)slot)
+                        next++;
+                    const mpm_placement *mine = next; /* at most one tile away */
+                    while (mine < end && mine->slot != (ptrdiff_t)s)
+                        mine++;
+                    if (mine == end)
+                        continue;
+                    mpm_block_key key = {{mine->block[0], mine->block[1], mine->block[2]}, mine->material};
+                    if (enter(plan, s, mpm_block_map_insert(&plan->map, key)))
+                        return MPM_OUT_OF_MEMORY;
+                    continue;
+                }
+                if (seen[shift] < 0)
+                    seen[shift] = mpm_block_map_insert(&plan->map, shifted_key(group, old->dim, shift));
+                if (enter(plan, s, seen[shift]))
+                    return MPM_OUT_OF_MEMORY;
+            }
+    }
+    return plan->count > INT32_MAX / 2 ? MPM_TOO_LARGE : MPM_OK;
+}
+
+/* The range of nodes, counted from node -1, that particles with base nodes in `histogram` can touch when each may
+ * still move by one cell. */
+static void set_node_range(mpm_group *group, int dim, const uint32_t histogram[CELLS])
+{
+    const int side = mpm_block_side(dim);
+    for (int axis = 0; axis < 3; axis++)
+        group->first_node[axis] = axis < dim ? side : 0, group->last_node[axis] = 0;
+    for (int c = 0; c < CELLS; c++) {
+        if (!histogram[c])
+            continue;
+        for (int axis = dim - 1, rest = c; axis >= 0; axis--, rest /= side) {
+            const int base = rest % side; /* nodes base .. base + 2, moved by one either way */
+            if (base < group->first_node[axis])
+                group->first_node[axis] = base;
+            if (base + 4 > group->last_node[axis])
+                group->last_node[axis] = base + 4;
+        }
+    }
+}
+
+/* Sorts the new groups and gives every group its tiles; the histogram becomes the next free place of each cell. */
+static mpm_status lay_groups(struct plan *plan)
+{
+    const mpm_allocator *allocator = plan->request->allocator;
+    const size_t count = plan->map.count;
+    const int lanes = plan->old->lanes, dim = plan->old->dim;
+    struct {
+        mpm_block_key key;
+        int32_t found;
+    } *order = mpm_memory_new(allocator, count, sizeof *order); /* the key first: compared as a key */
+    plan->rank = mpm_memory_new(allocator, count, sizeof *plan->rank);
+    plan->groups = mpm_memory_new(allocator, count, sizeof *plan->groups);
+    if (!order || !plan->rank || !plan->groups) {
+        mpm_memory_free(allocator, order);
+        return MPM_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++)
+        order[i].key = plan->map.keys[i], order[i].found = (int32_t)i;
+    qsort(order, count, sizeof *order, mpm_block_map_compare);
+    for (size_t i = 0; i < count; i++) {
+        mpm_group *group = &plan->groups[i];
+        uint32_t *histogram = plan->histogram[order[i].found];
+        plan->rank[order[i].found] = (int32_t)i;
+        memcpy(group->block, order[i].key.block, sizeof group->block);
+        group->material = order[i].key.material;
+        set_node_range(group, dim, histogram);
+        uint32_t particles = 0;
+        for (int c = 0; c < CELLS; c++) {
+            uint32_t here = histogram[c];
+            histogram[c] = particles;
+            particles += here;
+        }
+        group->count = (int32_t)particles;
+        group->tiles = (int32_t)((particles + (uint32_t)lanes - 1) / (uint32_t)lanes);
+        group->first_tile = plan->tiles;
+        plan->tiles += group->tiles;
+    }
+    mpm_memory_free(allocator, order);
+    return MPM_OK;
+}
+
+/* The second scan, in the same order: the slot every particle moves to. */
+static void set_targets(struct plan *plan)
+{
+    const int lanes = plan->old->lanes;
+    for (size_t tile = 0; tile < plan->slots; tile += (size_t)lanes)
+        for (int p = 0; p < lanes; p++) {
+            const size_t s = tile + (size_t)mpm_particles_lane(lanes, p);
+            if (plan->target[s] == NOWHERE)
+                continue;
+            const int32_t found = plan->target[s];
+            const mpm_group *group = &plan->groups[plan->rank[found]];
+            const uint32_t place = plan->histogram[found][plan->cell[s]]++;
+            plan->target[s] = (int32_t)((group->first_tile + place / (uint32_t)lanes) * lanes +
+                                        mpm_particles_lane(lanes, (int)(place % (uint32_t)lanes)));
+        }
+}
+
+/* One field on its way from the old tiles to the new ones. `components` reals (or row numbers) per lane. */
+struct move {
+    const struct plan *plan;
+    const char *from;
+    char *to;
+    size_t element;
+    int components;
+    bool is_position;
+};
+
+#define MOVE_BODY(type) \
+    for (size_t s = first; s < last; s++) { \
+        const int32_t t = plan->target[s]; \
+        if (t == NOWHERE) \
+            continue; \
+        const type *a = (const type *)move->from + s / lanes * lanes * d + s % lanes; \
+        type *b = (type *)move->to + (size_t)t / lanes * lanes * d + (size_t)t % lanes; \
+        for (size_t k = 0; k < d; k++) \
+            b[k * lanes] = a[k * lanes]; \
+        if (move->is_position && plan->shift[s] < MPM_NEIGHBOURS) \
+            for (int k = (int)d - 1, shift = plan->shift[s]; k >= 0; k--, shift /= 3) \
+                b[(size_t)k * lanes] -= (type)((shift % 3 - 1) * side); \
+    }
+
+static void move_item(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    const struct move *move = context;
+    const struct plan *plan = move->plan;
+    const size_t lanes = (size_t)plan->old->lanes, d = (size_t)move->components;
+    const int side = mpm_block_side(plan->old->dim);
+    const size_t first = (size_t)item * TILES_PER_ITEM * lanes;
+    const size_t last = first + TILES_PER_ITEM * lanes < plan->slots ? first + TILES_PER_ITEM * lanes : plan->slots;
+    if (move->element == sizeof(double)) {
+        MOVE_BODY(double)
+    } else {
+        MOVE_BODY(float) /* rows too: 32 bits are 32 bits, and floats are only copied */
+    }
+}
+
+static void move_field(struct plan *plan, const void *from, void *to, size_t element, int components, bool is_position)
+{
+    struct move move = {plan, from, to, element, components, is_position};
+    const size_t tiles = plan->slots / (size_t)plan->old->lanes;
+    mpm_pool_for(plan->request->pool, move_item, &move, (ptrdiff_t)((tiles + TILES_PER_ITEM - 1) / TILES_PER_ITEM));
+}
+
+static void set_real(void *array, size_t index, size_t real_size, double value)
+{
+    if (real_size == 4)
+        ((float *)array)[index] = (float)value;
+    else
+        ((double *)array)[index] = value;
+}
+
+/* Padding: a particle of mass 0 at rest in the middle of the block, F = I. */
+static void pad_groups(mpm_particles *particles)
+{
+    const int dim = particles->dim, lanes = particles->lanes;
+    for (size_t g = 0; g < particles->group_count; g++) {
+        const mpm_group *group = &particles->groups[g];
+        const size_t tile = (size_t)(group->first_tile + group->tiles - 1);
+        for (int p = group->count - (group->tiles - 1) * lanes; p < lanes; p++) {
+            const size_t lane = (size_t)mpm_particles_lane(lanes, p), slot = tile * (size_t)lanes + lane;
+            set_real(particles->mass, slot, particles->real_size, 0);
+            set_real(particles->volume, slot, particles->real_size, 0);
+            particles->row[slot] = -1;
+            for (int f = 0; f < mpm_particles_vectors(particles); f++)
+                for (int k = 0; k < dim; k++) {
+                    const int row_of_F = f - mpm_particles_F(dim);
+                    const double value = f == MPM_X ? mpm_block_side(dim) / 2.0 : row_of_F == k ? 1 : 0;
+                    set_real(particles->vector[f], (tile * (size_t)dim + (size_t)k) * (size_t)lanes + lane,
+                             particles->real_size, value);
+                }
+        }
+    }
+}
+
+/* Every array of `particles` anew with room for `capacity` tiles, nothing copied. */
+static mpm_status allocate_arrays(mpm_particles *fresh, const mpm_allocator *allocator, size_t capacity)
+{
+    const size_t lanes = (size_t)fresh->lanes, vector = lanes * (size_t)fresh->dim * fresh->real_size;
+    const size_t scalar = lanes * fresh->real_size;
+    int failed = 0;
+    for (int f = 0; f < mpm_particles_vectors(fresh); f++)
+        failed |= !(fresh->vector[f] = mpm_memory_new(allocator, capacity, vector));
+    failed |= !(fresh->spare_vector = mpm_memory_new(allocator, capacity, vector));
+    failed |= !(fresh->mass = mpm_memory_new(allocator, capacity, scalar));
+    failed |= !(fresh->volume = mpm_memory_new(allocator, capacity, scalar));
+    failed |= !(fresh->spare_scalar = mpm_memory_new(allocator, capacity, scalar));
+    failed |= !(fresh->row = mpm_memory_new(allocator, capacity, lanes * sizeof(int32_t)));
+    fresh->capacity = capacity;
+    return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
+}
+
+static void swap(void **a, void **b)
+{
+    void *t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* Moves everything within the arrays at hand, through the spares. */
+static void move_in_place(struct plan *plan, mpm_particles *particles)
+{
+    const size_t real_size = particles->real_size;
+    for (int f = 0; f < mpm_particles_vectors(particles); f++) {
+        move_field(plan, particles->vector[f], particles->spare_vector, real_size, particles->dim, f == MPM_X);
+        swap(&particles->vector[f], &particles->spare_vector);
+    }
+    move_field(plan, particles->mass, particles->spare_scalar, real_size, 1, false);
+    swap(&particles->mass, &particles->spare_scalar);
+    move_field(plan, particles->volume, particles->spare_scalar, real_size, 1, false);
+    swap(&particles->volume, &particles->spare_scalar);
+    move_field(plan, particles->row, particles->spare_scalar, sizeof(int32_t), 1, false);
+    memcpy(particles->row, particles->spare_scalar,
+           (size_t)plan->tiles * (size_t)particles->lanes * sizeof *particles->row);
+}
+
+/* Moves everything into larger arrays. */
+static void move_to(struct plan *plan, const mpm_particles *particles, mpm_particles *fresh)
+{
+    const size_t real_size = particles->real_size;
+    for (int f = 0; f < mpm_particles_vectors(particles); f++)
+        move_field(plan, particles->vector[f], fresh->vector[f], real_size, particles->dim, f == MPM_X);
+    move_field(plan, particles->mass, fresh->mass, real_size, 1, false);
+    move_field(plan, particles->volume, fresh->volume, real_size, 1, false);
+    move_field(plan, particles->row, fresh->row, sizeof(int32_t), 1, false);
+}
+
+static void clear_plan(struct plan *plan)
+{
+    const mpm_allocator *allocator = plan->request->allocator;
+    mpm_memory_free(allocator, plan->cell);
+    mpm_memory_free(allocator, plan->shift);
+    mpm_memory_free(allocator, plan->target);
+    mpm_memory_free(allocator, plan->histogram);
+    mpm_memory_free(allocator, plan->rank);
+    mpm_memory_free(allocator, plan->groups);
+    mpm_block_map_clear(&plan->map);
+}
+
+mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid)
+{
+    const mpm_allocator *allocator = binning->allocator;
+    struct plan plan = {.request = binning, .old = particles, .map = mpm_block_map_empty(allocator)};
+    mpm_particles fresh = {.dim = particles->dim, .lanes = particles->lanes, .real_size = particles->real_size};
+    mpm_grid fresh_grid = {0};
+    plan.slots = (size_t)particles->tiles * (size_t)particles->lanes;
+    size_t grouped = 0;
+    for (size_t g = 0; g < particles->group_count; g++)
+        grouped += (size_t)particles->groups[g].tiles * (size_t)particles->lanes;
+
+    mpm_status status = MPM_OUT_OF_MEMORY;
+    plan.cell = mpm_memory_new(allocator, plan.slots, sizeof *plan.cell);
+    plan.shift = mpm_memory_new(allocator, plan.slots, sizeof *plan.shift);
+    plan.target = mpm_memory_new(allocator, plan.slots, sizeof *plan.target);
+    if (!plan.cell || !plan.shift || !plan.target)
+        goto done;
+    mpm_pool_for(binning->pool, locate_item, &plan, (ptrdiff_t)particles->group_count);
+    mark_placed(&plan, grouped);
+    if ((status = count_cells(&plan)) || (status = lay_groups(&plan)) ||
+        (status = mpm_grid_build(&fresh_grid, allocator, plan.groups, plan.map.count, plan.count, particles->dim,
+                                 particles->real_size)))
+        goto done;
+    const bool grows = (size_t)plan.tiles > particles->capacity;
+    if (grows && (status = allocate_arrays(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16)))
+        goto done;
+
+    /* Nothing can fail from here on. */
+    set_targets(&plan);
+    if (grows) {
+        move_to(&plan, particles, &fresh);
+        mpm_particles_clear(particles, allocator);
+        *particles = fresh;
+        fresh = (mpm_particles){0};
+    } else {
+        move_in_place(&plan, particles);
+        mpm_memory_free(allocator, particles->groups);
+    }
+    particles->groups = plan.groups;
+    particles->group_count = plan.map.count;
+    particles->tiles = plan.tiles;
+    particles->count = plan.count;
+    plan.groups = NULL;
+    pad_groups(particles);
+    mpm_grid_clear(grid, allocator);
+    *grid = fresh_grid;
+    fresh_grid = (mpm_grid){0};
+done:
+    mpm_grid_clear(&fresh_grid, allocator);
+    mpm_particles_clear(&fresh, allocator);
+    clear_plan(&plan);
+    return status;
+}
+
+mpm_status mpm_binning_reserve(const mpm_allocator *allocator, mpm_particles *particles, size_t extra)
+{
+    const size_t wanted = (size_t)particles->tiles + extra;
+    if (wanted <= particles->capacity)
+        return MPM_OK;
+    mpm_particles fresh = *particles;
+    for (int f = 0; f < MPM_VECTORS; f++)
+        fresh.vector[f] = NULL;
+    fresh.mass = fresh.volume = fresh.spare_vector = fresh.spare_scalar = NULL;
+    fresh.row = NULL;
+    fresh.groups = NULL;
+    if (allocate_arrays(&fresh, allocator, wanted)) {
+        mpm_particles_clear(&fresh, allocator);
+        return MPM_OUT_OF_MEMORY;
+    }
+    const size_t lanes = (size_t)particles->lanes * (size_t)particles->tiles;
+    for (int f = 0; f < mpm_particles_vectors(particles); f++)
+        if (lanes)
+            memcpy(fresh.vector[f], particles->vector[f], lanes * (size_t)particles->dim * particles->real_size);
+    if (lanes) {
+        memcpy(fresh.mass, particles->mass, lanes * particles->real_size);
+        memcpy(fresh.volume, particles->volume, lanes * particles->real_size);
+        memcpy(fresh.row, particles->row, lanes * sizeof *fresh.row);
+    }
+    mpm_group *groups = particles->groups;
+    size_t group_count = particles->group_count;
+    particles->groups = NULL;
+    mpm_particles_clear(particles, allocator);
+    fresh.groups = groups;
+    fresh.group_count = group_count;
+    *particles = fresh;
+    return MPM_OK;
+}

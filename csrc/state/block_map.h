@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A hash table from block coordinates (and a material) to an index: cost grows with the blocks that hold
+ * something, not with the size of the domain.
+ */
+#pragma once
+#include <stdint.h>
+
+#include "base/memory.h"
+
+typedef struct mpm_block_key {
+    int32_t block[3];
+    int32_t material;
+} mpm_block_key;
+
+typedef struct mpm_block_map {
+    mpm_allocator allocator;
+    mpm_block_key *keys; /* keys[i] of index i, in order of insertion */
+    size_t count, capacity;
+    int32_t *slots; /* open addressing; -1: free */
+    size_t slot_count;
+} mpm_block_map;
+
+/** An empty map. Clear it when done. */
+mpm_block_map mpm_block_map_empty(const mpm_allocator *allocator);
+
+/** Index of `key`, inserted if new; -1: out of memory (the map is unchanged). */
+int32_t mpm_block_map_insert(mpm_block_map *map, mpm_block_key key);
+
+/** Lexicographic order of keys: block x, y, z, then material. */
+int mpm_block_map_compare(const void *a, const void *b);
+
+void mpm_block_map_clear(mpm_block_map *map);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The grid: blocks of nodes, only where material is. A node is a record of four reals, {p_x, p_y, p_z, m} while
+ * momentum is collected and {v_x, v_y, v_z, m} after the grid pass (z unused in 2-D); the last axis is fastest.
+ *
+ * Sums are deterministic: groups are cut into tasks by particle counts, every task adds into copies of its own of
+ * the blocks it touches, and the grid pass adds the copies of a block in task order. Threads share nothing but
+ * the list of tasks.
+ */
+#pragma once
+#include "state/particles.h"
+
+typedef struct mpm_node_block {
+    int32_t block[3];            /* coordinates, as in mpm_group */
+    int32_t first_copy, copies;  /* range in `copy_list`, in task order */
+} mpm_node_block;
+
+typedef struct mpm_grid {
+    size_t block_count, copy_count, task_count;
+    mpm_node_block *blocks;     /* sorted by coordinates */
+    int32_t *copy_list;
+    int32_t *task_group;        /* task t works on groups task_group[t] .. task_group[t + 1] */
+    int32_t *task_copy;         /* and owns the copies task_copy[t] .. task_copy[t + 1] */
+    void *velocity;             /* [block][MPM_BLOCK_NODES][4] */
+    void *copies;               /* [copy][MPM_BLOCK_NODES][4] */
+    size_t bytes;
+} mpm_grid;
+
+/** Lays the grid under `groups` (which must be sorted) and fills their node_block and copy tables. On error
+ *  (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE) nothing is left allocated. */
+mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
+                          ptrdiff_t particles, int dim, size_t real_size);
+
+/** Frees all arrays and leaves an empty grid. */
+void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator);

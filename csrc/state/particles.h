@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The resident state of the particles: what the core steps on, in the layout the kernels want.
+ *
+ * Particles are held in tiles of `lanes` (the vector width). Every field of d components is an array of tiles,
+ * each tile d x lanes reals; so a kernel reads one contiguous piece of each field per tile, and re-binning moves
+ * one field at a time through one spare array. The last tile of a group is padded with particles of mass 0.
+ *
+ * A group is the particles of one material whose base node (the lowest node of the stencil) lay in one block of
+ * nodes at the last binning. Positions are kept in cells relative to that block's first node, so that precision
+ * does not depend on where the domain lies.
+ */
+#pragma once
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+enum {
+    MPM_BLOCK_NODES = 64, /* nodes of a block: 8 x 8 or 4 x 4 x 4 */
+    MPM_NEIGHBOURS = 27,  /* blocks around a block, itself among them (9 used in 2-D) */
+    MPM_VECTORS = 8       /* fields of d components: x, v, d rows of C, d rows of F (6 used in 2-D) */
+};
+
+/** Nodes of a block along one axis. */
+static inline int mpm_block_side(int dim)
+{
+    return dim == 3 ? 4 : 8;
+}
+
+/** Index of a vector field; C and F have d of them, one per row. */
+enum { MPM_X = 0, MPM_V = 1, MPM_C = 2 };
+static inline int mpm_particles_F(int dim)
+{
+    return 2 + dim;
+}
+
+typedef struct mpm_group {
+    int32_t block[3]; /* coordinates of its block, in blocks from node 0 of the domain; third 0 in 2-D */
+    int32_t material;
+    int32_t count;      /* particles */
+    int32_t tiles;      /* whole tiles, the last one padded */
+    ptrdiff_t first_tile;
+    /* Nodes its particles can touch before the next binning, per axis, counted from node -1 of the block: the
+     * part of the arena that is copied in and out. */
+    int32_t first_node[3], last_node[3];
+    /* Per neighbour block (x slowest, offsets -1, 0, 1 each): index in the grid's blocks and of the task's
+     * private copy; -1 where no node of it can be touched. */
+    int32_t node_block[MPM_NEIGHBOURS], copy[MPM_NEIGHBOURS];
+} mpm_group;
+
+typedef struct mpm_particles {
+    int dim, lanes;
+    size_t real_size;    /* 4 or 8 */
+    ptrdiff_t count;     /* particles = rows the user sees */
+    ptrdiff_t tiles;     /* tiles in use */
+    size_t capacity;     /* tiles allocated in every array below */
+    void *vector[MPM_VECTORS]; /* [tile][dim][lanes] */
+    void *mass, *volume;       /* [tile][lanes]; rest volume. Mass 0: padding, or taken out of the run */
+    int32_t *row;              /* [tile][lanes] row of the particle, -1 in padding */
+    void *spare_vector, *spare_scalar; /* the target of the next move */
+    mpm_group *groups;
+    size_t group_count;
+} mpm_particles;
+
+/** Which lane of its tile holds the p-th particle in cell order; `lane_of` of base/simd.h for `lanes`. */
+static inline int mpm_particles_lane(int lanes, int p)
+{
+    return lanes < 4 ? p : (p % (lanes / 4)) * 4 + p / (lanes / 4);
+}
+
+/** Number of vector fields. */
+static inline int mpm_particles_vectors(const mpm_particles *particles)
+{
+    return 2 + 2 * particles->dim;
+}
+
+/** Frees all arrays and leaves an empty set. */
+void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocator);
+
+/** Bytes held by the arrays. */
+size_t mpm_particles_bytes(const mpm_particles *particles);

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between the resident tiles and the arrays a user sees: writing out, and finding and reading in what was changed.
+ * A row is read in only if its bits differ from what would be written out, so that looking at an array (which
+ * rounds positions) never changes a run.
+ */
+#include "math/matrix.h"
+#include "materials/laws.h"
+#include "transfer/arena.h"
+
+enum { MOST_COMPONENTS = DIM * DIM };
+
+static int components_of(enum mpm_field field)
+{
+    switch (field) {
+    case MPM_FIELD_X:
+    case MPM_FIELD_V:
+        return DIM;
+    case MPM_FIELD_F:
+    case MPM_FIELD_C:
+        return DIM * DIM;
+    default:
+        return 1;
+    }
+}
+
+static real element(const mpm_particles *p, int field, ptrdiff_t tile, int component, int lane)
+{
+    return ((const real *)p->vector[field])[(tile * DIM + component) * WIDTH + lane];
+}
+
+static void set_element(mpm_particles *p, int field, ptrdiff_t tile, int component, int lane, real value)
+{
+    ((real *)p->vector[field])[(tile * DIM + component) * WIDTH + lane] = value;
+}
+
+static real determinant(const real F[DIM * DIM])
+{
+#if DIM == 2
+    return F[0] * F[3] - F[1] * F[2];
+#else
+    return F[0] * (F[4] * F[8] - F[5] * F[7]) - F[1] * (F[3] * F[8] - F[5] * F[6]) + F[2] * (F[3] * F[7] - F[4] * F[6]);
+#endif
+}
+
+/* J^(1/d) for the isotropic F that stands for a fluid's volume ratio. */
+static real root(real J)
+{
+#if DIM == 2
+    return REAL_IS_FLOAT ? (real)__builtin_sqrtf((float)J) : (real)__builtin_sqrt((double)J);
+#else
+    double x = 1; /* Newton for x^3 = J, monotone from above after one step */
+    for (int i = 0; i < 200; i++) {
+        double next = (2 * x + (double)J / (x * x)) / 3;
+        if (next == x || (i > 1 && next > x))
+            break;
+        x = next;
+    }
+    return (real)x;
+#endif
+}
+
+/* The user's values of one particle. */
+static void user_values(const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
+                        real out[MOST_COMPONENTS])
+{
+    const mpm_particles *p = e->particles;
+    const int F = MPM_C + DIM;
+    switch (e->field) {
+    case MPM_FIELD_X:
+        for (int a = 0; a < DIM; a++)
+            out[a] = (real)(e->lower[a] + ((double)group->block[a] * BLOCK_SIDE +
+                                           (double)element(p, MPM_X, tile, a, lane)) * e->dx);
+        break;
+    case MPM_FIELD_V:
+        for (int a = 0; a < DIM; a++)
+            out[a] = element(p, MPM_V, tile, a, lane);
+        break;
+    case MPM_FIELD_C:
+        for (int k = 0; k < DIM * DIM; k++)
+            out[k] = element(p, MPM_C + k / DIM, tile, k % DIM, lane);
+        break;
+    case MPM_FIELD_F:
+        if (fluid) {
+            const real s = root(element(p, F, tile, 0, lane));
+            for (int k = 0; k < DIM * DIM; k++)
+                out[k] = k % (DIM + 1) == 0 ? s : 0;
+        } else {
+            for (int k = 0; k < DIM * DIM; k++)
+                out[k] = element(p, F + k / DIM, tile, k % DIM, lane);
+        }
+        break;
+    case MPM_FIELD_J:
+        if (fluid) {
+            out[0] = element(p, F, tile, 0, lane);
+        } else {
+            real f[DIM * DIM];
+            for (int k = 0; k < DIM * DIM; k++)
+                f[k] = element(p, F + k / DIM, tile, k % DIM, lane);
+            out[0] = determinant(f);
+        }
+        break;
+    case MPM_FIELD_MASS:
+        out[0] = ((const real *)p->mass)[tile * WIDTH + lane];
+        break;
+    default:
+        out[0] = ((const real *)p->volume)[tile * WIDTH + lane];
+    }
+}
+
+/* Calls `visit` for every particle. */
+typedef void visitor(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
+                     int32_t row);
+
+INLINE void for_each_particle(const mpm_exchange *e, void *context, visitor *visit)
+{
+    const mpm_particles *p = e->particles;
+    for (size_t g = 0; g < p->group_count; g++) {
+        const mpm_group *group = &p->groups[g];
+        const bool fluid = mpm_laws_get(e->materials[group->material].law)->fluid;
+        for (ptrdiff_t tile = group->first_tile; tile < group->first_tile + group->tiles; tile++)
+            for (int lane = 0; lane < WIDTH; lane++) {
+                const int32_t row = p->row[tile * WIDTH + lane];
+                if (row >= 0)
+                    visit(context, e, group, fluid, tile, lane, row);
+            }
+    }
+}
+
+static void write_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
+                      int32_t row)
+{
+    (void)context;
+    const int components = components_of(e->field);
+    real value[MOST_COMPONENTS];
+    user_values(e, group, fluid, tile, lane, value);
+    memcpy((real *)e->rows + (ptrdiff_t)row * components, value, (size_t)components * sizeof(real));
+}
+
+void MPM_KERNEL(exchange_write_out)(const mpm_exchange *exchange)
+{
+    for_each_particle(exchange, NULL, write_one);
+}
+
+static bool differs(const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane, int32_t row,
+                    const real **written)
+{
+    const int components = components_of(e->field);
+    real value[MOST_COMPONENTS];
+    user_values(e, group, fluid, tile, lane, value);
+    *written = (const real *)e->rows + (ptrdiff_t)row * components;
+    return memcmp(*written, value, (size_t)components * sizeof(real)) != 0;
+}
+
+static enum mpm_flaw flaw_of(const mpm_exchange *e, bool fluid, const real *written)
+{
+    for (int k = 0; k < components_of(e->field); k++)
+        if (!(written[k] - written[k] == 0))
+            return MPM_NOT_FINITE;
+    switch (e->field) {
+    case MPM_FIELD_X:
+        for (int a = 0; a < DIM; a++) {
+            const double cell = ((double)written[a] - e->lower[a]) / e->dx, room = REAL_IS_FLOAT ? 1e-5 : 1e-9;
+            if (cell < -room || cell > (double)e->cells[a] + room)
+                return MPM_OUTSIDE;
+        }
+        return MPM_FINE;
+    case MPM_FIELD_F:
+        return fluid ? MPM_NOT_STATE : determinant(written) > 0 ? MPM_FINE : MPM_INVERTED;
+    case MPM_FIELD_J:
+        return !fluid ? MPM_NOT_STATE : written[0] > 0 ? MPM_FINE : MPM_INVERTED;
+    default:
+        return MPM_FINE;
+    }
+}
+
+static void inspect_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
+                        int32_t row)
+{
+    const real *written;
+    if (!differs(e, group, fluid, tile, lane, row, &written))
+        return;
+    ++*(int64_t *)context;
+    e->flaws[row] = (uint8_t)flaw_of(e, fluid, written);
+}
+
+void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange)
+{
+    int64_t differing = 0;
+    for_each_particle(exchange, &differing, inspect_one);
+    exchange->differing = differing;
+}
+
+/* A position in metres to a block and cells within it, base node in the block. */
+static void place(const double lower[3], double dx, const double position[DIM], mpm_placement *placement, real x[DIM])
+{
+    int cell = 0;
+    for (int a = 0; a < DIM; a++) {
+        const double cells = (position[a] - lower[a]) / dx;
+        int64_t base = (int64_t)(cells - 0.5); /* floor, from truncation */
+        base -= (double)base > cells - 0.5;
+        int64_t block = base / BLOCK_SIDE - (base % BLOCK_SIDE < 0);
+        placement->block[a] = (int32_t)block;
+        x[a] = (real)(cells - (double)block * BLOCK_SIDE);
+        cell = cell * BLOCK_SIDE + (int)(base - block * BLOCK_SIDE);
+        /* rounding to `real` may reach the next cell; the base node is found from x again in the sweep */
+    }
+    placement->cell = (uint8_t)cell;
+}
+
+static void read_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
+                     int32_t row)
+{
+    mpm_exchange *changes = context;
+    mpm_particles *p = e->particles;
+    const real *written;
+    if (!differs(e, group, fluid, tile, lane, row, &written))
+        return;
+    switch (e->field) {
+    case MPM_FIELD_X: {
+        real x[DIM];
+        double position[DIM];
+        for (int a = 0; a < DIM; a++)
+            position[a] = (double)written[a];
+        mpm_placement *placement = &changes->placements[changes->placement_count++];
+        *placement = (mpm_placement){.material = group->material, .slot = tile * WIDTH + lane};
+        place(e->lower, e->dx, position, placement, x);
+        for (int a = 0; a < DIM; a++)
+            set_element(p, MPM_X, tile, a, lane, x[a]);
+        break;
+    }
+    case MPM_FIELD_V:
+        for (int a = 0; a < DIM; a++)
+            set_element(p, MPM_V, tile, a, lane, written[a]);
+        break;
+    case MPM_FIELD_C:
+    case MPM_FIELD_F:
+        for (int k = 0; k < DIM * DIM; k++)
+            set_element(p, (e->field == MPM_FIELD_C ? MPM_C : MPM_C + DIM) + k / DIM, tile, k % DIM, lane, written[k]);
+        break;
+    default:
+        set_element(p, MPM_C + DIM, tile, 0, lane, written[0]);
+    }
+}
+
+void MPM_KERNEL(exchange_read_in)(mpm_exchange *exchange)
+{
+    for_each_particle(exchange, exchange, read_one);
+}
+
+void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
+{
+    mpm_particles *p = arrivals->particles;
+    for (ptrdiff_t i = 0; i < arrivals->count; i++) {
+        const ptrdiff_t slot = arrivals->first_slot + i, tile = slot / WIDTH;
+        const int lane = (int)(slot % WIDTH);
+        const double *F = arrivals->F + i * DIM * DIM;
+        mpm_placement *placement = &arrivals->placements[i];
+        real x[DIM], f[DIM * DIM];
+        *placement = (mpm_placement){.material = arrivals->material, .slot = slot};
+        place(arrivals->lower, arrivals->dx, arrivals->x + i * DIM, placement, x);
+        for (int k = 0; k < DIM * DIM; k++)
+            f[k] = (real)F[k];
+        for (int a = 0; a < DIM; a++) {
+            set_element(p, MPM_X, tile, a, lane, x[a]);
+            set_element(p, MPM_V, tile, a, lane, (real)arrivals->v[i * DIM + a]);
+            for (int b = 0; b < DIM; b++) {
+                set_element(p, MPM_C + a, tile, b, lane, 0);
+                set_element(p, MPM_C + DIM + a, tile, b, lane,
+                            !arrivals->fluid     ? f[a * DIM + b]
+                            : a == 0 && b == 0 ? determinant(f)
+                                               : 0);
+            }
+        }
+        ((real *)p->mass)[slot] = (real)arrivals->mass[i];
+        ((real *)p->volume)[slot] = (real)arrivals->volume[i];
+        p->row[slot] = arrivals->first_row + (int32_t)i;
+    }
+}
+
+/* The cell of the base node, and the neighbour block a particle has drifted into, for every slot of a group. */
+void MPM_KERNEL(exchange_locate)(const mpm_particles *particles, ptrdiff_t g, uint8_t *cell, uint8_t *shift)
+{
+    const mpm_group *group = &particles->groups[g];
+    for (ptrdiff_t tile = group->first_tile; tile < group->first_tile + group->tiles; tile++) {
+        wide code = wide_set(0), move = wide_set(0);
+        for (int a = 0; a < DIM; a++) {
+            const wide x = wide_load((const real *)particles->vector[MPM_X] + (tile * DIM + a) * WIDTH);
+            const wide base = wide_floor(x - wide_set((real)0.5));
+            const wide block = wide_floor(base * wide_set((real)(1.0 / BLOCK_SIDE)));
+            code = wide_fma(code, wide_set(BLOCK_SIDE), base - block * wide_set(BLOCK_SIDE));
+            move = wide_fma(move, wide_set(3), wide_min(wide_max(block, wide_set(-1)), wide_set(1)) + wide_set(1));
+        }
+        int32_t codes[WIDTH] __attribute__((aligned(64))), moves[WIDTH] __attribute__((aligned(64)));
+        wide_store_int32(codes, wide_min(wide_max(code, wide_set(0)), wide_set(63)));
+        wide_store_int32(moves, move);
+        for (int q = 0; q < WIDTH; q++) {
+            cell[tile * WIDTH + q] = (uint8_t)codes[q];
+            shift[tile * WIDTH + q] = (uint8_t)moves[q];
+        }
+    }
+}

@@ -1,2 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-typedef int mpm_kernels_placeholder;

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernels: what is compiled once per (instruction set, dimension, precision), and how it is called.
+ *
+ * A step is one sweep over the groups and one pass over the grid:
+ *
+ *     sweep   GATHER  grid -> particles of the step that ends: v, C, F, x
+ *             MEASURE totals, time-step limits and troubles of that state
+ *             SCATTER particles -> grid of the step that begins: mass, momentum, stress
+ *     grid    sum of the private copies, momentum -> velocity, gravity, walls, motion limits
+ *
+ * GATHER | MEASURE | SCATTER in one sweep is the fused step; the same inlined pieces run alone at the ends of a
+ * run, with the same bits.
+ */
+#pragma once
+#include "base/pool.h"
+#include "contact/walls.h"
+#include "materials/laws.h"
+#include "state/binning.h"
+
+typedef struct mpm_material {
+    int law; /* row of the registry */
+    double values[MPM_LAW_PARAMETERS];
+} mpm_material;
+
+enum mpm_sweep_mode {
+    MPM_GATHER = 1,
+    MPM_MEASURE = 2,
+    MPM_SCATTER = 4,
+    MPM_PROBE = 8 /* alone: gathers without writing, to see how small det(I + dt C) would become */
+};
+
+typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_CLAMP, MPM_LEAVE_DELETE } mpm_leave;
+
+/** What MEASURE finds: sums over particles, maxima, counts. Lengths in m, times in s. */
+typedef struct mpm_measure {
+    double mass, momentum[3], moment[3] /* sum m x */, angular_momentum[3] /* 2-D: [2] only */, kinetic, elastic;
+    double rate2;     /* largest 1/dt^2 of the isolated (and viscous) bound [1/s2] */
+    double wave2;     /* largest squared wave speed [m2/s2] */
+    double speed;     /* largest |v_a| [m/s] */
+    double gradient2; /* largest |C|^2 [1/s2] */
+    double least_det; /* PROBE: smallest det(I + dt C) */
+    int64_t outside;  /* particles outside the domain after GATHER */
+    int64_t out_of_range; /* particles whose J left the law's range, or is not a number */
+} mpm_measure;
+
+/** One sweep. `measures` and `workspaces` have one entry per task and per thread. */
+typedef struct mpm_sweep {
+    const mpm_particles *particles;
+    const mpm_grid *grid;
+    const mpm_material *materials;
+    unsigned mode;
+    mpm_leave on_leave;
+    int64_t cells[3]; /* of the domain */
+    double lower[3], dx;
+    double gather_dt, scatter_dt; /* of the step that ends and of the one that begins [s] */
+    mpm_measure *measures;
+    void **workspaces;
+} mpm_sweep;
+
+/** What the grid pass finds in one block. */
+typedef struct mpm_block_report {
+    double speed;             /* largest |v_a| [m/s]; infinite if one is not finite */
+    double lowest[3], highest[3]; /* extremes of the components [m/s] */
+    double impulse[3];        /* sum of m (v after - v before) the walls [N s] */
+} mpm_block_report;
+
+typedef struct mpm_grid_pass {
+    const mpm_grid *grid;
+    int64_t cells[3];
+    double dt, gravity[3];
+    mpm_wall walls[6]; /* x-, x+, y-, ... */
+    mpm_block_report *reports; /* per block */
+} mpm_grid_pass;
+
+/** Fields as the user sees them, in row order. */
+enum mpm_field {
+    MPM_FIELD_X, MPM_FIELD_V, MPM_FIELD_F, MPM_FIELD_C, MPM_FIELD_J, MPM_FIELD_MASS, MPM_FIELD_VOLUME,
+    MPM_FIELD_COUNT
+};
+
+/** What is wrong with a value that was written through a view. */
+enum mpm_flaw { MPM_FINE, MPM_NOT_FINITE, MPM_INVERTED, MPM_OUTSIDE, MPM_NOT_STATE };
+
+/** Between tiles and rows. `rows` is the user's array of `field`: [row][components] reals. */
+typedef struct mpm_exchange {
+    mpm_particles *particles;
+    const mpm_material *materials;
+    int64_t cells[3];
+    double lower[3], dx;
+    enum mpm_field field;
+    void *rows;
+    uint8_t *flaws;             /* reading in: [row], enum mpm_flaw of rows that differ */
+    mpm_placement *placements;  /* reading in x: where moved particles go; room for all differing rows */
+    size_t placement_count;
+    int64_t differing;          /* reading in: rows that differ from what was written out */
+} mpm_exchange;
+
+/** New particles, row by row in double, on their way into the waiting tiles that begin at slot `first_slot`. */
+typedef struct mpm_arrivals {
+    mpm_particles *particles;
+    double lower[3], dx;
+    ptrdiff_t count, first_slot;
+    int32_t first_row, material;
+    bool fluid;
+    const double *x, *v, *F, *volume, *mass; /* (count, d), (count, d), (count, d, d), (count,), (count,) */
+    mpm_placement *placements;               /* filled: one per particle, ascending in slot */
+} mpm_arrivals;
+
+/** Responses of a law at given states, arrays of reals. */
+typedef struct mpm_evaluation {
+    mpm_material material;
+    ptrdiff_t count;
+    const void *F;
+    void *tau, *energy, *tau_zz, *isolated, *wave;
+} mpm_evaluation;
+
+typedef struct mpm_kernels {
+    const char *isa;
+    int dim, lanes;
+    size_t real_size;
+    const size_t *workspace_bytes; /* per thread */
+    void (*sweep_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
+    void (*grid_block)(const mpm_grid_pass *pass, ptrdiff_t block);
+    mpm_binning_locate locate;
+    /** Writes `field` out into `rows`. */
+    void (*write_out)(const mpm_exchange *exchange);
+    /** Finds the rows whose bits differ from what write_out would write, and their flaws; changes no particle. */
+    void (*inspect)(mpm_exchange *exchange);
+    /** Takes those rows in (all must be fine). */
+    void (*read_in)(mpm_exchange *exchange);
+    /** Fills the waiting tiles. */
+    void (*arrive)(const mpm_arrivals *arrivals);
+    /** First row (lowest number) at or above the limit of `sweep->measures[0]`, -1 if none: rate2 if
+     *  `which` is 0, wave2 1, speed 2, gradient2 3. Used by stable_dt, not by steps. */
+    int32_t (*find_limit)(const mpm_sweep *sweep, int which);
+    /** Flags the rows that are outside (MPM_OUTSIDE) or out of the law's range (MPM_INVERTED). */
+    void (*find_trouble)(const mpm_sweep *sweep, uint8_t *flags);
+    void (*evaluate)(const mpm_evaluation *evaluation);
+} mpm_kernels;

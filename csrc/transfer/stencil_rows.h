@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The transfers by rows: four nodes along the last axis, four reals each, are one row of 16 reals (one AVX-512
+ * register of floats). A stencil is 9 rows in 3-D and 3 in 2-D.
+ *
+ * Rows begin at every second node, so that one row holds the three nodes of either of two neighbouring cells (the
+ * unused weight is 0): particles of both share their rows, and runs of particles with the same rows, which are
+ * summed in registers, are twice as long.
+ *
+ * Weights are computed for a whole tile, one particle per lane, and handed to the rows through small arrays, from
+ * which a scalar is broadcast per row. The particle's own quantities cross over by 4 x 4 transposes.
+ *
+ *     row (i, j) of P2G: w_i w_j w_k (Q + A_x i + A_y j + A_z k),  i, j in {-1, 0, 1}, k in 0 .. 3 within the row
+ *     G2P: the sums of w v and of its first moments with the same i, j, k
+ */
+#pragma once
+#include "transfer/arena.h"
+
+#define ROWS (DIM == 3 ? 9 : 3)
+#define ROW_WIDES (16 / WIDTH) /* registers per row */
+#define AXES_ACROSS (DIM - 1)  /* axes across rows; the last axis runs along them */
+
+struct stencil {
+    int32_t offset[WIDTH] __attribute__((aligned(64))); /* lane -> arena position of its first row */
+    real across[ROWS][WIDTH] __attribute__((aligned(64))); /* weight of each row */
+    real along[WIDTH][4] __attribute__((aligned(64)));     /* record p: weights of the four nodes */
+    real quantity[1 + DIM][WIDTH][4] __attribute__((aligned(64))); /* P2G: Q and A; G2P: the sums */
+    wide middle[DIM]; /* particle minus the node that counts as 0, in cells */
+};
+
+INLINE ptrdiff_t row_position(int row)
+{
+    return 4 * (DIM == 3 ? (row / 3 * ARENA_SIDE + row % 3) * ARENA_SIDE : row * ARENA_SIDE);
+}
+
+/* ---- what depends on the width: a row is ROW_WIDES registers, register j holds reals j WIDTH .. ------------- */
+
+/* The weight of each real's node. */
+INLINE wide row_weights(const real *four, int j)
+{
+#if WIDTH == 16
+    (void)j;
+    const __m512i nodes = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    return _mm512_permutexvar_ps(nodes, _mm512_castps128_ps512(_mm_load_ps(four)));
+#elif defined(MPM_ISA_AVX512)
+    const __m512i nodes = _mm512_setr_epi64(2 * j, 2 * j, 2 * j, 2 * j, 2 * j + 1, 2 * j + 1, 2 * j + 1, 2 * j + 1);
+    return _mm512_permutexvar_pd(nodes, _mm512_castpd256_pd512(_mm256_load_pd(four)));
+#elif WIDTH == 8
+    const __m256i nodes = _mm256_setr_epi32(2 * j, 2 * j, 2 * j, 2 * j, 2 * j + 1, 2 * j + 1, 2 * j + 1, 2 * j + 1);
+    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_load_ps(four)), nodes);
+#else
+    return wide_set(four[j]);
+#endif
+}
+
+/* A record of four reals, repeated for every node. */
+INLINE wide row_record(const real *four)
+{
+#if WIDTH == 16
+    return _mm512_broadcast_f32x4(_mm_load_ps(four));
+#elif defined(MPM_ISA_AVX512)
+    return _mm512_broadcast_f64x4(_mm256_load_pd(four));
+#elif WIDTH == 8
+    return _mm256_broadcast_ps((const __m128 *)four);
+#else
+    return wide_load(four);
+#endif
+}
+
+/* The index 0 .. 3 of each real's node. */
+INLINE wide row_nodes(int j)
+{
+    static const real index[16] __attribute__((aligned(64))) = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
+    return wide_load(index + j * WIDTH);
+}
+
+/* The record summed over the four nodes of a row. */
+INLINE void row_sum(real *four, const wide row[ROW_WIDES])
+{
+    wide sum = row[0];
+    UNROLL for (int j = 1; j < ROW_WIDES; j++)
+        sum += row[j];
+#if WIDTH == 16
+    __m256 half = _mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps(sum, 1));
+    _mm_store_ps(four, _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
+#elif defined(MPM_ISA_AVX512)
+    _mm256_store_pd(four, _mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd(sum, 1)));
+#elif WIDTH == 8
+    _mm_store_ps(four, _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1)));
+#else
+    wide_store(four, sum);
+#endif
+}
+
+/* ---- weights -------------------------------------------------------------------------------------------------- */
+
+/* `x` in cells from the block's first node. */
+INLINE void stencil_prepare(struct stencil *s, const wide x[DIM])
+{
+    const wide half = wide_set((real)0.5), one = wide_set(1), zero = wide_set(0);
+    wide w[DIM][3], offset = zero, odd = zero;
+    UNROLL for (int a = 0; a < DIM; a++) {
+        wide base = wide_floor(x[a] - half);
+        wide e = s->middle[a] = x[a] - (base + one); /* from the middle node, in [-1/2, 1/2] */
+        wide before = half - e, after = half + e;
+        w[a][0] = half * before * before;
+        w[a][1] = wide_fnma(e, e, wide_set((real)0.75));
+        w[a][2] = half * after * after;
+        wide first = arena_first(base);
+        if (a == DIM - 1) { /* rows begin at arena nodes -1, 1, 3, ... */
+            wide pair = first + one;
+            odd = pair - (wide_floor(pair * half) + wide_floor(pair * half));
+            first -= odd;
+            s->middle[a] += odd + one;
+        }
+        offset = wide_fma(offset, wide_set(ARENA_SIDE), first);
+    }
+    wide_store_int32(s->offset, offset * wide_set(4));
+#if DIM == 3
+    UNROLL for (int r = 0; r < ROWS; r++)
+        wide_store(s->across[r], w[0][r / 3] * w[1][r % 3]);
+#else
+    UNROLL for (int r = 0; r < ROWS; r++)
+        wide_store(s->across[r], w[0][r]);
+#endif
+    const wide *z = w[DIM - 1];
+    const mask second = wide_less(half, odd); /* the second cell of the pair: weights shifted by one node */
+    wide records[4];
+    wide_transpose4(wide_select(second, zero, z[0]), wide_select(second, z[0], z[1]),
+                    wide_select(second, z[1], z[2]), wide_select(second, z[2], zero), records);
+    UNROLL for (int r = 0; r < 4; r++)
+        wide_store(&s->along[0][0] + r * WIDTH, records[r]);
+}
+
+INLINE const wide *stencil_middle(const struct stencil *s)
+{
+    return s->middle;
+}
+
+/* ---- grid to particles ---------------------------------------------------------------------------------------- */
+
+/* One particle: the sums over rows of the node values and of their first moments, by adds where i, j are +-1. */
+INLINE void gather_one(struct stencil *s, const real *arena, int p)
+{
+    const int q = lane_of(p);
+    const real *first = arena + s->offset[q];
+    wide sum[1 + DIM][ROW_WIDES];
+    UNROLL for (int j = 0; j < ROW_WIDES; j++) {
+        wide row[ROWS];
+        UNROLL for (int r = 0; r < ROWS; r++)
+            row[r] = wide_load_any(first + row_position(r) + j * WIDTH);
+#define WEIGHT(r) wide_set(s->across[r][q])
+        const wide along = row_weights(s->along[p], j);
+#if DIM == 3
+        const wide pp = WEIGHT(8) * row[8], pm = WEIGHT(6) * row[6]; /* (i, j) = (+, +), (+, -) */
+        const wide mp = WEIGHT(2) * row[2], mm = WEIGHT(0) * row[0];
+        const wide zp = WEIGHT(5) * row[5], zm = WEIGHT(3) * row[3];
+        const wide plus = wide_fma(WEIGHT(7), row[7], pp + pm), minus = wide_fma(WEIGHT(1), row[1], mp + mm);
+        sum[0][j] = wide_fma(WEIGHT(4), row[4], (plus + minus) + (zp + zm)) * along;
+        sum[1][j] = (plus - minus) * along;
+        sum[2][j] = (((pp - pm) + (mp - mm)) + (zp - zm)) * along;
+#else
+        const wide plus = WEIGHT(2) * row[2], minus = WEIGHT(0) * row[0];
+        sum[0][j] = wide_fma(WEIGHT(1), row[1], plus + minus) * along;
+        sum[1][j] = (plus - minus) * along;
+#endif
+#undef WEIGHT
+        sum[DIM][j] = sum[0][j] * row_nodes(j);
+    }
+    UNROLL for (int k = 0; k < 1 + DIM; k++)
+        row_sum(s->quantity[k][p], sum[k]);
+}
+
+INLINE void stencil_gather(struct stencil *s, const real *arena, wide v[DIM], wide moment[DIM][DIM])
+{
+    for (int p = 0; p < WIDTH; p++)
+        gather_one(s, arena, p);
+    UNROLL for (int k = 0; k < 1 + DIM; k++) {
+        const real *records = &s->quantity[k][0][0];
+        wide component[4];
+        wide_transpose4(wide_load(records), wide_load(records + WIDTH), wide_load(records + 2 * WIDTH),
+                        wide_load(records + 3 * WIDTH), component);
+        UNROLL for (int b = 0; b < DIM; b++)
+            if (k == 0)
+                v[b] = component[b];
+            else
+                moment[k - 1][b] = component[b];
+    }
+}
+
+/* ---- particles to grid ---------------------------------------------------------------------------------------- */
+
+/* Sums of the current run of particles with the same rows. With enough registers (AVX-512) they stay there until
+ * the rows change; otherwise every particle adds to the arena, which is in the first cache. */
+#ifdef MPM_ISA_AVX512
+#define KEEP_RUN 1
+#else
+#define KEEP_RUN 0
+#endif
+enum { NO_RUN = INT32_MIN };
+
+struct run {
+    int32_t offset;
+#if KEEP_RUN
+    wide row[ROWS][ROW_WIDES];
+#endif
+};
+
+INLINE void run_begin(struct run *run)
+{
+    run->offset = NO_RUN;
+#if KEEP_RUN
+    UNROLL for (int r = 0; r < ROWS; r++)
+        UNROLL for (int j = 0; j < ROW_WIDES; j++)
+            run->row[r][j] = wide_set(0);
+#endif
+}
+
+INLINE void run_end(struct run *run, real *arena)
+{
+#if KEEP_RUN
+    if (run->offset == NO_RUN)
+        return;
+    UNROLL for (int r = 0; r < ROWS; r++)
+        UNROLL for (int j = 0; j < ROW_WIDES; j++) {
+            real *at = arena + run->offset + row_position(r) + j * WIDTH;
+            wide_store_any(at, wide_load_any(at) + run->row[r][j]);
+            run->row[r][j] = wide_set(0);
+        }
+#else
+    (void)run;
+    (void)arena;
+#endif
+}
+
+INLINE void row_add(struct run *run, real *at, int r, int j, wide weight, wide value)
+{
+#if KEEP_RUN
+    (void)at;
+    run->row[r][j] = wide_fma(weight, value, run->row[r][j]);
+#else
+    (void)run;
+    at += row_position(r) + j * WIDTH;
+    wide_store_any(at, wide_fma(weight, value, wide_load_any(at)));
+#endif
+}
+
+INLINE void scatter_one(struct stencil *s, struct run *run, real *arena, int p)
+{
+    const int q = lane_of(p);
+    const int32_t offset = s->offset[q];
+#if KEEP_RUN
+    if (__builtin_expect(offset != run->offset, 0)) {
+        run_end(run, arena);
+        run->offset = offset;
+    }
+#endif
+    real *first = arena + offset;
+    UNROLL for (int j = 0; j < ROW_WIDES; j++) {
+        const wide along = row_weights(s->along[p], j);
+        const wide Q = row_record(s->quantity[0][p]), last = row_record(s->quantity[DIM][p]);
+        const wide middle = wide_fma(row_nodes(j), last, Q) * along;
+        const wide x = row_record(s->quantity[1][p]) * along;
+#define ADD(r, value) row_add(run, first, r, j, wide_set(s->across[r][q]), value)
+#if DIM == 3
+        const wide y = row_record(s->quantity[2][p]) * along;
+        const wide minus = middle - x, plus = middle + x;
+        ADD(0, minus - y);
+        ADD(1, minus);
+        ADD(2, minus + y);
+        ADD(3, middle - y);
+        ADD(4, middle);
+        ADD(5, middle + y);
+        ADD(6, plus - y);
+        ADD(7, plus);
+        ADD(8, plus + y);
+#else
+        ADD(0, middle - x);
+        ADD(1, middle);
+        ADD(2, middle + x);
+#endif
+#undef ADD
+    }
+}
+
+/* Adds the first `count` particles of the tile, in cell order. A[a][b]: momentum component b per cell along axis a. */
+INLINE void stencil_scatter(struct stencil *s, struct run *run, real *arena, int count, const wide Q[DIM], wide m,
+                            wide A[DIM][DIM])
+{
+    const wide zero = wide_set(0);
+    UNROLL for (int k = 0; k < 1 + DIM; k++) {
+        const wide *row = k == 0 ? Q : A[k - 1];
+        wide records[4];
+        wide_transpose4(row[0], row[1], DIM == 3 ? row[DIM - 1] : zero, k == 0 ? m : zero, records);
+        UNROLL for (int r = 0; r < 4; r++)
+            wide_store(&s->quantity[k][0][0] + r * WIDTH, records[r]);
+    }
+    for (int p = 0; p < count; p++)
+        scatter_one(s, run, arena, p);
+}

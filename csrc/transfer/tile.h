@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One tile of particles in registers: one particle per lane.
+ */
+#pragma once
+#include "materials/law.h"
+#include "transfer/kernels.h"
+
+struct tile {
+    wide x[DIM];  /* cells from the block's first node */
+    wide v[DIM];  /* m/s */
+    matrix C;     /* velocity gradient [1/s] */
+    struct law_state state;
+    wide mass, volume; /* kg, m^d */
+    bool mass_changed; /* a particle was taken out: mass and volume must be stored too */
+};
+
+INLINE real *tile_vector(const mpm_particles *particles, int field, ptrdiff_t t)
+{
+    return (real *)particles->vector[field] + t * DIM * WIDTH;
+}
+
+/* A fluid's state is J alone, kept where F_00 would be. */
+INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff_t t, const bool fluid,
+                      const bool with_velocity)
+{
+    tile->mass = wide_load((const real *)particles->mass + t * WIDTH);
+    tile->volume = wide_load((const real *)particles->volume + t * WIDTH);
+    tile->mass_changed = false;
+    UNROLL for (int a = 0; a < DIM; a++) {
+        tile->x[a] = wide_load(tile_vector(particles, MPM_X, t) + a * WIDTH);
+        if (with_velocity) {
+            tile->v[a] = wide_load(tile_vector(particles, MPM_V, t) + a * WIDTH);
+            UNROLL for (int b = 0; b < DIM; b++)
+                tile->C.m[a][b] = wide_load(tile_vector(particles, MPM_C + a, t) + b * WIDTH);
+        }
+        if (!fluid)
+            UNROLL for (int b = 0; b < DIM; b++)
+                tile->state.F.m[a][b] = wide_load(tile_vector(particles, MPM_C + DIM + a, t) + b * WIDTH);
+    }
+    if (fluid)
+        tile->state.J = wide_load(tile_vector(particles, MPM_C + DIM, t));
+}
+
+INLINE void tile_store(const struct tile *tile, const mpm_particles *particles, ptrdiff_t t, const bool fluid)
+{
+    UNROLL for (int a = 0; a < DIM; a++) {
+        wide_store(tile_vector(particles, MPM_X, t) + a * WIDTH, tile->x[a]);
+        wide_store(tile_vector(particles, MPM_V, t) + a * WIDTH, tile->v[a]);
+        UNROLL for (int b = 0; b < DIM; b++)
+            wide_store(tile_vector(particles, MPM_C + a, t) + b * WIDTH, tile->C.m[a][b]);
+        if (!fluid)
+            UNROLL for (int b = 0; b < DIM; b++)
+                wide_store(tile_vector(particles, MPM_C + DIM + a, t) + b * WIDTH, tile->state.F.m[a][b]);
+    }
+    if (fluid)
+        wide_store(tile_vector(particles, MPM_C + DIM, t), tile->state.J);
+    if (__builtin_expect(tile->mass_changed, 0)) {
+        wide_store((real *)particles->mass + t * WIDTH, tile->mass);
+        wide_store((real *)particles->volume + t * WIDTH, tile->volume);
+    }
+}

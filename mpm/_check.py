@@ -1,0 +1,209 @@
+"""Argument checks: every error names the argument, the value it was given and the allowed range.
+
+All checks return the value in the type the package works with, and none of them changes what it was given.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import math
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T", bound=type)
+FloatArray = npt.NDArray[np.float64]
+
+
+class Unset:
+    """The default of an option that may not be set everywhere: tells "not set" from "set to its default"."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class Strict:
+    """Base of classes whose attributes are read-only, and which propose the nearest name for a typo."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Only called when the ordinary look-up failed.
+        raise AttributeError(unknown_attribute(self, name), name=name, obj=self)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+            return
+        descriptor = getattr(type(self), name, None)
+        if descriptor is None:
+            raise AttributeError(unknown_attribute(self, name), name=name, obj=self)
+        if isinstance(descriptor, property) and descriptor.fset is not None:
+            object.__setattr__(self, name, value)
+            return
+        raise AttributeError(f"{type(self).__name__}.{name} is read-only", name=name, obj=self)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The sentence that proposes the name closest to a wrong one, or nothing."""
+    found = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def unknown_attribute(owner: object, name: str) -> str:
+    public = [entry for entry in dir(type(owner)) if not entry.startswith("_")]
+    return f"{type(owner).__name__} has no attribute {name!r}{nearest(name, public)}"
+
+
+def options(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorator: an unknown keyword raises a TypeError that proposes the nearest one."""
+    signature = inspect.signature(function)
+    known = {
+        name
+        for name, parameter in signature.parameters.items()
+        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL) and name != "self"
+    }
+    title = function.__qualname__.removesuffix(".__init__")
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in known:
+                raise TypeError(f"{title}() has no option {name!r}{nearest(name, known)}")
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def strict_options(cls: T) -> T:
+    """Class decorator: `options` for the ``__init__``, a generated one (of a dataclass) too."""
+    cls.__init__ = options(cls.__init__)  # type: ignore[misc]
+    return cls
+
+
+def shown(value: object) -> str:
+    """A value for an error message: its repr, shortened."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def interval(low: float, low_open: bool, high: float, high_open: bool) -> str:
+    """An allowed range in words: "a number > 0 and < 0.5"."""
+    parts = []
+    if low > -math.inf:
+        parts.append(f"{'>' if low_open else '>='} {low:g}")
+    if high < math.inf:
+        parts.append(f"{'<' if high_open else '<='} {high:g}")
+    return " and ".join(parts) if parts else "finite"
+
+
+def wrong_type(name: str, value: object, expected: str) -> TypeError:
+    return TypeError(f"{name} = {shown(value)}: must be {expected}, not {type(value).__name__}")
+
+
+def number(
+    name: str,
+    value: object,
+    *,
+    low: float = -math.inf,
+    low_open: bool = False,
+    high: float = math.inf,
+    high_open: bool = False,
+    unit: str = "",
+) -> float:
+    """A finite real number within a range. Booleans are not numbers; NumPy scalars are."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise wrong_type(name, value, "a number")
+    allowed = interval(low, low_open, high, high_open) + (f" [{unit}]" if unit else "")
+    try:
+        result = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} = {shown(value)}: must be {allowed}") from None
+    above = low < result if low_open else low <= result
+    below = result < high if high_open else result <= high
+    if not (math.isfinite(result) and above and below):
+        raise ValueError(f"{name} = {result!r}: must be {allowed}")
+    return result
+
+
+def integer(name: str, value: object, *, low: int, high: int | None = None) -> int:
+    """A whole number within a range; a float is refused even if it is whole."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise wrong_type(name, value, "an integer")
+    result = int(value)
+    if result < low or (high is not None and result > high):
+        allowed = f">= {low}" + (f" and <= {high}" if high is not None else "")
+        raise ValueError(f"{name} = {shown(result)}: must be {allowed}")
+    return result
+
+
+def flag(name: str, value: object) -> bool:
+    """True or False; nothing else is taken for it."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise wrong_type(name, value, "True or False")
+    return bool(value)
+
+
+def text(name: str, value: object) -> str:
+    """A string that is not empty."""
+    if not isinstance(value, str):
+        raise wrong_type(name, value, "a string")
+    if not value.strip():
+        raise ValueError(f"{name} = {value!r}: must not be empty")
+    return value
+
+
+def choice(name: str, value: object, allowed: Sequence[str], later: Sequence[str] = ()) -> str:
+    """One of the allowed names; one of `later` is a name whose feature is not there yet."""
+    if not isinstance(value, str):
+        raise wrong_type(name, value, "one of " + ", ".join(map(repr, allowed)))
+    if value in later:
+        raise NotImplementedError(
+            f"{name} = {value!r} is not implemented yet; available: " + ", ".join(map(repr, allowed))
+        )
+    if value not in allowed:
+        listed, near = ", ".join(map(repr, allowed)), nearest(value, [*allowed, *later])
+        raise ValueError(f"{name} = {shown(value)}: must be one of {listed}{near}")
+    return value
+
+
+def array(name: str, value: object, shape: tuple[int | None, ...], *, finite: bool = True) -> FloatArray:
+    """A new C-contiguous float64 array of the given shape (None: any length), finite unless told not to."""
+    wanted = str(tuple("m" if n is None else n for n in shape)).replace("'", "")
+    if value is None or isinstance(value, (str, bytes, dict, set)):
+        raise wrong_type(name, value, f"an array of shape {wanted}")
+    try:
+        given = np.asarray(value)
+    except ValueError:  # ragged nesting
+        raise ValueError(f"{name} = {shown(value)}: must be an array of shape {wanted}") from None
+    if given.dtype.kind not in "iuf" and given.size:
+        raise TypeError(f"{name} = {shown(value)}: must be real numbers, not {given.dtype}")
+    if given.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, given.shape, strict=True)):
+        raise ValueError(f"{name} has shape {given.shape}: must be {wanted}")
+    result = np.array(given, dtype=np.float64, order="C")
+    if finite and not np.isfinite(result).all():
+        where = np.argwhere(~np.isfinite(result))[0].tolist()
+        raise ValueError(f"{name}{where} = {result[tuple(where)]}: must be finite")
+    return result
+
+
+def frozen(values: FloatArray) -> FloatArray:
+    """The same array, read-only."""
+    values.flags.writeable = False
+    return values

@@ -1,0 +1,102 @@
+"""The command line: ``python -m mpm``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mpm import config, gallery
+from mpm.errors import SimulationError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Default: those of the process.
+
+    Returns
+    -------
+    int
+        0 if everything was done, 1 if something failed; a usage error exits with 2.
+    """
+    parser = _parser()
+    chosen = parser.parse_args(arguments)
+    try:
+        return int(chosen.run(chosen))
+    except KeyboardInterrupt:
+        print("mpm: interrupted", file=sys.stderr)
+    except NotImplementedError as error:
+        print(f"mpm: {error}", file=sys.stderr)
+    except (SimulationError, ImportError, OSError, ValueError, MemoryError) as error:
+        print(f"mpm: {type(error).__name__}: {error}", file=sys.stderr)
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mpm", description="The Material Point Method for research.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    demo = commands.add_parser(
+        "demo", help="run a scene of the gallery; write a movie, pictures and its history"
+    )
+    listed = "; ".join(f"{name}: {gallery.get(name).summary}" for name in gallery.names())
+    demo.add_argument("name", nargs="?", default="cube", choices=gallery.names(), metavar="NAME", help=listed)
+    demo.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="directory, default: out")
+    demo.add_argument(
+        "--threads", type=_positive, metavar="N", help="default: what MPM_NUM_THREADS or the machine allow"
+    )
+    demo.add_argument("--dtype", choices=("float64", "float32"), default="float64")
+    demo.add_argument("--frames", type=_positive, metavar="N", help="how many, default: the scene's")
+    demo.set_defaults(run=_demo)
+
+    info = commands.add_parser("info", help="versions, compiler, kernel sets, threads")
+    info.set_defaults(run=_info)
+
+    bench = commands.add_parser("bench", help="measure the speed of this machine")
+    bench.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
+    bench.set_defaults(run=_bench)
+
+    replay = commands.add_parser("replay", help="show a recorded series (not implemented yet)")
+    replay.add_argument("file", metavar="FILE")
+    replay.set_defaults(run=_later, feature="replay")
+
+    view = commands.add_parser("view", help="the viewer (not implemented yet)")
+    view.add_argument("name", nargs="?", metavar="NAME")
+    view.set_defaults(run=_later, feature="view")
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text) if text.isascii() and text.isdigit() else 0
+    if not 1 <= value <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be an integer >= 1")
+    return value
+
+
+def _demo(chosen: argparse.Namespace) -> int:
+    from mpm import demo
+
+    if chosen.threads is not None and chosen.threads > config.MAX_THREADS:
+        raise ValueError(f"--threads {chosen.threads}: must be <= {config.MAX_THREADS}")
+    entry = gallery.get(chosen.name)
+    return demo.run(entry, chosen.out, frames=chosen.frames, threads=chosen.threads, dtype=chosen.dtype)
+
+
+def _info(chosen: argparse.Namespace) -> int:
+    print(config.show_config())
+    return 0
+
+
+def _bench(chosen: argparse.Namespace) -> int:
+    import importlib
+
+    return int(importlib.import_module("mpm.bench").main(json=chosen.json) or 0)
+
+
+def _later(chosen: argparse.Namespace) -> int:
+    raise NotImplementedError(f"the command {chosen.feature!r} is not implemented yet")

@@ -1,0 +1,196 @@
+"""Threads, instruction set and what `mpm` was built with.
+
+Environment: ``MPM_NUM_THREADS`` (else ``OMP_NUM_THREADS``, else the processors this process may use), and
+``MPM_ISA``, the kernel set: ``scalar`` (the oracle), ``portable``, ``avx2``, ``avx512``. Bits are promised
+per kernel set.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mpm import _check, _core
+
+MAX_THREADS = 1024
+
+
+class _Config:
+    """What a user may change for simulations created afterwards."""
+
+    __slots__ = ("isa", "threads")
+
+    def __init__(self) -> None:
+        self.isa = _isa_from_environment(os.environ.get("MPM_ISA"))
+        self.threads: int | None = None
+
+
+def _isa_from_environment(wanted: str | None) -> str:
+    usable = _core.isas()
+    if not wanted:
+        return usable[-1]
+    if wanted not in usable:
+        raise ImportError(
+            f"MPM_ISA = {wanted!r}: unknown, or not supported by this processor; usable: " + ", ".join(usable)
+        )
+    return wanted
+
+
+def isa() -> str:
+    """The kernel set that simulations created from now on use."""
+    return _config.isa
+
+
+def _number_from_environment(name: str) -> int | None:
+    """The number of threads in an environment variable; OpenMP allows a list, of which the first counts."""
+    value = os.environ.get(name, "").split(",")[0].strip()
+    if not value:
+        return None
+    if not (value.isascii() and value.isdigit() and 1 <= int(value) <= MAX_THREADS):
+        if name == "OMP_NUM_THREADS":
+            return None  # not ours to judge
+        raise ValueError(f"{name} = {value!r}: must be an integer >= 1 and <= {MAX_THREADS}")
+    return int(value)
+
+
+def _cgroup_quota() -> float:
+    """Processors' worth of time that the control group grants; infinity where there is no limit."""
+    quota = math.inf
+    try:
+        own = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return quota
+    root = Path("/sys/fs/cgroup")
+    for line in own:
+        _, controllers, group = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        top = root / "cpu" if controllers else root
+        here = top / group.lstrip("/")
+        for folder in (here, *here.parents):
+            quota = min(quota, _quota_of(folder))
+            if folder == top:
+                break
+    return quota
+
+
+def _quota_of(folder: Path) -> float:
+    try:
+        if (v2 := folder / "cpu.max").is_file():
+            limit, period = v2.read_text().split()
+            return math.inf if limit == "max" else float(limit) / float(period)
+        limit = (folder / "cpu.cfs_quota_us").read_text()
+        period = (folder / "cpu.cfs_period_us").read_text()
+        return float(limit) / float(period) if float(limit) > 0 else math.inf
+    except (OSError, ValueError, ZeroDivisionError):
+        return math.inf
+
+
+def _available_processors() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    count = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, math.ceil(min(count, _cgroup_quota(), MAX_THREADS)))
+
+
+def get_num_threads() -> int:
+    """Number of threads of a simulation created with ``threads=None``.
+
+    Returns
+    -------
+    int
+        What `set_num_threads` said; else ``MPM_NUM_THREADS``; else ``OMP_NUM_THREADS``; else the processors
+        that affinity and control group allow.
+
+    Raises
+    ------
+    ValueError
+        ``MPM_NUM_THREADS`` is not an integer from 1 to 1024.
+    """
+    return (
+        _config.threads
+        or _number_from_environment("MPM_NUM_THREADS")
+        or _number_from_environment("OMP_NUM_THREADS")
+        or _available_processors()
+    )
+
+
+def set_num_threads(threads: int) -> None:
+    """Set the number of threads of simulations created from now on with ``threads=None``.
+
+    Results do not depend on it: the same script gives the same bits for any number of threads.
+
+    Parameters
+    ----------
+    threads : int
+        From 1 to 1024.
+    """
+    _config.threads = _check.integer("threads", threads, low=1, high=MAX_THREADS)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What `show_config` found: versions, compiler, kernel sets, threads."""
+
+    mpm: str
+    python: str
+    numpy: str
+    platform: str
+    compiler: str
+    abi: str
+    isas: tuple[str, ...]
+    isa: str
+    threads: int
+
+    def __repr__(self) -> str:
+        sets = " ".join(f"[{name}]" if name == self.isa else name for name in self.isas)
+        rows = {
+            "mpm": self.mpm,
+            "python": self.python,
+            "numpy": self.numpy,
+            "platform": self.platform,
+            "compiler": self.compiler,
+            "abi": self.abi,
+            "kernel sets": f"{sets}   (active in brackets; MPM_ISA chooses)",
+            "threads": str(self.threads),
+        }
+        return "\n".join(f"{name:<12} {value}" for name, value in rows.items())
+
+
+def show_config() -> Configuration:
+    """Versions, compiler, kernel sets and threads: what to put into a bug report.
+
+    Returns
+    -------
+    Configuration
+        Its ``repr`` is the table; each line is an attribute.
+    """
+    built = _core.build_info()
+    return Configuration(
+        mpm=version(),
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        numpy=np.__version__,
+        platform=f"{platform.system()} {platform.machine()}",
+        compiler=built.get("compiler", "unknown"),
+        abi=built.get("abi", "unknown"),
+        isas=tuple(_core.isas()),
+        isa=isa(),
+        threads=get_num_threads(),
+    )
+
+
+def version() -> str:
+    """The version of the installed package."""
+    from importlib import metadata  # slow to import, seldom needed
+
+    try:
+        return metadata.version("mpm")
+    except metadata.PackageNotFoundError:
+        return "0+unknown"
+
+
+_config = _Config()

@@ -1,0 +1,114 @@
+"""What a run kept: mass, momentum and energy from its history, as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from mpm.simulation import Simulation
+    from mpm.totals import Totals
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """The largest departure of a quantity from what it ought to be.
+
+    Attributes
+    ----------
+    quantity : str
+    drift : float
+        Largest absolute value over the run, in the quantity's unit.
+    scale : float
+        What it is compared with: the mass; √(2 M E_kin) at its largest; that times the domain's longest side.
+    """
+
+    quantity: str
+    unit: str
+    drift: float
+    scale: float
+
+    @property
+    def relative(self) -> float:
+        """drift/scale; 0 where nothing moves."""
+        return self.drift / self.scale if self.scale else self.drift
+
+
+def drifts(sim: Simulation, start: Totals) -> list[Drift]:
+    """Departures over a run whose every step was recorded.
+
+    Parameters
+    ----------
+    sim : Simulation
+        With ``history=1``, after the run.
+    start : Totals
+        ``sim.totals()`` before the run.
+
+    Returns
+    -------
+    list of Drift
+        Mass; each component of the momentum less gravity's and the walls' impulses; the angular momentum
+        about the vertical where no wall and no gravity can change it.
+    """
+    history = sim.history
+    dt, impulse = history["dt"], history["wall_impulse"]
+    gravity = sim.scene.gravity
+    mass = history["mass"]
+    motion = float(np.sqrt(2 * start.mass * max(history["kinetic"].max(initial=0), start.kinetic)))
+    result = [Drift("mass", "kg", _largest(mass - start.mass), start.mass)]
+    given = np.cumsum((dt * mass)[:, None] * gravity + impulse, axis=0)
+    momentum = history["momentum"] - start.momentum - given
+    for axis, name in enumerate("xyz"[: sim.dimension]):
+        quiet = not gravity[axis] and not impulse[:, axis].any()
+        label = f"P_{name}" if quiet else f"P_{name} - impulses"
+        result.append(Drift(label, "kg m/s", _largest(momentum[:, axis]), motion))
+    span = float((sim.scene.upper - sim.scene.lower).max())
+    result += [Drift(*row, motion * span) for row in _angular(sim, start, impulse)]
+    return result
+
+
+def _angular(sim: Simulation, start: Totals, impulse: FloatArray) -> list[tuple[str, str, float]]:
+    """Components of the angular momentum about which nothing has a lever."""
+    spin = sim.history["angular_momentum"].reshape(len(impulse), -1) - np.atleast_1d(start.angular_momentum)
+    pushed = impulse.any(axis=0) | (sim.scene.gravity != 0)
+    names = ("L",) if sim.dimension == 2 else ("L_x", "L_y", "L_z")
+    rows = []
+    for axis, name in enumerate(names):
+        others = [k for k in range(sim.dimension) if sim.dimension == 2 or k != axis]
+        if not pushed[others].any():
+            rows.append((name, "kg m²/s", _largest(spin[:, axis])))
+    return rows
+
+
+def _largest(values: FloatArray) -> float:
+    return float(np.abs(values).max(initial=0))
+
+
+def table(rows: list[Drift]) -> str:
+    """The drifts as text."""
+    lines = [f"{'quantity':<18}{'largest drift':>16} {'unit':<9}{'relative':>10}"]
+    lines += [f"{row.quantity:<18}{row.drift:>16.3e} {row.unit:<9}{row.relative:>10.1e}" for row in rows]
+    return "\n".join(lines)
+
+
+def peaks(height: FloatArray, threshold: float) -> list[int]:
+    """Indices of the maxima between which a curve falls and rises by more than `threshold`."""
+    result: list[int] = []
+    best, lowest, falling = 0, 0, False
+    for k in range(len(height)):
+        if not falling:
+            if height[k] > height[best]:
+                best = k
+            elif height[k] < height[best] - threshold:
+                result.append(best)
+                lowest, falling = k, True
+        elif height[k] < height[lowest]:
+            lowest = k
+        elif height[k] > height[lowest] + threshold:
+            best, falling = k, False
+    return result

@@ -1,0 +1,184 @@
+"""``python -m mpm demo``: run a scene of the gallery, and write what it looks like and what it kept."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import conservation
+from mpm.gallery import Entry
+from mpm.simulation import Simulation
+from mpm.totals import Totals
+
+SHEET_FRAMES = 12
+# Bounces smaller than this share of the first fall are not told apart from vibration.
+PEAK_SHARE = 0.03
+
+Image = npt.NDArray[np.uint8]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a demo did and what it could not do."""
+
+    written: list[Path] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    wall: float = 0.0
+
+
+def run(
+    entry: Entry, out: Path, *, frames: int | None = None, threads: int | None = None, dtype: str = "float64"
+) -> int:
+    """Run a gallery scene into a directory.
+
+    Returns
+    -------
+    int
+        0 if everything was written, else 1.
+    """
+    sim = entry.simulation(threads=threads, dtype=dtype)
+    count = entry.frames if frames is None else frames
+    out.mkdir(parents=True, exist_ok=True)
+    print(sim)
+    start = sim.totals()
+    outcome = Outcome()
+    sheet = _play(sim, entry, count, out, outcome)
+    _still_pictures(sim, entry, sheet, out, outcome)
+    _write_history(sim, out / f"{entry.name}_history.csv", outcome)
+    _report(sim, entry, start, count, outcome)
+    for path in outcome.written:
+        print(f"wrote {path}")
+    for reason in outcome.missing:
+        print(f"mpm: {reason}", file=sys.stderr)
+    return 1 if outcome.missing else 0
+
+
+def _play(sim: Simulation, entry: Entry, count: int, out: Path, outcome: Outcome) -> list[Image]:
+    """Run frame by frame; returns some of the frames for the sheet."""
+    renderer, writer = _movie(sim, entry, out / f"{entry.name}.mp4", outcome)
+    bar = find_spec("tqdm") is not None
+    chosen = set(np.linspace(0, count, min(SHEET_FRAMES, count + 1)).round().astype(int).tolist())
+    sheet: list[Image] = []
+    frames = sim.frames(duration=count / entry.fps, fps=entry.fps, progress=bar)
+    try:
+        while True:
+            before = time.perf_counter()
+            i, _ = next(frames, (-1, 0.0))
+            outcome.wall += time.perf_counter() - before
+            if i < 0:
+                break
+            if renderer is not None:
+                image = renderer.frame(sim)
+                if writer is not None:
+                    writer.add(image)
+                if i in chosen:
+                    sheet.append(image[::2, ::2])
+            if not bar:
+                print(f"\rframe {i}/{count}", end="", file=sys.stderr, flush=True)
+    finally:
+        frames.close()  # type: ignore[attr-defined]  # a generator: ends the bar
+        if writer is not None:
+            writer.close()
+            outcome.written.append(writer.path)
+        if not bar:
+            print(file=sys.stderr)
+    return sheet
+
+
+def _movie(sim: Simulation, entry: Entry, path: Path, outcome: Outcome) -> tuple[Any, Any]:
+    """Renderer and writer, as far as the extras allow."""
+    if find_spec("PIL") is None:
+        outcome.missing.append("no pictures and no movie: they need pip install 'mpm[movie]'")
+        return None, None
+    from mpm.viz import MovieWriter, Renderer
+
+    renderer = Renderer(sim, color=entry.color, limits=entry.limits)
+    try:
+        return renderer, MovieWriter(path, fps=entry.fps)
+    except ImportError as error:
+        outcome.missing.append(f"no movie: {error}")
+        return renderer, None
+
+
+def _still_pictures(sim: Simulation, entry: Entry, sheet: list[Image], out: Path, outcome: Outcome) -> None:
+    if sheet:
+        from mpm.viz import contact_sheet, save_image
+
+        path = out / f"{entry.name}_frames.png"
+        save_image(path, contact_sheet(sheet))
+        outcome.written.append(path)
+    if find_spec("matplotlib") is None:
+        outcome.missing.append("no energy plot: it needs pip install 'mpm[plot]'")
+        return
+    # A figure without pyplot: no window, whatever backend is set.
+    from matplotlib.figure import Figure
+
+    from mpm.viz import plot_history
+
+    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    plot_history(sim.history, ax=figure.subplots())
+    path = out / f"{entry.name}_energy.png"
+    figure.savefig(path, dpi=150)
+    outcome.written.append(path)
+
+
+def _write_history(sim: Simulation, path: Path, outcome: Outcome) -> None:
+    columns = sim.history.columns()
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        # The shortest text that reads back as the same number.
+        writer.writerows(map(repr, row) for row in zip(*(c.tolist() for c in columns.values()), strict=True))
+    outcome.written.append(path)
+
+
+def _report(sim: Simulation, entry: Entry, start: Totals, count: int, outcome: Outcome) -> None:
+    n, steps = len(sim.particles), sim.steps
+    rate = n * steps / outcome.wall if outcome.wall else 0.0
+    print()
+    print(f"particles           {n:,}")
+    print(f"frames              {count} ({count / entry.fps:g} s)")
+    print(f"steps               {steps:,} (dt {outcome_dt(sim)})")
+    print(f"wall time stepping  {outcome.wall:.2f} s ({sim.threads} threads, {sim.dtype})")
+    print(f"particle-steps/s    {rate:.3g}")
+    if not steps:
+        return
+    _report_bounces(sim, start)
+    end = sim.totals()
+    print(f"energy              {start.energy:.6g} J -> {end.energy:.6g} J")
+    health = {name: value for name, value in sim.health.items() if value}
+    if health:
+        print("health              " + ", ".join(f"{name} {value}" for name, value in health.items()))
+    print()
+    print(conservation.table(conservation.drifts(sim, start)))
+    print()
+
+
+def outcome_dt(sim: Simulation) -> str:
+    """The range of the time steps that were taken."""
+    dt = sim.history["dt"]
+    return f"{dt.min():.3g} to {dt.max():.3g} s" if len(dt) else "none"
+
+
+def _report_bounces(sim: Simulation, start: Totals) -> None:
+    """Heights of the centre of mass between bounces, where there is gravity along an axis."""
+    gravity = sim.scene.gravity
+    if np.count_nonzero(gravity) != 1:
+        return
+    axis = int(np.argmax(np.abs(gravity)))
+    up = -np.sign(gravity[axis])
+    floor = sim.scene.lower[axis] if up > 0 else sim.scene.upper[axis]
+    height = up * (np.append(start.center_of_mass[axis], sim.history["center_of_mass"][:, axis]) - floor)
+    times = np.append(start.time, sim.history["time"])
+    found = conservation.peaks(height, PEAK_SHARE * (height[0] - height.min()))
+    shown = ", ".join(f"{height[k]:.4f} m at {times[k]:.2f} s" for k in found[:8])
+    if shown:
+        print(f"peaks of the centre {shown}")

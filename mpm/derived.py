@@ -1,0 +1,78 @@
+"""Quantities computed from the particles: what can be asked of `Simulation.compute` and used as a colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm.materials import Material
+from mpm.particles import Particles
+
+FloatArray = npt.NDArray[np.float64]
+
+# name: (what a colour bar says, unit)
+NAMES = {
+    "speed": ("speed", "m/s"),
+    "pressure": ("pressure", "Pa"),
+    "von_mises": ("von Mises stress", "Pa"),
+    "stress": ("Cauchy stress", "Pa"),
+    "kinetic_energy": ("kinetic energy", "J"),
+    "elastic_energy": ("elastic energy", "J"),
+    "density": ("density", "kg/m³"),
+}
+FIELD_UNITS = {"J": "", "mass": "kg", "volume": "m³", "material": "", "id": ""}
+
+
+class Cauchy(NamedTuple):
+    stress: FloatArray  # (n, d, d) [Pa]
+    zz: FloatArray  # (n,) out of plane, in plane strain [Pa]; zeros in 3-D
+    energy: FloatArray  # (n,) per rest volume [J/m^3]
+
+
+def cauchy(particles: Particles, materials: Sequence[Material]) -> Cauchy:
+    """The laws' stress at the particles, in float64, without the viscous part (no function of the state)."""
+    F = np.array(particles["F"], dtype=np.float64)
+    J = np.array(particles["J"], dtype=np.float64)
+    index = particles["material"]
+    n, d = F.shape[:2]
+    result = Cauchy(np.zeros((n, d, d)), np.zeros(n), np.zeros(n))
+    for k, material in enumerate(materials):
+        rows = np.flatnonzero(index == k)
+        if not len(rows):
+            continue
+        response = material.respond(F[rows])
+        result.stress[rows] = response.tau / J[rows, None, None]
+        result.zz[rows] = response.tau_zz / J[rows]
+        result.energy[rows] = response.energy
+    return result
+
+
+def compute(name: str, particles: Particles, materials: Sequence[Material]) -> FloatArray:
+    """The quantity of that name, one of `NAMES`, as a new float64 array (n, …)."""
+    if name in ("speed", "kinetic_energy"):
+        v = np.array(particles["v"], dtype=np.float64)
+        square: FloatArray = np.einsum("nd,nd->n", v, v)
+        return np.sqrt(square) if name == "speed" else 0.5 * particles["mass"] * square
+    if name == "density":
+        J = np.array(particles["J"], dtype=np.float64)
+        return np.asarray(particles["mass"] / (particles["volume"] * J))
+    state = cauchy(particles, materials)
+    if name == "elastic_energy":
+        return state.energy * particles["volume"]
+    if name == "stress":
+        return state.stress
+    pressure = -(np.trace(state.stress, axis1=1, axis2=2) + state.zz) / 3
+    return pressure if name == "pressure" else _von_mises(state, pressure)
+
+
+def _von_mises(state: Cauchy, pressure: FloatArray) -> FloatArray:
+    """√(3/2 s:s) with s the deviator in three dimensions, σ_zz of plane strain included."""
+    d = state.stress.shape[1]
+    deviator = state.stress + pressure[:, None, None] * np.eye(d)
+    square: Any = np.einsum("nij,nij->n", deviator, deviator)
+    if d == 2:
+        square = square + (state.zz + pressure) ** 2
+    return np.asarray(np.sqrt(1.5 * square))

@@ -1,0 +1,11 @@
+"""The exceptions of the package; argument errors are plain `ValueError` and `TypeError`."""
+
+from __future__ import annotations
+
+from mpm._core import BusyError, EscapeError, InstabilityError, SimulationError
+
+__all__ = ["BusyError", "EscapeError", "FileFormatError", "InstabilityError", "SimulationError"]
+
+
+class FileFormatError(ValueError):
+    """A file is not what its name or its header says; the message names the file and the defect."""

@@ -1,0 +1,192 @@
+"""The numerical options of a simulation, completely checked before anything is built."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, config
+
+DType: TypeAlias = Literal["float32", "float64"]
+
+SAMPLINGS = ("stratified", "lattice", "random")
+VOLUMES, VOLUMES_LATER = ("sampler",), ("grid-density",)
+TRANSFERS, TRANSFERS_LATER = ("apic",), ("pic", "flip", "xpic")
+KERNELS, KERNELS_LATER = ("quadratic",), ("linear", "cubic")
+GRADIENTS, GRADIENTS_LATER = ("mls",), ("bspline",)
+ADVECTIONS = ("pic", "particle")
+F_UPDATES, F_UPDATES_LATER = ("linear",), ("cayley",)
+ON_LEAVE = ("raise", "clamp", "delete")
+DTYPES = ("float64", "float32")
+
+# Options that only some transfers use, with their defaults: set with another transfer, they raise.
+FLIP_RATIO = _check.Unset(0.95)
+XPIC_ORDER = _check.Unset(2)
+ADVECT = _check.Unset("pic")
+
+# (upper - lower)/dx has to be whole up to this.
+WHOLE = 1e-9
+MAX_HISTORY = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Numerics:
+    """Checked options, see `mpm.Simulation`."""
+
+    dx: float
+    cells: tuple[int, ...]
+    particles_per_cell: int
+    sampling: str
+    transfer: str
+    kernel: str
+    gradient: str
+    dt: float  # 0: automatic
+    max_dt: float  # inf: none
+    allow_unstable: bool
+    dtype: DType
+    threads: int
+    on_leave: str
+    history: int
+
+
+def check(
+    lower: npt.NDArray[np.float64],
+    upper: npt.NDArray[np.float64],
+    *,
+    dx: object,
+    particles_per_cell: object,
+    sampling: object,
+    volume: object,
+    transfer: object,
+    kernel: object,
+    gradient: object,
+    flip_ratio: object,
+    xpic_order: object,
+    advect: object,
+    f_update: object,
+    c_damping: object,
+    dt: object,
+    max_dt: object,
+    allow_unstable: object,
+    dtype: object,
+    threads: object,
+    on_leave: object,
+    history: object,
+) -> Numerics:
+    """Check every option; the errors name the option, its value and what is allowed."""
+    d = len(lower)
+    # Wrong names first, then features that are not there yet: a typo is never hidden by a missing feature.
+    sampling = _check.choice("sampling", sampling, SAMPLINGS)
+    _check_transfer_options(transfer, flip_ratio, xpic_order, advect, c_damping)
+    _check.choice("volume", volume, VOLUMES, VOLUMES_LATER)
+    _check.choice("f_update", f_update, F_UPDATES, F_UPDATES_LATER)
+    spacing = _check.number("dx", dx, low=0, low_open=True, unit="m")
+    step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
+    return Numerics(
+        dx=spacing,
+        cells=_cells(upper - lower, spacing),
+        particles_per_cell=_particles_per_cell(particles_per_cell, sampling, d),
+        sampling=sampling,
+        transfer=_check.choice("transfer", transfer, TRANSFERS, TRANSFERS_LATER),
+        kernel=_check.choice("kernel", kernel, KERNELS, KERNELS_LATER),
+        gradient=_check.choice("gradient", gradient, GRADIENTS, GRADIENTS_LATER),
+        dt=step,
+        max_dt=bound,
+        allow_unstable=unstable,
+        dtype=_dtype(dtype),
+        threads=(
+            config.get_num_threads()
+            if threads is None
+            else _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
+        ),
+        on_leave=_check.choice("on_leave", on_leave, ON_LEAVE),
+        history=_check.integer("history", history, low=0, high=MAX_HISTORY),
+    )
+
+
+def _check_transfer_options(
+    transfer: object, flip_ratio: object, xpic_order: object, advect: object, c_damping: object
+) -> None:
+    _check.choice("transfer", transfer, TRANSFERS, TRANSFERS_LATER)
+    if flip_ratio is not FLIP_RATIO:
+        _check.number("flip_ratio", flip_ratio, low=0, high=1)
+        raise ValueError(f"flip_ratio = {flip_ratio}: transfer={transfer!r} does not use it; leave it out")
+    if xpic_order is not XPIC_ORDER:
+        _check.integer("xpic_order", xpic_order, low=1)
+        raise ValueError(f"xpic_order = {xpic_order}: transfer={transfer!r} does not use it; leave it out")
+    if advect is not ADVECT and _check.choice("advect", advect, ADVECTIONS) != "pic":
+        raise ValueError(f"advect = {advect!r}: transfer={transfer!r} moves particles by 'pic' alone")
+    if _check.number("c_damping", c_damping, low=0, high=1) != 0:
+        raise NotImplementedError(f"c_damping = {c_damping}: damping of C is not implemented yet")
+
+
+def _time_step(dt: object, max_dt: object, allow_unstable: object) -> tuple[float, float, bool]:
+    """(dt or 0 for automatic, max_dt or inf, allow_unstable)."""
+    unstable = _check.flag("allow_unstable", allow_unstable)
+    bound = math.inf if max_dt is None else _check.number("max_dt", max_dt, low=0, low_open=True, unit="s")
+    if isinstance(dt, str):
+        if dt != "auto":
+            raise ValueError(f"dt = {dt!r}: must be 'auto' or a number > 0 [s]")
+        if unstable:
+            raise ValueError("allow_unstable = True: dt='auto' does not use it; it is for a fixed dt")
+        return 0.0, bound, False
+    if isinstance(dt, (bool, np.bool_)) or dt is None:
+        raise _check.wrong_type("dt", dt, "'auto' or a number > 0 [s]")
+    step = _check.number("dt", dt, low=0, low_open=True, unit="s")
+    if max_dt is not None:
+        raise ValueError(f"max_dt = {bound:g}: a fixed dt does not use it; it is for dt='auto'")
+    return step, bound, unstable
+
+
+def _cells(extent: npt.NDArray[np.float64], dx: float) -> tuple[int, ...]:
+    """Cells along each axis; the domain has to be a whole number of them."""
+    exact = extent / dx
+    if not np.isfinite(exact).all() or exact.max() >= 2**31:
+        raise ValueError(f"dx = {dx:g}: must be > {extent.max() / 2**31:g}, the domain's size / 2^31")
+    whole = np.rint(exact)
+    if (np.abs(exact - whole) <= WHOLE * np.maximum(1, whole)).all() and (whole >= 1).all():
+        return tuple(int(count) for count in whole)
+    near = _nearest_dx(extent, dx)
+    proposal = f"; the nearest dx that fits is {near!r}" if near else "; no dx near it fits all axes"
+    raise ValueError(f"dx = {dx!r}: (upper - lower)/dx = {exact.tolist()} must be whole{proposal}")
+
+
+def _nearest_dx(extent: npt.NDArray[np.float64], dx: float) -> float | None:
+    """The dx closest to the given one that divides all sides of the domain."""
+    side = float(extent.min())
+    centre = max(1, round(side / dx))
+    candidates = np.arange(max(1, centre - 1000), centre + 1001)
+    exact = extent[:, None] / (side / candidates)
+    fits = (np.abs(exact - np.rint(exact)) <= WHOLE * np.maximum(1, np.rint(exact))).all(axis=0)
+    spacings = side / candidates[fits]
+    return float(spacings[np.argmin(np.abs(spacings - dx))]) if len(spacings) else None
+
+
+def _particles_per_cell(value: object, sampling: str, d: int) -> int:
+    if value is None:
+        return int(2**d)
+    count = _check.integer("particles_per_cell", value, low=1, high=10_000)
+    root = round(count ** (1 / d))
+    if sampling != "random" and root**d != count:
+        allowed = ", ".join(str(k**d) for k in range(1, 5))
+        raise ValueError(
+            f"particles_per_cell = {count}: must be k^{d} ({allowed}, ...) for sampling={sampling!r}; "
+            "'random' takes any"
+        )
+    return count
+
+
+def _dtype(value: Any) -> DType:
+    for name in DTYPES:
+        if isinstance(value, str):
+            if value == name:
+                return name  # type: ignore[return-value]
+        elif isinstance(value, (type, np.dtype)) and value == np.dtype(name):
+            return name  # type: ignore[return-value]
+    if isinstance(value, (str, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
+        raise ValueError(f"dtype = {value!r}: must be 'float64' or 'float32'")
+    raise _check.wrong_type("dtype", value, "'float64' or 'float32'")

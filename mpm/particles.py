@@ -1,0 +1,151 @@
+"""Live particle arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check
+
+if TYPE_CHECKING:
+    from mpm._core import Simulation as CoreSimulation
+
+Array = npt.NDArray[Any]
+
+
+class Particles:
+    """The particles as live NumPy arrays; row k is the same particle until particles are deleted.
+
+    Every access gives a fresh view of the current buffer: the new state is in it after a run, and what is
+    written through it counts from the next step. A view taken before `Simulation.add` or `delete` keeps its
+    memory and goes stale.
+
+    Attributes
+    ----------
+    x, v : ndarray, shape (n, d)
+        Position [m] and velocity [m/s].
+    F, C : ndarray, shape (n, d, d)
+        Deformation gradient and velocity gradient ∇v of the last grid-to-particle transfer [1/s]. The F of a
+        fluid reads J^(1/d) I; do not write to it.
+    J : ndarray, shape (n,)
+        det F; the state of a fluid, read-only for solids.
+    mass, volume : ndarray, shape (n,), read-only
+        Mass [kg] and rest volume [m³].
+    material : ndarray of int32, shape (n,), read-only
+        Index of the material in `Simulation.materials`.
+    id : ndarray, shape (n,), read-only
+        For ever the same, whatever is deleted.
+    """
+
+    __slots__ = ("_core",)
+
+    _core: CoreSimulation
+
+    def __init__(self, core: CoreSimulation) -> None:
+        object.__setattr__(self, "_core", core)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of all fields."""
+        return tuple(self._core.field_names())
+
+    def __len__(self) -> int:
+        return self._core.particles
+
+    def __getitem__(self, name: str) -> Array:
+        """The field of that name.
+
+        Raises
+        ------
+        KeyError
+            There is none; the message proposes the nearest.
+        """
+        if not isinstance(name, str):
+            raise _check.wrong_type("field", name, "a name from sim.particles.fields")
+        fields = self.fields
+        if name not in fields:
+            raise KeyError(f"no field {name!r}; fields: {', '.join(fields)}{_check.nearest(name, fields)}")
+        return np.asarray(cast(Any, self._core.field(name)))
+
+    def __setitem__(self, name: str, values: npt.ArrayLike) -> None:
+        """Write values of the field's shape, or that broadcast to it; complete or not at all."""
+        view = self[name]
+        if not view.flags.writeable:
+            raise ValueError(f"sim.particles.{name} is read-only")
+        given = np.asarray(values)
+        if given.dtype.kind not in "iuf":
+            raise TypeError(f"{name} = {_check.shown(values)}: must be real numbers, not {given.dtype}")
+        try:
+            given = np.broadcast_to(given, view.shape)
+        except ValueError:
+            raise ValueError(f"{name} has shape {given.shape}: must be {view.shape}") from None
+        view[...] = given
+
+    def __getattr__(self, name: str) -> Array:
+        # Fields are looked up here, so that the state of a law (Jp, ...) is an attribute like any other.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError:
+            near = _check.nearest(name, [*self.fields, "fields", "delete"])
+            raise AttributeError(f"Particles has no attribute {name!r}{near}", name=name, obj=self) from None
+
+    def __setattr__(self, name: str, values: npt.ArrayLike) -> None:
+        # `sim.particles.v += 1` ends here, with the view that was changed in place.
+        try:
+            self[name] = values
+        except KeyError:
+            near = _check.nearest(name, self.fields)
+            raise AttributeError(f"Particles has no field {name!r}{near}", name=name, obj=self) from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.fields]
+
+    def delete(self, rows_or_mask: npt.ArrayLike) -> int:
+        """Delete particles; the order of the rows that stay and their `id` are kept, the arrays are new.
+
+        Parameters
+        ----------
+        rows_or_mask : array_like
+            Row numbers from 0 to n − 1, or booleans of shape (n,), true where a particle goes.
+
+        Returns
+        -------
+        int
+            How many went.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Neither rows nor a mask; nothing is deleted.
+        """
+        return self._core.delete_particles(self._mask(rows_or_mask))
+
+    def _mask(self, rows_or_mask: object) -> npt.NDArray[np.uint8]:
+        n = len(self)
+        expected = f"rows from 0 to {n - 1} or booleans of shape ({n},)"
+        if rows_or_mask is None or isinstance(rows_or_mask, (str, bytes, dict, set)):
+            raise _check.wrong_type("rows_or_mask", rows_or_mask, expected)
+        try:
+            given = np.asarray(rows_or_mask)
+        except ValueError:
+            raise ValueError(f"rows_or_mask = {_check.shown(rows_or_mask)}: must be {expected}") from None
+        if given.ndim != 1 or (given.dtype == bool and len(given) != n):
+            raise ValueError(f"rows_or_mask has shape {given.shape}: must be {expected}")
+        if given.dtype == bool:
+            return given.astype(np.uint8)
+        mask = np.zeros(n, dtype=np.uint8)
+        if not given.size:
+            return mask
+        if given.dtype.kind not in "iu":
+            raise _check.wrong_type("rows_or_mask", rows_or_mask, expected)
+        for row in given[(given < 0) | (given >= n)][:1]:
+            raise ValueError(f"rows_or_mask contains {row}: must be {expected}")
+        mask[given] = 1
+        return mask
+
+    def __repr__(self) -> str:
+        return f"<Particles: {len(self)}, fields {' '.join(self.fields)}>"

@@ -1,0 +1,199 @@
+"""Sampling: the particles with which a shape is filled.
+
+Particles belong to the grid's cells, not to the shape: cell (i, j, k) spans lower + i·dx to lower + (i +
+1)·dx along x, and so on. A particle is kept if its own position is inside the shape, so the sampled volume is
+right on average and exact for a box whose faces lie on sub-cells.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mpm.shapes import Box, Points, Shape, _brief, _number, _vector
+
+Floats = NDArray[np.float64]
+
+SAMPLINGS = ("stratified", "lattice", "random")
+CHUNK = 1 << 18  # candidate points that are looked at together
+MARGIN = 1e-9  # of a (sub-)cell: random points keep off its faces, where rounding would choose the cell
+
+
+def sample(
+    shape: Shape,
+    *,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    dx: float,
+    particles_per_cell: int,
+    sampling: str = "stratified",
+    rng: int | np.random.Generator = 0,
+) -> tuple[Floats, Floats]:
+    """Fill a shape with particles.
+
+    Parameters
+    ----------
+    shape
+        What to fill. Shapes without end are clipped to the domain; others must lie in it. The particles of
+        `Points` are its own.
+    lower, upper : (d,) array_like
+        The domain [m]; cells count from `lower`.
+    dx
+        Width of a cell [m].
+    particles_per_cell
+        Candidates in each cell; k^d for ``"stratified"`` and ``"lattice"``.
+    sampling
+        ``"stratified"``: each cell is split into k^d sub-cells with one random point each; ``"lattice"``: the
+        middles of the sub-cells; ``"random"``: random points of the cell.
+    rng
+        A seed, or a generator, which is advanced. The same one gives the same points.
+
+    Returns
+    -------
+    x : (n, d) float64
+        Positions [m], cell by cell in lexicographic order.
+    volume : (n,) float64
+        dx^d / particles_per_cell each [m³; in 2-D m²].
+
+    Raises
+    ------
+    ValueError
+        An argument is out of range, the shape sticks out of the domain, or no particle falls into it.
+    TypeError
+        An argument is of the wrong type.
+
+    References
+    ----------
+    Stratified: one jittered sample per stratum, as in R. L. Cook, ACM Trans. Graph. 5 (1986) 51.
+    """
+    if not isinstance(shape, Shape):
+        raise TypeError(f"shape: expected a shape of mpm.shapes, got {shape!r}")
+    dim = shape.dimension
+    low = _vector(lower, "lower")
+    if len(low) != dim:
+        raise ValueError(f"shape: {shape!r} is in {dim}-D, but the domain is in {len(low)}-D")
+    domain = Box(low, _vector(upper, "upper", dim))
+    dx = _number(dx, "dx", positive=True)
+    per_cell = _per_cell(particles_per_cell)
+    if sampling not in SAMPLINGS:
+        raise ValueError(f"sampling: expected one of {', '.join(map(repr, SAMPLINGS))}, got {sampling!r}")
+    side = 1 if sampling == "random" else _side(per_cell, dim, sampling)
+    generator = _generator(rng)
+    with np.errstate(over="ignore"):
+        cells = np.rint((domain.upper - domain.lower) / dx)
+        fits = (cells >= 1).all() and cells.prod() < 2**53
+    if not fits:
+        raise ValueError(f"dx: expected one that divides the domain into 1 to 2^53 cells, got {dx:g}")
+    each = dx**dim / per_cell
+
+    _refuse_outside(shape, domain, dx)
+    if isinstance(shape, Points):
+        volume = np.full(len(shape.x), each) if shape.volume is None else shape.volume.copy()
+        return shape.x.copy(), volume
+
+    first, last = _cell_range(shape, domain, dx, cells.astype(np.int64))
+    kept = [np.empty((0, dim))]
+    extent = np.maximum(last - first, 0)
+    step = max(1, CHUNK // per_cell)
+    for begin in range(0, int(extent.prod()), step):
+        index = np.arange(begin, min(begin + step, int(extent.prod())))
+        cell = first + np.stack(np.unravel_index(index, extent), axis=1)
+        x = _candidates(cell, domain, dx, per_cell, side, sampling, generator)
+        kept.append(x[shape.contains(x)])
+    x = np.concatenate(kept)
+    if not len(x):
+        raise ValueError(_nothing(shape, dx, domain))
+    return x, np.full(len(x), each)
+
+
+def _per_cell(value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"particles_per_cell: expected an integer, got {value!r}")
+    if not 1 <= value <= CHUNK:
+        raise ValueError(f"particles_per_cell: expected 1 to {CHUNK}, got {value}")
+    return int(value)
+
+
+def _side(per_cell: int, dim: int, sampling: str) -> int:
+    """Sub-cells along the side of a cell."""
+    side: int = round(per_cell ** (1 / dim))
+    if side**dim != per_cell:
+        near = sorted({max(1, side + i) ** dim for i in (-1, 0, 1)})
+        wanted = ", ".join(map(str, near))
+        raise ValueError(f"particles_per_cell: {sampling!r} needs k^{dim}, such as {wanted}, got {per_cell}")
+    return side
+
+
+def _generator(rng: int | np.random.Generator) -> np.random.Generator:
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
+        raise TypeError(f"rng: expected an integer or a numpy.random.Generator, got {rng!r}")
+    if rng < 0:
+        raise ValueError(f"rng: expected a seed of 0 or more, got {rng}")
+    return np.random.default_rng(int(rng))
+
+
+def _candidates(
+    cell: NDArray[np.int64],
+    domain: Box,
+    dx: float,
+    per_cell: int,
+    side: int,
+    sampling: str,
+    rng: np.random.Generator,
+) -> Floats:
+    """The points (m · per_cell, d) of the cells (m, d), before the shape is asked."""
+    dim = domain.dimension
+    if sampling == "lattice":
+        u = np.full((len(cell), per_cell, dim), 0.5)
+    else:
+        u = MARGIN + (1 - 2 * MARGIN) * rng.random((len(cell), per_cell, dim))
+    if sampling == "random":
+        place = cell[:, None, :] + u
+    else:
+        sub = np.stack(np.unravel_index(np.arange(per_cell), (side,) * dim), axis=1)
+        place = (cell[:, None, :] * side + sub) + u
+    x: Floats = domain.lower + place.reshape(-1, dim) * (dx / side)
+    return x.clip(domain.lower, np.nextafter(domain.upper, domain.lower))
+
+
+def _cell_range(
+    shape: Shape, domain: Box, dx: float, cells: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The cells first <= i < last that the shape's bounds reach."""
+    lower, upper = shape.bounds
+    first = np.floor(np.clip((lower - domain.lower) / dx + MARGIN, 0, cells)).astype(np.int64)
+    last = np.ceil(np.clip((upper - domain.lower) / dx - MARGIN, 0, cells)).astype(np.int64)
+    return first, last
+
+
+def _refuse_outside(shape: Shape, domain: Box, dx: float) -> None:
+    """Raise ValueError if a shape of finite size has points outside the domain."""
+    lower, upper = shape.bounds
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        return
+    slack = 1e-9 * dx + 4 * np.spacing(np.maximum(np.abs(domain.lower), np.abs(domain.upper)))
+    if ((lower >= domain.lower - slack) & (upper <= domain.upper + slack)).all():
+        return
+    if not shape._exact_bounds:  # its box is larger than need be: look whether the shape itself is outside
+        count = np.clip(np.ceil((upper - lower) / dx), 1, 64 if shape.dimension == 3 else 512).astype(
+            np.int64
+        )
+        index = np.stack(np.unravel_index(np.arange(count.prod()), count), axis=1)
+        x = lower + (upper - lower) * (index + 0.5) / count
+        outside = ((x < domain.lower - slack) | (x > domain.upper + slack)).any(axis=1)
+        if not shape.contains(x[outside]).any():
+            return
+    raise ValueError(
+        f"shape: {shape!r} sticks out of the domain: it spans {_brief(lower)} to {_brief(upper)}, the domain "
+        f"{_brief(domain.lower)} to {_brief(domain.upper)}; move it, or cut it with shape & Box(lower, upper)"
+    )
+
+
+def _nothing(shape: Shape, dx: float, domain: Box) -> str:
+    lower, upper = shape.bounds
+    size = np.minimum(upper, domain.upper) - np.maximum(lower, domain.lower)
+    if (size < 2 * dx).any() and (size > 0).all():
+        return f"dx is larger than the body: no particle falls into {shape!r} with dx = {dx:g} m"
+    return f"no particle falls into {shape!r} with dx = {dx:g} m: it is empty, or outside the domain"

@@ -1,0 +1,302 @@
+"""The physical problem: domain, gravity, walls and bodies. No numerics in it."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check
+from mpm import walls as _walls
+from mpm.materials import Material, field_values
+from mpm.shapes import Shape
+
+__all__ = ["Body", "Scene"]
+
+FloatArray = npt.NDArray[np.float64]
+Velocity: TypeAlias = npt.ArrayLike | Callable[[FloatArray], npt.ArrayLike]
+Gradient: TypeAlias = npt.ArrayLike | Callable[[FloatArray], npt.ArrayLike]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Body:
+    """One body of a scene: a shape of one material with its initial motion. Made by `Scene.add`."""
+
+    shape: Shape
+    material: Material
+    velocity: FloatArray | Callable[[FloatArray], npt.ArrayLike]
+    angular_velocity: float | FloatArray
+    F: FloatArray | Callable[[FloatArray], npt.ArrayLike] | None
+    name: str
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.shape!r} of {type(self.material).__name__}({field_values(self.material)})"
+
+    def initial_velocity(self, x: FloatArray, volume: FloatArray) -> FloatArray:
+        """Velocities (n, d) of particles at x (n, d): the given one plus that of the rotation."""
+        v = _evaluated("velocity", self.velocity, x, x.shape)
+        if np.any(self.angular_velocity):
+            # One material has one density, so the centre of volume is the centre of mass.
+            r = x - np.average(x, axis=0, weights=volume)
+            if x.shape[1] == 2:
+                v = v + self.angular_velocity * np.stack([-r[:, 1], r[:, 0]], axis=1)
+            else:
+                v = v + np.cross(self.angular_velocity, r)
+        return np.ascontiguousarray(v)
+
+    def initial_gradient(self, x: FloatArray) -> FloatArray:
+        """Deformation gradients (n, d, d) of particles at x (n, d)."""
+        n, d = x.shape
+        given = np.eye(d) if self.F is None else self.F
+        F = np.ascontiguousarray(_evaluated("F", given, x, (n, d, d)))
+        _check_orientation("F", F)
+        return F
+
+
+def _evaluated(name: str, given: Any, x: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    if callable(given):
+        return _check.array(f"{name}(x)", given(x.copy()), shape)
+    return np.broadcast_to(given, shape)
+
+
+def _check_orientation(name: str, F: FloatArray) -> None:
+    determinant = np.linalg.det(F)
+    for row in np.flatnonzero(~(np.atleast_1d(determinant) > 0))[:1]:
+        where = f"{name}[{row}]" if F.ndim == 3 else name
+        raise ValueError(f"{where}: det F = {np.atleast_1d(determinant)[row]:g}; must be > 0")
+
+
+def make_body(
+    shape: object,
+    material: object,
+    *,
+    velocity: object,
+    angular_velocity: object,
+    F: object,
+    name: object,
+    dimension: int,
+    taken: frozenset[str] | set[str],
+    number: int,
+) -> Body:
+    """Check the arguments of `Scene.add` and `Simulation.add`; `number` names a nameless body."""
+    if not isinstance(shape, Shape):
+        raise _check.wrong_type("shape", shape, "one of mpm.shapes")
+    if shape.dimension != dimension:
+        raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
+    if not isinstance(material, Material):
+        raise _check.wrong_type("material", material, "one of mpm.materials")
+    return Body(
+        shape=shape,
+        material=material,
+        velocity=velocity if callable(velocity) else _velocity(velocity, dimension),
+        angular_velocity=_angular_velocity(angular_velocity, dimension),
+        F=F if F is None or callable(F) else _gradient(F, dimension),
+        name=_name(name, taken, number),
+    )
+
+
+def _velocity(velocity: object, dimension: int) -> FloatArray:
+    if isinstance(velocity, (numbers.Real, np.bool_)):
+        if _check.number("velocity", velocity) != 0:
+            allowed = f"0, an array of shape ({dimension},), or callable"
+            raise ValueError(f"velocity = {_check.shown(velocity)}: must be {allowed}")
+        return _check.frozen(np.zeros(dimension))
+    return _check.frozen(_check.array("velocity", velocity, (dimension,)))
+
+
+def _angular_velocity(omega: object, dimension: int) -> float | FloatArray:
+    if dimension == 2:
+        return _check.number("angular_velocity", omega, unit="rad/s")
+    if isinstance(omega, (int, float)) and omega is not False and omega == 0:
+        return _check.frozen(np.zeros(3))
+    return _check.frozen(_check.array("angular_velocity", omega, (3,)))
+
+
+def _gradient(F: object, dimension: int) -> FloatArray:
+    checked = _check.array("F", F, (dimension, dimension))
+    _check_orientation("F", checked)
+    return _check.frozen(checked)
+
+
+def _name(name: object, taken: frozenset[str] | set[str], number: int) -> str:
+    if name is None:
+        while (candidate := f"body{number}") in taken:
+            number += 1
+        return candidate
+    checked = _check.text("name", name)
+    if checked in taken:
+        raise ValueError(f"name = {checked!r}: already the name of another body; must be unique")
+    return checked
+
+
+class Scene(_check.Strict):
+    """The physical problem. Simulations are made from it and never change it.
+
+    Parameters
+    ----------
+    lower, upper : array_like, shape (d,)
+        The box [m] in which material may be, d = 2 or 3; its faces are the walls.
+    gravity : array_like, shape (d,), optional
+        Acceleration [m/s²], default zero.
+    walls : str, Wall or mapping, optional
+        The contact of all faces: ``"sticky"`` (v = 0), ``"slip"`` (v·n = 0, both ways) or ``"separate"``
+        (one-sided), or a `Wall`; or a mapping from ``"x-"``, ``"x+"``, ``"y-"``, … or ``"x"``, ``"y"``,
+        ``"z"`` (both faces) to these, where faces that are not named slip.
+    friction : float, optional
+        Coulomb's coefficient >= 0 of every slip or separate wall that is given by name.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of the wrong type, shape or range; the message names it.
+    NotImplementedError
+        ``"mirror"`` and ``"periodic"`` walls.
+
+    Examples
+    --------
+    >>> scene = mpm.Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -9.81), walls={"y-": "separate"})
+    >>> jelly = mpm.materials.FixedCorotated(E=1e5, nu=0.3, density=1000)
+    >>> scene.add(mpm.shapes.Ball(center=(0.5, 0.7), radius=0.1), jelly, velocity=(0, -3))
+    body0: Ball(center=[0.5, 0.7], radius=0.1) of FixedCorotated(E=100000, nu=0.3, density=1000)
+    """
+
+    __slots__ = ("_bodies", "_gravity", "_lower", "_upper", "_walls")
+
+    @_check.options
+    def __init__(
+        self,
+        lower: npt.ArrayLike,
+        upper: npt.ArrayLike,
+        *,
+        gravity: npt.ArrayLike | None = None,
+        walls: str | _walls.Wall | Mapping[str, str | _walls.Wall] = "slip",
+        friction: float = 0.0,
+    ) -> None:
+        low = _check.array("lower", lower, (None,))
+        d = len(low)
+        if d not in (2, 3):
+            raise ValueError(f"lower has shape ({d},): must be (2,) or (3,)")
+        high = _check.array("upper", upper, (d,))
+        for axis in np.flatnonzero(~(low < high))[:1]:
+            raise ValueError(f"upper[{axis}] = {high[axis]:g}: must be > lower[{axis}] = {low[axis]:g}")
+        if not np.isfinite(high - low).all():
+            raise ValueError(f"upper - lower = {high - low}: must be finite")
+        self._lower = _check.frozen(low)
+        self._upper = _check.frozen(high)
+        self._gravity = _check.frozen(
+            _check.array("gravity", np.zeros(d) if gravity is None else gravity, (d,))
+        )
+        self._walls = _walls.resolve(walls, friction, d)
+        self._bodies: list[Body] = []
+
+    @property
+    def dimension(self) -> int:
+        """d, 2 or 3."""
+        return len(self._lower)
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower corner of the domain, shape (d,) [m], read-only."""
+        return self._lower
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper corner of the domain, shape (d,) [m], read-only."""
+        return self._upper
+
+    @property
+    def gravity(self) -> FloatArray:
+        """Shape (d,) [m/s²], read-only."""
+        return self._gravity
+
+    @property
+    def walls(self) -> dict[str, _walls.Wall]:
+        """The wall of every face by its name; a copy."""
+        return dict(self._walls)
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies in the order in which they were added."""
+        return tuple(self._bodies)
+
+    @_check.options
+    def add(
+        self,
+        shape: Shape,
+        material: Material,
+        *,
+        velocity: Velocity = 0,
+        angular_velocity: npt.ArrayLike = 0,
+        F: Gradient | None = None,
+        name: str | None = None,
+    ) -> Body:
+        """Add a body.
+
+        Parameters
+        ----------
+        shape : one of `mpm.shapes`
+            Of the scene's dimension.
+        material : one of `mpm.materials`
+        velocity : array_like of shape (d,), or callable, optional
+            [m/s]; a callable gets the sampled positions (m, d) once and returns (m, d). Default zero.
+        angular_velocity : float (2-D) or array_like of shape (3,) (3-D), optional
+            [rad/s] about the body's centre of mass, added to `velocity`.
+        F : array_like of shape (d, d), or callable, optional
+            Initial deformation gradient with det F > 0, for all particles; a callable returns (m, d, d).
+            Default I.
+        name : str, optional
+            Unique; default ``body0``, ``body1``, …
+
+        Returns
+        -------
+        Body
+            What was added.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of the wrong type, shape or range; the scene is as before.
+        """
+        body = make_body(
+            shape,
+            material,
+            velocity=velocity,
+            angular_velocity=angular_velocity,
+            F=F,
+            name=name,
+            dimension=self.dimension,
+            taken={body.name for body in self._bodies},
+            number=len(self._bodies),
+        )
+        self._bodies.append(body)
+        return body
+
+    @_check.options
+    def add_collider(
+        self,
+        shape: Shape,
+        *,
+        contact: str = "separate",
+        friction: float = 0.0,
+        motion: object = None,
+        name: str | None = None,
+    ) -> Any:
+        """Add a rigid obstacle; not implemented yet."""
+        raise NotImplementedError("colliders (Scene.add_collider) are not implemented yet")
+
+    def __repr__(self) -> str:
+        lines = [f"Scene({self._lower.tolist()}, {self._upper.tolist()}) [m], {self.dimension}-D"]
+        if self._gravity.any():
+            lines.append(f"  gravity {self._gravity.tolist()} m/s²")
+        walls = (f"{face} {_described(wall)}" for face, wall in self._walls.items())
+        lines.append("  walls   " + ", ".join(walls))
+        lines += [f"  {body!r}" for body in self._bodies]
+        return "\n".join(lines)
+
+
+def _described(wall: _walls.Wall) -> str:
+    return wall.contact + (f" (friction {wall.friction:g})" if wall.friction else "")

@@ -1,0 +1,575 @@
+"""The numerics and the run: `Simulation` wraps the C core's."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, _core, citations, config, derived, grid, measures, numerics, sampling, totals
+from mpm import scene as _scene
+from mpm.materials import Material
+from mpm.particles import Particles
+from mpm.shapes import Shape
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+__all__ = ["Simulation", "StableDt"]
+
+FloatArray = npt.NDArray[np.float64]
+FRAMES_MAX = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class StableDt:
+    """The bound of the time step in the current state.
+
+    Attributes
+    ----------
+    dt : float
+        The bound itself [s], no safety factor in it.
+    limit : {"isolated", "wave", "motion", "acceleration", "viscosity"}
+        What binds.
+    particle : int or None
+        The row that binds, if one does.
+    """
+
+    dt: float
+    limit: str
+    particle: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A body as it was sampled: what `repr` tells of it."""
+
+    body: _scene.Body
+    particles: int
+    mass: float
+    volume: float
+
+
+class Simulation(_check.Strict):
+    """A scene, discretised: nodes at ``lower + i·dx``, particles in its bodies.
+
+    Parameters
+    ----------
+    scene : Scene
+        With at least one body; it is not changed, and later changes of it have no effect here.
+    dx : float
+        Cell size [m]; (upper − lower)/dx must be whole.
+    particles_per_cell : int, optional
+        Default 2^d; ``"stratified"`` and ``"lattice"`` sampling need k^d.
+    sampling : {"stratified", "lattice", "random"}
+        One jittered point per sub-cell, its centre, or uniform random points.
+    rng : int or numpy.random.Generator
+        Of the sampling. An int gives the same particles each time.
+    volume : {"sampler"}
+        A particle has the volume dx^d / particles_per_cell.
+    transfer : {"apic"}
+    kernel : {"quadratic"}
+    gradient : {"mls"}
+    flip_ratio, xpic_order, advect
+        Options of other transfers; raise if set.
+    f_update : {"linear"}
+        F ← (I + dt ∇v) F.
+    c_damping : float
+        0.
+    dt : "auto" or float
+        Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`. A fixed dt above the bound raises
+        `mpm.InstabilityError` before the step that would use it.
+    max_dt : float, optional
+        Upper limit of the automatic time step [s].
+    allow_unstable : bool
+        Do not compare a fixed dt with the bound.
+    dtype : {"float64", "float32"}
+    threads : int, optional
+        Default `mpm.get_num_threads`. Results do not depend on it.
+    on_leave : {"raise", "clamp", "delete"}
+        What happens to a particle that leaves the domain; counted in `health`.
+    history : int
+        Every history-th step is recorded; 0: none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of the wrong type, shape or range; the message names it, its value and what is allowed.
+    NotImplementedError
+        The name of a feature that is not there yet.
+
+    References
+    ----------
+    See `Simulation.cite`.
+    """
+
+    __slots__ = ("__weakref__", "_core", "_indices", "_materials", "_numerics", "_parts", "_rng", "_scene")
+
+    @_check.options
+    def __init__(
+        self,
+        scene: _scene.Scene,
+        *,
+        dx: float,
+        particles_per_cell: int | None = None,
+        sampling: str = "stratified",
+        rng: int | np.random.Generator = 0,
+        volume: str = "sampler",
+        transfer: str = "apic",
+        kernel: str = "quadratic",
+        gradient: str = "mls",
+        flip_ratio: float | _check.Unset = numerics.FLIP_RATIO,
+        xpic_order: int | _check.Unset = numerics.XPIC_ORDER,
+        advect: str | _check.Unset = numerics.ADVECT,
+        f_update: str = "linear",
+        c_damping: float = 0.0,
+        dt: float | str = "auto",
+        max_dt: float | None = None,
+        allow_unstable: bool = False,
+        dtype: npt.DTypeLike = "float64",
+        threads: int | None = None,
+        on_leave: str = "raise",
+        history: int = 1,
+    ) -> None:
+        if not isinstance(scene, _scene.Scene):
+            raise _check.wrong_type("scene", scene, "an mpm.Scene")
+        self._numerics = numerics.check(
+            scene.lower,
+            scene.upper,
+            dx=dx,
+            particles_per_cell=particles_per_cell,
+            sampling=sampling,
+            volume=volume,
+            transfer=transfer,
+            kernel=kernel,
+            gradient=gradient,
+            flip_ratio=flip_ratio,
+            xpic_order=xpic_order,
+            advect=advect,
+            f_update=f_update,
+            c_damping=c_damping,
+            dt=dt,
+            max_dt=max_dt,
+            allow_unstable=allow_unstable,
+            dtype=dtype,
+            threads=threads,
+            on_leave=on_leave,
+            history=history,
+        )
+        self._rng = _generator(rng)
+        if not scene.bodies:
+            raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
+        self._scene = scene
+        self._materials: list[Material] = []
+        self._indices: dict[Material, int] = {}
+        self._parts: list[_Part] = []
+        sampled = [(body, self._sample(body)) for body in scene.bodies]
+        self._core = _new_core(scene, self._numerics)
+        for body, arrays in sampled:
+            self._insert(body, *arrays)
+
+    def _sample(self, body: _scene.Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """x, v, F and volume of a body's particles."""
+        chosen = self._numerics
+        x, volume = sampling.sample(
+            body.shape,
+            lower=self._scene.lower,
+            upper=self._scene.upper,
+            dx=chosen.dx,
+            particles_per_cell=chosen.particles_per_cell,
+            sampling=chosen.sampling,
+            rng=self._rng,
+        )
+        return x, body.initial_velocity(x, volume), body.initial_gradient(x), volume
+
+    def _insert(
+        self, body: _scene.Body, x: FloatArray, v: FloatArray, F: FloatArray, volume: FloatArray
+    ) -> None:
+        """Hand a sampled body to the core."""
+        material = body.material
+        if material not in self._indices:
+            self._indices[material] = self._core.add_material(material.law, material.parameters)
+            self._materials.append(material)
+        mass = material.density * volume
+        self._core.add_particles(x, v, F, volume, mass, self._indices[material])
+        self._parts.append(_Part(body, len(x), float(mass.sum()), float(volume.sum())))
+
+    # ---- the run ---------------------------------------------------------------------------------------
+
+    @_check.options
+    def run(self, duration: float) -> None:
+        """Advance by `duration` [s]; ends at exactly ``time + duration``.
+
+        Raises
+        ------
+        SimulationError
+            A value is not finite, or out of a law's range; `InstabilityError`, `EscapeError` are special
+            cases. The simulation is at its last whole step and usable.
+        BusyError
+            Another thread is running this simulation.
+        """
+        length = _check.number("duration", duration, low=0, unit="s")
+        self._core.run(_check.number("time + duration", self._core.time + length, unit="s"))
+
+    @_check.options
+    def step(self, n: int = 1) -> None:
+        """Advance by `n` whole steps; errors as in `run`."""
+        self._core.step(_check.integer("n", n, low=0, high=2**62))
+
+    @_check.options
+    def frames(self, *, duration: float, fps: float, progress: bool = False) -> Iterator[tuple[int, float]]:
+        """Run frame by frame.
+
+        Parameters
+        ----------
+        duration : float
+            [s].
+        fps : float
+            Frames per second of simulated time.
+        progress : bool, optional
+            A bar on stderr; needs the extra ``plot``.
+
+        Yields
+        ------
+        i : int
+            Number of the frame, 0 for the state at the start.
+        t : float
+            Its time: exactly t₀ + i/fps. There are ``round(duration·fps)`` frames after the first.
+        """
+        count, rate = frame_count(duration, fps)
+        bar = _progress_bar(count) if _check.flag("progress", progress) else None
+        return self._frames(count, rate, bar)
+
+    def _frames(self, count: int, fps: float, bar: Any) -> Iterator[tuple[int, float]]:
+        start = self._core.time
+        try:
+            yield 0, start
+            for i in range(1, count + 1):
+                self._core.run(start + i / fps)
+                if bar is not None:
+                    bar.update()
+                yield i, self._core.time
+        finally:
+            if bar is not None:
+                bar.close()
+
+    @_check.options
+    def add(
+        self,
+        shape: Shape,
+        material: Material,
+        *,
+        velocity: _scene.Velocity = 0,
+        angular_velocity: npt.ArrayLike = 0,
+        F: _scene.Gradient | None = None,
+        name: str | None = None,
+    ) -> _scene.Body:
+        """Add a body between steps; arguments as in `Scene.add`. Views taken before go stale but stay valid.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `Scene.add`, and if no particle is sampled; nothing has changed.
+        """
+        body = _scene.make_body(
+            shape,
+            material,
+            velocity=velocity,
+            angular_velocity=angular_velocity,
+            F=F,
+            name=name,
+            dimension=self._scene.dimension,
+            taken={part.body.name for part in self._parts},
+            number=len(self._parts),
+        )
+        before = copy.deepcopy(self._rng.bit_generator.state)
+        try:
+            self._insert(body, *self._sample(body))
+        except BaseException:
+            self._rng.bit_generator.state = before
+            raise
+        return body
+
+    # ---- what it says ----------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Now [s]."""
+        return self._core.time
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return self._core.steps
+
+    @property
+    def dt(self) -> float:
+        """The last time step [s]; 0 before the first."""
+        return self._core.dt
+
+    @property
+    def dx(self) -> float:
+        """Cell size [m]."""
+        return self._numerics.dx
+
+    @property
+    def dimension(self) -> int:
+        """d, 2 or 3."""
+        return self._scene.dimension
+
+    @property
+    def dtype(self) -> str:
+        """``"float64"`` or ``"float32"``."""
+        return self._numerics.dtype
+
+    @property
+    def threads(self) -> int:
+        """Number of threads of the next run; may be set."""
+        return self._core.threads
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        self._core.threads = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
+
+    @property
+    def scene(self) -> _scene.Scene:
+        """The scene it was made from."""
+        return self._scene
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """The materials in order of first use: what ``particles.material`` counts."""
+        return tuple(self._materials)
+
+    @property
+    def particles(self) -> Particles:
+        """The particles as live arrays."""
+        return Particles(self._core)
+
+    @property
+    def grid(self) -> grid.Grid:
+        """Copies for the active nodes of the last step."""
+        return grid.read(self._core, self.dimension)
+
+    @property
+    def history(self) -> totals.History:
+        """What was recorded at every `history`-th step."""
+        return totals.History(self._core)
+
+    @property
+    def health(self) -> dict[str, int]:
+        """Counters of what was done to particles and steps: left_domain, clamped, deleted, refused, …"""
+        return dict(self._core.health())
+
+    def totals(self) -> totals.Totals:
+        """Mass, momentum, centre of mass, angular momentum and energies now."""
+        return totals.read(self._core)
+
+    def stable_dt(self) -> StableDt:
+        """The bound of the time step in the current state, what limits it, and where."""
+        dt, limit, row = self._core.stable_dt()
+        return StableDt(dt, limit, None if row < 0 else row)
+
+    @_check.options
+    def compute(self, name: str) -> FloatArray:
+        """A quantity of the particles, computed now.
+
+        Parameters
+        ----------
+        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density"}
+            Pressure is −tr σ/3 with σ_zz of plane strain in 2-D; stresses are the law's, without the viscous
+            part.
+
+        Returns
+        -------
+        ndarray, shape (n,), for the stress (n, d, d)
+            New, float64.
+        """
+        chosen = _check.choice("name", name, tuple(derived.NAMES))
+        return derived.compute(chosen, self.particles, self._materials)
+
+    def state_hash(self) -> str:
+        """Hexadecimal digest of the complete state: equal for runs that are equal bit for bit.
+
+        Independent of threads, of views taken, and of the history.
+        """
+        chosen = self._numerics
+        digest = hashlib.sha256(self._core.resident())
+        digest.update(struct.pack("<dqd", self._core.time, self._core.steps, self._core.dt))
+        digest.update(struct.pack("<dd?", chosen.dt, chosen.max_dt, chosen.allow_unstable))
+        digest.update(repr([part.body.material for part in self._parts]).encode())
+        digest.update(repr(self._rng.bit_generator.state).encode())
+        return digest.hexdigest()
+
+    def cite(self) -> str:
+        """References of exactly the methods in use, one per line."""
+        return citations.cite(self._numerics.transfer, self._numerics.gradient, self._materials)
+
+    def __repr__(self) -> str:
+        chosen = self._numerics
+        n = self._core.particles
+        unit = "kg/m" if self.dimension == 2 else "kg"
+        held = self._core.memory()
+        memory = sum(held.values())
+        step = f"dt auto (now {self.dt:.3g} s)" if not chosen.dt else f"dt {chosen.dt:g} s"
+        lines = [
+            f"<Simulation {self.dimension}-D: {n} particles, t = {self.time:g} s after {self.steps} steps",
+            *(f"  {_described(part, unit)}" for part in self._parts),
+            f"  grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
+            f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})",
+            f"  method  {chosen.transfer.upper()}, {chosen.kernel} B-spline, "
+            f"{chosen.gradient.upper()} gradient, {step}",
+            f"  machine {chosen.dtype}, {self.threads} threads, {config.isa()}, {memory / 1e6:.3g} MB",
+        ]
+        return "\n".join(lines) + ">"
+
+    # ---- pictures --------------------------------------------------------------------------------------
+
+    @_check.options
+    def plot(
+        self, *, ax: Axes | None = None, color: str = "speed", limits: tuple[float, float] | None = None
+    ) -> tuple[Artist, ...]:
+        """Draw the particles with Matplotlib; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Default: those of a new figure.
+        color : str
+            A name of `compute` with one value per particle, or such a field (``"J"``, ``"material"``, …).
+        limits : (float, float), optional
+            Ends of the colour scale; default: the smallest and largest value.
+
+        Returns
+        -------
+        tuple of matplotlib.artist.Artist
+            Particles, domain, axes of the colour bar.
+        """
+        from mpm.viz import plot
+
+        return plot(self, ax=ax, color=color, limits=limits)
+
+    @_check.options
+    def movie(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        duration: float,
+        fps: float,
+        color: str = "speed",
+        limits: tuple[float, float] | None = None,
+        size: tuple[int, int] = (960, 720),
+        progress: bool = False,
+    ) -> None:
+        """Run for `duration` and write a movie; needs the extra ``movie``.
+
+        Parameters
+        ----------
+        path : str or path
+            ``.mp4``, ``.gif``, or a directory (without suffix) for ``frame_0000.png``, …
+        duration, fps : float
+            As in `frames`.
+        color : str
+            As in `plot`.
+        limits : (float, float), optional
+            Ends of the colour scale; default: from 0 or the smallest to the largest value so far.
+        size : (int, int)
+            Width and height in pixels, even.
+        progress : bool, optional
+            A bar on stderr.
+        """
+        from mpm.viz import movie
+
+        movie(
+            self, path, duration=duration, fps=fps, color=color, limits=limits, size=size, progress=progress
+        )
+
+    # ---- not there yet ---------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> NoReturn:
+        """Write the complete state; not implemented yet."""
+        raise NotImplementedError("Simulation.save is not implemented yet")
+
+    def record(self, path: str | os.PathLike[str], *, fps: float, fields: tuple[str, ...] = ()) -> NoReturn:
+        """Write a series while running; not implemented yet."""
+        raise NotImplementedError("Simulation.record is not implemented yet")
+
+    def view(self) -> NoReturn:
+        """The notebook viewer; not implemented yet."""
+        raise NotImplementedError("Simulation.view is not implemented yet")
+
+    def __copy__(self) -> NoReturn:
+        raise NotImplementedError("copying a simulation is not implemented yet")
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> NoReturn:
+        raise NotImplementedError("copying a simulation is not implemented yet")
+
+    def __reduce__(self) -> NoReturn:
+        raise NotImplementedError("pickling a simulation is not implemented yet")
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if isinstance(other, Simulation):
+            raise NotImplementedError("comparing simulations is not implemented yet; compare state_hash()")
+        return NotImplemented
+
+    __hash__ = object.__hash__
+
+
+def _generator(rng: object) -> np.random.Generator:
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
+        raise _check.wrong_type("rng", rng, "an integer >= 0 or a numpy.random.Generator")
+    return np.random.default_rng(_check.integer("rng", rng, low=0))
+
+
+def _new_core(scene: _scene.Scene, chosen: numerics.Numerics) -> _core.Simulation:
+    return _core.Simulation(
+        dim=scene.dimension,
+        dtype=chosen.dtype,
+        lower=scene.lower.tolist(),
+        cells=chosen.cells,
+        dx=chosen.dx,
+        gravity=scene.gravity.tolist(),
+        walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
+        dt=chosen.dt,
+        max_dt=chosen.max_dt,
+        allow_unstable=chosen.allow_unstable,
+        on_leave=chosen.on_leave,
+        history=chosen.history,
+        threads=chosen.threads,
+        isa=config.isa(),
+    )
+
+
+def frame_count(duration: object, fps: object) -> tuple[int, float]:
+    """Number of frames after the first, and the checked rate."""
+    length = _check.number("duration", duration, low=0, unit="s")
+    rate = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
+    count = _check.number("duration*fps", length * rate, low=0, high=FRAMES_MAX)
+    return round(count), rate
+
+
+def _progress_bar(count: int) -> Any:
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        raise ImportError("progress=True needs tqdm: pip install 'mpm[plot]'") from None
+    return tqdm(total=count, unit="frame")
+
+
+def _described(part: _Part, unit: str) -> str:
+    """A body's line of the repr: particles, mass, and how far the mass is from the shape's."""
+    exact = measures.volume(part.body.shape)
+    error = "" if exact is None else f" (sampling error {part.volume / exact - 1:+.2%})"
+    return f"{part.body!r}: {part.particles} particles, {part.mass:.6g} {unit}{error}"

@@ -1,0 +1,147 @@
+"""Conserved quantities: now, and as they were recorded in C at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check
+
+if TYPE_CHECKING:
+    from mpm import _core
+
+FloatArray = npt.NDArray[np.float64]
+
+UNITS = {
+    "time": "s",
+    "dt": "s",
+    "mass": "kg",
+    "momentum": "kg m/s",
+    "center_of_mass": "m",
+    "angular_momentum": "kg m²/s",
+    "kinetic": "J",
+    "elastic": "J",
+    "gravitational": "J",
+    "energy": "J",
+    "wall_impulse": "N s",
+}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Totals:
+    """Sums over all particles.
+
+    Attributes
+    ----------
+    time : float
+        [s].
+    mass : float
+        [kg].
+    momentum, center_of_mass : ndarray, shape (d,)
+        [kg m/s] and [m].
+    angular_momentum : float (2-D) or ndarray of shape (3,)
+        About the origin, with the affine spin term [kg m²/s].
+    kinetic : float
+        With the affine term [J].
+    elastic : float
+        Stored by deformation, a fluid's compression included [J].
+    gravitational : float
+        −Σ m g·x [J].
+    """
+
+    time: float
+    mass: float
+    momentum: FloatArray
+    center_of_mass: FloatArray
+    angular_momentum: Any
+    kinetic: float
+    elastic: float
+    gravitational: float
+
+    @property
+    def energy(self) -> float:
+        """kinetic + elastic + gravitational [J]."""
+        return self.kinetic + self.elastic + self.gravitational
+
+    def __repr__(self) -> str:
+        names = [field.name for field in fields(self)] + ["energy"]
+        rows = (f"  {name:<17}{_shown(getattr(self, name))} {UNITS[name]}" for name in names)
+        return "Totals\n" + "\n".join(rows)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return "(" + ", ".join(f"{entry:.9g}" for entry in value) + ")"
+    return f"{value:.9g}"
+
+
+def read(core: _core.Simulation) -> Totals:
+    """The totals of the core's current state."""
+    values = core.totals()
+    spin = np.atleast_1d(np.array(values["angular_momentum"], dtype=np.float64))
+    return Totals(
+        time=float(values["time"]),
+        mass=float(values["mass"]),
+        momentum=np.array(values["momentum"], dtype=np.float64),
+        center_of_mass=np.array(values["center_of_mass"], dtype=np.float64),
+        angular_momentum=float(spin[0]) if len(spin) == 1 else spin,
+        kinetic=float(values["kinetic"]),
+        elastic=float(values["elastic"]),
+        gravitational=float(values["gravitational"]),
+    )
+
+
+class History(Mapping[str, FloatArray]):
+    """What was recorded: name → array with one entry per recorded step, the initial state not included.
+
+    Names are those of `Totals`, and ``dt``, ``wall_impulse`` (steps, d) [N s], summed up between entries.
+    Impulses act on the material: P_{k+1} − P_k = dt·M·g + Σ impulses. Every look-up gives a new array.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _core.Simulation) -> None:
+        self._core = core
+
+    def _columns(self) -> dict[str, int]:
+        return dict(self._core.history_names())
+
+    def __getitem__(self, name: str) -> FloatArray:
+        columns = self._columns()
+        if name == "energy" and "energy" not in columns:
+            return self["kinetic"] + self["elastic"] + self["gravitational"]
+        if name not in columns:
+            names = list(self)
+            near = _check.nearest(name, names) if isinstance(name, str) else ""
+            raise KeyError(f"history has no {name!r}; it has {', '.join(names)}{near}")
+        values = np.frombuffer(self._core.history_array(name), dtype=np.float64).copy()
+        return values.reshape(-1, columns[name]) if columns[name] > 1 else values
+
+    def __iter__(self) -> Iterator[str]:
+        names = list(self._columns())
+        yield from names if "energy" in names else [*names, "energy"]
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in self.__slots__:
+            raise AttributeError(f"History.{name} cannot be set")
+        object.__setattr__(self, name, value)
+
+    def columns(self) -> dict[str, FloatArray]:
+        """Everything as one-dimensional columns, vectors split up (``momentum_x``): for tables and files."""
+        result: dict[str, FloatArray] = {}
+        for name, values in self.items():
+            if values.ndim == 1:
+                result[name] = values
+            else:
+                result |= {f"{name}_{axis}": values[:, k] for k, axis in enumerate("xyz"[: values.shape[1]])}
+        return result
+
+    def __repr__(self) -> str:
+        return f"<History: {len(self['time'])} records of {', '.join(self)}>"

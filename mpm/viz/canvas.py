@@ -1,0 +1,120 @@
+"""What stands still in a picture: background, domain, floor, colour bar, and text."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm.viz import color as _color
+from mpm.viz.camera import Camera, corners
+
+FloatArray = npt.NDArray[np.float64]
+Image = npt.NDArray[np.uint8]
+
+TOP_TINT = np.array([250, 251, 253])
+BOTTOM_TINT = np.array([226, 231, 238])
+FLOOR = (238, 241, 245, 255)
+GRID = (206, 213, 222, 255)
+EDGE = (150, 160, 174, 255)
+INK = (44, 52, 64)
+FAINT = (104, 114, 128)
+
+
+def pillow() -> Any:
+    """PIL, or an ImportError that names the extra."""
+    try:
+        from PIL import Image, ImageDraw, ImageFont
+    except ImportError:
+        raise ImportError("drawing needs Pillow: pip install 'mpm[plot]'") from None
+    return Image, ImageDraw, ImageFont
+
+
+@functools.cache
+def font(size: int) -> Any:
+    """DejaVu Sans of Matplotlib if it is there, else Pillow's own."""
+    _, _, fonts = pillow()
+    try:
+        import matplotlib
+
+        return fonts.truetype(os.path.join(matplotlib.get_data_path(), "fonts/ttf/DejaVuSans.ttf"), size)
+    except (ImportError, OSError):
+        return fonts.load_default()
+
+
+def background(camera: Camera, lower: FloatArray, upper: FloatArray, size: tuple[int, int]) -> Image:
+    """A quiet gradient with the domain on it: the box of a 2-D scene, floor and far edges of a 3-D one."""
+    images, drawing, _ = pillow()
+    width, height = size
+    blend = np.linspace(0, 1, height)[:, None]
+    rows = (TOP_TINT * (1 - blend) + BOTTOM_TINT * blend).round().astype(np.uint8)
+    image = images.fromarray(np.ascontiguousarray(np.broadcast_to(rows[:, None], (height, width, 3))))
+    pen = drawing.Draw(image)
+    thickness = max(1, round(height / 500))
+    points = corners(lower, upper)
+    column, row, near = camera.project(points)
+    at = [(float(c), float(r)) for c, r in zip(column, row, strict=True)]
+    if near is None:
+        pen.rectangle([at[2], at[1]], fill=(255, 255, 255), outline=EDGE[:3], width=thickness)
+        return np.array(image)
+    up = camera.order[2]
+    a, b = (1 << axis for axis in camera.order[:2])
+    pen.polygon([at[0], at[a], at[a | b], at[b]], fill=FLOOR)
+    _floor_grid(pen, camera, lower, upper, thickness)
+    # The eight corners' farthest one hides behind the material: its three edges, and the floor's outline.
+    far = int(np.argmin(near))
+    edges = {(0, a), (a, a | b), (a | b, b), (b, 0)} | {(far, far ^ bit) for bit in (a, b, 1 << up)}
+    top = far | (1 << up)
+    edges |= {(top, top ^ a), (top, top ^ b), (far ^ a, far ^ a ^ (1 << up)), (far ^ b, far ^ b ^ (1 << up))}
+    for start, end in edges:
+        pen.line([at[start], at[end]], fill=EDGE, width=thickness)
+    return np.array(image)
+
+
+def _floor_grid(pen: Any, camera: Camera, lower: FloatArray, upper: FloatArray, thickness: int) -> None:
+    first, second, up = camera.order
+    for along, across in ((first, second), (second, first)):
+        for fraction in np.linspace(0, 1, 11)[1:-1]:
+            ends = np.array([lower, lower])
+            ends[:, across] = lower[across] + fraction * (upper[across] - lower[across])
+            ends[1, along] = upper[along]
+            ends[:, up] = lower[up]
+            column, row, _ = camera.project(ends)
+            pen.line([(column[0], row[0]), (column[1], row[1])], fill=GRID, width=max(1, thickness // 2))
+
+
+def write(image: Image, text: str, at: tuple[int, int], size: int, ink: tuple[int, int, int] = INK) -> None:
+    """Draw text into an image with its upper left corner at (column, row)."""
+    images, drawing, _ = pillow()
+    box = font(size).getbbox(text)
+    column, row = at
+    window = image[max(row, 0) : row + int(box[3]) + 2, max(column, 0) : column + int(box[2]) + 2]
+    if not window.size:
+        return
+    patch = images.fromarray(window)
+    drawing.Draw(patch).text((0, 0), text, font=font(size), fill=ink)
+    window[:] = np.asarray(patch)
+
+
+def bar_width(height: int) -> int:
+    """Pixels at the right that the colour bar needs."""
+    return round(height * 0.19)
+
+
+def color_bar(image: Image, name: str, limits: tuple[float, float]) -> None:
+    """Draw the colour bar with its numbers and the quantity's name at the right."""
+    height, width = image.shape[:2]
+    size = max(9, round(height / 42))
+    left, top = width - bar_width(height) + size, round(height * 0.2)
+    length, thick = round(height * 0.6), max(8, round(height / 48))
+    levels = 255 - (np.arange(length) * 256 // length)
+    image[top : top + length, left : left + thick] = _color.TABLE[levels][:, None]
+    write(image, name, (left, top - round(2.2 * size)), size)
+    for fraction in (0, 0.25, 0.5, 0.75, 1):
+        value = limits[0] + fraction * (limits[1] - limits[0])
+        row = top + round((1 - fraction) * (length - 1))
+        image[row, left + thick : left + thick + 4] = FAINT
+        write(image, f"{value:.4g}", (left + thick + 7, row - round(0.62 * size)), size, FAINT)

@@ -1,0 +1,86 @@
+"""From a quantity to colours: values, colour scale, its name and unit."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, derived
+
+if TYPE_CHECKING:
+    from mpm.simulation import Simulation
+
+# From dark to light, so that it also reads in print: indigo, blue, teal, green, yellow.
+STOPS = ("1d2461", "264f9c", "1f86ad", "2fb295", "8bd065", "f3e24a")
+FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy")
+
+
+def _table() -> npt.NDArray[np.uint8]:
+    stops = np.array([[int(stop[k : k + 2], 16) for k in (0, 2, 4)] for stop in STOPS], dtype=float)
+    at = np.linspace(0, len(stops) - 1, 256)
+    return np.stack([np.interp(at, np.arange(len(stops)), stops[:, k]) for k in range(3)], 1).astype(np.uint8)
+
+
+TABLE = _table()
+
+
+def check(sim: Simulation, color: object) -> str:
+    """The name of a quantity with one value per particle."""
+    fields = [name for name in sim.particles.fields if sim.particles[name].ndim == 1]
+    allowed = [name for name in derived.NAMES if name != "stress"]
+    return _check.choice("color", color, [*allowed, *fields])
+
+
+def values(sim: Simulation, color: str) -> npt.NDArray[Any]:
+    """The quantity, shape (n,)."""
+    return sim.compute(color) if color in derived.NAMES else sim.particles[color]
+
+
+def label(color: str) -> str:
+    """What stands beside the colour bar."""
+    name, unit = derived.NAMES.get(color, (color, derived.FIELD_UNITS.get(color, "")))
+    return f"{name} [{unit}]" if unit else name
+
+
+def check_limits(limits: object) -> tuple[float, float] | None:
+    """Ends of the colour scale, low < high."""
+    if limits is None:
+        return None
+    low, high = _check.array("limits", limits, (2,)).tolist()
+    if not low < high:
+        raise ValueError(f"limits = ({low:g}, {high:g}): the first must be < the second")
+    return low, high
+
+
+def span(color: str, shown: npt.NDArray[Any]) -> tuple[float, float]:
+    """The colour scale that holds all the values: from 0 where a quantity has no sign; never empty."""
+    finite = shown[np.isfinite(shown)]
+    if not len(finite):
+        return 0.0, 1.0
+    low = 0.0 if color in FROM_ZERO else float(finite.min())
+    high = float(finite.max())
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        middle = (low + high) / 2
+        return (0.0, 1.0) if color in FROM_ZERO else (middle - 0.5, middle + 0.5)
+    return low, high
+
+
+def round_up(value: float) -> float:
+    """The next 1, 1.5, 2, 3, 5 or 7 times a power of ten: a scale that grows in few steps."""
+    if value <= 0:
+        return value
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(
+        (step * power for step in (1, 1.5, 2, 3, 5, 7) if value <= step * power * (1 + 1e-12)), 10 * power
+    )
+
+
+def index(shown: npt.NDArray[Any], limits: tuple[float, float]) -> npt.NDArray[np.uint8]:
+    """Rows of `TABLE` for values."""
+    low, high = limits
+    scaled = (shown.astype(np.float32) - np.float32(low)) * np.float32(255 / (high - low))
+    result: npt.NDArray[np.uint8] = np.nan_to_num(np.clip(scaled, 0, 255)).astype(np.uint8)
+    return result

@@ -1,0 +1,145 @@
+"""Matplotlib figures: the particles, and the energies of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mpm import _check
+from mpm.totals import History
+from mpm.viz import color as _color
+from mpm.viz.render import Renderer
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from mpm.simulation import Simulation
+
+ENERGIES = {"kinetic": "#264f9c", "elastic": "#2fb295", "gravitational": "#d9832b", "energy": "#1d2129"}
+STILL_SIZE = (1200, 1000)
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError("plotting needs Matplotlib: pip install 'mpm[plot]'") from None
+    return matplotlib
+
+
+def _axes(ax: object, size: tuple[float, float]) -> Any:
+    _matplotlib()
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    if not isinstance(ax, Axes):
+        raise _check.wrong_type("ax", ax, "matplotlib.axes.Axes")
+    return ax
+
+
+def plot(
+    sim: Simulation,
+    *,
+    ax: Axes | None = None,
+    color: str = "speed",
+    limits: tuple[float, float] | None = None,
+) -> tuple[Artist, ...]:
+    """Draw a simulation's particles; see `Simulation.plot`."""
+    chosen = _color.check(sim, color)
+    ends = _color.check_limits(limits)
+    axes = _axes(ax, (6.4, 5.4))
+    shown = _color.values(sim, chosen)
+    ends = ends or _color.span(chosen, shown)
+    draw = _plot_2d if sim.dimension == 2 else _plot_3d
+    particles, domain = draw(sim, axes, chosen, ends)
+    bar = axes.figure.colorbar(_mappable(ends), ax=axes, shrink=0.8)
+    bar.set_label(_color.label(chosen))
+    bar.outline.set_visible(False)
+    axes.set_title(f"t = {sim.time:.4g} s", loc="left", fontsize="medium")
+    return particles, domain, bar.ax
+
+
+def _mappable(limits: tuple[float, float]) -> Any:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+
+    return ScalarMappable(Normalize(*limits), ListedColormap(_color.TABLE / 255, name="mpm"))
+
+
+def _plot_2d(sim: Simulation, axes: Any, color: str, limits: tuple[float, float]) -> tuple[Artist, Artist]:
+    """Discs of the particles' own size in data units, and the domain."""
+    from matplotlib.collections import EllipseCollection
+    from matplotlib.patches import Rectangle
+
+    # A disc of the particle's area, drawn a little larger so that a dense body has no gaps.
+    diameter = 1.5 * np.sqrt(np.array(sim.particles["volume"], dtype=float))
+    style = _mappable(limits)
+    particles = EllipseCollection(
+        diameter,
+        diameter,
+        np.zeros(len(diameter)),
+        units="xy",
+        offsets=np.array(sim.particles["x"], dtype=float),
+        offset_transform=axes.transData,
+        cmap=style.cmap,
+        norm=style.norm,
+        linewidths=0,
+        rasterized=len(diameter) > 5000,
+    )
+    particles.set_array(np.array(_color.values(sim, color), dtype=float))
+    axes.add_collection(particles)
+    low, high = sim.scene.lower, sim.scene.upper
+    width, height = high - low
+    domain = Rectangle(tuple(low), width, height, fill=False, edgecolor="0.45", linewidth=1)
+    axes.add_patch(domain)
+    margin = 0.03 * max(width, height)
+    axes.set(
+        xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin), aspect="equal"
+    )
+    axes.set(xlabel="x [m]", ylabel="y [m]")
+    axes.spines[["top", "right"]].set_visible(False)
+    return particles, domain
+
+
+def _plot_3d(sim: Simulation, axes: Any, color: str, limits: tuple[float, float]) -> tuple[Artist, Artist]:
+    """An image of shaded discs, the domain in it; pixels are no data, so the axes are hidden."""
+    renderer = Renderer(sim, color=color, limits=limits, size=STILL_SIZE, annotate=False)
+    image = axes.imshow(renderer.frame(sim), interpolation="antialiased")
+    axes.set_axis_off()
+    return image, axes.patch
+
+
+def plot_history(history: History, *, ax: Axes | None = None) -> tuple[Artist, ...]:
+    """Draw the energies of a run over time.
+
+    Parameters
+    ----------
+    history : History
+        `Simulation.history`.
+    ax : matplotlib.axes.Axes, optional
+        Default: those of a new figure.
+
+    Returns
+    -------
+    tuple of matplotlib.artist.Artist
+        The lines: kinetic, elastic, gravitational energy and their sum.
+    """
+    if not isinstance(history, History):
+        raise _check.wrong_type("history", history, "the history of a simulation")
+    axes = _axes(ax, (7.2, 4.2))
+    time = history["time"]
+    lines = []
+    for name, ink in ENERGIES.items():
+        label, width = ("sum", 1.8) if name == "energy" else (name, 1.3)
+        lines += axes.plot(time, history[name], color=ink, linewidth=width, label=label)
+    axes.set(xlabel="time [s]", ylabel="energy [J]", xmargin=0)
+    axes.grid(color="0.92")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
+    return tuple(lines)

@@ -1,0 +1,185 @@
+"""Movies: mp4 through ffmpeg, gif through Pillow, or a directory of png files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check
+from mpm.viz import canvas
+from mpm.viz.render import Image, Renderer, check_size
+
+if TYPE_CHECKING:
+    from mpm.simulation import Simulation
+
+# What players show smoothly; with more or fewer frames per simulated second a movie plays slower or faster.
+PLAYBACK_LOW, PLAYBACK_HIGH = 10.0, 60.0
+GIF_PLAYBACK_HIGH = 50.0
+
+
+class MovieWriter:
+    """Writes RGB images of one size to a movie; a context manager.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.mp4``, ``.gif``, or a directory (no suffix), which is made if need be.
+    fps : float
+        Frames per second; played with 10 to 60.
+    size : (int, int)
+        Width and height in pixels, even.
+
+    Raises
+    ------
+    ValueError
+        Another suffix.
+    FileNotFoundError
+        The directory of the file does not exist.
+    ImportError
+        The extra ``movie`` is not installed.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, fps: float, size: tuple[int, int] = (960, 720)
+    ) -> None:
+        self.path = check_path(path)
+        self.size = check_size(size)
+        rate = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
+        self.playback = min(max(rate, PLAYBACK_LOW), PLAYBACK_HIGH)
+        self.frames = 0
+        self._stills: list[Any] = []
+        self._ffmpeg = self._start() if self.path.suffix.lower() == ".mp4" else None
+        if not self.path.suffix:
+            canvas.pillow()
+            self.path.mkdir(exist_ok=True)
+
+    def _start(self) -> Any:
+        try:
+            import imageio_ffmpeg
+        except ImportError:
+            raise ImportError("writing mp4 needs imageio-ffmpeg: pip install 'mpm[movie]'") from None
+        writer = imageio_ffmpeg.write_frames(
+            str(self.path),
+            self.size,
+            fps=self.playback,
+            codec="libx264",
+            pix_fmt_out="yuv420p",
+            quality=None,
+            bitrate=None,
+            macro_block_size=2,
+            output_params=["-crf", "20", "-preset", "veryfast", "-movflags", "+faststart", "-threads", "1"],
+        )
+        writer.send(None)
+        return writer
+
+    def add(self, image: npt.NDArray[np.uint8]) -> None:
+        """Append an image, uint8 of shape (height, width, 3)."""
+        width, height = self.size
+        if image.shape != (height, width, 3) or image.dtype != np.uint8:
+            raise ValueError(
+                f"image is {image.dtype}{image.shape}: must be uint8 of shape {(height, width, 3)}"
+            )
+        if self._ffmpeg is not None:
+            self._ffmpeg.send(np.ascontiguousarray(image))
+        else:
+            picture = canvas.pillow()[0].fromarray(image)
+            if self.path.suffix:
+                self._stills.append(picture.quantize(colors=192, dither=0))
+            else:
+                picture.save(self.path / f"frame_{self.frames:04d}.png")
+        self.frames += 1
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._ffmpeg is not None:
+            self._ffmpeg.close()
+            self._ffmpeg = None
+        elif self._stills:
+            first, *rest = self._stills
+            # Delays are counted in hundredths of a second.
+            delay = 10 * max(1, round(100 / min(self.playback, GIF_PLAYBACK_HIGH)))
+            first.save(self.path, save_all=True, append_images=rest, duration=delay, loop=0)
+            self._stills = []
+
+    def __enter__(self) -> MovieWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def check_path(path: object) -> Path:
+    """The path of a movie: a suffix that can be written, in a directory that exists."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise _check.wrong_type("path", path, "a path")
+    checked = Path(os.fsdecode(path))
+    if checked.suffix.lower() not in (".mp4", ".gif", "") or not checked.name:
+        raise ValueError(
+            f"path = {str(checked)!r}: must end in .mp4 or .gif, or have no suffix (a directory of png)"
+        )
+    if not checked.parent.is_dir():
+        raise FileNotFoundError(
+            f"path = {str(checked)!r}: the directory {str(checked.parent)!r} does not exist"
+        )
+    return checked
+
+
+def movie(
+    sim: Simulation,
+    path: str | os.PathLike[str],
+    *,
+    duration: float,
+    fps: float,
+    color: str = "speed",
+    limits: tuple[float, float] | None = None,
+    size: tuple[int, int] = (960, 720),
+    progress: bool = False,
+) -> None:
+    """Run a simulation and write what it looks like; see `Simulation.movie`."""
+    renderer = Renderer(sim, color=color, limits=limits, size=size)
+    frames = sim.frames(duration=duration, fps=fps, progress=progress)
+    with MovieWriter(path, fps=fps, size=size) as writer:
+        for _ in frames:
+            writer.add(renderer.frame(sim))
+
+
+def contact_sheet(frames: list[Image], *, columns: int = 4) -> Image:
+    """Images of one size on one sheet, row by row.
+
+    Parameters
+    ----------
+    frames : list of ndarray, each (height, width, 3)
+        At least one, all alike.
+    columns : int
+        At least 1.
+
+    Returns
+    -------
+    ndarray of uint8, shape (rows·height, columns·width, 3)
+    """
+    across = _check.integer("columns", columns, low=1)
+    if not len(frames):
+        raise ValueError("frames = []: must hold at least one image")
+    shapes = {np.shape(frame) for frame in frames}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 3:
+        raise ValueError(f"frames have shapes {sorted(shapes)}: must all be (height, width, 3)")
+    height, width, _ = frames[0].shape
+    across = min(across, len(frames))
+    rows = -(-len(frames) // across)
+    sheet = np.full((rows * height, across * width, 3), 255, dtype=np.uint8)
+    for k, frame in enumerate(frames):
+        i, j = divmod(k, across)
+        sheet[i * height : (i + 1) * height, j * width : (j + 1) * width] = frame
+    return sheet
+
+
+def save_image(path: str | os.PathLike[str], image: Image) -> None:
+    """Write an RGB image in the format of the path's suffix."""
+    canvas.pillow()[0].fromarray(image).save(path)
