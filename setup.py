@@ -7,6 +7,7 @@ MPM_COVERAGE=1, MPM_JOBS=n.
 import copy
 import os
 import platform
+import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
@@ -33,7 +34,9 @@ if os.environ.get("MPM_COVERAGE"):
 ISAS = {"scalar": [], "portable": []}
 if platform.machine().lower() in ("x86_64", "amd64"):
     ISAS["avx2"] = ["-mavx2", "-mfma"]
-    ISAS["avx512"] = "-mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx2 -mfma -mprefer-vector-width=512".split()
+    ISAS["avx512"] = (
+        "-mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx2 -mfma -mprefer-vector-width=512".split()
+    )
 
 HEADERS = sorted(glob("csrc/**/*.h", recursive=True))
 MODULE = sorted(glob("csrc/python/*.c"))
@@ -49,8 +52,22 @@ def library(name, sources, cflags=(), macros=()):
     }  # fmt: skip
 
 
+def keep_objects(command):
+    """Where `build_ext --inplace` keeps its objects; an editable install by pip would throw them away."""
+    if command.editable_mode:
+        command.build_temp = f"build/temp.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+
+
 class build_clib(_build_clib):
     """One object folder per library, so that one source can be in several; libraries compile in parallel."""
+
+    editable_mode = False
+
+    def run(self):
+        keep_objects(self)
+        if self.editable_mode:
+            self.build_clib = self.build_temp
+        super().run()
 
     def build_libraries(self, libraries):
         def build_one(library):
@@ -66,6 +83,7 @@ class build_ext(_build_ext):
     """`build_ext` alone would not build the libraries that it links."""
 
     def run(self):
+        keep_objects(self)
         self.run_command("build_clib")
         super().run()
 

@@ -29,7 +29,7 @@ void *mpm_memory_new(const mpm_allocator *allocator, size_t count, size_t size)
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX - ALIGNMENT)
         return NULL;
-    bytes = (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT; /* never zero */
+    bytes = bytes ? (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
     void *memory = allocator->allocate(allocator->user, bytes);
     if (memory)
         memset(memory, 0, bytes);

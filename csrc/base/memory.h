@@ -15,14 +15,14 @@ typedef struct mpm_allocator {
 /** The allocator of the C library. */
 mpm_allocator mpm_memory_default(void);
 
-/** `count` zeroed elements of `size` bytes, aligned to 64; at least one byte. NULL: out of memory, or the
- *  product overflows. */
+/** `count` zeroed elements of `size` bytes, aligned to 64; never of zero bytes. The hook is asked for a multiple
+ *  of 64. NULL: out of memory, or the product overflows. */
 void *mpm_memory_new(const mpm_allocator *allocator, size_t count, size_t size);
 
 /** Gives `memory` back; NULL is allowed. */
 void mpm_memory_free(const mpm_allocator *allocator, void *memory);
 
 /** Makes `*array` hold at least `wanted` elements of `size` bytes, keeping its first `used`. Grows by half, so
- *  that appending is cheap. Returns 0, or -1 with nothing changed. */
+ *  that appending is cheap; what is new is zero. Returns 0, or -1 with nothing changed. */
 int mpm_memory_grow(const mpm_allocator *allocator, void **array, size_t *capacity, size_t used, size_t wanted,
                     size_t size);

@@ -2,10 +2,10 @@
 #include "base/pool.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -18,6 +18,9 @@
  * other work does not notice. */
 enum { SPINS = 2000 };
 
+/* The same everywhere: some C libraries give a thread only 128 KiB, and `ulimit -s` must not decide either. */
+enum { STACK_BYTES = 2 << 20 };
+
 struct worker {
     mpm_pool *pool;
     pthread_t handle;
@@ -28,6 +31,7 @@ struct mpm_pool {
     mpm_allocator allocator;
     struct worker *workers;
     int threads;
+    pid_t owner; /* a forked child inherits the pool but not its workers */
 
     /* The current loop: written by the caller before `round` is raised. */
     mpm_pool_item item;
@@ -45,7 +49,8 @@ struct mpm_pool {
     atomic_bool caller_sleeps; /* caller parked on `done` */
 };
 
-/* Kernels run with round-to-nearest and denormals flushed to zero, whatever the caller has set. */
+/* On x86, items run with round-to-nearest, all exceptions masked and denormals flushed to zero, whatever the
+ * caller has set; elsewhere with what the thread starts with. */
 static unsigned enter_kernel_mode(void)
 {
 #if defined(__x86_64__)
@@ -66,16 +71,24 @@ static void leave_kernel_mode(unsigned saved)
 #endif
 }
 
+/* Relaxed is enough for the counter: what an item may read was published with `round`, and what it wrote is
+ * published with `working`. */
 static void take_items(mpm_pool *pool, int thread)
 {
+    mpm_pool_item item = pool->item;
+    void *context = pool->context;
+    ptrdiff_t items = pool->items;
     for (;;) {
         ptrdiff_t i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-        if (i >= pool->items)
+        if (i >= items)
             return;
-        pool->item(pool->context, i, thread);
+        item(context, i, thread);
     }
 }
 
+/* No wake-up is lost: the worker counts itself among the sleepers before it reads `round` a last time, the
+ * caller raises `round` before it reads `sleepers`, and these four are sequentially consistent, so at least one
+ * of the two sees the other. `await_workers` and the end of a round mirror this with `caller_sleeps`. */
 static void await_round(mpm_pool *pool, unsigned seen)
 {
     for (int i = 0; i < SPINS; i++) {
@@ -134,8 +147,42 @@ static void await_workers(mpm_pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* Signals go to the interpreter's main thread, never to a worker. Not blocked: those that a thread brings upon
+ * itself. Blocked, they would end the process without the report of a crash handler. */
+static sigset_t signals_of_others(void)
+{
+    sigset_t set;
+    sigfillset(&set);
+    const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&set, own[i]);
+    return set;
+}
+
+static void start_workers(mpm_pool *pool, int threads)
+{
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes))
+        return; /* fewer threads, the same bits */
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES); /* refused: the default is good enough */
+    const sigset_t blocked = signals_of_others();
+    sigset_t saved;
+    pthread_sigmask(SIG_BLOCK, &blocked, &saved);
+    for (int t = 1; t < threads; t++) {
+        pool->workers[t] = (struct worker){.pool = pool, .thread = t};
+        if (pthread_create(&pool->workers[t].handle, &attributes, work, &pool->workers[t]))
+            break;
+        pool->threads = t + 1;
+    }
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
 mpm_status mpm_pool_start(mpm_pool **result, const mpm_allocator *allocator, int threads)
 {
+    *result = NULL;
+    if (threads < 1)
+        threads = 1;
     mpm_pool *pool = mpm_memory_new(allocator, 1, sizeof *pool);
     struct worker *workers = mpm_memory_new(allocator, (size_t)threads, sizeof *workers);
     if (!pool || !workers) {
@@ -146,20 +193,12 @@ mpm_status mpm_pool_start(mpm_pool **result, const mpm_allocator *allocator, int
     pool->allocator = *allocator;
     pool->workers = workers;
     pool->threads = 1;
+    pool->owner = getpid();
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
-
-    sigset_t all, saved; /* signals go to the interpreter's main thread, never to a worker */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &saved);
-    for (int t = 1; t < threads; t++) {
-        workers[t] = (struct worker){.pool = pool, .thread = t};
-        if (pthread_create(&workers[t].handle, NULL, work, &workers[t]))
-            break; /* fewer threads, the same bits */
-        pool->threads = t + 1;
-    }
-    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+    if (threads > 1)
+        start_workers(pool, threads);
     *result = pool;
     return MPM_OK;
 }
@@ -167,7 +206,7 @@ mpm_status mpm_pool_start(mpm_pool **result, const mpm_allocator *allocator, int
 void mpm_pool_for(mpm_pool *pool, mpm_pool_item item, void *context, ptrdiff_t items)
 {
     unsigned saved = enter_kernel_mode();
-    if (pool->threads == 1 || items == 1) {
+    if (items <= 1 || pool->threads == 1 || pool->owner != getpid()) {
         for (ptrdiff_t i = 0; i < items; i++)
             item(context, i, 0);
     } else {
@@ -192,13 +231,17 @@ void mpm_pool_stop(mpm_pool *pool)
 {
     if (!pool)
         return;
-    atomic_store(&pool->stopping, true);
-    raise_round(pool);
-    for (int t = 1; t < pool->threads; t++)
-        pthread_join(pool->workers[t].handle, NULL);
-    pthread_cond_destroy(&pool->done);
-    pthread_cond_destroy(&pool->wake);
-    pthread_mutex_destroy(&pool->lock);
+    /* In a forked child there is nobody to join, and the lock and the conditions are as the workers left them:
+     * only the memory is given back. */
+    if (pool->owner == getpid()) {
+        atomic_store(&pool->stopping, true);
+        raise_round(pool);
+        for (int t = 1; t < pool->threads; t++)
+            pthread_join(pool->workers[t].handle, NULL);
+        pthread_cond_destroy(&pool->done);
+        pthread_cond_destroy(&pool->wake);
+        pthread_mutex_destroy(&pool->lock);
+    }
     mpm_allocator allocator = pool->allocator;
     mpm_memory_free(&allocator, pool->workers);
     mpm_memory_free(&allocator, pool);

@@ -14,17 +14,20 @@ typedef struct mpm_pool mpm_pool;
 /** One piece of work: item `item` of a loop, on thread `thread` (0 is the caller). */
 typedef void (*mpm_pool_item)(void *context, ptrdiff_t item, int thread);
 
-/** Starts `threads - 1` workers beside the caller; fewer if the system has no more to give. Workers block all
- *  signals and flush denormals to zero; the caller's floating-point state is saved and set alike until
- *  `mpm_pool_stop`. Errors: MPM_OUT_OF_MEMORY. */
+/** Starts `threads - 1` workers beside the caller (below 1 counts as 1); fewer if the system has no more to
+ *  give. Workers block every signal but those that a thread brings upon itself. Errors: MPM_OUT_OF_MEMORY, and
+ *  `*pool` is NULL. */
 mpm_status mpm_pool_start(mpm_pool **pool, const mpm_allocator *allocator, int threads);
 
-/** Calls `item(context, i, thread)` once for every i in [0, items), in any order, and returns when all are done.
- *  Whatever the items write must not depend on the thread. */
+/** Calls `item(context, i, thread)` once for every i in [0, items), in any order, and returns when all are done;
+ *  none if `items` <= 0. Whatever the items write must not depend on the thread. On x86 items run with
+ *  round-to-nearest and flushed denormals; the caller's floating-point state is restored on return, so serial
+ *  code between loops runs in the caller's. One loop at a time: not from inside an item, and only from the
+ *  thread that started the pool. In a forked child all items run on the caller. */
 void mpm_pool_for(mpm_pool *pool, mpm_pool_item item, void *context, ptrdiff_t items);
 
 /** Threads that work, the caller among them. */
 int mpm_pool_threads(const mpm_pool *pool);
 
-/** Ends the workers, restores the caller's floating-point state and frees the pool. NULL is allowed. */
+/** Ends the workers and frees the pool. NULL is allowed. */
 void mpm_pool_stop(mpm_pool *pool);

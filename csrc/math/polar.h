@@ -125,15 +125,16 @@ INLINE wide rough_inverse_cbrt(wide a)
 
 /** Newton's iteration X <- (g X + (g X)^-T)/2 scaled by g (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160),
  *  kept in the form X = h Y, Y <- Y + c cof Y with c = 1/(g^2 det Y), which costs nine products less. The scaled
- *  steps use g = det^(-1/3), for which c = g; the last two are unscaled. From the second step on all singular
- *  values of X are >= 1 (but for the rough scale), so det X - 1 bounds the error e of a step and the next one
- *  leaves e^2/2: lanes where the last measured e is too large, and all with det F <= 0, take the robust way. */
+ *  steps use g = det^(-1/3), for which c = g; their scale is rough, so each leaves an error of about 2e-3, which
+ *  the unscaled steps square. After an unscaled step all singular values of X are >= 1, so det X - 1 bounds the
+ *  error e and the next step leaves e^2/2: lanes where e is too large before the last step, and all with
+ *  det F <= 0, take the robust way. */
 INLINE matrix polar_rotation(matrix f)
 {
     matrix k = matrix_cofactor(f), y;
     wide det = matrix_det_from(f, k);
     mask proper = wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100)), det);
-    const int scaled = REAL_IS_FLOAT ? 2 : 3; /* scaled steps after the first */
+    const int scaled = 2, unscaled = REAL_IS_FLOAT ? 2 : 3; /* after the first, which is scaled */
     wide g = rough_inverse_cbrt(wide_select(proper, det, wide_set(1))), h = g * wide_set((real)0.5);
     UNROLL for (int i = 0; i < 9; i++)
         y.m[i / 3][i % 3] = wide_fma(g, k.m[i / 3][i % 3], f.m[i / 3][i % 3]);
@@ -146,11 +147,11 @@ INLINE matrix polar_rotation(matrix f)
         h = g * wide_set((real)0.5);
     }
     wide inverse_h2 = wide_set(1) / (h * h);
-    UNROLL for (int step = 0; step < 2; step++) {
+    UNROLL for (int step = 0; step < unscaled; step++) {
         k = matrix_cofactor(y);
         det = matrix_det_from(y, k);
         wide c = inverse_h2 / det;
-        if (step == 1)
+        if (step == unscaled - 1)
             proper &= wide_less(det * (h * h * h), wide_set((real)(REAL_IS_FLOAT ? 1.0003 : 1.00000001)));
         inverse_h2 *= wide_set(4);
         h *= wide_set((real)0.5);

@@ -1,0 +1,117 @@
+# make demo | make test | make help.   PYTHON=python3.12 make test picks another interpreter.
+#
+# Every target makes the virtual environment .venv by itself and installs what it needs, so that a machine with
+# Python >= 3.11 and a C compiler is enough. Nothing outside this folder is touched; `make clean` removes it all.
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+CC ?= cc
+
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check -q
+PYTEST := $(PY) -m pytest
+BUILD := $(PY) setup.py -q build_ext --inplace
+QUICK := not slow
+
+# An environment that was moved, copied or whose Python went away is made anew.
+ifneq ($(wildcard $(VENV)),)
+ifneq ($(shell $(PY) -c "import os, sys; print(os.path.samefile(sys.prefix, '$(VENV)'))" 2>/dev/null),True)
+$(shell rm -rf $(VENV))
+endif
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test slow all-tests lint format c asan tsan coverage wheel notebooks bench clean
+
+help:
+	@echo "make demo       the elastic cube: installs, runs, writes out/ (ARGS='jelly --threads 2' for another)"
+	@echo "make test       installs, builds, runs the quick test suite (ARGS='-k beam' to choose)"
+	@echo "make slow       the tests that take longer;  make all-tests: both"
+	@echo "make lint       ruff and mypy;  make format: let ruff mend what it can"
+	@echo "make c          the C test programs, plain and under sanitizers;  make tsan: thread sanitizer only"
+	@echo "make asan       the test suite on a core built with the address and undefined-behaviour sanitizers"
+	@echo "make coverage   lines of C that the quick suite reaches"
+	@echo "make wheel      sdist -> wheel -> clean environment -> tests (PYTHONS='python3.11 python3.13')"
+	@echo "make notebooks  executes notebooks/*.ipynb;  make bench: particle-steps per second on this machine"
+	@echo "make clean      removes everything that these made"
+
+demo: $(VENV)/installed-demo
+	$(BUILD)
+	$(PY) -m mpm demo $(ARGS)
+
+test: $(VENV)/installed-test
+	$(BUILD)
+	$(PYTEST) -m "$(QUICK)" $(ARGS)
+
+slow: $(VENV)/installed-test
+	$(BUILD)
+	$(PYTEST) -m slow $(ARGS)
+
+all-tests: $(VENV)/installed-test
+	$(BUILD)
+	$(PYTEST) $(ARGS)
+
+lint: $(VENV)/installed-test $(VENV)/installed-lint
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+format: $(VENV)/installed-lint
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+c: $(VENV)/installed-test
+	$(PYTEST) tests/test_c.py $(ARGS)
+
+tsan: $(VENV)/installed-test
+	$(PYTEST) tests/test_c.py -k "tsan or thread_sanitizer" $(ARGS)
+
+# -P keeps the source tree, and the plain build in it, out of sys.path: PYTHONPATH must win.
+asan: $(VENV)/installed-test
+	MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
+	PYTHONPATH=$$(echo $(CURDIR)/build/asan/lib.*) LD_PRELOAD=$$($(CC) -print-file-name=libasan.so) \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc MPM_TESTED=build/asan \
+	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source and not notebook" $(ARGS)
+
+coverage: $(VENV)/installed-test
+	$(PIP) install gcovr
+	MPM_COVERAGE=1 $(PY) setup.py -q build --build-base build/cov
+	PYTHONPATH=$$(echo $(CURDIR)/build/cov/lib.*) MPM_TESTED=build/cov \
+	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source and not notebook" $(ARGS)
+	$(PY) -m gcovr --root . --filter csrc/ --merge-lines build/cov
+
+wheel: $(VENV)/installed-build
+	.ci/wheel $(PY) $(PYTHONS)
+
+notebooks: $(VENV)/installed-test
+	$(BUILD)
+	$(PYTEST) -m notebook $(ARGS)
+
+bench: $(VENV)/installed-demo
+	$(BUILD)
+	$(PY) -m mpm bench $(ARGS)
+
+clean:
+	rm -rf build dist out *.egg-info .venv mpm/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find mpm tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps. A change of the metadata or of the build installs again.
+INSTALL := $(PIP) install --no-build-isolation
+$(VENV)/created:
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+	  { echo "$(PYTHON) is older than 3.11: choose another with PYTHON=python3.12 make ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade pip "setuptools>=77"
+	@touch $@
+$(VENV)/installed-demo: $(VENV)/created pyproject.toml setup.py
+	$(INSTALL) -e ".[movie]"
+	@touch $@
+$(VENV)/installed-test: $(VENV)/created pyproject.toml setup.py
+	$(INSTALL) -e ".[movie,mesh]" --group test
+	@touch $@ $(VENV)/installed-demo
+$(VENV)/installed-lint: $(VENV)/created pyproject.toml
+	$(PIP) install --group lint
+	@touch $@
+$(VENV)/installed-build: $(VENV)/created pyproject.toml
+	$(PIP) install --group build
+	@touch $@

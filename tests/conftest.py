@@ -1,0 +1,43 @@
+"""What all tests share: which `mpm` is tested, and settings that keep a run repeatable."""
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# The same examples in every run, no clock (machines differ), and no folder left behind. HYPOTHESIS_PROFILE=explore
+# looks for new ones.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile(
+    "explore", max_examples=2000, deadline=None, database=None, print_blob=True
+)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_report_header() -> str:
+    import mpm
+
+    return f"mpm: {Path(mpm.__file__).parent}"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A lane that tests a particular build (`MPM_TESTED=folder`) must not find another one by accident."""
+    import mpm
+
+    tested = os.environ.get("MPM_TESTED")
+    if tested and not Path(mpm.__file__).resolve().is_relative_to(Path(tested).resolve()):
+        raise pytest.UsageError(f"meant to test {tested}, but mpm comes from {mpm.__file__}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A file that grew long is work to do, not a failure (at 1000 lines test_house.py makes it one)."""
+    for path in sorted(p for folder in ("csrc", "mpm", "tests") for p in (ROOT / folder).rglob("*.[chp]*")):
+        if path.suffix in (".c", ".h", ".py", ".pyi") and "__pycache__" not in path.parts:
+            lines = path.read_bytes().count(b"\n")
+            if lines > 600:
+                terminalreporter.write_line(f"long file: {path.relative_to(ROOT)} has {lines} lines")

@@ -1,0 +1,97 @@
+"""Compiles tests/c/*.c against the core's sources and runs them: plain, and under each sanitizer."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = ROOT / "tests" / "c"
+CC = os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc")
+FLAGS = ["-std=gnu11", "-g", "-O1", "-pthread", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Werror"]
+SANITIZERS = {"plain": "", "asan": "address,undefined", "tsan": "thread"}
+
+pytestmark = [pytest.mark.source, pytest.mark.skipif(CC is None, reason="no C compiler")]
+
+
+def sources_of(name: str) -> list[str]:
+    """What tests/c/`name`.c links, as its line `sources: ...` says: files of the core, or `library` for all."""
+    line = re.search(r"^/\* sources: (.*) \*/$", (PROGRAMS / f"{name}.c").read_text(), re.MULTILINE)
+    assert line, f"{name}.c has no line `/* sources: ... */`"
+    return line[1].split()
+
+
+def library(sanitizer: str) -> list[str]:
+    """The whole core as setup.py builds it, made up to date; sanitized ones in the trees of `make asan`, `tsan`."""
+    tree = "build" if sanitizer == "plain" else f"build/{sanitizer}"
+    command = [sys.executable, "setup.py", "-q", "build", "--build-base", tree]
+    environment = os.environ | {"MPM_SANITIZE": SANITIZERS[sanitizer]}
+    environment.pop("LD_PRELOAD", None)
+    subprocess.run(command, cwd=ROOT, check=True, env=environment, capture_output=True)
+    folder = ROOT / tree / f"temp.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+    return ["-Wl,--start-group", *map(str, sorted(folder.glob("libmpm_*.a"))), "-Wl,--end-group"]
+
+
+def build(tmp_path: Path, name: str, sanitizer: str) -> Path:
+    sources = sources_of(name)
+    linked = library(sanitizer) if sources == ["library"] else [str(ROOT / "csrc" / path) for path in sources]
+    flags = (
+        [f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all"] if sanitizer != "plain" else []
+    )
+    includes = [f"-I{ROOT / 'csrc'}", f"-I{PROGRAMS}"]
+    executable = tmp_path / name
+    command = [
+        *CC.split(),
+        *FLAGS,
+        *flags,
+        *includes,
+        PROGRAMS / f"{name}.c",
+        *linked,
+        "-lm",
+        "-o",
+        executable,
+    ]
+    subprocess.run(command, check=True)
+    return executable
+
+
+def run(executable: Path) -> subprocess.CompletedProcess[str]:
+    # A suite that itself runs under a preloaded sanitizer must not hand it on.
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    return subprocess.run([executable], capture_output=True, text=True, env=environment, timeout=240)
+
+
+def programs() -> list:
+    """Every program with every sanitizer; building the whole core anew for one of them is slow."""
+    return [
+        pytest.param(
+            path.stem,
+            sanitizer,
+            marks=[pytest.mark.slow] if sanitizer != "plain" and sources_of(path.stem) == ["library"] else [],
+        )
+        for path in sorted(PROGRAMS.glob("test_*.c"))
+        for sanitizer in SANITIZERS
+    ]
+
+
+@pytest.mark.parametrize(("name", "sanitizer"), programs())
+def test_program(tmp_path, name, sanitizer):
+    result = run(build(tmp_path, name, sanitizer))
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_thread_sanitizer_sees_a_race(tmp_path):
+    result = run(build(tmp_path, "race", "tsan"))
+    assert result.returncode == 66 and "data race" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="the report is worded otherwise")
+def test_address_sanitizer_sees_an_overrun(tmp_path):
+    result = run(build(tmp_path, "overrun", "asan"))
+    assert result.returncode != 0
+    assert "heap-buffer-overflow" in result.stderr and "overrun.c:" in result.stderr

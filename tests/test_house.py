@@ -1,0 +1,332 @@
+"""The rules of the house (CONTRIBUTING.md), checked: layers, names, no globals, no hidden prints, documentation.
+
+What concerns the core's objects looks at the build that the extension was linked from, made up to date first.
+"""
+
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import mpm
+
+ROOT = Path(__file__).resolve().parents[1]
+CSRC = ROOT / "csrc"
+C_FILES = sorted(path for pattern in ("*.c", "*.h", "*.inc") for path in CSRC.rglob(pattern))
+OWN_C_FILES = [*C_FILES, *sorted((ROOT / "tests" / "c").glob("*.[ch]"))]
+
+# A file includes only from lower floors, or from its own folder.
+FLOORS = {"base": 0, "math": 1, "state": 2, "materials": 3, "contact": 3, "transfer": 4, "sampling": 5}
+FLOORS |= {"integrate": 6, "sph": 6, "fem": 6, "mpm.h": 7, "python": 8}
+
+source = pytest.mark.source
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+# --- the sources -------------------------------------------------------------------------------------------------
+
+
+def includes(path: Path) -> list[str]:
+    return re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(), re.MULTILINE)
+
+
+@source
+def test_every_folder_of_the_core_has_a_floor():
+    assert {path.relative_to(CSRC).parts[0] for path in C_FILES} <= set(FLOORS)
+
+
+@source
+def test_includes_go_only_downwards():
+    wrong = []
+    for path in C_FILES:
+        here = path.relative_to(CSRC).parts[0]
+        for included in includes(path):
+            there = Path(included).parts[0]
+            if not (CSRC / included).is_file():
+                wrong.append(f'{name_of(path)}: "{included}" is not a path below csrc/')
+            elif there != here and FLOORS[there] >= FLOORS[here]:
+                wrong.append(f"{name_of(path)} ({here}) includes {included} ({there})")
+    assert not wrong, "\n".join(wrong)
+
+
+@source
+def test_the_core_knows_nothing_of_python():
+    for path in C_FILES:
+        if path.relative_to(CSRC).parts[0] != "python":
+            text = path.read_text()
+            assert "Python.h" not in text and not re.search(r"\bPy_?[A-Z]\w*\s*\(|\bPyObject\b", text), (
+                name_of(path)
+            )
+
+
+@source
+def test_every_c_file_begins_with_its_licence():
+    wrong = [
+        name_of(path)
+        for path in OWN_C_FILES
+        if not path.read_text().startswith("/* SPDX-License-Identifier: MIT")
+    ]
+    assert not wrong
+
+
+@source
+def test_headers_are_guarded():
+    wrong = [
+        name_of(path)
+        for path in OWN_C_FILES
+        if path.suffix == ".h" and "#pragma once" not in path.read_text()
+    ]
+    assert not wrong
+
+
+@source
+def test_no_file_is_too_long_to_read():
+    long = {}
+    for path in [*OWN_C_FILES, *(ROOT / "mpm").rglob("*.py"), *(ROOT / "tests").glob("*.py")]:
+        if (lines := path.read_bytes().count(b"\n")) > 1000:
+            long[name_of(path)] = lines
+    assert not long
+
+
+@source
+def test_the_extension_keeps_no_state_outside_the_module():
+    """CPython reads its own tables through pointers to non-const; nothing else may be a mutable static."""
+    table = r"(?:struct )?Py(?:MethodDef|ModuleDef|ModuleDef_Slot|Type_Slot|Type_Spec|GetSetDef|MemberDef)"
+    for path in (CSRC / "python").glob("*.[ch]"):
+        for line in re.findall(r"^\s*static\b[^(){]*(?:=|;|\[)", path.read_text(), re.MULTILINE):
+            assert re.search(rf"\bconst\b|^\s*static\s+{table}\s", line), f"{name_of(path)}: {line.strip()}"
+
+
+# --- the objects ---------------------------------------------------------------------------------------------------
+
+
+class Symbol:
+    """One line of nm: a name, the letter of its kind, and the section it lies in."""
+
+    def __init__(self, line: str):
+        fields = [field.strip() for field in line.split("|")]
+        self.name, self.kind, self.section = fields[0], fields[2], fields[6]
+
+
+@pytest.fixture(scope="module")
+def objects() -> dict[tuple[str, str], list[Symbol]]:
+    """(library, source) -> symbols, for every object of the core."""
+    if not shutil.which("nm") or sys.platform == "darwin":
+        pytest.skip("there is no GNU nm")
+    pytest.importorskip("setuptools")
+    subprocess.run([sys.executable, "setup.py", "-q", "build_clib"], cwd=ROOT, check=True)
+    build = ROOT / "build" / f"temp.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+    table = {}
+    for library in sorted(build.glob("mpm_*")):
+        paths = {path: path.relative_to(library).with_suffix(".c") for path in sorted(library.rglob("*.o"))}
+        paths = {
+            path: source for path, source in paths.items() if (ROOT / source).is_file()
+        }  # not a left-over
+        if not paths:
+            continue
+        output = subprocess.run(
+            ["nm", "-A", "-f", "sysv", *paths], capture_output=True, text=True, check=True
+        ).stdout
+        for path, source_file in paths.items():
+            lines = [
+                line.removeprefix(f"{path}:") for line in output.splitlines() if line.startswith(f"{path}:")
+            ]
+            symbols = [Symbol(line) for line in lines if line.count("|") == 6]
+            table[library.name, source_file.as_posix()] = symbols
+    assert table
+    return table
+
+
+def is_exported(symbol: Symbol) -> bool:
+    return symbol.kind.isupper() and symbol.kind != "U"
+
+
+@source
+def test_a_file_exports_only_its_own_name(objects):
+    wrong = []
+    for (library, path), symbols in objects.items():
+        stem = re.escape(Path(path).stem)
+        suffix = ""
+        if library != "mpm_core":  # mpm_avx2_float3: the same source, many times, in one extension
+            suffix = "_" + re.escape(library.removeprefix("mpm_"))
+        pattern = rf"mpm_{stem}(_\w+)?{suffix}"
+        wrong += [
+            f"{path} ({library}): {s.name}"
+            for s in symbols
+            if is_exported(s) and not re.fullmatch(pattern, s.name)
+        ]
+    assert not wrong, "\n".join(wrong)
+
+
+@source
+def test_the_core_has_no_mutable_globals(objects):
+    wrong = []
+    for (library, path), symbols in objects.items():
+        for symbol in symbols:
+            data = re.match(r"\.t?(data|bss)|\*COM\*|COMMON", symbol.section) or symbol.kind in "CBb"
+            if data and not symbol.section.startswith(".data.rel.ro"):
+                wrong.append(f"{path} ({library}): {symbol.name} in {symbol.section}")
+    assert not wrong, "\n".join(wrong)
+
+
+FORBIDDEN_CALLS = set(
+    "printf fprintf vprintf vfprintf puts fputs putchar fputc perror stdout stderr __printf_chk __fprintf_chk"
+    " exit _exit _Exit abort quick_exit raise kill longjmp _longjmp siglongjmp signal sigaction rand srand".split()
+)
+ALLOCATORS = set(
+    "malloc calloc realloc free aligned_alloc posix_memalign memalign reallocarray strdup mmap".split()
+)
+
+
+@source
+def test_the_core_neither_prints_nor_exits_nor_allocates_by_itself(objects):
+    wrong = []
+    for (library, path), symbols in objects.items():
+        forbidden = FORBIDDEN_CALLS if path == "csrc/base/memory.c" else FORBIDDEN_CALLS | ALLOCATORS
+        calls = {symbol.name.split("@")[0] for symbol in symbols if symbol.kind == "U"}
+        wrong += [f"{path} ({library}): {call}" for call in sorted(calls & forbidden)]
+    assert not wrong, "\n".join(wrong)
+
+
+@source
+def test_kernels_call_nothing_but_the_core_and_memory_moves(objects):
+    """No libm in particular: it differs between machines, and one lane at a time."""
+    allowed = {"memcpy", "memset", "memmove", "memcmp", "__popcountdi2", "_GLOBAL_OFFSET_TABLE_", "__assert_fail", "__stack_chk_fail"}
+    wrong = []
+    for (library, path), symbols in objects.items():
+        if library == "mpm_core" and not path.startswith("csrc/materials/"):
+            continue
+        calls = {
+            symbol.name for symbol in symbols if symbol.kind == "U" and not symbol.name.startswith("mpm_")
+        }
+        wrong += [f"{path} ({library}): {call}" for call in sorted(calls - allowed)]
+    assert not wrong, "\n".join(wrong)
+
+
+# --- Python, text, versions -----------------------------------------------------------------------------------------
+
+
+def public_members(cls: type) -> list[tuple[str, object]]:
+    """Methods and properties that a class itself defines, without underscore."""
+    found = []
+    for name, member in vars(cls).items():
+        if not name.startswith("_") and (
+            callable(member) or isinstance(member, (property, staticmethod, classmethod))
+        ):
+            found.append((name, member))
+    return found
+
+
+def public_names() -> list[tuple[str, object]]:
+    found: dict[int, tuple[str, object]] = {}
+    modules = [("mpm", mpm)]
+    for prefix, module in modules:
+        for name in getattr(module, "__all__", ()):
+            thing = getattr(module, name)
+            if inspect.ismodule(thing):
+                if thing.__name__.startswith("mpm."):
+                    modules.append((f"{prefix}.{name}", thing))
+            elif callable(thing):
+                found.setdefault(id(thing), (f"{prefix}.{name}", thing))
+    return list(found.values())
+
+
+def test_every_public_name_is_documented():
+    silent = []
+    for name, thing in public_names():
+        documented = (inspect.getdoc(thing) or "").strip()
+        # A dataclass without a docstring gets its signature as one.
+        if not documented or documented.startswith(f"{getattr(thing, '__name__', '')}("):
+            silent.append(name)
+        if inspect.isclass(thing) and thing.__module__.startswith("mpm"):
+            silent += [
+                f"{name}.{m}"
+                for m, member in public_members(thing)
+                if not (inspect.getdoc(member) or "").strip()
+            ]
+    assert not silent
+
+
+def test_all_names_exist():
+    assert len(set(mpm.__all__)) == len(mpm.__all__)
+    for name in mpm.__all__:
+        getattr(mpm, name)
+
+
+def tracked_files() -> list[Path]:
+    """What belongs to the project: git knows; a release has no git, and nothing else in it."""
+    git = shutil.which("git")
+    if git and (ROOT / ".git").exists():
+        command = [
+            git,
+            "-c",
+            "safe.directory=*",
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ]
+        output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        return [ROOT / name for name in output.split("\0") if name and (ROOT / name).is_file()]
+    suffixes = {".py", ".c", ".h", ".md", ".toml", ".cff"}
+    return [path for path in ROOT.rglob("*") if path.is_file() and path.suffix in suffixes]
+
+
+# Written with a gap so that this file does not match itself. A file may speak of the project, not of the machine or
+# the occasion it was written on, and it refers only to documents that every reader has.
+UNWANTED = [
+    r"/wo[r]k/(main|wt|shared|\.library)", r"/ho[m]e/\w+/", r"(pyth[o]nhosted|py[p]i)\.org", r"deb\.deb[i]an\.org",
+    r"\b(this|last|next|previous|earlier) sess[i]on\b", r"\bco-auth[o]red-by\b", r"\blanguage m[o]del\b",
+    r"\bshar[e]d/(design|api|reference|sketches|seeds|cases)",
+    r"\b(algor[i]thms|verif[i]cation|toolch[a]in|cas[e]s)\.md\b",
+    r"\bdo not subm[i]t\b", r"\bFIXM[E]\b", r"<{7} |>{7} ",
+]  # fmt: skip
+
+
+@source
+def test_files_speak_of_the_project_only():
+    unwanted = re.compile("|".join(UNWANTED), re.IGNORECASE)
+    wrong = []
+    for path in tracked_files():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # a picture
+        wrong += [f"{name_of(path)}: {match[0]!r}" for match in unwanted.finditer(text)]
+    assert not wrong, "\n".join(wrong)
+
+
+@source
+def test_scripts_are_executable():
+    for path in (ROOT / ".ci").glob("*"):
+        assert os.access(path, os.X_OK), name_of(path)
+
+
+@source
+def test_versions_agree():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    citation = re.search(r"^version: \"?([^\"\n]+)\"?$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    changelog = re.search(r"^## \[([^\]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert citation and citation[1] == version
+    assert changelog and changelog[1] == version
+    assert mpm.__version__ == version
+
+
+def test_import_takes_no_optional_package_along():
+    code = (
+        "import sys, mpm; extras = {'matplotlib', 'tqdm', 'PIL', 'imageio_ffmpeg', 'trimesh', 'h5py', 'scipy'};"
+        "print(*(extras & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not result.stdout.strip()

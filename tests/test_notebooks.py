@@ -1,0 +1,41 @@
+"""Executes every notebook in notebooks/: each tells one thing, ends with an asserted number, and takes < 60 s."""
+
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+names = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+@names
+@pytest.mark.source
+def test_is_stored_without_outputs(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        assert not cell.get("outputs") and cell.get("execution_count") is None, cell.source
+    assert "widgets" not in notebook.metadata
+
+
+@names
+@pytest.mark.notebook
+# The Jupyter client's own house-keeping, not ours.
+@pytest.mark.filterwarnings("default::DeprecationWarning", "default::ResourceWarning")
+def test_runs_within_a_minute(path, tmp_path):
+    notebook = nbformat.read(path, as_version=4)
+    begin = time.perf_counter()
+    client = NotebookClient(
+        notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    )
+    client.execute()
+    assert time.perf_counter() - begin < 60
+    shown = [
+        kind for cell in notebook.cells for out in cell.get("outputs", []) for kind in out.get("data", {})
+    ]
+    assert "image/png" in shown, "a notebook shows a picture"
