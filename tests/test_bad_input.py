@@ -1,8 +1,8 @@
 """Wrong arguments: every parameter of every public callable, with wrong types, shapes, NaN and ranges.
 
-The cases are made from a table of kinds (what is wrong for a number, a vector, ...) and a table of callables (which of
-their parameters is of which kind). Each has to raise TypeError or ValueError that names the parameter, and to leave a
-simulation as it was.
+The cases are made from a table of kinds (what is wrong for a number, a vector, ...) and a table of callables
+(which of their parameters is of which kind). Each has to raise TypeError or ValueError that names the parameter,
+and to leave a simulation as it was.
 """
 
 import inspect
@@ -26,15 +26,18 @@ BAD = {
     "flag": [1, 0, None, "yes", 1.0, []],
     "name": [1, None, "", "nonsense", b"apic", ["apic"]],
     "vector": [
-        "ab", 1.0, {}, True, NAN, [], (1,), (1, 2, 3, 4), (NAN, 0), (0, INF), ((1, 2), (3, 4)), (1j, 0), ("a", "b"),
+        "ab", 1.0, {}, True, NAN, [], (1,), (1, 2, 3, 4), (NAN, 0), (0, INF), ((1, 2), (3, 4)), (1j, 0),
+            ("a", "b"),
         (True, False), [[1], [1, 2]], (None, 1),
     ],
     "rows": [
-        "ab", None, 1.0, {}, (1, 2), [[1, 2, 3, 4]], [[NAN, 0]], [[0, INF]], [["a", "b"]], [[1j, 0]], [[1, 2], [3]],
+        "ab", None, 1.0, {}, (1, 2), [[1, 2, 3, 4]], [[NAN, 0]], [[0, INF]], [["a", "b"]], [[1j, 0]], [[1,
+            2], [3]],
     ],
     "matrices": [
         "ab", None, 1.0, {}, np.eye(2), np.zeros((1, 2, 3)), np.zeros((1, 4, 4)), np.full((1, 2, 2), NAN),
-        np.full((1, 3, 3), INF), np.array([[["a", "b"], ["c", "d"]]]), np.ones((1, 2, 2), bool), [[1], [1, 2]],
+        np.full((1, 3, 3), INF), np.array([[["a", "b"], ["c", "d"]]]), np.ones((1, 2, 2), bool), [[1], [1,
+            2]],
     ],
 }  # fmt: skip
 NU = [*NOT_A_NUMBER, 0.5, 0.6, -1, -2.0]
@@ -60,7 +63,8 @@ PLOT = {
     "limits": ["ab", 1.0, (1,), (1, 2, 3), (2, 1), (1, 1), (0, NAN)],
 }
 
-# Callable -> (how to call it, valid arguments, wrong arguments). `c` holds what a case may need; see `context`.
+# Callable -> (how to call it, valid arguments,
+    wrong arguments). `c` holds what a case may need; see `context`.
 SHAPE = mpm.shapes.Ball((0.5, 0.5), 0.2)
 TARGETS = {
     "Scene": (
@@ -69,7 +73,8 @@ TARGETS = {
         {
             **BOX,
             "gravity": [*BAD["vector"], (0, 0, -9.81)],
-            "walls": [1, None, "", "sliip", b"slip", ["slip"], {"x": "nonsense"}, {"w": "slip"}, {"z": "slip"}, {"z-": "slip"},
+            "walls": [1, None, "", "sliip", b"slip", ["slip"], {"x": "nonsense"}, {"w": "slip"},
+                {"z": "slip"}, {"z-": "slip"},
                       {"x": "slip", "x-": "slip"}, {"x": None}, {1: "slip"}],
             "friction": "not negative",
         },
@@ -92,15 +97,18 @@ TARGETS = {
          "viscosity": "not negative"},
     ),
     "Material.stress": (
-        lambda c, **k: c["solid"].stress(**k), {"F": np.eye(2)[None]}, {"F": [*BAD["matrices"], np.zeros((1, 2, 2))]},
+        lambda c, **k: c["solid"].stress(**k), {"F": np.eye(2)[None]}, {"F": [*BAD["matrices"], np.zeros((1,
+            2, 2))]},
     ),
     "Material.energy": (lambda c, **k: c["solid"].energy(**k), {"F": np.eye(3)[None]}, {"F": "matrices"}),
     "Scene.add": (
-        lambda c, **k: c["scene"].add(**k), {"shape": SHAPE, "material": mpm.materials.Fluid(bulk_modulus=1, density=1)}, ADD,
+        lambda c, **k: c["scene"].add(**k), {"shape": SHAPE, "material": mpm.materials.Fluid(bulk_modulus=1,
+            density=1)}, ADD,
     ),
     "Scene.add in 3-D": (
         lambda c, **k: c["scene3"].add(**k),
-        {"shape": mpm.shapes.Ball((0.5, 0.5, 0.5), 0.2), "material": mpm.materials.Fluid(bulk_modulus=1, density=1)},
+        {"shape": mpm.shapes.Ball((0.5, 0.5, 0.5), 0.2), "material": mpm.materials.Fluid(bulk_modulus=1,
+            density=1)},
         ADD_3D,
     ),
     "Simulation": (
@@ -139,7 +147,8 @@ TARGETS = {
     ),
     "shapes.Box": (lambda c, **k: mpm.shapes.Box(**k), {"lower": (0, 0), "upper": (1, 1)}, BOX),
     "shapes.Ball": (
-        lambda c, **k: mpm.shapes.Ball(**k), {"center": (0, 0), "radius": 1}, {"center": "vector", "radius": "positive"},
+        lambda c, **k: mpm.shapes.Ball(**k), {"center": (0, 0), "radius": 1}, {"center": "vector",
+            "radius": "positive"},
     ),
     "shapes.HalfSpace": (
         lambda c, **k: mpm.shapes.HalfSpace(**k),
@@ -160,12 +169,15 @@ TARGETS = {
     "shapes.Points": (
         lambda c, **k: mpm.shapes.Points(**k),
         {"x": [(0.5, 0.5), (0.6, 0.5)]},
-        {"x": [*BAD["rows"], np.zeros((0, 2))], "volume": ["1", {}, True, NAN, INF, 0, -1, (1,), (1, 2, 3), (1, -1)]},
+        {"x": [*BAD["rows"], np.zeros((0, 2))], "volume": ["1", {}, True, NAN, INF, 0, -1, (1,), (1, 2, 3),
+            (1, -1)]},
     ),
     "Shape.contains": (lambda c, **k: SHAPE.contains(**k), {"x": [(0, 0)]}, {"x": "rows"}),
-    "Shape.translate": (lambda c, **k: SHAPE.translate(**k), {"by": (1, 0)}, {"by": [*BAD["vector"], (1, 2, 3)]}),
+    "Shape.translate": (lambda c, **k: SHAPE.translate(**k), {"by": (1, 0)}, {"by": [*BAD["vector"], (1, 2,
+        3)]}),
     "Shape.rotate": (
-        lambda c, **k: SHAPE.rotate(**k), {"angle": 1.0}, {"angle": "number", "about": [*BAD["vector"], (1, 2, 3)]},
+        lambda c, **k: SHAPE.rotate(**k), {"angle": 1.0}, {"angle": "number", "about": [*BAD["vector"], (1,
+            2, 3)]},
     ),
     "Shape.scale": (
         lambda c, **k: SHAPE.scale(**k),
@@ -179,7 +191,8 @@ TARGETS = {
          "size": [1, None, "ab", (1,), (64, 64, 3), (64.0, 64), (65, 64), (0, 64), (10**6, 64)]},
     ),
     "viz.Renderer": (
-        lambda c, **k: viz.Renderer(c["sim"], **k), {}, {**PLOT, "size": [1, (1,), (64.0, 64), (65, 64), (0, 64)]},
+        lambda c, **k: viz.Renderer(c["sim"], **k), {}, {**PLOT, "size": [1, (1,), (64.0, 64), (65, 64), (0,
+            64)]},
     ),
     "viz.contact_sheet": (
         lambda c, **k: viz.contact_sheet(**k),
@@ -199,12 +212,14 @@ METHODS = {
     ),
     "Simulation.add": (
         lambda c, **k: c["sim"].add(**k),
-        {"shape": mpm.shapes.Box((0, 0), (0.25, 0.25)), "material": mpm.materials.Fluid(bulk_modulus=1, density=1)},
+        {"shape": mpm.shapes.Box((0, 0), (0.25, 0.25)), "material": mpm.materials.Fluid(bulk_modulus=1,
+            density=1)},
         {
             **ADD,
             "shape": [*ADD["shape"], mpm.shapes.Box((5, 5), (6, 6)), mpm.shapes.Points([(0.5, 1.5)])],
             # Callables are called when there are positions.
-            "velocity": [*ADD["velocity"], lambda x: x[:, :1], lambda x: x * NAN, lambda x: "fast", lambda x: None],
+            "velocity": [*ADD["velocity"], lambda x: x[:, :1], lambda x: x * NAN, lambda x: "fast",
+                lambda x: None],
             "F": [*ADD["F"], lambda x: np.eye(2), lambda x: np.zeros((len(x), 2, 2)), lambda x: None],
         },
     ),
@@ -218,13 +233,15 @@ METHODS = {
     "Simulation.movie": (
         lambda c, **k: c["sim"].movie(**{"path": c["folder"] / "frames", **k}),
         {"duration": 0, "fps": 10},
-        {**PLOT, "path": [1, None, "a.avi", ""], "duration": "not negative", "fps": "positive", "progress": "flag",
+        {**PLOT, "path": [1, None, "a.avi", ""], "duration": "not negative", "fps": "positive",
+            "progress": "flag",
          "size": [1, (1,), (64.0, 64), (65, 64), (0, 64)]},
     ),
     "Particles.delete": (
         lambda c, **k: c["sim"].particles.delete(**k),
         {"rows_or_mask": []},
-        {"rows_or_mask": [None, "ab", 1, {}, [-1], [10**6], [0.5], [NAN], [[0]], np.ones(3, bool), [[1], [1, 2]], ["0"]]},
+        {"rows_or_mask": [None, "ab", 1, {}, [-1], [10**6], [0.5], [NAN], [[0]], np.ones(3, bool), [[1], [1,
+            2]], ["0"]]},
     ),
     "Particles.__setitem__": (
         lambda c, **k: c["sim"].particles.__setitem__("v", k["v"]),
