@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* sources: library */
+/* The whole core without Python: the same bits for any number of threads, simulations that do not meet, and every
+ * allocation refused in turn. */
+#include "check.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "integrate/dispatch.h"
+#include "integrate/simulation.h"
+
+enum { SIDE = 7, MOST = SIDE * SIDE * SIDE };
+
+/* Refuses the allocation whose number is `fail_at`; counts what is live. */
+struct ledger {
+    long calls, live, fail_at;
+};
+
+static void *count_allocate(void *user, size_t bytes)
+{
+    struct ledger *ledger = user;
+    if (++ledger->calls == ledger->fail_at)
+        return NULL;
+    ledger->live++;
+    return mpm_memory_default().allocate(NULL, bytes);
+}
+
+static void count_release(void *user, void *memory)
+{
+    ((struct ledger *)user)->live--;
+    mpm_memory_default().release(NULL, memory);
+}
+
+static mpm_settings settings_of(int dim, size_t real_size, const char *isa, int threads)
+{
+    mpm_settings s = {.dim = dim, .real_size = real_size, .lower = {-1, -1, -1}, .cells = {32, 32, 32},
+                      .dx = 1.0 / 16, .max_dt = INFINITY, .history = 1, .threads = threads, .isa = isa};
+    s.gravity[dim - 1] = -9.81;
+    return s;
+}
+
+static mpm_material material_of(int law)
+{
+    mpm_material material = {.law = law, .values = {1e4, 0.3}};
+    if (law == MPM_FLUID)
+        material.values[1] = 7;
+    return material;
+}
+
+/* A block of particles of law `law` with its lowest corner at `at` on every axis, drifting. */
+static mpm_status add_block(mpm_simulation *simulation, int dim, int law, double at)
+{
+    double x[MOST * 3], v[MOST * 3], F[MOST * 9] = {0}, volume[MOST], mass[MOST];
+    ptrdiff_t n = dim == 2 ? SIDE * SIDE : MOST;
+    for (ptrdiff_t p = 0; p < n; p++) {
+        ptrdiff_t rest = p;
+        for (int a = 0; a < dim; a++, rest /= SIDE) {
+            x[p * dim + a] = at + ((double)(rest % SIDE) + 0.5) / 32;
+            v[p * dim + a] = (at < 0 ? 1 : -1) * (a + 1);
+            F[(p * dim + a) * dim + a] = 1;
+        }
+        volume[p] = pow(1.0 / 32, dim);
+        mass[p] = 1000 * volume[p];
+    }
+    const mpm_material material = material_of(law);
+    mpm_status status = mpm_simulation_add_material(simulation, &material);
+    if (!status)
+        status = mpm_simulation_add(simulation, n, x, v, F, volume, mass, mpm_simulation_materials(simulation) - 1);
+    return status;
+}
+
+/* Everything that a user can make the core do; the first failure ends it. */
+static mpm_status live(mpm_simulation **result, const mpm_allocator *allocator, const mpm_settings *settings)
+{
+    mpm_status status = mpm_simulation_new(result, allocator, settings);
+    for (int law = 0; law < MPM_LAW_COUNT && !status; law++)
+        status = add_block(*result, settings->dim, law, law == 1 ? 0.1 : -0.3 * (law + 1));
+    if (!status)
+        status = mpm_simulation_run(*result, 12, INFINITY, NULL, NULL);
+    mpm_mirror *mirror;
+    if (!status)
+        status = mpm_simulation_field(*result, MPM_FIELD_X, &mirror);
+    mpm_totals totals;
+    if (!status)
+        status = mpm_simulation_totals(*result, &totals);
+    uint8_t mask[4 * MOST] = {1, 0, 1};
+    if (!status)
+        status = mpm_simulation_delete(*result, mask);
+    if (!status)
+        status = mpm_simulation_run(*result, INT64_MAX, mpm_simulation_time(*result) + 1e-2, NULL, NULL);
+    return status;
+}
+
+struct state {
+    size_t bytes;
+    unsigned char *data;
+};
+
+static struct state state_of(const mpm_simulation *simulation)
+{
+    struct state state = {.bytes = mpm_simulation_resident(simulation, NULL)};
+    state.data = malloc(state.bytes);
+    assert(state.data);
+    mpm_simulation_resident(simulation, state.data);
+    return state;
+}
+
+static void threads_change_no_bit(const char *isa, int dim, size_t real_size)
+{
+    struct state reference = {0};
+    for (int threads = 1; threads <= 4; threads++) {
+        struct ledger ledger = {0};
+        const mpm_allocator allocator = {count_allocate, count_release, &ledger};
+        const mpm_settings settings = settings_of(dim, real_size, isa, threads);
+        mpm_simulation *simulation;
+        assert(live(&simulation, &allocator, &settings) == MPM_OK);
+        struct state state = state_of(simulation);
+        if (threads == 1)
+            reference = state;
+        else {
+            assert(state.bytes == reference.bytes && !memcmp(state.data, reference.data, state.bytes));
+            free(state.data);
+        }
+        mpm_simulation_free(simulation);
+        assert(ledger.live == 0);
+    }
+    free(reference.data);
+}
+
+static void *live_alone(void *argument)
+{
+    const mpm_allocator allocator = mpm_memory_default();
+    mpm_simulation *simulation;
+    assert(live(&simulation, &allocator, argument) == MPM_OK);
+    mpm_simulation_free(simulation);
+    return NULL;
+}
+
+static void simulations_do_not_meet(const char *isa)
+{
+    mpm_settings a = settings_of(3, 4, isa, 2), b = settings_of(2, 8, isa, 2);
+    pthread_t other;
+    assert(!pthread_create(&other, NULL, live_alone, &a));
+    live_alone(&b);
+    assert(!pthread_join(other, NULL));
+}
+
+static void every_allocation_can_be_refused(const char *isa, int dim)
+{
+    const mpm_settings settings = settings_of(dim, 8, isa, 2);
+    struct ledger ledger = {0};
+    const mpm_allocator allocator = {count_allocate, count_release, &ledger};
+    for (long fail_at = 1;; fail_at++) {
+        ledger = (struct ledger){.fail_at = fail_at};
+        mpm_simulation *simulation = NULL;
+        const mpm_status status = live(&simulation, &allocator, &settings);
+        assert(status == MPM_OK || status == MPM_OUT_OF_MEMORY);
+        if (ledger.calls < fail_at) { /* nothing was refused any more */
+            assert(status == MPM_OK && fail_at > 20);
+            mpm_simulation_free(simulation);
+            assert(ledger.live == 0);
+            return;
+        }
+        /* What is there still answers, and goes on once there is memory again. */
+        ledger.fail_at = 0;
+        if (simulation) {
+            mpm_totals totals;
+            assert(mpm_simulation_totals(simulation, &totals) == MPM_OK && isfinite(totals.kinetic));
+            assert(mpm_simulation_run(simulation, 3, INFINITY, NULL, NULL) == MPM_OK);
+            mpm_simulation_free(simulation);
+        }
+        assert(ledger.live == 0);
+    }
+}
+
+int main(void)
+{
+    const char *isa;
+    for (int i = 0; (isa = mpm_dispatch_isa(i)); i++)
+        for (int dim = 2; dim <= 3; dim++)
+            for (size_t real_size = 4; real_size <= 8; real_size += 4)
+                threads_change_no_bit(isa, dim, real_size);
+    assert(!mpm_dispatch_kernels("none such", 2, 4) && !mpm_dispatch_kernels("scalar", 4, 4));
+    simulations_do_not_meet("scalar");
+    every_allocation_can_be_refused("scalar", 2);
+    every_allocation_can_be_refused("portable", 3);
+    return 0;
+}
