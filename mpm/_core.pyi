@@ -38,7 +38,9 @@ def isas() -> list[str]:
 def build_info() -> dict[str, str]:
     """compiler, flags-independent facts: "compiler", "abi"."""
 
-def evaluate(law: str, parameters: Sequence[float], F: Any, dim: int, isa: str, dtype: str) -> tuple[bytes, ...]:
+def evaluate(
+    law: str, parameters: Sequence[float], F: Any, dim: int, isa: str, dtype: str
+) -> tuple[bytes, ...]:
     """The law at each F ((m, d, d) of `dtype`): Kirchhoff stress tau (m, d, d), energy per rest volume (m,),
     out-of-plane tau_zz (m,) (zeros in 3-D), isolated-particle modulus (m,), longitudinal modulus (m,), all of
     `dtype`. A fluid takes J = det F; its velocity gradient is zero."""
