@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mpm import _check
+
 Floats = NDArray[np.float64]
 
 
@@ -12,12 +14,13 @@ def as_array(value: ArrayLike, name: str, shape: str) -> Floats:
     try:
         array = np.asarray(value)
     except ValueError:
-        raise ValueError(f"{name}: expected numbers of shape {shape}, got {value!r}") from None
+        raise ValueError(f"{name}: expected numbers of shape {shape}, got {_check.shown(value)}") from None
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name}: expected numbers of shape {shape}, got {value!r}")
+        raise TypeError(f"{name}: expected numbers of shape {shape}, got {_check.shown(value)}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name}: expected finite numbers, got {brief(array)}")
-    result = array.astype(np.float64)
+    with np.errstate(over="ignore"):
+        result = array.astype(np.float64)
     if not np.isfinite(result).all():
         raise ValueError(f"{name}: expected numbers below 1e308, got {brief(array)}")
     return result
@@ -41,8 +44,11 @@ def as_rows(value: ArrayLike, name: str, columns: tuple[int, ...]) -> Floats:
 
 def as_number(value: float, name: str, *, positive: bool = False) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {value!r}")
-    number = float(value)
+        raise TypeError(f"{name}: expected a number, got {_check.shown(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name}: expected a number below 1e308, got {_check.shown(value)}") from None
     if not np.isfinite(number) or (positive and number <= 0):
         raise ValueError(f"{name}: expected a finite number{' above 0' if positive else ''}, got {number:g}")
     return number

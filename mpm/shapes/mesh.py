@@ -7,7 +7,7 @@ import os
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm import meshes
+from mpm import _check, meshes
 from mpm.errors import FileFormatError
 from mpm.meshes import MeshReport
 from mpm.shapes.arguments import as_rows, brief
@@ -71,7 +71,7 @@ class Mesh(Shape):
         if (path is None) != (vertices is not None and faces is not None) or (vertices is None) != (
             faces is None
         ):
-            raise TypeError("Mesh: expected a path, or vertices= and faces=")
+            raise TypeError("path, vertices, faces: expected a path, or vertices= and faces=")
         if path is not None:
             if not isinstance(path, (str, os.PathLike)):
                 raise TypeError(f"path: expected a path, got {path!r}")
@@ -106,7 +106,7 @@ def _triangles(faces: ArrayLike, vertices: int) -> NDArray[np.int64]:
     except ValueError:
         raise ValueError("faces: expected integers of shape (n, 3), got rows of different length") from None
     if index.dtype.kind not in "iu":
-        raise TypeError(f"faces: expected integers of shape (n, 3), got {brief(index)}")
+        raise TypeError(f"faces: expected integers of shape (n, 3), got {_check.shown(faces)}")
     if index.ndim != 2 or index.shape[1] < 3 or not len(index):
         raise ValueError(f"faces: expected the shape (n, 3), got {index.shape}")
     wrong = np.flatnonzero(((index < 0) | (index >= vertices)).any(axis=1))

@@ -21,6 +21,9 @@ class Shape:
     dimension: int
     """2 or 3."""
 
+    def __init__(self) -> None:
+        raise TypeError("Shape is the base of the shapes: use one of them, such as Box")
+
     def _set(self, **values: Any) -> None:
         for value in values.values():
             if isinstance(value, np.ndarray):
