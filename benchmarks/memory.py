@@ -2,9 +2,9 @@
 
     python benchmarks/memory.py [steps]
 
-A block is thrown into a corner, so that blocks of the grid come and go and tiles fill unevenly. Counts the working
-copy of the particles with its padding and the rows' id and material; the grid is listed apart, and so is what the
-operating system says the process has gained.
+A block is thrown into a corner, so that blocks of the grid come and go and tiles fill unevenly. Counts the working copy
+of the particles with its padding and the rows' id and material; the grid is listed apart, and so is what the operating
+system says the process has gained.
 """
 
 import sys

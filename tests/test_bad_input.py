@@ -63,8 +63,7 @@ PLOT = {
     "limits": ["ab", 1.0, (1,), (1, 2, 3), (2, 1), (1, 1), (0, NAN)],
 }
 
-# Callable -> (how to call it, valid arguments,
-    wrong arguments). `c` holds what a case may need; see `context`.
+# Callable -> (how to call it, valid arguments, wrong arguments). `c` holds what a case may need; see `context`.
 SHAPE = mpm.shapes.Ball((0.5, 0.5), 0.2)
 TARGETS = {
     "Scene": (

@@ -13,9 +13,7 @@ def cloud(dim, dtype, law, threads=1):
         else getattr(mpm.materials, law)(E=1e5, nu=0.3, density=1000)
     )
     scene = mpm.Scene((0.0,) * dim, (1.0,) * dim)
-    scene.add(
-        mpm.shapes.Box((0.4,) * dim, (0.6,) * dim), material, velocity=(0.5,) + (0.1,) * (dim - 1)
-    )
+    scene.add(mpm.shapes.Box((0.4,) * dim, (0.6,) * dim), material, velocity=(0.5,) + (0.1,) * (dim - 1))
     return mpm.Simulation(scene, dx=1 / 32, dtype=dtype, threads=threads)
 
 
