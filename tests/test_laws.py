@@ -140,6 +140,17 @@ def test_single_precision_follows_double(law, d, isa):
 @every_law
 @every_dim
 @every_kernel
+@every_dtype
+def test_every_kernel_set_agrees_with_the_scalar_one(law, d, isa, dtype):
+    F = gradients(1003, d, seed=7)  # not a multiple of any number of lanes
+    for value, oracle in zip(respond(law, F, isa, dtype), respond(law, F, "scalar", dtype), strict=True):
+        # measured 13 eps of the largest value
+        assert np.abs(value - oracle).max() <= 40 * EPSILON[dtype] * np.abs(oracle).max()
+
+
+@every_law
+@every_dim
+@every_kernel
 def test_the_moduli_bound_every_curvature_of_the_energy(law, d, isa):
     """`isolated` along any unit A of F <- (I + s A) F, `wave` along any rank-one A: both are what the step control
     relies on, in deformed states too."""
@@ -258,8 +269,10 @@ def test_viscous_stress_is_newtonian_and_has_no_bulk_part(d):
     """2 eta J dev D, seen through the force of one step: momentum of the grid of a sheared drop."""
     eta, rate, dx, dt = 50.0, 0.3, 0.1, 1e-3
     scene = mpm.Scene([0] * d, [1] * d)
-    fluid = mpm.materials.Fluid(bulk_modulus=1e3, density=1000, viscosity=eta)
-    scene.add(mpm.shapes.Points([[0.52] * d], volume=dx**d), fluid)
+    scene.add(
+        mpm.shapes.Points([[0.52] * d], volume=dx**d),
+        mpm.materials.Fluid(bulk_modulus=1e3, density=1000, viscosity=eta),
+    )
     sim = mpm.Simulation(scene, dx=dx, dt=dt)
     C = np.zeros((d, d))
     C[0, 1] = rate
