@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm import meshes
+from mpm import _check, meshes
 from mpm.errors import FileFormatError
 from mpm.meshes import MeshReport
 
@@ -34,12 +34,13 @@ def _array(value: ArrayLike, name: str, shape: str) -> Floats:
     try:
         array = np.asarray(value)
     except ValueError:
-        raise ValueError(f"{name}: expected numbers of shape {shape}, got {value!r}") from None
+        raise ValueError(f"{name}: expected numbers of shape {shape}, got {_check.shown(value)}") from None
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name}: expected numbers of shape {shape}, got {value!r}")
+        raise TypeError(f"{name}: expected numbers of shape {shape}, got {_check.shown(value)}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name}: expected finite numbers, got {_brief(array)}")
-    result = array.astype(np.float64)
+    with np.errstate(over="ignore"):
+        result = array.astype(np.float64)
     if not np.isfinite(result).all():
         raise ValueError(f"{name}: expected numbers below 1e308, got {_brief(array)}")
     return result
@@ -63,8 +64,11 @@ def _rows(value: ArrayLike, name: str, columns: tuple[int, ...]) -> Floats:
 
 def _number(value: float, name: str, *, positive: bool = False) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {value!r}")
-    number = float(value)
+        raise TypeError(f"{name}: expected a number, got {_check.shown(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name}: expected a number below 1e308, got {_check.shown(value)}") from None
     if not np.isfinite(number) or (positive and number <= 0):
         raise ValueError(f"{name}: expected a finite number{' above 0' if positive else ''}, got {number:g}")
     return number
@@ -99,6 +103,9 @@ class Shape:
     _fields: ClassVar[tuple[str, ...]] = ()
     dimension: int
     """2 or 3."""
+
+    def __init__(self) -> None:
+        raise TypeError("Shape is the base of the shapes: use one of them, such as Box")
 
     def _set(self, **values: Any) -> None:
         for value in values.values():
@@ -622,7 +629,7 @@ class Mesh(Shape):
         if (path is None) != (vertices is not None and faces is not None) or (vertices is None) != (
             faces is None
         ):
-            raise TypeError("Mesh: expected a path, or vertices= and faces=")
+            raise TypeError("path, vertices, faces: expected a path, or vertices= and faces=")
         if path is not None:
             if not isinstance(path, (str, os.PathLike)):
                 raise TypeError(f"path: expected a path, got {path!r}")
@@ -657,7 +664,7 @@ def _triangles(faces: ArrayLike, vertices: int) -> NDArray[np.int64]:
     except ValueError:
         raise ValueError("faces: expected integers of shape (n, 3), got rows of different length") from None
     if index.dtype.kind not in "iu":
-        raise TypeError(f"faces: expected integers of shape (n, 3), got {_brief(index)}")
+        raise TypeError(f"faces: expected integers of shape (n, 3), got {_check.shown(faces)}")
     if index.ndim != 2 or index.shape[1] < 3 or not len(index):
         raise ValueError(f"faces: expected the shape (n, 3), got {index.shape}")
     wrong = np.flatnonzero(((index < 0) | (index >= vertices)).any(axis=1))
