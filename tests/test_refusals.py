@@ -84,7 +84,7 @@ def test_a_misspelt_attribute_raises(sim, meant, call):
 
 @pytest.mark.parametrize("key", ["kinetik", "Time", "", 1, None])
 def test_the_history_is_a_mapping(sim, key):
-    with pytest.raises(KeyError, match="history has no .*; it has time, dt"):
+    with pytest.raises(KeyError, match=r"history has no .*; it has time, dt"):
         sim.history[key]
     assert sim.history.get(key) is None and key not in sim.history
 
