@@ -84,14 +84,15 @@ def test_the_cube_leaves_the_floor_again():
     fallen = sim.totals()
     # Symplectic Euler is ahead of the parabola by g t dt / 2.
     ahead = 9.81 * 0.15 * sim.history["dt"].max() / 2
-    assert fallen.center_of_mass[2] == pytest.approx(0.5 - 9.81 * 0.15**2 / 2, abs=1.01 * ahead)
+    fall = start.center_of_mass[2] - fallen.center_of_mass[2]
+    assert 0 < fall - 9.81 * 0.15**2 / 2 <= ahead * (1 + 1e-9)
     assert not sim.history["wall_impulse"].any()
     sim.run(0.4)
     momentum = sim.history["momentum"]
     assert sim.history["wall_impulse"][:, 2].min() >= 0  # the floor pushes and never holds
     assert momentum[-1, 2] < 0 < momentum[:, 2].max()  # it rose, and falls again
     assert sim.history["center_of_mass"][:, 2].max() < 0.5
-    # Nothing pushes sideways. Measured: SIDE of the momentum of the fall.
+    # Nothing pushes sideways. Measured: 3e-17 of the momentum of the fall.
     assert np.abs(momentum[:, :2]).max() <= 1e-13 * abs(fallen.momentum[2])
     assert sim.totals().mass == start.mass
 
@@ -105,8 +106,8 @@ def test_the_disks_exchange_their_momentum_and_are_mirror_images():
     speed = [
         np.average(sim.particles.v[rows, 0], weights=sim.particles.mass[rows]) for rows in (lower, ~lower)
     ]
-    # They met (contact at about 1.6 s) and go apart. Measured: -0.067 and 0.067 m/s, equal to 1e-9.
-    assert speed[0] < -0.03 and speed[0] == pytest.approx(-speed[1], abs=1e-6)
+    # They met (contact at about 1.6 s) and go apart. Measured: ∓0.08828 m/s, equal to 2e-16.
+    assert speed[0] < -0.03 and speed[0] == pytest.approx(-speed[1], abs=1e-13)
     assert np.abs(sim.history["momentum"]).max() <= 1e-13 * start.mass * 0.1
 
 
@@ -116,9 +117,8 @@ def test_the_jelly_and_the_fluid_stay_in_the_box():
     sim.run(1.0)
     assert not sim.health["left_domain"]
     jelly = sim.particles.material == 1
-    assert (
-        0.05 < sim.particles.x[jelly, 1].mean() < 0.45
-    )  # it fell from 0.5, and the fluid or the floor holds it
+    # It fell from 0.5 m, and the fluid or the floor holds it. Measured: 0.22 m.
+    assert 0.05 < sim.particles.x[jelly, 1].mean() < 0.45
     assert sim.totals().energy < sim.history["energy"][0]
 
 
@@ -127,7 +127,7 @@ def test_the_beam_is_free():
     start = sim.totals()
     sim.step(300)
     momentum = sim.history["momentum"]
-    # v_x = sin(pi y / 6): 2/pi of the mass in momentum. Measured drift: 3e-15.
-    assert start.momentum[0] == pytest.approx(start.mass * 2 / np.pi, rel=1e-3)
-    assert np.abs(momentum - start.momentum).max() <= 1e-12 * abs(start.momentum[0])
+    # v_x = sin(pi y / 6): 2/pi of the mass in momentum. Measured: 3e-5 of quadrature, a drift of 4e-16.
+    assert start.momentum[0] == pytest.approx(start.mass * 2 / np.pi, rel=1e-4)
+    assert np.abs(momentum - start.momentum).max() <= 1e-13 * abs(start.momentum[0])
     assert not sim.history["wall_impulse"].any()
