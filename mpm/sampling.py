@@ -196,5 +196,5 @@ def _nothing(shape: Shape, dx: float, domain: Box) -> str:
     lower, upper = shape.bounds
     size = np.minimum(upper, domain.upper) - np.maximum(lower, domain.lower)
     if (size < 2 * dx).any() and (size > 0).all():
-        return f"dx is larger than the body: no particle falls into {shape!r} with dx = {dx:g} m"
-    return f"no particle falls into {shape!r} with dx = {dx:g} m: it is empty, or outside the domain"
+        return f"shape, dx: dx is larger than the body: no particle falls into {shape!r} with dx = {dx:g} m"
+    return f"shape: no particle falls into {shape!r} with dx = {dx:g} m: it is empty, or outside the domain"

@@ -493,7 +493,7 @@ void MPM_KERNEL(sweep_evaluate)(const mpm_evaluation *evaluation)
             for (int e = 0; e < DIM * DIM; e++)
                 ((real *)evaluation->tau)[(first + q) * DIM * DIM + e] = wide_lane(r.tau.m[e / DIM][e % DIM], q);
             ((real *)evaluation->energy)[first + q] = wide_lane(r.energy, q);
-            ((real *)evaluation->tau_zz)[first + q] = wide_lane(r.tau_zz, q);
+            ((real *)evaluation->tau_zz)[first + q] = DIM == 2 ? wide_lane(r.tau_zz, q) : 0;
             ((real *)evaluation->isolated)[first + q] = wide_lane(r.isolated, q);
             ((real *)evaluation->wave)[first + q] = wide_lane(r.wave, q);
         }
