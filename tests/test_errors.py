@@ -5,9 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
-import scenes
 
 import mpm
+import scenes
 
 
 def test_errors_tell_step_time_and_rows():

@@ -96,6 +96,7 @@ static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *
     if (!written->outside)
         return;
     simulation->health.left_domain += written->outside;
+    simulation->mirrors[MPM_FIELD_X]->stale = true;
     if (written->on_leave == MPM_LEAVE_CLAMP) {
         simulation->health.clamped += written->outside;
         return;
@@ -154,9 +155,6 @@ mpm_status mpm_views_read_in(mpm_simulation *simulation)
             simulation->kernels->read_in(&exchange);
         }
     }
-    /* What is kept of a position is a cell and an offset: show that. */
-    if (differing[MPM_FIELD_X])
-        simulation->mirrors[MPM_FIELD_X]->stale = true;
     /* F and J are two faces of one state: what was written to one makes the other stale. */
     if (differing[MPM_FIELD_F] && simulation->mirrors[MPM_FIELD_J])
         simulation->mirrors[MPM_FIELD_J]->stale = true;

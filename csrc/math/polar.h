@@ -127,15 +127,18 @@ INLINE wide rough_inverse_cbrt(wide a)
 
 /** Newton's iteration X <- (X + X^-T)/2 (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160) for one matrix, until it
  *  has converged: after the first step all singular values are >= 1, so det X - 1 bounds the error e, and the next
- *  step leaves e^2/2. What does not converge soon, and all with det F <= 0, takes the robust way. */
+ *  step leaves e^2/2. Nearly singular matrices, of whose cofactors rounding leaves little, and all with det F <= 0
+ *  take the robust way, as does what does not converge soon. */
 INLINE matrix polar_rotation(matrix f)
 {
-    const real close = REAL_IS_FLOAT ? 3e-4 : 1e-8, tiny = REAL_IS_FLOAT ? 1e-18 : 1e-100;
+    const real close = REAL_IS_FLOAT ? 3e-4 : 1e-8, flat = REAL_IS_FLOAT ? 1e-2 : 1e-6;
     matrix x = f, k = matrix_cofactor(f);
+    const real size2 = matrix_dot(f, f);
     real det = matrix_det_from(f, k);
+    const bool proper = det > 0 && det * det > flat * flat * size2 * size2 * size2;
     bool converged = false;
-    for (int step = 0; step < 12 && det > tiny && !converged; step++) {
-        converged = step > 0 && det - 1 < close;
+    for (int step = 0; step < 8 && proper && !converged; step++) {
+        converged = step > 0 && det < 1 + close;
         const real half = (real)0.5, c = half / det;
         UNROLL for (int i = 0; i < 9; i++)
             x.m[i / 3][i % 3] = half * x.m[i / 3][i % 3] + c * k.m[i / 3][i % 3];
