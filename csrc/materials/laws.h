@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registry of constitutive laws. Adding a law: its own file, one row here, one case in LAW_CASES, its test.
+ * The registry of constitutive laws. Adding a law: its own file, one line here, its row in laws.c, its
+ * include in transfer/sweep.c, its test.
  */
 #pragma once
 #include <stdbool.h>
