@@ -132,7 +132,7 @@ def number(
     try:
         result = float(value)
     except OverflowError:
-        raise ValueError(f"{name} = {shown(value)}: must be {allowed}") from None
+        raise ValueError(f"{name} = {shown(value)}: must be {allowed}, and below 1e308") from None
     above = low < result if low_open else low <= result
     below = result < high if high_open else result <= high
     if not (math.isfinite(result) and above and below):
@@ -196,7 +196,8 @@ def array(name: str, value: object, shape: tuple[int | None, ...], *, finite: bo
         raise TypeError(f"{name} = {shown(value)}: must be real numbers, not {given.dtype}")
     if given.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, given.shape, strict=True)):
         raise ValueError(f"{name} has shape {given.shape}: must be {wanted}")
-    result = np.array(given, dtype=np.float64, order="C")
+    with np.errstate(over="ignore"):  # a long double may be too large: found below
+        result = np.array(given, dtype=np.float64, order="C")
     if finite and not np.isfinite(result).all():
         where = np.argwhere(~np.isfinite(result))[0].tolist()
         raise ValueError(f"{name}{where} = {result[tuple(where)]}: must be finite")

@@ -57,8 +57,14 @@ def _parser() -> argparse.ArgumentParser:
     info = commands.add_parser("info", help="versions, compiler, kernel sets, threads")
     info.set_defaults(run=_info)
 
-    bench = commands.add_parser("bench", help="measure the speed of this machine")
+    bench = commands.add_parser(
+        "bench", help="measure the speed of this machine: laws, dimensions, precisions and kernel sets"
+    )
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
+    bench.add_argument("--repeats", type=_positive, default=5, metavar="N", help="rounds, default: 5")
+    bench.add_argument(
+        "--quick", action="store_true", help="small bodies: to see that it works, not to quote"
+    )
     bench.set_defaults(run=_bench)
 
     replay = commands.add_parser("replay", help="show a recorded series (not implemented yet)")
@@ -93,9 +99,9 @@ def _info(chosen: argparse.Namespace) -> int:
 
 
 def _bench(chosen: argparse.Namespace) -> int:
-    import importlib
+    from mpm import bench
 
-    return int(importlib.import_module("mpm.bench").main(json=chosen.json) or 0)
+    return bench.run(json_path=chosen.json, repeats=chosen.repeats, quick=chosen.quick)
 
 
 def _later(chosen: argparse.Namespace) -> int:

@@ -43,7 +43,7 @@ def cauchy(particles: Particles, materials: Sequence[Material]) -> Cauchy:
         rows = np.flatnonzero(index == k)
         if not len(rows):
             continue
-        response = material.respond(F[rows])
+        response = material._respond(F[rows])
         result.stress[rows] = response.tau / J[rows, None, None]
         result.zz[rows] = response.tau_zz / J[rows]
         result.energy[rows] = response.energy

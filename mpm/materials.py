@@ -45,8 +45,14 @@ class Material(_check.Strict):
 
     __slots__ = ()
 
+    def __init__(self) -> None:
+        raise TypeError("Material is the base of the materials: use one of them, such as FixedCorotated")
+
     law: ClassVar[str]
     """Name of the law in the core's registry."""
+
+    inverts: ClassVar[bool] = False
+    """Whether the law has a meaning where det F <= 0."""
 
     density: float
     """Initial density [kg/m^3]."""
@@ -90,9 +96,9 @@ class Material(_check.Strict):
     @property
     def wave_speed(self) -> float:
         """Speed of a longitudinal wave at rest [m/s]."""
-        return math.sqrt(float(self.respond(np.eye(3)[None]).longitudinal[0]) / self.density)
+        return math.sqrt(float(self._respond(np.eye(3)[None]).longitudinal[0]) / self.density)
 
-    def respond(self, F: FloatArray) -> Response:
+    def _respond(self, F: FloatArray) -> Response:
         """Everything the core says of the law at checked deformation gradients ``(m, d, d)``, in float64."""
         m, d = F.shape[:2]
         values = _core.evaluate(
@@ -120,11 +126,12 @@ class Material(_check.Strict):
             F is not of that shape, not finite, singular, or outside the law's range.
         """
         checked = self._gradients(F)
-        determinant = np.linalg.det(checked)
-        scale = np.linalg.norm(checked, axis=(1, 2)) ** checked.shape[1]
+        with np.errstate(over="ignore"):
+            determinant = np.linalg.det(checked)
+            scale = np.linalg.norm(checked, axis=(1, 2)) ** checked.shape[1]
         for row in np.flatnonzero(np.abs(determinant) <= 1e-14 * scale)[:1]:
             raise ValueError(f"F[{row}] is singular (det F = {determinant[row]:g}): tau F^-T does not exist")
-        tau = self._finite(checked, self.respond(checked).tau)
+        tau = self._finite(checked, self._respond(checked).tau)
         # P F^T = tau, hence F P^T = tau^T.
         transposed = np.linalg.solve(checked, tau.transpose(0, 2, 1))
         return np.ascontiguousarray(transposed.transpose(0, 2, 1), dtype=np.float64)
@@ -148,15 +155,23 @@ class Material(_check.Strict):
             F is not of that shape, not finite, or outside the law's range.
         """
         checked = self._gradients(F)
-        return self._finite(checked, self.respond(checked).energy).copy()
+        return self._finite(checked, self._respond(checked).energy).copy()
 
-    @staticmethod
-    def _gradients(F: object) -> FloatArray:
+    def _gradients(self, F: object) -> FloatArray:
+        """F as a checked stack of matrices, in the range where the law has a meaning."""
         d = np.shape(F)[-1] if isinstance(F, (np.ndarray, list, tuple)) and _ndim(F) == 3 else 0
         if d not in (2, 3):
             checked = _check.array("F", F, (None, None, None))  # says what is wrong with anything but a stack
             raise ValueError(f"F has shape {checked.shape}: must be (m, 2, 2) or (m, 3, 3)")
-        return _check.array("F", F, (None, d, d))
+        result = _check.array("F", F, (None, d, d))
+        if not self.inverts:
+            # The core takes the logarithm of J as it is: what it says of J <= 0 means nothing.
+            with np.errstate(over="ignore"):
+                determinant = np.linalg.det(result)
+            for row in np.flatnonzero(~(determinant > 0))[:1]:
+                law = type(self).__name__
+                raise ValueError(f"F[{row}]: det F = {determinant[row]:g}; must be > 0 for {law}")
+        return result
 
     def _finite(self, F: FloatArray, values: FloatArray) -> FloatArray:
         for row in np.flatnonzero(~np.isfinite(values).reshape(len(F), -1).all(axis=1))[:1]:
@@ -195,6 +210,7 @@ class FixedCorotated(Material):
     """
 
     law: ClassVar[str] = "fixed_corotated"
+    inverts: ClassVar[bool] = True
 
     E: float
     nu: float

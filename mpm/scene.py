@@ -38,6 +38,10 @@ class Body:
 
     def initial_velocity(self, x: FloatArray, volume: FloatArray) -> FloatArray:
         """Velocities (n, d) of particles at x (n, d): the given one plus that of the rotation."""
+        x = _check.array("x", x, (None, self.shape.dimension))
+        volume = _check.array("volume", volume, (len(x),))
+        if not (volume > 0).all():
+            raise ValueError(f"volume = {_check.shown(volume)}: must be > 0")
         v = _evaluated("velocity", self.velocity, x, x.shape)
         if np.any(self.angular_velocity):
             # One material has one density, so the centre of volume is the centre of mass.
@@ -50,6 +54,7 @@ class Body:
 
     def initial_gradient(self, x: FloatArray) -> FloatArray:
         """Deformation gradients (n, d, d) of particles at x (n, d)."""
+        x = _check.array("x", x, (None, self.shape.dimension))
         n, d = x.shape
         given = np.eye(d) if self.F is None else self.F
         F = np.ascontiguousarray(_evaluated("F", given, x, (n, d, d)))

@@ -95,7 +95,10 @@ class Simulation(_check.Strict):
     threads : int, optional
         Default `mpm.get_num_threads`. Results do not depend on it.
     on_leave : {"raise", "clamp", "delete"}
-        What happens to a particle that leaves the domain; counted in `health`.
+        What happens to a particle that leaves the domain, that is lies more than half a cell beyond a face
+        (up to there walls give way to a particle that is pressed on): `mpm.EscapeError` after the step, back
+        onto the face, or removal when the call returns. It also holds for positions written to
+        ``particles.x``. Counted in `health`.
     history : int
         Every history-th step is recorded; 0: none.
 

@@ -191,8 +191,10 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
         status = mpm_views_bin(simulation, NULL, 0, true);
         if (status)
             memcpy(particles->mass, saved, (size_t)slots * particles->real_size);
-        else
+        else {
+            simulation->frozen = false;
             renumber(simulation, rows, new_row);
+        }
     }
     mpm_memory_free(allocator, saved);
     mpm_memory_free(allocator, new_row);
@@ -215,13 +217,13 @@ mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask
 
 mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context)
 {
-    const int64_t left = simulation->health.left_domain, before = simulation->steps;
+    const int64_t before = simulation->steps;
     const mpm_status status = mpm_step_run(simulation, steps, end, poll, context);
     if (simulation->steps > before) {
         mpm_views_outdate(simulation);
         mpm_views_refresh(simulation);
     }
-    if (simulation->settings.on_leave == MPM_LEAVE_DELETE && simulation->health.left_domain > left) {
+    if (simulation->frozen) {
         mpm_status removal = mpm_simulation_delete(simulation, NULL);
         return status ? status : removal;
     }

@@ -29,6 +29,7 @@ struct mpm_simulation {
     bool binning_due;
     bool grid_valid;   /* the grid holds the velocities of the last step */
     bool measured;     /* `measure` belongs to the present state */
+    bool frozen;       /* particles without mass wait for their deletion */
     bool suspect;      /* the last step left particles outside or out of range */
     mpm_measure measure;
     mpm_health health;

@@ -207,6 +207,7 @@ static void commit(mpm_simulation *simulation, double dt, double time, const mpm
     simulation->health.left_domain += measure->outside;
     if (simulation->settings.on_leave == MPM_LEAVE_CLAMP)
         simulation->health.clamped += measure->outside;
+    simulation->frozen |= simulation->settings.on_leave == MPM_LEAVE_DELETE && measure->outside;
     for (int a = 0; a < 3; a++)
         simulation->impulse[a] += report->impulse[a];
     record_history(simulation);

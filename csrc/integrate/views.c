@@ -15,6 +15,7 @@ static mpm_exchange describe(mpm_simulation *simulation, int field)
         .dx = simulation->settings.dx,
         .field = (enum mpm_field)field,
         .rows = simulation->mirrors[field]->data,
+        .on_leave = simulation->settings.on_leave,
     };
     memcpy(exchange.cells, simulation->settings.cells, sizeof exchange.cells);
     memcpy(exchange.lower, simulation->settings.lower, sizeof exchange.lower);
@@ -61,7 +62,7 @@ static void note_flaw(mpm_trouble *trouble, const uint8_t *flaws, ptrdiff_t rows
     }
 }
 
-/* How many rows of each field differ; MPM_BAD_STATE if any of them cannot be taken. */
+/* How many rows of each field differ; MPM_BAD_STATE or MPM_ESCAPED if any of them cannot be taken. */
 static mpm_status inspect(mpm_simulation *simulation, int64_t differing[MPM_FIELD_COUNT])
 {
     const ptrdiff_t rows = simulation->particles.count;
@@ -83,10 +84,28 @@ static mpm_status inspect(mpm_simulation *simulation, int64_t differing[MPM_FIEL
         note_flaw(&simulation->trouble, flaws, rows);
         memset(flaws, 0, (size_t)rows);
         if (simulation->trouble.count)
-            status = MPM_BAD_STATE;
+            status = simulation->trouble.reason == MPM_WRITTEN_OUTSIDE ? MPM_ESCAPED : MPM_BAD_STATE;
     }
     mpm_memory_free(&simulation->allocator, flaws);
     return status;
+}
+
+/* Particles that were written outside the domain, and now lie on its faces. */
+static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *written)
+{
+    if (!written->outside)
+        return;
+    simulation->health.left_domain += written->outside;
+    if (written->on_leave == MPM_LEAVE_CLAMP) {
+        simulation->health.clamped += written->outside;
+        return;
+    }
+    simulation->kernels->freeze_outside(written);
+    simulation->frozen = true;
+    const int changed[] = {MPM_FIELD_V, MPM_FIELD_C, MPM_FIELD_MASS, MPM_FIELD_VOLUME};
+    for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
+        if (simulation->mirrors[changed[k]])
+            simulation->mirrors[changed[k]]->stale = true;
 }
 
 /* Positions: particles are placed anew, and binned before anybody looks at the resident positions again. */
@@ -105,6 +124,8 @@ static mpm_status read_in_positions(mpm_simulation *simulation, int64_t differin
         status = mpm_views_bin(simulation, exchange.placements, exchange.placement_count, false);
         if (status)
             memcpy(p->vector[MPM_X], saved, bytes); /* nothing was moved: undo */
+        else
+            account_for_outside(simulation, &exchange);
     }
     mpm_memory_free(allocator, saved);
     mpm_memory_free(allocator, exchange.placements);
@@ -133,6 +154,9 @@ mpm_status mpm_views_read_in(mpm_simulation *simulation)
             simulation->kernels->read_in(&exchange);
         }
     }
+    /* What is kept of a position is a cell and an offset: show that. */
+    if (differing[MPM_FIELD_X])
+        simulation->mirrors[MPM_FIELD_X]->stale = true;
     /* F and J are two faces of one state: what was written to one makes the other stale. */
     if (differing[MPM_FIELD_F] && simulation->mirrors[MPM_FIELD_J])
         simulation->mirrors[MPM_FIELD_J]->stale = true;

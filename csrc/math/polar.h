@@ -123,6 +123,32 @@ INLINE wide rough_inverse_cbrt(wide a)
     return g * wide_fnma(a * third, g * g * g, wide_set((real)(4.0 / 3)));
 }
 
+#ifdef MPM_ONE_LANE
+
+/** Newton's iteration X <- (X + X^-T)/2 (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160) for one matrix, until it
+ *  has converged: after the first step all singular values are >= 1, so det X - 1 bounds the error e, and the next
+ *  step leaves e^2/2. What does not converge soon, and all with det F <= 0, takes the robust way. */
+INLINE matrix polar_rotation(matrix f)
+{
+    const real close = REAL_IS_FLOAT ? 3e-4 : 1e-8, tiny = REAL_IS_FLOAT ? 1e-18 : 1e-100;
+    matrix x = f, k = matrix_cofactor(f);
+    real det = matrix_det_from(f, k);
+    bool converged = false;
+    for (int step = 0; step < 12 && det > tiny && !converged; step++) {
+        converged = step > 0 && det - 1 < close;
+        const real half = (real)0.5, c = half / det;
+        UNROLL for (int i = 0; i < 9; i++)
+            x.m[i / 3][i % 3] = half * x.m[i / 3][i % 3] + c * k.m[i / 3][i % 3];
+        k = matrix_cofactor(x);
+        det = matrix_det_from(x, k);
+    }
+    if (!converged)
+        polar_rotation_lanes(&f, &x, 1);
+    return x;
+}
+
+#else
+
 /** Newton's iteration X <- (g X + (g X)^-T)/2 scaled by g (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160),
  *  kept in the form X = h Y, Y <- Y + c cof Y with c = 1/(g^2 det Y), which costs nine products less. The scaled
  *  steps use g = det^(-1/3), for which c = g; their scale is rough, so each leaves an error of about 2e-3, which
@@ -168,4 +194,5 @@ INLINE matrix polar_rotation(matrix f)
     return r;
 }
 
+#endif
 #endif

@@ -60,7 +60,7 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
         return;
     case MPM_WRITTEN_OUTSIDE:
         snprintf(text, size, "positions outside the domain were written to %lld particle(s); the arrays keep them for "
-                             "you to mend", (long long)t->count);
+                             "you to mend, or use on_leave=\"clamp\" or \"delete\"", (long long)t->count);
         return;
     case MPM_WRITTEN_NOT_STATE:
         snprintf(text, size, "%lld particle(s): J of a solid follows from F, and F of a fluid from J; write the other "

@@ -16,6 +16,9 @@
 #define ARENA_SLACK 28
 #define ARENA_REALS (ARENA_SLACK + 4 * ARENA_NODES + 36)
 
+/* How far beyond a face a particle may be, in cells, rounding included. */
+#define ARENA_WALL_ROOM (MPM_WALL_DEPTH + (REAL_IS_FLOAT ? 1e-5 : 1e-9))
+
 #define LINES (DIM == 3 ? ARENA_SIDE * ARENA_SIDE : ARENA_SIDE)
 
 struct arenas {

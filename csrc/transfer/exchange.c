@@ -152,6 +152,16 @@ static bool differs(const mpm_exchange *e, const mpm_group *group, bool fluid, p
     return memcmp(*written, value, (size_t)components * sizeof(real)) != 0;
 }
 
+static bool is_outside(const mpm_exchange *e, const real x[DIM])
+{
+    for (int a = 0; a < DIM; a++) {
+        const double cell = ((double)x[a] - e->lower[a]) / e->dx;
+        if (cell < -ARENA_WALL_ROOM || cell > (double)e->cells[a] + ARENA_WALL_ROOM)
+            return true;
+    }
+    return false;
+}
+
 static enum mpm_flaw flaw_of(const mpm_exchange *e, bool fluid, const real *written)
 {
     for (int k = 0; k < components_of(e->field); k++)
@@ -159,12 +169,7 @@ static enum mpm_flaw flaw_of(const mpm_exchange *e, bool fluid, const real *writ
             return MPM_NOT_FINITE;
     switch (e->field) {
     case MPM_FIELD_X:
-        for (int a = 0; a < DIM; a++) {
-            const double cell = ((double)written[a] - e->lower[a]) / e->dx, room = REAL_IS_FLOAT ? 1e-5 : 1e-9;
-            if (cell < -room || cell > (double)e->cells[a] + room)
-                return MPM_OUTSIDE;
-        }
-        return MPM_FINE;
+        return e->on_leave == MPM_LEAVE_RAISE && is_outside(e, written) ? MPM_OUTSIDE : MPM_FINE;
     case MPM_FIELD_F:
         return fluid ? MPM_NOT_STATE : determinant(written) > 0 ? MPM_FINE : MPM_INVERTED;
     case MPM_FIELD_J:
@@ -208,6 +213,15 @@ static void place(const double lower[3], double dx, const double position[DIM], 
     placement->cell = (uint8_t)cell;
 }
 
+/* A position written outside the domain: the nearest one on its faces. */
+static void bring_back(const mpm_exchange *e, double position[DIM])
+{
+    for (int a = 0; a < DIM; a++) {
+        const double low = e->lower[a], high = low + (double)e->cells[a] * e->dx;
+        position[a] = position[a] < low ? low : position[a] > high ? high : position[a];
+    }
+}
+
 static void read_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
                      int32_t row)
 {
@@ -222,6 +236,10 @@ static void read_one(void *context, const mpm_exchange *e, const mpm_group *grou
         double position[DIM];
         for (int a = 0; a < DIM; a++)
             position[a] = (double)written[a];
+        if (is_outside(e, written)) {
+            bring_back(e, position);
+            changes->outside++;
+        }
         mpm_placement *placement = &changes->placements[changes->placement_count++];
         *placement = (mpm_placement){.material = group->material, .slot = tile * WIDTH + lane};
         place(e->lower, e->dx, position, placement, x);
@@ -246,6 +264,27 @@ static void read_one(void *context, const mpm_exchange *e, const mpm_group *grou
 void MPM_KERNEL(exchange_read_in)(mpm_exchange *exchange)
 {
     for_each_particle(exchange, exchange, read_one);
+}
+
+static void freeze_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
+                       int32_t row)
+{
+    (void)context, (void)group, (void)fluid;
+    mpm_particles *p = e->particles;
+    if (!is_outside(e, (const real *)e->rows + (ptrdiff_t)row * DIM))
+        return;
+    ((real *)p->mass)[tile * WIDTH + lane] = 0;
+    ((real *)p->volume)[tile * WIDTH + lane] = 0;
+    for (int a = 0; a < DIM; a++) {
+        set_element(p, MPM_V, tile, a, lane, 0);
+        for (int b = 0; b < DIM; b++)
+            set_element(p, MPM_C + b, tile, a, lane, 0);
+    }
+}
+
+void MPM_KERNEL(exchange_freeze_outside)(const mpm_exchange *exchange)
+{
+    for_each_particle(exchange, NULL, freeze_one);
 }
 
 void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)

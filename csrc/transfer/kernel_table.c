@@ -17,6 +17,7 @@ void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(exchange_write_out)(const mpm_exchange *exchange);
 void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange);
 void MPM_KERNEL(exchange_read_in)(mpm_exchange *exchange);
+void MPM_KERNEL(exchange_freeze_outside)(const mpm_exchange *exchange);
 void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals);
 void MPM_KERNEL(exchange_locate)(const mpm_particles *particles, ptrdiff_t g, uint8_t *cell, uint8_t *shift);
 extern const mpm_kernels MPM_KERNEL(kernel_table);
@@ -33,6 +34,7 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .write_out = MPM_KERNEL(exchange_write_out),
     .inspect = MPM_KERNEL(exchange_inspect),
     .read_in = MPM_KERNEL(exchange_read_in),
+    .freeze_outside = MPM_KERNEL(exchange_freeze_outside),
     .arrive = MPM_KERNEL(exchange_arrive),
     .find_limit = MPM_KERNEL(sweep_find_limit),
     .find_trouble = MPM_KERNEL(sweep_find_trouble),

@@ -94,6 +94,8 @@ typedef struct mpm_exchange {
     mpm_placement *placements;  /* reading in x: where moved particles go; room for all differing rows */
     size_t placement_count;
     int64_t differing;          /* reading in: rows that differ from what was written out */
+    mpm_leave on_leave;         /* reading in x: what becomes of positions outside the domain */
+    int64_t outside;            /* ... and how many there were */
 } mpm_exchange;
 
 /** New particles, row by row in double, on their way into the waiting tiles that begin at slot `first_slot`. */
@@ -129,6 +131,8 @@ typedef struct mpm_kernels {
     void (*inspect)(mpm_exchange *exchange);
     /** Takes those rows in (all must be fine). */
     void (*read_in)(mpm_exchange *exchange);
+    /** Takes mass and motion from the particles whose written positions are outside the domain. */
+    void (*freeze_outside)(const mpm_exchange *exchange);
     /** Fills the waiting tiles. */
     void (*arrive)(const mpm_arrivals *arrivals);
     /** First row (lowest number) at or above the limit of `sweep->measures[0]`, -1 if none: rate2 if

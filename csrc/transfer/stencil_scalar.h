@@ -61,16 +61,19 @@ INLINE struct stencil_node stencil_node(const struct stencil *s, int i, int j, i
 
 INLINE void stencil_gather(struct stencil *s, const real *arena, wide v[DIM], wide moment[DIM][DIM])
 {
-    memset(v, 0, DIM * sizeof *v);
-    memset(moment, 0, DIM * sizeof *moment);
+    node4 sum = {0}, offset_sum[DIM] = {{0}};
     FOR_STENCIL(i, j, l) {
         const struct stencil_node node = stencil_node(s, i, j, l);
-        for (int b = 0; b < DIM; b++) {
-            real wv = node.weight * arena[node.at + b];
-            v[b] += wv;
-            for (int a = 0; a < DIM; a++)
-                moment[a][b] += wv * node.k[a];
-        }
+        const node4 wv = node.weight * *(const node4 *)(arena + node.at);
+        sum += wv;
+        for (int a = 0; a < DIM; a++)
+            if (node.k[a] != 0) /* known when compiled; x + 0 y is not x for the compiler */
+                offset_sum[a] += node.k[a] * wv;
+    }
+    for (int b = 0; b < DIM; b++) {
+        v[b] = sum[b];
+        for (int a = 0; a < DIM; a++)
+            moment[a][b] = offset_sum[a][b];
     }
 }
 
@@ -95,14 +98,20 @@ INLINE void stencil_scatter(struct stencil *s, struct run *run, real *arena, int
 {
     (void)run;
     (void)count;
+    node4 middle = {0}, per_cell[DIM] = {{0}}; /* momentum and mass of the middle node, and their increase per cell */
+    for (int b = 0; b < DIM; b++) {
+        middle[b] = Q[b];
+        for (int a = 0; a < DIM; a++)
+            per_cell[a][b] = A[a][b];
+    }
+    middle[3] = m;
+    const struct stencil local = *s; /* which writing to the arena cannot change */
     FOR_STENCIL(i, j, l) {
-        const struct stencil_node node = stencil_node(s, i, j, l);
-        for (int b = 0; b < DIM; b++) {
-            real momentum = Q[b];
-            for (int a = 0; a < DIM; a++)
-                momentum += A[a][b] * node.k[a];
-            arena[node.at + b] += node.weight * momentum;
-        }
-        arena[node.at + 3] += node.weight * m;
+        const struct stencil_node node = stencil_node(&local, i, j, l);
+        node4 p = middle;
+        for (int a = 0; a < DIM; a++)
+            if (node.k[a] != 0)
+                p += node.k[a] * per_cell[a];
+        *(node4 *)(arena + node.at) += node.weight * p;
     }
 }

@@ -60,7 +60,7 @@ struct constants {
     wide gather_dt, gather_dt_cells; /* dt, dt/h */
     wide four_over_h, h, h_over_4, inverse_h2;
     wide stress;                     /* -4 dt/h of the step to come */
-    wide lowest[DIM], highest[DIM];  /* the domain, in cells from the block's first node, with rounding room */
+    wide lowest[DIM], highest[DIM];  /* where particles may be, in cells from the block's first node */
     wide J_low, J_high;
 };
 
@@ -104,7 +104,7 @@ INLINE void advance(const struct constants *k, struct tile *tile, const bool flu
         tile->x[a] = wide_fma(k->gather_dt_cells, tile->v[a], tile->x[a]);
 }
 
-/* Particles that have left the domain: counted, and under on_leave put back to the face or frozen. */
+/* Particles that have left the domain: counted, and under on_leave put back onto the face or frozen. */
 NOINLINE void handle_outside(const struct mpm_sweep *sweep, const struct constants *k, struct tile *tile,
                              struct tally *tally, unsigned outside)
 {
@@ -115,7 +115,8 @@ NOINLINE void handle_outside(const struct mpm_sweep *sweep, const struct constan
         if (sweep->on_leave == MPM_LEAVE_CLAMP) {
             for (int a = 0; a < DIM; a++) {
                 real *x = (real *)&tile->x[a] + q;
-                const real low = wide_lane(k->lowest[a], q), high = wide_lane(k->highest[a], q);
+                const real low = wide_lane(k->lowest[a], q) + (real)ARENA_WALL_ROOM;
+                const real high = wide_lane(k->highest[a], q) - (real)ARENA_WALL_ROOM;
                 *x = *x < low ? low : *x > high ? high : *x;
             }
         } else if (sweep->on_leave == MPM_LEAVE_DELETE) {
@@ -242,7 +243,7 @@ struct workspace {
 static struct constants group_constants(const mpm_sweep *sweep, const mpm_group *group)
 {
     const mpm_law *law = mpm_laws_get(sweep->materials[group->material].law);
-    const double h = sweep->dx, room = REAL_IS_FLOAT ? 1e-5 : 1e-9;
+    const double h = sweep->dx, room = ARENA_WALL_ROOM;
     struct constants k = {
         .gather_dt = wide_set((real)sweep->gather_dt),
         .gather_dt_cells = wide_set((real)(sweep->gather_dt / h)),
@@ -492,7 +493,7 @@ void MPM_KERNEL(sweep_evaluate)(const mpm_evaluation *evaluation)
             for (int e = 0; e < DIM * DIM; e++)
                 ((real *)evaluation->tau)[(first + q) * DIM * DIM + e] = wide_lane(r.tau.m[e / DIM][e % DIM], q);
             ((real *)evaluation->energy)[first + q] = wide_lane(r.energy, q);
-            ((real *)evaluation->tau_zz)[first + q] = wide_lane(r.tau_zz, q);
+            ((real *)evaluation->tau_zz)[first + q] = DIM == 2 ? wide_lane(r.tau_zz, q) : 0;
             ((real *)evaluation->isolated)[first + q] = wide_lane(r.isolated, q);
             ((real *)evaluation->wave)[first + q] = wide_lane(r.wave, q);
         }

@@ -43,6 +43,18 @@ class Entry:
     limits: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
+        for name in ("name", "summary", "color"):
+            _check.text(name, getattr(self, name))
+        for name in ("duration", "fps"):
+            _check.number(name, getattr(self, name), low=0, low_open=True)
+        if not callable(self.build):
+            raise _check.wrong_type("build", self.build, "callable")
+        if not isinstance(self.numerics, Mapping):
+            raise _check.wrong_type("numerics", self.numerics, "a mapping")
+        if self.limits is not None:
+            low, high = _check.array("limits", self.limits, (2,)).tolist()
+            if not low < high:
+                raise ValueError(f"limits = ({low:g}, {high:g}): the first must be < the second")
         object.__setattr__(self, "numerics", MappingProxyType(dict(self.numerics)))
 
     @property

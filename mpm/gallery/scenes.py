@@ -16,7 +16,8 @@ CUBE_MESH = Path(__file__).parent / "cube.obj"
 @_check.options
 def cube(*, E: float = 1e5, nu: float = 0.3, density: float = 1000.0, gravity: float = 9.81) -> Scene:
     """An elastic cube of side 0.5 m, read from a mesh, falls 0.25 m onto a frictionless floor and bounces."""
-    scene = Scene(lower=(0, 0, 0), upper=(1, 1, 1), gravity=(0, 0, -gravity), walls={"z-": "separate"})
+    g = _check.number("gravity", gravity, unit="m/s²")
+    scene = Scene(lower=(0, 0, 0), upper=(1, 1, 1), gravity=(0, 0, -g), walls={"z-": "separate"})
     scene.add(shapes.Mesh(CUBE_MESH), materials.FixedCorotated(E=E, nu=nu, density=density), name="cube")
     return scene
 
@@ -32,7 +33,9 @@ def jelly(
     gravity: float = 9.81,
 ) -> Scene:
     """A block of jelly falls onto a pool of fluid that a second block of it has begun to fill."""
-    scene = Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -gravity), walls={"y": "separate"})
+    g = _check.number("gravity", gravity, unit="m/s²")
+    _check.number("density", density, low=0, low_open=True, unit="kg/m³")
+    scene = Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -g), walls={"y": "separate"})
     water = materials.Fluid(bulk_modulus=bulk_modulus, viscosity=viscosity, density=density)
     scene.add(shapes.Box((0, 0), (0.3125, 0.5625)), water, name="fluid")
     soft = materials.FixedCorotated(E=E, nu=nu, density=0.6 * density)
@@ -46,10 +49,11 @@ def disks(*, E: float = 1000.0, nu: float = 0.3, density: float = 1000.0, speed:
 
     Sulsky, Chen, Schreyer: Comput. Methods Appl. Mech. Eng. 118 (1994) 179-196, section 5.
     """
+    v = _check.number("speed", speed, unit="m/s")
     scene = Scene(lower=(0, 0), upper=(1, 1), walls="separate")
     material = materials.NeoHookean(E=E, nu=nu, density=density)
-    scene.add(shapes.Ball((0.2, 0.2), 0.2), material, velocity=(speed, speed), name="lower")
-    scene.add(shapes.Ball((0.8, 0.8), 0.2), material, velocity=(-speed, -speed), name="upper")
+    scene.add(shapes.Ball((0.2, 0.2), 0.2), material, velocity=(v, v), name="lower")
+    scene.add(shapes.Ball((0.8, 0.8), 0.2), material, velocity=(-v, -v), name="upper")
     return scene
 
 
@@ -60,8 +64,10 @@ def beam(*, E: float = 17e6, nu: float = 0.3, density: float = 1100.0, speed: fl
     The first free-free frequency is 3.399 Hz (finite elements, ν = 0.3).
     """
 
+    v = _check.number("speed", speed, unit="m/s")
+
     def sine(x: FloatArray) -> FloatArray:
-        return np.stack([speed * np.sin(np.pi * x[:, 1] / 6), np.zeros(len(x))], axis=1)
+        return np.stack([v * np.sin(np.pi * x[:, 1] / 6), np.zeros(len(x))], axis=1)
 
     scene = Scene(lower=(-3, -1), upper=(5, 7), walls="separate")
     material = materials.NeoHookean(E=E, nu=nu, density=density)

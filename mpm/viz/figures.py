@@ -9,7 +9,7 @@ import numpy as np
 from mpm import _check
 from mpm.totals import History
 from mpm.viz import color as _color
-from mpm.viz.render import Renderer
+from mpm.viz.render import Renderer, check_simulation
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -50,6 +50,7 @@ def plot(
     limits: tuple[float, float] | None = None,
 ) -> tuple[Artist, ...]:
     """Draw a simulation's particles; see `Simulation.plot`."""
+    check_simulation(sim)
     chosen = _color.check(sim, color)
     ends = _color.check_limits(limits)
     axes = _axes(ax, (6.4, 5.4))

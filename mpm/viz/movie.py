@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
+from mpm.simulation import Simulation, frame_count
 from mpm.viz import canvas
-from mpm.viz.render import Image, Renderer, check_size
-
-if TYPE_CHECKING:
-    from mpm.simulation import Simulation
+from mpm.viz.render import Image, Renderer, check_image, check_size
 
 # What players show smoothly; with more or fewer frames per simulated second a movie plays slower or faster.
 PLAYBACK_LOW, PLAYBACK_HIGH = 10.0, 60.0
@@ -52,6 +50,7 @@ class MovieWriter:
         rate = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
         self.playback = min(max(rate, PLAYBACK_LOW), PLAYBACK_HIGH)
         self.frames = 0
+        self.closed = False
         self._stills: list[Any] = []
         self._ffmpeg = self._start() if self.path.suffix.lower() == ".mp4" else None
         if not self.path.suffix:
@@ -79,11 +78,12 @@ class MovieWriter:
 
     def add(self, image: npt.NDArray[np.uint8]) -> None:
         """Append an image, uint8 of shape (height, width, 3)."""
+        check_image("image", image)
+        if self.closed:
+            raise ValueError("image: the movie is closed, nothing can be added")
         width, height = self.size
-        if image.shape != (height, width, 3) or image.dtype != np.uint8:
-            raise ValueError(
-                f"image is {image.dtype}{image.shape}: must be uint8 of shape {(height, width, 3)}"
-            )
+        if image.shape[:2] != (height, width):
+            raise ValueError(f"image has shape {image.shape}: must be {(height, width, 3)}")
         if self._ffmpeg is not None:
             self._ffmpeg.send(np.ascontiguousarray(image))
         else:
@@ -96,6 +96,7 @@ class MovieWriter:
 
     def close(self) -> None:
         """Finish the file."""
+        self.closed = True
         if self._ffmpeg is not None:
             self._ffmpeg.close()
             self._ffmpeg = None
@@ -143,10 +144,12 @@ def movie(
     progress: bool = False,
 ) -> None:
     """Run a simulation and write what it looks like; see `Simulation.movie`."""
+    # Everything is checked before the file is begun, and the bar comes last: nothing is left over from an error.
     renderer = Renderer(sim, color=color, limits=limits, size=size)
-    frames = sim.frames(duration=duration, fps=fps, progress=progress)
+    frame_count(duration, fps)
+    _check.flag("progress", progress)
     with MovieWriter(path, fps=fps, size=size) as writer:
-        for _ in frames:
+        for _ in sim.frames(duration=duration, fps=fps, progress=progress):
             writer.add(renderer.frame(sim))
 
 
@@ -165,10 +168,12 @@ def contact_sheet(frames: list[Image], *, columns: int = 4) -> Image:
     ndarray of uint8, shape (rows·height, columns·width, 3)
     """
     across = _check.integer("columns", columns, low=1)
-    if not len(frames):
+    if not isinstance(frames, (list, tuple)):
+        raise _check.wrong_type("frames", frames, "a list of images")
+    if not frames:
         raise ValueError("frames = []: must hold at least one image")
-    shapes = {np.shape(frame) for frame in frames}
-    if len(shapes) > 1 or len(next(iter(shapes))) != 3:
+    shapes = {check_image(f"frames[{k}]", frame).shape for k, frame in enumerate(frames)}
+    if len(shapes) > 1:
         raise ValueError(f"frames have shapes {sorted(shapes)}: must all be (height, width, 3)")
     height, width, _ = frames[0].shape
     across = min(across, len(frames))
@@ -181,5 +186,11 @@ def contact_sheet(frames: list[Image], *, columns: int = 4) -> Image:
 
 
 def save_image(path: str | os.PathLike[str], image: Image) -> None:
-    """Write an RGB image in the format of the path's suffix."""
-    canvas.pillow()[0].fromarray(image).save(path)
+    """Write an RGB image, uint8 of shape (height, width, 3), in the format of the path's suffix."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise _check.wrong_type("path", path, "a path")
+    images, _, _ = canvas.pillow()
+    checked = Path(os.fsdecode(path))
+    if checked.suffix.lower() not in images.registered_extensions():
+        raise ValueError(f"path = {str(checked)!r}: must end in .png, .jpg or another suffix of an image")
+    images.fromarray(check_image("image", image)).save(checked)

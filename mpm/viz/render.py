@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
+from mpm.simulation import Simulation
 from mpm.viz import canvas
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
 from mpm.viz.splat import PALETTE, Splats, splat
-
-if TYPE_CHECKING:
-    from mpm.simulation import Simulation
 
 Image = npt.NDArray[np.uint8]
 
@@ -52,11 +50,13 @@ class Renderer:
         size: tuple[int, int] = (960, 720),
         annotate: bool = True,
     ) -> None:
+        check_simulation(sim)
         self.color = _color.check(sim, color)
         self.fixed_limits = _color.check_limits(limits)
         self.limits = self.fixed_limits
         self.width, self.height = check_size(size)
-        self.annotate = annotate
+        self.annotate = _check.flag("annotate", annotate)
+        self.dimension = sim.dimension
         fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
         margin = 0.05 * self.height
         right = canvas.bar_width(self.height) if annotate else margin
@@ -72,6 +72,9 @@ class Renderer:
 
     def frame(self, sim: Simulation) -> Image:
         """The current state, shape (height, width, 3)."""
+        check_simulation(sim)
+        if sim.dimension != self.dimension:
+            raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
         shown = _color.values(sim, self.color)
         limits = self._scale(shown)
         if self.annotate and self.labelled != limits:
@@ -196,6 +199,21 @@ def _box_blur(image: npt.NDArray[np.float32], half: int) -> npt.NDArray[np.float
         image = (np.take(total, ends, axis=axis) - np.take(total, starts, axis=axis)) / np.float32(
             2 * half + 1
         )
+    return image
+
+
+def check_simulation(sim: object) -> None:
+    if not isinstance(sim, Simulation):
+        raise _check.wrong_type("sim", sim, "an mpm.Simulation")
+
+
+def check_image(name: str, image: object) -> Image:
+    """An RGB image."""
+    if not isinstance(image, np.ndarray):
+        raise _check.wrong_type(name, image, "an array of uint8 of shape (height, width, 3)")
+    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
+        allowed = "uint8 of shape (height, width, 3)"
+        raise ValueError(f"{name} is {image.dtype} of shape {image.shape}: must be {allowed}")
     return image
 
 

@@ -1,0 +1,196 @@
+"""Misspelt names, what is read-only, and what is not there yet: each says so, and proposes what was meant."""
+
+import copy
+import pickle
+
+import pytest
+
+import mpm
+from mpm import materials, motion, shapes
+
+SHAPE = shapes.Ball((0.5, 0.5), 0.2)
+WATER = materials.Fluid(bulk_modulus=1, density=1)
+
+
+@pytest.fixture(scope="module")
+def sim():
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    scene.add(SHAPE, materials.NeoHookean(E=1e4, nu=0.3, density=1000))
+    return mpm.Simulation(scene, dx=0.125, threads=1)
+
+
+@pytest.fixture(autouse=True)
+def stays_as_it_was(sim):
+    before = sim.state_hash(), repr(sim.scene)
+    yield
+    assert (sim.state_hash(), repr(sim.scene)) == before
+
+
+@pytest.mark.parametrize(
+    ("meant", "call"),
+    [
+        ("kernel", lambda sim: mpm.Simulation(sim.scene, dx=0.125, kernal="quadratic")),
+        ("density", lambda sim: materials.Fluid(bulk_modulus=1, densty=1)),
+        ("friction", lambda sim: mpm.Wall("slip", fricton=1)),
+        ("gravity", lambda sim: mpm.Scene((0, 0), (1, 1), gravitiy=(0, 0))),
+        ("velocity", lambda sim: sim.scene.add(SHAPE, WATER, velocty=(0, 0))),
+        ("velocity", lambda sim: sim.add(SHAPE, WATER, velocty=(0, 0))),
+        ("duration", lambda sim: sim.run(durtion=1)),
+        ("duration", lambda sim: sim.frames(durration=1, fps=1)),
+        ("color", lambda sim: sim.plot(colour="speed")),
+        ("nu", lambda sim: mpm.gallery.get("cube").scene(n=0.3)),
+        ("dtype", lambda sim: mpm.gallery.get("disks").simulation(dtyp="float32")),
+    ],
+)
+def test_a_misspelt_option_proposes_the_right_one(sim, meant, call):
+    with pytest.raises(TypeError, match=f"did you mean '{meant}'"):
+        call(sim)
+
+
+@pytest.mark.parametrize(
+    ("meant", "call"),
+    [
+        ("apic", lambda sim: mpm.Simulation(sim.scene, dx=0.125, transfer="apik")),
+        ("flip", lambda sim: mpm.Simulation(sim.scene, dx=0.125, transfer="flp")),
+        ("separate", lambda sim: mpm.Wall("seperate")),
+        ("jelly", lambda sim: mpm.gallery.get("jely")),
+        ("pressure", lambda sim: sim.compute("presure")),
+        ("von_mises", lambda sim: sim.plot(color="vonmises")),
+    ],
+)
+def test_a_misspelt_name_proposes_the_right_one(sim, meant, call):
+    with pytest.raises(ValueError, match=f"must be one of .*did you mean '{meant}'"):
+        call(sim)
+
+
+@pytest.mark.parametrize(
+    ("meant", "call"),
+    [
+        ("did you mean 'particles'", lambda sim: sim.particle),
+        ("did you mean 'history'", lambda sim: sim.histroy),
+        ("did you mean 'gravity'", lambda sim: sim.scene.gravitiy),
+        ("did you mean 'mass'", lambda sim: sim.particles.maas),
+        ("did you mean 'nu'", lambda sim: sim.materials[0].nuu),
+        ("did you mean 'Scene'", lambda sim: mpm.Scenes),
+        ("did you mean 'gallery'", lambda sim: mpm.galery),
+        ("no field 'velocity'", lambda sim: setattr(sim.particles, "velocity", 0)),
+        ("did you mean 'threads'", lambda sim: setattr(sim, "thread", 0)),
+    ],
+)
+def test_a_misspelt_attribute_raises(sim, meant, call):
+    with pytest.raises(AttributeError, match=meant):
+        call(sim)
+
+
+@pytest.mark.parametrize("key", ["kinetik", "Time", "", 1, None])
+def test_the_history_is_a_mapping(sim, key):
+    with pytest.raises(KeyError, match=r"history has no .*; it has time, dt"):
+        sim.history[key]
+    assert sim.history.get(key) is None and key not in sim.history
+
+
+def test_fields_are_a_mapping_by_name(sim):
+    with pytest.raises(KeyError, match="no field 'w'; fields: x, v"):
+        sim.particles["w"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "time",
+        "steps",
+        "dt",
+        "dx",
+        "dtype",
+        "dimension",
+        "particles",
+        "grid",
+        "totals",
+        "history",
+        "health",
+        "scene",
+    ],
+)
+def test_what_a_simulation_tells_cannot_be_set(sim, name):
+    with pytest.raises(AttributeError, match=f"Simulation.{name} is read-only"):
+        setattr(sim, name, 1)
+
+
+@pytest.mark.parametrize("name", ["lower", "upper", "gravity", "walls", "bodies", "dimension", "add"])
+def test_what_a_scene_tells_cannot_be_set(sim, name):
+    with pytest.raises(AttributeError, match=f"Scene.{name} is read-only"):
+        setattr(sim.scene, name, 1)
+    value = getattr(sim.scene, name)
+    if hasattr(value, "flags"):
+        with pytest.raises(ValueError, match="read-only"):
+            value[0] = 7
+
+
+@pytest.mark.parametrize("name", ["mass", "volume", "material", "id"])
+def test_what_may_not_be_written(sim, name):
+    particles = sim.particles
+    assert not particles[name].flags.writeable
+    with pytest.raises(ValueError, match=f"{name} is read-only"):
+        setattr(particles, name, 1)
+
+
+@pytest.mark.parametrize(
+    ("thing", "name"),
+    [
+        (materials.Fluid(bulk_modulus=1, density=1), "density"),
+        (SHAPE, "radius"),
+        (mpm.Wall("slip"), "friction"),
+        (mpm.gallery.get("cube"), "fps"),
+    ],
+)
+def test_values_are_immutable(thing, name):
+    with pytest.raises(AttributeError):
+        setattr(thing, name, 5.0)
+
+
+@pytest.mark.parametrize("base", [materials.Material, shapes.Shape])
+def test_bases_cannot_be_made(base):
+    with pytest.raises(TypeError, match=f"{base.__name__} is the base"):
+        base()
+
+
+@pytest.mark.parametrize(
+    ("feature", "call"),
+    [
+        ("collider", lambda sim: sim.scene.add_collider(SHAPE)),
+        ("Linear", lambda sim: motion.Linear((1, 0))),
+        ("Rotation", lambda sim: motion.Rotation(1.0, about=(0, 0))),
+        ("Sinusoid", lambda sim: motion.Sinusoid((1, 0), 1.0)),
+        ("Keyframes", lambda sim: motion.Keyframes([0], [(0, 0)])),
+        *(
+            (value, lambda sim, name=name, value=value: mpm.Simulation(sim.scene, dx=0.125, **{name: value}))
+            for name, values in {
+                "transfer": ["pic", "flip", "xpic"],
+                "kernel": ["linear", "cubic"],
+                "gradient": ["bspline"],
+                "f_update": ["cayley"],
+                "volume": ["grid-density"],
+            }.items()
+            for value in values
+        ),
+        ("c_damping", lambda sim: mpm.Simulation(sim.scene, dx=0.125, c_damping=0.1)),
+        ("mirror", lambda sim: mpm.Wall("mirror")),
+        ("periodic", lambda sim: mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})),
+        ("Snow", lambda sim: materials.Snow()),
+        ("Snow", lambda sim: materials.Snow.preset("reference")),
+        ("save", lambda sim: sim.save("x")),
+        ("record", lambda sim: sim.record("x", fps=1)),
+        ("view", lambda sim: sim.view()),
+        ("load", lambda sim: mpm.load("x")),
+        ("replay", lambda sim: mpm.replay("x")),
+        ("diff", lambda sim: mpm.diff(sim, sim)),
+        ("export", lambda sim: mpm.export(sim, "x{}")),
+        ("copying", lambda sim: copy.deepcopy(sim)),
+        ("copying", lambda sim: copy.copy(sim)),
+        ("pickling", lambda sim: pickle.dumps(sim)),
+        ("comparing", lambda sim: sim == mpm.Simulation(sim.scene, dx=0.125)),
+    ],
+)
+def test_what_is_not_there_yet_says_so(sim, feature, call):
+    with pytest.raises(NotImplementedError, match=feature):
+        call(sim)

@@ -1,0 +1,295 @@
+"""Pictures and movies: what is drawn, what is written, and what is said where an extra is missing."""
+
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.artist import Artist
+from PIL import Image
+
+import mpm
+from mpm import derived, materials, shapes, viz
+from mpm.viz import color as colors
+from mpm.viz import splat
+
+SOLID = materials.FixedCorotated(E=2e4, nu=0.3, density=1000)
+WATER = materials.Fluid(bulk_modulus=1e5, density=1000)
+dims = pytest.mark.parametrize("dim", [2, 3])
+
+
+def make(dim, dtype="float64"):
+    scene = mpm.Scene([0] * dim, [1] * dim, gravity=[0, -9.81, 0][:dim])
+    scene.add(shapes.Box([0.125] * dim, [0.375] * dim), SOLID, velocity=lambda x: x)
+    scene.add(shapes.Box([0.5] * dim, [0.75] * dim), WATER)
+    sim = mpm.Simulation(scene, dx=0.125, dtype=dtype, threads=1)
+    sim.step(5)
+    return sim
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left():
+    yield
+    plt.close("all")
+
+
+# --- Matplotlib --------------------------------------------------------------------------------------------------
+
+
+@dims
+@pytest.mark.parametrize("color", ["speed", "pressure", "von_mises", "density", "J", "material", "id"])
+def test_plot_returns_artists_on_a_new_figure(dim, color):
+    sim = make(dim)
+    before = sim.state_hash()
+    artists = sim.plot(color=color)
+    assert len(artists) == 3 and all(isinstance(artist, Artist) for artist in artists)
+    assert len(plt.get_fignums()) == 1 and artists[0].axes.figure is plt.gcf()
+    assert artists[2].get_ylabel() == colors.label(color)
+    assert artists[0].axes.get_title(loc="left") == f"t = {sim.time:.4g} s"
+    plt.gcf().canvas.draw()
+    assert sim.state_hash() == before
+
+
+def test_plot_shows_the_positions_and_values():
+    sim = make(2)
+    figure, ax = plt.subplots()
+    particles, domain, _ = sim.plot(ax=ax, color="speed")
+    assert plt.get_fignums() == [figure.number]  # no other one
+    assert np.array_equal(particles.get_offsets(), sim.particles.x)
+    speed = sim.compute("speed")
+    assert np.array_equal(particles.get_array(), speed)
+    assert particles.get_clim() == (0, speed.max())
+    assert domain.get_bbox().bounds == (0, 0, 1, 1)
+    assert ax.get_aspect() == 1 and ax.get_xlabel() == "x [m]"
+    sim.step(3)
+    assert not np.array_equal(particles.get_offsets(), sim.particles.x)  # a picture, not a live view
+    assert sim.plot(ax=ax, limits=(1, 2))[0].get_clim() == (1, 2)
+
+
+def test_a_picture_of_a_3d_scene_holds_the_particles():
+    sim = make(3)
+    image = np.asarray(sim.plot()[0].get_array())
+    assert image.shape == (1000, 1200, 3) and image.dtype == np.uint8
+    empty = make(3)
+    empty.particles.delete(np.arange(len(empty.particles)))
+    background = np.asarray(empty.plot()[0].get_array())
+    assert 0.01 < (image != background).any(axis=2).mean() < 0.5
+
+
+def test_every_quantity_has_a_colour_except_tensors():
+    sim = make(2)
+    allowed = {name for name in derived.NAMES if name != "stress"} | {"J", "mass", "volume", "material", "id"}
+    for name in allowed:
+        assert viz.Renderer(sim, color=name, size=(64, 64)).frame(sim).shape == (64, 64, 3)
+    for name in {*derived.NAMES, *sim.particles.fields} - allowed:
+        with pytest.raises(ValueError, match="color"):
+            sim.plot(color=name)
+
+
+def test_energies_of_a_run():
+    sim = make(2)
+    lines = viz.plot_history(sim.history)
+    assert [line.get_label() for line in lines] == ["kinetic", "elastic", "gravitational", "sum"]
+    for line, name in zip(lines, ["kinetic", "elastic", "gravitational", "energy"], strict=True):
+        assert np.array_equal(line.get_ydata(), sim.history[name])
+        assert np.array_equal(line.get_xdata(), sim.history["time"])
+
+
+def test_no_window_is_opened_and_no_backend_chosen():
+    code = (
+        "import mpm; s = mpm.gallery.get('disks').simulation(scale=0.25, threads=1); s.plot();"
+        "import matplotlib; print(matplotlib.get_backend())"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip().lower() == "agg" and not run.stderr
+
+
+# --- the renderer ------------------------------------------------------------------------------------------------
+
+
+@dims
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_frames_are_drawn_without_changing_anything(dim, dtype):
+    sim = make(dim, dtype)
+    before = sim.state_hash()
+    renderer = viz.Renderer(sim, size=(96, 64))
+    first = renderer.frame(sim)
+    assert first.shape == (64, 96, 3) and first.dtype == np.uint8
+    assert np.array_equal(first, renderer.frame(sim)) and sim.state_hash() == before
+    sim.run(0.1)
+    assert not np.array_equal(first, renderer.frame(sim))
+
+
+def test_particles_are_where_they_belong():
+    """One particle in each corner region of a plane scene, seen at its place in the picture."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(shapes.Points([(0.25, 0.75)], volume=0.01), SOLID)
+    sim = mpm.Simulation(scene, dx=0.125, threads=1)
+    renderer = viz.Renderer(sim, size=(200, 200), annotate=False)
+    image = renderer.frame(sim).astype(int)
+    sim.particles.delete([0])
+    row, column = np.nonzero(np.abs(image - renderer.frame(sim)).sum(axis=2))
+    # The domain fills the picture up to a margin of a twentieth; rows count from the top.
+    assert column.mean() == pytest.approx(10 + 0.25 * 180, abs=1)
+    assert row.mean() == pytest.approx(10 + 0.25 * 180, abs=1)
+
+
+def test_near_particles_hide_far_ones():
+    column, row = np.full(2, 20.0), np.full(2, 20.0)
+    for near in ([0.0, 1.0], [1.0, 0.0]):
+        seen = splat.splat(column, row, np.array(near), radius=4, depth_per_pixel=0.1, size=(40, 40))
+        assert set(seen.particle[seen.shade > 0]) == {int(np.argmax(near))}
+    assert splat.splat(column - 99, row, None, radius=4, depth_per_pixel=1, size=(40, 40)) is None
+
+
+def test_the_two_ways_of_drawing_discs_agree():
+    rng = np.random.default_rng(3)
+    n, shape, r, radius = 400, (90, 80), 5, 4.6
+    c, w = rng.integers(r, shape[1] - r, n), rng.integers(r, shape[0] - r, n)
+    place = w * shape[1] + c
+    _, first = np.unique(place, return_index=True)  # one particle in a pixel: the order does not matter
+    key = (rng.integers(0, 2**19, n) + splat.NEAR_LEVELS << splat.NEAR_SHIFT) | (
+        np.arange(n) << splat.PARTICLE_SHIFT
+    )
+    images = [
+        draw(key[first], place[first], shape, r, radius, 900.0) for draw in (splat._stamp, splat._spread)
+    ]
+    seen = [image >= 0 for image in images]
+    assert np.array_equal(*seen) and seen[0].mean() > 0.5
+    who = [image[seen[0]] >> splat.PARTICLE_SHIFT & splat.PARTICLE_MASK for image in images]
+    assert np.mean(who[0] == who[1]) > 0.999  # measured: 1; the falls of two lines round twice
+
+
+def test_colours_run_from_dark_to_light():
+    brightness = colors.TABLE.astype(float) @ [0.299, 0.587, 0.114]
+    assert (np.diff(brightness) > -1).all() and brightness[-1] - brightness[0] > 150
+    values = np.array([-1.0, 0.0, 0.5, 1.0, 2.0, np.nan])
+    assert colors.index(values, (0.0, 1.0)).tolist() == [0, 0, 127, 255, 255, 0]
+    assert colors.span("speed", np.array([0.5, 2.0])) == (0, 2) and colors.span(
+        "J", np.array([0.5, 2.0])
+    ) == (0.5, 2)
+    assert colors.span("J", np.ones(3)) == (0.5, 1.5) and colors.span("speed", np.zeros(3)) == (0, 1)
+    assert [colors.round_up(v) for v in (0.011, 0.19, 3.0, 8.0)] == pytest.approx([0.015, 0.2, 3, 10])
+
+
+# --- movies ------------------------------------------------------------------------------------------------------
+
+
+def read_mp4(path):
+    """Size, frames per second and images, as ffmpeg decodes them."""
+    import imageio_ffmpeg
+
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-i", str(path), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    run = subprocess.run(command, capture_output=True, check=True, stdin=subprocess.DEVNULL)
+    width, height, fps = re.search(r"h264.* (\d+)x(\d+)[ ,].* ([\d.]+) fps", run.stderr.decode()).groups()
+    frames = np.frombuffer(run.stdout, np.uint8).reshape(-1, int(height), int(width), 3)
+    return SimpleNamespace(size=(int(width), int(height)), fps=float(fps), frames=frames)
+
+
+def test_an_mp4_has_the_frames_that_were_drawn(tmp_path):
+    sim = make(2)
+    expected = []
+    twin = make(2)
+    renderer = viz.Renderer(twin, size=(128, 96))
+    for _ in twin.frames(duration=0.2, fps=30):
+        expected.append(renderer.frame(twin))
+    start = sim.time
+    assert sim.movie(tmp_path / "a.mp4", duration=0.2, fps=30, size=(128, 96)) is None
+    movie = read_mp4(tmp_path / "a.mp4")
+    assert movie.size == (128, 96) and movie.fps == 30 and len(movie.frames) == len(expected) == 7
+    assert sim.time == start + 6 / 30 and sim.state_hash() == twin.state_hash()
+    # What compression loses, in 255ths. Measured: 2.6; the nearest other frame is 5.3 away.
+    away = np.array(
+        [[np.abs(image.astype(int) - drawn).mean() for drawn in expected] for image in movie.frames]
+    )
+    assert away.diagonal().max() < 4 and away.argmin(axis=1).tolist() == list(range(7))
+
+
+def test_a_gif_has_its_frames_and_its_speed(tmp_path):
+    make(3).movie(tmp_path / "a.gif", duration=0.1, fps=40, size=(80, 64))
+    with Image.open(tmp_path / "a.gif") as movie:
+        assert movie.n_frames == 5 and movie.size == (80, 64)
+        assert movie.info["duration"] == 20 and movie.info["loop"] == 0  # in units of 10 ms
+
+
+@dims
+def test_a_directory_of_pictures(tmp_path, dim):
+    sim = make(dim)
+    sim.movie(tmp_path / "frames", duration=0.1, fps=20, size=(80, 64), color="pressure", limits=(0, 1e4))
+    files = sorted((tmp_path / "frames").iterdir())
+    assert [file.name for file in files] == [f"frame_{k:04d}.png" for k in range(3)]
+    for file in files:
+        with Image.open(file) as picture:
+            assert picture.size == (80, 64) and picture.mode == "RGB"
+    last = viz.Renderer(sim, size=(80, 64), color="pressure", limits=(0, 1e4)).frame(sim)
+    assert np.array_equal(np.asarray(Image.open(files[-1])), last)
+
+
+def test_a_path_without_its_directory(tmp_path):
+    sim = make(2)
+    before = sim.state_hash()
+    with pytest.raises(FileNotFoundError, match=r"path = .*nowhere"):
+        sim.movie(tmp_path / "nowhere" / "a.mp4", duration=1, fps=10)
+    assert sim.state_hash() == before and not list(tmp_path.iterdir())
+
+
+def test_a_movie_that_is_closed_takes_no_more(tmp_path):
+    image = np.zeros((64, 80, 3), np.uint8)
+    for name in ("a.mp4", "a.gif", "a"):
+        with viz.MovieWriter(tmp_path / name, fps=10, size=(80, 64)) as writer:
+            writer.add(image)
+        assert writer.frames == 1 and (tmp_path / name).exists()
+        writer.close()  # again, no harm
+        with pytest.raises(ValueError, match="closed"):
+            writer.add(image)
+
+
+def test_a_run_that_fails_leaves_a_movie_of_what_there_was(tmp_path):
+    sim = make(2)
+    sim.particles.v[:] = np.nan
+    with pytest.raises(mpm.SimulationError):
+        sim.movie(tmp_path / "a", duration=1, fps=10, size=(80, 64))
+    assert len(list((tmp_path / "a").iterdir())) == 1
+
+
+def test_pictures_on_one_sheet(tmp_path):
+    images = [np.full((4, 6, 3), 40 * k, np.uint8) for k in range(5)]
+    sheet = viz.contact_sheet(images, columns=3)
+    assert sheet.shape == (8, 18, 3) and sheet.dtype == np.uint8
+    for k in range(5):
+        i, j = divmod(k, 3)
+        assert (sheet[4 * i : 4 * i + 4, 6 * j : 6 * j + 6] == 40 * k).all()
+    assert (sheet[4:, 12:] == 255).all()
+    assert viz.contact_sheet(images[:2], columns=9).shape == (4, 12, 3)
+    viz.save_image(tmp_path / "a.png", sheet)
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "a.png")), sheet)
+
+
+# --- extras ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("missing", "extra", "call"),
+    [
+        ("matplotlib", "plot", lambda sim, folder: sim.plot()),
+        ("PIL", "plot", lambda sim, folder: viz.Renderer(sim)),
+        ("imageio_ffmpeg", "movie", lambda sim, folder: sim.movie(folder / "a.mp4", duration=0, fps=1)),
+        ("tqdm", "plot", lambda sim, folder: sim.frames(duration=1, fps=1, progress=True)),
+    ],
+)
+def test_a_missing_extra_is_named(tmp_path, monkeypatch, missing, extra, call):
+    sim = make(2)
+    before = sim.state_hash()
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError, match=rf"pip install 'mpm\[{extra}\]'"):
+        call(sim, tmp_path)
+    assert sim.state_hash() == before and not list(tmp_path.iterdir())
+
+
+def test_a_progress_bar_counts_the_frames(capsys):
+    sim = make(2)
+    list(sim.frames(duration=0.05, fps=100, progress=True))
+    assert "5/5" in capsys.readouterr().err
