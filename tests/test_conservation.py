@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import scenes
 
 import mpm
+import scenes
 
 every_law = pytest.mark.parametrize("law", scenes.LAWS)
 every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)

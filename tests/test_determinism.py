@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import scenes
 
 import mpm
+import scenes
 
 every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import scenes
 
 import mpm
+import scenes
 
 PER_PARTICLE = {  # bytes
     (3, "float64"): 340,  # measured 278

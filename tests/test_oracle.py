@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import scenes
 
+import scenes
 from mpm import config
 
 pytestmark = pytest.mark.skipif(len(scenes.ISAS) < 2, reason="only the scalar kernels run here")

@@ -8,9 +8,9 @@ signed singular values s (the smallest negative where det F < 0)
 
 import numpy as np
 import pytest
-from scenes import DIMS, DTYPES, EPSILON, ISAS
 
 from mpm import _core
+from scenes import DIMS, DTYPES, EPSILON, ISAS
 
 MU = 0.5  # E = 1, nu = 0
 

@@ -10,9 +10,9 @@ import time
 
 import numpy as np
 import pytest
-import scenes
 
 import mpm
+import scenes
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-import scenes
 
 import mpm
+import scenes
 
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
 every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
