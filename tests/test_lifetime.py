@@ -133,15 +133,15 @@ class Fuzz:
     def add(self) -> None:
         count = int(self.rng.integers(1, 6))
         law = scenes.MATERIALS[str(self.rng.choice(scenes.LAWS))]
-        self.retire()
         self.sim.add(mpm.shapes.Points(self.rng.uniform(-2, 2, (count, self.dim)), volume=0.25), law)
+        self.retire()
         self.ids += range(self.next_id, self.next_id + count)
         self.next_id += count
 
     def delete(self) -> None:
         mask = self.rng.random(len(self.ids)) < self.rng.choice([0.1, 0.6])
-        self.retire()
         assert self.sim.particles.delete(mask) == mask.sum()
+        self.retire()
         self.ids = [id for id, gone in zip(self.ids, mask, strict=True) if not gone]
 
     def step(self) -> None:

@@ -62,7 +62,8 @@ static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mp
         goto done;
     for (size_t b = 0; b < map.count; b++)
         map.keys[b].material = (int32_t)b; /* remember the provisional index; no two keys share coordinates */
-    qsort(map.keys, map.count, sizeof *map.keys, mpm_block_map_compare);
+    if (map.count) /* without particles there is no array to sort */
+        qsort(map.keys, map.count, sizeof *map.keys, mpm_block_map_compare);
     for (size_t b = 0; b < map.count; b++) {
         memcpy(grid->blocks[b].block, map.keys[b].block, sizeof grid->blocks[b].block);
         rank[map.keys[b].material] = (int32_t)b;
