@@ -66,12 +66,17 @@ c: $(VENV)/installed-test
 tsan: $(VENV)/installed-test
 	$(PYTEST) tests/test_c.py -k "tsan or thread_sanitizer" $(ARGS)
 
-# -P keeps the source tree, and the plain build in it, out of sys.path: PYTHONPATH must win.
+# -P keeps the source tree, and the plain build in it, out of sys.path: PYTHONPATH must win. The sanitizer needs the
+# C++ library from the start, for extensions that throw; pytest would swallow its report, so that goes to a file.
 asan: $(VENV)/installed-test
 	MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
-	PYTHONPATH=$$(echo $(CURDIR)/build/asan/lib.*) LD_PRELOAD=$$($(CC) -print-file-name=libasan.so) \
-	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc MPM_TESTED=build/asan \
-	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source and not notebook" $(ARGS)
+	@rm -f build/asan/report.*
+	PYTHONPATH=$$(echo $(CURDIR)/build/asan/lib.*) PYTHONMALLOC=malloc MPM_TESTED=build/asan \
+	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
+	  ASAN_OPTIONS=detect_leaks=0,log_path=$(CURDIR)/build/asan/report \
+	  UBSAN_OPTIONS=print_stacktrace=1,log_path=$(CURDIR)/build/asan/report \
+	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source and not notebook" $(ARGS) \
+	  || { head -n 60 build/asan/report.* 2>/dev/null; exit 1; }
 
 coverage: $(VENV)/installed-test
 	$(PIP) install gcovr

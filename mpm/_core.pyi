@@ -38,12 +38,19 @@ def isas() -> list[str]:
 def build_info() -> dict[str, str]:
     """compiler, flags-independent facts: "compiler", "abi"."""
 
-def evaluate(law: str, parameters: Sequence[float], F: Any, dim: int, isa: str, dtype: str) -> tuple[bytes, ...]:
+def evaluate(
+    law: str, parameters: Sequence[float], F: Any, dim: int, isa: str, dtype: str
+) -> tuple[bytes, ...]:
     """The law at each F ((m, d, d) of `dtype`): Kirchhoff stress tau (m, d, d), energy per rest volume (m,),
     out-of-plane tau_zz (m,) (zeros in 3-D), isolated-particle modulus (m,), longitudinal modulus (m,), all of
     `dtype`. A fluid takes J = det F; its velocity gradient is zero."""
 
-def winding_numbers(vertices: Any, faces: Any, points: Any, threads: int) -> bytes: ...
+def winding_numbers(vertices: Any, faces: Any, points: Any, threads: int) -> bytes:
+    """Generalised winding number of the mesh, float64 (nv, 3) and int32 (nf, 3), at each of the points, float64
+    (m, 3): float64 (m,)."""
+
+def ray_crossings(vertices: Any, faces: Any, points: Any, threads: int) -> bytes:
+    """Faces above each point, those that face up +1, those that face down -1: int32 (m,)."""
 
 class Field:
     """One live particle field: supports the buffer protocol (numpy.asarray makes a view of it)."""

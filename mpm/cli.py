@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("name", nargs="?", default="cube", choices=gallery.names(), metavar="NAME", help=listed)
     demo.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="directory, default: out")
     demo.add_argument(
-        "--threads", type=_positive, metavar="N", help="default: what MPM_NUM_THREADS or the machine allow"
+        "--threads", type=_threads, metavar="N", help="default: what MPM_NUM_THREADS or the machine allow"
     )
     demo.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     demo.add_argument("--frames", type=_positive, metavar="N", help="how many, default: the scene's")
@@ -57,8 +57,14 @@ def _parser() -> argparse.ArgumentParser:
     info = commands.add_parser("info", help="versions, compiler, kernel sets, threads")
     info.set_defaults(run=_info)
 
-    bench = commands.add_parser("bench", help="measure the speed of this machine")
+    bench = commands.add_parser(
+        "bench", help="measure the speed of this machine: laws, dimensions, precisions and kernel sets"
+    )
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
+    bench.add_argument("--repeats", type=_positive, default=5, metavar="N", help="rounds, default: 5")
+    bench.add_argument(
+        "--quick", action="store_true", help="small bodies: to see that it works, not to quote"
+    )
     bench.set_defaults(run=_bench)
 
     replay = commands.add_parser("replay", help="show a recorded series (not implemented yet)")
@@ -71,18 +77,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _positive(text: str) -> int:
+def _positive(text: str, most: int = 1_000_000) -> int:
     value = int(text) if text.isascii() and text.isdigit() else 0
-    if not 1 <= value <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be an integer >= 1")
+    if not 1 <= value <= most:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be an integer >= 1 and <= {most}")
     return value
+
+
+def _threads(text: str) -> int:
+    return _positive(text, config.MAX_THREADS)
 
 
 def _demo(chosen: argparse.Namespace) -> int:
     from mpm import demo
 
-    if chosen.threads is not None and chosen.threads > config.MAX_THREADS:
-        raise ValueError(f"--threads {chosen.threads}: must be <= {config.MAX_THREADS}")
     entry = gallery.get(chosen.name)
     return demo.run(entry, chosen.out, frames=chosen.frames, threads=chosen.threads, dtype=chosen.dtype)
 
@@ -93,9 +101,9 @@ def _info(chosen: argparse.Namespace) -> int:
 
 
 def _bench(chosen: argparse.Namespace) -> int:
-    import importlib
+    from mpm import bench
 
-    return int(importlib.import_module("mpm.bench").main(json=chosen.json) or 0)
+    return bench.run(json_path=chosen.json, repeats=chosen.repeats, quick=chosen.quick)
 
 
 def _later(chosen: argparse.Namespace) -> int:

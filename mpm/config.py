@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +46,17 @@ def _isa_from_environment(wanted: str | None) -> str:
 def isa() -> str:
     """The kernel set that simulations created from now on use."""
     return _config.isa
+
+
+@contextmanager
+def using_isa(name: str) -> Iterator[None]:
+    """Within it, simulations are created for the kernel set `name`: for tests and benchmarks."""
+    before = _config.isa
+    _config.isa = _check.choice("isa", name, tuple(_core.isas()))
+    try:
+        yield
+    finally:
+        _config.isa = before
 
 
 def _number_from_environment(name: str) -> int | None:
@@ -181,6 +194,17 @@ def show_config() -> Configuration:
         isa=isa(),
         threads=get_num_threads(),
     )
+
+
+def processor() -> str:
+    """The processor's name, as far as the system tells it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
 
 
 def version() -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm.shapes import Box, Points, Shape, _brief, _number, _vector
+from mpm.shapes import Box, Points, Shape
+from mpm.shapes.arguments import as_number, as_vector, brief
 
 Floats = NDArray[np.float64]
 
@@ -69,11 +70,11 @@ def sample(
     if not isinstance(shape, Shape):
         raise TypeError(f"shape: expected a shape of mpm.shapes, got {shape!r}")
     dim = shape.dimension
-    low = _vector(lower, "lower")
+    low = as_vector(lower, "lower")
     if len(low) != dim:
         raise ValueError(f"shape: {shape!r} is in {dim}-D, but the domain is in {len(low)}-D")
-    domain = Box(low, _vector(upper, "upper", dim))
-    dx = _number(dx, "dx", positive=True)
+    domain = Box(low, as_vector(upper, "upper", dim))
+    dx = as_number(dx, "dx", positive=True)
     per_cell = _per_cell(particles_per_cell)
     if sampling not in SAMPLINGS:
         raise ValueError(f"sampling: expected one of {', '.join(map(repr, SAMPLINGS))}, got {sampling!r}")
@@ -186,8 +187,8 @@ def _refuse_outside(shape: Shape, domain: Box, dx: float) -> None:
         if not shape.contains(x[outside]).any():
             return
     raise ValueError(
-        f"shape: {shape!r} sticks out of the domain: it spans {_brief(lower)} to {_brief(upper)}, the domain "
-        f"{_brief(domain.lower)} to {_brief(domain.upper)}; move it, or cut it with shape & Box(lower, upper)"
+        f"shape: {shape!r} sticks out of the domain: it spans {brief(lower)} to {brief(upper)}, the domain "
+        f"{brief(domain.lower)} to {brief(domain.upper)}; move it, or cut it with shape & Box(lower, upper)"
     )
 
 

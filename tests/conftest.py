@@ -1,6 +1,7 @@
 """What all tests share: which `mpm` is tested, and settings that keep a run repeatable."""
 
 import os
+import sys
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -9,6 +10,7 @@ import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))  # scenes.py, which several tests import
 
 # The same examples in every run, no clock (machines differ), and no folder left behind. HYPOTHESIS_PROFILE=explore
 # looks for new ones.

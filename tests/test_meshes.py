@@ -1,8 +1,5 @@
-"""Reading, diagnosing and filling triangle meshes: files of other programs, and meshes broken on purpose."""
+"""Diagnosing and filling triangle meshes: files of other programs, and meshes broken on purpose."""
 
-import itertools
-import struct
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -10,53 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mpm
+from mesh_samples import DATA, cube_mesh, has_trimesh, join, needs_trimesh, sphere_mesh, volume
 from mpm import _core, meshes
 from mpm.meshes import FileFormatError
+from mpm.meshes.topology import tetrahedra
 from mpm.shapes import Box, Mesh
 
-DATA = Path(__file__).parent / "data" / "meshes"
-CUBE = Path(meshes.__file__).parent / "gallery" / "cube.obj"
-
-
-def cube_mesh(lower=(0, 0, 0), upper=(1, 1, 1), outward=True):
-    """A box of 12 triangles."""
-    v = np.array(list(itertools.product(*zip(lower, upper, strict=True))), dtype=float)
-    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-    f = np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))])
-    return v, f if outward else f[:, ::-1]
-
-
-def sphere_mesh(n=16, radius=1.0, center=(0, 0, 0)):
-    """A closed ball of 2 n (n - 1) triangles around the z axis."""
-    theta, phi = np.pi * np.arange(1, n) / n, 2 * np.pi * np.arange(n) / n
-    ring = np.stack([np.outer(np.sin(theta), np.cos(phi)), np.outer(np.sin(theta), np.sin(phi))], axis=-1)
-    z = np.broadcast_to(np.cos(theta)[:, None, None], (n - 1, n, 1))
-    v = np.concatenate([np.concatenate([ring, z], axis=-1).reshape(-1, 3), [(0, 0, 1), (0, 0, -1)]])
-    north, south, f = n * (n - 1), n * (n - 1) + 1, []
-    for j in range(n):
-        k = (j + 1) % n
-        f.append((north, j, k))
-        f.append((south, n * (n - 2) + k, n * (n - 2) + j))
-        for i in range(n - 2):
-            a, b, c, d = n * i + j, n * i + k, n * (i + 1) + j, n * (i + 1) + k
-            f += [(a, c, d), (a, d, b)]
-    return radius * v + np.array(center), np.array(f)
-
-
-def join(*parts):
-    """Several (vertices, faces) as one."""
-    shift = np.cumsum([0] + [len(v) for v, _ in parts])
-    return np.concatenate([v for v, _ in parts]), np.concatenate(
-        [f + s for (_, f), s in zip(parts, shift, strict=False)]
-    )
-
-
-def volume(mesh, n=200_000, seed=1):
-    """Monte Carlo volume and its standard error."""
-    lower, upper = mesh.bounds
-    x = lower + (upper - lower) * np.random.default_rng(seed).random((n, 3))
-    p, box = mesh.contains(x).mean(), np.prod(upper - lower)
-    return p * box, box * np.sqrt(p * (1 - p) / n)
+CUBE = Path(mpm.__file__).parent / "gallery" / "cube.obj"
 
 
 def plain_winding(v, f, p):
@@ -104,7 +62,7 @@ def test_winding_number_on_a_vertex_is_finite():
 
 
 def test_threads_do_not_change_bits():
-    v, f = meshes.read(DATA / "nut.ply") if _has_trimesh() else sphere_mesh(20)
+    v, f = meshes.read(DATA / "nut.ply") if has_trimesh() else sphere_mesh(20)
     f32 = f.astype(np.int32)
     p = np.random.default_rng(0).uniform(v.min(0), v.max(0), (3001, 3))
     for function in (_core.winding_numbers, _core.ray_crossings):
@@ -211,16 +169,6 @@ def test_speed():
 # --- real meshes --------------------------------------------------------------------------------------------
 
 
-def _has_trimesh():
-    try:
-        import trimesh  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-needs_trimesh = pytest.mark.skipif(not _has_trimesh(), reason="trimesh is an extra")
-
 # file, signed volume, volume inside and how well it is known, warning, counts of the report.
 REAL = [
     ("BONEFemoris_R.stl", 6.92474e-5, 6.92474e-5, 0.0, None,
@@ -283,194 +231,6 @@ def test_real_file_is_refused(name, message):
     assert name in str(caught.value)
 
 
-# --- readers ------------------------------------------------------------------------------------------------
-
-TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
-FACES = "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        TETRAHEDRON + FACES,
-        TETRAHEDRON + FACES.rstrip(),
-        (TETRAHEDRON + FACES).replace("\n", "\r\n"),
-        "\ufeff" + TETRAHEDRON + FACES,
-        "# comment\no name\ng group\ns off\nmtllib x.mtl\n" + TETRAHEDRON + "usemtl m\n" + FACES,
-        TETRAHEDRON.replace("\n", " # end\n") + FACES.replace("\n", "  # end\n"),
-        TETRAHEDRON.replace(" ", "\t  ") + FACES.replace(" ", "\t"),
-        TETRAHEDRON.replace("\n", " 0.5 0.5 0.5\n") + FACES,
-        TETRAHEDRON + "f -4 -2 -3\nf -4 -3 -1\nf -4 -1 -2\nf -3 -2 -1\n",
-        TETRAHEDRON + "vt 0 0\nf 1/1 3/1 2/1\nf 1/1 2/1 4/1\nf 1/1 4/1 3/1\nf 2/1 3/1 4/1\n",
-        TETRAHEDRON + "vn 0 0 1\nf 1//1 3//1 2//1\nf 1//1 2//1 4//1\nf 1/1/1 4/1/1 3/1/1\nf 2 3 4\n",
-        TETRAHEDRON + "p 1 2\nl 1 2 3\nf\nf 1\nf 1 2\n" + FACES,
-        TETRAHEDRON + "f 1 \\\n3 \\\n2\n" + FACES[8:],
-        FACES + TETRAHEDRON,
-        TETRAHEDRON + "v 1e300 0 0\n" + FACES,
-        "# caf\xe9\n" + TETRAHEDRON + FACES,
-    ],
-)
-def test_obj_dialects(tmp_path, text):
-    path = tmp_path / "t.OBJ"
-    path.write_bytes(text.encode("utf-8"))
-    mesh = Mesh(path)
-    assert mesh.report.signed_volume == pytest.approx(1 / 6) and mesh.report.watertight
-    assert mesh.contains([(0.1, 0.1, 0.1), (0.5, 0.5, 0.5)]).tolist() == [True, False]
-
-
-def test_obj_polygons_become_fans(tmp_path):
-    """An L-shaped prism: concave polygons are right too, since a fan overlaps itself with opposite signs."""
-    corner = [(1, 1), (2, 1), (2, 2), (0, 2), (0, 0), (1, 0)]  # from the reflex corner's neighbour on
-    for first in range(6):
-        outline = corner[first:] + corner[:first]
-        text = "".join(f"v {x} {y} {z}\n" for z in (0, 1) for x, y in outline)
-        text += "f 6 5 4 3 2 1\nf 7 8 9 10 11 12\n"
-        text += "".join(f"f {k + 1} {(k + 1) % 6 + 1} {(k + 1) % 6 + 7} {k + 7}\n" for k in range(6))
-        path = tmp_path / f"l{first}.obj"
-        path.write_text(text)
-        mesh = Mesh(path)
-        assert mesh.report.watertight and mesh.report.signed_volume == pytest.approx(3)
-        x = np.random.default_rng(0).uniform((0, 0, 0), (2, 2, 1), (5000, 3))
-        inside = Box((0, 0, 0), (1, 2, 1)) | Box((1, 1, 0), (2, 2, 1))
-        assert (mesh.contains(x) == inside.contains(x)).all()
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("", "no faces"),
-        ("v 1 2\n", "line 1: a vertex needs 3 coordinates"),
-        ("v 1 2 x\n", "line 1: '1 2 x' are not 3 numbers"),
-        ("v 1 2 nan\n", "line 1: .*not finite"),
-        ("\nv 1 2 1e999\n", "line 2: .*not finite"),
-        (TETRAHEDRON + "f 1 2 5\n", "line 5: vertex index 5 is out of range, the file has 4 vertices"),
-        (TETRAHEDRON + "f 1 2 -5\n", "line 5: vertex index -5 is out of range"),
-        (TETRAHEDRON + "f 1 2 0\n", "line 5: vertex index 0 is out of range"),
-        (TETRAHEDRON + "f 1 2 99999999999999999999\n", "line 5: vertex index 99999999999999999999 is out"),
-        (TETRAHEDRON + "f 1 \\\n2 \\\nx\n", "line 5: 'x' is not a corner"),
-        (TETRAHEDRON + "f 1 2 3.5\n", "line 5: '3.5' is not a corner"),
-        (TETRAHEDRON + "f /1 /2 /3\n", "line 5: '/1' is not a corner"),
-        (TETRAHEDRON + "f 1 2 2\n", "no volume"),
-        (TETRAHEDRON + "f 1 2 3\n", "no volume"),
-        ("\0\1\2\3", "binary"),
-    ],
-)
-def test_obj_is_refused(tmp_path, text, message):
-    path = tmp_path / "bad.obj"
-    path.write_text(text)
-    with pytest.raises(FileFormatError, match=message) as caught:
-        Mesh(path)
-    assert str(path) in str(caught.value)
-
-
-def binary_stl(v, f, header=b"binary"):
-    record = np.zeros(len(f), meshes._STL_TRIANGLE)
-    record["corner"] = v[f]
-    return header.ljust(80) + struct.pack("<I", len(f)) + record.tobytes()
-
-
-def ascii_stl(v, f):
-    facets = [
-        " facet normal 0 0 0\n  outer loop\n"
-        + "".join(f"   vertex {x:.9g} {y:.9g} {z:.9g}\n" for x, y, z in v[t])
-        + "  endloop\n endfacet\n"
-        for t in f
-    ]
-    return ("solid name\n" + "".join(facets) + "endsolid name\n").encode()
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        binary_stl(*cube_mesh()),
-        binary_stl(*cube_mesh(), header=b"solid of a careless program"),
-        binary_stl(*cube_mesh()) + b"trailing bytes",
-        ascii_stl(*cube_mesh()),
-        ascii_stl(*cube_mesh()).upper(),
-        ascii_stl(*cube_mesh()).replace(b"\n", b"\r\n").rstrip(),
-        ascii_stl(*cube_mesh()) + b"solid empty\nendsolid\n",
-    ],
-)
-def test_stl_dialects(tmp_path, data):
-    path = tmp_path / "cube.stl"
-    path.write_bytes(data)
-    mesh = Mesh(path)
-    assert mesh.report.signed_volume == pytest.approx(1) and mesh.report.watertight
-    assert mesh.report.duplicate_vertices == 36 - 8
-    x = np.random.default_rng(0).uniform(-1, 2, (500, 3))
-    assert (mesh.contains(x) == Box((0, 0, 0), (1, 1, 1)).contains(x)).all()
-
-
-GOOD_STL = ascii_stl(*cube_mesh())
-
-
-@pytest.mark.parametrize(
-    "data, message",
-    [
-        (b"", "has 0 bytes"),
-        (b"short", "has 5 bytes"),
-        (binary_stl(*cube_mesh())[:-1], "claims 12 triangles, which take 684 bytes, but has only 683"),
-        (b"x" * 80 + struct.pack("<I", 2**32 - 1) + b"\0" * 50, "claims 4294967295 triangles"),
-        (b"x" * 84, "claims 2021161080 triangles"),
-        (b"x" * 80 + b"\0" * 4, "no faces"),
-        (binary_stl(cube_mesh()[0] * [np.nan, 1, 1], cube_mesh()[1]), "corner 1 of triangle 1 is not finite"),
-        (b"solid\nendsolid\n", "no faces"),
-        (GOOD_STL[: GOOD_STL.rindex(b"endfacet")], "ends within a facet"),
-        (GOOD_STL.replace(b"vertex 0 0 0", b"vertex 0 0", 1), "line 4: a vertex needs 3"),
-        (GOOD_STL.replace(b"vertex 0 0 0", b"vertex 0 zero 0", 1), "line 4: .* are not 3 numbers"),
-        (GOOD_STL.replace(b"vertex 0 0 0", b"vertex 0 inf 0", 1), "line 4: .*not finite"),
-        (GOOD_STL.replace(b"   vertex 0 0 0\n", b"", 1), "line 7: a facet that does not have 3 vertices"),
-        (GOOD_STL.replace(b"outer", b"<html>", 1), "line 3: '<html> loop' does not belong"),
-    ],
-)
-def test_stl_is_refused(tmp_path, data, message):
-    path = tmp_path / "bad.stl"
-    path.write_bytes(data)
-    with pytest.raises(FileFormatError, match=message) as caught:
-        Mesh(path)
-    assert str(path) in str(caught.value)
-
-
-def test_missing_file_directory_and_package(tmp_path, monkeypatch):
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.obj"):
-        Mesh(tmp_path / "nowhere.obj")
-    with pytest.raises(FileFormatError, match="is a directory"):
-        Mesh(tmp_path)
-    other = tmp_path / "mesh.ply"
-    other.write_bytes(b"ply\n")
-    monkeypatch.setitem(sys.modules, "trimesh", None)
-    with pytest.raises(ImportError, match=r"pip install 'mpm\[mesh\]'"):
-        Mesh(other)
-
-
-@needs_trimesh
-@pytest.mark.parametrize("name", ["empty.ply", "empty.off", "garbage.ply", "garbage.off", "unknown.xyz123"])
-def test_trimesh_formats_are_refused(tmp_path, name):
-    path = tmp_path / name
-    path.write_bytes(b"" if name.startswith("empty") else b"\x93 garbage \x00" * 20)
-    with pytest.raises(FileFormatError, match=name):
-        Mesh(path)
-
-
-@pytest.mark.parametrize("name", ["box.obj", "sphereWithHole.stl", "BONEFemoris_R.stl"])
-def test_damaged_files_never_do_worse_than_raise(tmp_path, name):
-    """Files cut short and with flipped bytes: a mesh, or a ValueError that names the file."""
-    data = (DATA / name).read_bytes()
-    rng = np.random.default_rng(5)
-    path = tmp_path / name
-    for _ in range(25):
-        damaged = bytearray(data[: rng.integers(1, len(data) + 1)])
-        for k in rng.integers(len(damaged), size=rng.integers(4)):
-            damaged[k] = rng.integers(256)
-        path.write_bytes(damaged)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                Mesh(path)
-            except FileFormatError as error:
-                assert name in str(error)
-
-
 # --- meshes broken on purpose -------------------------------------------------------------------------------
 
 
@@ -487,7 +247,7 @@ def flipped(f, *which):
 
 V, F = cube_mesh()
 BALL_V, BALL_F = sphere_mesh(16)
-BALL = meshes._tetrahedra(BALL_V, BALL_F).sum()
+BALL = tetrahedra(BALL_V, BALL_F).sum()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from mpm import sampling
 from mpm.sampling import sample
 from mpm.shapes import Ball, Box, Capsule, Cylinder, HalfSpace, Mesh, Points, Polygon
 
-CUBE = Path(mpm.meshes.__file__).parent / "gallery" / "cube.obj"
+CUBE = Path(mpm.__file__).parent / "gallery" / "cube.obj"
 UNIT = {2: {"lower": (0, 0), "upper": (1, 1)}, 3: {"lower": (0, 0, 0), "upper": (1, 1, 1)}}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import mpm.meshes
 from mpm.shapes import Ball, Box, Capsule, Cylinder, HalfSpace, Mesh, Points, Polygon, Shape
 
-CUBE = Path(mpm.meshes.__file__).parent / "gallery" / "cube.obj"
+CUBE = Path(mpm.__file__).parent / "gallery" / "cube.obj"
 STAR = [(0, 0), (1, 0.6), (2, 0), (1.5, 1), (2, 2), (1, 1.4), (0, 2), (0.5, 1)]
 
 SOLIDS = [

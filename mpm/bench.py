@@ -1,0 +1,173 @@
+"""How fast this machine is: what ``python -m mpm bench`` measures.
+
+A block of material that turns and vibrates takes whole steps through the public `Simulation.step`, with
+everything on that a user has on (automatic time step, walls, history). One thread; processor time, which other
+programs on the machine disturb less than the clock. Every round runs all kernel sets of a case one after the
+other, so that what disturbs a round disturbs them alike; the median of the rounds counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mpm import _core, config, materials, shapes
+from mpm.scene import FloatArray, Scene
+from mpm.simulation import Simulation
+
+ORACLE = "scalar"
+MATERIALS = {
+    "fluid": materials.Fluid(bulk_modulus=1e5, density=1000),
+    "neo-Hookean": materials.NeoHookean(E=1e5, nu=0.3, density=1000),
+    "fixed corotated": materials.FixedCorotated(E=1e5, nu=0.3, density=1000),
+}
+CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
+CELLS_QUICK = {2: 32, 3: 8}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is measured: a name of `MATERIALS`, the dimension, the precision, the cells along a side."""
+
+    material: str
+    dimension: int
+    dtype: str
+    cells: int
+
+    def simulation(self, *, isa: str, threads: int = 1, **options: Any) -> Simulation:
+        """A new simulation of it for a kernel set; `options` go to `mpm.Simulation`."""
+        body = shapes.Box([1.0] * self.dimension, [2.0] * self.dimension)
+        scene = Scene([0] * self.dimension, [3] * self.dimension, gravity=[0] * (self.dimension - 1) + [-9.8])
+        scene.add(body, MATERIALS[self.material], velocity=_stir)
+        with config.using_isa(isa):
+            return Simulation(scene, dx=1 / self.cells, dtype=self.dtype, threads=threads, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Processor time of a case with a kernel set.
+
+    Attributes
+    ----------
+    case : Case
+    isa : str
+    particles : int
+    nanoseconds : float
+        Per particle and step, median of the rounds.
+    """
+
+    case: Case
+    isa: str
+    particles: int
+    nanoseconds: float
+
+    @property
+    def speed(self) -> float:
+        """Particle-steps per second and core."""
+        return 1e9 / self.nanoseconds
+
+
+def _stir(x: FloatArray) -> FloatArray:
+    """A rotation about the block's centre with a wave in it [m/s]."""
+    v = np.zeros_like(x)
+    v[:, 0] = -2 * (x[:, 1] - 1.5)
+    v[:, 1] = 2 * (x[:, 0] - 1.5) + 0.5 * np.sin(4 * np.pi * x[:, 0])
+    v[:, -1] += 0.5 * np.sin(4 * np.pi * x[:, 1])
+    return v
+
+
+def cases(quick: bool = False) -> list[Case]:
+    """All laws in both dimensions and both precisions."""
+    cells = CELLS_QUICK if quick else CELLS
+    return [
+        Case(material, dimension, dtype, cells[dimension])
+        for dimension, dtype, material in product((3, 2), ("float32", "float64"), MATERIALS)
+    ]
+
+
+def seconds_per_step(sim: Simulation, enough: float) -> float:
+    """Processor time of one step, from as many as take about `enough` seconds."""
+    start, steps = time.process_time(), 0
+    while (used := time.process_time() - start) < enough:
+        sim.step(4)
+        steps += 4
+    return used / steps
+
+
+def measure(case: Case, *, isas: list[str], repeats: int, enough: float = 0.15) -> list[Result]:
+    """A case with several kernel sets, round by round."""
+    simulations = {isa: case.simulation(isa=isa) for isa in isas}
+    for sim in simulations.values():
+        sim.step(4)
+    times: dict[str, list[float]] = {isa: [] for isa in isas}
+    for _ in range(repeats):
+        for isa, sim in simulations.items():
+            times[isa].append(seconds_per_step(sim, enough))
+    n = len(simulations[isas[0]].particles)
+    return [Result(case, isa, n, 1e9 * statistics.median(times[isa]) / n) for isa in isas]
+
+
+def _lines(isas: list[str], groups: Iterator[list[Result]]) -> Iterator[str]:
+    """The table, line by line as it is measured."""
+    yield (
+        f"{'million particle-steps/s per core':<36}"
+        + "".join(f"{isa:>10}" for isa in isas)
+        + "   best/scalar"
+    )
+    for results in groups:
+        case = results[0].case
+        name = f"{case.dimension}-D {case.dtype}  {case.material:<16}{results[0].particles:>9,}"
+        speeds = "".join(f"{result.speed / 1e6:>10.1f}" for result in results)
+        oracle = next(result for result in results if result.isa == ORACLE)
+        yield f"{name:<36}{speeds}{max(r.speed for r in results) / oracle.speed:>13.1f}x"
+
+
+def run(*, json_path: Path | None = None, repeats: int = 5, quick: bool = False) -> int:
+    """Measure every case with every kernel set of this processor, print the table, write the JSON file.
+
+    Parameters
+    ----------
+    json_path : path, optional
+        Where the figures go, with the machine and the build they belong to.
+    repeats : int
+        Rounds.
+    quick : bool
+        Small bodies, one short round.
+
+    Returns
+    -------
+    int
+        0.
+    """
+    isas = _core.isas()
+    found: list[Result] = []
+
+    def groups() -> Iterator[list[Result]]:
+        for case in cases(quick):
+            results = measure(
+                case, isas=isas, repeats=1 if quick else repeats, enough=0.01 if quick else 0.15
+            )
+            found.extend(results)
+            yield results
+
+    print(config.show_config())
+    print(f"processor    {config.processor()}\n")
+    for line in _lines(isas, groups()):
+        print(line, flush=True)
+    if json_path:
+        record = {
+            "configuration": dataclasses.asdict(config.show_config()),
+            "processor": config.processor(),
+            "results": [{**dataclasses.asdict(result), "speed": result.speed} for result in found],
+        }
+        json_path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return 0

@@ -1,0 +1,37 @@
+"""Two independent measures of what is inside a mesh; both are computed by the core."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpm import _core
+from mpm.config import get_num_threads
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def _threads(work: int) -> int:
+    """Threads worth starting for `work` pairs of point and face."""
+    return max(1, min(get_num_threads(), work // 100_000))
+
+
+def winding_numbers(x: Floats, faces: Ints, points: Floats) -> Floats:
+    """Generalised winding number (m,) at each point: 1 inside an outward surface, 0 outside."""
+    x, index = np.ascontiguousarray(x, dtype=np.float64), np.ascontiguousarray(faces, dtype=np.int32)
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    return np.frombuffer(
+        _core.winding_numbers(x, index, points, _threads(len(index) * len(points))), dtype=np.float64
+    )
+
+
+def crossings(x: Floats, faces: Ints, points: Floats, axis: int = 2) -> NDArray[np.int32]:
+    """Signed crossings (m,) of the ray from each point along +`axis`: the winding number of a closed mesh."""
+    turned = [(axis + 1) % 3, (axis + 2) % 3, axis]
+    x, index = (
+        np.ascontiguousarray(x[:, turned], dtype=np.float64),
+        np.ascontiguousarray(faces, dtype=np.int32),
+    )
+    points = np.ascontiguousarray(points[:, turned], dtype=np.float64)
+    return np.frombuffer(_core.ray_crossings(x, index, points, _threads(8 * len(points))), dtype=np.int32)

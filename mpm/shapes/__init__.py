@@ -1,0 +1,21 @@
+"""Shapes: what a body or a collider occupies.
+
+A shape answers one question, `shape.contains(x)`, and can be combined (`a | b`, `a & b`, `a - b`, `~a`) and
+moved (`translate`, `rotate`, `scale`); each gives a new shape, none changes. Lengths are in metres, angles in
+radians. 2-D and 3-D shapes are told apart by the length of what they are made from.
+
+Boxes are half-open, lower <= x < upper, and so are polygons and closed meshes where their faces run along the
+axes: two that touch have no point in common, and together they have every point of the seam. Curved
+boundaries do not belong to the shape.
+
+`shape` holds what all can do, `primitives`, `polygon` and `mesh` the kinds.
+"""
+
+from __future__ import annotations
+
+from mpm.shapes.mesh import Mesh
+from mpm.shapes.polygon import Polygon
+from mpm.shapes.primitives import Ball, Box, Capsule, Cylinder, HalfSpace, Points
+from mpm.shapes.shape import Shape
+
+__all__ = ["Ball", "Box", "Capsule", "Cylinder", "HalfSpace", "Mesh", "Points", "Polygon", "Shape"]

@@ -1,0 +1,94 @@
+"""The inside of a polygon."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mpm.shapes.arguments import as_rows
+from mpm.shapes.shape import Bools, Floats, Shape
+
+
+class Polygon(Shape):
+    """The inside of a polygon in 2-D, convex or not.
+
+    Parameters
+    ----------
+    vertices : (n, 2) array_like
+        Its corners in order, either way round [m]; n >= 3. The first may be repeated at the end.
+
+    Raises
+    ------
+    ValueError
+        It has fewer than three corners or no area, or its outline touches or crosses itself.
+    """
+
+    _fields = ("vertices",)
+    vertices: Floats
+
+    def __init__(self, vertices: ArrayLike) -> None:
+        v = as_rows(vertices, "vertices", (2,))
+        if len(v) > 3 and (v[0] == v[-1]).all():
+            v = v[:-1].copy()
+        if len(v) < 3:
+            raise ValueError(f"vertices: a polygon needs at least 3, got {len(v)}")
+        _refuse_tangled(v)
+        self._set(vertices=v, dimension=2)
+
+    def _contains(self, x: Floats) -> Bools:
+        # Even-odd rule along +x. Sorted by height, the points beside an edge are a slice.
+        order = np.argsort(x[:, 1], kind="stable")
+        px, py = x[order, 0], x[order, 1]
+        inside = np.zeros(len(x), dtype=bool)
+        a, b = self.vertices, np.roll(self.vertices, -1, axis=0)
+        swap = (a[:, 1] > b[:, 1])[:, None]
+        low, high = np.where(swap, b, a), np.where(swap, a, b)
+        first, last = np.searchsorted(py, low[:, 1]), np.searchsorted(py, high[:, 1])
+        for e in np.flatnonzero(first < last):
+            beside = slice(first[e], last[e])
+            t = (py[beside] - low[e, 1]) / (high[e, 1] - low[e, 1])
+            inside[beside] ^= low[e, 0] + t * (high[e, 0] - low[e, 0]) > px[beside]
+        result = np.empty_like(inside)
+        result[order] = inside
+        return result
+
+    def _support(self, directions: Floats) -> Floats:
+        return np.asarray((directions @ self.vertices.T).max(axis=1))
+
+    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
+        return Polygon(self.vertices @ matrix.T + shift)
+
+
+def _cross(a: Floats, b: Floats) -> Floats:
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
+
+
+def _refuse_tangled(v: Floats) -> None:
+    """Raise ValueError unless the outline `v` (n, 2) is a simple polygon with an area."""
+    v = v - v[0]
+    n = len(v)
+    w = np.roll(v, -1, axis=0)
+    edge = w - v
+    following = np.roll(edge, -1, axis=0)
+    if not edge.any(axis=1).all():
+        k = int(np.flatnonzero(~edge.any(axis=1))[0])
+        raise ValueError(f"vertices: corners {k} and {(k + 1) % n} of the polygon are the same point")
+    back = np.flatnonzero((_cross(edge, following) == 0) & ((edge * following).sum(axis=1) < 0))
+    if len(back):
+        raise ValueError(f"vertices: the polygon turns back on itself at corner {(int(back[0]) + 1) % n}")
+    for i in range(n - 2):
+        j = np.arange(i + 2, n if i else n - 1)  # edges that do not share a corner with edge i
+        c, d = v[j], w[j]
+        side_c, side_d = np.sign(_cross(edge[i], c - v[i])), np.sign(_cross(edge[i], d - v[i]))
+        side_v, side_w = np.sign(_cross(edge[j], v[i] - c)), np.sign(_cross(edge[j], w[i] - c))
+        meet = (side_c * side_d <= 0) & (side_v * side_w <= 0)
+        boxes = (np.minimum(c, d) <= np.maximum(v[i], w[i])) & (np.maximum(c, d) >= np.minimum(v[i], w[i]))
+        meet &= boxes.all(axis=1)  # edges on one line may still be apart
+        if meet.any():
+            k = int(j[np.flatnonzero(meet)[0]])
+            raise ValueError(
+                f"vertices: the polygon crosses or touches itself: the edges from corner {i} and from corner "
+                f"{k} meet"
+            )
+    if abs(_cross(v, w).sum()) <= 1e-14 * np.ptp(v, axis=0).prod():
+        raise ValueError("vertices: the polygon has no area")

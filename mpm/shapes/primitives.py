@@ -1,0 +1,257 @@
+"""Shapes given by a few numbers: box, ball, half-space, capsule, cylinder; and single points."""
+
+from __future__ import annotations
+
+from typing import Never
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mpm.shapes.arguments import as_array, as_number, as_rows, as_vector, brief
+from mpm.shapes.geometry import distance, similarity, unit
+from mpm.shapes.shape import Bools, Complement, Floats, Shape
+
+
+class Box(Shape):
+    """An axis-aligned box, lower <= x < upper.
+
+    Parameters
+    ----------
+    lower, upper : (d,) array_like
+        Opposite corners [m]; d = 2 or 3.
+
+    Raises
+    ------
+    ValueError
+        A corner is not finite, their dimensions differ, or lower < upper does not hold on every axis.
+
+    Examples
+    --------
+    >>> Box((0, 0), (2, 1)).contains([(0, 0), (1, 0.5), (2, 1)]).tolist()
+    [True, True, False]
+    """
+
+    _fields = ("lower", "upper")
+    lower: Floats
+    upper: Floats
+
+    def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        low = as_vector(lower, "lower")
+        high = as_vector(upper, "upper", len(low))
+        if not (low < high).all():
+            raise ValueError(
+                f"lower, upper: expected lower < upper on every axis, got {brief(low)}, {brief(high)}"
+            )
+        self._set(lower=low, upper=high, dimension=len(low))
+
+    def _contains(self, x: Floats) -> Bools:
+        return np.asarray(((x >= self.lower) & (x < self.upper)).all(axis=1))
+
+    def _support(self, directions: Floats) -> Floats:
+        return np.asarray(np.maximum(directions * self.lower, directions * self.upper).sum(axis=1))
+
+    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
+        if (np.count_nonzero(matrix, axis=0) > 1).any():
+            return super()._affine(matrix, shift, step)
+        a, b = matrix @ self.lower + shift, matrix @ self.upper + shift
+        return Box(np.minimum(a, b), np.maximum(a, b))
+
+
+class Ball(Shape):
+    """A ball (3-D) or disc (2-D), |x - center| < radius.
+
+    Parameters
+    ----------
+    center : (d,) array_like
+        Its middle [m]; d = 2 or 3.
+    radius
+        [m], above 0.
+    """
+
+    _fields = ("center", "radius")
+    center: Floats
+    radius: float
+
+    def __init__(self, center: ArrayLike, radius: float) -> None:
+        middle = as_vector(center, "center")
+        self._set(center=middle, radius=as_number(radius, "radius", positive=True), dimension=len(middle))
+
+    def _contains(self, x: Floats) -> Bools:
+        return distance(x - self.center) < self.radius
+
+    def _support(self, directions: Floats) -> Floats:
+        return np.asarray(directions @ self.center + self.radius * distance(directions))
+
+    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
+        factor = similarity(matrix)
+        if factor is None:
+            return super()._affine(matrix, shift, step)
+        return Ball(matrix @ self.center + shift, factor * self.radius)
+
+
+class HalfSpace(Shape):
+    """All of space on one side of a plane (3-D) or line (2-D): the side away from the normal.
+
+    Parameters
+    ----------
+    point : (d,) array_like
+        A point of the plane [m]; d = 2 or 3.
+    normal : (d,) array_like
+        Points out of the solid; of any length but zero, kept as a unit vector.
+
+    Examples
+    --------
+    >>> ground = HalfSpace(point=(0, 0.1), normal=(0, 1))
+    >>> ground.contains([(5, 0), (5, 0.2)]).tolist()
+    [True, False]
+    """
+
+    _fields = ("point", "normal")
+    point: Floats
+    normal: Floats
+
+    def __init__(self, point: ArrayLike, normal: ArrayLike) -> None:
+        p = as_vector(point, "point")
+        self._set(point=p, normal=unit(as_vector(normal, "normal", len(p)), "normal"), dimension=len(p))
+
+    def _contains(self, x: Floats) -> Bools:
+        return np.asarray((x - self.point) @ self.normal < 0)
+
+    def _support(self, directions: Floats) -> Floats:
+        along = directions @ self.normal
+        aligned = distance(directions - along[:, None] * self.normal) <= 1e-12 * distance(directions)
+        return np.where(aligned & (along >= 0), directions @ self.point, np.inf)
+
+    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
+        return HalfSpace(matrix @ self.point + shift, np.linalg.solve(matrix.T, self.normal))
+
+    def __invert__(self) -> Shape:
+        return _OtherHalfSpace(self)
+
+
+class _OtherHalfSpace(Complement):
+    """The other half-space, its plane included: the one complement that may be bounded along an axis."""
+
+    def _support(self, directions: Floats) -> Floats:
+        assert isinstance(self.shape, HalfSpace)
+        return HalfSpace(self.shape.point, -self.shape.normal)._support(directions)
+
+
+class _Rod(Shape):
+    """A line from a to b with a thickness."""
+
+    _fields = ("a", "b", "radius")
+    a: Floats
+    b: Floats
+    radius: float
+
+    def __init__(self, a: ArrayLike, b: ArrayLike, radius: float) -> None:
+        start = as_vector(a, "a")
+        end = as_vector(b, "b", len(start))
+        if (start == end).all():
+            raise ValueError(f"a, b: expected two different points, got {brief(start)} twice")
+        self._set(a=start, b=end, radius=as_number(radius, "radius", positive=True), dimension=len(start))
+
+    def _along(self, x: Floats) -> Floats:
+        """Where each point is between a (0) and b (1)."""
+        axis = self.b - self.a
+        return np.asarray((x - self.a) @ (axis / (axis @ axis)))
+
+    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
+        factor = similarity(matrix)
+        if factor is None:
+            return super()._affine(matrix, shift, step)
+        return type(self)(matrix @ self.a + shift, matrix @ self.b + shift, factor * self.radius)
+
+
+class Capsule(_Rod):
+    """All points less than `radius` away from the line from `a` to `b`: a cylinder with round ends.
+
+    Parameters
+    ----------
+    a, b : (d,) array_like
+        Ends of the line [m], different; d = 2 or 3.
+    radius
+        [m], above 0.
+    """
+
+    def _contains(self, x: Floats) -> Bools:
+        t = np.clip(self._along(x), 0, 1)[:, None]
+        return distance(x - ((1 - t) * self.a + t * self.b)) < self.radius
+
+    def _support(self, directions: Floats) -> Floats:
+        ends = np.maximum(directions @ self.a, directions @ self.b)
+        return np.asarray(ends + self.radius * distance(directions))
+
+
+class Cylinder(_Rod):
+    """A cylinder with flat ends; in 2-D, a rectangle at any angle, 2 · `radius` wide.
+
+    Parameters
+    ----------
+    a, b : (d,) array_like
+        Middles of the two ends [m], different; d = 2 or 3. The end at `a` belongs to it, that at `b` does
+        not.
+    radius
+        [m], above 0.
+    """
+
+    def _contains(self, x: Floats) -> Bools:
+        t = self._along(x)
+        across = distance(x - self.a - t[:, None] * (self.b - self.a))
+        return (t >= 0) & (t < 1) & (across < self.radius)
+
+    def _support(self, directions: Floats) -> Floats:
+        axis = unit(self.b - self.a, "b - a")
+        across = distance(directions - (directions @ axis)[:, None] * axis)
+        return np.asarray(np.maximum(directions @ self.a, directions @ self.b) + self.radius * across)
+
+
+class Points(Shape):
+    """Particles at given positions: a body, but not a solid. It has no inside and cannot be combined.
+
+    Parameters
+    ----------
+    x : (n, d) array_like
+        Positions [m]; n >= 1, d = 2 or 3.
+    volume : float or (n,) array_like, optional
+        Volume of each particle [m³; in 2-D m²], above 0; by default dx^d / particles_per_cell.
+    """
+
+    _fields = ("x", "volume")
+    _has_inside = False
+    x: Floats
+    volume: Floats | None
+
+    def __init__(self, x: ArrayLike, *, volume: ArrayLike | None = None) -> None:
+        positions = as_rows(x, "x", (2, 3))
+        if not len(positions):
+            raise ValueError("x: expected at least one point, got none")
+        volumes = None
+        if volume is not None:
+            volumes = as_array(volume, "volume", f"() or ({len(positions)},)")
+            if volumes.shape not in ((), (len(positions),)) or not (volumes > 0).all():
+                raise ValueError(
+                    f"volume: expected one or {len(positions)} numbers above 0, got {brief(volumes)}"
+                )
+            volumes = np.broadcast_to(volumes, len(positions)).copy()
+        self._set(x=positions, volume=volumes, dimension=positions.shape[1])
+
+    def __repr__(self) -> str:
+        return f"Points({len(self.x)} in {self.dimension}-D)"
+
+    def contains(self, x: ArrayLike) -> Never:
+        """Raise TypeError: points have no inside."""
+        raise TypeError("Points is not a solid: it has no inside, so contains() has no answer")
+
+    def _support(self, directions: Floats) -> Floats:
+        return np.array([(self.x @ direction).max() for direction in directions])
+
+    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Points:
+        factor = abs(float(np.linalg.det(matrix)))
+        rigid = abs(factor - 1) < 1e-14  # a rotation's determinant is rounded
+        volume = self.volume if self.volume is None or rigid else self.volume * factor
+        return Points(self.x @ matrix.T + shift, volume=volume)
+
+    def __invert__(self) -> Never:
+        raise TypeError("Points is not a solid: it cannot be inverted")

@@ -1,0 +1,317 @@
+"""What all shapes can do, and what comes of combining and moving them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Never
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mpm.shapes.arguments import as_factors, as_number, as_rows, as_vector, brief
+from mpm.shapes.geometry import cos_sin, rotation, unit
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Shape:
+    """What all shapes can do. Shapes are immutable; equal ones have equal parameters."""
+
+    _fields: ClassVar[tuple[str, ...]] = ()
+    dimension: int
+    """2 or 3."""
+
+    def __init__(self) -> None:
+        raise TypeError("Shape is the base of the shapes: use one of them, such as Box")
+
+    def _set(self, **values: Any) -> None:
+        for value in values.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> Never:
+        raise AttributeError(f"{type(self).__name__} is immutable: {name!r} cannot be set; make a new shape")
+
+    def __delattr__(self, name: str) -> Never:
+        raise AttributeError(f"{type(self).__name__} is immutable: {name!r} cannot be deleted")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(**state)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Shape) or type(self) is not type(other):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self._fields)
+
+    def __hash__(self) -> int:
+        return hash(
+            (type(self).__name__, self.dimension, *(_hashable(getattr(self, name)) for name in self._fields))
+        )
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={brief(getattr(self, name))}" for name in self._fields)
+        return f"{type(self).__name__}({values})"
+
+    # What a shape must tell about itself.
+
+    def _contains(self, x: Floats) -> Bools:
+        raise NotImplementedError
+
+    def _support(self, directions: Floats) -> Floats:
+        """The largest direction·x in the shape, for each of the (k, d) directions; may be infinite."""
+        raise NotImplementedError
+
+    _exact_bounds: bool = True
+    """Whether `bounds` is the smallest box, not just one that is large enough."""
+    _has_inside: ClassVar[bool] = True
+    """Whether it is a solid, which can be combined with others."""
+
+    # What follows from it.
+
+    def contains(self, x: ArrayLike) -> Bools:
+        """Whether each point is inside.
+
+        Parameters
+        ----------
+        x : (m, d) array_like
+            Positions [m].
+
+        Returns
+        -------
+        (m,) bool
+
+        Raises
+        ------
+        ValueError
+            `x` has another shape or dimension, or holds NaN or infinity.
+        TypeError
+            `x` does not hold numbers, or the shape is `Points`, which have no inside.
+        """
+        return self._contains(as_rows(x, "x", (self.dimension,)))
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """A box around the shape: its lower and upper corner, (d,) each [m]; infinite where the shape is.
+
+        The smallest such box, except for intersections and differences, whose box may be larger than need be.
+        """
+        axes = np.eye(self.dimension)
+        lower, upper = -self._support(-axes) + 0.0, self._support(axes) + 0.0
+        upper = np.maximum(lower, upper)  # an intersection of what does not meet
+        lower.flags.writeable = upper.flags.writeable = False
+        return lower, upper
+
+    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
+        """The shape of all matrix·x + shift. `step` says it in the words of the user."""
+        return _Moved(self, matrix, shift, step)
+
+    def translate(self, by: ArrayLike) -> Shape:
+        """Return the shape moved by `by`, (d,) [m]."""
+        by = as_vector(by, "by", self.dimension)
+        return self._affine(np.eye(self.dimension), by, f".translate({brief(by)})")
+
+    def rotate(self, angle: float, *, axis: ArrayLike | None = None, about: ArrayLike | None = None) -> Shape:
+        """Return the shape rotated.
+
+        Parameters
+        ----------
+        angle
+            Counter-clockwise, seen against the axis [rad].
+        axis : (3,) array_like
+            In 3-D the axis of rotation, of any length but zero. Not in 2-D.
+        about : (d,) array_like, optional
+            A point that stays where it is [m]; the origin by default.
+        """
+        angle = as_number(angle, "angle")
+        if self.dimension == 2:
+            if axis is not None:
+                raise ValueError(
+                    f"axis: a shape in 2-D rotates about a point, axis must be None, got {axis!r}"
+                )
+            cos, sin = cos_sin(angle)
+            matrix, words = np.array([[cos, -sin], [sin, cos]]), f"{angle:.10g}"
+        else:
+            if axis is None:
+                raise ValueError("axis: a rotation in 3-D needs one, such as axis=(0, 0, 1)")
+            a = as_vector(axis, "axis", 3)
+            matrix, words = rotation(angle, unit(a, "axis")), f"{angle:.10g}, axis={brief(a)}"
+        return self._affine_about(matrix, about, "rotate", words)
+
+    def scale(self, by: ArrayLike, *, about: ArrayLike | None = None) -> Shape:
+        """Return the shape scaled.
+
+        Parameters
+        ----------
+        by : float or (d,) array_like
+            The factor, or one for each axis; above 0.
+        about : (d,) array_like, optional
+            A point that stays where it is [m]; the origin by default.
+        """
+        factors = as_factors(by, "by", self.dimension)
+        words = brief(np.asarray(by, dtype=np.float64))
+        return self._affine_about(np.diag(factors), about, "scale", words)
+
+    def _affine_about(self, matrix: Floats, about: ArrayLike | None, verb: str, words: str) -> Shape:
+        center = np.zeros(self.dimension) if about is None else as_vector(about, "about", self.dimension)
+        words += "" if about is None else f", about={brief(center)}"
+        return self._affine(matrix, center - matrix @ center, f".{verb}({words})")
+
+    def __or__(self, other: Shape) -> Shape:
+        return _combine(_Union, self, other)
+
+    def __and__(self, other: Shape) -> Shape:
+        return _combine(_Intersection, self, other)
+
+    def __sub__(self, other: Shape) -> Shape:
+        return _combine(_Difference, self, other)
+
+    def __invert__(self) -> Shape:
+        return Complement(self)
+
+
+def _hashable(value: object) -> object:
+    return (
+        (value + 0.0).tobytes() if isinstance(value, np.ndarray) and value.dtype.kind == "f" else repr(value)
+    )
+
+
+# --- combinations ------------------------------------------------------------------------------------------
+
+
+class _Moved(Shape):
+    """A shape under an affine map that its own kind cannot express: all matrix·x + shift, x in `shape`."""
+
+    _fields = ("shape", "matrix", "shift")
+    shape: Shape
+    matrix: Floats
+    shift: Floats
+    _inverse: Floats
+    _steps: str
+
+    def __init__(self, shape: Shape, matrix: Floats, shift: Floats, steps: str) -> None:
+        self._set(
+            shape=shape, matrix=matrix.copy(), shift=shift.copy(), dimension=shape.dimension,
+            _inverse=np.linalg.inv(matrix), _steps=steps, _exact_bounds=shape._exact_bounds,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"{self.shape!r}{self._steps}"
+
+    def _contains(self, x: Floats) -> Bools:
+        return self.shape._contains((x - self.shift) @ self._inverse.T)
+
+    def _support(self, directions: Floats) -> Floats:
+        return self.shape._support(directions @ self.matrix) + directions @ self.shift
+
+    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
+        return _Moved(self.shape, matrix @ self.matrix, matrix @ self.shift + shift, self._steps + step)
+
+
+class _Combined(Shape):
+    """Shapes joined by an operator. Chains are kept flat: a union of a thousand balls is one union."""
+
+    _fields = ("parts",)
+    _symbol: ClassVar[str]
+    parts: tuple[Shape, ...]
+
+    def __init__(self, *parts: Shape) -> None:
+        self._set(
+            parts=parts,
+            dimension=parts[0].dimension,
+            _exact_bounds=isinstance(self, _Union) and all(part._exact_bounds for part in parts),
+        )
+
+    def __repr__(self) -> str:
+        words = [f"({p!r})" if isinstance(p, _Combined) else repr(p) for p in self.parts]
+        if len(words) > 6:
+            words[3:-2] = [f"… {len(words) - 5} more …"]
+        return f" {self._symbol} ".join(words)
+
+    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
+        return type(self)(*(part._affine(matrix, shift, step) for part in self.parts))
+
+
+def _combine(kind: type[_Combined], a: Shape, b: object) -> Shape:
+    if not isinstance(b, Shape):
+        return NotImplemented  # type: ignore[no-any-return]
+    for shape in (a, b):
+        if not shape._has_inside:
+            raise TypeError(
+                f"{type(shape).__name__} is not a solid: it cannot be combined by {kind._symbol!r}"
+            )
+    if a.dimension != b.dimension:
+        raise ValueError(
+            f"cannot combine a shape in {a.dimension}-D with one in {b.dimension}-D: {a!r}, {b!r}"
+        )
+    head = a.parts if type(a) is kind else (a,)
+    tail = b.parts if type(b) is kind and kind is not _Difference else (b,)
+    return kind(*head, *tail)
+
+
+class _Union(_Combined):
+    _symbol = "|"
+
+    def _contains(self, x: Floats) -> Bools:
+        inside = self.parts[0]._contains(x).copy()
+        for part in self.parts[1:]:
+            rest = np.flatnonzero(~inside)
+            inside[rest] = part._contains(x[rest])
+        return inside
+
+    def _support(self, directions: Floats) -> Floats:
+        return np.asarray(np.max([part._support(directions) for part in self.parts], axis=0))
+
+
+class _Intersection(_Combined):
+    _symbol = "&"
+
+    def _contains(self, x: Floats) -> Bools:
+        inside = self.parts[0]._contains(x).copy()
+        for part in self.parts[1:]:
+            rest = np.flatnonzero(inside)
+            inside[rest] = part._contains(x[rest])
+        return inside
+
+    def _support(self, directions: Floats) -> Floats:
+        return np.asarray(np.min([part._support(directions) for part in self.parts], axis=0))
+
+
+class _Difference(_Combined):
+    """The first part without the others."""
+
+    _symbol = "-"
+
+    def _contains(self, x: Floats) -> Bools:
+        inside = self.parts[0]._contains(x).copy()
+        for part in self.parts[1:]:
+            rest = np.flatnonzero(inside)
+            inside[rest] = ~part._contains(x[rest])
+        return inside
+
+    def _support(self, directions: Floats) -> Floats:
+        rest = [self.parts[0], *(~part for part in self.parts[1:])]
+        return np.asarray(np.min([part._support(directions) for part in rest], axis=0))
+
+
+class Complement(Shape):
+    _fields = ("shape",)
+    shape: Shape
+
+    def __init__(self, shape: Shape) -> None:
+        self._set(shape=shape, dimension=shape.dimension)
+
+    def __repr__(self) -> str:
+        return f"~({self.shape!r})" if isinstance(self.shape, _Combined) else f"~{self.shape!r}"
+
+    def _contains(self, x: Floats) -> Bools:
+        return ~self.shape._contains(x)
+
+    def _support(self, directions: Floats) -> Floats:
+        return np.full(len(directions), np.inf)
+
+    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
+        return ~self.shape._affine(matrix, shift, step)
+
+    def __invert__(self) -> Shape:
+        return self.shape

@@ -1,0 +1,101 @@
+"""Small scenes and helpers that the tests of the core share."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+
+import mpm
+from mpm import _core, config
+
+ISAS = _core.isas()
+DTYPES = ("float64", "float32")
+DIMS = (2, 3)
+EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
+
+# One material per law of the registry, all with wave speeds of about 4 m/s: soft enough for large deformation.
+MATERIALS = {
+    "fixed_corotated": mpm.materials.FixedCorotated(E=10, nu=0.3, density=1),
+    "neo_hookean": mpm.materials.NeoHookean(E=10, nu=0.3, density=1),
+    "fluid": mpm.materials.Fluid(bulk_modulus=14, density=1, viscosity=0.002),
+}
+LAWS = tuple(MATERIALS)
+
+
+@contextlib.contextmanager
+def kernels(isa: str) -> Iterator[None]:
+    """Simulations created inside use this kernel set, as if MPM_ISA had named it."""
+    before = config._config.isa
+    config._config.isa = isa
+    try:
+        yield
+    finally:
+        config._config.isa = before
+
+
+def jittered(dim: int, side: int, spacing: float, seed: int = 0) -> np.ndarray:
+    """side^dim positions from 0 on, one at random in each cell of the given size."""
+    cells = np.stack(np.meshgrid(*[np.arange(side)] * dim, indexing="ij"), axis=-1).reshape(-1, dim)
+    return (cells + np.random.default_rng(seed).random(cells.shape)) * spacing
+
+
+def swirl(x: np.ndarray) -> np.ndarray:
+    """A smooth velocity field with drift, shear and compression in it."""
+    drift = np.array([0.3, 0.2, -0.1])[: x.shape[1]]
+    return drift + 0.2 * np.sin(9 * x[:, ::-1])
+
+
+def free_body(dim: int, law: str = "neo_hookean", side: int = 24, h: float = 1 / 32, **numerics):
+    """side^dim particles, random in sub-cells of h/2 and of random mass, flying and spinning through free space."""
+    scene = mpm.Scene([-1] * dim, [1] * dim)
+    x = jittered(dim, side, h / 2) - 0.2
+    volume = (h / 2) ** dim * np.random.default_rng(1).uniform(0.5, 1.5, len(x))
+    spin = 1.5 if dim == 2 else (0.5, -1.0, 1.5)
+    scene.add(
+        mpm.shapes.Points(x, volume=volume), MATERIALS[law], velocity=swirl, angular_velocity=spin, name=law
+    )
+    return mpm.Simulation(scene, dx=h, **numerics)
+
+
+def three_materials(dim: int, cells: int = 16, **numerics):
+    """A block of each law in a box with gravity and one-sided walls: they collide with it and with each other."""
+    scene = mpm.Scene(
+        [-0.5] * dim, [0.5] * dim, gravity=[0.5] * (dim - 1) + [-9.81], walls="separate", friction=0.2
+    )
+    for number, material in enumerate(MATERIALS.values()):
+        low = [-0.45 + 0.3 * number] + [-0.3] * (dim - 1)
+        box = mpm.shapes.Box(low, [a + b for a, b in zip(low, [0.25] + [0.4] * (dim - 1), strict=True)])
+        scene.add(
+            box, material, velocity=[1.0 - number] * dim, angular_velocity=1.0 if dim == 2 else (1, 0, 1)
+        )
+    return mpm.Simulation(scene, dx=1 / cells, **numerics)
+
+
+def single(x, material=None, v=0, volume=1.0, h=1.0, lower=0.0, upper=16.0, **numerics):
+    """One particle at x in a cubic domain."""
+    scene = mpm.Scene([lower] * len(x), [upper] * len(x))
+    scene.add(
+        mpm.shapes.Points([x], volume=volume * h ** len(x)), material or MATERIALS["neo_hookean"], velocity=v
+    )
+    return mpm.Simulation(scene, dx=h, **numerics)
+
+
+def numpy_totals(sim) -> dict[str, np.ndarray]:
+    """Conserved quantities computed anew from the arrays, with the affine terms of quadratic B-splines."""
+    p, d = sim.particles, sim.dimension
+    m, x, v, C = (np.asarray(p[name], dtype=np.float64) for name in ("mass", "x", "v", "C"))
+    quarter = sim.dx**2 / 4
+    axes = [(0, 1)] if d == 2 else [(1, 2), (2, 0), (0, 1)]
+    spin = [
+        (m * (x[:, a] * v[:, b] - x[:, b] * v[:, a] + quarter * (C[:, b, a] - C[:, a, b]))).sum()
+        for a, b in axes
+    ]
+    return {
+        "mass": m.sum(),
+        "momentum": m @ v,
+        "center_of_mass": m @ x / m.sum(),
+        "angular_momentum": np.array(spin) if d == 3 else spin[0],
+        "kinetic": 0.5 * (m * ((v**2).sum(axis=1) + quarter * (C**2).sum(axis=(1, 2)))).sum(),
+    }

@@ -1,0 +1,207 @@
+"""Quadratic B-splines and the transfers between particles and grid, seen from outside, one step at a time."""
+
+import numpy as np
+import pytest
+import scenes
+
+import mpm
+
+every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
+every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
+every_isa = pytest.mark.parametrize("isa", scenes.ISAS)
+
+LOWER, CELLS, H = -0.75, 24, 1 / 16
+DT = 1e-3
+
+
+def placed(x, dtype, isa, *, law="neo_hookean", v=0, F=None, volume=None, gravity=None, dt=DT):
+    """Particles at x in free space."""
+    dim = x.shape[1]
+    scene = mpm.Scene([LOWER] * dim, [LOWER + CELLS * H] * dim, gravity=gravity)
+    volume = H**dim / 4 if volume is None else volume
+    scene.add(mpm.shapes.Points(x, volume=volume), scenes.MATERIALS[law], velocity=v, F=F)
+    with scenes.kernels(isa):
+        return mpm.Simulation(scene, dx=H, dtype=dtype, dt=dt, threads=1)
+
+
+def positions(dim, n=200, seed=0):
+    """Random ones, and all combinations of node, middle between nodes, and a little beside either."""
+    rng = np.random.default_rng(seed)
+    special = np.array([0, 0.5, 1e-9, 0.5 - 1e-9, 0.25, 1 - 1e-9])
+    corners = np.stack(np.meshgrid(*[special] * dim), axis=-1).reshape(-1, dim)
+    corners = corners + rng.integers(4, CELLS - 5, corners.shape)
+    return LOWER + H * np.concatenate([rng.uniform(3, CELLS - 3, (n, dim)), corners])
+
+
+def spline(r):
+    """The quadratic B-spline at distance r in cells."""
+    r = np.abs(r)
+    return np.where(r < 0.5, 0.75 - r**2, np.where(r < 1.5, 0.5 * (1.5 - r) ** 2, 0))
+
+
+def scatter(x, values):
+    """sum_p w_ip values_p over all nodes, an array (CELLS + 1, ..., columns)."""
+    dim = x.shape[1]
+    w = [spline((x[:, a, None] - LOWER) / H - np.arange(CELLS + 1)) for a in range(dim)]
+    letters = "ij" if dim == 2 else "ijk"
+    return np.einsum(",".join("p" + c for c in letters) + ",pc->" + letters + "c", *w, values, optimize=True)
+
+
+def on_nodes(grid, values):
+    """Values at the active nodes in the full array of nodes."""
+    index = np.rint((grid.x - LOWER) / H).astype(int)
+    full = np.zeros((CELLS + 1,) * grid.x.shape[1] + values.shape[1:])
+    full[tuple(index.T)] = values
+    return full
+
+
+@every_dim
+@every_dtype
+@every_isa
+def test_masses_are_those_of_the_spline(dim, dtype, isa):
+    x = positions(dim)
+    volume = H**dim * np.random.default_rng(1).uniform(0.1, 1, len(x))
+    sim = placed(x, dtype, isa, volume=volume)
+    m = np.asarray(sim.particles.mass, dtype=float)
+    sim.step()
+    expected = scatter(x, m[:, None])[..., 0]
+    limit = {"float64": 1e-14, "float32": 1e-6}[dtype]  # measured 4e-16, 2.2e-7 of the largest
+    np.testing.assert_allclose(
+        on_nodes(sim.grid, sim.grid.mass), expected, rtol=0, atol=limit * expected.max()
+    )
+    active = expected > 1e-7 * expected.max()  # nodes at the very rim may get nothing after rounding
+    assert (on_nodes(sim.grid, sim.grid.mass)[active] > 0).all()
+
+
+@every_dim
+@every_dtype
+@every_isa
+def test_partition_of_unity_and_moments(dim, dtype, isa):
+    """sum w = 1, sum w x_i = x, sum w (x_i - x)(x_i - x)^T = h^2/4 I: for each particle alone."""
+    limit = {"float64": 3e-15, "float32": 5e-7}[dtype]  # measured 3e-16, 6e-8
+    for x in positions(dim, n=12)[::3]:
+        sim = placed(x[None], dtype, isa)
+        sim.step()
+        w = np.asarray(sim.grid.mass, dtype=float) / sim.particles.mass[0]
+        offset = (sim.grid.x - x) / H
+        assert 3**dim >= len(w) >= 2**dim
+        assert abs(w.sum() - 1) < limit
+        assert np.abs(w @ offset).max() < 2 * limit
+        assert np.abs(np.einsum("i,ia,ib->ab", w, offset, offset) - np.eye(dim) / 4).max() < 2 * limit
+
+
+def affine(dim, seed=2):
+    """A velocity field v(x) = a + B x."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=dim), rng.normal(size=(dim, dim))
+
+
+@every_dim
+@every_dtype
+@every_isa
+def test_an_affine_velocity_field_goes_there_and_back(dim, dtype, isa):
+    """APIC reproduces v = a + B x: on every node, and again on every particle; F and x follow it."""
+    a, B = affine(dim)
+    x = positions(dim)
+    sim = placed(x, dtype, isa, v=lambda x: a + x @ B.T)
+    sim.particles.C = np.broadcast_to(B, (len(x), dim, dim))
+    start = {name: sim.particles[name].astype(float) for name in ("x", "v")}
+    sim.step()
+    limit = {"float64": 2e-14, "float32": 1e-5}[dtype]  # measured 1.1e-15, 6e-7 for speeds of about 2
+    field = a + sim.grid.x @ B.T
+    heavy = sim.grid.mass > 1e-4 * sim.grid.mass.max()  # p/m of nodes with next to no mass is rounding
+    assert heavy.mean() > 0.8
+    assert np.abs(sim.grid.v - field)[heavy].max() < limit
+    p = sim.particles
+    assert np.abs(p.v - start["v"]).max() < limit
+    assert np.abs(p.C - B).max() < 4 / H * limit  # a difference over h/4
+    assert np.abs(p.x - start["x"] - DT * start["v"]).max() < DT * limit + 2 * scenes.EPSILON[dtype]
+    assert np.abs(p.F - (np.eye(dim) + DT * B)).max() < DT * 4 / H * limit + 2 * scenes.EPSILON[dtype]
+
+
+@every_dim
+@every_dtype
+@every_isa
+def test_grid_and_particles_have_the_same_totals(dim, dtype, isa):
+    """Mass, first moment, momentum, and angular momentum with the affine spin, there and back."""
+    rng = np.random.default_rng(3)
+    x = positions(dim)
+    volume = H**dim * rng.uniform(0.1, 1, len(x))
+    sim = placed(x, dtype, isa, v=rng.normal(size=dim), volume=volume)
+    sim.particles.v += rng.normal(size=x.shape).astype(dtype)
+    sim.particles.C = rng.normal(size=(len(x), dim, dim)) * 10
+    before = scenes.numpy_totals(sim)
+    sim.step()
+    after = scenes.numpy_totals(sim)
+    m, v, at = (np.asarray(values, dtype=float) for values in (sim.grid.mass, sim.grid.v, sim.grid.x))
+    axes = [(0, 1)] if dim == 2 else [(1, 2), (2, 0), (0, 1)]
+    spin = np.array([(m * (at[:, a] * v[:, b] - at[:, b] * v[:, a])).sum() for a, b in axes])
+    limit = {"float64": 2e-14, "float32": 6e-6}[dtype]  # measured below 2e-15, 6e-7
+    scale = m.sum() * np.abs(v).max()
+    assert m.sum() == pytest.approx(before["mass"], rel=limit)
+    np.testing.assert_allclose(m @ at / m.sum(), before["center_of_mass"], rtol=0, atol=limit)
+    np.testing.assert_allclose(m @ v, before["momentum"], rtol=0, atol=limit * scale)
+    np.testing.assert_allclose(after["momentum"], before["momentum"], rtol=0, atol=limit * scale)
+    np.testing.assert_allclose(spin, np.atleast_1d(before["angular_momentum"]), rtol=0, atol=limit * scale)
+    np.testing.assert_allclose(
+        after["angular_momentum"], before["angular_momentum"], rtol=0, atol=limit * scale
+    )
+
+
+@every_dim
+@every_dtype
+@every_isa
+@pytest.mark.parametrize("law", scenes.LAWS)
+def test_momentum_of_the_nodes_is_that_of_mls(dim, dtype, isa, law):
+    """p_i = sum_p w [m v + (m C - dt V 4/h^2 tau(F)) (x_i - x)], and gravity dt m_i g, written out with NumPy."""
+    rng = np.random.default_rng(4)
+    x, g = positions(dim), np.array([0.3, -9.0, 2.0])[:dim]
+    F = np.eye(dim) + 0.2 * rng.uniform(-1, 1, (len(x), dim, dim))
+    sim = placed(x, dtype, isa, law=law, F=lambda x: F, gravity=g)
+    p = sim.particles
+    p.v = rng.normal(size=x.shape)
+    if law != "fluid":  # a fluid's stress depends on C too: with C = 0 its pressure is seen
+        p.C = rng.normal(size=F.shape)
+    v, C, m, volume = (p[name].astype(float) for name in ("v", "C", "mass", "volume"))
+    tau = scenes.MATERIALS[law].stress(F) @ F.transpose(0, 2, 1)
+    matrix = m[:, None, None] * C - DT * volume[:, None, None] * 4 / H**2 * tau
+    sim.step()
+    # sum_p w_ip (q_p + A_p x_i) with q = m v - A x: two moments of the spline
+    q = m[:, None] * v - np.einsum("pab,pb->pa", matrix, x)
+    moments = scatter(x, np.concatenate([m[:, None], q, matrix.reshape(len(x), -1)], axis=1))
+    nodes = np.stack(np.meshgrid(*[LOWER + H * np.arange(CELLS + 1)] * dim, indexing="ij"), axis=-1)
+    slope = moments[..., 1 + dim :].reshape(*nodes.shape, dim)
+    expected = moments[..., 1 : 1 + dim] + np.einsum("...ab,...b->...a", slope, nodes)
+    expected += DT * moments[..., :1] * g
+    momentum = on_nodes(sim.grid, np.asarray(sim.grid.v, dtype=float) * sim.grid.mass[:, None])
+    limit = {"float64": 2e-14, "float32": 3e-6}[dtype]  # measured below 2e-15, 4e-7 of the largest
+    assert np.abs(momentum - expected).max() < limit * np.abs(expected).max()
+    # and what the particles make of the new field
+    np.testing.assert_allclose(p.x, x + DT * p.v, rtol=0, atol=2 * scenes.EPSILON[dtype])
+    advanced = (np.eye(dim) + DT * p.C.astype(float)) @ F
+    if law == "fluid":
+        np.testing.assert_allclose(p.J, np.linalg.det(advanced), rtol=16 * scenes.EPSILON[dtype])
+    else:
+        np.testing.assert_allclose(p.F, advanced, rtol=0, atol=4 * scenes.EPSILON[dtype])
+
+
+@every_dim
+@every_isa
+def test_velocities_of_particles_are_those_of_the_nodes(dim, isa):
+    """v = sum w v_i and C = 4/h^2 sum w v_i (x_i - x)^T, written out with NumPy, in a rough field."""
+    x = positions(dim)
+    sim = placed(x, "float64", isa)
+    sim.particles.v = np.random.default_rng(5).normal(size=x.shape)
+    sim.step()
+    full = on_nodes(sim.grid, sim.grid.v)
+    offset = [(x[:, a, None] - LOWER) / H - np.arange(CELLS + 1) for a in range(dim)]
+    w = [spline(r) for r in offset]
+    letters = "ij" if dim == 2 else "ijk"
+    gather = ",".join("p" + c for c in letters) + f",{letters}b->pb"
+    v = np.einsum(gather, *w, full, optimize=True)
+    assert np.abs(sim.particles.v - v).max() < 2e-14  # measured below 2e-15
+    for a in range(dim):
+        factors = [w[b] * (-H * offset[b] if a == b else 1) for b in range(dim)]
+        moment = np.einsum(gather, *factors, full, optimize=True)
+        C = 4 / H**2 * moment
+        assert np.abs(sim.particles.C[:, :, a] - C).max() < 2e-13 * np.abs(C).max()  # measured below 2e-14

@@ -1,0 +1,75 @@
+"""Bytes held per particle: the working copy with its padding, without the grid and without views."""
+
+import numpy as np
+import pytest
+import scenes
+
+import mpm
+
+PER_PARTICLE = {  # bytes
+    (3, "float64"): 340,  # measured 278
+    (3, "float32"): 190,  # 151
+    (2, "float64"): 200,  # 168
+    (2, "float32"): 120,  # 96
+}
+every_case = pytest.mark.parametrize("dim, dtype", PER_PARTICLE)
+
+
+def block(dim, dtype, side, law="fixed_corotated"):
+    """side^d cells of moving, spinning material: 2^d particles in each."""
+    scene = mpm.Scene([0] * dim, [4] * dim)
+    box = mpm.shapes.Box([1] * dim, [2] * dim)
+    spin = 0.5 if dim == 2 else (0.2, 0.3, 0.5)
+    scene.add(box, scenes.MATERIALS[law], velocity=[0.3] * dim, angular_velocity=spin)
+    return mpm.Simulation(scene, dx=1 / side, dtype=dtype)
+
+
+def bytes_per_particle(sim):
+    held = sim._core.memory()
+    return held["particles"] / len(sim.particles), held["grid"] / len(sim.particles), held["views"]
+
+
+@every_case
+@pytest.mark.parametrize("law", scenes.LAWS)
+def test_bytes_per_particle(dim, dtype, law):
+    sim = block(dim, dtype, 160 if dim == 2 else 25, law)
+    fresh, _, views = bytes_per_particle(sim)
+    sim.step(30)
+    after, _, _ = bytes_per_particle(sim)
+    assert views == 0
+    assert max(fresh, after) <= PER_PARTICLE[dim, dtype]
+
+
+@every_case
+def test_views_cost_what_they_hold_and_nothing_after_they_are_forgotten(dim, dtype):
+    sim = block(dim, dtype, 40 if dim == 2 else 10)
+    before = bytes_per_particle(sim)
+    n, size = len(sim.particles), np.dtype(dtype).itemsize
+    x, F = sim.particles.x, sim.particles.F
+    assert bytes_per_particle(sim)[2] == n * (dim + dim * dim) * size == x.nbytes + F.nbytes
+    assert bytes_per_particle(sim)[:2] == before[:2]
+
+
+@every_case
+def test_memory_does_not_creep(dim, dtype):
+    """Particles that cross many blocks: tables and tiles are used again."""
+    sim = block(dim, dtype, 40 if dim == 2 else 10)
+    sim.step(100)
+    early = sim._core.memory()
+    sim.step(400)
+    late = sim._core.memory()
+    assert sim.health["binnings"] > 5
+    assert late["particles"] <= 1.1 * early["particles"]
+    assert late["grid"] <= 1.6 * early["grid"]  # the block spins and tumbles: its outline changes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", scenes.DTYPES)
+def test_a_million_particles(dtype):
+    """Fresh and after 1,000 steps."""
+    sim = block(3, dtype, 50)
+    assert len(sim.particles) == 1_000_000
+    fresh = bytes_per_particle(sim)[0]
+    sim.step(1000)
+    after = bytes_per_particle(sim)[0]
+    assert max(fresh, after) <= PER_PARTICLE[3, dtype]
