@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("name", nargs="?", default="cube", choices=gallery.names(), metavar="NAME", help=listed)
     demo.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="directory, default: out")
     demo.add_argument(
-        "--threads", type=_positive, metavar="N", help="default: what MPM_NUM_THREADS or the machine allow"
+        "--threads", type=_threads, metavar="N", help="default: what MPM_NUM_THREADS or the machine allow"
     )
     demo.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     demo.add_argument("--frames", type=_positive, metavar="N", help="how many, default: the scene's")
@@ -77,18 +77,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _positive(text: str) -> int:
+def _positive(text: str, most: int = 1_000_000) -> int:
     value = int(text) if text.isascii() and text.isdigit() else 0
-    if not 1 <= value <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be an integer >= 1")
+    if not 1 <= value <= most:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be an integer >= 1 and <= {most}")
     return value
+
+
+def _threads(text: str) -> int:
+    return _positive(text, config.MAX_THREADS)
 
 
 def _demo(chosen: argparse.Namespace) -> int:
     from mpm import demo
 
-    if chosen.threads is not None and chosen.threads > config.MAX_THREADS:
-        raise ValueError(f"--threads {chosen.threads}: must be <= {config.MAX_THREADS}")
     entry = gallery.get(chosen.name)
     return demo.run(entry, chosen.out, frames=chosen.frames, threads=chosen.threads, dtype=chosen.dtype)
 

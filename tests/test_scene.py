@@ -352,15 +352,17 @@ def test_frames_come_at_exactly_their_times():
     sim.run(0.0123)
     start = sim.time
     assert start == 0.0123
-    seen = list(sim.frames(duration=0.05, fps=60))
-    assert seen == [(i, start + i / 60) if i else (0, start) for i in range(4)]
-    assert sim.time == start + 3 / 60
+    seen = list(sim.frames(duration=0.15, fps=90))
+    # Not i·(1/fps), which is another number here, nor a sum of steps, in which rounding grows.
+    assert start + 13 / 90 != start + 13 * (1 / 90)
+    assert seen == [(i, start + i / 90) for i in range(15)]
+    assert sim.time == start + 14 / 90
     assert list(sim.frames(duration=0, fps=60)) == [(0, sim.time)]
     halfway = sim.frames(duration=1, fps=100)
     next(halfway)
     next(halfway)
     halfway.close()  # stops where it is
-    assert sim.time == start + 3 / 60 + 1 / 100
+    assert sim.time == start + 14 / 90 + 1 / 100
     steps = sim.steps
     sim.run(0)
     sim.step(0)

@@ -1,0 +1,177 @@
+"""The command line: what it writes, prints and returns."""
+
+import csv
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import mpm
+from mpm import cli, gallery
+
+
+@pytest.fixture(autouse=True)
+def small_pictures(monkeypatch):
+    """Full-size frames cost time and show nothing more to a test."""
+    from mpm import viz
+
+    renderer, writer = viz.Renderer, viz.MovieWriter
+    size = (160, 120)
+    monkeypatch.setattr(viz, "Renderer", lambda sim, **options: renderer(sim, size=size, **options))
+    monkeypatch.setattr(viz, "MovieWriter", lambda path, **options: writer(path, size=size, **options))
+
+
+def python_m_mpm(*arguments, **options):
+    command = [sys.executable, "-m", "mpm", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_demo_writes_a_movie_pictures_and_the_history(tmp_path):
+    out = tmp_path / "new" / "folder"
+    run = python_m_mpm("demo", "jelly", "--frames", 3, "--out", out, "--threads", 2, "--dtype", "float32")
+    assert run.returncode == 0, run.stderr
+    names = ["jelly.mp4", "jelly_energy.png", "jelly_frames.png", "jelly_history.csv"]
+    assert sorted(path.name for path in out.iterdir()) == names
+    assert [line[6:] for line in run.stdout.splitlines() if line.startswith("wrote ")] == [
+        str(out / name) for name in ("jelly.mp4", "jelly_frames.png", "jelly_energy.png", "jelly_history.csv")
+    ]
+    assert "frames              3 (0.05 s)" in run.stdout and "float32" in run.stdout
+    assert "P_x - impulses" in run.stdout and re.search(r"^mass .* kg +0\.0e\+00$", run.stdout, re.MULTILINE)
+    assert "3/3" in run.stderr  # the progress bar, apart from the results
+
+
+def test_demo_is_the_scene_of_the_gallery(tmp_path, capsys):
+    assert cli.main(["demo", "disks", "--frames", "2", "--out", str(tmp_path), "--threads", "1"]) == 0
+    entry = gallery.get("disks")
+    sim = entry.simulation(threads=1)
+    for _ in sim.frames(duration=2 / entry.fps, fps=entry.fps):
+        pass
+    with (tmp_path / "disks_history.csv").open(newline="") as file:
+        head, *rows = csv.reader(file)
+    columns = sim.history.columns()
+    assert head == list(columns)
+    assert np.array_equal(
+        np.array(rows, dtype=float), np.stack(list(columns.values()), axis=1)
+    )  # to the last bit
+    text = capsys.readouterr().out
+    assert (
+        f"particles           {len(sim.particles):,}" in text and f"steps               {sim.steps:,}" in text
+    )
+    assert "peaks" not in text  # nothing falls
+    with Image.open(tmp_path / "disks_frames.png") as sheet:
+        assert sheet.size == (3 * 80, 60)  # frames 0, 1, 2, half as large
+    with Image.open(tmp_path / "disks_energy.png") as plot:
+        assert plot.size == (1080, 630)
+
+
+def test_demo_runs_again_into_the_same_folder(tmp_path, capsys):
+    for _ in range(2):
+        assert cli.main(["demo", "beam", "--frames", "1", "--out", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_what_an_extra_is_missing_for_is_said_and_the_rest_done(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    assert cli.main(["demo", "beam", "--frames", "1", "--out", str(tmp_path)]) == 1
+    assert "no movie: writing mp4 needs imageio-ffmpeg: pip install 'mpm[movie]'" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "beam_energy.png",
+        "beam_frames.png",
+        "beam_history.csv",
+    ]
+
+
+def test_demo_without_any_extra_still_runs_and_writes_the_history(tmp_path):
+    code = (
+        "import sys\n"
+        "class Nothing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('matplotlib', 'PIL', 'tqdm', 'imageio_ffmpeg'):\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "import importlib.util\n"
+        "found = importlib.util.find_spec\n"
+        "absent = ('matplotlib', 'PIL', 'tqdm', 'imageio_ffmpeg')\n"
+        "importlib.util.find_spec = lambda name, *a: None if name in absent else found(name, *a)\n"
+        "sys.meta_path.insert(0, Nothing())\n"
+        "from mpm.cli import main\n"
+        "sys.exit(main(['demo', 'beam', '--frames', '2', '--out', sys.argv[1]]))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
+    assert run.returncode == 1, run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["beam_history.csv"]
+    assert "pip install 'mpm[movie]'" in run.stderr and "pip install 'mpm[plot]'" in run.stderr
+    assert "frame 2/2" in run.stderr  # a plain counter for the bar
+
+
+def test_info(capsys):
+    assert cli.main(["info"]) == 0
+    assert capsys.readouterr().out.strip() == repr(mpm.show_config())
+
+
+def test_help_lists_the_scenes():
+    run = python_m_mpm("demo", "--help")
+    assert run.returncode == 0 and not run.stderr
+    assert all(name in run.stdout for name in gallery.names())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "COMMAND"),
+        (["dmo"], "dmo"),
+        (["demo", "jely"], "jely"),
+        (["demo", "--frames", "0"], "--frames"),
+        (["demo", "--frames", "-1"], "--frames"),
+        (["demo", "--frames", "many"], "--frames"),
+        (["demo", "--frames", "1.5"], "--frames"),
+        (["demo", "--threads", "0"], "--threads"),
+        (["demo", "--threads", "two"], "--threads"),
+        (["demo", "--threads", "1025"], "--threads"),
+        (["demo", "--dtype", "float16"], "--dtype"),
+        (["demo", "--out"], "--out"),
+        (["demo", "cube", "jelly"], "jelly"),
+        (["demo", "--fps=1"], "--fps"),
+        (["info", "now"], "now"),
+        (["replay"], "FILE"),
+    ],
+)
+def test_wrong_usage_is_2_and_says_why_on_stderr(capsys, arguments, said):
+    with pytest.raises(SystemExit) as left:
+        cli.main(arguments)
+    out, err = capsys.readouterr()
+    assert left.value.code == 2 and said in err and "usage:" in err and not out
+
+
+@pytest.mark.parametrize("arguments", [["replay", "a.vtkhdf"], ["view", "cube"]])
+def test_what_is_not_there_yet_says_so(capsys, arguments):
+    assert cli.main(arguments) == 1
+    assert capsys.readouterr().err == f"mpm: the command {arguments[0]!r} is not implemented yet\n"
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert cli.main(["demo", "beam", "--frames", "1", "--out", str(tmp_path / "file")]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("mpm: FileExistsError") and "Traceback" not in err
+
+
+def test_a_wrong_environment_is_said(tmp_path):
+    import os
+
+    run = python_m_mpm("info", env={**os.environ, "MPM_NUM_THREADS": "many"})
+    assert run.returncode == 1 and "MPM_NUM_THREADS = 'many'" in run.stderr and "Traceback" not in run.stderr
+    run = python_m_mpm("info", env={**os.environ, "MPM_ISA": "mmx"})
+    assert run.returncode == 1 and "MPM_ISA = 'mmx'" in run.stderr and "usable: scalar" in run.stderr
+
+
+def test_a_failing_run_is_1(tmp_path, capsys, monkeypatch):
+    def fail(*args, **options):
+        raise mpm.SimulationError("row 3 went wrong")
+
+    monkeypatch.setattr("mpm.demo.run", fail)
+    assert cli.main(["demo", "beam", "--out", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "mpm: SimulationError: row 3 went wrong\n"
