@@ -192,7 +192,7 @@ TARGETS = {
     "viz.save_image": (lambda c, **k: viz.save_image(**{"path": c.folder / "a.png", **k}),
                        {"image": np.zeros((4, 4, 3), np.uint8)},
                        {"image": PICTURE, "path": [None, 1, "", "a", "a.nonsense", ["a.png"]]}),
-    "viz.plot_history": (lambda c, **k: viz.plot_history(**{"history": c.sim.history, **k}), {},
+    "viz.plot_history": (lambda c, **k: viz.plot_history(**{"history": c.sim.history, "ax": c.ax, **k}), {},
                          {"history": [None, 1, {}, mpm.Simulation], "ax": AXES}),
 }
 # What has a live simulation in its hands.

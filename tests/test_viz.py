@@ -31,7 +31,8 @@ def make(dim, dtype="float64"):
 
 
 @pytest.fixture(autouse=True)
-def no_figure_is_left():
+def figures_of_others_do_not_count():
+    plt.close("all")
     yield
     plt.close("all")
 
