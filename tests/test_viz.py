@@ -30,12 +30,6 @@ def make(dim, dtype="float64"):
     return sim
 
 
-@pytest.fixture(autouse=True)
-def no_figure_is_left():
-    yield
-    plt.close("all")
-
-
 # --- Matplotlib --------------------------------------------------------------------------------------------------
 
 
