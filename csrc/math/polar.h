@@ -127,14 +127,18 @@ INLINE wide rough_inverse_cbrt(wide a)
 
 /** Newton's iteration X <- (X + X^-T)/2 (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160) for one matrix, until it
  *  has converged: after the first step all singular values are >= 1, so det X - 1 bounds the error e, and the next
- *  step leaves e^2/2. What does not converge soon, and all with det F <= 0, takes the robust way. */
+ *  step leaves e^2/2. What does not converge soon takes the robust way, and so does F that is
+ *  nearly singular for its size, or inverted: there det F is rounding error, or soon would be, and the iteration
+ *  would end at some other rotation. */
 INLINE matrix polar_rotation(matrix f)
 {
     const real close = REAL_IS_FLOAT ? 3e-4 : 1e-8, tiny = REAL_IS_FLOAT ? 1e-18 : 1e-100;
     matrix x = f, k = matrix_cofactor(f);
     real det = matrix_det_from(f, k);
+    const real size2 = matrix_dot(f, f); /* of a rotation: 3, and det^2 = size2^3/27 */
+    const bool sound = det > tiny && det * det > (real)1e-6 * size2 * size2 * size2;
     bool converged = false;
-    for (int step = 0; step < 12 && det > tiny && !converged; step++) {
+    for (int step = 0; step < 12 && sound && !converged; step++) {
         converged = step > 0 && det - 1 < close;
         const real half = (real)0.5, c = half / det;
         UNROLL for (int i = 0; i < 9; i++)
