@@ -30,6 +30,7 @@ ADVECT = _check.Unset("pic")
 
 # (upper - lower)/dx has to be whole up to this.
 WHOLE = 1e-9
+SMALLEST_DX, LARGEST_DX = 1e-90, 1e90
 MAX_HISTORY = 2**31 - 1
 
 
@@ -84,7 +85,8 @@ def check(
     _check_transfer_options(transfer, flip_ratio, xpic_order, advect, c_damping)
     _check.choice("volume", volume, VOLUMES, VOLUMES_LATER)
     _check.choice("f_update", f_update, F_UPDATES, F_UPDATES_LATER)
-    spacing = _check.number("dx", dx, low=0, low_open=True, unit="m")
+    # Within these, volumes of cells and their inverses are numbers.
+    spacing = _check.number("dx", dx, low=SMALLEST_DX, high=LARGEST_DX, unit="m")
     step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
     return Numerics(
         dx=spacing,

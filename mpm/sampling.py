@@ -7,15 +7,20 @@ right on average and exact for a box whose faces lie on sub-cells.
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mpm import measures
 from mpm.shapes import Box, Points, Shape
 from mpm.shapes.arguments import as_number, as_vector, brief
 
 Floats = NDArray[np.float64]
 
 SAMPLINGS = ("stratified", "lattice", "random")
+MOST_PARTICLES = 2**30 - 1  # of the core
+BYTES_PER_PARTICLE = 200  # in the leanest case
 CHUNK = 1 << 18  # candidate points that are looked at together
 MARGIN = 1e-9  # of a (sub-)cell: random points keep off its faces, where rounding would choose the cell
 
@@ -94,6 +99,10 @@ def sample(
 
     first, last = _cell_range(shape, domain, dx, cells.astype(np.int64))
     kept = [np.empty((0, dim))]
+    count = 0
+    room = particles_in_memory()
+    expected = measures.volume(shape)
+    _refuse_too_many(0 if expected is None else expected / each, room, dx)
     extent = np.maximum(last - first, 0)
     step = max(1, CHUNK // per_cell)
     for begin in range(0, int(extent.prod()), step):
@@ -101,10 +110,29 @@ def sample(
         cell = first + np.stack(np.unravel_index(index, extent), axis=1)
         x = _candidates(cell, domain, dx, per_cell, side, sampling, generator)
         kept.append(x[shape.contains(x)])
+        count += len(kept[-1])
+        _refuse_too_many(count, room, dx)
     x = np.concatenate(kept)
     if not len(x):
         raise ValueError(_nothing(shape, dx, domain))
     return x, np.full(len(x), each)
+
+
+def particles_in_memory() -> int:
+    """How many particles this machine could hold at all: beyond that the system would end the process."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not known on this system
+        return MOST_PARTICLES
+    return min(MOST_PARTICLES, memory // BYTES_PER_PARTICLE)
+
+
+def _refuse_too_many(count: float, room: int, dx: float) -> None:
+    if count > room:
+        raise MemoryError(
+            f"dx = {dx:g} m: {'more than ' * (count < 1.01 * room)}{count:.3g} particles; "
+            f"this machine holds at most {room:.3g}"
+        )
 
 
 def _per_cell(value: int) -> int:

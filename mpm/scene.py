@@ -69,10 +69,11 @@ def _evaluated(name: str, given: Any, x: FloatArray, shape: tuple[int, ...]) -> 
 
 
 def _check_orientation(name: str, F: FloatArray) -> None:
-    determinant = np.linalg.det(F)
-    for row in np.flatnonzero(~(np.atleast_1d(determinant) > 0))[:1]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        determinant = np.atleast_1d(np.linalg.det(F))
+    for row in np.flatnonzero(~((determinant > 0) & np.isfinite(determinant)))[:1]:
         where = f"{name}[{row}]" if F.ndim == 3 else name
-        raise ValueError(f"{where}: det F = {np.atleast_1d(determinant)[row]:g}; must be > 0")
+        raise ValueError(f"{where}: det F = {determinant[row]:g}; must be > 0 and finite")
 
 
 def make_body(

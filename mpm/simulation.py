@@ -191,7 +191,9 @@ class Simulation(_check.Strict):
             sampling=chosen.sampling,
             rng=self._rng,
         )
-        return x, body.initial_velocity(x, volume), body.initial_gradient(x), volume
+        v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
+        _refuse_overflow(body.material.density * volume, v, F, chosen.dtype)
+        return x, v, F, volume
 
     def _insert(
         self, body: _scene.Body, x: FloatArray, v: FloatArray, F: FloatArray, volume: FloatArray
@@ -534,6 +536,19 @@ def _generator(rng: object) -> np.random.Generator:
     if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
         raise _check.wrong_type("rng", rng, "an integer >= 0 or a numpy.random.Generator")
     return np.random.default_rng(_check.integer("rng", rng, low=0))
+
+
+def _refuse_overflow(mass: FloatArray, v: FloatArray, F: FloatArray, dtype: str) -> None:
+    """Raise ValueError if a number is too large, or a mass too small, for the precision of the run."""
+    with np.errstate(over="ignore", under="ignore"):
+        held = mass.astype(dtype)
+        if not ((held > 0) & np.isfinite(held)).all():
+            raise ValueError(
+                f"density: particles of {mass.min():g} to {mass.max():g} kg are beyond the range of {dtype}"
+            )
+        for name, values in (("velocity", v), ("F", F)):
+            if not np.isfinite(values.astype(dtype)).all():
+                raise ValueError(f"{name}: {np.abs(values).max():g} is beyond the range of {dtype}")
 
 
 def _new_core(scene: _scene.Scene, chosen: numerics.Numerics) -> _core.Simulation:

@@ -49,6 +49,7 @@ typedef struct mpm_stable_dt {
 typedef enum mpm_reason {
     MPM_NO_REASON,
     MPM_DT_ABOVE_BOUND,    /* the fixed dt exceeds the bound of the state */
+    MPM_DT_TOO_SMALL,      /* the clock would stand still */
     MPM_GRID_NOT_FINITE,   /* node velocities overflowed */
     MPM_MOVES_TOO_FAR,     /* a node would move a cell or more in one step */
     MPM_WOULD_INVERT,      /* a particle's strain increment would turn it inside out */

@@ -264,6 +264,8 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
     scatter(simulation, dt);
     for (;;) {
         mpm_block_report report;
+        if (!(simulation->time + dt > simulation->time)) /* a run would never end */
+            return fail(simulation, MPM_UNSTABLE, MPM_DT_TOO_SMALL, dt);
         if ((status = reserve_history(simulation)) || (status = grid_and_check(simulation, &dt, &report)))
             return status;
 

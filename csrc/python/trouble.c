@@ -24,6 +24,12 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                  "allow_unstable=True",
                  t->dt, t->bound.dt, limit_text(t->bound.limit));
         return;
+    case MPM_DT_TOO_SMALL:
+        snprintf(text, size,
+                 "dt = %g s is too small to advance the time; the step was not taken: stiffness, viscosity, speed or "
+                 "gravity is too large for the cell size and the density",
+                 t->dt);
+        return;
     case MPM_GRID_NOT_FINITE:
         snprintf(text, size, "node velocities are not finite at dt = %g s: stresses overflow; the step was not taken",
                  t->dt);

@@ -1,0 +1,96 @@
+"""Arguments that are numbers, but beyond all measure: refused or stopped with a reason, never a hang or a crash."""
+
+import numpy as np
+import pytest
+
+import mpm
+from mpm import materials, sampling, shapes
+
+SOLID = materials.NeoHookean(E=1e4, nu=0.3, density=1000)
+BOX = shapes.Box((0.25, 0.25), (0.75, 0.75))
+
+
+def make(material=SOLID, *, gravity=None, side=1.0, **options):
+    scene = mpm.Scene((0, 0), (side, side), gravity=gravity)
+    numerics = {
+        name: options.pop(name) for name in ("dx", "dtype", "dt", "allow_unstable") if name in options
+    }
+    scene.add(BOX.scale(side), material, **options)
+    return mpm.Simulation(scene, threads=1, **{"dx": 0.125 * side, **numerics})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"material": materials.NeoHookean(E=1e308, nu=0.3, density=1e3)},
+        {"material": materials.Fluid(bulk_modulus=1e308, density=1)},
+        {"material": materials.Fluid(bulk_modulus=1, density=1, viscosity=1e300)},
+        {"gravity": (1e300, 0)},
+        {"velocity": (1e300, 0)},
+        {"F": np.diag([1e150, 1e-150])},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_a_clock_that_would_stand_still_ends_the_run(options):
+    sim = make(**options)
+    with pytest.raises(mpm.InstabilityError, match="too small to advance the time"):
+        sim.run(1.0)
+    assert sim.steps <= 1 and len(sim.particles) == 64
+    assert np.isfinite(sim.particles.x).all()
+
+
+def test_small_steps_are_steps():
+    sim = make(dt=1e-300)
+    sim.step(3)
+    assert sim.time == pytest.approx(3e-300, rel=1e-15)
+    sim = make(dt=1e-20)
+    sim.step(3)
+    assert sim.time == pytest.approx(3e-20, rel=1e-15)
+    automatic = make()
+    automatic.run(1.0)
+    automatic.particles.v[:] = (1e20, 0)
+    with pytest.raises(mpm.InstabilityError, match="too small to advance the time"):
+        automatic.run(1.0)
+    assert automatic.time == 1.0  # as it was
+
+
+@pytest.mark.parametrize("density", [1e-300, 1e300])
+def test_masses_beyond_single_precision(density):
+    heavy = materials.NeoHookean(E=1, nu=0.3, density=density)
+    make(heavy)
+    with pytest.raises(ValueError, match=r"density: .* beyond the range of float32"):
+        make(heavy, dtype="float32")
+
+
+@pytest.mark.parametrize(("name", "value"), [("velocity", (1e39, 0)), ("F", np.diag([1e39, 1e-39]))])
+def test_states_beyond_single_precision(name, value):
+    sim = make(dtype="float32")
+    before = sim.state_hash()
+    with pytest.raises(ValueError, match=f"{name}: 1e\\+39 is beyond the range of float32"):
+        sim.add(shapes.Box((0, 0), (0.25, 0.25)), SOLID, **{name: value})
+    assert sim.state_hash() == before
+
+
+@pytest.mark.parametrize("F", [np.eye(2) * 1e200, lambda x: np.full((len(x), 1, 1), 1e200) * np.eye(2)])
+def test_a_gradient_whose_determinant_overflows(F):
+    with pytest.raises(ValueError, match=r"F.*: det F = inf; must be > 0 and finite"):
+        make(F=F)
+
+
+@pytest.mark.parametrize("side", [1e-100, 1e100])
+def test_cells_whose_volume_is_no_number(side):
+    with pytest.raises(ValueError, match=r"dx = .*: must be >= 1e-90 and <= 1e\+90"):
+        make(side=side)
+    make(side=side**0.5).step(2)  # what is allowed runs
+
+
+def test_more_particles_than_the_machine_holds(monkeypatch):
+    with pytest.raises(MemoryError, match=r"dx = 1e-07 m: 1e\+14 particles"):
+        make(dx=1e-7)
+    # A shape without a formula for its volume: found while it is filled.
+    monkeypatch.setattr(sampling, "particles_in_memory", lambda: 1000)
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(BOX & shapes.Ball((0.5, 0.5), 0.2), SOLID)
+    assert len(mpm.Simulation(scene, dx=1 / 32, threads=1).particles) < 1000
+    with pytest.raises(MemoryError, match=r"dx = 0\.0078125 m: .* at most 1e\+03"):
+        mpm.Simulation(scene, dx=1 / 128, threads=1)
