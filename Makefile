@@ -11,6 +11,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -q
 PYTEST := $(PY) -m pytest
 BUILD := $(PY) setup.py -q build_ext --inplace
+SANITIZED := MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
 QUICK := not slow
 
 # An environment that was moved, copied or whose Python went away is made anew.
@@ -61,6 +62,8 @@ format: $(VENV)/installed-lint
 	$(PY) -m ruff format .
 
 c: $(VENV)/installed-test
+	$(SANITIZED)
+	MPM_SANITIZE=thread $(PY) setup.py -q build --build-base build/tsan
 	$(PYTEST) tests/test_c.py $(ARGS)
 
 tsan: $(VENV)/installed-test
@@ -69,7 +72,7 @@ tsan: $(VENV)/installed-test
 # -P keeps the source tree, and the plain build in it, out of sys.path: PYTHONPATH must win. The sanitizer needs the
 # C++ library from the start, for extensions that throw; pytest would swallow its report, so that goes to a file.
 asan: $(VENV)/installed-test
-	MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
+	$(SANITIZED)
 	@rm -f build/asan/report.*
 	PYTHONPATH=$$(echo $(CURDIR)/build/asan/lib.*) PYTHONMALLOC=malloc MPM_TESTED=build/asan \
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \

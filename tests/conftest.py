@@ -1,6 +1,8 @@
 """What all tests share: which `mpm` is tested, and settings that keep a run repeatable."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -17,6 +19,13 @@ hypothesis.settings.register_profile(
     "explore", max_examples=2000, deadline=None, database=None, print_blob=True
 )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left() -> Iterator[None]:
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 def pytest_report_header() -> str:

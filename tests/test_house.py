@@ -301,6 +301,7 @@ UNWANTED = [
     r"\b(this|last|next|previous|earlier) sess[i]on\b", r"\bco-auth[o]red-by\b", r"\blanguage m[o]del\b",
     r"\bshar[e]d/(design|api|reference|sketches|seeds|cases)",
     r"\b(algor[i]thms|verif[i]cation|toolch[a]in|cas[e]s)\.md\b",
+    r"\((algor[i]thms|verif[i]cation) \d", r"\b(algor[i]thms|verif[i]cation) \d(\.\d)?\b",
     r"\bdo not subm[i]t\b", r"\bFIXM[E]\b", r"<{7} |>{7} ",
 ]  # fmt: skip
 

@@ -6,6 +6,8 @@ signed singular values s (the smallest negative where det F < 0)
     Psi/mu = sum (s_i - 1)^2,      H = R F^T = F F^T - tau/(2 mu) is symmetric, H^2 = F F^T, tr H = sum s_i.
 """
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,17 @@ def log_uniform(rng, low, high, m):
     return 10 ** rng.uniform(low, high, (m, 3))
 
 
+def anything(rng, m):
+    """Singular values of any size, two of them down to nothing, in a quarter of the cases two equal, some reflected:
+    where det F is rounding error its sign says nothing, and a few such F in thousands look well conditioned."""
+    s = log_uniform(rng, -18, 0, m)
+    s[:, 0] = 10 ** rng.uniform(-1, 1, m)
+    s[: m // 4] = log_uniform(rng, -4, 3, m // 4)
+    s[m // 4 : m // 2, 1] = s[m // 4 : m // 2, 0]
+    return s * rng.choice([1, 1, 1, -1], (m, 1))
+
+
+@functools.cache
 def cases(d):
     """name: F (m, d, d) in double."""
     rng = np.random.default_rng(0)
@@ -73,6 +86,7 @@ def cases(d):
         "tiny": turned(10.0 ** rng.uniform(-6, -4, (100, 1)) * log_uniform(rng, -0.3, 0.3, 100), d, rng),
         "huge": turned(10.0 ** rng.uniform(3, 5, (100, 1)) * log_uniform(rng, -0.3, 0.3, 100) * flip, d, rng),
         "tinier": turned(10.0 ** rng.uniform(-100, -6, (100, 1)) * log_uniform(rng, -0.3, 0.3, 100), d, rng),
+        "anything": turned(anything(rng, 20_000), d, rng),
         "zero": np.zeros((3, d, d)),
         "one entry": np.array([np.outer(a, b) for a in np.eye(d) for b in -np.eye(d)]),
     }
@@ -105,4 +119,4 @@ def test_the_rotation_is_the_nearest_one(name, isa, d, dtype):
     F = cases(d)[name]
     size = np.linalg.norm(F, axis=(1, 2))
     F = F[(size == 0) | (size > (0 if dtype == "float64" else 1e-28))].astype(dtype)  # no denormal numbers
-    assert max(check(F, isa)) < 30  # measured 5.5 at most
+    assert max(check(F, isa)) < 60  # measured 19 at most, 6 where the condition number is moderate

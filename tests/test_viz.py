@@ -30,13 +30,6 @@ def make(dim, dtype="float64"):
     return sim
 
 
-@pytest.fixture(autouse=True)
-def figures_of_others_do_not_count():
-    plt.close("all")
-    yield
-    plt.close("all")
-
-
 # --- Matplotlib --------------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@
  *     separate   v_n < 0 is removed, v_n >= 0 stays
  *
  * With Coulomb friction mu the tangential velocity loses mu times the normal velocity that was pressed into the
- * wall, and sticks when that is all of it (algorithms 3, body collisions).
+ * wall, and sticks when that is all of it.
  */
 #pragma once
 

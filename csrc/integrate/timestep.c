@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bounds of the time step (algorithms 6), from the maxima a sweep has measured:
+ * Bounds of the time step, from the maxima a sweep has measured:
  *
  *     isolated      dt^2 S V0/(m h^2) <= 2(1 + k)/kappa_N = 1 for APIC (k = 1), quadratic MLS (kappa_N = 4), where S
  *                   is the law's modulus for one particle alone; with viscosity dt^2 a + dt b <= 1

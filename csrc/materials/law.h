@@ -29,9 +29,9 @@ struct law_response {
     wide tau_zz;   /* out-of-plane component in plane strain (2-D) [Pa] */
     wide energy;   /* per rest volume [J/m3], 0 at rest */
     wide isolated; /* modulus of one particle alone: the largest curvature of the energy along F <- (I + s A) F,
-                    * |A| = 1, on diagonal A [Pa]; 2 mu + d lambda at rest (algorithms 6.2) */
-    wide wave;     /* longitudinal modulus of the current state, J rho c^2 [Pa]; lambda + 2 mu at rest (6.1) */
-    wide damping;  /* viscosity as it enters the bound: 2 d eta J [Pa s] (5.2) */
+                    * |A| = 1, on diagonal A [Pa]; 2 mu + d lambda at rest */
+    wide wave;     /* longitudinal modulus of the current state, J rho c^2 [Pa]; lambda + 2 mu at rest */
+    wide damping;  /* viscosity as it enters the bound: 2 d eta J [Pa s] */
 };
 
 /** Largest eigenvalue of D + off (1 1^T - I), D diagonal with largest element `diagonal`: an upper bound, exact

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Logarithm and exponential, lane by lane, without libm: the same operations for every lane count.
- * Measured errors (tests/test_math.py): below 2 ulp over the normal range.
+ * Errors below 2 ulp over the normal range; the closed forms in tests/test_laws.py rest on them.
  */
 #pragma once
 #include "base/simd.h"

@@ -163,6 +163,8 @@ INLINE matrix polar_rotation(matrix f)
     matrix k = matrix_cofactor(f), y;
     wide det = matrix_det_from(f, k);
     mask proper = wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100)), det);
+    wide size2 = matrix_dot(f, f);
+    proper &= wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-8 : 1e-18)) * size2 * (size2 * size2), det * det);
     const int scaled = 2, unscaled = REAL_IS_FLOAT ? 2 : 3; /* after the first, which is scaled */
     wide g = rough_inverse_cbrt(wide_select(proper, det, wide_set(1))), h = g * wide_set((real)0.5);
     UNROLL for (int i = 0; i < 9; i++)

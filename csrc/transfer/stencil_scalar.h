@@ -2,7 +2,7 @@
  *
  * The transfers, one particle at a time and node by node: what the vector form in stencil_rows.h must agree with.
  *
- *     w_i = prod_a N((x - x_i)/dx)        quadratic B-spline, nodes base .. base + 2 per axis (algorithms 1)
+ *     w_i = prod_a N((x - x_i)/dx)        quadratic B-spline, nodes base .. base + 2 per axis
  *     P2G: p_i += w_i (Q + A k_i),  m_i += w_i m        k_i: node offset from the middle node, in cells
  *     G2P: v = sum w_i v_i,  M_a = sum w_i v_i k_ia
  */

@@ -159,7 +159,7 @@ INLINE struct limits particle_limits(const struct constants *k, const struct til
     const mask alive = wide_less(zero, tile->mass);
     const wide volume_per_mass = tile->volume / wide_select(alive, tile->mass, wide_set(1));
     struct limits l;
-    /* isolated particle: dt^2 S V/(m h^2) <= 1; with viscosity dt^2 a + dt b <= 1 (algorithms 5.2, 6.2) */
+    /* isolated particle: dt^2 S V/(m h^2) <= 1; with viscosity dt^2 a + dt b <= 1 */
     wide a = volume_per_mass * response->isolated * k->inverse_h2;
     l.rate2 = a;
     if (fluid) {
@@ -203,7 +203,7 @@ INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, st
         tally->momentum[a] = wide_fma(m, v[a], tally->momentum[a]);
         tally->moment[a] = wide_fma(m, x[a], tally->moment[a]);
     }
-    /* x cross v and the spin h^2/4 eps:C of the affine velocity, both over h (verification 1) */
+    /* x cross v and the spin h^2/4 eps:C of the affine velocity, both over h */
     UNROLL for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
         const int a = (c + 1) % 3, b = (c + 2) % 3;
         wide spin = k->h_over_4 * (C[b][a] - C[a][b]);
