@@ -154,7 +154,8 @@ def _report(sim: Simulation, entry: Entry, start: Totals, count: int, outcome: O
     _report_bounces(sim, start)
     end = sim.totals()
     print(f"energy              {start.energy:.6g} J -> {end.energy:.6g} J")
-    health = {name: value for name, value in sim.health.items() if value}
+    # Binnings are the daily routine; the others are what a user should know of.
+    health = {name: value for name, value in sim.health.items() if value and name != "binnings"}
     if health:
         print("health              " + ", ".join(f"{name} {value}" for name, value in health.items()))
     print()

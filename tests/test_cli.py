@@ -61,6 +61,7 @@ def test_demo_is_the_scene_of_the_gallery(tmp_path, capsys):
         f"particles           {len(sim.particles):,}" in text and f"steps               {sim.steps:,}" in text
     )
     assert "peaks" not in text  # nothing falls
+    assert sim.health["binnings"] > 0 and "health" not in text  # nothing to worry about
     with Image.open(tmp_path / "disks_frames.png") as sheet:
         assert sheet.size == (3 * 80, 60)  # frames 0, 1, 2, half as large
     with Image.open(tmp_path / "disks_energy.png") as plot:
