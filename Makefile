@@ -78,7 +78,7 @@ asan: $(VENV)/installed-test
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
 	  ASAN_OPTIONS=detect_leaks=0,log_path=$(CURDIR)/build/asan/report \
 	  UBSAN_OPTIONS=print_stacktrace=1,log_path=$(CURDIR)/build/asan/report \
-	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source and not notebook" $(ARGS) \
+	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source and not notebook and not numbers" $(ARGS) \
 	  || { head -n 60 build/asan/report.* 2>/dev/null; exit 1; }
 
 coverage: $(VENV)/installed-test

@@ -5,6 +5,8 @@ import pytest
 
 import mpm
 
+pytestmark = pytest.mark.numbers
+
 FREQUENCY = 3.399  # Hz, two finite element meshes, nu = 0.3
 TIMES = (0.1, 0.5, 1.0, 2.0, 2.5)
 # u_x at the corner (0, 0) and at the middle (-0.5, 3), finite elements

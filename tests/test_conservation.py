@@ -6,6 +6,8 @@ import pytest
 import mpm
 import scenes
 
+pytestmark = pytest.mark.numbers
+
 every_law = pytest.mark.parametrize("law", scenes.LAWS)
 every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
