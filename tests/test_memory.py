@@ -6,6 +6,8 @@ import pytest
 import mpm
 import scenes
 
+pytestmark = pytest.mark.numbers
+
 PER_PARTICLE = {  # bytes
     (3, "float64"): 340,  # measured 278
     (3, "float32"): 190,  # 151

@@ -6,7 +6,10 @@ import pytest
 import scenes
 from mpm import config
 
-pytestmark = pytest.mark.skipif(len(scenes.ISAS) < 2, reason="only the scalar kernels run here")
+pytestmark = [
+    pytest.mark.numbers,
+    pytest.mark.skipif(len(scenes.ISAS) < 2, reason="only the scalar kernels run here"),
+]
 every_vector_isa = pytest.mark.parametrize("isa", scenes.ISAS[1:])
 every_law = pytest.mark.parametrize("law", scenes.LAWS)
 every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)

@@ -61,6 +61,7 @@ def interrupted(sim, call, delay=0.12):
         interrupter.thread.join()
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("call", ["run", "step"])
 def test_ctrl_c_stops_within_100_ms(default_sigint, threads, call):
@@ -87,6 +88,7 @@ def test_an_interrupted_simulation_is_at_a_whole_step(default_sigint):
     assert twin.time == sim.time
 
 
+@pytest.mark.numbers  # its simulation takes long under sanitizers
 def test_a_signal_handler_that_returns_does_not_stop_the_run():
     calls = []
     before = signal.signal(signal.SIGUSR1, lambda *_: calls.append(time.perf_counter()))
@@ -175,6 +177,7 @@ def test_a_second_thread_gets_an_error():
     sim.step()
 
 
+@pytest.mark.numbers  # its simulation takes long under sanitizers
 def test_other_simulations_and_python_run_meanwhile():
     sims = [long_run(2) for _ in range(3)]
     thread, errors = in_background(sims[0], lambda: sims[0].step(400))
