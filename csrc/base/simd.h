@@ -303,6 +303,16 @@ INLINE wide_int wide_to_int(wide a)
     return wide_as_int(a + wide_set(ROUNDER)) - wide_as_int(wide_set(ROUNDER));
 }
 
+/** a 2^bits. In C the shift of a single negative number is not defined; that of a vector is. */
+INLINE wide_int wide_int_shift_left(wide_int a, int bits)
+{
+#ifdef MPM_ONE_LANE
+    return REAL_IS_FLOAT ? (real_int)((uint32_t)a << bits) : (real_int)((uint64_t)a << bits);
+#else
+    return a << bits;
+#endif
+}
+
 INLINE wide wide_from_int(wide_int a)
 {
     return wide_as_real(a + wide_as_int(wide_set(ROUNDER))) - wide_set(ROUNDER);

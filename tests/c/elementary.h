@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Logarithm and exponential over their whole range, against the C library's long double ones. The including file
+ * chooses `real` (MPM_REAL) and the lanes (MPM_ISA_*).
+ */
+#pragma once
+#define MPM_DIM 3
+#include "check.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "math/elementary.h"
+
+static uint64_t random_state = 1;
+
+static uint64_t random_bits(void) /* xorshift64* */
+{
+    random_state ^= random_state >> 12;
+    random_state ^= random_state << 25;
+    random_state ^= random_state >> 27;
+    return random_state * 0x2545f4914f6cdd1dull;
+}
+
+static real from_bits(uint64_t bits)
+{
+    union { float f; uint32_t bits; } narrow = {.bits = (uint32_t)bits};
+    union { double d; uint64_t bits; } whole = {.bits = bits};
+    return REAL_IS_FLOAT ? (real)narrow.f : (real)whole.d;
+}
+
+/* Distance of `value` from `exact` in units of the last place of the exact one. */
+static double ulps(real value, long double exact)
+{
+    int exponent;
+    frexpl(exact, &exponent);
+    const int digits = REAL_IS_FLOAT ? FLT_MANT_DIG : DBL_MANT_DIG;
+    return (double)fabsl(((long double)value - exact) * ldexpl(1, digits - exponent));
+}
+
+static void note(double *worst, double error)
+{
+    assert(error == error);
+    *worst = error > *worst ? error : *worst;
+}
+
+static void test_logarithm(double limit)
+{
+    double worst = 0;
+    for (int i = 0; i < 600000; i++) {
+        real a = from_bits(random_bits() & (REAL_IS_FLOAT ? 0x7fffffff : 0x7fffffffffffffff)); /* any exponent */
+        if (i % 2)
+            a = (real)(1 + ldexp((double)(random_bits() >> 11), -53 - i % 40) * (i % 4 == 1 ? 1 : -1)); /* near 1 */
+        if (a < (REAL_IS_FLOAT ? (real)FLT_MIN : (real)DBL_MIN) || a - a != 0 || a == 1)
+            continue;
+        note(&worst, ulps(wide_lane(wide_log(wide_set(a)), 0), logl((long double)a)));
+    }
+    assert(wide_lane(wide_log(wide_set(1)), 0) == 0);
+    printf("logarithm   %.2f ulp\n", worst);
+    assert(worst < limit);
+}
+
+static void test_exponential(double limit)
+{
+    const double low = REAL_IS_FLOAT ? -87 : -708, high = REAL_IS_FLOAT ? 88 : 709;
+    double worst = 0;
+    for (int i = 0; i < 300000; i++) {
+        const double fraction = ldexp((double)(random_bits() >> 11), -53);
+        const real a = i % 2 ? (real)(low + (high - low) * fraction) : (real)ldexp(2 * fraction - 1, -(i % 60));
+        note(&worst, ulps(wide_lane(wide_exp(wide_set(a)), 0), expl((long double)a)));
+    }
+    assert(wide_lane(wide_exp(wide_set(0)), 0) == 1);
+    assert(wide_lane(wide_exp(wide_set((real)1e6)), 0) < (real)INFINITY); /* clamped, as it says */
+    assert(wide_lane(wide_exp(wide_set((real)-1e6)), 0) > 0);
+    printf("exponential %.2f ulp\n", worst);
+    assert(worst < limit);
+}
