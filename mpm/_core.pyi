@@ -77,8 +77,8 @@ class Simulation:
     def add_material(self, law: str, parameters: Sequence[float]) -> int:
         """Registers a material (a law with parameters); the index counts from 0. The last parameter of every law
         is not the density: mass comes with the particles."""
-    def add_particles(self, x: Any, v: Any, F: Any, volume: Any, mass: Any, material: int) -> None:
-        """float64 (m, d), (m, d), (m, d, d), (m,), (m,). A fluid takes J = det F."""
+    def add_particles(self, x: Any, v: Any, C: Any, F: Any, volume: Any, mass: Any, material: int) -> None:
+        """float64 (m, d), (m, d), (m, d, d), (m, d, d), (m,), (m,). A fluid takes J = det F."""
     def delete_particles(self, mask: Any) -> int:
         """uint8 (n,): non-zero rows go. Returns how many went."""
     def step(self, n: int) -> None: ...

@@ -161,6 +161,8 @@ class Material(_check.Strict):
         """F as a checked stack of matrices, in the range where the law has a meaning."""
         d = np.shape(F)[-1] if isinstance(F, (np.ndarray, list, tuple)) and _ndim(F) == 3 else 0
         if d not in (2, 3):
+            if _ndim(F) not in (-1, 0, 3):
+                raise ValueError(f"F has shape {np.asarray(F).shape}: must be (m, 2, 2) or (m, 3, 3)")
             checked = _check.array("F", F, (None, None, None))  # says what is wrong with anything but a stack
             raise ValueError(f"F has shape {checked.shape}: must be (m, 2, 2) or (m, 3, 3)")
         result = _check.array("F", F, (None, d, d))

@@ -30,7 +30,8 @@ class Particles:
         Deformation gradient and velocity gradient ∇v of the last grid-to-particle transfer [1/s]. The F of a
         fluid reads J^(1/d) I; do not write to it.
     J : ndarray, shape (n,)
-        det F; the state of a fluid, read-only for solids.
+        det F; the state of a fluid. J of a solid follows from F: writing to it is refused, at once where there
+        are only solids, else by the next run.
     mass, volume : ndarray, shape (n,), read-only
         Mass [kg] and rest volume [m³].
     material : ndarray of int32, shape (n,), read-only

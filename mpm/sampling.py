@@ -214,9 +214,10 @@ def _refuse_outside(shape: Shape, domain: Box, dx: float) -> None:
         outside = ((x < domain.lower - slack) | (x > domain.upper + slack)).any(axis=1)
         if not shape.contains(x[outside]).any():
             return
+    remedy = "move it" if isinstance(shape, Points) else "move it, or cut it with shape & Box(lower, upper)"
     raise ValueError(
         f"shape: {shape!r} sticks out of the domain: it spans {brief(lower)} to {brief(upper)}, the domain "
-        f"{brief(domain.lower)} to {brief(domain.upper)}; move it, or cut it with shape & Box(lower, upper)"
+        f"{brief(domain.lower)} to {brief(domain.upper)}; {remedy}"
     )
 
 

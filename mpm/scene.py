@@ -52,6 +52,16 @@ class Body:
                 v = v + np.cross(self.angular_velocity, r)
         return np.ascontiguousarray(v)
 
+    def initial_velocity_gradient(self, x: FloatArray) -> FloatArray:
+        """C (n, d, d) of particles at x (n, d): that of the rotation, which so starts without a loss of energy."""
+        n, d = _check.array("x", x, (None, self.shape.dimension)).shape
+        if d == 2:
+            omega = float(np.asarray(self.angular_velocity))
+            spin = np.array([[0, -omega], [omega, 0]])
+        else:
+            spin = np.cross(np.asarray(self.angular_velocity), np.eye(3)).T  # column b: omega x e_b
+        return np.ascontiguousarray(np.broadcast_to(spin, (n, d, d)))
+
     def initial_gradient(self, x: FloatArray) -> FloatArray:
         """Deformation gradients (n, d, d) of particles at x (n, d)."""
         x = _check.array("x", x, (None, self.shape.dimension))
@@ -151,7 +161,8 @@ class Scene(_check.Strict):
     walls : str, Wall or mapping, optional
         The contact of all faces: ``"sticky"`` (v = 0), ``"slip"`` (v·n = 0, both ways) or ``"separate"``
         (one-sided), or a `Wall`; or a mapping from ``"x-"``, ``"x+"``, ``"y-"``, … or ``"x"``, ``"y"``,
-        ``"z"`` (both faces) to these, where faces that are not named slip.
+        ``"z"`` (both faces) to these, where faces that are not named slip. A slip wall holds on to what
+        touches it; what shall fall, rest and bounce wants ``"separate"``.
     friction : float, optional
         Coulomb's coefficient >= 0 of every slip or separate wall that is given by name.
 
@@ -167,7 +178,7 @@ class Scene(_check.Strict):
     >>> scene = mpm.Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -9.81), walls={"y-": "separate"})
     >>> jelly = mpm.materials.FixedCorotated(E=1e5, nu=0.3, density=1000)
     >>> scene.add(mpm.shapes.Ball(center=(0.5, 0.7), radius=0.1), jelly, velocity=(0, -3))
-    body0: Ball(center=[0.5, 0.7], radius=0.1) of FixedCorotated(E=100000, nu=0.3, density=1000)
+    body0: Ball(center=(0.5, 0.7), radius=0.1) of FixedCorotated(E=100000, nu=0.3, density=1000)
     """
 
     __slots__ = ("_bodies", "_gravity", "_lower", "_upper", "_walls")
@@ -250,10 +261,12 @@ class Scene(_check.Strict):
         velocity : array_like of shape (d,), or callable, optional
             [m/s]; a callable gets the sampled positions (m, d) once and returns (m, d). Default zero.
         angular_velocity : float (2-D) or array_like of shape (3,) (3-D), optional
-            [rad/s] about the body's centre of mass, added to `velocity`.
+            [rad/s] about the body's centre of mass, added to `velocity`, and to the affine velocity C of the
+            particles, which is zero otherwise.
         F : array_like of shape (d, d), or callable, optional
             Initial deformation gradient with det F > 0, for all particles; a callable returns (m, d, d).
-            Default I.
+            Default I. Mass and rest volume are those of the shape at rest: the density becomes
+            density / det F.
         name : str, optional
             Unique; default ``body0``, ``body1``, …
 
@@ -293,6 +306,14 @@ class Scene(_check.Strict):
     ) -> Any:
         """Add a rigid obstacle; not implemented yet."""
         raise NotImplementedError("colliders (Scene.add_collider) are not implemented yet")
+
+    def __copy__(self) -> Scene:
+        """A scene with the same bodies, to which others can be added."""
+        other = object.__new__(type(self))
+        for name in self.__slots__:
+            object.__setattr__(other, name, getattr(self, name))
+        object.__setattr__(other, "_bodies", list(self._bodies))
+        return other
 
     def __repr__(self) -> str:
         lines = [f"Scene({self._lower.tolist()}, {self._upper.tolist()}) [m], {self.dimension}-D"]

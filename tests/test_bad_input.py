@@ -133,6 +133,11 @@ TARGETS = {
     "Scene.add in 3-D": (lambda c, **k: c.space.add(**k), {"shape": BALL, "material": WATER}, IN_SPACE),
     "Body.initial_velocity": (lambda c, **k: c.scene.bodies[0].initial_velocity(**k), {"x": [(0, 0)], "volume": [1]},
                               {"x": [*ROWS, [(1, 2, 3)]], "volume": ["a", None, 1.0, (1, 2), (0,), (NAN,), (1j,)]}),
+    "Body.initial_velocity_gradient": (
+        lambda c, **k: c.scene.bodies[0].initial_velocity_gradient(**k),
+        {"x": [(0, 0)]},
+        {"x": ROWS},
+    ),
     "Body.initial_gradient": (lambda c, **k: c.scene.bodies[0].initial_gradient(**k), {"x": [(0, 0)]}, {"x": ROWS}),
     "Simulation": (lambda c, **k: mpm.Simulation(**{"scene": c.scene, **k}), {"dx": 0.125},
                    {"scene": [None, 1, "scene", mpm.Scene, mpm.Scene((0, 0), (1, 1))], **NUMERICS}),

@@ -34,6 +34,13 @@ def make(dim, dtype="float64"):
 
 
 @dims
+def test_axes_with_a_3d_projection_are_refused(dim):
+    ax = plt.figure().add_subplot(projection="3d")
+    with pytest.raises(ValueError, match="ax has projection '3d'"):
+        make(dim).plot(ax=ax)
+
+
+@dims
 @pytest.mark.parametrize("color", ["speed", "pressure", "von_mises", "density", "J", "material", "id"])
 def test_plot_returns_artists_on_a_new_figure(dim, color):
     sim = make(dim)

@@ -114,14 +114,14 @@ static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
 }
 
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
-                              const double *F, const double *volume, const double *mass, int material)
+                              const double *C, const double *F, const double *volume, const double *mass, int material)
 {
     mpm_arrivals arrivals = {
         .dx = simulation->settings.dx,
         .count = count,
         .material = material,
         .fluid = mpm_laws_get(simulation->materials[material].law)->fluid,
-        .x = x, .v = v, .F = F, .volume = volume, .mass = mass,
+        .x = x, .v = v, .C = C, .F = F, .volume = volume, .mass = mass,
     };
     memcpy(arrivals.lower, simulation->settings.lower, sizeof arrivals.lower);
     if (count == 0)

@@ -98,7 +98,7 @@ int mpm_simulation_materials(const mpm_simulation *simulation);
 
 /** Adds `count` particles of `material`; every value finite, positions in the domain, mass, volume, det F > 0. */
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
-                              const double *F, const double *volume, const double *mass, int material);
+                              const double *C, const double *F, const double *volume, const double *mass, int material);
 
 /** Removes the rows with `mask[row] != 0`; the others keep their order and id. */
 mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask);

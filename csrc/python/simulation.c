@@ -170,31 +170,32 @@ static PyObject *add_material(PyObject *self, PyObject *args)
 
 static PyObject *add_particles(PyObject *self, PyObject *args)
 {
-    static const char *const names[] = {"x", "v", "F", "volume", "mass"};
-    static const int ndim[] = {2, 2, 3, 1, 1};
-    PyObject *objects[5], *result = NULL;
-    Py_buffer views[5];
+    enum { ARRAYS = 6 };
+    static const char *const names[ARRAYS] = {"x", "v", "C", "F", "volume", "mass"};
+    static const int ndim[ARRAYS] = {2, 2, 3, 3, 1, 1};
+    PyObject *objects[ARRAYS], *result = NULL;
+    Py_buffer views[ARRAYS];
     int material, held = 0;
     mpm_simulation *core = enter(self);
-    if (!core || !PyArg_ParseTuple(args, "OOOOOi", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
-                                   &material))
+    if (!core || !PyArg_ParseTuple(args, "OOOOOOi", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
+                                   &objects[5], &material))
         return NULL;
     if (material < 0 || material >= mpm_simulation_materials(core)) {
         PyErr_SetString(PyExc_ValueError, "material: no such index");
         return NULL;
     }
-    for (; held < 5; held++)
+    for (; held < ARRAYS; held++)
         if (mpm_python_get_buffer(objects[held], &views[held], names[held], "d", ndim[held], 0))
             goto done;
     const Py_ssize_t count = views[0].shape[0], dim = mpm_simulation_settings(core)->dim;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < ARRAYS; i++)
         for (int axis = 0; axis < ndim[i]; axis++)
             if (views[i].shape[axis] != (axis == 0 ? count : dim)) {
                 PyErr_Format(PyExc_ValueError, "%s: wrong shape", names[i]);
                 goto done;
             }
     result = finish(self, mpm_simulation_add(core, count, views[0].buf, views[1].buf, views[2].buf, views[3].buf,
-                                             views[4].buf, material));
+                                             views[4].buf, views[5].buf, material));
 done:
     for (int i = 0; i < held; i++)
         PyBuffer_Release(&views[i]);
@@ -496,7 +497,7 @@ static int set_threads(PyObject *self, PyObject *value, void *unused)
 
 static PyMethodDef methods[] = {
     {"add_material", add_material, METH_VARARGS, "add_material(law, parameters) -> index"},
-    {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v, F, volume, mass, material)"},
+    {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v, C, F, volume, mass, material)"},
     {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},
     {"step", simulation_step, METH_O, "step(n): n whole steps"},
     {"run", simulation_run, METH_O, "run(end): advance to exactly the time end [s]"},

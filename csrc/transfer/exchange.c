@@ -293,7 +293,7 @@ void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
     for (ptrdiff_t i = 0; i < arrivals->count; i++) {
         const ptrdiff_t slot = arrivals->first_slot + i, tile = slot / WIDTH;
         const int lane = (int)(slot % WIDTH);
-        const double *F = arrivals->F + i * DIM * DIM;
+        const double *C = arrivals->C + i * DIM * DIM, *F = arrivals->F + i * DIM * DIM;
         mpm_placement *placement = &arrivals->placements[i];
         real x[DIM], f[DIM * DIM];
         *placement = (mpm_placement){.material = arrivals->material, .slot = slot};
@@ -304,7 +304,7 @@ void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
             set_element(p, MPM_X, tile, a, lane, x[a]);
             set_element(p, MPM_V, tile, a, lane, (real)arrivals->v[i * DIM + a]);
             for (int b = 0; b < DIM; b++) {
-                set_element(p, MPM_C + a, tile, b, lane, 0);
+                set_element(p, MPM_C + a, tile, b, lane, (real)C[a * DIM + b]);
                 set_element(p, MPM_C + DIM + a, tile, b, lane,
                             !arrivals->fluid     ? f[a * DIM + b]
                             : a == 0 && b == 0 ? determinant(f)

@@ -105,7 +105,9 @@ typedef struct mpm_arrivals {
     ptrdiff_t count, first_slot;
     int32_t first_row, material;
     bool fluid;
-    const double *x, *v, *F, *volume, *mass; /* (count, d), (count, d), (count, d, d), (count,), (count,) */
+    const double *x, *v;         /* (count, d) */
+    const double *C, *F;         /* (count, d, d) */
+    const double *volume, *mass; /* (count,) */
     mpm_placement *placements;               /* filled: one per particle, ascending in slot */
 } mpm_arrivals;
 

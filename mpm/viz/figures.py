@@ -39,6 +39,10 @@ def _axes(ax: object, size: tuple[float, float]) -> Any:
         _, ax = plt.subplots(figsize=size, layout="constrained")
     if not isinstance(ax, Axes):
         raise _check.wrong_type("ax", ax, "matplotlib.axes.Axes")
+    if ax.name == "3d":
+        raise ValueError(
+            "ax has projection '3d': must be plain axes; 3-D scenes are drawn as a picture in them"
+        )
     return ax
 
 

@@ -54,7 +54,7 @@ static mpm_material material_of(int law)
 /* A block of particles of the last material, with its lowest corner at `at` on every axis, drifting. */
 static mpm_status add_block(mpm_simulation *simulation, int dim, double at)
 {
-    double x[MOST * 3], v[MOST * 3], F[MOST * 9] = {0}, volume[MOST], mass[MOST];
+    double x[MOST * 3], v[MOST * 3], C[MOST * 9] = {0}, F[MOST * 9] = {0}, volume[MOST], mass[MOST];
     ptrdiff_t n = dim == 2 ? SIDE * SIDE : MOST;
     for (ptrdiff_t p = 0; p < n; p++) {
         ptrdiff_t rest = p;
@@ -66,7 +66,7 @@ static mpm_status add_block(mpm_simulation *simulation, int dim, double at)
         volume[p] = pow(1.0 / 32, dim);
         mass[p] = 1000 * volume[p];
     }
-    return mpm_simulation_add(simulation, n, x, v, F, volume, mass, mpm_simulation_materials(simulation) - 1);
+    return mpm_simulation_add(simulation, n, x, v, C, F, volume, mass, mpm_simulation_materials(simulation) - 1);
 }
 
 /* Everything that a user can make the core do. A call that is refused memory is made once more: it must have left the
