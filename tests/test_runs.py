@@ -167,6 +167,7 @@ def test_a_second_thread_gets_an_error():
     ):
         with pytest.raises(mpm.BusyError, match="another thread"):
             call()
+    assert "running in another thread" in repr(sim)
     assert thread.is_alive()  # all of it happened during the run
     assert np.isfinite(held).all()  # existing views stay readable
     thread.join()
