@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 if everything was done, 1 if something failed; a usage error exits with 2.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without our signs still gets the figures
     parser = _parser()
     chosen = parser.parse_args(arguments)
     try:

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from mpm import _check, config
 
+FloatArray = npt.NDArray[np.float64]
+
 DType: TypeAlias = Literal["float32", "float64"]
 
 SAMPLINGS = ("stratified", "lattice", "random")
@@ -192,3 +194,26 @@ def _dtype(value: Any) -> DType:
     if isinstance(value, (str, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
         raise ValueError(f"dtype = {value!r}: must be 'float64' or 'float32'")
     raise _check.wrong_type("dtype", value, "'float64' or 'float32'")
+
+
+def refuse_out_of_range(
+    mass: FloatArray, volume: FloatArray, v: FloatArray, F: FloatArray, dtype: str
+) -> None:
+    """Raise ValueError if a number is too large, or a mass too small, for the precision of the run."""
+    with np.errstate(over="ignore", under="ignore"):
+        held = mass.astype(dtype)
+        # Far enough from the smallest numbers that momenta, which are smaller, are numbers as well.
+        least = 1e-26 if dtype == "float32" else 1e-280
+        if not ((held > least) & np.isfinite(held)).all():
+            raise ValueError(
+                f"density: particles of {mass.min():g} to {mass.max():g} kg are beyond the range of {dtype}; "
+                f"must be > {least:g} kg: use other units" + (" or float64" if dtype == "float32" else "")
+            )
+        held = volume.astype(dtype)
+        if not ((held >= np.finfo(dtype).tiny) & np.isfinite(held)).all():
+            raise ValueError(
+                f"shape: particle volumes of {volume.min():g} to {volume.max():g} m^d are beyond the range of {dtype}"
+            )
+        for name, values in (("velocity", v), ("F", F)):
+            if not np.isfinite(values.astype(dtype)).all():
+                raise ValueError(f"{name}: {np.abs(values).max():g} is beyond the range of {dtype}")

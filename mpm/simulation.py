@@ -102,7 +102,8 @@ class Simulation(_check.Strict):
         What happens to a particle that leaves the domain, that is lies more than half a cell beyond a face
         (up to there walls give way to a particle that is pressed on): `mpm.EscapeError` after the step, back
         onto the face, or removal when the call returns. It also holds for positions written to
-        ``particles.x``. Counted in `health`.
+        ``particles.x``. Counted in `health`. Removal ends a `run` or `step` call with a new order of the
+        particles in the core, so that where particles leave, round-off depends on how a run is split.
     history : int
         Every history-th step is recorded; 0: none.
 
@@ -196,7 +197,7 @@ class Simulation(_check.Strict):
             rng=self._rng,
         )
         v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
-        _refuse_overflow(body.material.density * volume, v, F, chosen.dtype)
+        numerics.refuse_out_of_range(body.material.density * volume, volume, v, F, chosen.dtype)
         return x, v, F, volume
 
     def _insert(
@@ -553,19 +554,6 @@ def _generator(rng: object) -> np.random.Generator:
     if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
         raise _check.wrong_type("rng", rng, "an integer >= 0 or a numpy.random.Generator")
     return np.random.default_rng(_check.integer("rng", rng, low=0))
-
-
-def _refuse_overflow(mass: FloatArray, v: FloatArray, F: FloatArray, dtype: str) -> None:
-    """Raise ValueError if a number is too large, or a mass too small, for the precision of the run."""
-    with np.errstate(over="ignore", under="ignore"):
-        held = mass.astype(dtype)
-        if not ((held > 0) & np.isfinite(held)).all():
-            raise ValueError(
-                f"density: particles of {mass.min():g} to {mass.max():g} kg are beyond the range of {dtype}"
-            )
-        for name, values in (("velocity", v), ("F", F)):
-            if not np.isfinite(values.astype(dtype)).all():
-                raise ValueError(f"{name}: {np.abs(values).max():g} is beyond the range of {dtype}")
 
 
 def _new_core(scene: _scene.Scene, chosen: numerics.Numerics) -> _core.Simulation:

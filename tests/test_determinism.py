@@ -184,3 +184,41 @@ def test_a_hundred_steps_of_the_cube(dtype):
         sim.step(100)
         hashes.add(sim.state_hash())
     assert len(hashes) == 1
+
+
+def rolling(dtype):
+    """Particles that change blocks while they fall."""
+    scene = mpm.Scene((-0.3, -0.3), (1, 1))
+    jelly = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
+    scene.add(mpm.shapes.Ball((0.5, 0.6), 0.2), jelly, velocity=(-1.3, -2.1))
+    return mpm.Simulation(scene, dx=1.3 / 52, threads=1, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_call_without_steps_changes_nothing(dtype):
+    plain, looked_at = rolling(dtype), rolling(dtype)
+    for _ in range(40):
+        plain.step()
+        looked_at.step()
+        view = looked_at.particles.x
+        before = looked_at.state_hash()
+        looked_at.step(0)
+        looked_at.run(0)
+        assert looked_at.state_hash() == before and len(view)
+    assert plain.state_hash() == looked_at.state_hash()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_looking_between_a_write_and_a_step_changes_nothing(dtype):
+    """The write bins the particles anew, and those in other blocks are then rounded otherwise in the view."""
+    hashes = set()
+    for look in (False, True):
+        sim = rolling(dtype)
+        sim.step(20)
+        x = sim.particles.x
+        x[7] += 0.01
+        if look:
+            sim.totals()
+        sim.step(20)
+        hashes.add(sim.state_hash())
+    assert len(hashes) == 1

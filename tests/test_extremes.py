@@ -54,7 +54,7 @@ def test_small_steps_are_steps():
     assert automatic.time == 1.0  # as it was
 
 
-@pytest.mark.parametrize("density", [1e-300, 1e300])
+@pytest.mark.parametrize("density", [1e-270, 1e300])
 def test_masses_beyond_single_precision(density):
     heavy = materials.NeoHookean(E=1, nu=0.3, density=density)
     make(heavy)

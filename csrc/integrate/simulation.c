@@ -219,10 +219,9 @@ mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double 
 {
     const int64_t before = simulation->steps;
     const mpm_status status = mpm_step_run(simulation, steps, end, poll, context);
-    if (simulation->steps > before) {
+    if (simulation->steps > before)
         mpm_views_outdate(simulation);
-        mpm_views_refresh(simulation);
-    }
+    mpm_views_refresh(simulation);
     if (simulation->frozen) {
         mpm_status removal = mpm_simulation_delete(simulation, NULL);
         return status ? status : removal;

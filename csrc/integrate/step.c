@@ -254,7 +254,7 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
             return status;
         simulation->suspect = false;
     }
-    if (simulation->steps == last_step || simulation->time >= end)
+    if (simulation->steps == last_step || !(simulation->time < end))
         return MPM_OK;
     revise_plan(simulation);
     double dt = landing_dt(planned_dt(simulation), simulation->time, end);
@@ -313,6 +313,8 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
 
 mpm_status mpm_step_run(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context)
 {
+    if (!simulation->suspect && (steps <= 0 || !(simulation->time < end)))
+        return MPM_OK; /* nothing to do changes nothing, not even the bins */
     mpm_status status = mpm_sweeps_begin(simulation, simulation->settings.threads);
     if (status)
         return status;

@@ -7,14 +7,14 @@
 
 #include "integrate/state.h"
 
-static mpm_exchange describe(mpm_simulation *simulation, int field)
+static mpm_exchange describe(mpm_simulation *simulation, int field, void *rows)
 {
     mpm_exchange exchange = {
         .particles = &simulation->particles,
         .materials = simulation->materials,
         .dx = simulation->settings.dx,
         .field = (enum mpm_field)field,
-        .rows = simulation->mirrors[field]->data,
+        .rows = rows,
         .on_leave = simulation->settings.on_leave,
     };
     memcpy(exchange.cells, simulation->settings.cells, sizeof exchange.cells);
@@ -43,6 +43,9 @@ mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placem
         simulation->binning_due = false;
         simulation->grid_valid = false;
         simulation->health.binnings++;
+        /* A particle in another block is rounded otherwise when it is written out. */
+        if (simulation->mirrors[MPM_FIELD_X])
+            simulation->mirrors[MPM_FIELD_X]->stale = true;
     }
     return status;
 }
@@ -62,8 +65,32 @@ static void note_flaw(mpm_trouble *trouble, const uint8_t *flaws, ptrdiff_t rows
     }
 }
 
-/* How many rows of each field differ; MPM_BAD_STATE or MPM_ESCAPED if any of them cannot be taken. */
-static mpm_status inspect(mpm_simulation *simulation, int64_t differing[MPM_FIELD_COUNT])
+/* What users may have written, as it was at one moment: other threads may go on writing to the mirrors. */
+struct written {
+    void *rows[MPM_FIELD_COUNT];        /* NULL: nothing to read in */
+    int64_t differing[MPM_FIELD_COUNT]; /* rows that differ from what was written out */
+};
+
+static void forget_written(mpm_simulation *simulation, struct written *written)
+{
+    for (int field = 0; field < MPM_FIELD_COUNT; field++) {
+        mpm_memory_free(&simulation->allocator, written->rows[field]);
+        written->rows[field] = NULL;
+    }
+}
+
+static mpm_status copy_written(mpm_simulation *simulation, int field, struct written *written)
+{
+    const mpm_mirror *mirror = simulation->mirrors[field];
+    const size_t values = (size_t)mirror->rows * (size_t)mirror->components;
+    if (!(written->rows[field] = mpm_memory_new(&simulation->allocator, values, mirror->element)))
+        return MPM_OUT_OF_MEMORY;
+    memcpy(written->rows[field], mirror->data, values * mirror->element);
+    return MPM_OK;
+}
+
+/* Copies what was written and counts the rows that differ; MPM_BAD_STATE or MPM_ESCAPED if one cannot be taken. */
+static mpm_status inspect(mpm_simulation *simulation, struct written *written)
 {
     const ptrdiff_t rows = simulation->particles.count;
     uint8_t *flaws = mpm_memory_new(&simulation->allocator, (size_t)rows, 1);
@@ -71,15 +98,19 @@ static mpm_status inspect(mpm_simulation *simulation, int64_t differing[MPM_FIEL
         return MPM_OUT_OF_MEMORY;
     mpm_status status = MPM_OK;
     for (int field = 0; field < MPM_FIELD_COUNT && !status; field++) {
-        differing[field] = 0;
         if (!may_be_written(simulation->mirrors[field]))
             continue;
-        mpm_exchange exchange = describe(simulation, field);
+        if ((status = copy_written(simulation, field, written)))
+            break;
+        mpm_exchange exchange = describe(simulation, field, written->rows[field]);
         exchange.flaws = flaws;
         simulation->kernels->inspect(&exchange);
-        differing[field] = exchange.differing;
-        if (!exchange.differing)
+        written->differing[field] = exchange.differing;
+        if (!exchange.differing) {
+            mpm_memory_free(&simulation->allocator, written->rows[field]);
+            written->rows[field] = NULL;
             continue;
+        }
         simulation->trouble = (mpm_trouble){0};
         note_flaw(&simulation->trouble, flaws, rows);
         memset(flaws, 0, (size_t)rows);
@@ -96,7 +127,6 @@ static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *
     if (!written->outside)
         return;
     simulation->health.left_domain += written->outside;
-    simulation->mirrors[MPM_FIELD_X]->stale = true;
     if (written->on_leave == MPM_LEAVE_CLAMP) {
         simulation->health.clamped += written->outside;
         return;
@@ -110,14 +140,15 @@ static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *
 }
 
 /* Positions: particles are placed anew, and binned before anybody looks at the resident positions again. */
-static mpm_status read_in_positions(mpm_simulation *simulation, int64_t differing)
+static mpm_status read_in_positions(mpm_simulation *simulation, const struct written *written)
 {
     const mpm_allocator *allocator = &simulation->allocator;
     const mpm_particles *p = &simulation->particles;
     const size_t bytes = (size_t)p->tiles * (size_t)p->lanes * (size_t)p->dim * p->real_size;
     mpm_status status = MPM_OUT_OF_MEMORY;
-    mpm_exchange exchange = describe(simulation, MPM_FIELD_X);
-    exchange.placements = mpm_memory_new(allocator, (size_t)differing, sizeof *exchange.placements);
+    mpm_exchange exchange = describe(simulation, MPM_FIELD_X, written->rows[MPM_FIELD_X]);
+    exchange.placements =
+        mpm_memory_new(allocator, (size_t)written->differing[MPM_FIELD_X], sizeof *exchange.placements);
     void *saved = mpm_memory_new(allocator, bytes, 1);
     if (exchange.placements && saved) {
         memcpy(saved, p->vector[MPM_X], bytes);
@@ -135,30 +166,33 @@ static mpm_status read_in_positions(mpm_simulation *simulation, int64_t differin
 
 mpm_status mpm_views_read_in(mpm_simulation *simulation)
 {
-    int64_t differing[MPM_FIELD_COUNT] = {0};
+    struct written written = {0};
     bool any = false;
     for (int field = 0; field < MPM_FIELD_COUNT; field++)
         any |= may_be_written(simulation->mirrors[field]);
     if (!any)
         return MPM_OK;
-    mpm_status status = inspect(simulation, differing);
-    if (status)
+    mpm_status status = inspect(simulation, &written);
+    if (!status && written.rows[MPM_FIELD_X])
+        status = read_in_positions(simulation, &written);
+    if (status) {
+        forget_written(simulation, &written);
         return status;
-    if (differing[MPM_FIELD_X] && (status = read_in_positions(simulation, differing[MPM_FIELD_X])))
-        return status;
+    }
     for (int field = 0; field < MPM_FIELD_COUNT; field++) {
-        if (!differing[field])
+        if (!written.rows[field])
             continue;
         simulation->measured = false;
         if (field != MPM_FIELD_X) {
-            mpm_exchange exchange = describe(simulation, field);
+            mpm_exchange exchange = describe(simulation, field, written.rows[field]);
             simulation->kernels->read_in(&exchange);
         }
     }
+    forget_written(simulation, &written);
     /* F and J are two faces of one state: what was written to one makes the other stale. */
-    if (differing[MPM_FIELD_F] && simulation->mirrors[MPM_FIELD_J])
+    if (written.differing[MPM_FIELD_F] && simulation->mirrors[MPM_FIELD_J])
         simulation->mirrors[MPM_FIELD_J]->stale = true;
-    if (differing[MPM_FIELD_J] && simulation->mirrors[MPM_FIELD_F])
+    if (written.differing[MPM_FIELD_J] && simulation->mirrors[MPM_FIELD_F])
         simulation->mirrors[MPM_FIELD_F]->stale = true;
     for (int field = 0; field < MPM_FIELD_COUNT; field++)
         if (simulation->mirrors[field])
@@ -169,7 +203,7 @@ mpm_status mpm_views_read_in(mpm_simulation *simulation)
 
 static void write_out(mpm_simulation *simulation, int field)
 {
-    const mpm_exchange exchange = describe(simulation, field);
+    const mpm_exchange exchange = describe(simulation, field, simulation->mirrors[field]->data);
     simulation->kernels->write_out(&exchange);
     simulation->mirrors[field]->stale = false;
 }

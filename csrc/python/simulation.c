@@ -5,6 +5,7 @@
  * The interpreter lock is free while a run is in C. `busy` is set meanwhile (it is read and written with the lock
  * held): any other call on the same object raises BusyError.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -160,12 +161,23 @@ static PyObject *add_material(PyObject *self, PyObject *args)
     const char *law;
     PyObject *parameters;
     mpm_material material;
-    mpm_simulation *core = enter(self);
-    if (!core || !PyArg_ParseTuple(args, "sO", &law, &parameters) ||
-        mpm_python_get_material(law, parameters, &material))
+    if (!PyArg_ParseTuple(args, "sO", &law, &parameters) || mpm_python_get_material(law, parameters, &material))
+        return NULL;
+    mpm_simulation *core = enter(self); /* last: reading arguments may run anything */
+    if (!core)
         return NULL;
     mpm_status status = mpm_simulation_add_material(core, &material);
     return status ? finish(self, status) : PyLong_FromLong(mpm_simulation_materials(core) - 1);
+}
+
+static int all_normal(const double *values, Py_ssize_t count, const mpm_simulation *core)
+{
+    const bool narrow = mpm_simulation_settings(core)->real_size == sizeof(float);
+    const double least = narrow ? (double)FLT_MIN : DBL_MIN, most = narrow ? (double)FLT_MAX : DBL_MAX;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!(values[i] >= least && values[i] <= most))
+            return 0;
+    return 1;
 }
 
 static PyObject *add_particles(PyObject *self, PyObject *args)
@@ -176,17 +188,19 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
     PyObject *objects[ARRAYS], *result = NULL;
     Py_buffer views[ARRAYS];
     int material, held = 0;
-    mpm_simulation *core = enter(self);
-    if (!core || !PyArg_ParseTuple(args, "OOOOOOi", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
+    if (!PyArg_ParseTuple(args, "OOOOOOi", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
                                    &objects[5], &material))
         return NULL;
-    if (material < 0 || material >= mpm_simulation_materials(core)) {
-        PyErr_SetString(PyExc_ValueError, "material: no such index");
-        return NULL;
-    }
     for (; held < ARRAYS; held++)
         if (mpm_python_get_buffer(objects[held], &views[held], names[held], "d", ndim[held], 0))
             goto done;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        goto done;
+    if (material < 0 || material >= mpm_simulation_materials(core)) {
+        PyErr_SetString(PyExc_ValueError, "material: no such index");
+        goto done;
+    }
     const Py_ssize_t count = views[0].shape[0], dim = mpm_simulation_settings(core)->dim;
     for (int i = 0; i < ARRAYS; i++)
         for (int axis = 0; axis < ndim[i]; axis++)
@@ -194,6 +208,11 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
                 PyErr_Format(PyExc_ValueError, "%s: wrong shape", names[i]);
                 goto done;
             }
+    /* Particles without mass are those that wait to be deleted. */
+    if (!all_normal(views[4].buf, count, core) || !all_normal(views[5].buf, count, core)) {
+        PyErr_SetString(PyExc_ValueError, "volume, mass: must be positive and normal numbers of the precision");
+        goto done;
+    }
     result = finish(self, mpm_simulation_add(core, count, views[0].buf, views[1].buf, views[2].buf, views[3].buf,
                                              views[4].buf, views[5].buf, material));
 done:
@@ -205,9 +224,13 @@ done:
 static PyObject *delete_particles(PyObject *self, PyObject *mask)
 {
     Py_buffer view;
-    mpm_simulation *core = enter(self);
-    if (!core || mpm_python_get_buffer(mask, &view, "mask", "B", 1, 0))
+    if (mpm_python_get_buffer(mask, &view, "mask", "B", 1, 0))
         return NULL;
+    mpm_simulation *core = enter(self);
+    if (!core) {
+        PyBuffer_Release(&view);
+        return NULL;
+    }
     const ptrdiff_t before = mpm_simulation_count(core);
     if (view.shape[0] != before) {
         PyBuffer_Release(&view);
@@ -223,10 +246,10 @@ static PyObject *delete_particles(PyObject *self, PyObject *mask)
 
 static int poll_signals(void *context)
 {
-    (void)context;
-    PyGILState_STATE lock = PyGILState_Ensure();
+    PyThreadState **saved = context; /* the interpreter that runs this simulation, which need not be the main one */
+    PyEval_RestoreThread(*saved);
     const int stop = PyErr_CheckSignals();
-    PyGILState_Release(lock);
+    *saved = PyEval_SaveThread();
     return stop;
 }
 
@@ -235,11 +258,10 @@ static PyObject *run(PyObject *self, int64_t steps, double end)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
-    mpm_status status;
     ((simulation *)self)->busy = 1;
-    Py_BEGIN_ALLOW_THREADS
-    status = mpm_simulation_run(core, steps, end, poll_signals, NULL);
-    Py_END_ALLOW_THREADS
+    PyThreadState *saved = PyEval_SaveThread();
+    const mpm_status status = mpm_simulation_run(core, steps, end, poll_signals, &saved);
+    PyEval_RestoreThread(saved);
     ((simulation *)self)->busy = 0;
     if (!status && PyErr_CheckSignals()) /* a signal during a short run is answered here, not a statement later */
         return NULL;
@@ -285,8 +307,7 @@ static const char *const field_name_table[MPM_ALL_FIELDS] = {
 
 static PyObject *field(PyObject *self, PyObject *argument)
 {
-    mpm_simulation *core = enter(self);
-    PyObject *name = core ? PyUnicode_AsASCIIString(argument) : NULL;
+    PyObject *name = PyUnicode_AsASCIIString(argument);
     if (!name)
         return NULL;
     int found = -1;
@@ -299,9 +320,16 @@ static PyObject *field(PyObject *self, PyObject *argument)
         return NULL;
     }
     mpm_mirror *mirror;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
     mpm_status status = mpm_simulation_field(core, found, &mirror);
-    return status ? finish(self, status)
-                  : mpm_python_field_new(state_of(self), mirror, mpm_simulation_settings(core)->dim);
+    if (status)
+        return finish(self, status);
+    mpm_mirror_retain(mirror); /* making an object may collect garbage, and that may run anything */
+    PyObject *object = mpm_python_field_new(state_of(self), mirror, mpm_simulation_settings(core)->dim);
+    mpm_mirror_release(mirror);
+    return object;
 }
 
 static PyObject *field_names(PyObject *self, PyObject *unused)
@@ -356,10 +384,14 @@ static PyObject *history_names(PyObject *self, PyObject *unused)
 
 static PyObject *history_array(PyObject *self, PyObject *argument)
 {
-    mpm_simulation *core = enter(self);
-    PyObject *name = core ? PyUnicode_AsASCIIString(argument) : NULL;
+    PyObject *name = PyUnicode_AsASCIIString(argument);
     if (!name)
         return NULL;
+    mpm_simulation *core = enter(self);
+    if (!core) {
+        Py_DECREF(name);
+        return NULL;
+    }
     int length;
     const mpm_history_column *column = mpm_history_columns(mpm_simulation_settings(core)->dim, &length);
     while (column->width && strcmp(column->name, PyBytes_AsString(name)))
@@ -481,11 +513,11 @@ static PyObject *get_threads(PyObject *self, void *unused)
 static int set_threads(PyObject *self, PyObject *value, void *unused)
 {
     (void)unused;
-    mpm_simulation *core = enter(self);
-    if (!core)
-        return -1;
     const long threads = value ? PyLong_AsLong(value) : -1;
     if (PyErr_Occurred())
+        return -1;
+    mpm_simulation *core = enter(self);
+    if (!core)
         return -1;
     if (threads < 1 || threads > 4096) {
         PyErr_SetString(PyExc_ValueError, "threads: must be between 1 and 4096");

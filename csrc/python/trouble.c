@@ -99,20 +99,22 @@ static void set_and_drop(PyObject *object, const char *name, PyObject *value)
 
 static PyObject *raise_trouble(PyObject *type, const mpm_simulation *simulation)
 {
-    const mpm_trouble *trouble = mpm_simulation_trouble(simulation);
+    /* Making objects may collect garbage, and that may run anything: all that is said is copied first. */
+    const mpm_trouble trouble = *mpm_simulation_trouble(simulation);
+    const long long steps = mpm_simulation_steps(simulation);
+    const double time = mpm_simulation_time(simulation);
     char text[512], first[64] = "";
-    describe(trouble, text, sizeof text);
-    if (trouble->row_count > 0)
-        snprintf(first, sizeof first, " (first row %d)", (int)trouble->rows[0]);
+    describe(&trouble, text, sizeof text);
+    if (trouble.row_count > 0)
+        snprintf(first, sizeof first, " (first row %d)", (int)trouble.rows[0]);
     char whole[700];
-    snprintf(whole, sizeof whole, "step %lld, t = %.9g s: %s%s", (long long)mpm_simulation_steps(simulation),
-             mpm_simulation_time(simulation), text, first);
+    snprintf(whole, sizeof whole, "step %lld, t = %.9g s: %s%s", steps, time, text, first);
     PyObject *error = PyObject_CallFunction(type, "s", whole);
     if (!error)
         return NULL;
-    set_and_drop(error, "step", PyLong_FromLongLong(mpm_simulation_steps(simulation)));
-    set_and_drop(error, "time", PyFloat_FromDouble(mpm_simulation_time(simulation)));
-    set_and_drop(error, "rows", row_list(trouble));
+    set_and_drop(error, "step", PyLong_FromLongLong(steps));
+    set_and_drop(error, "time", PyFloat_FromDouble(time));
+    set_and_drop(error, "rows", row_list(&trouble));
     if (!PyErr_Occurred())
         PyErr_SetObject(type, error);
     Py_DECREF(error);

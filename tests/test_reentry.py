@@ -1,0 +1,133 @@
+"""Python code that runs where nobody expects it: writing threads, finalizers, and while arguments are read."""
+
+import gc
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import mpm
+import scenes
+
+
+@pytest.fixture
+def eager_collector():
+    """Garbage is collected at nearly every allocation."""
+    before = gc.get_threshold()
+    gc.set_threshold(1, 1, 1)
+    yield
+    gc.set_threshold(*before)
+    gc.collect()
+
+
+class Garbage:
+    """A cycle whose finalizer calls `action`, and leaves another one."""
+
+    action = staticmethod(lambda: None)
+
+    def __init__(self):
+        self.me = self
+
+    def __del__(self):
+        type(self).action()
+        if type(self).action is not Garbage.action:
+            type(self)()
+
+
+def test_another_thread_may_write_while_values_are_read_in():
+    """What is inspected is what is taken, whatever is written meanwhile."""
+    sim = scenes.free_body(2, side=64, dt=1e-4)
+    x, done = sim.particles.x, threading.Event()
+
+    def write():
+        k = 0
+        while not done.is_set():
+            k += 1
+            x[(k * 37) % len(x) :] += 1e-9
+            time.sleep(0)
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        sim.step()
+        sim.totals()
+    done.set()
+    thread.join()
+    assert np.isfinite(sim.particles.x).all() and sim.steps > 10
+
+
+def test_a_finalizer_may_delete_particles_while_a_view_is_made(eager_collector):
+    sim = scenes.free_body(2, side=16)
+    particles = sim.particles
+
+    class Deleting(Garbage):
+        action = staticmethod(lambda: len(particles) > 2 and particles.delete([0]))
+
+    Deleting()
+    n = len(particles)
+    for _ in range(100):
+        view = particles.v
+        others = [np.zeros(n * k) for k in (2, 4)]  # what takes the memory of a freed array
+        view += 1.0
+        assert all((other == 0).all() for other in others)
+    Deleting.action = Garbage.action
+    assert len(particles) < n
+
+
+def test_a_finalizer_may_call_while_an_error_is_made(eager_collector):
+    sim = scenes.free_body(2, side=16)
+    x = sim.particles.x
+    good, left = x.copy(), 0
+
+    def disturb():
+        nonlocal left
+        if left:
+            left -= 1
+            x[1:] = good[1:]
+            with pytest.raises(mpm.SimulationError):
+                sim.totals()
+
+    class Calling(Garbage):
+        action = staticmethod(disturb)
+
+    Calling()
+    for k in range(60):
+        x[:] = np.nan
+        left = 1 + k % 9
+        with pytest.raises(mpm.SimulationError) as caught:
+            sim.totals()
+        assert all(0 <= row < len(x) for row in caught.value.rows)
+        left = 0
+        x[:] = good
+    Calling.action = Garbage.action
+
+
+def test_a_run_may_begin_while_arguments_are_read():
+    sim = scenes.free_body(2, side=48, dt=1e-4)
+    threads = []
+
+    class Index:
+        def __index__(self):
+            threads.append(threading.Thread(target=lambda: sim.step(1500)))
+            threads[0].start()
+            time.sleep(0.05)
+            return 0
+
+    n, core = 4, sim._core
+    arrays = np.full((n, 2), 0.1), np.zeros((n, 2)), np.zeros((n, 2, 2)), np.tile(np.eye(2), (n, 1, 1))
+    with pytest.raises(mpm.BusyError):
+        core.add_particles(*arrays, np.full(n, 1e-4), np.full(n, 1e-4), Index())
+    threads[0].join()
+    assert sim.steps == 1500
+
+
+@pytest.mark.parametrize("mass", [-1.0, 0.0, np.nan, np.inf, 1e-310])
+def test_particles_without_mass_are_refused(mass):
+    sim = scenes.free_body(2, side=4)
+    before = sim.state_hash()
+    one = np.full((1, 2), 0.1), np.zeros((1, 2)), np.zeros((1, 2, 2)), np.eye(2)[None]
+    with pytest.raises(ValueError, match="mass"):
+        sim._core.add_particles(*one, np.full(1, 1e-4), np.full(1, mass), 0)
+    assert sim.state_hash() == before
