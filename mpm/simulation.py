@@ -301,6 +301,7 @@ class Simulation(_check.Strict):
             taken={part.body.name for part in self._parts},
             number=len(self._parts),
         )
+        self._core.totals()  # what was written through views is taken, or refused, before anything changes
         before = copy.deepcopy(self._rng.bit_generator.state)
         try:
             self._insert(body, *self._sample(body))

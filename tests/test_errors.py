@@ -106,3 +106,16 @@ def test_simulations_refuse_what_they_cannot_do_yet():
     for call in (lambda: pickle.dumps(sim), lambda: copy.copy(sim), lambda: copy.deepcopy(sim)):
         with pytest.raises(NotImplementedError):
             call()
+
+
+def test_a_body_that_cannot_be_added_leaves_no_material():
+    sim = scenes.free_body(2, side=4)
+    x, good = sim.particles.x, sim.particles.x[0].copy()
+    x[0] = np.nan
+    other = mpm.materials.NeoHookean(E=7, nu=0.2, density=3)
+    with pytest.raises(mpm.SimulationError):
+        sim.add(mpm.shapes.Points([[0.1, 0.1]]), other)
+    x[0] = good
+    assert len(sim.materials) == 1
+    sim.add(mpm.shapes.Points([[0.1, 0.1]]), other)
+    assert sim.materials[1] == other and sim.particles.material[-1] == 1
