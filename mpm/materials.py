@@ -19,6 +19,11 @@ from mpm import _check, _core, config
 
 __all__ = ["FixedCorotated", "Fluid", "Material", "NeoHookean", "Snow"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 FloatArray = npt.NDArray[np.float64]
 
 NEARLY_INCOMPRESSIBLE = 0.49

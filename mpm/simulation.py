@@ -73,8 +73,8 @@ class Simulation(_check.Strict):
     sampling : {"stratified", "lattice", "random"}
         One jittered point per sub-cell, its centre, or uniform random points. Random places are free of the
         grid's directions but leave noise in stress and pressure, and a body a little softer than its
-        material (a frequency 2 % low with 2^d particles per cell); ``"lattice"`` is ten times better in
-        both.
+        material (a frequency 2 % low with 2^d particles per cell); ``"lattice"`` is several times better
+        in both.
     rng : int or numpy.random.Generator
         Of the sampling. An int gives the same particles each time.
     volume : {"sampler"}

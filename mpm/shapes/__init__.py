@@ -19,3 +19,7 @@ from mpm.shapes.primitives import Ball, Box, Capsule, Cylinder, HalfSpace, Point
 from mpm.shapes.shape import Shape
 
 __all__ = ["Ball", "Box", "Capsule", "Cylinder", "HalfSpace", "Mesh", "Points", "Polygon", "Shape"]
+
+
+def __dir__() -> list[str]:
+    return __all__
