@@ -29,7 +29,7 @@ def pillow() -> Any:
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
-        raise ImportError("drawing needs Pillow: pip install 'mpm[movie]'") from None
+        raise ImportError("drawing needs Pillow: pip install 'mpm[plot]'") from None
     return Image, ImageDraw, ImageFont
 
 
