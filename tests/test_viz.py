@@ -294,3 +294,13 @@ def test_a_progress_bar_counts_the_frames(capsys):
     sim = make(2)
     list(sim.frames(duration=0.05, fps=100, progress=True))
     assert "5/5" in capsys.readouterr().err
+
+
+def test_frames_of_an_earlier_movie_are_replaced(tmp_path):
+    sim = make(2)
+    folder = tmp_path / "frames"
+    sim.movie(folder, duration=0.004, fps=1000, size=(64, 64))
+    (folder / "frame_notes.png").touch()
+    sim.movie(folder, duration=0.002, fps=1000, size=(64, 64))
+    names = ["frame_0000.png", "frame_0001.png", "frame_0002.png", "frame_notes.png"]
+    assert sorted(path.name for path in folder.iterdir()) == names

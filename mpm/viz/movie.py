@@ -26,7 +26,8 @@ class MovieWriter:
     Parameters
     ----------
     path : str or path
-        ``.mp4``, ``.gif``, or a directory (no suffix), which is made if need be.
+        ``.mp4``, ``.gif``, or a directory (no suffix), which is made if need be. What is there is replaced;
+        in a directory, the ``frame_0000.png``, … of an earlier movie.
     fps : float
         Frames per second; played with 10 to 60.
     size : (int, int)
@@ -106,6 +107,11 @@ class MovieWriter:
             delay = 10 * max(1, round(100 / min(self.playback, GIF_PLAYBACK_HIGH)))
             first.save(self.path, save_all=True, append_images=rest, duration=delay, loop=0)
             self._stills = []
+        elif not self.path.suffix:
+            for old in self.path.glob("frame_*.png"):
+                number = old.stem.removeprefix("frame_")
+                if number.isascii() and number.isdigit() and int(number) >= self.frames:
+                    old.unlink()
 
     def __enter__(self) -> MovieWriter:
         return self
