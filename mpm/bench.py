@@ -95,9 +95,12 @@ def cases(quick: bool = False) -> list[Case]:
 
 
 def seconds_per_step(sim: Simulation, enough: float) -> float:
-    """Processor time of one step, from as many as take about `enough` seconds."""
-    start, steps = time.process_time(), 0
-    while (used := time.process_time() - start) < enough:
+    """Processor time of one step, from as many as take about `enough` seconds.
+
+    Of this thread: NumPy's may spin for a while after its last product.
+    """
+    start, steps = time.thread_time(), 0
+    while (used := time.thread_time() - start) < enough:
         sim.step(4)
         steps += 4
     return used / steps
