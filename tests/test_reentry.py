@@ -110,9 +110,9 @@ def test_a_run_may_begin_while_arguments_are_read():
 
     class Index:
         def __index__(self):
-            threads.append(threading.Thread(target=lambda: sim.step(1500)))
+            threads.append(threading.Thread(target=lambda: sim.step(3000)))
             threads[0].start()
-            time.sleep(0.05)
+            time.sleep(0.02)
             return 0
 
     n, core = 4, sim._core
@@ -120,7 +120,7 @@ def test_a_run_may_begin_while_arguments_are_read():
     with pytest.raises(mpm.BusyError):
         core.add_particles(*arrays, np.full(n, 1e-4), np.full(n, 1e-4), Index())
     threads[0].join()
-    assert sim.steps == 1500
+    assert sim.steps == 3000
 
 
 @pytest.mark.parametrize("mass", [-1.0, 0.0, np.nan, np.inf, 1e-310])
