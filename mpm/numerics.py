@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from mpm import _check, config
 
-FloatArray = npt.NDArray[np.float64]
-
 DType: TypeAlias = Literal["float32", "float64"]
 
 SAMPLINGS = ("stratified", "lattice", "random")
@@ -197,7 +195,7 @@ def _dtype(value: Any) -> DType:
 
 
 def refuse_out_of_range(
-    mass: FloatArray, volume: FloatArray, v: FloatArray, F: FloatArray, dtype: str
+    mass: _check.FloatArray, volume: _check.FloatArray, v: _check.FloatArray, F: _check.FloatArray, dtype: str
 ) -> None:
     """Raise ValueError if a number is too large, or a mass too small, for the precision of the run."""
     with np.errstate(over="ignore", under="ignore"):

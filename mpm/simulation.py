@@ -432,11 +432,11 @@ class Simulation(_check.Strict):
 
     def __repr__(self) -> str:
         try:
-            return self._described()
+            return self._summary()
         except _core.BusyError:
             return f"<Simulation {self.dimension}-D: running in another thread>"
 
-    def _described(self) -> str:
+    def _summary(self) -> str:
         chosen = self._numerics
         n = self._core.particles
         unit = "kg/m" if self.dimension == 2 else "kg"
