@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from mpm import _core, config, materials, shapes
-from mpm.scene import FloatArray, Scene
+from mpm._check import FloatArray
+from mpm.scene import Scene
 from mpm.simulation import Simulation
 
 ORACLE = "scalar"

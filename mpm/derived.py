@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from mpm._check import FloatArray
 from mpm.materials import Material
 from mpm.particles import Particles
-
-FloatArray = npt.NDArray[np.float64]
 
 # name: (what a colour bar says, unit)
 NAMES = {

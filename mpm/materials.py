@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, _core, config
+from mpm._check import FloatArray
 
 __all__ = ["FixedCorotated", "Fluid", "Material", "NeoHookean", "Snow"]
 
@@ -23,8 +24,6 @@ __all__ = ["FixedCorotated", "Fluid", "Material", "NeoHookean", "Snow"]
 def __dir__() -> list[str]:
     return __all__
 
-
-FloatArray = npt.NDArray[np.float64]
 
 NEARLY_INCOMPRESSIBLE = 0.49
 

@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from mpm import _check
 from mpm import walls as _walls
+from mpm._check import FloatArray
 from mpm.materials import Material, field_values
 from mpm.shapes import Shape
 
 __all__ = ["Body", "Scene"]
 
-FloatArray = npt.NDArray[np.float64]
 Velocity: TypeAlias = npt.ArrayLike | Callable[[FloatArray], npt.ArrayLike]
 Gradient: TypeAlias = npt.ArrayLike | Callable[[FloatArray], npt.ArrayLike]
 

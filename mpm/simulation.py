@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from mpm import _check, _core, citations, config, derived, grid, measures, numerics, sampling, totals
 from mpm import scene as _scene
+from mpm._check import FloatArray
 from mpm.materials import Material
 from mpm.particles import Particles
 from mpm.shapes import Shape
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Simulation", "StableDt"]
 
-FloatArray = npt.NDArray[np.float64]
 FRAMES_MAX = 10_000_000
 
 
@@ -184,8 +184,8 @@ class Simulation(_check.Strict):
         for body, arrays in sampled:
             self._insert(body, *arrays)
 
-    def _sample(self, body: _scene.Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """x, v, F and volume of a body's particles."""
+    def _sample(self, body: _scene.Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """x, v, F, volume and mass of a body's particles."""
         chosen = self._numerics
         x, volume = sampling.sample(
             body.shape,
@@ -197,18 +197,24 @@ class Simulation(_check.Strict):
             rng=self._rng,
         )
         v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
-        numerics.refuse_out_of_range(body.material.density * volume, volume, v, F, chosen.dtype)
-        return x, v, F, volume
+        mass = body.material.density * volume
+        numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype)
+        return x, v, F, volume, mass
 
     def _insert(
-        self, body: _scene.Body, x: FloatArray, v: FloatArray, F: FloatArray, volume: FloatArray
+        self,
+        body: _scene.Body,
+        x: FloatArray,
+        v: FloatArray,
+        F: FloatArray,
+        volume: FloatArray,
+        mass: FloatArray,
     ) -> None:
         """Hand a sampled body to the core."""
         material = body.material
         if material not in self._indices:
             self._indices[material] = self._core.add_material(material.law, material.parameters)
             self._materials.append(material)
-        mass = material.density * volume
         C = body.initial_velocity_gradient(x)
         self._core.add_particles(x, v, C, F, volume, mass, self._indices[material])
         self._parts.append(_Part(body, len(x), float(mass.sum()), float(volume.sum())))

@@ -7,14 +7,13 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpm import _check
+from mpm._check import FloatArray
 
 if TYPE_CHECKING:
     from mpm import _core
 
-FloatArray = npt.NDArray[np.float64]
 
 UNITS = {
     "time": "s",

@@ -164,24 +164,14 @@ def test_two_simulations_of_one_scene_are_equal_and_another_seed_is_not():
     assert a.state_hash() != b.state_hash()
 
 
+@pytest.mark.parametrize("steps", [4, pytest.param(100, marks=pytest.mark.slow)])
 @every_dtype
-def test_the_cube_of_the_gallery(dtype):
+def test_the_cube_of_the_gallery(dtype, steps):
     """One hash for any number of threads on the demonstration's own scene."""
     hashes = set()
     for threads in (1, 2, 3, 7):
         sim = mpm.gallery.get("cube").simulation(dtype=dtype, threads=threads)
-        sim.step(4)
-        hashes.add(sim.state_hash())
-    assert len(hashes) == 1
-
-
-@pytest.mark.slow
-@every_dtype
-def test_a_hundred_steps_of_the_cube(dtype):
-    hashes = set()
-    for threads in (1, 2, 3, 7):
-        sim = mpm.gallery.get("cube").simulation(dtype=dtype, threads=threads)
-        sim.step(100)
+        sim.step(steps)
         hashes.add(sim.state_hash())
     assert len(hashes) == 1
 

@@ -61,6 +61,14 @@ def test_obj_polygons_become_fans(tmp_path):
         assert (mesh.contains(x) == inside.contains(x)).all()
 
 
+def refuses(path, data, message):
+    """The reader says what is wrong with a file of these bytes, and which file it is."""
+    path.write_bytes(data)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        Mesh(path)
+    assert str(path) in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
@@ -82,11 +90,7 @@ def test_obj_polygons_become_fans(tmp_path):
     ],
 )
 def test_obj_is_refused(tmp_path, text, message):
-    path = tmp_path / "bad.obj"
-    path.write_text(text)
-    with pytest.raises(FileFormatError, match=message) as caught:
-        Mesh(path)
-    assert str(path) in str(caught.value)
+    refuses(tmp_path / "bad.obj", text.encode(), message)
 
 
 def binary_stl(v, f, header=b"binary"):
@@ -150,11 +154,7 @@ GOOD_STL = ascii_stl(*cube_mesh())
     ],
 )
 def test_stl_is_refused(tmp_path, data, message):
-    path = tmp_path / "bad.stl"
-    path.write_bytes(data)
-    with pytest.raises(FileFormatError, match=message) as caught:
-        Mesh(path)
-    assert str(path) in str(caught.value)
+    refuses(tmp_path / "bad.stl", data, message)
 
 
 def test_missing_file_directory_and_package(tmp_path, monkeypatch):

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from mpm import _check, materials, shapes
+from mpm._check import FloatArray
 from mpm.gallery.entry import Entry
-from mpm.scene import FloatArray, Scene
+from mpm.scene import Scene
 
 CUBE_MESH = Path(__file__).parent / "cube.obj"
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mpm._check import FloatArray
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera, corners
 
-FloatArray = npt.NDArray[np.float64]
 Image = npt.NDArray[np.uint8]
 
 TOP_TINT = np.array([250, 251, 253])
