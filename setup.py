@@ -1,7 +1,7 @@
 """Builds the C core: the kernels once per (instruction set, dimension, precision), all in parallel.
 
 Everything that is not about C lives in pyproject.toml. Environment: MPM_SANITIZE=address,undefined (or thread),
-MPM_COVERAGE=1, MPM_JOBS=n.
+MPM_COVERAGE=1, MPM_JOBS=n, MPM_ISAS="scalar avx2" to build only some of the instruction sets.
 """
 
 import copy
@@ -39,11 +39,16 @@ if platform.machine().lower() in ("x86_64", "amd64"):
         "-mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx2 -mfma -mprefer-vector-width=512".split()
     )
 
+if wanted := os.environ.get("MPM_ISAS", "").split():
+    if not set(wanted) <= set(ISAS):
+        raise SystemExit(f"MPM_ISAS = {' '.join(wanted)}: must be some of {', '.join(ISAS)}")
+    ISAS = {isa: flags for isa, flags in ISAS.items() if isa in wanted}
+
 HEADERS = sorted(glob("csrc/**/*.h", recursive=True))
 MODULE = sorted(glob("csrc/python/*.c"))
 KERNELS = sorted(glob("csrc/transfer/*.c"))
 CORE = sorted(set(glob("csrc/**/*.c", recursive=True)) - set(MODULE) - set(KERNELS))
-X86 = [("MPM_X86", "1")] if "avx2" in ISAS else []
+BUILT = [(f"MPM_WITH_{isa.upper()}", "1") for isa in ISAS]
 
 
 def library(name, sources, cflags=(), macros=()):
@@ -100,12 +105,12 @@ LIBRARIES = [
 ]  # fmt: skip
 setup(
     cmdclass={"build_clib": build_clib, "build_ext": build_ext},
-    libraries=[library("mpm_core", CORE, macros=X86), *LIBRARIES],
+    libraries=[library("mpm_core", CORE, macros=BUILT), *LIBRARIES],
     ext_modules=[
         Extension(
             "mpm._core", MODULE, include_dirs=["csrc"], depends=[*HEADERS, *KERNELS, *CORE, "setup.py"],
             extra_compile_args=CFLAGS, extra_link_args=LDFLAGS, py_limited_api=ABI3,
-            define_macros=[*X86, *([("Py_LIMITED_API", "0x030B0000")] if ABI3 else [])],
+            define_macros=[*BUILT, *([("Py_LIMITED_API", "0x030B0000")] if ABI3 else [])],
         )
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if ABI3 else {},

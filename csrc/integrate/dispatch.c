@@ -7,25 +7,38 @@
 #define DECLARE(isa, variant) extern const mpm_kernels mpm_kernel_table_##isa##_##variant;
 #define ADDRESS(isa, variant) &mpm_kernel_table_##isa##_##variant,
 
+/* MPM_WITH_...: what setup.py has built */
+#ifdef MPM_WITH_SCALAR
 FOR_VARIANTS(DECLARE, scalar)
+#endif
+#ifdef MPM_WITH_PORTABLE
 FOR_VARIANTS(DECLARE, portable)
-#ifdef MPM_X86
+#endif
+#ifdef MPM_WITH_AVX2
 FOR_VARIANTS(DECLARE, avx2)
+#endif
+#ifdef MPM_WITH_AVX512
 FOR_VARIANTS(DECLARE, avx512)
 #endif
 
 static const mpm_kernels *const tables[] = {
+#ifdef MPM_WITH_SCALAR
     FOR_VARIANTS(ADDRESS, scalar)
+#endif
+#ifdef MPM_WITH_PORTABLE
     FOR_VARIANTS(ADDRESS, portable)
-#ifdef MPM_X86
+#endif
+#ifdef MPM_WITH_AVX2
     FOR_VARIANTS(ADDRESS, avx2)
+#endif
+#ifdef MPM_WITH_AVX512
     FOR_VARIANTS(ADDRESS, avx512)
 #endif
 };
 
 static int can_run(const char *isa)
 {
-#ifdef MPM_X86
+#if defined(MPM_WITH_AVX2) || defined(MPM_WITH_AVX512)
     __builtin_cpu_init();
     if (!strcmp(isa, "avx2"))
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
