@@ -66,6 +66,8 @@ class Simulation:
         dx: float,
         gravity: Sequence[float],
         walls: Sequence[tuple[str, float]],  # 2d of (contact, friction): x-, x+, y-, ...
+        # transfer, kernel, gradient, flip_ratio, xpic_order, advect by the particle's v, Cayley update, 1 - c_damping
+        scheme: tuple[str, str, str, float, int, bool, bool, float],
         dt: float,  # <= 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,
@@ -78,7 +80,8 @@ class Simulation:
         """Registers a material (a law with parameters); the index counts from 0. The last parameter of every law
         is not the density: mass comes with the particles."""
     def add_particles(self, x: Any, v: Any, C: Any, F: Any, volume: Any, mass: Any, material: int) -> None:
-        """float64 (m, d), (m, d), (m, d, d), (m, d, d), (m,), (m,). A fluid takes J = det F."""
+        """float64 (m, d), (m, d), (m, d, d), (m, d, d), (m,), (m,). A fluid takes J = det F. Volume 0: from the
+        density of the grid."""
     def delete_particles(self, mask: Any) -> int:
         """uint8 (n,): non-zero rows go. Returns how many went."""
     def step(self, n: int) -> None: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mpm.materials import Material
+from mpm.numerics import Scheme
 
 MPM = (
     "Sulsky, Chen, Schreyer: A particle method for history-dependent materials. "
@@ -24,13 +25,52 @@ APIC_MOMENTUM = (
     "J. Comput. Phys. 338 (2017) 137-164. doi:10.1016/j.jcp.2017.02.050"
 )
 
-TRANSFER = {"apic": (("transfer APIC", APIC), ("angular momentum of APIC", APIC_MOMENTUM))}
-GRADIENT = {"mls": (("MLS-MPM forces", MLS_MPM),)}
+PIC = (
+    "Harlow: The particle-in-cell computing method for fluid dynamics. Methods in Computational Physics 3 (1964) "
+    "319-343"
+)
+FLIP = (
+    "Brackbill, Ruppel: FLIP: a method for adaptively zoned, particle-in-cell calculations of fluid flows in two "
+    "dimensions. J. Comput. Phys. 65 (1986) 314-343. doi:10.1016/0021-9991(86)90211-1"
+)
+BLEND = (
+    "Stomakhin, Schroeder, Chai, Teran, Selle: A material point method for snow simulation. ACM Trans. Graph. "
+    "32(4) (2013) 102. doi:10.1145/2461912.2461948"
+)
+ASFLIP = (
+    "Fei, Guo, Wu, Huang, Gao: Revisiting integration in the material point method: a scheme for easier separation "
+    "and less dissipation. ACM Trans. Graph. 40(4) (2021) 109. doi:10.1145/3450626.3459678"
+)
+XPIC = (
+    "Hammerquist, Nairn: A new method for material point method particle updates that reduces noise and enhances "
+    "stability. Comput. Methods Appl. Mech. Eng. 318 (2017) 724-738. doi:10.1016/j.cma.2017.01.035"
+)
+TPIC = (
+    "Nakamura, Matsumura, Mizutani: Taylor particle-in-cell transfer and kernel correction for material point "
+    "method. Comput. Methods Appl. Mech. Eng. 403 (2023) 115720. doi:10.1016/j.cma.2022.115720"
+)
+BSPLINE = (
+    "Steffen, Kirby, Berzins: Analysis and reduction of quadrature errors in the material point method (MPM). "
+    "Int. J. Numer. Methods Eng. 76 (2008) 922-948. doi:10.1002/nme.2360"
+)
+
+TRANSFER = {
+    "pic": (("transfer PIC", PIC),),
+    "flip": (("transfer FLIP", FLIP), ("blend of PIC and FLIP", BLEND)),
+    "apic": (("transfer APIC", APIC), ("angular momentum of APIC", APIC_MOMENTUM)),
+    "aflip": (("affine velocity", APIC), ("transfer AFLIP", ASFLIP)),
+    "asflip": (("affine velocity", APIC), ("transfer ASFLIP", ASFLIP)),
+    "xpic": (("transfer XPIC", XPIC),),
+    "tpic": (("transfer TPIC", TPIC),),
+}
+GRADIENT = {"mls": (("MLS-MPM forces", MLS_MPM),), "bspline": (("B-spline kernels", BSPLINE),)}
 
 
-def cite(transfer: str, gradient: str, materials: Iterable[Material]) -> str:
+def cite(scheme: Scheme, materials: Iterable[Material]) -> str:
     """One line per reference, each with what it is cited for."""
-    entries = [("Material Point Method", MPM), *GRADIENT[gradient], *TRANSFER[transfer]]
+    entries = [("Material Point Method", MPM), *GRADIENT[scheme.gradient], *TRANSFER[scheme.transfer]]
+    if scheme.c_keep != 1:
+        entries.append(("damping of the affine velocity (RPIC)", APIC))
     for material in materials:
         entry = (type(material).__name__, material.reference)
         if entry not in entries:

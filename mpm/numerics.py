@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -14,24 +15,61 @@ from mpm import _check, config
 DType: TypeAlias = Literal["float32", "float64"]
 
 SAMPLINGS = ("stratified", "lattice", "random")
-VOLUMES, VOLUMES_LATER = ("sampler",), ("grid-density",)
-TRANSFERS, TRANSFERS_LATER = ("apic",), ("pic", "flip", "xpic")
-KERNELS, KERNELS_LATER = ("quadratic",), ("linear", "cubic")
-GRADIENTS, GRADIENTS_LATER = ("mls",), ("bspline",)
+VOLUMES = ("sampler", "grid-density")
+TRANSFERS = ("pic", "flip", "apic", "aflip", "asflip", "xpic", "tpic")
+KERNELS = ("linear", "quadratic", "cubic")
+GRADIENTS = ("mls", "bspline")
 ADVECTIONS = ("pic", "particle")
-F_UPDATES, F_UPDATES_LATER = ("linear",), ("cayley",)
+F_UPDATES = ("linear", "cayley")
 ON_LEAVE = ("raise", "clamp", "delete")
 DTYPES = ("float64", "float32")
+
+GRADIENT_NAMES = {"mls": "MLS", "bspline": "B-spline"}
 
 # Options that only some transfers use, with their defaults: set with another transfer, they raise.
 FLIP_RATIO = _check.Unset(0.95)
 XPIC_ORDER = _check.Unset(2)
 ADVECT = _check.Unset("pic")
+USED_BY = {
+    "flip_ratio": ("flip", "aflip", "asflip"),
+    "xpic_order": ("xpic",),
+    "advect": ("flip", "aflip"),
+    "c_damping": ("apic", "aflip", "asflip", "tpic"),
+}
+# Each order is one more sweep over all particles, and the series has long converged.
+MAX_XPIC_ORDER = 50
 
 # (upper - lower)/dx has to be whole up to this.
 WHOLE = 1e-9
 SMALLEST_DX, LARGEST_DX = 1e-90, 1e90
 MAX_HISTORY = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """How momentum goes to the grid and back; the fields of the core's ``scheme``, in its order."""
+
+    transfer: str
+    kernel: str
+    gradient: str
+    flip_ratio: float
+    xpic_order: int
+    advect_particle: bool
+    cayley: bool
+    c_keep: float
+
+    def __str__(self) -> str:
+        used = [f"{self.transfer.upper()}"]
+        if self.transfer in USED_BY["flip_ratio"]:
+            used.append(f"ratio {self.flip_ratio:g}")
+        if self.transfer in USED_BY["xpic_order"]:
+            used.append(f"order {self.xpic_order}")
+        if self.advect_particle:
+            used.append("moving with v_p")
+        if self.c_keep != 1:
+            used.append(f"C damped by {1 - self.c_keep:g}")
+        used += [f"{self.kernel} B-spline", f"{GRADIENT_NAMES[self.gradient]} gradient"]
+        return ", ".join(used + ["Cayley update of F"] * self.cayley)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +80,8 @@ class Numerics:
     cells: tuple[int, ...]
     particles_per_cell: int
     sampling: str
-    transfer: str
-    kernel: str
-    gradient: str
+    volume: str
+    scheme: Scheme
     dt: float  # 0: automatic
     max_dt: float  # inf: none
     allow_unstable: bool
@@ -80,11 +117,7 @@ def check(
 ) -> Numerics:
     """Check every option; the errors name the option, its value and what is allowed."""
     d = len(lower)
-    # Wrong names first, then features that are not there yet: a typo is never hidden by a missing feature.
     sampling = _check.choice("sampling", sampling, SAMPLINGS)
-    _check_transfer_options(transfer, flip_ratio, xpic_order, advect, c_damping)
-    _check.choice("volume", volume, VOLUMES, VOLUMES_LATER)
-    _check.choice("f_update", f_update, F_UPDATES, F_UPDATES_LATER)
     # Within these, volumes of cells and their inverses are numbers.
     spacing = _check.number("dx", dx, low=SMALLEST_DX, high=LARGEST_DX, unit="m")
     step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
@@ -93,9 +126,8 @@ def check(
         cells=_cells(upper - lower, spacing),
         particles_per_cell=_particles_per_cell(particles_per_cell, sampling, d),
         sampling=sampling,
-        transfer=_check.choice("transfer", transfer, TRANSFERS, TRANSFERS_LATER),
-        kernel=_check.choice("kernel", kernel, KERNELS, KERNELS_LATER),
-        gradient=_check.choice("gradient", gradient, GRADIENTS, GRADIENTS_LATER),
+        volume=_check.choice("volume", volume, VOLUMES),
+        scheme=_scheme(transfer, kernel, gradient, flip_ratio, xpic_order, advect, f_update, c_damping),
         dt=step,
         max_dt=bound,
         allow_unstable=unstable,
@@ -110,20 +142,69 @@ def check(
     )
 
 
-def _check_transfer_options(
-    transfer: object, flip_ratio: object, xpic_order: object, advect: object, c_damping: object
-) -> None:
-    _check.choice("transfer", transfer, TRANSFERS, TRANSFERS_LATER)
-    if flip_ratio is not FLIP_RATIO:
-        _check.number("flip_ratio", flip_ratio, low=0, high=1)
-        raise ValueError(f"flip_ratio = {flip_ratio}: transfer={transfer!r} does not use it; leave it out")
-    if xpic_order is not XPIC_ORDER:
-        _check.integer("xpic_order", xpic_order, low=1)
-        raise ValueError(f"xpic_order = {xpic_order}: transfer={transfer!r} does not use it; leave it out")
-    if advect is not ADVECT and _check.choice("advect", advect, ADVECTIONS) != "pic":
-        raise ValueError(f"advect = {advect!r}: transfer={transfer!r} moves particles by 'pic' alone")
-    if _check.number("c_damping", c_damping, low=0, high=1) != 0:
-        raise NotImplementedError(f"c_damping = {c_damping}: damping of C is not implemented yet")
+def _scheme(
+    transfer: object,
+    kernel: object,
+    gradient: object,
+    flip_ratio: object,
+    xpic_order: object,
+    advect: object,
+    f_update: object,
+    c_damping: object,
+) -> Scheme:
+    name = _check.choice("transfer", transfer, TRANSFERS)
+    spline = _check.choice("kernel", kernel, KERNELS)
+    slope = _check.choice("gradient", gradient, GRADIENTS)
+    if spline == "linear" and slope == "mls":
+        raise ValueError(
+            "gradient = 'mls': must be 'bspline' for kernel='linear', whose moments D = h² f(1 - f) are "
+            "singular where a particle lies on a node, so that the least-squares gradient does not exist"
+        )
+    ratio = _used_by(
+        "flip_ratio",
+        flip_ratio,
+        FLIP_RATIO,
+        name,
+        lambda value: _check.number("flip_ratio", value, low=0, high=1),
+    )
+    order = _used_by(
+        "xpic_order",
+        xpic_order,
+        XPIC_ORDER,
+        name,
+        lambda value: _check.integer("xpic_order", value, low=1, high=MAX_XPIC_ORDER),
+    )
+    way = _used_by("advect", advect, ADVECT, name, lambda value: _check.choice("advect", value, ADVECTIONS))
+    damping = _check.number("c_damping", c_damping, low=0, high=1)
+    if damping:
+        _refuse_unused("c_damping", c_damping, name)
+    return Scheme(
+        transfer=name,
+        kernel=spline,
+        gradient=slope,
+        flip_ratio=ratio,
+        xpic_order=order,
+        advect_particle=way == "particle",
+        cayley=_check.choice("f_update", f_update, F_UPDATES) == "cayley",
+        c_keep=1 - damping,
+    )
+
+
+def _used_by(option: str, value: Any, unset: _check.Unset, transfer: str, check: Callable[[Any], Any]) -> Any:
+    """The checked value of an option that only some transfers use, or its default."""
+    if value is unset:
+        return unset.value
+    checked = check(value)
+    _refuse_unused(option, value, transfer)
+    return checked
+
+
+def _refuse_unused(option: str, value: object, transfer: str) -> None:
+    if transfer not in USED_BY[option]:
+        users = " and ".join(repr(name) for name in USED_BY[option])
+        raise ValueError(
+            f"{option} = {value!r}: transfer={transfer!r} does not use it, only {users}; leave it out"
+        )
 
 
 def _time_step(dt: object, max_dt: object, allow_unstable: object) -> tuple[float, float, bool]:
@@ -192,6 +273,18 @@ def _dtype(value: Any) -> DType:
     if isinstance(value, (str, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
         raise ValueError(f"dtype = {value!r}: must be 'float64' or 'float32'")
     raise _check.wrong_type("dtype", value, "'float64' or 'float32'")
+
+
+def stored_C(chosen: Numerics, gradient: _check.FloatArray, offset: _check.FloatArray) -> _check.FloatArray:
+    """What particles store for a velocity gradient (n, d, d), `offset` (n, d) from node 0 [m].
+
+    The gradient itself, but with the linear kernel and transfers by B: 4/dx² B, B = ∇v D, D = dx² f (1 − f).
+    """
+    if chosen.scheme.kernel != "linear" or chosen.scheme.transfer not in ("apic", "aflip", "asflip"):
+        return gradient
+    f = offset / chosen.dx
+    f -= np.floor(f)
+    return np.ascontiguousarray(gradient * (4 * f * (1 - f))[:, None, :])
 
 
 def refuse_out_of_range(

@@ -7,7 +7,7 @@ import hashlib
 import os
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -77,17 +77,39 @@ class Simulation(_check.Strict):
         in both.
     rng : int or numpy.random.Generator
         Of the sampling. An int gives the same particles each time.
-    volume : {"sampler"}
-        A particle has the volume dx^d / particles_per_cell.
-    transfer : {"apic"}
-    kernel : {"quadratic"}
-    gradient : {"mls"}
-    flip_ratio, xpic_order, advect
-        Options of other transfers; raise if set.
-    f_update : {"linear"}
-        F ← (I + dt ∇v) F.
-    c_damping : float
-        0.
+    volume : {"sampler", "grid-density"}
+        A particle has the rest volume dx^d / particles_per_cell, or m dx^d / Σ w m_i from the masses of the
+        nodes around it when it comes in (Stomakhin et al. 2013, step 2): the latter is too large at free
+        surfaces, up to twice for each. Its mass is the density times the former in either case.
+    transfer : {"apic", "pic", "flip", "aflip", "asflip", "xpic", "tpic"}
+        How velocities travel between particles and grid; Σ is over nodes, v^n the node velocity before and ṽ
+        that after forces and contact:
+
+        - ``"pic"``: v = Σwṽ. Very dissipative, and per step.
+        - ``"flip"``: v = Σwṽ + α (v_p − Σwv^n) with α = `flip_ratio`. Noisy at 1, PIC at 0.
+        - ``"apic"``: v = Σwṽ with an affine velocity C; conserves angular momentum.
+        - ``"aflip"``, ``"asflip"``: APIC with the FLIP term; the latter also moves particles with it where
+          material separates.
+        - ``"xpic"``: PIC of order m = `xpic_order` (1: PIC, ∞: FLIP without its noise).
+        - ``"tpic"``: C = Σ ṽ ∇wᵀ, the B-spline's gradient, in the place of APIC's.
+    kernel : {"quadratic", "cubic", "linear"}
+        B-spline. ``"linear"`` has jumps in its gradient, which particles feel when they cross cells; its
+        time step has no bound that holds always. With it, C is 4/dx² Σ w ṽ (x_i − x_p)ᵀ in APIC, AFLIP and
+        ASFLIP, which is what conserves angular momentum.
+    gradient : {"mls", "bspline"}
+        Of the weights, in forces and in ∇v: D⁻¹ w (x_i − x_p) of moving least squares, or ∇w. The linear
+        kernel needs ``"bspline"``.
+    flip_ratio : float, optional
+        α, 0 to 1, of ``"flip"``, ``"aflip"``, ``"asflip"``; default 0.95. Raises with others.
+    xpic_order : int, optional
+        m >= 1 of ``"xpic"``; default 2. Each order above 1 costs one more transfer to particles and back.
+    advect : {"pic", "particle"}, optional
+        Whether particles move with Σwṽ or, in ``"flip"`` and ``"aflip"``, with their new velocity.
+    f_update : {"linear", "cayley"}
+        F ← (I + dt ∇v) F, or F ← (I − dt/2 ∇v)⁻¹ (I + dt/2 ∇v) F, which keeps volume in pure rotation.
+    c_damping : float, optional
+        Share of the symmetric part of C that each step takes away, 0 to 1 (1: RPIC); C keeps its rotation.
+        For transfers with an affine velocity.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`. A fixed dt above the bound raises
         `mpm.InstabilityError` before the step that would use it.
@@ -183,6 +205,7 @@ class Simulation(_check.Strict):
         self._core = _new_core(scene, self._numerics)
         for body, arrays in sampled:
             self._insert(body, *arrays)
+        self._settle()
 
     def _sample(self, body: _scene.Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """x, v, F, volume and mass of a body's particles."""
@@ -215,9 +238,14 @@ class Simulation(_check.Strict):
         if material not in self._indices:
             self._indices[material] = self._core.add_material(material.law, material.parameters)
             self._materials.append(material)
-        C = body.initial_velocity_gradient(x)
-        self._core.add_particles(x, v, C, F, volume, mass, self._indices[material])
+        C = numerics.stored_C(self._numerics, body.initial_velocity_gradient(x), x - self._scene.lower)
+        known = np.zeros_like(volume) if self._numerics.volume == "grid-density" else volume
+        self._core.add_particles(x, v, C, F, known, mass, self._indices[material])
         self._parts.append(_Part(body, len(x), float(mass.sum()), float(volume.sum())))
+
+    def _settle(self) -> None:
+        """Have the core take in what was written through views, and find the volumes that wait for the grid."""
+        self._core.totals()
 
     # ---- the run ---------------------------------------------------------------------------------------
 
@@ -307,10 +335,11 @@ class Simulation(_check.Strict):
             taken={part.body.name for part in self._parts},
             number=len(self._parts),
         )
-        self._core.totals()  # what was written through views is taken, or refused, before anything changes
+        self._settle()  # what was written through views is taken, or refused, before anything changes
         before = copy.deepcopy(self._rng.bit_generator.state)
         try:
             self._insert(body, *self._sample(body))
+            self._settle()
         except BaseException:
             self._rng.bit_generator.state = before
             raise
@@ -428,13 +457,14 @@ class Simulation(_check.Strict):
         digest = hashlib.sha256(self._core.resident())
         digest.update(struct.pack("<dqd", self._core.time, self._core.steps, self._core.dt))
         digest.update(struct.pack("<dd?", chosen.dt, chosen.max_dt, chosen.allow_unstable))
+        digest.update(repr(chosen.scheme).encode())
         digest.update(repr([part.body.material for part in self._parts]).encode())
         digest.update(repr(self._rng.bit_generator.state).encode())
         return digest.hexdigest()
 
     def cite(self) -> str:
         """References of exactly the methods in use, one per line."""
-        return citations.cite(self._numerics.transfer, self._numerics.gradient, self._materials)
+        return citations.cite(self._numerics.scheme, self._materials)
 
     def __repr__(self) -> str:
         try:
@@ -454,8 +484,7 @@ class Simulation(_check.Strict):
             *(f"  {_described(part, unit)}" for part in self._parts),
             f"  grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
             f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})",
-            f"  method  {chosen.transfer.upper()}, {chosen.kernel} B-spline, "
-            f"{chosen.gradient.upper()} gradient, {step}",
+            f"  method  {chosen.scheme}, {step}",
             f"  machine {chosen.dtype}, {self.threads} threads, {config.isa()}, {memory / 1e6:.3g} MB",
         ]
         return "\n".join(lines) + ">"
@@ -572,6 +601,7 @@ def _new_core(scene: _scene.Scene, chosen: numerics.Numerics) -> _core.Simulatio
         dx=chosen.dx,
         gravity=scene.gravity.tolist(),
         walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
+        scheme=astuple(chosen.scheme),
         dt=chosen.dt,
         max_dt=chosen.max_dt,
         allow_unstable=chosen.allow_unstable,

@@ -162,18 +162,6 @@ def test_bases_cannot_be_made(base):
         ("Rotation", lambda sim: motion.Rotation(1.0, about=(0, 0))),
         ("Sinusoid", lambda sim: motion.Sinusoid((1, 0), 1.0)),
         ("Keyframes", lambda sim: motion.Keyframes([0], [(0, 0)])),
-        *(
-            (value, lambda sim, name=name, value=value: mpm.Simulation(sim.scene, dx=0.125, **{name: value}))
-            for name, values in {
-                "transfer": ["pic", "flip", "xpic"],
-                "kernel": ["linear", "cubic"],
-                "gradient": ["bspline"],
-                "f_update": ["cayley"],
-                "volume": ["grid-density"],
-            }.items()
-            for value in values
-        ),
-        ("c_damping", lambda sim: mpm.Simulation(sim.scene, dx=0.125, c_damping=0.1)),
         ("mirror", lambda sim: mpm.Wall("mirror")),
         ("periodic", lambda sim: mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})),
         ("Snow", lambda sim: materials.Snow()),

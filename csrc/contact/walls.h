@@ -12,11 +12,6 @@
  */
 #pragma once
 
-/* How far beyond a face a particle may lie, in cells. Walls act on the nodes at and beyond a face, so they give way
- * a little to a particle that is pressed on: it stops where only such nodes carry it, half a cell out (quadratic
- * B-spline). Further out it has left the domain. */
-#define MPM_WALL_DEPTH 0.5
-
 typedef enum mpm_contact { MPM_STICKY, MPM_SLIP, MPM_SEPARATE } mpm_contact;
 
 typedef struct mpm_wall {

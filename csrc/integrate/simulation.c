@@ -20,6 +20,7 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     simulation->kernels = kernels;
     simulation->particles.dim = settings->dim;
     simulation->particles.lanes = kernels->lanes;
+    simulation->particles.degree = settings->scheme.degree;
     simulation->particles.real_size = settings->real_size;
     if (settings->dim == 2)
         simulation->settings.gravity[2] = 0;
@@ -134,6 +135,7 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
         for (ptrdiff_t row = rows; row < rows + count; row++) {
             simulation->id[row] = simulation->next_id++;
             simulation->material[row] = material;
+            simulation->volumes_due |= volume[row - rows] == 0;
         }
     end_change(simulation, status);
     return status;
@@ -267,7 +269,9 @@ mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *b
     if (which >= 0) {
         mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_MEASURE);
         sweep.measures = &simulation->measure;
-        bound->row = simulation->kernels->find_limit(&sweep, which);
+        bound->row = mpm_scheme_is_standard(&simulation->settings.scheme)
+                         ? simulation->kernels->find_limit(&sweep, which)
+                         : simulation->kernels->find_limit_any(&sweep, which);
     }
     if (which == 0 && bound->row >= 0) {
         const mpm_material *material = &simulation->materials[simulation->material[bound->row]];

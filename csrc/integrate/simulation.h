@@ -18,6 +18,7 @@ typedef struct mpm_settings {
     double dx;         /* cell size [m] */
     double gravity[3]; /* [m/s2] */
     mpm_wall walls[6]; /* x-, x+, y-, y+, z-, z+ */
+    mpm_scheme scheme;
     double dt;         /* fixed step [s]; <= 0: automatic */
     double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
     bool allow_unstable; /* do not refuse a fixed dt above the bound */
@@ -96,7 +97,8 @@ void mpm_simulation_free(mpm_simulation *simulation);
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material);
 int mpm_simulation_materials(const mpm_simulation *simulation);
 
-/** Adds `count` particles of `material`; every value finite, positions in the domain, mass, volume, det F > 0. */
+/** Adds `count` particles of `material`; every value finite, positions in the domain, mass, volume, det F > 0. A volume
+ *  of 0 stands for m h^d over the mass of the grid around the particle, found when the state is next looked at. */
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
                               const double *C, const double *F, const double *volume, const double *mass, int material);
 

@@ -29,6 +29,7 @@ struct mpm_simulation {
     bool binning_due;
     bool grid_valid;   /* the grid holds the velocities of the last step */
     bool measured;     /* `measure` belongs to the present state */
+    bool volumes_due;  /* rest volumes of 0 wait for the density of the grid */
     bool frozen;       /* particles without mass wait for their deletion */
     bool suspect;      /* the last step left particles outside or out of range */
     mpm_measure measure;
@@ -66,6 +67,7 @@ mpm_status mpm_sweeps_fit(mpm_simulation *simulation);                /* scratch
 mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode);
 mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep);
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
+void mpm_sweeps_filter(mpm_simulation *simulation); /* XPIC: after the grid pass, the velocity that particles take */
 
 /* step.c */
 mpm_status mpm_step_settle(mpm_simulation *simulation); /* views read in, bins fresh, state measured */

@@ -109,9 +109,9 @@ static void scatter(mpm_simulation *simulation, double dt)
     mpm_sweeps_run(simulation, &sweep);
 }
 
-/* Would the strain increment of some particle turn it inside out? Velocities that differ little over the whole grid
+/* Could the strain increment of some particle turn it inside out? Velocities that differ little over the whole grid
  * cannot: |dt C_ab| <= (largest difference of v_a) dt/h for the quadratic kernel. Otherwise the particles are asked. */
-static bool would_invert(mpm_simulation *simulation, const mpm_block_report *report, double dt)
+static bool may_invert(const mpm_simulation *simulation, const mpm_block_report *report, double dt)
 {
     const int dim = simulation->settings.dim;
     double sum = 0;
@@ -119,20 +119,32 @@ static bool would_invert(mpm_simulation *simulation, const mpm_block_report *rep
         const double range = (report->highest[a] - report->lowest[a]) * dt / simulation->settings.dx;
         sum += dim * range * range;
     }
-    if (sum < 0.25)
-        return false;
-    mpm_sweep probe = mpm_sweeps_describe(simulation, MPM_PROBE);
-    probe.gather_dt = dt;
-    return !(mpm_sweeps_run(simulation, &probe).least_det > 0.1);
+    return !(sum < 0.25);
+}
+
+/* Could a particle that moves with a velocity of its own go too far? It has S v~ + a (v_p - S v^n) at most. */
+static bool may_run_ahead(const mpm_simulation *simulation, const mpm_block_report *report, double farthest)
+{
+    const mpm_scheme *scheme = &simulation->settings.scheme;
+    const double apart = scheme->flip_ratio * (simulation->measure.speed + report->speed_before);
+    return mpm_scheme_moves_apart(scheme) && !(report->speed + apart <= farthest);
 }
 
 static mpm_reason find_refusal(mpm_simulation *simulation, const mpm_block_report *report, double dt)
 {
-    if (!isfinite(report->speed))
+    const double farthest = motion_limit(simulation) * simulation->settings.dx / dt; /* [m/s] */
+    if (!isfinite(report->speed) || !isfinite(report->speed_before))
         return MPM_GRID_NOT_FINITE;
-    if (report->speed * dt > motion_limit(simulation) * simulation->settings.dx)
+    if (report->speed > farthest)
         return MPM_MOVES_TOO_FAR;
-    return would_invert(simulation, report, dt) ? MPM_WOULD_INVERT : MPM_NO_REASON;
+    if (!may_invert(simulation, report, dt) && !may_run_ahead(simulation, report, farthest))
+        return MPM_NO_REASON;
+    mpm_sweep probe = mpm_sweeps_describe(simulation, MPM_PROBE);
+    probe.gather_dt = dt;
+    const mpm_measure found = mpm_sweeps_run(simulation, &probe);
+    if (mpm_scheme_moves_apart(&simulation->settings.scheme) && !(found.moved <= farthest))
+        return MPM_MOVES_TOO_FAR;
+    return found.least_det > 0.1 ? MPM_NO_REASON : MPM_WOULD_INVERT;
 }
 
 /* The grid pass, begun again with a smaller step while it must be refused (automatic dt). */
@@ -193,6 +205,18 @@ static mpm_status reserve_history(mpm_simulation *simulation)
                : MPM_OK;
 }
 
+/* How fast particles have moved at most, after a step. */
+static double farthest_speed(const mpm_simulation *simulation, const mpm_block_report *report, const mpm_measure *measure)
+{
+    return mpm_scheme_moves_apart(&simulation->settings.scheme) ? measure->moved : report->speed;
+}
+
+/* Particles may lie one cell beside where they were binned, not more, when they scatter again. */
+static bool has_drifted(double drift)
+{
+    return drift > 0.999;
+}
+
 /* The clock and the books after a whole step. */
 static void commit(mpm_simulation *simulation, double dt, double time, const mpm_block_report *report,
                    const mpm_measure *measure)
@@ -200,7 +224,7 @@ static void commit(mpm_simulation *simulation, double dt, double time, const mpm
     simulation->dt = dt;
     simulation->time = time;
     simulation->steps++;
-    simulation->drift += report->speed * dt / simulation->settings.dx;
+    simulation->drift += farthest_speed(simulation, report, measure) * dt / simulation->settings.dx;
     simulation->grid_valid = true;
     simulation->measure = *measure;
     simulation->suspect = measure->outside || measure->out_of_range;
@@ -221,6 +245,20 @@ static mpm_status bin(mpm_simulation *simulation)
 
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
 
+/* Rest volumes from the density of the grid, for the particles that have none yet. */
+static void find_volumes(mpm_simulation *simulation)
+{
+    const mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_VOLUME);
+    simulation->grid_valid = false;
+    scatter(simulation, 0);
+    mpm_sweeps_grid(simulation, 0);
+    mpm_sweeps_run(simulation, &sweep);
+    simulation->volumes_due = false;
+    simulation->measured = false;
+    if (simulation->mirrors[MPM_FIELD_VOLUME])
+        simulation->mirrors[MPM_FIELD_VOLUME]->stale = true;
+}
+
 mpm_status mpm_step_settle(mpm_simulation *simulation)
 {
     mpm_status status = mpm_views_read_in(simulation);
@@ -228,6 +266,8 @@ mpm_status mpm_step_settle(mpm_simulation *simulation)
         status = bin(simulation);
     if (status)
         return status;
+    if (simulation->volumes_due)
+        find_volumes(simulation);
     if (!simulation->measured) {
         const mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_MEASURE);
         simulation->measure = mpm_sweeps_run(simulation, &sweep);
@@ -247,6 +287,7 @@ static double seconds(void)
 static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context)
 {
     const int64_t last_step = steps > INT64_MAX - simulation->steps ? INT64_MAX : simulation->steps + steps;
+    const bool apart = mpm_scheme_moves_apart(&simulation->settings.scheme);
     double next_poll = seconds() + 0.05;
     if (simulation->suspect) {
         mpm_status status = find_trouble(simulation);
@@ -269,22 +310,25 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
         if ((status = reserve_history(simulation)) || (status = grid_and_check(simulation, &dt, &report)))
             return status;
 
+        if (simulation->settings.scheme.transfer == MPM_XPIC)
+            mpm_sweeps_filter(simulation);
         const double time = dt == end - simulation->time ? end : simulation->time + dt;
         const bool last = simulation->steps + 1 == last_step || time >= end;
         /* The step after this one is planned from the state before this one, the last that was measured. */
         if (simulation->settings.dt <= 0)
             simulation->natural_dt = mpm_timestep_automatic(simulation);
         double next_dt = landing_dt(planned_dt(simulation), time, end);
-        /* Particles may lie one cell beside where they were binned, not more, when they scatter again. */
-        simulation->binning_due = simulation->drift + report.speed * dt / simulation->settings.dx > 0.999;
-
-        const bool fuse = !last && !simulation->binning_due;
+        simulation->binning_due = has_drifted(simulation->drift + report.speed * dt / simulation->settings.dx);
+        /* Where particles have velocities of their own, only the sweep shows how far they have gone. */
+        const bool fuse = !last && !simulation->binning_due && !apart;
         mpm_sweep sweep =
             mpm_sweeps_describe(simulation, MPM_GATHER | MPM_MEASURE | (fuse ? MPM_SCATTER : 0));
         sweep.gather_dt = dt;
         sweep.scatter_dt = next_dt;
         const mpm_measure measure = mpm_sweeps_run(simulation, &sweep);
         commit(simulation, dt, time, &report, &measure);
+        if (apart)
+            simulation->binning_due = has_drifted(simulation->drift);
 
         if (simulation->suspect) {
             if ((status = find_trouble(simulation)))

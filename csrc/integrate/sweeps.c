@@ -53,6 +53,7 @@ mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode)
         .particles = &simulation->particles,
         .grid = &simulation->grid,
         .materials = simulation->materials,
+        .scheme = simulation->settings.scheme,
         .mode = mode,
         .on_leave = simulation->settings.on_leave,
         .dx = simulation->settings.dx,
@@ -65,14 +66,14 @@ mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode)
 }
 
 struct sweep_call {
-    const mpm_simulation *simulation;
     const mpm_sweep *sweep;
+    void (*task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
 };
 
 static void sweep_item(void *context, ptrdiff_t task, int thread)
 {
     const struct sweep_call *call = context;
-    call->simulation->kernels->sweep_task(call->sweep, task, thread);
+    call->task(call->sweep, task, thread);
 }
 
 static void add_measure(mpm_measure *sum, const mpm_measure *part)
@@ -89,6 +90,7 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
     sum->wave2 = fmax(sum->wave2, part->wave2);
     sum->speed = fmax(sum->speed, part->speed);
     sum->gradient2 = fmax(sum->gradient2, part->gradient2);
+    sum->moved = fmax(sum->moved, part->moved);
     sum->least_det = fmin(sum->least_det, part->least_det);
     sum->outside += part->outside;
     sum->out_of_range += part->out_of_range;
@@ -96,7 +98,9 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
 
 mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)
 {
-    struct sweep_call call = {simulation, sweep};
+    const mpm_kernels *kernels = simulation->kernels;
+    const bool standard = mpm_scheme_is_standard(&sweep->scheme) && sweep->mode < MPM_FILTER;
+    struct sweep_call call = {sweep, standard ? kernels->sweep_task : kernels->sweep_any_task};
     mpm_pool_for(simulation->pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
     mpm_measure sum = {.least_det = 1};
     for (size_t t = 0; t < simulation->grid.task_count; t++) /* in task order: the same bits for any thread count */
@@ -120,20 +124,37 @@ static void grid_item(void *context, ptrdiff_t item, int thread)
         call->simulation->kernels->grid_block(&call->pass, b);
 }
 
-mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
+static void grid_pass(mpm_simulation *simulation, double dt, int filter_step)
 {
     const mpm_settings *settings = &simulation->settings;
-    struct grid_call call = {simulation, {.grid = &simulation->grid, .dt = dt, .reports = simulation->reports}};
+    struct grid_call call = {simulation,
+                             {.grid = &simulation->grid, .dt = dt, .scheme = settings->scheme,
+                              .filter_step = filter_step, .reports = simulation->reports}};
     memcpy(call.pass.cells, settings->cells, sizeof call.pass.cells);
     memcpy(call.pass.gravity, settings->gravity, sizeof call.pass.gravity);
     memcpy(call.pass.walls, settings->walls, sizeof call.pass.walls);
     const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
     mpm_pool_for(simulation->pool, grid_item, &call, (blocks + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
+}
 
+void mpm_sweeps_filter(mpm_simulation *simulation)
+{
+    const mpm_sweep filter = mpm_sweeps_describe(simulation, MPM_FILTER);
+    for (int r = 2; r <= filter.scheme.xpic_order; r++) {
+        mpm_sweeps_run(simulation, &filter);
+        grid_pass(simulation, 0, r);
+    }
+}
+
+mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
+{
+    const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
+    grid_pass(simulation, dt, 0);
     mpm_block_report sum = {0};
     for (ptrdiff_t b = 0; b < blocks; b++) {
         const mpm_block_report *part = &simulation->reports[b];
         sum.speed = fmax(sum.speed, part->speed);
+        sum.speed_before = fmax(sum.speed_before, part->speed_before);
         for (int a = 0; a < 3; a++) {
             sum.lowest[a] = fmin(sum.lowest[a], part->lowest[a]);
             sum.highest[a] = fmax(sum.highest[a], part->highest[a]);

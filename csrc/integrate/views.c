@@ -29,6 +29,7 @@ static bool may_be_written(const mpm_mirror *mirror)
 
 mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, bool drop_massless)
 {
+    const mpm_scheme *scheme = &simulation->settings.scheme;
     const mpm_binning binning = {
         .allocator = &simulation->allocator,
         .pool = simulation->pool,
@@ -36,6 +37,7 @@ mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placem
         .placements = placements,
         .placement_count = count,
         .drop_massless = drop_massless,
+        .records = {.before = mpm_scheme_is_split(scheme), .filtered = scheme->transfer == MPM_XPIC},
     };
     mpm_status status = mpm_binning_run(&binning, &simulation->particles, &simulation->grid);
     if (!status) {

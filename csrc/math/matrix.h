@@ -85,6 +85,20 @@ INLINE matrix matrix_multiply_transposed(matrix a, matrix b)
     return c;
 }
 
+/** a^T b */
+INLINE matrix matrix_multiply_left_transposed(matrix a, matrix b)
+{
+    matrix c;
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++) {
+            wide s = a.m[DIM - 1][i] * b.m[DIM - 1][j];
+            UNROLL for (int k = DIM - 2; k >= 0; k--)
+                s = wide_fma(a.m[k][i], b.m[k][j], s);
+            c.m[i][j] = s;
+        }
+    return c;
+}
+
 /** (I + s a) b */
 INLINE matrix matrix_advance(wide s, matrix a, matrix b)
 {

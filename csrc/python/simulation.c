@@ -98,16 +98,57 @@ static int get_leave(const char *name, mpm_leave *out)
     return -1;
 }
 
+/* Index of `name` among `names`, or -1. */
+static int find_name(const char *name, const char *const *names, int count)
+{
+    for (int k = 0; k < count; k++)
+        if (!strcmp(names[k], name))
+            return k;
+    return -1;
+}
+
+static int get_scheme(PyObject *scheme, mpm_scheme *out)
+{
+    static const char *const transfers[] = {
+        [MPM_PIC] = "pic", [MPM_FLIP] = "flip", [MPM_APIC] = "apic", [MPM_AFLIP] = "aflip",
+        [MPM_ASFLIP] = "asflip", [MPM_XPIC] = "xpic", [MPM_TPIC] = "tpic"};
+    static const char *const kernels[] = {"linear", "quadratic", "cubic"};
+    static const char *const gradients[] = {[MPM_GRADIENT_MLS] = "mls", [MPM_GRADIENT_BSPLINE] = "bspline"};
+    const char *transfer, *kernel, *gradient;
+    int advect_particle, cayley;
+    if (!PyTuple_Check(scheme) ||
+        !PyArg_ParseTuple(scheme, "sssdippd", &transfer, &kernel, &gradient, &out->flip_ratio, &out->xpic_order,
+                          &advect_particle, &cayley, &out->c_keep)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "scheme: must be a tuple");
+        return -1;
+    }
+    const int t = find_name(transfer, transfers, MPM_TRANSFER_COUNT), k = find_name(kernel, kernels, 3);
+    const int g = find_name(gradient, gradients, 2);
+    const int fits = t >= 0 && k >= 0 && g >= 0 && (k + 1 != MPM_LINEAR || g == MPM_GRADIENT_BSPLINE);
+    if (!fits || !(out->flip_ratio >= 0 && out->flip_ratio <= 1) || !(out->c_keep >= 0 && out->c_keep <= 1) ||
+        out->xpic_order < 1) {
+        PyErr_SetString(PyExc_ValueError, "scheme: no such transfer, kernel or gradient, or a number out of range");
+        return -1;
+    }
+    out->transfer = (mpm_transfer)t;
+    out->degree = k + 1;
+    out->gradient = (mpm_gradient)g;
+    out->advect_particle = advect_particle;
+    out->cayley = cayley;
+    return 0;
+}
+
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"dim",   "dtype",  "lower",          "cells",    "dx",      "gravity", "walls", "dt",
+    static char *names[] = {"dim",   "dtype",  "lower",          "cells",    "dx",      "gravity", "walls", "scheme", "dt",
                             "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa",     NULL};
     mpm_settings settings = {0};
     const char *dtype, *on_leave, *isa;
-    PyObject *lower, *cells, *gravity, *walls;
+    PyObject *lower, *cells, *gravity, *walls, *scheme;
     int allow_unstable;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOddpsiis", names, &settings.dim, &dtype, &lower, &cells,
-                                     &settings.dx, &gravity, &walls, &settings.dt, &settings.max_dt, &allow_unstable,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOddpsiis", names, &settings.dim, &dtype, &lower, &cells,
+                                     &settings.dx, &gravity, &walls, &scheme, &settings.dt, &settings.max_dt, &allow_unstable,
                                      &on_leave, &settings.history, &settings.threads, &isa))
         return NULL;
     if (settings.dim != 2 && settings.dim != 3) {
@@ -119,6 +160,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
     if (mpm_python_get_doubles(lower, "lower", settings.lower, settings.dim) ||
         mpm_python_get_doubles(gravity, "gravity", settings.gravity, settings.dim) ||
         get_cells(cells, settings.dim, settings.cells) || get_walls(walls, 2 * settings.dim, settings.walls) ||
+        get_scheme(scheme, &settings.scheme) ||
         get_leave(on_leave, &settings.on_leave))
         return NULL;
     if (!(settings.dx > 0) || settings.history < 0 || settings.threads < 1 || settings.threads > 4096) {
@@ -170,12 +212,12 @@ static PyObject *add_material(PyObject *self, PyObject *args)
     return status ? finish(self, status) : PyLong_FromLong(mpm_simulation_materials(core) - 1);
 }
 
-static int all_normal(const double *values, Py_ssize_t count, const mpm_simulation *core)
+static int all_normal(const double *values, Py_ssize_t count, const mpm_simulation *core, int or_zero)
 {
     const bool narrow = mpm_simulation_settings(core)->real_size == sizeof(float);
     const double least = narrow ? (double)FLT_MIN : DBL_MIN, most = narrow ? (double)FLT_MAX : DBL_MAX;
     for (Py_ssize_t i = 0; i < count; i++)
-        if (!(values[i] >= least && values[i] <= most))
+        if (!(values[i] >= least && values[i] <= most) && !(or_zero && values[i] == 0))
             return 0;
     return 1;
 }
@@ -209,7 +251,7 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
                 goto done;
             }
     /* Particles without mass are those that wait to be deleted. */
-    if (!all_normal(views[4].buf, count, core) || !all_normal(views[5].buf, count, core)) {
+    if (!all_normal(views[4].buf, count, core, 1) || !all_normal(views[5].buf, count, core, 0)) {
         PyErr_SetString(PyExc_ValueError, "volume, mass: must be positive and normal numbers of the precision");
         goto done;
     }

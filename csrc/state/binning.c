@@ -112,7 +112,7 @@ static mpm_status count_cells(struct plan *plan)
 
 /* The range of nodes, counted from node -1, that particles with base nodes in `histogram` can touch when each may
  * still move by one cell. */
-static void set_node_range(mpm_group *group, int dim, const uint32_t histogram[CELLS])
+static void set_node_range(mpm_group *group, int dim, int degree, const uint32_t histogram[CELLS])
 {
     const int side = mpm_block_side(dim);
     for (int axis = 0; axis < 3; axis++)
@@ -121,11 +121,11 @@ static void set_node_range(mpm_group *group, int dim, const uint32_t histogram[C
         if (!histogram[c])
             continue;
         for (int axis = dim - 1, rest = c; axis >= 0; axis--, rest /= side) {
-            const int base = rest % side; /* nodes base .. base + 2, moved by one either way */
+            const int base = rest % side; /* nodes base .. base + degree, moved by one either way */
             if (base < group->first_node[axis])
                 group->first_node[axis] = base;
-            if (base + 4 > group->last_node[axis])
-                group->last_node[axis] = base + 4;
+            if (base + degree + 2 > group->last_node[axis])
+                group->last_node[axis] = base + degree + 2;
         }
     }
 }
@@ -155,7 +155,7 @@ static mpm_status lay_groups(struct plan *plan)
         plan->rank[order[i].found] = (int32_t)i;
         memcpy(group->block, order[i].key.block, sizeof group->block);
         group->material = order[i].key.material;
-        set_node_range(group, dim, histogram);
+        set_node_range(group, dim, plan->old->degree, histogram);
         uint32_t particles = 0;
         for (int c = 0; c < CELLS; c++) {
             uint32_t here = histogram[c];
@@ -334,7 +334,8 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
 {
     const mpm_allocator *allocator = binning->allocator;
     struct plan plan = {.request = binning, .old = particles, .map = mpm_block_map_empty(allocator)};
-    mpm_particles fresh = {.dim = particles->dim, .lanes = particles->lanes, .real_size = particles->real_size};
+    mpm_particles fresh = {.dim = particles->dim, .lanes = particles->lanes, .degree = particles->degree,
+                           .real_size = particles->real_size};
     mpm_grid fresh_grid = {0};
     plan.slots = (size_t)particles->tiles * (size_t)particles->lanes;
     size_t grouped = 0;
@@ -351,7 +352,7 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     mark_placed(&plan, grouped);
     if ((status = count_cells(&plan)) || (status = lay_groups(&plan)) ||
         (status = mpm_grid_build(&fresh_grid, allocator, plan.groups, plan.map.count, plan.count, particles->dim,
-                                 particles->real_size)))
+                                 particles->real_size, binning->records)))
         goto done;
     const bool grows = (size_t)plan.tiles > particles->capacity;
     if (grows && (status = allocate_arrays(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16)))

@@ -160,7 +160,7 @@ done:
 }
 
 mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
-                          ptrdiff_t particles, int dim, size_t real_size)
+                          ptrdiff_t particles, int dim, size_t real_size, mpm_grid_records records)
 {
     *grid = (mpm_grid){0};
     mpm_status status = find_blocks(grid, allocator, groups, group_count, dim);
@@ -172,9 +172,17 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
         const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size;
         grid->velocity = mpm_memory_new(allocator, grid->block_count, block_bytes);
         grid->copies = mpm_memory_new(allocator, grid->copy_count, block_bytes);
-        if (!grid->velocity || !grid->copies)
-            status = MPM_OUT_OF_MEMORY;
-        grid->bytes = (grid->block_count + grid->copy_count) * block_bytes;
+        int failed = !grid->velocity || !grid->copies;
+        if (records.before) {
+            grid->before = mpm_memory_new(allocator, grid->block_count, block_bytes);
+            grid->impulse_copies = mpm_memory_new(allocator, grid->copy_count, block_bytes);
+            failed |= !grid->before || !grid->impulse_copies;
+        }
+        if (records.filtered)
+            failed |= !(grid->filtered = mpm_memory_new(allocator, grid->block_count, block_bytes));
+        const size_t nodes = 1u + records.before + records.filtered, copies = 1u + records.before;
+        grid->bytes = (nodes * grid->block_count + copies * grid->copy_count) * block_bytes;
+        status = failed ? MPM_OUT_OF_MEMORY : MPM_OK;
     }
     if (status)
         mpm_grid_clear(grid, allocator);
@@ -188,6 +196,9 @@ void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator)
     mpm_memory_free(allocator, grid->task_group);
     mpm_memory_free(allocator, grid->task_copy);
     mpm_memory_free(allocator, grid->velocity);
+    mpm_memory_free(allocator, grid->before);
+    mpm_memory_free(allocator, grid->filtered);
     mpm_memory_free(allocator, grid->copies);
+    mpm_memory_free(allocator, grid->impulse_copies);
     *grid = (mpm_grid){0};
 }

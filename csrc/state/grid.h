@@ -8,12 +8,20 @@
  * the list of tasks.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "state/particles.h"
 
 typedef struct mpm_node_block {
     int32_t block[3];            /* coordinates, as in mpm_group */
     int32_t first_copy, copies;  /* range in `copy_list`, in task order */
 } mpm_node_block;
+
+/** What the transfer scheme keeps on a node besides its velocity. */
+typedef struct mpm_grid_records {
+    bool before;   /* the velocity before forces; impulses then have copies of their own */
+    bool filtered; /* one more velocity */
+} mpm_grid_records;
 
 typedef struct mpm_grid {
     size_t block_count, copy_count, task_count;
@@ -22,14 +30,16 @@ typedef struct mpm_grid {
     int32_t *task_group;        /* task t works on groups task_group[t] .. task_group[t + 1] */
     int32_t *task_copy;         /* and owns the copies task_copy[t] .. task_copy[t + 1] */
     void *velocity;             /* [block][MPM_BLOCK_NODES][4] */
+    void *before, *filtered;    /* the same; NULL where not asked for */
     void *copies;               /* [copy][MPM_BLOCK_NODES][4] */
+    void *impulse_copies;       /* the same, for {dt f_x, dt f_y, dt f_z, 0}; NULL: dt f is part of the momentum */
     size_t bytes;
 } mpm_grid;
 
 /** Lays the grid under `groups` (which must be sorted) and fills their node_block and copy tables. On error
  *  (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE) nothing is left allocated. */
 mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
-                          ptrdiff_t particles, int dim, size_t real_size);
+                          ptrdiff_t particles, int dim, size_t real_size, mpm_grid_records records);
 
 /** Frees all arrays and leaves an empty grid. */
 void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator);

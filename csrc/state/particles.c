@@ -11,8 +11,8 @@ void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocato
     mpm_memory_free(allocator, particles->spare_vector);
     mpm_memory_free(allocator, particles->spare_scalar);
     mpm_memory_free(allocator, particles->groups);
-    *particles = (mpm_particles){
-        .dim = particles->dim, .lanes = particles->lanes, .real_size = particles->real_size};
+    *particles = (mpm_particles){.dim = particles->dim, .lanes = particles->lanes, .degree = particles->degree,
+                                 .real_size = particles->real_size};
 }
 
 size_t mpm_particles_bytes(const mpm_particles *particles)

@@ -51,6 +51,7 @@ typedef struct mpm_group {
 
 typedef struct mpm_particles {
     int dim, lanes;
+    int degree;          /* of the kernel: a stencil has degree + 1 nodes along an axis */
     size_t real_size;    /* 4 or 8 */
     ptrdiff_t count;     /* particles = rows the user sees */
     ptrdiff_t tiles;     /* tiles in use */
@@ -67,6 +68,12 @@ typedef struct mpm_particles {
 static inline int mpm_particles_lane(int lanes, int p)
 {
     return lanes < 4 ? p : (p % (lanes / 4)) * 4 + p / (lanes / 4);
+}
+
+/** What a position, in cells, is lessened by before it is rounded down to the base node. */
+static inline double mpm_particles_reach(const mpm_particles *particles)
+{
+    return 0.5 * (particles->degree - 1);
 }
 
 /** Number of vector fields. */

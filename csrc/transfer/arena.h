@@ -2,14 +2,17 @@
  *
  * The arena: a block of nodes with the margin its particles can reach, small enough to stay in the first cache.
  * Base nodes of a group lie in its block at a binning and drift by at most one cell until the next, so nodes
- * -1 .. side + 2 are reached; arena index 0 is node -1.
+ * -1 .. side + degree are reached; arena index 0 is node -1.
  */
 #pragma once
 #include "base/simd.h"
 #include "transfer/kernels.h"
 
 #define BLOCK_SIDE (DIM == 3 ? 4 : 8)
-#define ARENA_SIDE (BLOCK_SIDE + 4)
+#ifndef ARENA_DEGREE
+#define ARENA_DEGREE MPM_QUADRATIC /* the highest degree of a kernel that fits */
+#endif
+#define ARENA_SIDE (BLOCK_SIDE + 2 + ARENA_DEGREE)
 #define ARENA_NODES (DIM == 3 ? ARENA_SIDE * ARENA_SIDE * ARENA_SIDE : ARENA_SIDE * ARENA_SIDE)
 /* Rows may begin one node early or end one node late with weight 0; the slack before keeps node 0 of the block on
  * a cache line. */
@@ -17,14 +20,14 @@
 #define ARENA_REALS (ARENA_SLACK + 4 * ARENA_NODES + 36)
 
 /* How far beyond a face a particle may be, in cells, rounding included. */
-#define ARENA_WALL_ROOM (MPM_WALL_DEPTH + (REAL_IS_FLOAT ? 1e-5 : 1e-9))
+INLINE double wall_room(int degree)
+{
+    return mpm_scheme_wall_depth(degree) + (REAL_IS_FLOAT ? 1e-5 : 1e-9);
+}
 
 #define LINES (DIM == 3 ? ARENA_SIDE * ARENA_SIDE : ARENA_SIDE)
 
-struct arenas {
-    real velocity[ARENA_REALS] __attribute__((aligned(64)));
-    real momentum[ARENA_REALS] __attribute__((aligned(64)));
-};
+typedef real arena[ARENA_REALS] __attribute__((aligned(64)));
 
 /* Arena index of the first node of a stencil, kept inside the arena whatever happens (a NaN gives 0): the last
  * line of defence behind the checks of the step. */
@@ -47,7 +50,7 @@ INLINE wide arena_first(wide base)
                     if (line_blocks[part] < 0) \
                         continue; \
                     const int first = part == 0 ? 0 : part == 1 ? 1 : BLOCK_SIDE + 1; \
-                    const int nodes = part == 0 ? 1 : part == 1 ? BLOCK_SIDE : 3; \
+                    const int nodes = part == 0 ? 1 : part == 1 ? BLOCK_SIDE : 1 + ARENA_DEGREE; \
                     const ptrdiff_t in_arena = at + 4 * first; \
                     const ptrdiff_t in_grid = 4 * ((ptrdiff_t)line_blocks[part] * MPM_BLOCK_NODES + \
                                                    line * BLOCK_SIDE + (part == 0 ? BLOCK_SIDE - 1 : 0)); \

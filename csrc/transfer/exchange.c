@@ -156,7 +156,7 @@ static bool is_outside(const mpm_exchange *e, const real x[DIM])
 {
     for (int a = 0; a < DIM; a++) {
         const double cell = ((double)x[a] - e->lower[a]) / e->dx;
-        if (cell < -ARENA_WALL_ROOM || cell > (double)e->cells[a] + ARENA_WALL_ROOM)
+        if (cell < -wall_room(e->particles->degree) || cell > (double)e->cells[a] + wall_room(e->particles->degree))
             return true;
     }
     return false;
@@ -197,13 +197,15 @@ void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange)
 }
 
 /* A position in metres to a block and cells within it, base node in the block. */
-static void place(const double lower[3], double dx, const double position[DIM], mpm_placement *placement, real x[DIM])
+static void place(const mpm_particles *p, const double lower[3], double dx, const double position[DIM],
+                  mpm_placement *placement, real x[DIM])
 {
+    const double reach = mpm_particles_reach(p);
     int cell = 0;
     for (int a = 0; a < DIM; a++) {
         const double cells = (position[a] - lower[a]) / dx;
-        int64_t base = (int64_t)(cells - 0.5); /* floor, from truncation */
-        base -= (double)base > cells - 0.5;
+        int64_t base = (int64_t)(cells - reach); /* floor, from truncation */
+        base -= (double)base > cells - reach;
         int64_t block = base / BLOCK_SIDE - (base % BLOCK_SIDE < 0);
         placement->block[a] = (int32_t)block;
         x[a] = (real)(cells - (double)block * BLOCK_SIDE);
@@ -242,7 +244,7 @@ static void read_one(void *context, const mpm_exchange *e, const mpm_group *grou
         }
         mpm_placement *placement = &changes->placements[changes->placement_count++];
         *placement = (mpm_placement){.material = group->material, .slot = tile * WIDTH + lane};
-        place(e->lower, e->dx, position, placement, x);
+        place(p, e->lower, e->dx, position, placement, x);
         for (int a = 0; a < DIM; a++)
             set_element(p, MPM_X, tile, a, lane, x[a]);
         break;
@@ -297,7 +299,7 @@ void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
         mpm_placement *placement = &arrivals->placements[i];
         real x[DIM], f[DIM * DIM];
         *placement = (mpm_placement){.material = arrivals->material, .slot = slot};
-        place(arrivals->lower, arrivals->dx, arrivals->x + i * DIM, placement, x);
+        place(p, arrivals->lower, arrivals->dx, arrivals->x + i * DIM, placement, x);
         for (int k = 0; k < DIM * DIM; k++)
             f[k] = (real)F[k];
         for (int a = 0; a < DIM; a++) {
@@ -321,11 +323,12 @@ void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
 void MPM_KERNEL(exchange_locate)(const mpm_particles *particles, ptrdiff_t g, uint8_t *cell, uint8_t *shift)
 {
     const mpm_group *group = &particles->groups[g];
+    const wide reach = wide_set((real)mpm_particles_reach(particles));
     for (ptrdiff_t tile = group->first_tile; tile < group->first_tile + group->tiles; tile++) {
         wide code = wide_set(0), move = wide_set(0);
         for (int a = 0; a < DIM; a++) {
             const wide x = wide_load((const real *)particles->vector[MPM_X] + (tile * DIM + a) * WIDTH);
-            const wide base = wide_floor(x - wide_set((real)0.5));
+            const wide base = wide_floor(x - reach);
             const wide block = wide_floor(base * wide_set((real)(1.0 / BLOCK_SIDE)));
             code = wide_fma(code, wide_set(BLOCK_SIDE), base - block * wide_set(BLOCK_SIDE));
             move = wide_fma(move, wide_set(3), wide_min(wide_max(block, wide_set(-1)), wide_set(1)) + wide_set(1));

@@ -4,6 +4,8 @@
  *
  *     m, p = sum of the tasks' copies, in task order
  *     v = p/m + dt g,  then the walls;  what the walls take is their impulse on the material
+ *
+ * Schemes that compare with the velocity before forces (scheme.h) collect p without them and dt f apart: v^n = p/m.
  */
 #include <math.h>
 
@@ -27,10 +29,9 @@ INLINE wide spread_mass(wide a)
 #endif
 }
 
-INLINE void sum_copies(real *node, const mpm_grid *grid, const mpm_node_block *block)
+INLINE void sum_copies(real *node, const mpm_grid *grid, const mpm_node_block *block, const real *copies)
 {
     const int32_t *list = grid->copy_list + block->first_copy;
-    const real *copies = grid->copies;
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
         wide sum = wide_load(copies + (size_t)list[0] * 4 * MPM_BLOCK_NODES + n);
         for (int32_t c = 1; c < block->copies; c++)
@@ -39,12 +40,9 @@ INLINE void sum_copies(real *node, const mpm_grid *grid, const mpm_node_block *b
     }
 }
 
-/* Momentum to velocity, with gravity; nodes without mass rest. The mass stays in the fourth real. */
-INLINE void to_velocity(real *node, const mpm_grid_pass *pass)
+/* Momentum to velocity, with an increment for all nodes; nodes without mass rest. The mass stays in the fourth real. */
+INLINE void to_velocity(real *node, const real gravity[4])
 {
-    real gravity[4] = {0};
-    for (int a = 0; a < DIM; a++)
-        gravity[a] = (real)(pass->dt * pass->gravity[a]);
 #if defined(MPM_ONE_LANE)
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4) {
         const real m = node[n + 3];
@@ -164,15 +162,77 @@ INLINE void report_motion(const real *node, mpm_block_report *report)
     }
 }
 
-void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t b)
+/* v^n, and the momentum after forces where `node` holds the one before. */
+NOINLINE void add_forces(real *node, real *before, const mpm_grid *grid, const mpm_node_block *block)
 {
-    const mpm_node_block *block = &pass->grid->blocks[b];
-    real *node = (real *)pass->grid->velocity + (size_t)b * 4 * MPM_BLOCK_NODES;
+    static const real none[4] = {0};
+    real impulse[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
+    memcpy(before, node, sizeof impulse);
+    to_velocity(before, none);
+    sum_copies(impulse, grid, block, grid->impulse_copies);
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH)
+        wide_store(node + n, wide_load(node + n) + wide_load(impulse + n));
+}
+
+/* XPIC: u = sum over r of m (-1)^(r+1) v_r, plus v~ - v^n. Here r = 1, where v_1 = v^n. */
+NOINLINE void begin_filter(const real *node, real *before, real *filtered, int order)
+{
+    const wide rest = wide_set((real)(order - 1));
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
+        const wide v = wide_load(before + n);
+        wide_store(filtered + n, v);
+        wide_store(before + n, wide_fma(rest, v, wide_load(node + n)));
+    }
+}
+
+/* ... and v_r = (m - r + 1)/r S+ S v_(r-1) for one more r, its momentum lying in the copies. */
+static void filter_block(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    static const real none[4] = {0};
+    const mpm_grid *grid = pass->grid;
+    const int r = pass->filter_step, order = pass->scheme.xpic_order;
+    const wide factor = wide_set((real)(order - r + 1) / (real)r), sign = wide_set((real)(r % 2 ? order : -order));
+    real *filtered = (real *)grid->filtered + (size_t)b * 4 * MPM_BLOCK_NODES;
+    real *taken = (real *)grid->before + (size_t)b * 4 * MPM_BLOCK_NODES;
+    sum_copies(filtered, grid, &grid->blocks[b], grid->copies);
+    to_velocity(filtered, none);
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
+        const wide v = factor * wide_load(filtered + n);
+        wide_store(filtered + n, v);
+        wide_store(taken + n, wide_fma(sign, v, wide_load(taken + n)));
+    }
+}
+
+static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    const mpm_grid *grid = pass->grid;
+    const mpm_node_block *block = &grid->blocks[b];
+    const size_t at = (size_t)b * 4 * MPM_BLOCK_NODES;
+    const bool split = mpm_scheme_is_split(&pass->scheme);
+    real *node = (real *)grid->velocity + at, *before = split ? (real *)grid->before + at : NULL, gravity[4] = {0};
     mpm_block_report *report = &pass->reports[b];
     *report = (mpm_block_report){0};
-    sum_copies(node, pass->grid, block);
-    to_velocity(node, pass);
+    for (int a = 0; a < DIM; a++)
+        gravity[a] = (real)(pass->dt * pass->gravity[a]);
+    sum_copies(node, grid, block, grid->copies);
+    if (split)
+        add_forces(node, before, grid, block);
+    to_velocity(node, gravity);
     if (reaches_wall(block, pass))
         apply_walls(node, block, pass, report->impulse);
+    if (split) {
+        report_motion(before, report);
+        report->speed_before = report->speed;
+    }
     report_motion(node, report);
+    if (pass->scheme.transfer == MPM_XPIC)
+        begin_filter(node, before, (real *)grid->filtered + at, pass->scheme.xpic_order);
+}
+
+void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    if (pass->filter_step)
+        filter_block(pass, b);
+    else
+        step_block(pass, b);
 }

@@ -8,9 +8,11 @@
 #define MPM_STRING2(a) #a
 #define MPM_STRING(a) MPM_STRING2(a)
 
-extern const size_t MPM_KERNEL(sweep_workspace);
+extern const size_t MPM_KERNEL(sweep_any_workspace);
 void MPM_KERNEL(sweep_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
+void MPM_KERNEL(sweep_any_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
 int32_t MPM_KERNEL(sweep_find_limit)(const mpm_sweep *sweep, int which);
+int32_t MPM_KERNEL(sweep_any_find_limit)(const mpm_sweep *sweep, int which);
 void MPM_KERNEL(sweep_find_trouble)(const mpm_sweep *sweep, uint8_t *flags);
 void MPM_KERNEL(sweep_evaluate)(const mpm_evaluation *evaluation);
 void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t block);
@@ -27,8 +29,9 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .dim = DIM,
     .lanes = WIDTH,
     .real_size = sizeof(real),
-    .workspace_bytes = &MPM_KERNEL(sweep_workspace),
+    .workspace_bytes = &MPM_KERNEL(sweep_any_workspace),
     .sweep_task = MPM_KERNEL(sweep_task),
+    .sweep_any_task = MPM_KERNEL(sweep_any_task),
     .grid_block = MPM_KERNEL(grid_pass_block),
     .locate = MPM_KERNEL(exchange_locate),
     .write_out = MPM_KERNEL(exchange_write_out),
@@ -37,6 +40,7 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .freeze_outside = MPM_KERNEL(exchange_freeze_outside),
     .arrive = MPM_KERNEL(exchange_arrive),
     .find_limit = MPM_KERNEL(sweep_find_limit),
+    .find_limit_any = MPM_KERNEL(sweep_any_find_limit),
     .find_trouble = MPM_KERNEL(sweep_find_trouble),
     .evaluate = MPM_KERNEL(sweep_evaluate),
 };

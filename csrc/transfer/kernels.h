@@ -10,13 +10,14 @@
  *     grid    sum of the private copies, momentum -> velocity, gravity, walls, motion limits
  *
  * GATHER | MEASURE | SCATTER in one sweep is the fused step; the same inlined pieces run alone at the ends of a
- * run, with the same bits.
+ * run, with the same bits. The standard scheme (scheme.h) has sweeps of its own; all others share one that asks.
  */
 #pragma once
 #include "base/pool.h"
 #include "contact/walls.h"
 #include "materials/laws.h"
 #include "state/binning.h"
+#include "transfer/scheme.h"
 
 typedef struct mpm_material {
     int law; /* row of the registry */
@@ -27,7 +28,9 @@ enum mpm_sweep_mode {
     MPM_GATHER = 1,
     MPM_MEASURE = 2,
     MPM_SCATTER = 4,
-    MPM_PROBE = 8 /* alone: gathers without writing, to see how small det(I + dt C) would become */
+    MPM_PROBE = 8,  /* alone: gathers without writing, to see how small det(I + dt grad v) would become */
+    MPM_FILTER = 16, /* alone, XPIC: grid -> particles -> grid, of the velocities v_r */
+    MPM_VOLUME = 32  /* alone: rest volumes that are 0 from the mass of the nodes around */
 };
 
 typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_CLAMP, MPM_LEAVE_DELETE } mpm_leave;
@@ -39,7 +42,9 @@ typedef struct mpm_measure {
     double wave2;     /* largest squared wave speed [m2/s2] */
     double speed;     /* largest |v_a| [m/s] */
     double gradient2; /* largest |C|^2 [1/s2] */
-    double least_det; /* PROBE: smallest det(I + dt C) */
+    double least_det; /* PROBE: smallest det(I + dt grad v) */
+    double moved;     /* largest |component| of the velocity that particles move with [m/s]; only where that is not
+                       * the grid's (mpm_scheme_moves_apart) */
     int64_t outside;  /* particles outside the domain after GATHER */
     int64_t out_of_range; /* particles whose J left the law's range, or is not a number */
 } mpm_measure;
@@ -49,6 +54,7 @@ typedef struct mpm_sweep {
     const mpm_particles *particles;
     const mpm_grid *grid;
     const mpm_material *materials;
+    mpm_scheme scheme;
     unsigned mode;
     mpm_leave on_leave;
     int64_t cells[3]; /* of the domain */
@@ -61,6 +67,7 @@ typedef struct mpm_sweep {
 /** What the grid pass finds in one block. */
 typedef struct mpm_block_report {
     double speed;             /* largest |v_a| [m/s]; infinite if one is not finite */
+    double speed_before;      /* the same of v^n, where the scheme needs it */
     double lowest[3], highest[3]; /* extremes of the components [m/s] */
     double impulse[3];        /* sum of m (v after - v before) the walls [N s] */
 } mpm_block_report;
@@ -70,6 +77,8 @@ typedef struct mpm_grid_pass {
     int64_t cells[3];
     double dt, gravity[3];
     mpm_wall walls[6]; /* x-, x+, y-, ... */
+    mpm_scheme scheme;
+    int filter_step;   /* 0: the grid pass of a step; r >= 2: v_r of XPIC from the copies of a FILTER sweep */
     mpm_block_report *reports; /* per block */
 } mpm_grid_pass;
 
@@ -123,8 +132,10 @@ typedef struct mpm_kernels {
     const char *isa;
     int dim, lanes;
     size_t real_size;
-    const size_t *workspace_bytes; /* per thread */
+    const size_t *workspace_bytes; /* per thread, for any scheme */
+    /** For the standard scheme, and for any. */
     void (*sweep_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
+    void (*sweep_any_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
     void (*grid_block)(const mpm_grid_pass *pass, ptrdiff_t block);
     mpm_binning_locate locate;
     /** Writes `field` out into `rows`. */
@@ -140,6 +151,7 @@ typedef struct mpm_kernels {
     /** First row (lowest number) at or above the limit of `sweep->measures[0]`, -1 if none: rate2 if
      *  `which` is 0, wave2 1, speed 2, gradient2 3. Used by stable_dt, not by steps. */
     int32_t (*find_limit)(const mpm_sweep *sweep, int which);
+    int32_t (*find_limit_any)(const mpm_sweep *sweep, int which);
     /** Flags the rows that are outside (MPM_OUTSIDE) or out of the law's range (MPM_INVERTED). */
     void (*find_trouble)(const mpm_sweep *sweep, uint8_t *flags);
     void (*evaluate)(const mpm_evaluation *evaluation);

@@ -2,6 +2,8 @@
  *
  * The sweep: everything a step does to particles, tile by tile. See kernels.h for its modes.
  *
+ * In the standard scheme (scheme.h; this file is compiled a second time, by sweep_any.c, for all others)
+ *
  *     v = sum w v_i,  C = 4/h^2 sum w v_i (x_i - x)^T               G2P, quadratic B-spline (APIC: Jiang et al. 2015)
  *     F <- (I + dt C) F  or  J <- det(I + dt C) J,  x <- x + dt v
  *     p_i += w [m v + (m C - dt V0 4/h^2 tau(F)) (x_i - x)]         P2G (MLS-MPM: Hu et al. 2018)
@@ -9,11 +11,19 @@
 #include "materials/fixed_corotated.h"
 #include "materials/fluid.h"
 #include "materials/neo_hookean.h"
-#include "transfer/arena.h"
+#ifdef SWEEP_ANY_SCHEME
+#define ARENA_DEGREE MPM_CUBIC
+#include "transfer/stencil_any.h"
+#define SWEEP(name) MPM_KERNEL(sweep_any_##name)
+enum { ANY_SCHEME = 1 };
+#else
 #ifdef MPM_ONE_LANE
 #include "transfer/stencil_scalar.h"
 #else
 #include "transfer/stencil_rows.h"
+#endif
+#define SWEEP(name) MPM_KERNEL(sweep_##name)
+enum { ANY_SCHEME = 0 };
 #endif
 #include "transfer/tile.h"
 
@@ -52,14 +62,18 @@ INLINE struct law_response respond(const int law, const union law_parameters *pa
 /* Sums and maxima of a group, one particle per lane, positions in cells from the block's first node. */
 struct tally {
     wide mass, momentum[DIM], moment[DIM], angular_momentum[3], kinetic, elastic;
-    wide rate2, wave2, speed, gradient2, least_det;
+    wide rate2, wave2, speed, gradient2, moved, least_det;
     int64_t outside, out_of_range;
 };
 
 struct constants {
     wide gather_dt, gather_dt_cells; /* dt, dt/h */
-    wide four_over_h, h, h_over_4, inverse_h2;
-    wide stress;                     /* -4 dt/h of the step to come */
+    wide affine;                     /* h D^-1: 4/h for the quadratic kernel */
+    wide h;
+    wide spin;                       /* D/h, what C weighs in angular momentum and energy: h/4; 0: C is no velocity */
+    wide isolated;                   /* factor of the isolated bound: 1/h^2 */
+    wide stress;                     /* -dt h D^-1 of the step to come */
+    double room;                     /* beyond a face, in cells */
     wide lowest[DIM], highest[DIM];  /* where particles may be, in cells from the block's first node */
     wide J_low, J_high;
 };
@@ -72,36 +86,268 @@ static void tally_begin(struct tally *tally)
 
 /* ---- the pieces of a sweep ------------------------------------------------------------------------------------ */
 
-/* Velocity and its gradient from the grid; frozen particles (mass 0) do not move. */
-INLINE void gather_velocity(struct stencil *stencil, const real *arena, const struct constants *k, struct tile *tile)
+/* What moves particles and their strain; in the standard scheme v and C themselves. */
+struct motion {
+    wide velocity[DIM];
+    matrix gradient;
+};
+
+#ifndef SWEEP_ANY_SCHEME
+
+struct workspace {
+    arena velocity, momentum;
+    struct stencil stencil;
+};
+
+INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->velocity);
+}
+
+/* Velocity and its gradient from the grid; frozen particles (mass 0) do not move. */
+INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
+                            struct tile *tile, const bool fluid)
+{
+    (void)sweep, (void)fluid;
+    struct stencil *stencil = &work->stencil;
+    struct motion motion;
     wide moment[DIM][DIM];
     stencil_prepare(stencil, tile->x);
-    stencil_gather(stencil, arena, tile->v, moment);
+    stencil_gather(stencil, work->velocity + ARENA_SLACK, tile->v, moment);
     const wide *d = stencil_middle(stencil), zero = wide_set(0);
     const mask alive = wide_less(zero, tile->mass);
     UNROLL for (int b = 0; b < DIM; b++) {
         UNROLL for (int a = 0; a < DIM; a++)
-            tile->C.m[b][a] =
-                wide_select(alive, k->four_over_h * wide_fnma(d[a], tile->v[b], moment[a][b]), zero);
-        tile->v[b] = wide_select(alive, tile->v[b], zero);
+            tile->C.m[b][a] = wide_select(alive, k->affine * wide_fnma(d[a], tile->v[b], moment[a][b]), zero);
+        motion.velocity[b] = tile->v[b] = wide_select(alive, tile->v[b], zero);
+    }
+    motion.gradient = tile->C;
+    return motion;
+}
+
+INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *run, const struct constants *k,
+                    const struct tile *tile, const struct law_response *response, int count)
+{
+    (void)sweep;
+    struct stencil *stencil = &work->stencil;
+    const wide h_mass = k->h * tile->mass, stress = k->stress * tile->volume;
+    wide Q[DIM], A[DIM][DIM];
+    stencil_prepare(stencil, tile->x);
+    const wide *d = stencil_middle(stencil);
+    UNROLL for (int b = 0; b < DIM; b++) {
+        Q[b] = tile->mass * tile->v[b];
+        UNROLL for (int a = 0; a < DIM; a++) {
+            A[a][b] = wide_fma(h_mass, tile->C.m[b][a], stress * response->tau.m[b][a]);
+            Q[b] = wide_fnma(A[a][b], d[a], Q[b]);
+        }
+    }
+    stencil_scatter(stencil, run, work->momentum + ARENA_SLACK, count, Q, tile->mass, A);
+}
+
+INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
+{
+    run_end(run, work->momentum + ARENA_SLACK);
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
+}
+
+#else
+
+struct run {
+    char unused;
+};
+
+INLINE void run_begin(struct run *run)
+{
+    (void)run;
+}
+
+struct workspace {
+    arena velocity, before, momentum, impulse;
+    struct stencil stencil;
+};
+
+INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+{
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->velocity);
+    if (mpm_scheme_is_split(&sweep->scheme))
+        arena_read(work->before + ARENA_SLACK, group, sweep->grid->before);
+}
+
+/* The share of C that a step hands on: its skew part whole, the symmetric one damped (RPIC at keep = 0). */
+INLINE matrix damped(matrix C, wide keep)
+{
+    const wide half = wide_set((real)0.5);
+    matrix result;
+    UNROLL for (int b = 0; b < DIM; b++)
+        UNROLL for (int a = 0; a < DIM; a++)
+            result.m[b][a] = half * wide_fma(keep, C.m[b][a] + C.m[a][b], C.m[b][a] - C.m[a][b]);
+    return result;
+}
+
+/* Does the volume ratio after the step reach 1? ASFLIP lets particles part from the grid only there. */
+INLINE mask separates(const struct constants *k, const struct tile *tile, matrix gradient, const bool fluid)
+{
+    const wide J = fluid ? tile->state.J : matrix_det(tile->state.F);
+    return wide_less(wide_set((real)0.999), J * wide_fma(k->gather_dt, matrix_trace(gradient), wide_set(1)));
+}
+
+/* The new v and C of particles, and what moves them and their strain: the table of scheme.h. */
+INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
+                            struct tile *tile, const bool fluid)
+{
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool affine = mpm_scheme_is_affine(scheme), mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const bool by_moment = affine && scheme->transfer != MPM_TPIC, by_slope = scheme->transfer == MPM_TPIC;
+    const wide zero = wide_set(0), inverse_h = wide_set((real)(1 / sweep->dx));
+    const mask alive = wide_less(zero, tile->mass);
+    struct stencil *s = &work->stencil;
+    struct motion motion;
+    matrix moment = matrix_identity(), slope = moment;
+
+    stencil_prepare(s, tile->x, scheme->degree);
+    stencil_gather(s, work->velocity + ARENA_SLACK, scheme->degree,
+                   (mls || by_moment ? WANT_MOMENT : 0) | (!mls || by_slope ? WANT_SLOPE : 0));
+    UNROLL for (int b = 0; b < DIM; b++) {
+        const wide v = stencil_sum(s, 0, b);
+        UNROLL for (int a = 0; a < DIM; a++) {
+            if (mls || by_moment)
+                moment.m[b][a] = wide_select(alive, k->affine * wide_fnma(s->e[a], v, stencil_sum(s, 1 + a, b)), zero);
+            if (!mls || by_slope)
+                slope.m[b][a] = wide_select(alive, inverse_h * stencil_sum(s, 1 + DIM + a, b), zero);
+        }
+        motion.velocity[b] = wide_select(alive, v, zero);
+    }
+    motion.gradient = mls ? moment : slope;
+    tile->C = by_moment ? moment : by_slope ? slope : motion.gradient;
+    if (affine && scheme->c_keep != 1)
+        tile->C = damped(tile->C, wide_set((real)scheme->c_keep));
+
+    if (mpm_scheme_is_split(scheme))
+        stencil_gather(s, work->before + ARENA_SLACK, scheme->degree, 0);
+    const wide ratio = wide_set((real)scheme->flip_ratio);
+    const mask parts = scheme->transfer == MPM_ASFLIP ? separates(k, tile, motion.gradient, fluid) : alive;
+    UNROLL for (int b = 0; b < DIM; b++) {
+        wide v = motion.velocity[b];
+        if (mpm_scheme_is_flip(scheme))
+            v = wide_select(alive, wide_fma(ratio, tile->v[b] - stencil_sum(s, 0, b), v), zero);
+        else if (scheme->transfer == MPM_XPIC)
+            v = wide_select(alive, stencil_sum(s, 0, b), zero);
+        tile->v[b] = v;
+        if (mpm_scheme_moves_apart(scheme))
+            motion.velocity[b] = wide_select(parts, v, motion.velocity[b]);
+    }
+    return motion;
+}
+
+/* Q, A and G of a deposit with the offset of the particle from node 0 folded into Q. */
+INLINE void fold_offset(struct deposit *deposit, const wide e[DIM])
+{
+    UNROLL for (int b = 0; b < DIM; b++)
+        UNROLL for (int a = 0; a < DIM; a++)
+            deposit->Q[b] = wide_fnma(deposit->A[a][b], e[a], deposit->Q[b]);
+}
+
+INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *run, const struct constants *k,
+                    const struct tile *tile, const struct law_response *response, int count)
+{
+    (void)run;
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool split = mpm_scheme_is_split(scheme), mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const bool affine = mpm_scheme_is_affine(scheme), keeps_B = mpm_scheme_keeps_B(scheme);
+    const wide zero = wide_set(0), h_mass = k->h * tile->mass;
+    wide stress_by_offset = zero, stress_by_slope = zero; /* -dt V0 tau D^-1 Delta w, or -dt V0 tau grad w */
+    wide C_by_offset = zero, C_by_slope = zero;           /* m C Delta w, or m B grad w with B = h^2/4 C */
+    if (mls)
+        stress_by_offset = k->stress * tile->volume;
+    else
+        stress_by_slope = wide_set((real)(-sweep->scatter_dt / sweep->dx)) * tile->volume;
+    if (keeps_B)
+        C_by_slope = wide_set((real)0.25) * h_mass;
+    else if (affine)
+        C_by_offset = h_mass;
+    struct stencil *s = &work->stencil;
+    struct deposit momentum = {.mass = tile->mass,
+                               .by_offset = (affine && !keeps_B) || (mls && !split),
+                               .by_slope = keeps_B || (!mls && !split)};
+    struct deposit impulse = {.mass = zero, .by_offset = mls, .by_slope = !mls};
+    stencil_prepare(s, tile->x, scheme->degree);
+    UNROLL for (int b = 0; b < DIM; b++) {
+        momentum.Q[b] = tile->mass * tile->v[b];
+        impulse.Q[b] = zero;
+        UNROLL for (int a = 0; a < DIM; a++) {
+            const wide C = tile->C.m[b][a], tau = response->tau.m[b][a];
+            impulse.A[a][b] = stress_by_offset * tau;
+            impulse.G[a][b] = stress_by_slope * tau;
+            momentum.A[a][b] = C_by_offset * C;
+            momentum.G[a][b] = C_by_slope * C;
+            if (!split) {
+                momentum.A[a][b] += impulse.A[a][b];
+                momentum.G[a][b] += impulse.G[a][b];
+            }
+        }
+    }
+    fold_offset(&momentum, s->e);
+    stencil_scatter(s, work->momentum + ARENA_SLACK, count, scheme->degree, &momentum);
+    if (split) {
+        fold_offset(&impulse, s->e);
+        stencil_scatter(s, work->impulse + ARENA_SLACK, count, scheme->degree, &impulse);
     }
 }
 
-INLINE wide volume_factor(const struct constants *k, const struct tile *tile)
+INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
 {
-    return matrix_det(matrix_add_diagonal(matrix_scale(k->gather_dt, tile->C), wide_set(1)));
+    (void)run;
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
+    if (sweep->grid->impulse_copies)
+        arena_add(work->impulse + ARENA_SLACK, group, sweep->grid->impulse_copies);
+}
+
+#endif
+
+/* I + s grad v */
+INLINE matrix increment(wide s, matrix gradient)
+{
+    return matrix_add_diagonal(matrix_scale(s, gradient), wide_set(1));
+}
+
+INLINE wide volume_factor(const struct constants *k, matrix gradient)
+{
+    return matrix_det(increment(k->gather_dt, gradient));
+}
+
+/* How close a strain increment comes to turning particles inside out: the least determinant that it takes. */
+INLINE wide least_factor(const struct constants *k, matrix gradient, const bool cayley)
+{
+    if (!cayley)
+        return volume_factor(k, gradient);
+    const wide half_dt = wide_set((real)0.5) * k->gather_dt;
+    return wide_min(matrix_det(increment(half_dt, gradient)), matrix_det(increment(-half_dt, gradient)));
 }
 
 /* Moves the particles and their strain. */
-INLINE void advance(const struct constants *k, struct tile *tile, const bool fluid)
+INLINE void advance(const struct constants *k, struct tile *tile, const struct motion *motion, const bool fluid,
+                    const bool cayley)
 {
-    if (fluid)
-        tile->state.J = tile->state.J * volume_factor(k, tile);
-    else
-        tile->state.F = matrix_advance(k->gather_dt, tile->C, tile->state.F);
+    if (cayley) {
+        /* (I - A/2)^-1 (I + A/2) = 2 (I - A/2)^-1 - I, A = dt grad v: keeps volume where A is a rotation's */
+        const wide half_dt = wide_set((real)0.5) * k->gather_dt;
+        const matrix inner = increment(-half_dt, motion->gradient), cofactor = matrix_cofactor(inner);
+        const wide det = matrix_det_from(inner, cofactor);
+        if (fluid) {
+            tile->state.J *= matrix_det(increment(half_dt, motion->gradient)) / det;
+        } else {
+            const matrix F = tile->state.F, twice = matrix_scale(wide_set(2) / det, matrix_multiply_left_transposed(cofactor, F));
+            UNROLL for (int i = 0; i < DIM; i++)
+                UNROLL for (int j = 0; j < DIM; j++)
+                    tile->state.F.m[i][j] = twice.m[i][j] - F.m[i][j];
+        }
+    } else if (fluid) {
+        tile->state.J = tile->state.J * volume_factor(k, motion->gradient);
+    } else {
+        tile->state.F = matrix_advance(k->gather_dt, motion->gradient, tile->state.F);
+    }
     UNROLL for (int a = 0; a < DIM; a++)
-        tile->x[a] = wide_fma(k->gather_dt_cells, tile->v[a], tile->x[a]);
+        tile->x[a] = wide_fma(k->gather_dt_cells, motion->velocity[a], tile->x[a]);
 }
 
 /* Particles that have left the domain: counted, and under on_leave put back onto the face or frozen. */
@@ -115,8 +361,8 @@ NOINLINE void handle_outside(const struct mpm_sweep *sweep, const struct constan
         if (sweep->on_leave == MPM_LEAVE_CLAMP) {
             for (int a = 0; a < DIM; a++) {
                 real *x = (real *)&tile->x[a] + q;
-                const real low = wide_lane(k->lowest[a], q) + (real)ARENA_WALL_ROOM;
-                const real high = wide_lane(k->highest[a], q) - (real)ARENA_WALL_ROOM;
+                const real low = wide_lane(k->lowest[a], q) + (real)k->room;
+                const real high = wide_lane(k->highest[a], q) - (real)k->room;
                 *x = *x < low ? low : *x > high ? high : *x;
             }
         } else if (sweep->on_leave == MPM_LEAVE_DELETE) {
@@ -152,7 +398,21 @@ struct limits {
     wide rate2, wave2, speed, gradient2;
 };
 
-INLINE struct limits particle_limits(const struct constants *k, const struct tile *tile,
+/* The linear kernel's kappa over its least value: 1/(4 f (1 - f)) for the axis on which the particle is nearest to a
+ * node. It has no bound, because the mass of the far node has none; where f (1 - f) < 0.01 that node is so light that
+ * the particle hardly notices what becomes of it. */
+INLINE wide linear_excess(const struct tile *tile)
+{
+    const wide one = wide_set(1);
+    wide least = wide_set((real)0.25);
+    UNROLL for (int a = 0; a < DIM; a++) {
+        const wide f = tile->x[a] - wide_floor(tile->x[a]);
+        least = wide_min(f * (one - f), least);
+    }
+    return wide_set((real)0.25) / wide_max(least, wide_set((real)0.01));
+}
+
+INLINE struct limits particle_limits(const mpm_sweep *sweep, const struct constants *k, const struct tile *tile,
                                      const struct law_response *response, const bool fluid)
 {
     const wide zero = wide_set(0);
@@ -160,10 +420,13 @@ INLINE struct limits particle_limits(const struct constants *k, const struct til
     const wide volume_per_mass = tile->volume / wide_select(alive, tile->mass, wide_set(1));
     struct limits l;
     /* isolated particle: dt^2 S V/(m h^2) <= 1; with viscosity dt^2 a + dt b <= 1 */
-    wide a = volume_per_mass * response->isolated * k->inverse_h2;
+    wide factor = k->isolated;
+    if (ANY_SCHEME && sweep->scheme.degree == MPM_LINEAR)
+        factor *= linear_excess(tile);
+    wide a = volume_per_mass * response->isolated * factor;
     l.rate2 = a;
     if (fluid) {
-        wide b = volume_per_mass * response->damping * k->inverse_h2;
+        wide b = volume_per_mass * response->damping * factor;
         wide rate = wide_set((real)0.5) * (b + wide_sqrt(wide_fma(b, b, wide_set(4) * wide_max(a, zero))));
         l.rate2 = rate * rate;
     }
@@ -174,6 +437,19 @@ INLINE struct limits particle_limits(const struct constants *k, const struct til
         l.speed = wide_max(wide_abs(tile->v[b]), l.speed);
     l.gradient2 = matrix_dot(tile->C, tile->C);
     return l;
+}
+
+/* tr(B D^-1 B^T) where C is 4/h^2 B and D that of the linear kernel, kept from 0 as in linear_excess. */
+INLINE wide linear_affine_energy(const struct constants *k, const struct tile *tile)
+{
+    const wide one = wide_set(1);
+    wide sum = wide_set(0);
+    UNROLL for (int a = 0; a < DIM; a++) {
+        const wide f = tile->x[a] - wide_floor(tile->x[a]), D = wide_max(f * (one - f), wide_set((real)0.01));
+        UNROLL for (int b = 0; b < DIM; b++)
+            sum += tile->C.m[b][a] * tile->C.m[b][a] / D;
+    }
+    return k->spin * k->spin * sum;
 }
 
 INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, struct tile *tile,
@@ -189,7 +465,7 @@ INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, st
     }
     tally->out_of_range += __builtin_popcount(find_out_of_range(k, tile));
 
-    struct limits l = particle_limits(k, tile, response, fluid);
+    struct limits l = particle_limits(sweep, k, tile, response, fluid);
     tally->rate2 = wide_max(l.rate2, tally->rate2);
     tally->wave2 = wide_max(l.wave2, tally->wave2);
     tally->speed = wide_max(l.speed, tally->speed);
@@ -203,55 +479,37 @@ INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, st
         tally->momentum[a] = wide_fma(m, v[a], tally->momentum[a]);
         tally->moment[a] = wide_fma(m, x[a], tally->moment[a]);
     }
-    /* x cross v and the spin h^2/4 eps:C of the affine velocity, both over h */
+    /* x cross v and the spin of the affine velocity, eps:B with B = D C, both over h */
     UNROLL for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
         const int a = (c + 1) % 3, b = (c + 2) % 3;
-        wide spin = k->h_over_4 * (C[b][a] - C[a][b]);
+        wide spin = k->spin * (C[b][a] - C[a][b]);
         tally->angular_momentum[c] =
             wide_fma(m, wide_fma(x[a], v[b], wide_fnma(x[b], v[a], spin)), tally->angular_momentum[c]);
     }
-    /* m/2 (v^2 + h^2/4 |C|^2) */
-    wide affine = k->h * k->h_over_4 * l.gradient2;
+    /* m/2 (v^2 + D |C|^2) */
+    wide affine = k->h * k->spin * l.gradient2;
+    if (ANY_SCHEME && mpm_scheme_keeps_B(&sweep->scheme))
+        affine = linear_affine_energy(k, tile);
     tally->kinetic = wide_fma(m, v2 + affine, tally->kinetic);
     tally->elastic = wide_fma(tile->volume, response->energy, tally->elastic);
 }
 
-INLINE void scatter(struct stencil *stencil, struct run *run, real *arena, const struct constants *k,
-                    const struct tile *tile, const struct law_response *response, int count)
-{
-    const wide h_mass = k->h * tile->mass, stress = k->stress * tile->volume;
-    wide Q[DIM], A[DIM][DIM];
-    stencil_prepare(stencil, tile->x);
-    const wide *d = stencil_middle(stencil);
-    UNROLL for (int b = 0; b < DIM; b++) {
-        Q[b] = tile->mass * tile->v[b];
-        UNROLL for (int a = 0; a < DIM; a++) {
-            A[a][b] = wide_fma(h_mass, tile->C.m[b][a], stress * response->tau.m[b][a]);
-            Q[b] = wide_fnma(A[a][b], d[a], Q[b]);
-        }
-    }
-    stencil_scatter(stencil, run, arena, count, Q, tile->mass, A);
-}
-
 /* ---- groups and tasks ----------------------------------------------------------------------------------------- */
-
-struct workspace {
-    struct arenas arenas;
-    struct stencil stencil;
-};
 
 static struct constants group_constants(const mpm_sweep *sweep, const mpm_group *group)
 {
     const mpm_law *law = mpm_laws_get(sweep->materials[group->material].law);
-    const double h = sweep->dx, room = ARENA_WALL_ROOM;
+    const double h = sweep->dx, room = wall_room(sweep->scheme.degree);
+    const double D = mpm_scheme_second_moment(sweep->scheme.degree); /* over h^2 */
     struct constants k = {
         .gather_dt = wide_set((real)sweep->gather_dt),
         .gather_dt_cells = wide_set((real)(sweep->gather_dt / h)),
-        .four_over_h = wide_set((real)(4 / h)),
+        .affine = wide_set((real)(1 / D / h)),
         .h = wide_set((real)h),
-        .h_over_4 = wide_set((real)(h / 4)),
-        .inverse_h2 = wide_set((real)(1 / (h * h))),
-        .stress = wide_set((real)(-4 * sweep->scatter_dt / h)),
+        .spin = wide_set(mpm_scheme_is_affine(&sweep->scheme) ? (real)(h * D) : 0),
+        .isolated = wide_set((real)(mpm_scheme_isolated_factor(&sweep->scheme) / (h * h))),
+        .stress = wide_set((real)(-1 / D * sweep->scatter_dt / h)),
+        .room = room,
         .J_low = wide_set((real)law->J_low),
         .J_high = wide_set((real)law->J_high),
     };
@@ -290,6 +548,7 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     LARGEST(wave2);
     LARGEST(speed);
     LARGEST(gradient2);
+    LARGEST(moved);
 #undef LARGEST
     double least = -wide_largest(-t->least_det);
     measure->least_det = measure->least_det < least ? measure->least_det : least;
@@ -297,33 +556,43 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     measure->out_of_range += t->out_of_range;
 }
 
+INLINE void note_moved(struct tally *tally, const struct motion *motion)
+{
+    UNROLL for (int a = 0; a < DIM; a++)
+        tally->moved = wide_max(wide_abs(motion->velocity[a]), tally->moved);
+}
+
 INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, mpm_measure *result,
                         const int law, const unsigned mode)
 {
     const bool fluid = law == MPM_FLUID, gathers = mode & (MPM_GATHER | MPM_PROBE);
+    const bool cayley = ANY_SCHEME && sweep->scheme.cayley;
     const struct constants k = group_constants(sweep, group);
-    real *velocity = work->arenas.velocity + ARENA_SLACK, *momentum = work->arenas.momentum + ARENA_SLACK;
     union law_parameters parameters = {0};
     struct tally tally;
     struct run run;
     prepare_law(law, &parameters, sweep->materials[group->material].values);
     tally_begin(&tally);
     if (gathers)
-        arena_read(velocity, group, sweep->grid->velocity);
+        begin_gather(sweep, group, work);
     if (mode & MPM_SCATTER)
         run_begin(&run);
 
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
-        tile_load(&tile, sweep->particles, group->first_tile + t, fluid, !gathers);
-        if (gathers)
-            gather_velocity(&work->stencil, velocity, &k, &tile);
+        struct motion motion;
+        tile_load(&tile, sweep->particles, group->first_tile + t, fluid, !gathers || ANY_SCHEME);
+        if (gathers) {
+            motion = gather(sweep, work, &k, &tile, fluid);
+            if (ANY_SCHEME)
+                note_moved(&tally, &motion);
+        }
         if (mode & MPM_PROBE) {
-            tally.least_det = wide_min(volume_factor(&k, &tile), tally.least_det);
+            tally.least_det = wide_min(least_factor(&k, motion.gradient, cayley), tally.least_det);
             continue;
         }
         if (mode & MPM_GATHER)
-            advance(&k, &tile, fluid);
+            advance(&k, &tile, &motion, fluid, cayley);
         if (!fluid)
             tile.state.J = matrix_det(tile.state.F);
         const struct law_response response = respond(law, &parameters, tile.state, tile.C);
@@ -333,15 +602,63 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct w
             tile_store(&tile, sweep->particles, group->first_tile + t, fluid);
         if (mode & MPM_SCATTER) {
             const ptrdiff_t left = group->count - t * WIDTH;
-            scatter(&work->stencil, &run, momentum, &k, &tile, &response, left < WIDTH ? (int)left : WIDTH);
+            scatter(sweep, work, &run, &k, &tile, &response, left < WIDTH ? (int)left : WIDTH);
         }
     }
-    if (mode & MPM_SCATTER) {
-        run_end(&run, momentum);
-        arena_add(momentum, group, sweep->grid->copies);
-    }
+    if (mode & MPM_SCATTER)
+        end_scatter(sweep, group, work, &run);
     if (mode & (MPM_MEASURE | MPM_PROBE))
         add_tally(result, &tally, sweep, group);
+}
+
+#ifdef SWEEP_ANY_SCHEME
+
+/* XPIC: v_r -> S v_r on particles -> S+ of it on the grid. */
+static void filter_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+{
+    const int degree = sweep->scheme.degree;
+    struct stencil *s = &work->stencil;
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->filtered);
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        const ptrdiff_t left = group->count - t * WIDTH;
+        struct tile tile;
+        tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
+        struct deposit deposit = {.mass = tile.mass};
+        stencil_prepare(s, tile.x, degree);
+        stencil_gather(s, work->velocity + ARENA_SLACK, degree, 0);
+        UNROLL for (int b = 0; b < DIM; b++)
+            deposit.Q[b] = tile.mass * stencil_sum(s, 0, b);
+        stencil_scatter(s, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH, degree, &deposit);
+    }
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
+}
+
+/* V0 = m h^d/sum w m_i where V0 is not known yet (Stomakhin et al. 2013, step 2). */
+static void volume_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+{
+    struct stencil *s = &work->stencil;
+    const wide zero = wide_set(0);
+    const wide cell = wide_set((real)(DIM == 3 ? sweep->dx * sweep->dx * sweep->dx : sweep->dx * sweep->dx));
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->velocity);
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        struct tile tile;
+        tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
+        stencil_prepare(s, tile.x, sweep->scheme.degree);
+        stencil_gather(s, work->velocity + ARENA_SLACK, sweep->scheme.degree, 0);
+        const mask unknown = wide_less(zero, tile.mass) & wide_less_equal(tile.volume, zero);
+        const wide around = wide_select(unknown, stencil_sum(s, 0, 3), wide_set(1));
+        wide_store((real *)sweep->particles->volume + (group->first_tile + t) * WIDTH,
+                   wide_select(unknown, tile.mass * cell / around, tile.volume));
+    }
+}
+
+#endif
+
+static void clear_copies(const mpm_grid *grid, void *copies, ptrdiff_t task)
+{
+    const size_t node = 4 * sizeof(real), block = MPM_BLOCK_NODES * node;
+    memset((char *)copies + (size_t)grid->task_copy[task] * block, 0,
+           (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * block);
 }
 
 INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspace *work, const unsigned mode)
@@ -349,11 +666,20 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
     const mpm_grid *grid = sweep->grid;
     mpm_measure *result = &sweep->measures[task];
     *result = (mpm_measure){.least_det = 1};
-    if (mode & MPM_SCATTER)
-        memset((real *)grid->copies + (size_t)grid->task_copy[task] * MPM_BLOCK_NODES * 4, 0,
-               (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * MPM_BLOCK_NODES * 4 * sizeof(real));
+    if (mode & (MPM_SCATTER | MPM_FILTER))
+        clear_copies(grid, grid->copies, task);
+    if (ANY_SCHEME && (mode & MPM_SCATTER) && grid->impulse_copies)
+        clear_copies(grid, grid->impulse_copies, task);
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
+#ifdef SWEEP_ANY_SCHEME
+        if (mode == MPM_FILTER)
+            filter_group(sweep, group, work);
+        else if (mode == MPM_VOLUME)
+            volume_group(sweep, group, work);
+        else
+            sweep_group(sweep, group, work, result, sweep->materials[group->material].law, mode);
+#else
         switch (sweep->materials[group->material].law) {
 #define CASE(enumerator, name) \
     case enumerator: \
@@ -362,6 +688,7 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
             MPM_LAWS(CASE)
 #undef CASE
         }
+#endif
     }
 }
 
@@ -376,11 +703,16 @@ SWEEP_MODE(sweep_gather, MPM_GATHER | MPM_MEASURE)
 SWEEP_MODE(sweep_scatter, MPM_SCATTER)
 SWEEP_MODE(sweep_measure, MPM_MEASURE)
 SWEEP_MODE(sweep_probe, MPM_PROBE)
+#ifdef SWEEP_ANY_SCHEME
+SWEEP_MODE(sweep_filter, MPM_FILTER)
+SWEEP_MODE(sweep_volume, MPM_VOLUME)
 
-extern const size_t MPM_KERNEL(sweep_workspace);
-const size_t MPM_KERNEL(sweep_workspace) = sizeof(struct workspace);
+/* Of the larger of the two sweeps. */
+extern const size_t SWEEP(workspace);
+const size_t SWEEP(workspace) = sizeof(struct workspace);
+#endif
 
-void MPM_KERNEL(sweep_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread)
+void SWEEP(task)(const mpm_sweep *sweep, ptrdiff_t task, int thread)
 {
     struct workspace *work = sweep->workspaces[thread];
     switch (sweep->mode) {
@@ -399,6 +731,14 @@ void MPM_KERNEL(sweep_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread)
     case MPM_PROBE:
         sweep_probe(sweep, task, work);
         break;
+#ifdef SWEEP_ANY_SCHEME
+    case MPM_FILTER:
+        sweep_filter(sweep, task, work);
+        break;
+    case MPM_VOLUME:
+        sweep_volume(sweep, task, work);
+        break;
+#endif
     }
 }
 
@@ -425,7 +765,7 @@ INLINE int32_t find_limit_in_group(const mpm_sweep *sweep, const mpm_group *grou
         if (!fluid)
             tile.state.J = matrix_det(tile.state.F);
         const struct law_response response = respond(law, &parameters, tile.state, tile.C);
-        const struct limits l = particle_limits(&k, &tile, &response, fluid);
+        const struct limits l = particle_limits(sweep, &k, &tile, &response, fluid);
         for (int q = 0; q < WIDTH; q++) {
             const int32_t row = sweep->particles->row[(group->first_tile + t) * WIDTH + q];
             if (row >= 0 && (double)limit_of_lane(&l, which, q) >= limit && (found < 0 || row < found))
@@ -435,7 +775,7 @@ INLINE int32_t find_limit_in_group(const mpm_sweep *sweep, const mpm_group *grou
     return found;
 }
 
-int32_t MPM_KERNEL(sweep_find_limit)(const mpm_sweep *sweep, int which)
+int32_t SWEEP(find_limit)(const mpm_sweep *sweep, int which)
 {
     int32_t found = -1;
     for (size_t g = 0; g < sweep->particles->group_count; g++) {
@@ -452,7 +792,9 @@ int32_t MPM_KERNEL(sweep_find_limit)(const mpm_sweep *sweep, int which)
     return found;
 }
 
-void MPM_KERNEL(sweep_find_trouble)(const mpm_sweep *sweep, uint8_t *flags)
+#ifndef SWEEP_ANY_SCHEME /* what does not depend on the scheme */
+
+void SWEEP(find_trouble)(const mpm_sweep *sweep, uint8_t *flags)
 {
     for (size_t g = 0; g < sweep->particles->group_count; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
@@ -475,7 +817,7 @@ void MPM_KERNEL(sweep_find_trouble)(const mpm_sweep *sweep, uint8_t *flags)
     }
 }
 
-void MPM_KERNEL(sweep_evaluate)(const mpm_evaluation *evaluation)
+void SWEEP(evaluate)(const mpm_evaluation *evaluation)
 {
     const int law = evaluation->material.law;
     union law_parameters parameters = {0};
@@ -499,3 +841,5 @@ void MPM_KERNEL(sweep_evaluate)(const mpm_evaluation *evaluation)
         }
     }
 }
+
+#endif

@@ -27,6 +27,7 @@ INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff
     tile->mass = wide_load((const real *)particles->mass + t * WIDTH);
     tile->volume = wide_load((const real *)particles->volume + t * WIDTH);
     tile->mass_changed = false;
+    tile->state = (struct law_state){matrix_identity(), wide_set(1)}; /* of which a law reads only its own */
     UNROLL for (int a = 0; a < DIM; a++) {
         tile->x[a] = wide_load(tile_vector(particles, MPM_X, t) + a * WIDTH);
         if (with_velocity) {

@@ -35,10 +35,15 @@ static void count_release(void *user, void *memory)
     mpm_memory_default().release(NULL, memory);
 }
 
+static const mpm_scheme standard = {.transfer = MPM_APIC, .degree = MPM_QUADRATIC, .c_keep = 1};
+static const mpm_scheme filtered = {
+    .transfer = MPM_XPIC, .gradient = MPM_GRADIENT_BSPLINE, .degree = MPM_CUBIC, .xpic_order = 2, .c_keep = 1};
+
 static mpm_settings settings_of(int dim, size_t real_size, const char *isa, int threads)
 {
     mpm_settings s = {.dim = dim, .real_size = real_size, .lower = {-1, -1, -1}, .cells = {32, 32, 32},
-                      .dx = 1.0 / 16, .max_dt = INFINITY, .history = 1, .threads = threads, .isa = isa};
+                      .dx = 1.0 / 16, .max_dt = INFINITY, .history = 1, .threads = threads, .isa = isa,
+                      .scheme = standard};
     s.gravity[dim - 1] = -9.81;
     return s;
 }
@@ -155,9 +160,10 @@ static void simulations_do_not_meet(const char *isa)
     assert(!pthread_join(other, NULL));
 }
 
-static void every_allocation_can_be_refused(const char *isa, int dim)
+static void every_allocation_can_be_refused(const char *isa, int dim, const mpm_scheme *scheme)
 {
-    const mpm_settings settings = settings_of(dim, 8, isa, 2);
+    mpm_settings settings = settings_of(dim, 8, isa, 2);
+    settings.scheme = *scheme;
     struct ledger ledger = {0};
     const mpm_allocator allocator = {count_allocate, count_release, &ledger};
     struct state reference = {0};
@@ -186,7 +192,8 @@ int main(void)
                 threads_change_no_bit(isa, dim, real_size);
     assert(!mpm_dispatch_kernels("none such", 2, 4) && !mpm_dispatch_kernels("scalar", 4, 4));
     simulations_do_not_meet("scalar");
-    every_allocation_can_be_refused("scalar", 2);
-    every_allocation_can_be_refused("portable", 3);
+    every_allocation_can_be_refused("scalar", 2, &standard);
+    every_allocation_can_be_refused("scalar", 3, &filtered);
+    every_allocation_can_be_refused("portable", 3, &standard);
     return 0;
 }
