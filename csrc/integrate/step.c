@@ -122,38 +122,52 @@ static bool may_invert(const mpm_simulation *simulation, const mpm_block_report 
     return !(sum < 0.25);
 }
 
-/* Could a particle that moves with a velocity of its own go too far? It has S v~ + a (v_p - S v^n) at most. */
-static bool may_run_ahead(const mpm_simulation *simulation, const mpm_block_report *report, double farthest)
+/* No particle moves faster than this in the step [m/s]. Nodes bound it, unless particles add a velocity of their own,
+ * a (v_p - S v^n) at most. */
+static double travel_bound(const mpm_simulation *simulation, const mpm_block_report *report)
 {
     const mpm_scheme *scheme = &simulation->settings.scheme;
     const double apart = scheme->flip_ratio * (simulation->measure.speed + report->speed_before);
-    return mpm_scheme_moves_apart(scheme) && !(report->speed + apart <= farthest);
+    return mpm_scheme_moves_apart(scheme) ? report->speed + apart : report->speed;
 }
 
-static mpm_reason find_refusal(mpm_simulation *simulation, const mpm_block_report *report, double dt)
+/* Is that bound so loose that particles had better be asked? With the gradient of the B-spline, nodes at a surface whose
+ * weights all but vanish have no part in the motion, but any velocity. */
+static bool is_loose(const mpm_simulation *simulation, double cells)
 {
-    const double farthest = motion_limit(simulation) * simulation->settings.dx / dt; /* [m/s] */
+    const mpm_scheme *scheme = &simulation->settings.scheme;
+    return cells > 0.05 && (mpm_scheme_moves_apart(scheme) || scheme->gradient == MPM_GRADIENT_BSPLINE);
+}
+
+/* What speaks against the step. `travel` is how far particles would move at most, in cells. */
+static mpm_reason find_refusal(mpm_simulation *simulation, const mpm_block_report *report, double dt, double *travel)
+{
     if (!isfinite(report->speed) || !isfinite(report->speed_before))
         return MPM_GRID_NOT_FINITE;
-    if (report->speed > farthest)
+    const double per_speed = dt / simulation->settings.dx;
+    double least_det = 1;
+    *travel = travel_bound(simulation, report) * per_speed;
+    const bool loose = is_loose(simulation, *travel);
+    if (loose || may_invert(simulation, report, dt)) {
+        mpm_sweep probe = mpm_sweeps_describe(simulation, MPM_PROBE);
+        probe.gather_dt = dt;
+        const mpm_measure found = mpm_sweeps_run(simulation, &probe);
+        least_det = found.least_det;
+        if (loose)
+            *travel = found.moved * per_speed;
+    }
+    if (!(*travel <= motion_limit(simulation)))
         return MPM_MOVES_TOO_FAR;
-    if (!may_invert(simulation, report, dt) && !may_run_ahead(simulation, report, farthest))
-        return MPM_NO_REASON;
-    mpm_sweep probe = mpm_sweeps_describe(simulation, MPM_PROBE);
-    probe.gather_dt = dt;
-    const mpm_measure found = mpm_sweeps_run(simulation, &probe);
-    if (mpm_scheme_moves_apart(&simulation->settings.scheme) && !(found.moved <= farthest))
-        return MPM_MOVES_TOO_FAR;
-    return found.least_det > 0.1 ? MPM_NO_REASON : MPM_WOULD_INVERT;
+    return least_det > 0.1 ? MPM_NO_REASON : MPM_WOULD_INVERT;
 }
 
 /* The grid pass, begun again with a smaller step while it must be refused (automatic dt). */
-static mpm_status grid_and_check(mpm_simulation *simulation, double *dt, mpm_block_report *report)
+static mpm_status grid_and_check(mpm_simulation *simulation, double *dt, mpm_block_report *report, double *travel)
 {
     simulation->grid_valid = false;
     for (int attempt = 0;; attempt++) {
         *report = mpm_sweeps_grid(simulation, *dt);
-        const mpm_reason reason = find_refusal(simulation, report, *dt);
+        const mpm_reason reason = find_refusal(simulation, report, *dt, travel);
         if (reason == MPM_NO_REASON)
             return MPM_OK;
         if (simulation->settings.dt > 0 || attempt == MOST_RETRIES)
@@ -205,26 +219,14 @@ static mpm_status reserve_history(mpm_simulation *simulation)
                : MPM_OK;
 }
 
-/* How fast particles have moved at most, after a step. */
-static double farthest_speed(const mpm_simulation *simulation, const mpm_block_report *report, const mpm_measure *measure)
-{
-    return mpm_scheme_moves_apart(&simulation->settings.scheme) ? measure->moved : report->speed;
-}
-
-/* Particles may lie one cell beside where they were binned, not more, when they scatter again. */
-static bool has_drifted(double drift)
-{
-    return drift > 0.999;
-}
-
 /* The clock and the books after a whole step. */
-static void commit(mpm_simulation *simulation, double dt, double time, const mpm_block_report *report,
+static void commit(mpm_simulation *simulation, double dt, double time, double travel, const mpm_block_report *report,
                    const mpm_measure *measure)
 {
     simulation->dt = dt;
     simulation->time = time;
     simulation->steps++;
-    simulation->drift += farthest_speed(simulation, report, measure) * dt / simulation->settings.dx;
+    simulation->drift += travel;
     simulation->grid_valid = true;
     simulation->measure = *measure;
     simulation->suspect = measure->outside || measure->out_of_range;
@@ -287,7 +289,6 @@ static double seconds(void)
 static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context)
 {
     const int64_t last_step = steps > INT64_MAX - simulation->steps ? INT64_MAX : simulation->steps + steps;
-    const bool apart = mpm_scheme_moves_apart(&simulation->settings.scheme);
     double next_poll = seconds() + 0.05;
     if (simulation->suspect) {
         mpm_status status = find_trouble(simulation);
@@ -305,9 +306,10 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
     scatter(simulation, dt);
     for (;;) {
         mpm_block_report report;
+        double travel;
         if (!(simulation->time + dt > simulation->time)) /* a run would never end */
             return fail(simulation, MPM_UNSTABLE, MPM_DT_TOO_SMALL, dt);
-        if ((status = reserve_history(simulation)) || (status = grid_and_check(simulation, &dt, &report)))
+        if ((status = reserve_history(simulation)) || (status = grid_and_check(simulation, &dt, &report, &travel)))
             return status;
 
         if (simulation->settings.scheme.transfer == MPM_XPIC)
@@ -318,17 +320,15 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
         if (simulation->settings.dt <= 0)
             simulation->natural_dt = mpm_timestep_automatic(simulation);
         double next_dt = landing_dt(planned_dt(simulation), time, end);
-        simulation->binning_due = has_drifted(simulation->drift + report.speed * dt / simulation->settings.dx);
-        /* Where particles have velocities of their own, only the sweep shows how far they have gone. */
-        const bool fuse = !last && !simulation->binning_due && !apart;
+        /* Particles may lie one cell beside where they were binned, not more, when they scatter again. */
+        simulation->binning_due = simulation->drift + travel > 0.999;
+        const bool fuse = !last && !simulation->binning_due;
         mpm_sweep sweep =
             mpm_sweeps_describe(simulation, MPM_GATHER | MPM_MEASURE | (fuse ? MPM_SCATTER : 0));
         sweep.gather_dt = dt;
         sweep.scatter_dt = next_dt;
         const mpm_measure measure = mpm_sweeps_run(simulation, &sweep);
-        commit(simulation, dt, time, &report, &measure);
-        if (apart)
-            simulation->binning_due = has_drifted(simulation->drift);
+        commit(simulation, dt, time, travel, &report, &measure);
 
         if (simulation->suspect) {
             if ((status = find_trouble(simulation)))

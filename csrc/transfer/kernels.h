@@ -28,7 +28,7 @@ enum mpm_sweep_mode {
     MPM_GATHER = 1,
     MPM_MEASURE = 2,
     MPM_SCATTER = 4,
-    MPM_PROBE = 8,  /* alone: gathers without writing, to see how small det(I + dt grad v) would become */
+    MPM_PROBE = 8,  /* alone: gathers without writing, to see how far particles would move and be strained */
     MPM_FILTER = 16, /* alone, XPIC: grid -> particles -> grid, of the velocities v_r */
     MPM_VOLUME = 32  /* alone: rest volumes that are 0 from the mass of the nodes around */
 };
@@ -43,8 +43,7 @@ typedef struct mpm_measure {
     double speed;     /* largest |v_a| [m/s] */
     double gradient2; /* largest |C|^2 [1/s2] */
     double least_det; /* PROBE: smallest det(I + dt grad v) */
-    double moved;     /* largest |component| of the velocity that particles move with [m/s]; only where that is not
-                       * the grid's (mpm_scheme_moves_apart) */
+    double moved;     /* PROBE: largest |component| of the velocity that particles move with [m/s] */
     int64_t outside;  /* particles outside the domain after GATHER */
     int64_t out_of_range; /* particles whose J left the law's range, or is not a number */
 } mpm_measure;

@@ -556,7 +556,7 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     measure->out_of_range += t->out_of_range;
 }
 
-INLINE void note_moved(struct tally *tally, const struct motion *motion)
+INLINE void note_motion(struct tally *tally, const struct motion *motion)
 {
     UNROLL for (int a = 0; a < DIM; a++)
         tally->moved = wide_max(wide_abs(motion->velocity[a]), tally->moved);
@@ -582,12 +582,10 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct w
         struct tile tile;
         struct motion motion;
         tile_load(&tile, sweep->particles, group->first_tile + t, fluid, !gathers || ANY_SCHEME);
-        if (gathers) {
+        if (gathers)
             motion = gather(sweep, work, &k, &tile, fluid);
-            if (ANY_SCHEME)
-                note_moved(&tally, &motion);
-        }
         if (mode & MPM_PROBE) {
+            note_motion(&tally, &motion);
             tally.least_det = wide_min(least_factor(&k, motion.gradient, cayley), tally.least_det);
             continue;
         }
