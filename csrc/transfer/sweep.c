@@ -9,6 +9,7 @@
 #include "materials/fixed_corotated.h"
 #include "materials/fluid.h"
 #include "materials/neo_hookean.h"
+#include "materials/snow.h"
 #include "transfer/arena.h"
 #ifdef MPM_ONE_LANE
 #include "transfer/stencil_scalar.h"
@@ -49,11 +50,24 @@ INLINE struct law_response respond(const int law, const union law_parameters *pa
     __builtin_unreachable();
 }
 
+/* Returns the lanes whose plastic state had to be held within its limits. */
+INLINE mask return_map(const int law, const union law_parameters *parameters, struct law_state *state)
+{
+    switch (law) {
+#define CASE(enumerator, name) \
+    case enumerator: \
+        return name##_return_map(&parameters->name, state);
+        MPM_PLASTIC_LAWS(CASE)
+#undef CASE
+    }
+    __builtin_unreachable();
+}
+
 /* Sums and maxima of a group, one particle per lane, positions in cells from the block's first node. */
 struct tally {
     wide mass, momentum[DIM], moment[DIM], angular_momentum[3], kinetic, elastic;
     wide rate2, wave2, speed, gradient2, least_det;
-    int64_t outside, out_of_range;
+    int64_t outside, out_of_range, clipped;
 };
 
 struct constants {
@@ -102,6 +116,13 @@ INLINE void advance(const struct constants *k, struct tile *tile, const bool flu
         tile->state.F = matrix_advance(k->gather_dt, tile->C, tile->state.F);
     UNROLL for (int a = 0; a < DIM; a++)
         tile->x[a] = wide_fma(k->gather_dt_cells, tile->v[a], tile->x[a]);
+}
+
+/* The trial F back onto the yield surface. */
+INLINE void yield(const int law, const union law_parameters *parameters, struct tile *tile, struct tally *tally)
+{
+    const mask clipped = return_map(law, parameters, &tile->state);
+    tally->clipped += __builtin_popcount(mask_bits(clipped & wide_less(wide_set(0), tile->mass)));
 }
 
 /* Particles that have left the domain: counted, and under on_leave put back onto the face or frozen. */
@@ -295,12 +316,14 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     measure->least_det = measure->least_det < least ? measure->least_det : least;
     measure->outside += t->outside;
     measure->out_of_range += t->out_of_range;
+    measure->clipped += t->clipped;
 }
 
 INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, mpm_measure *result,
                         const int law, const unsigned mode)
 {
-    const bool fluid = law == MPM_FLUID, gathers = mode & (MPM_GATHER | MPM_PROBE);
+    const bool fluid = law == MPM_FLUID, plastic = mpm_laws_plastic(law);
+    const bool gathers = mode & (MPM_GATHER | MPM_PROBE);
     const struct constants k = group_constants(sweep, group);
     real *velocity = work->arenas.velocity + ARENA_SLACK, *momentum = work->arenas.momentum + ARENA_SLACK;
     union law_parameters parameters = {0};
@@ -316,6 +339,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct w
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         tile_load(&tile, sweep->particles, group->first_tile + t, fluid, !gathers);
+        if (plastic)
+            tile_load_plastic(&tile, sweep->particles, group->first_tile + t);
         if (gathers)
             gather_velocity(&work->stencil, velocity, &k, &tile);
         if (mode & MPM_PROBE) {
@@ -324,6 +349,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct w
         }
         if (mode & MPM_GATHER)
             advance(&k, &tile, fluid);
+        if ((mode & MPM_GATHER) && plastic)
+            yield(law, &parameters, &tile, &tally);
         if (!fluid)
             tile.state.J = matrix_det(tile.state.F);
         const struct law_response response = respond(law, &parameters, tile.state, tile.C);
@@ -331,6 +358,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct w
             measure(sweep, &k, &tile, &response, &tally, fluid, mode & MPM_GATHER);
         if (mode & MPM_GATHER)
             tile_store(&tile, sweep->particles, group->first_tile + t, fluid);
+        if ((mode & MPM_GATHER) && plastic)
+            tile_store_plastic(&tile, sweep->particles, group->first_tile + t);
         if (mode & MPM_SCATTER) {
             const ptrdiff_t left = group->count - t * WIDTH;
             scatter(&work->stencil, &run, momentum, &k, &tile, &response, left < WIDTH ? (int)left : WIDTH);
@@ -422,6 +451,8 @@ INLINE int32_t find_limit_in_group(const mpm_sweep *sweep, const mpm_group *grou
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         tile_load(&tile, sweep->particles, group->first_tile + t, fluid, true);
+        if (mpm_laws_plastic(law))
+            tile_load_plastic(&tile, sweep->particles, group->first_tile + t);
         if (!fluid)
             tile.state.J = matrix_det(tile.state.F);
         const struct law_response response = respond(law, &parameters, tile.state, tile.C);
@@ -475,6 +506,19 @@ void MPM_KERNEL(sweep_find_trouble)(const mpm_sweep *sweep, uint8_t *flags)
     }
 }
 
+/* States from rows `first` to `first + lanes` of arrays; `plastic` may be NULL. */
+static struct law_state state_from_rows(const real *F, const real *plastic, ptrdiff_t first, int lanes)
+{
+    struct law_state state = {.F = matrix_identity(), .plastic = wide_set(1)};
+    for (int q = 0; q < lanes; q++) {
+        for (int e = 0; e < DIM * DIM; e++)
+            ((real *)&state.F.m[e / DIM][e % DIM])[q] = F[(first + q) * DIM * DIM + e];
+        if (plastic)
+            ((real *)&state.plastic)[q] = plastic[first + q];
+    }
+    return state;
+}
+
 void MPM_KERNEL(sweep_evaluate)(const mpm_evaluation *evaluation)
 {
     const int law = evaluation->material.law;
@@ -483,10 +527,7 @@ void MPM_KERNEL(sweep_evaluate)(const mpm_evaluation *evaluation)
     matrix rest = matrix_scale(wide_set(0), matrix_identity());
     for (ptrdiff_t first = 0; first < evaluation->count; first += WIDTH) {
         const int lanes = evaluation->count - first < WIDTH ? (int)(evaluation->count - first) : WIDTH;
-        struct law_state state = {.F = matrix_identity()};
-        for (int q = 0; q < lanes; q++)
-            for (int e = 0; e < DIM * DIM; e++)
-                ((real *)&state.F.m[e / DIM][e % DIM])[q] = ((const real *)evaluation->F)[(first + q) * DIM * DIM + e];
+        struct law_state state = state_from_rows(evaluation->F, evaluation->plastic, first, lanes);
         state.J = matrix_det(state.F);
         const struct law_response r = respond(law, &parameters, state, rest);
         for (int q = 0; q < lanes; q++) {
@@ -497,5 +538,34 @@ void MPM_KERNEL(sweep_evaluate)(const mpm_evaluation *evaluation)
             ((real *)evaluation->isolated)[first + q] = wide_lane(r.isolated, q);
             ((real *)evaluation->wave)[first + q] = wide_lane(r.wave, q);
         }
+    }
+}
+
+INLINE void return_map_rows(const mpm_return_map *states, const int law)
+{
+    union law_parameters parameters = {0};
+    prepare_law(law, &parameters, states->material.values);
+    real *F = states->F, *plastic = states->plastic;
+    for (ptrdiff_t first = 0; first < states->count; first += WIDTH) {
+        const int lanes = states->count - first < WIDTH ? (int)(states->count - first) : WIDTH;
+        struct law_state state = state_from_rows(F, plastic, first, lanes);
+        return_map(law, &parameters, &state);
+        for (int q = 0; q < lanes; q++) {
+            for (int e = 0; e < DIM * DIM; e++)
+                F[(first + q) * DIM * DIM + e] = wide_lane(state.F.m[e / DIM][e % DIM], q);
+            plastic[first + q] = wide_lane(state.plastic, q);
+        }
+    }
+}
+
+void MPM_KERNEL(sweep_return_map)(const mpm_return_map *states)
+{
+    switch (states->material.law) {
+#define CASE(enumerator, name) \
+    case enumerator: \
+        return_map_rows(states, enumerator); \
+        break;
+        MPM_PLASTIC_LAWS(CASE)
+#undef CASE
     }
 }

@@ -42,6 +42,17 @@ INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff
         tile->state.J = wide_load(tile_vector(particles, MPM_C + DIM, t));
 }
 
+/* The plastic state, of groups whose law has one. */
+INLINE void tile_load_plastic(struct tile *tile, const mpm_particles *particles, ptrdiff_t t)
+{
+    tile->state.plastic = wide_load((const real *)particles->plastic + t * WIDTH);
+}
+
+INLINE void tile_store_plastic(const struct tile *tile, const mpm_particles *particles, ptrdiff_t t)
+{
+    wide_store((real *)particles->plastic + t * WIDTH, tile->state.plastic);
+}
+
 INLINE void tile_store(const struct tile *tile, const mpm_particles *particles, ptrdiff_t t, const bool fluid)
 {
     UNROLL for (int a = 0; a < DIM; a++) {
