@@ -176,8 +176,6 @@ def test_bases_cannot_be_made(base):
         ("c_damping", lambda sim: mpm.Simulation(sim.scene, dx=0.125, c_damping=0.1)),
         ("mirror", lambda sim: mpm.Wall("mirror")),
         ("periodic", lambda sim: mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})),
-        ("Snow", lambda sim: materials.Snow()),
-        ("Snow", lambda sim: materials.Snow.preset("reference")),
         ("save", lambda sim: sim.save("x")),
         ("record", lambda sim: sim.record("x", fps=1)),
         ("view", lambda sim: sim.view()),

@@ -22,7 +22,7 @@
 struct snow {
     struct fixed_corotated elastic; /* at J_P = 1 */
     wide shortest, longest;         /* principal stretches within which F_E is elastic */
-    wide elastic_strain2;           /* |F_E^T F_E - I|^2 up to which they certainly are */
+    wide elastic_strain2;           /* |F_E^T F_E - I|^2 up to which they are, det F_E > 0 given */
     wide hardening;                 /* xi */
 };
 
@@ -67,7 +67,8 @@ INLINE mask snow_return_map(const struct snow *law, struct law_state *state)
                 c = wide_fma(state->F.m[k][i], state->F.m[k][j], c);
             strain2 = i == j ? wide_fma(c - one, c - one, strain2) : wide_fma(c + c, c, strain2);
         }
-    const mask may_yield = mask_not(wide_less_equal(strain2, law->elastic_strain2));
+    const mask elastic = wide_less_equal(strain2, law->elastic_strain2) & wide_less(wide_set(0), matrix_det(state->F));
+    const mask may_yield = mask_not(elastic);
     if (mask_any(may_yield)) {
         struct law_state copy = *state; /* memory copies only here, so that the state stays in registers otherwise */
         snow_yield(law, &copy, may_yield);
