@@ -3,7 +3,7 @@
  * The sweep: everything a step does to particles, tile by tile. See kernels.h for its modes.
  *
  *     v = sum w v_i,  C = 4/h^2 sum w v_i (x_i - x)^T               G2P, quadratic B-spline (APIC: Jiang et al. 2015)
- *     F <- (I + dt C) F  or  J <- det(I + dt C) J,  x <- x + dt v
+ *     F <- (I + dt C) F  or  J <- det(I + dt C) J,  x <- x + dt v;  the return map of a plastic law
  *     p_i += w [m v + (m C - dt V0 4/h^2 tau(F)) (x_i - x)]         P2G (MLS-MPM: Hu et al. 2018)
  */
 #include "materials/fixed_corotated.h"
