@@ -574,6 +574,17 @@ def test_jp_stays_with_its_particle(d, dtype):
     )
 
 
+@every_dim
+@every_dtype
+@every_isa
+def test_places_without_a_particle_hold_1(d, dtype, isa):
+    """With 0 there instead the moduli would overflow, and infinity times a mass of zero is no number."""
+    with scenes.kernels(isa):
+        sim = scenes.single([8.2] * d, mpm.materials.Snow(hardening=1000), dtype=dtype)
+    sim.step(2)
+    assert sim.totals().elastic == 0
+
+
 def test_the_fields_can_be_named_while_another_law_is_added():
     sim = jelly(2)
     hidden = sim.particles
