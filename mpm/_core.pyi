@@ -39,11 +39,17 @@ def build_info() -> dict[str, str]:
     """compiler, flags-independent facts: "compiler", "abi"."""
 
 def evaluate(
-    law: str, parameters: Sequence[float], F: Any, dim: int, isa: str, dtype: str
+    law: str, parameters: Sequence[float], F: Any, dim: int, isa: str, dtype: str, plastic: Any = None
 ) -> tuple[bytes, ...]:
     """The law at each F ((m, d, d) of `dtype`): Kirchhoff stress tau (m, d, d), energy per rest volume (m,),
     out-of-plane tau_zz (m,) (zeros in 3-D), isolated-particle modulus (m,), longitudinal modulus (m,), all of
-    `dtype`. A fluid takes J = det F; its velocity gradient is zero."""
+    `dtype`. A fluid takes J = det F; its velocity gradient is zero. `plastic` ((m,) of `dtype`, default 1) is the
+    state of plastic laws, Jp of snow."""
+
+def return_map(
+    law: str, parameters: Sequence[float], F: Any, plastic: Any, dim: int, isa: str, dtype: str
+) -> tuple[bytes, bytes]:
+    """The return map of a plastic law at trial states F ((m, d, d) of `dtype`) and plastic ((m,)): both after it."""
 
 def winding_numbers(vertices: Any, faces: Any, points: Any, threads: int) -> bytes:
     """Generalised winding number of the mesh, float64 (nv, 3) and int32 (nf, 3), at each of the points, float64
@@ -91,7 +97,8 @@ class Simulation:
         """(bound [s], limit, row or -1)."""
     def field(self, name: str) -> Field:
         """The current buffer of a field; the same object until particles are added or deleted."""
-    def field_names(self) -> list[str]: ...
+    def field_names(self) -> list[str]:
+        """Jp is among them from the registration of a plastic material on."""
     def totals(self) -> dict[str, Any]:
         """time, mass, momentum, center_of_mass, angular_momentum, kinetic, elastic, gravitational: floats or
         lists of d floats (angular_momentum: 1 or 3)."""

@@ -21,7 +21,7 @@ NAMES = {
     "elastic_energy": ("elastic energy", "J"),
     "density": ("density", "kg/m³"),
 }
-FIELD_UNITS = {"J": "", "mass": "kg", "volume": "m³", "material": "", "id": ""}
+FIELD_UNITS = {"J": "", "Jp": "", "mass": "kg", "volume": "m³", "material": "", "id": ""}
 
 
 class Cauchy(NamedTuple):
@@ -30,10 +30,22 @@ class Cauchy(NamedTuple):
     energy: FloatArray  # (n,) per rest volume [J/m^3]
 
 
+def plastic_state(particles: Particles) -> FloatArray:
+    """Jp (n,) in float64; 1 where no material is plastic."""
+    if "Jp" in particles.fields:
+        return np.array(particles["Jp"], dtype=np.float64)
+    return np.ones(len(particles))
+
+
+def volume_ratio(particles: Particles) -> FloatArray:
+    """Present over rest volume (n,): elastic times plastic part."""
+    return np.array(particles["J"], dtype=np.float64) * plastic_state(particles)
+
+
 def cauchy(particles: Particles, materials: Sequence[Material]) -> Cauchy:
     """The laws' stress at the particles, in float64, without the viscous part (no function of the state)."""
     F = np.array(particles["F"], dtype=np.float64)
-    J = np.array(particles["J"], dtype=np.float64)
+    J, plastic = volume_ratio(particles), plastic_state(particles)
     index = particles["material"]
     n, d = F.shape[:2]
     result = Cauchy(np.zeros((n, d, d)), np.zeros(n), np.zeros(n))
@@ -41,7 +53,7 @@ def cauchy(particles: Particles, materials: Sequence[Material]) -> Cauchy:
         rows = np.flatnonzero(index == k)
         if not len(rows):
             continue
-        response = material._respond(F[rows])
+        response = material._respond(F[rows], plastic[rows])
         result.stress[rows] = response.tau / J[rows, None, None]
         result.zz[rows] = response.tau_zz / J[rows]
         result.energy[rows] = response.energy
@@ -55,8 +67,7 @@ def compute(name: str, particles: Particles, materials: Sequence[Material]) -> F
         square: FloatArray = np.einsum("nd,nd->n", v, v)
         return np.sqrt(square) if name == "speed" else 0.5 * particles["mass"] * square
     if name == "density":
-        J = np.array(particles["J"], dtype=np.float64)
-        return np.asarray(particles["mass"] / (particles["volume"] * J))
+        return np.asarray(particles["mass"] / (particles["volume"] * volume_ratio(particles)))
     state = cauchy(particles, materials)
     if name == "elastic_energy":
         return state.energy * particles["volume"]

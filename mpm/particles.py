@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mpm._core import Simulation as CoreSimulation
 
 Array = npt.NDArray[Any]
+NO_PLASTIC = "; Jp is a state of snow, and this simulation has none"
 
 
 class Particles:
@@ -28,10 +29,14 @@ class Particles:
         Position [m] and velocity [m/s].
     F, C : ndarray, shape (n, d, d)
         Deformation gradient and velocity gradient ∇v of the last grid-to-particle transfer [1/s]. The F of a
-        fluid reads J^(1/d) I; do not write to it.
+        fluid reads J^(1/d) I; do not write to it. The F of snow is its elastic part.
     J : ndarray, shape (n,)
         det F; the state of a fluid. J of a solid follows from F: writing to it is refused, at once where there
         are only solids, else by the next run.
+    Jp : ndarray, shape (n,)
+        Plastic volume ratio of snow, 1 where there is another material, whose Jp is no state: writing to it is
+        refused like that to the J of a solid. The whole volume ratio of snow is J Jp. Only there once a
+        simulation has snow.
     mass, volume : ndarray, shape (n,), read-only
         Mass [kg] and rest volume [m³].
     material : ndarray of int32, shape (n,), read-only
@@ -49,7 +54,7 @@ class Particles:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Names of all fields."""
+        """Names of all fields that there are; ``"Jp"`` only once there is snow."""
         return tuple(self._core.field_names())
 
     def __len__(self) -> int:
@@ -67,7 +72,8 @@ class Particles:
             raise _check.wrong_type("field", name, "a name from sim.particles.fields")
         fields = self.fields
         if name not in fields:
-            raise KeyError(f"no field {name!r}; fields: {', '.join(fields)}{_check.nearest(name, fields)}")
+            near = NO_PLASTIC if name == "Jp" else _check.nearest(name, fields)
+            raise KeyError(f"no field {name!r}; fields: {', '.join(fields)}{near}")
         return np.asarray(cast(Any, self._core.field(name)))
 
     def __setitem__(self, name: str, values: npt.ArrayLike) -> None:
@@ -94,7 +100,7 @@ class Particles:
         try:
             return self[name]
         except KeyError:
-            near = _check.nearest(name, [*self.fields, "fields", "delete"])
+            near = NO_PLASTIC if name == "Jp" else _check.nearest(name, [*self.fields, "fields", "delete"])
             raise AttributeError(f"Particles has no attribute {name!r}{near}", name=name, obj=self) from None
 
     def __setattr__(self, name: str, values: npt.ArrayLike) -> None:
@@ -102,7 +108,7 @@ class Particles:
         try:
             self[name] = values
         except KeyError:
-            near = _check.nearest(name, self.fields)
+            near = NO_PLASTIC if name == "Jp" else _check.nearest(name, self.fields)
             raise AttributeError(f"Particles has no field {name!r}{near}", name=name, obj=self) from None
 
     def __dir__(self) -> list[str]:

@@ -416,8 +416,9 @@ class Simulation(_check.Strict):
         """Counters of what was done to particles and steps.
 
         ``left_domain``: particles that left and, by `on_leave`, were ``clamped`` or ``deleted`` (with
-        ``"raise"``: those that a step moved out); ``deleted`` also by `Particles.delete`; ``refused``: steps
-        taken again with a smaller automatic dt; ``binnings``: times the particles were sorted.
+        ``"raise"``: those that a step moved out); ``deleted`` also by `Particles.delete`; ``clipped``: snow
+        whose Jp a step had to hold between its limits, counted at every step; ``refused``: steps taken again
+        with a smaller automatic dt; ``binnings``: times the particles were sorted.
         """
         return dict(self._core.health())
 

@@ -20,6 +20,7 @@ MATERIALS = {
     "fixed_corotated": mpm.materials.FixedCorotated(E=10, nu=0.3, density=1),
     "neo_hookean": mpm.materials.NeoHookean(E=10, nu=0.3, density=1),
     "fluid": mpm.materials.Fluid(bulk_modulus=14, density=1, viscosity=0.002),
+    "snow": mpm.materials.Snow(E=10, nu=0.3, density=1),
 }
 LAWS = tuple(MATERIALS)
 
@@ -60,15 +61,18 @@ def free_body(dim: int, law: str = "neo_hookean", side: int = 24, h: float = 1 /
 
 
 def three_materials(dim: int, cells: int = 16, **numerics):
-    """A block of each law in a box with gravity and one-sided walls: they collide with it and with each other."""
+    """Two solids and a fluid in a box with gravity and one-sided walls: they collide with it and with each other."""
     scene = mpm.Scene(
         [-0.5] * dim, [0.5] * dim, gravity=[0.5] * (dim - 1) + [-9.81], walls="separate", friction=0.2
     )
-    for number, material in enumerate(MATERIALS.values()):
+    for number, law in enumerate(("fixed_corotated", "neo_hookean", "fluid")):
         low = [-0.45 + 0.3 * number] + [-0.3] * (dim - 1)
         box = mpm.shapes.Box(low, [a + b for a, b in zip(low, [0.25] + [0.4] * (dim - 1), strict=True)])
         scene.add(
-            box, material, velocity=[1.0 - number] * dim, angular_velocity=1.0 if dim == 2 else (1, 0, 1)
+            box,
+            MATERIALS[law],
+            velocity=[1.0 - number] * dim,
+            angular_velocity=1.0 if dim == 2 else (1, 0, 1),
         )
     return mpm.Simulation(scene, dx=1 / cells, **numerics)
 

@@ -45,6 +45,9 @@ GRADIENTS = [
     np.full((1, 3, 3), INF), np.array([[["a", "b"], ["c", "d"]]]), np.ones((1, 2, 2), bool), [[1], [1, 2]],
 ]
 NU = [*NUMBER, 0.5, 0.6, -1, -2.0]
+FRACTION = [*POSITIVE, 1, 2.0]
+JP = [v for v in POSITIVE if not isinstance(v, (list, np.ndarray))]
+JP += [[NAN], [0.0], [-1.0], [INF], [1.0, 1.0], [[1.0]], ["1"], [1j], [True], [[1], [1, 2]]]
 ELASTIC = {"E": POSITIVE, "nu": NU, "density": POSITIVE}
 COLOR = [*NAME, "stress", "x", "F", "spede"]
 LIMITS = ["ab", 1.0, {}, (1,), (1, 2, 3), (2, 1), (1, 1), (0, NAN), (-INF, 0), ("a", "b")]
@@ -125,6 +128,16 @@ TARGETS = {
     "NeoHookean": (lambda c, **k: M.NeoHookean(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "Fluid": (lambda c, **k: M.Fluid(**k), {"bulk_modulus": 1e5, "density": 1e3},
               {"bulk_modulus": POSITIVE, "density": POSITIVE, "gamma": [*NUMBER, 0, -1], "viscosity": NOT_NEGATIVE}),
+    "Snow": (lambda c, **k: M.Snow(**k), {},
+             {**ELASTIC, "critical_compression": FRACTION, "critical_stretch": [*POSITIVE, 1.1e6],
+              "hardening": NOT_NEGATIVE}),
+    "Snow.preset": (lambda c, **k: M.Snow.preset(**k), {"name": "both_lower"}, {"name": [*NAME, "both_lowr"]}),
+    "Snow.stress": (lambda c, **k: M.Snow().stress(**k), {"F": np.eye(2)[None], "Jp": 0.9},
+                    {"F": [*GRADIENTS, np.zeros((1, 2, 2))], "Jp": JP}),
+    "Snow.energy": (lambda c, **k: M.Snow().energy(**k), {"F": np.eye(3)[None], "Jp": [0.9]},
+                    {"F": GRADIENTS, "Jp": JP}),
+    "Snow.return_map": (lambda c, **k: M.Snow().return_map(**k), {"F": np.eye(3)[None], "Jp": [0.9]},
+                        {"F": GRADIENTS, "Jp": JP}),
     "Material.stress": (lambda c, **k: c.solid.stress(**k), {"F": np.eye(2)[None]},
                         {"F": [*GRADIENTS, np.zeros((1, 2, 2)), -np.eye(3)[None]]}),
     "Material.energy": (lambda c, **k: c.solid.energy(**k), {"F": np.eye(3)[None]},
@@ -241,7 +254,7 @@ MUST_BE_NAMED_OTHERWISE = {
 }
 # Raise NotImplementedError whatever they are given, see test_refusals.py.
 LATER = {
-    *("load", "replay", "diff", "export", "Scene.add_collider", "Snow", "Snow.preset"),
+    *("load", "replay", "diff", "export", "Scene.add_collider"),
     *("Simulation.save", "Simulation.record", "Simulation.view"),
     *("motion.Linear", "motion.Rotation", "motion.Sinusoid", "motion.Keyframes"),
 }

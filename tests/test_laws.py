@@ -19,6 +19,7 @@ PARAMETERS = {
     "fixed_corotated": ((E, NU), MU, LAMBDA),
     "neo_hookean": ((E, NU), MU, LAMBDA),
     "fluid": ((2000.0, 7.0, 0.3), 0.0, 2000.0),
+    "snow": ((E, NU, 0.025, 0.0075, 10.0), MU, LAMBDA),  # here at Jp = 1, see test_snow.py
 }
 LAWS = [law["name"] for law in _core.laws()]
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
@@ -295,6 +296,7 @@ MATERIALS = {
     "fixed_corotated": mpm.materials.FixedCorotated(E=E, nu=NU, density=1),
     "neo_hookean": mpm.materials.NeoHookean(E=E, nu=NU, density=1),
     "fluid": mpm.materials.Fluid(bulk_modulus=2000, density=1, viscosity=0.3),
+    "snow": mpm.materials.Snow(E=E, nu=NU, density=1),
 }
 
 

@@ -164,8 +164,6 @@ def test_bases_cannot_be_made(base):
         ("Keyframes", lambda sim: motion.Keyframes([0], [(0, 0)])),
         ("mirror", lambda sim: mpm.Wall("mirror")),
         ("periodic", lambda sim: mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})),
-        ("Snow", lambda sim: materials.Snow()),
-        ("Snow", lambda sim: materials.Snow.preset("reference")),
         ("save", lambda sim: sim.save("x")),
         ("record", lambda sim: sim.record("x", fps=1)),
         ("view", lambda sim: sim.view()),

@@ -59,6 +59,9 @@ def test_one_particle_is_stable_at_098_of_the_bound_and_not_at_105(dim, law, off
     assert breathe(dim, law, at, 0.98) < 55
     with pytest.raises(mpm.InstabilityError, match="above the stable bound"):
         breathe(dim, law, at, 1.05)
+    if law == "snow":  # grows until it yields, and then goes on yielding
+        assert breathe(dim, law, at, 1.05, allow_unstable=True) > 1e7  # measured 4e8
+        return
     with pytest.raises(mpm.InstabilityError):  # from 1e-6 to turning inside out in some 20 steps
         breathe(dim, law, at, 1.05, allow_unstable=True)
 

@@ -48,6 +48,9 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
     if (mpm_memory_grow(&simulation->allocator, (void **)&simulation->materials, &simulation->material_capacity,
                         simulation->material_count, simulation->material_count + 1, sizeof *material))
         return MPM_OUT_OF_MEMORY;
+    if (mpm_laws_plastic(material->law) &&
+        mpm_particles_add_plastic(&simulation->particles, &simulation->allocator))
+        return MPM_OUT_OF_MEMORY;
     simulation->materials[simulation->material_count++] = *material;
     return MPM_OK;
 }
@@ -287,6 +290,11 @@ mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirro
     return mpm_views_get(simulation, field, mirror);
 }
 
+bool mpm_simulation_has_field(const mpm_simulation *simulation, int field)
+{
+    return field != MPM_FIELD_JP || simulation->particles.has_plastic;
+}
+
 double mpm_simulation_time(const mpm_simulation *simulation)
 {
     return simulation->time;
@@ -384,7 +392,8 @@ size_t mpm_simulation_resident(const mpm_simulation *simulation, void *out)
     const mpm_particles *p = &simulation->particles;
     const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, size = p->real_size;
     const size_t vectors = (size_t)mpm_particles_vectors(p);
-    const size_t per_row = dim * sizeof(int32_t) + (vectors * dim + 2) * size + sizeof(int32_t) + sizeof(int64_t);
+    const size_t scalars = p->has_plastic ? 3 : 2;
+    const size_t per_row = dim * sizeof(int32_t) + (vectors * dim + scalars) * size + sizeof(int32_t) + sizeof(int64_t);
     const struct {
         double time, dt, natural_dt, drift;
         int64_t steps, next_id, binning_due;
@@ -406,7 +415,9 @@ size_t mpm_simulation_resident(const mpm_simulation *simulation, void *out)
                     memcpy(to, (char *)p->vector[f] + ((slot / lanes * dim + a) * lanes + slot % lanes) * size, size);
             memcpy(to, (char *)p->mass + slot * size, size);
             memcpy(to + size, (char *)p->volume + slot * size, size);
-            to += 2 * size;
+            if (p->has_plastic)
+                memcpy(to + 2 * size, (char *)p->plastic + slot * size, size);
+            to += scalars * size;
             memcpy(to, &simulation->material[p->row[slot]], sizeof(int32_t));
             memcpy(to + sizeof(int32_t), &simulation->id[p->row[slot]], sizeof(int64_t));
         }

@@ -57,9 +57,9 @@ typedef enum mpm_reason {
     MPM_LEFT_RANGE,        /* J left the range of its law */
     MPM_LEFT_DOMAIN,
     MPM_WRITTEN_NOT_FINITE, /* through a view: NaN or infinite */
-    MPM_WRITTEN_INVERTED,   /* through a view: det F or J <= 0 */
+    MPM_WRITTEN_INVERTED,   /* through a view: det F, J or Jp <= 0 */
     MPM_WRITTEN_OUTSIDE,    /* through a view: a position outside the domain */
-    MPM_WRITTEN_NOT_STATE   /* through a view: J of a solid, or F of a fluid */
+    MPM_WRITTEN_NOT_STATE   /* through a view: J of a solid, F of a fluid, or Jp of what is not plastic */
 } mpm_reason;
 
 /** Set by a call that answers MPM_BAD_STATE, MPM_UNSTABLE or MPM_ESCAPED. */
@@ -79,6 +79,7 @@ typedef struct mpm_totals {
 
 typedef struct mpm_health {
     int64_t left_domain, clamped, deleted; /* particles, counted each time */
+    int64_t clipped;                       /* particles whose plastic state was held within its limits, each time */
     int64_t refused;                       /* steps begun again with a smaller dt */
     int64_t binnings;
 } mpm_health;
@@ -116,6 +117,9 @@ mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *b
 enum { MPM_FIELD_MATERIAL = MPM_FIELD_COUNT, MPM_FIELD_ID, MPM_ALL_FIELDS };
 mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirror **mirror);
 
+/** Is there such a field? MPM_FIELD_JP is there from the registration of a plastic material on. */
+bool mpm_simulation_has_field(const mpm_simulation *simulation, int field);
+
 /** The clock and the books. */
 double mpm_simulation_time(const mpm_simulation *simulation);
 double mpm_simulation_dt(const mpm_simulation *simulation); /* of the last step; 0 before the first */
@@ -134,6 +138,6 @@ const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *r
  *  (m, d) reals. None before the first step and after particles came or went. */
 size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *mass, void *v);
 
-/** The resident state in row order (position as block and cells in it, v, C, F, mass, volume, material, id), then
- *  the clock: what a state hash is taken over. Size in bytes with `out` NULL. */
+/** The resident state in row order (position as block and cells in it, v, C, F, mass, volume, the plastic state if
+ *  there is one, material, id), then the clock: what a state hash is taken over. Size in bytes with `out` NULL. */
 size_t mpm_simulation_resident(const mpm_simulation *simulation, void *out);

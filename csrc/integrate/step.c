@@ -231,6 +231,7 @@ static void commit(mpm_simulation *simulation, double dt, double time, double tr
     simulation->measure = *measure;
     simulation->suspect = measure->outside || measure->out_of_range;
     simulation->health.left_domain += measure->outside;
+    simulation->health.clipped += measure->clipped;
     if (simulation->settings.on_leave == MPM_LEAVE_CLAMP)
         simulation->health.clamped += measure->outside;
     simulation->frozen |= simulation->settings.on_leave == MPM_LEAVE_DELETE && measure->outside;

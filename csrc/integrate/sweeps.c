@@ -94,6 +94,7 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
     sum->least_det = fmin(sum->least_det, part->least_det);
     sum->outside += part->outside;
     sum->out_of_range += part->out_of_range;
+    sum->clipped += part->clipped;
 }
 
 mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)

@@ -251,10 +251,11 @@ static int components_of(int field, int dim)
 /* Is there a particle whose state this field is? */
 static bool is_writable(const mpm_simulation *simulation, int field)
 {
-    bool solids = false, fluids = false;
+    bool solids = false, fluids = false, plastic = false;
     for (size_t g = 0; g < simulation->particles.group_count; g++) {
-        const int material = simulation->particles.groups[g].material;
-        *(mpm_laws_get(simulation->materials[material].law)->fluid ? &fluids : &solids) = true;
+        const int law = simulation->materials[simulation->particles.groups[g].material].law;
+        *(mpm_laws_get(law)->fluid ? &fluids : &solids) = true;
+        plastic |= mpm_laws_plastic(law);
     }
     switch (field) {
     case MPM_FIELD_X:
@@ -265,6 +266,8 @@ static bool is_writable(const mpm_simulation *simulation, int field)
         return solids;
     case MPM_FIELD_J:
         return fluids;
+    case MPM_FIELD_JP:
+        return plastic;
     default:
         return false;
     }

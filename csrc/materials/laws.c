@@ -33,6 +33,19 @@ static const mpm_law table[MPM_LAW_COUNT] = {
                      "110 (1994) 399-406 (equation of state); A. P. Tampubolon et al., Multi-species simulation "
                      "of porous sand and water mixtures, ACM Transactions on Graphics 36(4) (2017) 105.",
     },
+    [MPM_SNOW] = {
+        .name = "snow", .J_low = 1e-4, .J_high = 1e4, .parameters = 6,
+        .parameter = {
+            {"E", "Pa", 0, INFINITY, true, true, 1.4e5, "Young's modulus before hardening"},
+            {"nu", "1", -1, 0.5, true, true, 0.2, "Poisson's ratio; the wave speed grows without bound at 0.5"},
+            {"critical_compression", "1", 0, 1, true, true, 2.5e-2, "elastic down to the stretch 1 - theta_c"},
+            {"critical_stretch", "1", 0, 1e6, true, false, 7.5e-3, "elastic up to the stretch 1 + theta_s"},
+            {"hardening", "1", 0, INFINITY, false, true, 10, "xi: moduli grow by e^(xi (1 - Jp))"},
+            {"density", "kg/m3", 0, INFINITY, true, true, 400, "initial density"},
+        },
+        .reference = "A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, A material point method for snow "
+                     "simulation, ACM Transactions on Graphics 32(4) (2013) 102.",
+    },
 };
 
 const mpm_law *mpm_laws_get(int index)

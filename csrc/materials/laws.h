@@ -30,11 +30,28 @@ typedef struct mpm_law {
 #define MPM_LAWS(X) \
     X(MPM_FIXED_COROTATED, fixed_corotated) \
     X(MPM_NEO_HOOKEAN, neo_hookean) \
-    X(MPM_FLUID, fluid)
+    X(MPM_FLUID, fluid) \
+    X(MPM_SNOW, snow)
+
+/** Those of them that have a return map, and with it a plastic state. */
+#define MPM_PLASTIC_LAWS(X) X(MPM_SNOW, snow)
 
 #define MPM_LAW_ENUMERATOR(enumerator, name) enumerator,
 enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT };
 #undef MPM_LAW_ENUMERATOR
+
+/** Has law `index` a return map? Known when compiling where `index` is. */
+static inline bool mpm_laws_plastic(int index)
+{
+    switch (index) {
+#define MPM_LAW_CASE(enumerator, name) case enumerator:
+        MPM_PLASTIC_LAWS(MPM_LAW_CASE)
+#undef MPM_LAW_CASE
+        return true;
+    default:
+        return false;
+    }
+}
 
 /** Row `index` of the registry, 0 <= index < MPM_LAW_COUNT. */
 const mpm_law *mpm_laws_get(int index);

@@ -71,6 +71,20 @@ INLINE wide matrix_det(matrix a)
 #endif
 }
 
+/** a b */
+INLINE matrix matrix_multiply(matrix a, matrix b)
+{
+    matrix c;
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++) {
+            wide s = a.m[i][DIM - 1] * b.m[DIM - 1][j];
+            UNROLL for (int k = DIM - 2; k >= 0; k--)
+                s = wide_fma(a.m[i][k], b.m[k][j], s);
+            c.m[i][j] = s;
+        }
+    return c;
+}
+
 /** a b^T */
 INLINE matrix matrix_multiply_transposed(matrix a, matrix b)
 {

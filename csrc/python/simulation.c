@@ -344,7 +344,7 @@ static PyObject *stable_dt(PyObject *self, PyObject *unused)
 
 static const char *const field_name_table[MPM_ALL_FIELDS] = {
     [MPM_FIELD_X] = "x", [MPM_FIELD_V] = "v", [MPM_FIELD_F] = "F", [MPM_FIELD_C] = "C", [MPM_FIELD_J] = "J",
-    [MPM_FIELD_MASS] = "mass", [MPM_FIELD_VOLUME] = "volume", [MPM_FIELD_MATERIAL] = "material",
+    [MPM_FIELD_JP] = "Jp", [MPM_FIELD_MASS] = "mass", [MPM_FIELD_VOLUME] = "volume", [MPM_FIELD_MATERIAL] = "material",
     [MPM_FIELD_ID] = "id"};
 
 static PyObject *field(PyObject *self, PyObject *argument)
@@ -357,14 +357,14 @@ static PyObject *field(PyObject *self, PyObject *argument)
         if (!strcmp(field_name_table[i], PyBytes_AsString(name)))
             found = i;
     Py_DECREF(name);
-    if (found < 0) {
-        PyErr_SetObject(PyExc_KeyError, argument);
-        return NULL;
-    }
     mpm_mirror *mirror;
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
+    if (found < 0 || !mpm_simulation_has_field(core, found)) {
+        PyErr_SetObject(PyExc_KeyError, argument);
+        return NULL;
+    }
     mpm_status status = mpm_simulation_field(core, found, &mirror);
     if (status)
         return finish(self, status);
@@ -376,10 +376,12 @@ static PyObject *field(PyObject *self, PyObject *argument)
 
 static PyObject *field_names(PyObject *self, PyObject *unused)
 {
-    (void)self;
     (void)unused;
+    const mpm_simulation *core = ((simulation *)self)->core; /* no run changes which fields there are */
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < MPM_ALL_FIELDS; i++) {
+        if (!mpm_simulation_has_field(core, i))
+            continue;
         PyObject *name = PyUnicode_FromString(field_name_table[i]);
         if (!name || PyList_Append(list, name))
             Py_CLEAR(list);
@@ -484,9 +486,9 @@ static PyObject *health(PyObject *self, PyObject *unused)
     if (!core)
         return NULL;
     const mpm_health *h = mpm_simulation_health(core);
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L}", "left_domain", (long long)h->left_domain, "clamped",
-                         (long long)h->clamped, "deleted", (long long)h->deleted, "refused", (long long)h->refused,
-                         "binnings", (long long)h->binnings);
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "left_domain", (long long)h->left_domain, "clamped",
+                         (long long)h->clamped, "deleted", (long long)h->deleted, "clipped", (long long)h->clipped,
+                         "refused", (long long)h->refused, "binnings", (long long)h->binnings);
 }
 
 static PyObject *resident(PyObject *self, PyObject *unused)

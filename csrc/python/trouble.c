@@ -61,7 +61,7 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                              "to mend", (long long)t->count);
         return;
     case MPM_WRITTEN_INVERTED:
-        snprintf(text, size, "det F <= 0 or J <= 0 was written to %lld particle(s); the arrays keep it for you to mend",
+        snprintf(text, size, "det F, J or Jp <= 0 was written to %lld particle(s); the arrays keep it for you to mend",
                  (long long)t->count);
         return;
     case MPM_WRITTEN_OUTSIDE:
@@ -69,8 +69,8 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                              "you to mend, or use on_leave=\"clamp\" or \"delete\"", (long long)t->count);
         return;
     case MPM_WRITTEN_NOT_STATE:
-        snprintf(text, size, "%lld particle(s): J of a solid follows from F, and F of a fluid from J; write the other "
-                             "one", (long long)t->count);
+        snprintf(text, size, "%lld particle(s): J of a solid follows from F, and F of a fluid from J: write the other "
+                             "one; Jp is a state of snow only", (long long)t->count);
         return;
     default:
         snprintf(text, size, "unknown trouble");

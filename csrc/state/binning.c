@@ -243,7 +243,7 @@ static void set_real(void *array, size_t index, size_t real_size, double value)
         ((double *)array)[index] = value;
 }
 
-/* Padding: a particle of mass 0 at rest in the middle of the block, F = I. */
+/* Padding: a particle of mass 0 at rest in the middle of the block, undeformed. */
 static void pad_groups(mpm_particles *particles)
 {
     const int dim = particles->dim, lanes = particles->lanes;
@@ -254,6 +254,8 @@ static void pad_groups(mpm_particles *particles)
             const size_t lane = (size_t)mpm_particles_lane(lanes, p), slot = tile * (size_t)lanes + lane;
             set_real(particles->mass, slot, particles->real_size, 0);
             set_real(particles->volume, slot, particles->real_size, 0);
+            if (particles->has_plastic)
+                set_real(particles->plastic, slot, particles->real_size, 1);
             particles->row[slot] = -1;
             for (int f = 0; f < mpm_particles_vectors(particles); f++)
                 for (int k = 0; k < dim; k++) {
@@ -278,6 +280,8 @@ static mpm_status allocate_arrays(mpm_particles *fresh, const mpm_allocator *all
     failed |= !(fresh->mass = mpm_memory_new(allocator, capacity, scalar));
     failed |= !(fresh->volume = mpm_memory_new(allocator, capacity, scalar));
     failed |= !(fresh->spare_scalar = mpm_memory_new(allocator, capacity, scalar));
+    if (fresh->has_plastic)
+        failed |= !(fresh->plastic = mpm_memory_new(allocator, capacity, scalar));
     failed |= !(fresh->row = mpm_memory_new(allocator, capacity, lanes * sizeof(int32_t)));
     fresh->capacity = capacity;
     return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
@@ -302,6 +306,10 @@ static void move_in_place(struct plan *plan, mpm_particles *particles)
     swap(&particles->mass, &particles->spare_scalar);
     move_field(plan, particles->volume, particles->spare_scalar, real_size, 1, false);
     swap(&particles->volume, &particles->spare_scalar);
+    if (particles->has_plastic) {
+        move_field(plan, particles->plastic, particles->spare_scalar, real_size, 1, false);
+        swap(&particles->plastic, &particles->spare_scalar);
+    }
     move_field(plan, particles->row, particles->spare_scalar, sizeof(int32_t), 1, false);
     memcpy(particles->row, particles->spare_scalar,
            (size_t)plan->tiles * (size_t)particles->lanes * sizeof *particles->row);
@@ -315,6 +323,8 @@ static void move_to(struct plan *plan, const mpm_particles *particles, mpm_parti
         move_field(plan, particles->vector[f], fresh->vector[f], real_size, particles->dim, f == MPM_X);
     move_field(plan, particles->mass, fresh->mass, real_size, 1, false);
     move_field(plan, particles->volume, fresh->volume, real_size, 1, false);
+    if (particles->has_plastic)
+        move_field(plan, particles->plastic, fresh->plastic, real_size, 1, false);
     move_field(plan, particles->row, fresh->row, sizeof(int32_t), 1, false);
 }
 
@@ -334,8 +344,7 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
 {
     const mpm_allocator *allocator = binning->allocator;
     struct plan plan = {.request = binning, .old = particles, .map = mpm_block_map_empty(allocator)};
-    mpm_particles fresh = {.dim = particles->dim, .lanes = particles->lanes, .degree = particles->degree,
-                           .real_size = particles->real_size};
+    mpm_particles fresh = mpm_particles_empty_like(particles);
     mpm_grid fresh_grid = {0};
     plan.slots = (size_t)particles->tiles * (size_t)particles->lanes;
     size_t grouped = 0;
@@ -364,7 +373,7 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
         move_to(&plan, particles, &fresh);
         mpm_particles_clear(particles, allocator);
         *particles = fresh;
-        fresh = (mpm_particles){0};
+        fresh = mpm_particles_empty_like(particles);
     } else {
         move_in_place(&plan, particles);
         mpm_memory_free(allocator, particles->groups);
@@ -390,12 +399,9 @@ mpm_status mpm_binning_reserve(const mpm_allocator *allocator, mpm_particles *pa
     const size_t wanted = (size_t)particles->tiles + extra;
     if (wanted <= particles->capacity)
         return MPM_OK;
-    mpm_particles fresh = *particles;
-    for (int f = 0; f < MPM_VECTORS; f++)
-        fresh.vector[f] = NULL;
-    fresh.mass = fresh.volume = fresh.spare_vector = fresh.spare_scalar = NULL;
-    fresh.row = NULL;
-    fresh.groups = NULL;
+    mpm_particles fresh = mpm_particles_empty_like(particles);
+    fresh.count = particles->count;
+    fresh.tiles = particles->tiles;
     if (allocate_arrays(&fresh, allocator, wanted)) {
         mpm_particles_clear(&fresh, allocator);
         return MPM_OUT_OF_MEMORY;
@@ -407,6 +413,8 @@ mpm_status mpm_binning_reserve(const mpm_allocator *allocator, mpm_particles *pa
     if (lanes) {
         memcpy(fresh.mass, particles->mass, lanes * particles->real_size);
         memcpy(fresh.volume, particles->volume, lanes * particles->real_size);
+        if (particles->has_plastic)
+            memcpy(fresh.plastic, particles->plastic, lanes * particles->real_size);
         memcpy(fresh.row, particles->row, lanes * sizeof *fresh.row);
     }
     mpm_group *groups = particles->groups;

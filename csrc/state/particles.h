@@ -11,6 +11,7 @@
  * does not depend on where the domain lies.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/memory.h"
@@ -58,6 +59,8 @@ typedef struct mpm_particles {
     size_t capacity;     /* tiles allocated in every array below */
     void *vector[MPM_VECTORS]; /* [tile][dim][lanes] */
     void *mass, *volume;       /* [tile][lanes]; rest volume. Mass 0: padding, or taken out of the run */
+    bool has_plastic;          /* a plastic law is registered: the next array is there */
+    void *plastic;             /* [tile][lanes] scalar state of plastic laws (J_P of snow), 1 for the others */
     int32_t *row;              /* [tile][lanes] row of the particle, -1 in padding */
     void *spare_vector, *spare_scalar; /* the target of the next move */
     mpm_group *groups;
@@ -81,6 +84,12 @@ static inline int mpm_particles_vectors(const mpm_particles *particles)
 {
     return 2 + 2 * particles->dim;
 }
+
+/** Lays out the plastic state, 1 everywhere, if there is none yet. On error (MPM_OUT_OF_MEMORY) nothing has changed. */
+mpm_status mpm_particles_add_plastic(mpm_particles *particles, const mpm_allocator *allocator);
+
+/** No particles and no arrays, of the same kind. */
+mpm_particles mpm_particles_empty_like(const mpm_particles *particles);
 
 /** Frees all arrays and leaves an empty set. */
 void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocator);

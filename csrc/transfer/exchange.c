@@ -100,6 +100,9 @@ static void user_values(const mpm_exchange *e, const mpm_group *group, bool flui
             out[0] = determinant(f);
         }
         break;
+    case MPM_FIELD_JP:
+        out[0] = ((const real *)p->plastic)[tile * WIDTH + lane];
+        break;
     case MPM_FIELD_MASS:
         out[0] = ((const real *)p->mass)[tile * WIDTH + lane];
         break;
@@ -162,7 +165,7 @@ static bool is_outside(const mpm_exchange *e, const real x[DIM])
     return false;
 }
 
-static enum mpm_flaw flaw_of(const mpm_exchange *e, bool fluid, const real *written)
+static enum mpm_flaw flaw_of(const mpm_exchange *e, const mpm_group *group, bool fluid, const real *written)
 {
     for (int k = 0; k < components_of(e->field); k++)
         if (!(written[k] - written[k] == 0))
@@ -174,6 +177,10 @@ static enum mpm_flaw flaw_of(const mpm_exchange *e, bool fluid, const real *writ
         return fluid ? MPM_NOT_STATE : determinant(written) > 0 ? MPM_FINE : MPM_INVERTED;
     case MPM_FIELD_J:
         return !fluid ? MPM_NOT_STATE : written[0] > 0 ? MPM_FINE : MPM_INVERTED;
+    case MPM_FIELD_JP:
+        if (!mpm_laws_plastic(e->materials[group->material].law))
+            return MPM_NOT_STATE;
+        return written[0] > 0 ? MPM_FINE : MPM_INVERTED;
     default:
         return MPM_FINE;
     }
@@ -186,7 +193,7 @@ static void inspect_one(void *context, const mpm_exchange *e, const mpm_group *g
     if (!differs(e, group, fluid, tile, lane, row, &written))
         return;
     ++*(int64_t *)context;
-    e->flaws[row] = (uint8_t)flaw_of(e, fluid, written);
+    e->flaws[row] = (uint8_t)flaw_of(e, group, fluid, written);
 }
 
 void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange)
@@ -258,6 +265,9 @@ static void read_one(void *context, const mpm_exchange *e, const mpm_group *grou
         for (int k = 0; k < DIM * DIM; k++)
             set_element(p, (e->field == MPM_FIELD_C ? MPM_C : MPM_C + DIM) + k / DIM, tile, k % DIM, lane, written[k]);
         break;
+    case MPM_FIELD_JP:
+        ((real *)p->plastic)[tile * WIDTH + lane] = written[0];
+        break;
     default:
         set_element(p, MPM_C + DIM, tile, 0, lane, written[0]);
     }
@@ -313,6 +323,8 @@ void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
                                                : 0);
             }
         }
+        if (p->has_plastic)
+            ((real *)p->plastic)[slot] = 1;
         ((real *)p->mass)[slot] = (real)arrivals->mass[i];
         ((real *)p->volume)[slot] = (real)arrivals->volume[i];
         p->row[slot] = arrivals->first_row + (int32_t)i;

@@ -15,6 +15,7 @@ int32_t MPM_KERNEL(sweep_find_limit)(const mpm_sweep *sweep, int which);
 int32_t MPM_KERNEL(sweep_any_find_limit)(const mpm_sweep *sweep, int which);
 void MPM_KERNEL(sweep_find_trouble)(const mpm_sweep *sweep, uint8_t *flags);
 void MPM_KERNEL(sweep_evaluate)(const mpm_evaluation *evaluation);
+void MPM_KERNEL(sweep_return_map)(const mpm_return_map *states);
 void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(exchange_write_out)(const mpm_exchange *exchange);
 void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange);
@@ -43,4 +44,5 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .find_limit_any = MPM_KERNEL(sweep_any_find_limit),
     .find_trouble = MPM_KERNEL(sweep_find_trouble),
     .evaluate = MPM_KERNEL(sweep_evaluate),
+    .return_map = MPM_KERNEL(sweep_return_map),
 };

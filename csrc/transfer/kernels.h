@@ -46,6 +46,7 @@ typedef struct mpm_measure {
     double moved;     /* PROBE: largest |component| of the velocity that particles move with [m/s] */
     int64_t outside;  /* particles outside the domain after GATHER */
     int64_t out_of_range; /* particles whose J left the law's range, or is not a number */
+    int64_t clipped;  /* GATHER: particles whose plastic state was held within its limits */
 } mpm_measure;
 
 /** One sweep. `measures` and `workspaces` have one entry per task and per thread. */
@@ -83,8 +84,8 @@ typedef struct mpm_grid_pass {
 
 /** Fields as the user sees them, in row order. */
 enum mpm_field {
-    MPM_FIELD_X, MPM_FIELD_V, MPM_FIELD_F, MPM_FIELD_C, MPM_FIELD_J, MPM_FIELD_MASS, MPM_FIELD_VOLUME,
-    MPM_FIELD_COUNT
+    MPM_FIELD_X, MPM_FIELD_V, MPM_FIELD_F, MPM_FIELD_C, MPM_FIELD_J, MPM_FIELD_JP, MPM_FIELD_MASS,
+    MPM_FIELD_VOLUME, MPM_FIELD_COUNT
 };
 
 /** What is wrong with a value that was written through a view. */
@@ -123,9 +124,16 @@ typedef struct mpm_arrivals {
 typedef struct mpm_evaluation {
     mpm_material material;
     ptrdiff_t count;
-    const void *F;
+    const void *F, *plastic; /* plastic NULL: 1 everywhere */
     void *tau, *energy, *tau_zz, *isolated, *wave;
 } mpm_evaluation;
+
+/** The return map of a law at given trial states, arrays of reals that are overwritten. */
+typedef struct mpm_return_map {
+    mpm_material material; /* of a plastic law */
+    ptrdiff_t count;
+    void *F, *plastic;
+} mpm_return_map;
 
 typedef struct mpm_kernels {
     const char *isa;
@@ -154,4 +162,5 @@ typedef struct mpm_kernels {
     /** Flags the rows that are outside (MPM_OUTSIDE) or out of the law's range (MPM_INVERTED). */
     void (*find_trouble)(const mpm_sweep *sweep, uint8_t *flags);
     void (*evaluate)(const mpm_evaluation *evaluation);
+    void (*return_map)(const mpm_return_map *states);
 } mpm_kernels;

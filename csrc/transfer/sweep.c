@@ -5,12 +5,13 @@
  * In the standard scheme (scheme.h; this file is compiled a second time, by sweep_any.c, for all others)
  *
  *     v = sum w v_i,  C = 4/h^2 sum w v_i (x_i - x)^T               G2P, quadratic B-spline (APIC: Jiang et al. 2015)
- *     F <- (I + dt C) F  or  J <- det(I + dt C) J,  x <- x + dt v
+ *     F <- (I + dt C) F  or  J <- det(I + dt C) J,  x <- x + dt v;  the return map of a plastic law
  *     p_i += w [m v + (m C - dt V0 4/h^2 tau(F)) (x_i - x)]         P2G (MLS-MPM: Hu et al. 2018)
  */
 #include "materials/fixed_corotated.h"
 #include "materials/fluid.h"
 #include "materials/neo_hookean.h"
+#include "materials/snow.h"
 #ifdef SWEEP_ANY_SCHEME
 #define ARENA_DEGREE MPM_CUBIC
 #include "transfer/stencil_any.h"
@@ -59,11 +60,24 @@ INLINE struct law_response respond(const int law, const union law_parameters *pa
     __builtin_unreachable();
 }
 
+/* Returns the lanes whose plastic state had to be held within its limits. */
+INLINE mask return_map(const int law, const union law_parameters *parameters, struct law_state *state)
+{
+    switch (law) {
+#define CASE(enumerator, name) \
+    case enumerator: \
+        return name##_return_map(&parameters->name, state);
+        MPM_PLASTIC_LAWS(CASE)
+#undef CASE
+    }
+    __builtin_unreachable();
+}
+
 /* Sums and maxima of a group, one particle per lane, positions in cells from the block's first node. */
 struct tally {
     wide mass, momentum[DIM], moment[DIM], angular_momentum[3], kinetic, elastic;
     wide rate2, wave2, speed, gradient2, moved, least_det;
-    int64_t outside, out_of_range;
+    int64_t outside, out_of_range, clipped;
 };
 
 struct constants {
@@ -187,7 +201,9 @@ INLINE matrix damped(matrix C, wide keep)
 /* Does the volume ratio after the step reach 1? ASFLIP lets particles part from the grid only there. */
 INLINE mask separates(const struct constants *k, const struct tile *tile, matrix gradient, const bool fluid)
 {
-    const wide J = fluid ? tile->state.J : matrix_det(tile->state.F);
+    wide J = tile->state.J;
+    if (!fluid)
+        J = matrix_det(tile->state.F) * tile->state.plastic;
     return wide_less(wide_set((real)0.999), J * wide_fma(k->gather_dt, matrix_trace(gradient), wide_set(1)));
 }
 
@@ -348,6 +364,13 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
     }
     UNROLL for (int a = 0; a < DIM; a++)
         tile->x[a] = wide_fma(k->gather_dt_cells, motion->velocity[a], tile->x[a]);
+}
+
+/* The trial F back onto the yield surface. */
+INLINE void yield(const int law, const union law_parameters *parameters, struct tile *tile, struct tally *tally)
+{
+    const mask clipped = return_map(law, parameters, &tile->state);
+    tally->clipped += __builtin_popcount(mask_bits(clipped & wide_less(wide_set(0), tile->mass)));
 }
 
 /* Particles that have left the domain: counted, and under on_leave put back onto the face or frozen. */
@@ -554,6 +577,7 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     measure->least_det = measure->least_det < least ? measure->least_det : least;
     measure->outside += t->outside;
     measure->out_of_range += t->out_of_range;
+    measure->clipped += t->clipped;
 }
 
 INLINE void note_motion(struct tally *tally, const struct motion *motion)
@@ -565,7 +589,8 @@ INLINE void note_motion(struct tally *tally, const struct motion *motion)
 INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, mpm_measure *result,
                         const int law, const unsigned mode)
 {
-    const bool fluid = law == MPM_FLUID, gathers = mode & (MPM_GATHER | MPM_PROBE);
+    const bool fluid = law == MPM_FLUID, plastic = mpm_laws_plastic(law);
+    const bool gathers = mode & (MPM_GATHER | MPM_PROBE);
     const bool cayley = ANY_SCHEME && sweep->scheme.cayley;
     const struct constants k = group_constants(sweep, group);
     union law_parameters parameters = {0};
@@ -582,6 +607,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct w
         struct tile tile;
         struct motion motion;
         tile_load(&tile, sweep->particles, group->first_tile + t, fluid, !gathers || ANY_SCHEME);
+        if (plastic)
+            tile_load_plastic(&tile, sweep->particles, group->first_tile + t);
         if (gathers)
             motion = gather(sweep, work, &k, &tile, fluid);
         if (mode & MPM_PROBE) {
@@ -591,6 +618,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct w
         }
         if (mode & MPM_GATHER)
             advance(&k, &tile, &motion, fluid, cayley);
+        if ((mode & MPM_GATHER) && plastic)
+            yield(law, &parameters, &tile, &tally);
         if (!fluid)
             tile.state.J = matrix_det(tile.state.F);
         const struct law_response response = respond(law, &parameters, tile.state, tile.C);
@@ -598,6 +627,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct w
             measure(sweep, &k, &tile, &response, &tally, fluid, mode & MPM_GATHER);
         if (mode & MPM_GATHER)
             tile_store(&tile, sweep->particles, group->first_tile + t, fluid);
+        if ((mode & MPM_GATHER) && plastic)
+            tile_store_plastic(&tile, sweep->particles, group->first_tile + t);
         if (mode & MPM_SCATTER) {
             const ptrdiff_t left = group->count - t * WIDTH;
             scatter(sweep, work, &run, &k, &tile, &response, left < WIDTH ? (int)left : WIDTH);
@@ -760,6 +791,8 @@ INLINE int32_t find_limit_in_group(const mpm_sweep *sweep, const mpm_group *grou
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         tile_load(&tile, sweep->particles, group->first_tile + t, fluid, true);
+        if (mpm_laws_plastic(law))
+            tile_load_plastic(&tile, sweep->particles, group->first_tile + t);
         if (!fluid)
             tile.state.J = matrix_det(tile.state.F);
         const struct law_response response = respond(law, &parameters, tile.state, tile.C);
@@ -815,6 +848,19 @@ void SWEEP(find_trouble)(const mpm_sweep *sweep, uint8_t *flags)
     }
 }
 
+/* States from rows `first` to `first + lanes` of arrays; `plastic` may be NULL. */
+static struct law_state state_from_rows(const real *F, const real *plastic, ptrdiff_t first, int lanes)
+{
+    struct law_state state = {.F = matrix_identity(), .plastic = wide_set(1)};
+    for (int q = 0; q < lanes; q++) {
+        for (int e = 0; e < DIM * DIM; e++)
+            ((real *)&state.F.m[e / DIM][e % DIM])[q] = F[(first + q) * DIM * DIM + e];
+        if (plastic)
+            ((real *)&state.plastic)[q] = plastic[first + q];
+    }
+    return state;
+}
+
 void SWEEP(evaluate)(const mpm_evaluation *evaluation)
 {
     const int law = evaluation->material.law;
@@ -823,10 +869,7 @@ void SWEEP(evaluate)(const mpm_evaluation *evaluation)
     matrix rest = matrix_scale(wide_set(0), matrix_identity());
     for (ptrdiff_t first = 0; first < evaluation->count; first += WIDTH) {
         const int lanes = evaluation->count - first < WIDTH ? (int)(evaluation->count - first) : WIDTH;
-        struct law_state state = {.F = matrix_identity()};
-        for (int q = 0; q < lanes; q++)
-            for (int e = 0; e < DIM * DIM; e++)
-                ((real *)&state.F.m[e / DIM][e % DIM])[q] = ((const real *)evaluation->F)[(first + q) * DIM * DIM + e];
+        struct law_state state = state_from_rows(evaluation->F, evaluation->plastic, first, lanes);
         state.J = matrix_det(state.F);
         const struct law_response r = respond(law, &parameters, state, rest);
         for (int q = 0; q < lanes; q++) {
@@ -837,6 +880,35 @@ void SWEEP(evaluate)(const mpm_evaluation *evaluation)
             ((real *)evaluation->isolated)[first + q] = wide_lane(r.isolated, q);
             ((real *)evaluation->wave)[first + q] = wide_lane(r.wave, q);
         }
+    }
+}
+
+INLINE void return_map_rows(const mpm_return_map *states, const int law)
+{
+    union law_parameters parameters = {0};
+    prepare_law(law, &parameters, states->material.values);
+    real *F = states->F, *plastic = states->plastic;
+    for (ptrdiff_t first = 0; first < states->count; first += WIDTH) {
+        const int lanes = states->count - first < WIDTH ? (int)(states->count - first) : WIDTH;
+        struct law_state state = state_from_rows(F, plastic, first, lanes);
+        return_map(law, &parameters, &state);
+        for (int q = 0; q < lanes; q++) {
+            for (int e = 0; e < DIM * DIM; e++)
+                F[(first + q) * DIM * DIM + e] = wide_lane(state.F.m[e / DIM][e % DIM], q);
+            plastic[first + q] = wide_lane(state.plastic, q);
+        }
+    }
+}
+
+void SWEEP(return_map)(const mpm_return_map *states)
+{
+    switch (states->material.law) {
+#define CASE(enumerator, name) \
+    case enumerator: \
+        return_map_rows(states, enumerator); \
+        break;
+        MPM_PLASTIC_LAWS(CASE)
+#undef CASE
     }
 }
 

@@ -27,7 +27,8 @@ INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff
     tile->mass = wide_load((const real *)particles->mass + t * WIDTH);
     tile->volume = wide_load((const real *)particles->volume + t * WIDTH);
     tile->mass_changed = false;
-    tile->state = (struct law_state){matrix_identity(), wide_set(1)}; /* of which a law reads only its own */
+    /* a law reads only what is its own of it */
+    tile->state = (struct law_state){.F = matrix_identity(), .J = wide_set(1), .plastic = wide_set(1)};
     UNROLL for (int a = 0; a < DIM; a++) {
         tile->x[a] = wide_load(tile_vector(particles, MPM_X, t) + a * WIDTH);
         if (with_velocity) {
@@ -41,6 +42,17 @@ INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff
     }
     if (fluid)
         tile->state.J = wide_load(tile_vector(particles, MPM_C + DIM, t));
+}
+
+/* The plastic state, of groups whose law has one. */
+INLINE void tile_load_plastic(struct tile *tile, const mpm_particles *particles, ptrdiff_t t)
+{
+    tile->state.plastic = wide_load((const real *)particles->plastic + t * WIDTH);
+}
+
+INLINE void tile_store_plastic(const struct tile *tile, const mpm_particles *particles, ptrdiff_t t)
+{
+    wide_store((real *)particles->plastic + t * WIDTH, tile->state.plastic);
 }
 
 INLINE void tile_store(const struct tile *tile, const mpm_particles *particles, ptrdiff_t t, const bool fluid)

@@ -50,10 +50,14 @@ static mpm_settings settings_of(int dim, size_t real_size, const char *isa, int 
 
 static mpm_material material_of(int law)
 {
-    mpm_material material = {.law = law, .values = {1e4, 0.3}};
-    if (law == MPM_FLUID)
-        material.values[1] = 7;
-    return material;
+    switch (law) {
+    case MPM_FLUID:
+        return (mpm_material){law, {1e4, 7}};
+    case MPM_SNOW:
+        return (mpm_material){law, {1e4, 0.3, 0.01, 0.01, 5}};
+    default:
+        return (mpm_material){law, {1e4, 0.3}};
+    }
 }
 
 /* A block of particles of the last material, with its lowest corner at `at` on every axis, drifting. */
@@ -90,12 +94,13 @@ static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *
     mpm_simulation *simulation;
     mpm_mirror *mirror;
     mpm_totals totals;
-    uint8_t mask[4 * MOST] = {1, 0, 1};
+    static const double corner[MPM_LAW_COUNT] = {-0.3, 0.1, -0.9, -0.6};
+    uint8_t mask[MPM_LAW_COUNT * MOST] = {1, 0, 1};
     ATTEMPT(mpm_simulation_new(&simulation, allocator, settings));
     for (int law = 0; law < MPM_LAW_COUNT; law++) {
         const mpm_material material = material_of(law);
         ATTEMPT(mpm_simulation_add_material(simulation, &material));
-        ATTEMPT(add_block(simulation, settings->dim, law == 1 ? 0.1 : -0.3 * (law + 1)));
+        ATTEMPT(add_block(simulation, settings->dim, corner[law]));
     }
     ATTEMPT(mpm_simulation_run(simulation, 8 - mpm_simulation_steps(simulation), INFINITY, NULL, NULL));
     ATTEMPT(mpm_simulation_field(simulation, MPM_FIELD_X, &mirror));

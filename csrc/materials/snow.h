@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Snow: a fixed corotated solid that yields beyond critical principal stretches, and hardens as it is compacted.
+ *
+ *     F = F_E F_P,   J_P = det F_P                                              F_E is the particle's F
+ *     Psi(F_E, J_P) = mu |F_E - R|^2 + lambda/2 (J_E - 1)^2                     per rest volume [J/m3]
+ *     mu, lambda = (mu_0, lambda_0) e^(xi (1 - J_P))                            hardening
+ *     F_E = U S V^T -> U clamp(S, 1 - theta_c, 1 + theta_s) V^T                 return map; F_E F_P stays
+ *     J_P -> J_P prod S / prod clamp(S)
+ *
+ * Stomakhin, Schroeder, Chai, Teran & Selle, A material point method for snow simulation, ACM TOG 32(4) (2013) 102,
+ * sections 5 to 7. Only J_P of F_P enters, and only it is kept. It is held in [0.6, 20], as most implementations do:
+ * beyond, snow would stiffen until no time step is small enough, or be lost in the end.
+ */
+#pragma once
+#include "materials/fixed_corotated.h"
+#include "math/singular.h"
+
+#define SNOW_LEAST_JP ((real)0.6)
+#define SNOW_LARGEST_JP ((real)20)
+
+struct snow {
+    struct fixed_corotated elastic; /* at J_P = 1 */
+    wide shortest, longest;         /* principal stretches within which F_E is elastic */
+    wide elastic_strain2;           /* |F_E^T F_E - I|^2 up to which they are, det F_E > 0 given */
+    wide hardening;                 /* xi */
+};
+
+INLINE struct snow snow_prepare(const double *values)
+{
+    const double shortest = 1 - values[2], longest = 1 + values[3];
+    const double compression = 1 - shortest * shortest, stretch = longest * longest - 1;
+    const double strain = compression < stretch ? compression : stretch;
+    return (struct snow){fixed_corotated_prepare(values), wide_set((real)shortest), wide_set((real)longest),
+                         wide_set((real)(strain * strain)), wide_set((real)values[4])};
+}
+
+/* The return map for a tile in which some lane may yield. Lanes that do not keep their bits, so that what the others
+ * do has no effect on them. */
+NOINLINE void snow_yield(const struct snow *law, struct law_state *state, mask may_yield)
+{
+    const struct singular trial = singular_decompose(state->F);
+    wide clamped[DIM], ratio = wide_set(1);
+    mask yields = wide_less(wide_set(1), wide_set(0));
+    UNROLL for (int i = 0; i < DIM; i++) {
+        const wide value = trial.value[i];
+        clamped[i] = wide_min(wide_max(value, law->shortest), law->longest);
+        yields |= wide_less(value, law->shortest) | wide_less(law->longest, value);
+        ratio *= value / clamped[i];
+    }
+    yields &= may_yield;
+    const matrix F = singular_compose(&trial, clamped);
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            state->F.m[i][j] = wide_select(yields, F.m[i][j], state->F.m[i][j]);
+    state->plastic = wide_select(yields, state->plastic * ratio, state->plastic);
+}
+
+INLINE mask snow_return_map(const struct snow *law, struct law_state *state)
+{
+    const wide one = wide_set(1);
+    wide strain2 = wide_set(0);
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = i; j < DIM; j++) {
+            wide c = state->F.m[0][i] * state->F.m[0][j];
+            UNROLL for (int k = 1; k < DIM; k++)
+                c = wide_fma(state->F.m[k][i], state->F.m[k][j], c);
+            strain2 = i == j ? wide_fma(c - one, c - one, strain2) : wide_fma(c + c, c, strain2);
+        }
+    const mask elastic = wide_less_equal(strain2, law->elastic_strain2) & wide_less(wide_set(0), matrix_det(state->F));
+    const mask may_yield = mask_not(elastic);
+    if (mask_any(may_yield)) {
+        struct law_state copy = *state; /* memory copies only here, so that the state stays in registers otherwise */
+        snow_yield(law, &copy, may_yield);
+        *state = copy;
+    }
+    const wide trial = state->plastic;
+    state->plastic = wide_min(wide_max(trial, wide_set(SNOW_LEAST_JP)), wide_set(SNOW_LARGEST_JP));
+    return wide_less(trial, state->plastic) | wide_less(state->plastic, trial);
+}
+
+INLINE struct law_response snow_respond(const struct snow *law, struct law_state state, matrix velocity_gradient)
+{
+    const wide factor = wide_exp(law->hardening * (wide_set(1) - state.plastic));
+    const struct fixed_corotated hardened = {law->elastic.mu * factor, law->elastic.lambda * factor};
+    return fixed_corotated_respond(&hardened, state, velocity_gradient);
+}
