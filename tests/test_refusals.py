@@ -174,8 +174,6 @@ def test_bases_cannot_be_made(base):
             for value in values
         ),
         ("c_damping", lambda sim: mpm.Simulation(sim.scene, dx=0.125, c_damping=0.1)),
-        ("mirror", lambda sim: mpm.Wall("mirror")),
-        ("periodic", lambda sim: mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})),
         ("Snow", lambda sim: materials.Snow()),
         ("Snow", lambda sim: materials.Snow.preset("reference")),
         ("save", lambda sim: sim.save("x")),

@@ -329,11 +329,14 @@ mpm_totals mpm_step_totals(const mpm_simulation *simulation)
 {
     const mpm_measure *m = &simulation->measure;
     mpm_totals t = {.time = simulation->time, .mass = m->mass, .kinetic = m->kinetic, .elastic = m->elastic};
+    const mpm_wall *walls = simulation->settings.walls;
     for (int a = 0; a < 3; a++) {
+        const bool lever = !mpm_walls_periodic(walls, (a + 1) % 3) && !mpm_walls_periodic(walls, (a + 2) % 3);
         t.momentum[a] = m->momentum[a];
-        t.angular_momentum[a] = m->angular_momentum[a];
-        t.center_of_mass[a] = m->mass > 0 ? m->moment[a] / m->mass : NAN;
-        t.gravitational -= simulation->settings.gravity[a] * m->moment[a];
+        t.angular_momentum[a] = lever ? m->angular_momentum[a] : NAN;
+        t.center_of_mass[a] = m->mass > 0 && !mpm_walls_periodic(walls, a) ? m->moment[a] / m->mass : NAN;
+        if (!mpm_walls_periodic(walls, a))
+            t.gravitational -= simulation->settings.gravity[a] * m->moment[a];
     }
     return t;
 }

@@ -61,6 +61,8 @@ mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode)
     };
     memcpy(sweep.cells, simulation->settings.cells, sizeof sweep.cells);
     memcpy(sweep.lower, simulation->settings.lower, sizeof sweep.lower);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        sweep.period[axis] = mpm_walls_period(simulation->settings.walls, axis, sweep.cells[axis]);
     return sweep;
 }
 
@@ -120,6 +122,15 @@ static void grid_item(void *context, ptrdiff_t item, int thread)
         call->simulation->kernels->grid_block(&call->pass, b);
 }
 
+static void fold_item(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    const struct grid_call *call = context;
+    const ptrdiff_t first = item * BLOCKS_PER_ITEM, folds = (ptrdiff_t)call->pass.grid->images.block_count;
+    for (ptrdiff_t f = first; f < first + BLOCKS_PER_ITEM && f < folds; f++)
+        call->simulation->kernels->grid_fold(&call->pass, f);
+}
+
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 {
     const mpm_settings *settings = &simulation->settings;
@@ -129,6 +140,9 @@ mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
     memcpy(call.pass.walls, settings->walls, sizeof call.pass.walls);
     const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
     mpm_pool_for(simulation->pool, grid_item, &call, (blocks + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
+
+    const ptrdiff_t folds = (ptrdiff_t)simulation->grid.images.block_count;
+    mpm_pool_for(simulation->pool, fold_item, &call, (folds + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
 
     mpm_block_report sum = {0};
     for (ptrdiff_t b = 0; b < blocks; b++) {

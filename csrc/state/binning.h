@@ -30,6 +30,7 @@ typedef struct mpm_binning {
     const mpm_placement *placements; /* ascending in `slot` */
     size_t placement_count;
     bool drop_massless; /* particles of mass 0 leave */
+    mpm_symmetry symmetry[3]; /* of the grid's axes */
 } mpm_binning;
 
 /** Re-orders `particles` and rebuilds `grid` (whose velocities are lost). On error nothing has changed. */

@@ -160,7 +160,7 @@ done:
 }
 
 mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
-                          ptrdiff_t particles, int dim, size_t real_size)
+                          ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size)
 {
     *grid = (mpm_grid){0};
     mpm_status status = find_blocks(grid, allocator, groups, group_count, dim);
@@ -176,6 +176,8 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
             status = MPM_OUT_OF_MEMORY;
         grid->bytes = (grid->block_count + grid->copy_count) * block_bytes;
     }
+    if (!status)
+        status = mpm_images_find(grid, allocator, symmetry, dim, real_size);
     if (status)
         mpm_grid_clear(grid, allocator);
     return status;
@@ -189,5 +191,6 @@ void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator)
     mpm_memory_free(allocator, grid->task_copy);
     mpm_memory_free(allocator, grid->velocity);
     mpm_memory_free(allocator, grid->copies);
+    mpm_images_clear(&grid->images, allocator);
     *grid = (mpm_grid){0};
 }

@@ -4,10 +4,14 @@
  *
  *     m, p = sum of the tasks' copies, in task order
  *     v = p/m + dt g,  then the walls;  what the walls take is their impulse on the material
+ *
+ * Blocks with images (mirror and periodic faces) do this in two passes, with a barrier between them: all must have
+ * been summed before any can be folded.
  */
 #include <math.h>
 
 #include "transfer/arena.h"
+#include "transfer/fold.h"
 
 /* The mass of each record in all of its four reals. */
 INLINE wide spread_mass(wide a)
@@ -68,9 +72,12 @@ INLINE void to_velocity(real *node, const mpm_grid_pass *pass)
 #endif
 }
 
-/* One wall and one node: see contact/walls.h. `into` is +1 where the domain lies above the face, -1 below. */
+/* One wall and one node: see contact/walls.h. `into` is +1 where the domain lies above the face, -1 below. Mirrors and
+ * periodic faces act through images alone. */
 static void touch_wall(real v[4], int axis, real into, const mpm_wall *wall)
 {
+    if (wall->contact == MPM_MIRROR || wall->contact == MPM_PERIODIC)
+        return;
     if (wall->contact == MPM_STICKY) {
         v[0] = v[1] = v[2] = 0;
         return;
@@ -108,6 +115,16 @@ static bool reaches_wall(const mpm_node_block *block, const mpm_grid_pass *pass)
     return false;
 }
 
+INLINE void touch_walls(real v[4], const int64_t at[DIM], const mpm_grid_pass *pass)
+{
+    for (int a = 0; a < DIM; a++) {
+        if (at[a] <= 0)
+            touch_wall(v, a, 1, &pass->walls[2 * a]);
+        if (at[a] >= pass->cells[a])
+            touch_wall(v, a, -1, &pass->walls[2 * a + 1]);
+    }
+}
+
 NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_grid_pass *pass, double impulse[3])
 {
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
@@ -117,14 +134,47 @@ NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_gri
             continue;
         int64_t at[DIM];
         node_coordinates(block, n, at);
-        for (int a = 0; a < DIM; a++) {
-            if (at[a] <= 0)
-                touch_wall(v, a, 1, &pass->walls[2 * a]);
-            if (at[a] >= pass->cells[a])
-                touch_wall(v, a, -1, &pass->walls[2 * a + 1]);
-        }
+        touch_walls(v, at, pass);
         for (int a = 0; a < DIM; a++)
             impulse[a] += (double)m * ((double)v[a] - (double)before[a]);
+    }
+}
+
+/* The walls of a block whose velocities are those of the domain's frame, and the images' own frames and masses. A
+ * mirror's impulse is what it makes of the velocity that a node would have had alone; along the other axes images
+ * only exchange momentum with each other, which adds up to nothing and is not listed. */
+NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *block, const mpm_grid_pass *pass,
+                           double impulse[3])
+{
+    const mpm_images *images = &pass->grid->images;
+    const mpm_image_node *next = images->nodes + images->first_node[block->fold];
+    const mpm_image_node *end = images->nodes + images->first_node[block->fold + 1];
+    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+        real *v = node + 4 * n;
+        const real *record = fold_record(raw, block->fold, n);
+        const mpm_image_node *image = next < end && next->node == n ? next++ : NULL;
+        real before[DIM];
+        int64_t at[DIM];
+        node_coordinates(block, n, at);
+        for (int a = 0; image && a < DIM; a++) {
+            at[a] = image->at[a];
+            v[a] = image->planes >> a & 1 ? 0 : v[a]; /* gravity across a plane of symmetry */
+        }
+        memcpy(before, v, sizeof before);
+        if (v[3] > 0)
+            touch_walls(v, at, pass);
+        if (image) {
+            unfold_vector(v, image);
+            unfold_vector(before, image);
+        }
+        const real m = v[3] = record[3];
+        if (!(m > 0))
+            continue;
+        for (int a = 0; a < DIM; a++) {
+            impulse[a] += (double)m * ((double)v[a] - (double)before[a]);
+            if (image && image->normals >> a & 1)
+                impulse[a] += (double)m * ((double)before[a] - pass->dt * pass->gravity[a]) - (double)record[a];
+        }
     }
 }
 
@@ -170,9 +220,24 @@ void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t b)
     real *node = (real *)pass->grid->velocity + (size_t)b * 4 * MPM_BLOCK_NODES;
     mpm_block_report *report = &pass->reports[b];
     *report = (mpm_block_report){0};
+    if (block->fold >= 0) { /* the rest is done when all are summed */
+        sum_copies((real *)pass->grid->images.raw + (size_t)block->fold * 4 * MPM_BLOCK_NODES, pass->grid, block);
+        return;
+    }
     sum_copies(node, pass->grid, block);
     to_velocity(node, pass);
     if (reaches_wall(block, pass))
         apply_walls(node, block, pass, report->impulse);
     report_motion(node, report);
+}
+
+void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
+{
+    const mpm_images *images = &pass->grid->images;
+    const int32_t b = images->blocks[fold];
+    real *node = (real *)pass->grid->velocity + (size_t)b * 4 * MPM_BLOCK_NODES;
+    fold_block(node, images->raw, images, (int32_t)fold);
+    to_velocity(node, pass);
+    unfold_block(node, images->raw, &pass->grid->blocks[b], pass, pass->reports[b].impulse);
+    report_motion(node, &pass->reports[b]);
 }
