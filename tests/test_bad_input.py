@@ -57,7 +57,8 @@ SIM = [None, 1, "sim", mpm.Simulation, []]
 AXES = [1, "ax", object(), []]
 WALLS = [
     1, None, "", "sliip", b"slip", ["slip"], {"x": "nonsense"}, {"w": "slip"}, {"z": "slip"}, {"z-": "slip"},
-    {"x": "slip", "x-": "slip"}, {"x-": "periodic"}, {"y": "mirror", "x+": "periodic"}, {"x": None}, {1: "slip"}, {("x",): "slip"}, mpm.Wall,
+    {"x": "slip", "x-": "slip"}, {"x-": "periodic"}, {"y": "mirror", "x+": "periodic"},
+    {"x": None}, {1: "slip"}, {("x",): "slip"}, mpm.Wall,
 ]
 
 SHAPE = mpm.shapes.Ball((0.5, 0.5), 0.2)
