@@ -80,7 +80,8 @@ def _angular(sim: Simulation, start: Totals, impulse: FloatArray) -> list[tuple[
     rows = []
     for axis, name in enumerate(names):
         others = [k for k in range(sim.dimension) if sim.dimension == 2 or k != axis]
-        if not pushed[others].any():
+        # With a periodic axis among them there is no lever, and no angular momentum (NaN).
+        if not (pushed[others].any() or np.isnan(spin[:, axis]).any()):
             rows.append((name, "kg m²/s", _largest(spin[:, axis])))
     return rows
 

@@ -26,7 +26,8 @@ class Particles:
     Attributes
     ----------
     x, v : ndarray, shape (n, d)
-        Position [m] and velocity [m/s].
+        Position [m] and velocity [m/s]. Along a periodic axis positions lie in lower <= x < upper, and those
+        written elsewhere are wrapped into it.
     F, C : ndarray, shape (n, d, d)
         Deformation gradient and velocity gradient ∇v of the last grid-to-particle transfer [1/s]. The F of a
         fluid reads J^(1/d) I; do not write to it. The F of snow is its elastic part.

@@ -159,19 +159,19 @@ class Scene(_check.Strict):
     gravity : array_like, shape (d,), optional
         Acceleration [m/s²], default zero.
     walls : str, Wall or mapping, optional
-        The contact of all faces: ``"sticky"`` (v = 0), ``"slip"`` (v·n = 0, both ways) or ``"separate"``
-        (one-sided), or a `Wall`; or a mapping from ``"x-"``, ``"x+"``, ``"y-"``, … or ``"x"``, ``"y"``,
-        ``"z"`` (both faces) to these, where faces that are not named slip. A slip wall holds on to what
-        touches it; what shall fall, rest and bounce wants ``"separate"``.
+        The contact of all faces: ``"sticky"`` (v = 0), ``"slip"`` (v·n = 0, both ways), ``"separate"``
+        (one-sided), ``"mirror"`` (a plane of symmetry) or ``"periodic"`` (of both faces of an axis), or a
+        `Wall`; or a mapping from ``"x-"``, ``"x+"``, ``"y-"``, … or ``"x"``, ``"y"``, ``"z"`` (both faces)
+        to these, where faces that are not named slip. A slip wall holds on to what touches it; what shall
+        fall, rest and bounce wants ``"separate"``.
     friction : float, optional
         Coulomb's coefficient >= 0 of every slip or separate wall that is given by name.
 
     Raises
     ------
     TypeError, ValueError
-        An argument is of the wrong type, shape or range; the message names it.
-    NotImplementedError
-        ``"mirror"`` and ``"periodic"`` walls.
+        An argument is of the wrong type, shape or range; the message names it. One face of an axis is
+        periodic, the other is not.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, citations, config, derived, grid, measures, numerics, sampling, totals
+from mpm import _check, _core, citations, config, derived, grid, measures, numerics, sampling, totals, walls
 from mpm import scene as _scene
 from mpm._check import FloatArray
 from mpm.materials import Material
@@ -67,7 +67,7 @@ class Simulation(_check.Strict):
     scene : Scene
         With at least one body; it is not changed, and later changes of it have no effect here.
     dx : float
-        Cell size [m]; (upper − lower)/dx must be whole.
+        Cell size [m]; (upper − lower)/dx must be whole, and at least 4 along a periodic axis.
     particles_per_cell : int, optional
         Default 2^d; ``"stratified"`` and ``"lattice"`` sampling need k^d.
     sampling : {"stratified", "lattice", "random"}
@@ -126,6 +126,8 @@ class Simulation(_check.Strict):
         onto the face, or removal when the call returns. It also holds for positions written to
         ``particles.x``. Counted in `health`. Removal ends a `run` or `step` call with a new order of the
         particles in the core, so that where particles leave, round-off depends on how a run is split.
+        Nothing leaves at a periodic face: there ``particles.x`` is wrapped into lower <= x < upper, positions
+        written to it as well.
     history : int
         Every history-th step is recorded; 0: none.
 
@@ -194,6 +196,7 @@ class Simulation(_check.Strict):
             on_leave=on_leave,
             history=history,
         )
+        walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
         self._rng = _generator(rng)
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")

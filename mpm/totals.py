@@ -50,6 +50,12 @@ class Totals:
         Stored by deformation, a fluid's compression included [J].
     gravitational : float
         −Σ m g·x [J].
+
+    Notes
+    -----
+    Along a periodic axis positions have no origin. The component of the centre of mass along it and the angular
+    momentum about the other axes are NaN there, and gravity has no potential: `gravitational`, and with it
+    `energy`, leave its component along the axis out, which then does work on the material.
     """
 
     time: float

@@ -8,8 +8,8 @@ from typing import Any
 
 from mpm import _check
 
-CONTACTS = ("sticky", "slip", "separate")
-CONTACTS_LATER = ("mirror", "periodic")
+CONTACTS = ("sticky", "slip", "separate", "mirror", "periodic")
+FEWEST_PERIODIC_CELLS = 4  # that the widest kernel touches no node twice
 FRICTIONAL = ("slip", "separate")
 
 
@@ -20,9 +20,14 @@ class Wall:
 
     Parameters
     ----------
-    contact : {"sticky", "slip", "separate"}
+    contact : {"sticky", "slip", "separate", "mirror", "periodic"}
         ``"sticky"``: v = 0. ``"slip"``: v·n = 0, both ways. ``"separate"``: only motion into the wall is
-        removed, so that material may leave it again.
+        removed, so that material may leave it again. ``"mirror"``: a plane of symmetry; material at it moves
+        as half of a body of twice the size does, v·n = 0 on the plane and no particle crosses it.
+        ``"periodic"``: this face and the one opposite are one; what leaves there comes in here.
+
+        The first three set the velocity of the nodes at and beyond the face, which is of first order in dx where
+        material rests against it; mirror and periodic faces are of the order of the kernel.
     friction : float, optional, keyword
         Coulomb's coefficient, >= 0, for ``"slip"`` and ``"separate"``: the tangential velocity is reduced by
         at most `friction` times the normal velocity that was removed. Default 0.
@@ -30,16 +35,15 @@ class Wall:
     Raises
     ------
     ValueError
-        Unknown contact, negative or non-finite friction, friction with ``"sticky"``.
-    NotImplementedError
-        ``"mirror"`` and ``"periodic"``.
+        Unknown contact, negative or non-finite friction, friction with ``"sticky"``, ``"mirror"`` or
+        ``"periodic"``.
     """
 
     contact: str
     friction: float = 0.0
 
     def __init__(self, contact: str, *, friction: float = 0.0) -> None:
-        contact = _check.choice("contact", contact, CONTACTS, CONTACTS_LATER)
+        contact = _check.choice("contact", contact, CONTACTS)
         friction = _check.number("friction", friction, low=0)
         if friction and contact not in FRICTIONAL:
             raise ValueError(f"friction = {friction:g}: a {contact!r} wall has none; must be 0")
@@ -72,6 +76,11 @@ def resolve(walls: object, friction: object, dimension: int) -> dict[str, Wall]:
     -------
     dict of str to Wall
         In the order of `faces`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A wrong face, contact or friction; one face of an axis is periodic, the other is not.
     """
     coefficient = _check.number("friction", friction, low=0)
     names = faces(dimension)
@@ -82,16 +91,41 @@ def resolve(walls: object, friction: object, dimension: int) -> dict[str, Wall]:
         wall = given.get(face, "slip")
         label = "walls" if not isinstance(walls, Mapping) else f"walls[{face!r}]"
         if not isinstance(wall, Wall):
-            contact = _check.choice(label, wall, CONTACTS, CONTACTS_LATER)
+            contact = _check.choice(label, wall, CONTACTS)
             applies = contact in FRICTIONAL
             wall = Wall(contact, friction=coefficient if applies else 0.0)
             used = used or applies
         result[face] = wall
+    _check_pairs(result, names)
     if coefficient and not used:
         raise ValueError(
             f"friction = {coefficient:g}: none of the walls given by name slips or separates: not used"
         )
     return result
+
+
+def is_periodic(walls: Mapping[str, Wall], axis: str) -> bool:
+    """Whether both faces of the axis (``"x"``, …) are one."""
+    return walls[f"{axis}-"].contact == "periodic"
+
+
+def _check_pairs(walls: Mapping[str, Wall], names: tuple[str, ...]) -> None:
+    for low, high in zip(names[::2], names[1::2], strict=True):
+        contacts = [walls[face].contact for face in (low, high)]
+        if contacts.count("periodic") == 1:
+            raise ValueError(
+                f"walls: {low!r} is {contacts[0]}, {high!r} is {contacts[1]}; "
+                "must be periodic both or neither: the two faces are one"
+            )
+
+
+def refuse_few_cells(walls: Mapping[str, Wall], cells: tuple[int, ...], dx: float) -> None:
+    """Raise ValueError where a periodic axis has too few cells."""
+    for axis, count in zip("xyz", cells, strict=False):
+        if is_periodic(walls, axis) and count < FEWEST_PERIODIC_CELLS:
+            raise ValueError(
+                f"dx = {dx:g}: {count} cells along {axis}, which is periodic; must be >= {FEWEST_PERIODIC_CELLS}"
+            )
 
 
 def _spread(walls: Mapping[Any, Any], dimension: int) -> dict[str, Any]:

@@ -60,7 +60,8 @@ SIM = [None, 1, "sim", mpm.Simulation, []]
 AXES = [1, "ax", object(), []]
 WALLS = [
     1, None, "", "sliip", b"slip", ["slip"], {"x": "nonsense"}, {"w": "slip"}, {"z": "slip"}, {"z-": "slip"},
-    {"x": "slip", "x-": "slip"}, {"x": None}, {1: "slip"}, {("x",): "slip"}, mpm.Wall,
+    {"x": "slip", "x-": "slip"}, {"x-": "periodic"}, {"y": "mirror", "x+": "periodic"},
+    {"x": None}, {1: "slip"}, {("x",): "slip"}, mpm.Wall,
 ]
 
 SHAPE = mpm.shapes.Ball((0.5, 0.5), 0.2)
@@ -124,6 +125,8 @@ TARGETS = {
                      {"upper": [(1, 1), (1, 1, 0), (1, 1, NAN)], "gravity": [(0, -9.81), 9.81]}),
     "Wall": (lambda c, **k: mpm.Wall(**k), {"contact": "slip"}, {"contact": NAME, "friction": NOT_NEGATIVE}),
     "Wall that sticks": (lambda c, **k: mpm.Wall(**k), {"contact": "sticky"}, {"friction": [0.5]}),
+    "Wall that mirrors": (lambda c, **k: mpm.Wall(**k), {"contact": "mirror"}, {"friction": [0.5]}),
+    "Wall that is periodic": (lambda c, **k: mpm.Wall(**k), {"contact": "periodic"}, {"friction": [0.5]}),
     "FixedCorotated": (lambda c, **k: M.FixedCorotated(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "NeoHookean": (lambda c, **k: M.NeoHookean(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "Fluid": (lambda c, **k: M.Fluid(**k), {"bulk_modulus": 1e5, "density": 1e3},
@@ -154,6 +157,8 @@ TARGETS = {
     "Body.initial_gradient": (lambda c, **k: c.scene.bodies[0].initial_gradient(**k), {"x": [(0, 0)]}, {"x": ROWS}),
     "Simulation": (lambda c, **k: mpm.Simulation(**{"scene": c.scene, **k}), {"dx": 0.125},
                    {"scene": [None, 1, "scene", mpm.Scene, mpm.Scene((0, 0), (1, 1))], **NUMERICS}),
+    "Simulation in a periodic scene": (lambda c, **k: mpm.Simulation(c.periodic, **k), {"dx": 0.25},
+                                       {"dx": [0.5, 1.0]}),
     "Simulation with a fixed dt": (lambda c, **k: mpm.Simulation(c.scene, **k), {"dx": 0.125, "dt": 1e-5},
                                    {"max_dt": [1.0], "allow_unstable": FLAG}),
     "set_num_threads": (lambda c, **k: mpm.set_num_threads(**k), {"threads": 1}, {"threads": [*COUNT, 1025, 10**9]}),
@@ -273,12 +278,15 @@ def make_things(folder):
     solid = M.NeoHookean(E=1e4, nu=0.3, density=1000)
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
     scene.add(S.Box((0.25, 0.25), (0.75, 0.75)), solid, name="taken")
+    periodic = mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})
+    periodic.add(S.Box((0.25, 0.25), (0.75, 0.75)), solid)
     sim = mpm.Simulation(scene, dx=0.125, threads=1)
     sim.step(3)
     writer = viz.MovieWriter(folder / "written", fps=10, size=(80, 64))
     return SimpleNamespace(
         solid=solid,
         scene=scene,
+        periodic=periodic,
         space=mpm.Scene((0, 0, 0), (1, 1, 1)),
         sim=sim,
         folder=folder,

@@ -162,8 +162,6 @@ def test_bases_cannot_be_made(base):
         ("Rotation", lambda sim: motion.Rotation(1.0, about=(0, 0))),
         ("Sinusoid", lambda sim: motion.Sinusoid((1, 0), 1.0)),
         ("Keyframes", lambda sim: motion.Keyframes([0], [(0, 0)])),
-        ("mirror", lambda sim: mpm.Wall("mirror")),
-        ("periodic", lambda sim: mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})),
         ("save", lambda sim: sim.save("x")),
         ("record", lambda sim: sim.record("x", fps=1)),
         ("view", lambda sim: sim.view()),

@@ -128,6 +128,8 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
         .x = x, .v = v, .C = C, .F = F, .volume = volume, .mass = mass,
     };
     memcpy(arrivals.lower, simulation->settings.lower, sizeof arrivals.lower);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        arrivals.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
     if (count == 0)
         return MPM_OK;
     mpm_status status = begin_change(simulation);

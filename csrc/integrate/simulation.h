@@ -17,7 +17,7 @@ typedef struct mpm_settings {
     int64_t cells[3];  /* of the domain, per axis, at least 1 and at most MPM_MOST_CELLS */
     double dx;         /* cell size [m] */
     double gravity[3]; /* [m/s2] */
-    mpm_wall walls[6]; /* x-, x+, y-, y+, z-, z+ */
+    mpm_wall walls[6]; /* x-, x+, y-, y+, z-, z+; periodic: both of an axis, which then has at least 4 cells */
     mpm_scheme scheme;
     double dt;         /* fixed step [s]; <= 0: automatic */
     double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
@@ -72,7 +72,9 @@ typedef struct mpm_trouble {
     int32_t rows[MPM_MOST_TROUBLE_ROWS];
 } mpm_trouble;
 
-/** Totals of a state. In 2-D the angular momentum is component 2. SI units, per metre of depth in 2-D. */
+/** Totals of a state. In 2-D the angular momentum is component 2. SI units, per metre of depth in 2-D. Along a periodic
+ *  axis positions have no origin: there the centre of mass, and the angular momentum about the other axes, are NaN,
+ *  and gravity has no potential: it drives, and `gravitational` counts its other components only. */
 typedef struct mpm_totals {
     double time, mass, momentum[3], center_of_mass[3], angular_momentum[3], kinetic, elastic, gravitational;
 } mpm_totals;

@@ -54,7 +54,22 @@ void mpm_views_outdate(mpm_simulation *simulation);       /* the state has moved
 void mpm_views_refresh(mpm_simulation *simulation);       /* writes out what somebody is looking at */
 void mpm_views_forget(mpm_simulation *simulation);        /* the rows have changed: new arrays from now on */
 mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **mirror);
+mpm_exchange mpm_views_describe(mpm_simulation *simulation, int field, void *rows);
 mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, bool drop_massless);
+
+/* periodic.c: particles that lie beyond a periodic face come in at the other side, at every binning */
+typedef struct mpm_periodic_wrap {
+    mpm_placement *placements; /* the given ones and those of the wrapped particles; NULL: none was wrapped */
+    size_t count;              /* wrapped particles */
+    mpm_placement *wrapped;    /* of them alone */
+    void *saved;               /* [wrapped][dim] their positions before */
+} mpm_periodic_wrap;
+
+mpm_symmetry mpm_periodic_symmetry(const mpm_settings *settings, int axis);
+mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *placed, size_t placed_count,
+                              mpm_periodic_wrap *wrap);
+/* Frees; if the binning has failed, the positions are as they were, bit for bit. */
+void mpm_periodic_end(mpm_simulation *simulation, mpm_periodic_wrap *wrap, mpm_status binning);
 
 /* timestep.c */
 mpm_stable_dt mpm_timestep_bound(const mpm_simulation *simulation);
@@ -67,6 +82,7 @@ mpm_status mpm_sweeps_fit(mpm_simulation *simulation);                /* scratch
 mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode);
 mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep);
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
+void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for MPM_VOLUME */
 void mpm_sweeps_filter(mpm_simulation *simulation); /* XPIC: after the grid pass, the velocity that particles take */
 
 /* step.c */

@@ -254,7 +254,7 @@ static void find_volumes(mpm_simulation *simulation)
     const mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_VOLUME);
     simulation->grid_valid = false;
     scatter(simulation, 0);
-    mpm_sweeps_grid(simulation, 0);
+    mpm_sweeps_density(simulation);
     mpm_sweeps_run(simulation, &sweep);
     simulation->volumes_due = false;
     simulation->measured = false;
@@ -374,11 +374,14 @@ mpm_totals mpm_step_totals(const mpm_simulation *simulation)
 {
     const mpm_measure *m = &simulation->measure;
     mpm_totals t = {.time = simulation->time, .mass = m->mass, .kinetic = m->kinetic, .elastic = m->elastic};
+    const mpm_wall *walls = simulation->settings.walls;
     for (int a = 0; a < 3; a++) {
+        const bool lever = !mpm_walls_periodic(walls, (a + 1) % 3) && !mpm_walls_periodic(walls, (a + 2) % 3);
         t.momentum[a] = m->momentum[a];
-        t.angular_momentum[a] = m->angular_momentum[a];
-        t.center_of_mass[a] = m->mass > 0 ? m->moment[a] / m->mass : NAN;
-        t.gravitational -= simulation->settings.gravity[a] * m->moment[a];
+        t.angular_momentum[a] = lever ? m->angular_momentum[a] : NAN;
+        t.center_of_mass[a] = m->mass > 0 && !mpm_walls_periodic(walls, a) ? m->moment[a] / m->mass : NAN;
+        if (!mpm_walls_periodic(walls, a))
+            t.gravitational -= simulation->settings.gravity[a] * m->moment[a];
     }
     return t;
 }

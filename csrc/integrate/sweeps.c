@@ -62,6 +62,8 @@ mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode)
     };
     memcpy(sweep.cells, simulation->settings.cells, sizeof sweep.cells);
     memcpy(sweep.lower, simulation->settings.lower, sizeof sweep.lower);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        sweep.period[axis] = mpm_walls_period(simulation->settings.walls, axis, sweep.cells[axis]);
     return sweep;
 }
 
@@ -125,17 +127,28 @@ static void grid_item(void *context, ptrdiff_t item, int thread)
         call->simulation->kernels->grid_block(&call->pass, b);
 }
 
-static void grid_pass(mpm_simulation *simulation, double dt, int filter_step)
+static void fold_item(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    const struct grid_call *call = context;
+    const ptrdiff_t first = item * BLOCKS_PER_ITEM, folds = (ptrdiff_t)call->pass.grid->images.block_count;
+    for (ptrdiff_t f = first; f < first + BLOCKS_PER_ITEM && f < folds; f++)
+        call->simulation->kernels->grid_fold(&call->pass, f);
+}
+
+static void grid_pass(mpm_simulation *simulation, double dt, int filter_step, bool for_density)
 {
     const mpm_settings *settings = &simulation->settings;
     struct grid_call call = {simulation,
                              {.grid = &simulation->grid, .dt = dt, .scheme = settings->scheme,
-                              .filter_step = filter_step, .reports = simulation->reports}};
+                              .filter_step = filter_step, .for_density = for_density, .reports = simulation->reports}};
     memcpy(call.pass.cells, settings->cells, sizeof call.pass.cells);
     memcpy(call.pass.gravity, settings->gravity, sizeof call.pass.gravity);
     memcpy(call.pass.walls, settings->walls, sizeof call.pass.walls);
     const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
     mpm_pool_for(simulation->pool, grid_item, &call, (blocks + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
+    const ptrdiff_t folds = (ptrdiff_t)simulation->grid.images.block_count;
+    mpm_pool_for(simulation->pool, fold_item, &call, (folds + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
 }
 
 void mpm_sweeps_filter(mpm_simulation *simulation)
@@ -143,14 +156,19 @@ void mpm_sweeps_filter(mpm_simulation *simulation)
     const mpm_sweep filter = mpm_sweeps_describe(simulation, MPM_FILTER);
     for (int r = 2; r <= filter.scheme.xpic_order; r++) {
         mpm_sweeps_run(simulation, &filter);
-        grid_pass(simulation, 0, r);
+        grid_pass(simulation, 0, r, false);
     }
+}
+
+void mpm_sweeps_density(mpm_simulation *simulation)
+{
+    grid_pass(simulation, 0, 0, true);
 }
 
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 {
     const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
-    grid_pass(simulation, dt, 0);
+    grid_pass(simulation, dt, 0, false);
     mpm_block_report sum = {0};
     for (ptrdiff_t b = 0; b < blocks; b++) {
         const mpm_block_report *part = &simulation->reports[b];

@@ -7,7 +7,7 @@
 
 #include "integrate/state.h"
 
-static mpm_exchange describe(mpm_simulation *simulation, int field, void *rows)
+mpm_exchange mpm_views_describe(mpm_simulation *simulation, int field, void *rows)
 {
     mpm_exchange exchange = {
         .particles = &simulation->particles,
@@ -19,6 +19,8 @@ static mpm_exchange describe(mpm_simulation *simulation, int field, void *rows)
     };
     memcpy(exchange.cells, simulation->settings.cells, sizeof exchange.cells);
     memcpy(exchange.lower, simulation->settings.lower, sizeof exchange.lower);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        exchange.period[axis] = mpm_walls_period(simulation->settings.walls, axis, exchange.cells[axis]);
     return exchange;
 }
 
@@ -30,16 +32,23 @@ static bool may_be_written(const mpm_mirror *mirror)
 mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, bool drop_massless)
 {
     const mpm_scheme *scheme = &simulation->settings.scheme;
-    const mpm_binning binning = {
+    mpm_periodic_wrap wrap = {0};
+    mpm_status status = mpm_periodic_begin(simulation, placements, count, &wrap);
+    if (status)
+        return status;
+    mpm_binning binning = {
         .allocator = &simulation->allocator,
         .pool = simulation->pool,
         .locate = simulation->kernels->locate,
-        .placements = placements,
-        .placement_count = count,
+        .placements = wrap.placements ? wrap.placements : placements,
+        .placement_count = count + wrap.count,
         .drop_massless = drop_massless,
         .records = {.before = mpm_scheme_is_split(scheme), .filtered = scheme->transfer == MPM_XPIC},
     };
-    mpm_status status = mpm_binning_run(&binning, &simulation->particles, &simulation->grid);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        binning.symmetry[axis] = mpm_periodic_symmetry(&simulation->settings, axis);
+    status = mpm_binning_run(&binning, &simulation->particles, &simulation->grid);
+    mpm_periodic_end(simulation, &wrap, status);
     if (!status) {
         simulation->drift = 0;
         simulation->binning_due = false;
@@ -104,7 +113,7 @@ static mpm_status inspect(mpm_simulation *simulation, struct written *written)
             continue;
         if ((status = copy_written(simulation, field, written)))
             break;
-        mpm_exchange exchange = describe(simulation, field, written->rows[field]);
+        mpm_exchange exchange = mpm_views_describe(simulation, field, written->rows[field]);
         exchange.flaws = flaws;
         simulation->kernels->inspect(&exchange);
         written->differing[field] = exchange.differing;
@@ -148,7 +157,7 @@ static mpm_status read_in_positions(mpm_simulation *simulation, const struct wri
     const mpm_particles *p = &simulation->particles;
     const size_t bytes = (size_t)p->tiles * (size_t)p->lanes * (size_t)p->dim * p->real_size;
     mpm_status status = MPM_OUT_OF_MEMORY;
-    mpm_exchange exchange = describe(simulation, MPM_FIELD_X, written->rows[MPM_FIELD_X]);
+    mpm_exchange exchange = mpm_views_describe(simulation, MPM_FIELD_X, written->rows[MPM_FIELD_X]);
     exchange.placements =
         mpm_memory_new(allocator, (size_t)written->differing[MPM_FIELD_X], sizeof *exchange.placements);
     void *saved = mpm_memory_new(allocator, bytes, 1);
@@ -186,7 +195,7 @@ mpm_status mpm_views_read_in(mpm_simulation *simulation)
             continue;
         simulation->measured = false;
         if (field != MPM_FIELD_X) {
-            mpm_exchange exchange = describe(simulation, field, written.rows[field]);
+            mpm_exchange exchange = mpm_views_describe(simulation, field, written.rows[field]);
             simulation->kernels->read_in(&exchange);
         }
     }
@@ -205,7 +214,7 @@ mpm_status mpm_views_read_in(mpm_simulation *simulation)
 
 static void write_out(mpm_simulation *simulation, int field)
 {
-    const mpm_exchange exchange = describe(simulation, field, simulation->mirrors[field]->data);
+    const mpm_exchange exchange = mpm_views_describe(simulation, field, simulation->mirrors[field]->data);
     simulation->kernels->write_out(&exchange);
     simulation->mirrors[field]->stale = false;
 }

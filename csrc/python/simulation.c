@@ -44,7 +44,10 @@ static PyObject *finish(PyObject *self, mpm_status status)
 
 static int get_walls(PyObject *walls, int count, mpm_wall *out)
 {
-    static const char *const names[] = {[MPM_STICKY] = "sticky", [MPM_SLIP] = "slip", [MPM_SEPARATE] = "separate"};
+    static const char *const names[] = {
+        [MPM_STICKY] = "sticky", [MPM_SLIP] = "slip", [MPM_SEPARATE] = "separate", [MPM_MIRROR] = "mirror",
+        [MPM_PERIODIC] = "periodic"};
+    enum { CONTACTS = sizeof names / sizeof *names };
     if (!PySequence_Check(walls) || PySequence_Size(walls) != count) {
         PyErr_Clear();
         PyErr_Format(PyExc_ValueError, "walls: expected %d pairs", count);
@@ -55,7 +58,7 @@ static int get_walls(PyObject *walls, int count, mpm_wall *out)
         const char *name;
         double friction;
         int known = 0, parsed = pair && PyTuple_Check(pair) && PyArg_ParseTuple(pair, "sd", &name, &friction);
-        for (int k = 0; parsed && k < 3; k++)
+        for (int k = 0; parsed && k < CONTACTS; k++)
             if (!strcmp(names[k], name)) {
                 out[i] = (mpm_wall){(mpm_contact)k, friction};
                 known = 1;

@@ -360,8 +360,8 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     mpm_pool_for(binning->pool, locate_item, &plan, (ptrdiff_t)particles->group_count);
     mark_placed(&plan, grouped);
     if ((status = count_cells(&plan)) || (status = lay_groups(&plan)) ||
-        (status = mpm_grid_build(&fresh_grid, allocator, plan.groups, plan.map.count, plan.count, particles->dim,
-                                 particles->real_size, binning->records)))
+        (status = mpm_grid_build(&fresh_grid, allocator, plan.groups, plan.map.count, plan.count, binning->symmetry,
+                                 particles->dim, particles->real_size, binning->records)))
         goto done;
     const bool grows = (size_t)plan.tiles > particles->capacity;
     if (grows && (status = allocate_arrays(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16)))

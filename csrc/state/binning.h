@@ -31,6 +31,7 @@ typedef struct mpm_binning {
     size_t placement_count;
     bool drop_massless; /* particles of mass 0 leave */
     mpm_grid_records records; /* of the new grid */
+    mpm_symmetry symmetry[3]; /* of the grid's axes */
 } mpm_binning;
 
 /** Re-orders `particles` and rebuilds `grid` (whose velocities are lost). On error nothing has changed. */

@@ -160,7 +160,8 @@ done:
 }
 
 mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
-                          ptrdiff_t particles, int dim, size_t real_size, mpm_grid_records records)
+                          ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size,
+                          mpm_grid_records records)
 {
     *grid = (mpm_grid){0};
     mpm_status status = find_blocks(grid, allocator, groups, group_count, dim);
@@ -184,6 +185,8 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
         grid->bytes = (nodes * grid->block_count + copies * grid->copy_count) * block_bytes;
         status = failed ? MPM_OUT_OF_MEMORY : MPM_OK;
     }
+    if (!status)
+        status = mpm_images_find(grid, allocator, symmetry, dim, real_size, records.before);
     if (status)
         mpm_grid_clear(grid, allocator);
     return status;
@@ -200,5 +203,6 @@ void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator)
     mpm_memory_free(allocator, grid->filtered);
     mpm_memory_free(allocator, grid->copies);
     mpm_memory_free(allocator, grid->impulse_copies);
+    mpm_images_clear(&grid->images, allocator);
     *grid = (mpm_grid){0};
 }

@@ -8,13 +8,13 @@
  * the list of tasks.
  */
 #pragma once
-#include <stdbool.h>
-
+#include "state/images.h"
 #include "state/particles.h"
 
 typedef struct mpm_node_block {
     int32_t block[3];            /* coordinates, as in mpm_group */
     int32_t first_copy, copies;  /* range in `copy_list`, in task order */
+    int32_t fold;                /* which of the blocks with images it is; -1: none of its nodes has one */
 } mpm_node_block;
 
 /** What the transfer scheme keeps on a node besides its velocity. */
@@ -33,13 +33,15 @@ typedef struct mpm_grid {
     void *before, *filtered;    /* the same; NULL where not asked for */
     void *copies;               /* [copy][MPM_BLOCK_NODES][4] */
     void *impulse_copies;       /* the same, for {dt f_x, dt f_y, dt f_z, 0}; NULL: dt f is part of the momentum */
+    mpm_images images;          /* of nodes at planes of symmetry and periodic faces */
     size_t bytes;
 } mpm_grid;
 
-/** Lays the grid under `groups` (which must be sorted) and fills their node_block and copy tables. On error
- *  (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE) nothing is left allocated. */
+/** Lays the grid under `groups` (which must be sorted) and fills their node_block and copy tables; `symmetry` has one
+ *  entry per axis. On error (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE) nothing is left allocated. */
 mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
-                          ptrdiff_t particles, int dim, size_t real_size, mpm_grid_records records);
+                          ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size,
+                          mpm_grid_records records);
 
 /** Frees all arrays and leaves an empty grid. */
 void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator);

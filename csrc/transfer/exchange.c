@@ -60,6 +60,29 @@ static real root(real J)
 #endif
 }
 
+/* A coordinate in cells, of a domain that repeats after `period` cells (0: it does not), brought into [0, period).
+ * No further than most_cells away, where a position still says in which cell it lies. */
+static const double most_cells = 0x1p52;
+
+static double wrapped(double cells, int64_t period)
+{
+    if (period == 0)
+        return cells;
+    cells -= (double)(period * (int64_t)(cells / (double)period)); /* exact: neither has bits below those of cells */
+    if (cells < 0)
+        cells += (double)period;
+    return cells < (double)period ? cells : 0; /* a tiny negative number was rounded up to the period */
+}
+
+/* A resident position, as the user sees it along one axis. */
+static real user_position(const mpm_exchange *e, int axis, int32_t block, real x)
+{
+    const int64_t period = e->period[axis];
+    const real at = (real)(e->lower[axis] + wrapped((double)block * BLOCK_SIDE + (double)x, period) * e->dx);
+    const bool rounded_up = period && at >= (real)(e->lower[axis] + (double)period * e->dx);
+    return rounded_up ? (real)e->lower[axis] : at;
+}
+
 /* The user's values of one particle. */
 static void user_values(const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
                         real out[MOST_COMPONENTS])
@@ -69,8 +92,7 @@ static void user_values(const mpm_exchange *e, const mpm_group *group, bool flui
     switch (e->field) {
     case MPM_FIELD_X:
         for (int a = 0; a < DIM; a++)
-            out[a] = (real)(e->lower[a] + ((double)group->block[a] * BLOCK_SIDE +
-                                           (double)element(p, MPM_X, tile, a, lane)) * e->dx);
+            out[a] = user_position(e, a, group->block[a], element(p, MPM_X, tile, a, lane));
         break;
     case MPM_FIELD_V:
         for (int a = 0; a < DIM; a++)
@@ -115,19 +137,21 @@ static void user_values(const mpm_exchange *e, const mpm_group *group, bool flui
 typedef void visitor(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
                      int32_t row);
 
+INLINE void for_each_of_group(const mpm_exchange *e, const mpm_group *group, void *context, visitor *visit)
+{
+    const bool fluid = mpm_laws_get(e->materials[group->material].law)->fluid;
+    for (ptrdiff_t tile = group->first_tile; tile < group->first_tile + group->tiles; tile++)
+        for (int lane = 0; lane < WIDTH; lane++) {
+            const int32_t row = e->particles->row[tile * WIDTH + lane];
+            if (row >= 0)
+                visit(context, e, group, fluid, tile, lane, row);
+        }
+}
+
 INLINE void for_each_particle(const mpm_exchange *e, void *context, visitor *visit)
 {
-    const mpm_particles *p = e->particles;
-    for (size_t g = 0; g < p->group_count; g++) {
-        const mpm_group *group = &p->groups[g];
-        const bool fluid = mpm_laws_get(e->materials[group->material].law)->fluid;
-        for (ptrdiff_t tile = group->first_tile; tile < group->first_tile + group->tiles; tile++)
-            for (int lane = 0; lane < WIDTH; lane++) {
-                const int32_t row = p->row[tile * WIDTH + lane];
-                if (row >= 0)
-                    visit(context, e, group, fluid, tile, lane, row);
-            }
-    }
+    for (size_t g = 0; g < e->particles->group_count; g++)
+        for_each_of_group(e, &e->particles->groups[g], context, visit);
 }
 
 static void write_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
@@ -159,7 +183,10 @@ static bool is_outside(const mpm_exchange *e, const real x[DIM])
 {
     for (int a = 0; a < DIM; a++) {
         const double cell = ((double)x[a] - e->lower[a]) / e->dx;
-        if (cell < -wall_room(e->particles->degree) || cell > (double)e->cells[a] + wall_room(e->particles->degree))
+        const double room = wall_room(e->particles->degree);
+        if (e->period[a] && cell >= -most_cells && cell <= most_cells)
+            continue;
+        if (cell < -room || cell > (double)e->cells[a] + room)
             return true;
     }
     return false;
@@ -203,23 +230,31 @@ void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange)
     exchange->differing = differing;
 }
 
-/* A position in metres to a block and cells within it, base node in the block. */
-static void place(const mpm_particles *p, const double lower[3], double dx, const double position[DIM],
-                  mpm_placement *placement, real x[DIM])
+/* A position in cells to a block and cells within it, base node in the block. */
+static void place(const mpm_particles *p, const double cells[DIM], mpm_placement *placement, real x[DIM])
 {
     const double reach = mpm_particles_reach(p);
     int cell = 0;
     for (int a = 0; a < DIM; a++) {
-        const double cells = (position[a] - lower[a]) / dx;
-        int64_t base = (int64_t)(cells - reach); /* floor, from truncation */
-        base -= (double)base > cells - reach;
+        int64_t base = (int64_t)(cells[a] - reach); /* floor, from truncation */
+        base -= (double)base > cells[a] - reach;
         int64_t block = base / BLOCK_SIDE - (base % BLOCK_SIDE < 0);
         placement->block[a] = (int32_t)block;
-        x[a] = (real)(cells - (double)block * BLOCK_SIDE);
+        x[a] = (real)(cells[a] - (double)block * BLOCK_SIDE);
         cell = cell * BLOCK_SIDE + (int)(base - block * BLOCK_SIDE);
         /* rounding to `real` may reach the next cell; the base node is found from x again in the sweep */
     }
     placement->cell = (uint8_t)cell;
+}
+
+/* The same for a position in metres. */
+static void place_position(const mpm_particles *p, const double lower[3], double dx, const int64_t period[3], const double position[DIM],
+                           mpm_placement *placement, real x[DIM])
+{
+    double cells[DIM];
+    for (int a = 0; a < DIM; a++)
+        cells[a] = wrapped((position[a] - lower[a]) / dx, period[a]);
+    place(p, cells, placement, x);
 }
 
 /* A position written outside the domain: the nearest one on its faces. */
@@ -251,7 +286,7 @@ static void read_one(void *context, const mpm_exchange *e, const mpm_group *grou
         }
         mpm_placement *placement = &changes->placements[changes->placement_count++];
         *placement = (mpm_placement){.material = group->material, .slot = tile * WIDTH + lane};
-        place(p, e->lower, e->dx, position, placement, x);
+        place_position(p, e->lower, e->dx, e->period, position, placement, x);
         for (int a = 0; a < DIM; a++)
             set_element(p, MPM_X, tile, a, lane, x[a]);
         break;
@@ -299,6 +334,65 @@ void MPM_KERNEL(exchange_freeze_outside)(const mpm_exchange *exchange)
     for_each_particle(exchange, NULL, freeze_one);
 }
 
+/* What `wrap_one` goes through: the placements that there were, and those that it makes. */
+struct wrapping {
+    mpm_exchange *exchange;
+    const mpm_placement *placed, *placed_end;
+};
+
+static void wrap_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
+                     int32_t row)
+{
+    (void)fluid, (void)row;
+    struct wrapping *wrapping = context;
+    mpm_particles *p = e->particles;
+    const ptrdiff_t slot = tile * WIDTH + lane;
+    while (wrapping->placed < wrapping->placed_end && wrapping->placed->slot < slot)
+        wrapping->placed++;
+    if (wrapping->placed < wrapping->placed_end && wrapping->placed->slot == slot)
+        return; /* its position is not one in this group's block */
+    double cells[DIM];
+    bool beyond = false;
+    for (int a = 0; a < DIM; a++) {
+        const double at = (double)group->block[a] * BLOCK_SIDE + (double)element(p, MPM_X, tile, a, lane);
+        cells[a] = wrapped(at, e->period[a]);
+        beyond |= cells[a] != at;
+    }
+    if (!beyond)
+        return;
+    mpm_placement *placement = e->placements ? &e->placements[wrapping->exchange->placement_count] : NULL;
+    wrapping->exchange->placement_count++;
+    if (!placement)
+        return;
+    real x[DIM], *saved = (real *)e->saved + (placement - e->placements) * DIM;
+    *placement = (mpm_placement){.material = group->material, .slot = slot};
+    place(p, cells, placement, x);
+    for (int a = 0; a < DIM; a++) {
+        saved[a] = element(p, MPM_X, tile, a, lane);
+        set_element(p, MPM_X, tile, a, lane, x[a]);
+    }
+}
+
+/* Can particles of a group lie beyond a periodic face? They are at most three cells from their block. */
+static bool reaches_periodic_face(const mpm_exchange *e, const mpm_group *group)
+{
+    for (int a = 0; a < DIM; a++) {
+        const int64_t first = (int64_t)group->block[a] * BLOCK_SIDE;
+        if (e->period[a] && (first - 3 < 0 || first + BLOCK_SIDE + 3 > e->period[a]))
+            return true;
+    }
+    return false;
+}
+
+void MPM_KERNEL(exchange_wrap)(mpm_exchange *exchange, const mpm_placement *placed, size_t placed_count)
+{
+    struct wrapping wrapping = {exchange, placed, placed + placed_count};
+    exchange->placement_count = 0;
+    for (size_t g = 0; g < exchange->particles->group_count; g++)
+        if (reaches_periodic_face(exchange, &exchange->particles->groups[g]))
+            for_each_of_group(exchange, &exchange->particles->groups[g], &wrapping, wrap_one);
+}
+
 void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
 {
     mpm_particles *p = arrivals->particles;
@@ -309,7 +403,7 @@ void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
         mpm_placement *placement = &arrivals->placements[i];
         real x[DIM], f[DIM * DIM];
         *placement = (mpm_placement){.material = arrivals->material, .slot = slot};
-        place(p, arrivals->lower, arrivals->dx, arrivals->x + i * DIM, placement, x);
+        place_position(p, arrivals->lower, arrivals->dx, arrivals->period, arrivals->x + i * DIM, placement, x);
         for (int k = 0; k < DIM * DIM; k++)
             f[k] = (real)F[k];
         for (int a = 0; a < DIM; a++) {

@@ -6,10 +6,14 @@
  *     v = p/m + dt g,  then the walls;  what the walls take is their impulse on the material
  *
  * Schemes that compare with the velocity before forces (scheme.h) collect p without them and dt f apart: v^n = p/m.
+ *
+ * Blocks with images (mirror and periodic faces) do this in two passes, with a barrier between them: all must have
+ * been summed before any can be folded.
  */
 #include <math.h>
 
 #include "transfer/arena.h"
+#include "transfer/fold.h"
 
 /* The mass of each record in all of its four reals. */
 INLINE wide spread_mass(wide a)
@@ -66,9 +70,12 @@ INLINE void to_velocity(real *node, const real gravity[4])
 #endif
 }
 
-/* One wall and one node: see contact/walls.h. `into` is +1 where the domain lies above the face, -1 below. */
+/* One wall and one node: see contact/walls.h. `into` is +1 where the domain lies above the face, -1 below. Mirrors and
+ * periodic faces act through images alone. */
 static void touch_wall(real v[4], int axis, real into, const mpm_wall *wall)
 {
+    if (wall->contact == MPM_MIRROR || wall->contact == MPM_PERIODIC)
+        return;
     if (wall->contact == MPM_STICKY) {
         v[0] = v[1] = v[2] = 0;
         return;
@@ -106,6 +113,16 @@ static bool reaches_wall(const mpm_node_block *block, const mpm_grid_pass *pass)
     return false;
 }
 
+INLINE void touch_walls(real v[4], const int64_t at[DIM], const mpm_grid_pass *pass)
+{
+    for (int a = 0; a < DIM; a++) {
+        if (at[a] <= 0)
+            touch_wall(v, a, 1, &pass->walls[2 * a]);
+        if (at[a] >= pass->cells[a])
+            touch_wall(v, a, -1, &pass->walls[2 * a + 1]);
+    }
+}
+
 NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_grid_pass *pass, double impulse[3])
 {
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
@@ -115,14 +132,54 @@ NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_gri
             continue;
         int64_t at[DIM];
         node_coordinates(block, n, at);
-        for (int a = 0; a < DIM; a++) {
-            if (at[a] <= 0)
-                touch_wall(v, a, 1, &pass->walls[2 * a]);
-            if (at[a] >= pass->cells[a])
-                touch_wall(v, a, -1, &pass->walls[2 * a + 1]);
-        }
+        touch_walls(v, at, pass);
         for (int a = 0; a < DIM; a++)
             impulse[a] += (double)m * ((double)v[a] - (double)before[a]);
+    }
+}
+
+/* The mass that a node has together with all its images, itself its own where it lies on a plane of symmetry. */
+static real whole_mass(real folded, const mpm_image_node *image)
+{
+    return image ? folded * (real)(1 << __builtin_popcount(image->planes)) : folded;
+}
+
+/* The walls of a block whose velocities are those of the domain's frame, and the images' own frames and masses. A
+ * mirror's impulse is what it makes of the velocity that a node would have had alone; along the other axes images
+ * only exchange momentum with each other, which adds up to nothing and is not listed. */
+NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *block, const mpm_grid_pass *pass,
+                           double impulse[3])
+{
+    const mpm_images *images = &pass->grid->images;
+    const mpm_image_node *next = images->nodes + images->first_node[block->fold];
+    const mpm_image_node *end = images->nodes + images->first_node[block->fold + 1];
+    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+        real *v = node + 4 * n;
+        const real *record = fold_record(raw, block->fold, n);
+        const mpm_image_node *image = next < end && next->node == n ? next++ : NULL;
+        real before[DIM];
+        int64_t at[DIM];
+        node_coordinates(block, n, at);
+        for (int a = 0; image && a < DIM; a++) {
+            at[a] = image->at[a];
+            v[a] = image->planes >> a & 1 ? 0 : v[a]; /* gravity across a plane of symmetry */
+        }
+        memcpy(before, v, sizeof before);
+        if (v[3] > 0)
+            touch_walls(v, at, pass);
+        if (image) {
+            unfold_vector(v, image);
+            unfold_vector(before, image);
+        }
+        const real m = record[3];
+        v[3] = pass->for_density ? whole_mass(v[3], image) : m;
+        if (!(m > 0))
+            continue;
+        for (int a = 0; a < DIM; a++) {
+            impulse[a] += (double)m * ((double)v[a] - (double)before[a]);
+            if (image && image->normals >> a & 1)
+                impulse[a] += (double)m * ((double)before[a] - pass->dt * pass->gravity[a]) - (double)record[a];
+        }
     }
 }
 
@@ -162,22 +219,33 @@ INLINE void report_motion(const real *node, mpm_block_report *report)
     }
 }
 
-/* v^n, and the momentum after forces where `node` holds the one before. */
-NOINLINE void add_forces(real *node, real *before, const mpm_grid *grid, const mpm_node_block *block)
+static const real no_gravity[4] = {0};
+
+static real *records_of(void *array, ptrdiff_t block)
 {
-    static const real none[4] = {0};
+    return (real *)array + block * 4 * MPM_BLOCK_NODES;
+}
+
+/* node += dt f */
+static void add_forces(real *node, const mpm_grid *grid, const mpm_node_block *block)
+{
     real impulse[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
-    memcpy(before, node, sizeof impulse);
-    to_velocity(before, none);
     sum_copies(impulse, grid, block, grid->impulse_copies);
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH)
         wide_store(node + n, wide_load(node + n) + wide_load(impulse + n));
 }
 
-/* XPIC: u = sum over r of m (-1)^(r+1) v_r, plus v~ - v^n. Here r = 1, where v_1 = v^n. */
-NOINLINE void begin_filter(const real *node, real *before, real *filtered, int order)
+static void copy_records(real *to, const real *from)
 {
-    const wide rest = wide_set((real)(order - 1));
+    memcpy(to, from, 4 * MPM_BLOCK_NODES * sizeof(real));
+}
+
+/* XPIC: u = sum over r of m (-1)^(r+1) v_r, plus v~ - v^n. Here r = 1, where v_1 = v^n. */
+static void begin_filter(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    const wide rest = wide_set((real)(pass->scheme.xpic_order - 1));
+    const real *node = records_of(pass->grid->velocity, b);
+    real *before = records_of(pass->grid->before, b), *filtered = records_of(pass->grid->filtered, b);
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
         const wide v = wide_load(before + n);
         wide_store(filtered + n, v);
@@ -185,17 +253,12 @@ NOINLINE void begin_filter(const real *node, real *before, real *filtered, int o
     }
 }
 
-/* ... and v_r = (m - r + 1)/r S+ S v_(r-1) for one more r, its momentum lying in the copies. */
-static void filter_block(const mpm_grid_pass *pass, ptrdiff_t b)
+/* ... and v_r = (m - r + 1)/r S+ S v_(r-1) for one more r, where `filtered` holds S+ S v_(r-1). */
+static void continue_filter(const mpm_grid_pass *pass, ptrdiff_t b)
 {
-    static const real none[4] = {0};
-    const mpm_grid *grid = pass->grid;
     const int r = pass->filter_step, order = pass->scheme.xpic_order;
     const wide factor = wide_set((real)(order - r + 1) / (real)r), sign = wide_set((real)(r % 2 ? order : -order));
-    real *filtered = (real *)grid->filtered + (size_t)b * 4 * MPM_BLOCK_NODES;
-    real *taken = (real *)grid->before + (size_t)b * 4 * MPM_BLOCK_NODES;
-    sum_copies(filtered, grid, &grid->blocks[b], grid->copies);
-    to_velocity(filtered, none);
+    real *taken = records_of(pass->grid->before, b), *filtered = records_of(pass->grid->filtered, b);
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
         const wide v = factor * wide_load(filtered + n);
         wide_store(filtered + n, v);
@@ -203,30 +266,60 @@ static void filter_block(const mpm_grid_pass *pass, ptrdiff_t b)
     }
 }
 
+/* What follows when a block has its velocities. */
+static void finish_block(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    mpm_block_report *report = &pass->reports[b];
+    if (mpm_scheme_is_split(&pass->scheme)) {
+        report_motion(records_of(pass->grid->before, b), report);
+        report->speed_before = report->speed;
+    }
+    report_motion(records_of(pass->grid->velocity, b), report);
+    if (pass->scheme.transfer == MPM_XPIC)
+        begin_filter(pass, b);
+}
+
+static void set_gravity(real gravity[4], const mpm_grid_pass *pass)
+{
+    for (int a = 0; a < DIM; a++)
+        gravity[a] = (real)(pass->dt * pass->gravity[a]);
+    gravity[3] = 0;
+}
+
 static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
 {
     const mpm_grid *grid = pass->grid;
     const mpm_node_block *block = &grid->blocks[b];
-    const size_t at = (size_t)b * 4 * MPM_BLOCK_NODES;
-    const bool split = mpm_scheme_is_split(&pass->scheme);
-    real *node = (real *)grid->velocity + at, *before = split ? (real *)grid->before + at : NULL, gravity[4] = {0};
-    mpm_block_report *report = &pass->reports[b];
-    *report = (mpm_block_report){0};
-    for (int a = 0; a < DIM; a++)
-        gravity[a] = (real)(pass->dt * pass->gravity[a]);
+    const bool split = mpm_scheme_is_split(&pass->scheme), folded = block->fold >= 0;
+    real *node = folded ? records_of(grid->images.raw, block->fold) : records_of(grid->velocity, b), gravity[4] = {0};
+    pass->reports[b] = (mpm_block_report){0};
     sum_copies(node, grid, block, grid->copies);
+    if (split) {
+        copy_records(folded ? records_of(grid->images.raw_before, block->fold) : records_of(grid->before, b), node);
+        add_forces(node, grid, block);
+    }
+    if (folded) /* the rest is done when all are summed */
+        return;
     if (split)
-        add_forces(node, before, grid, block);
+        to_velocity(records_of(grid->before, b), no_gravity);
+    set_gravity(gravity, pass);
     to_velocity(node, gravity);
     if (reaches_wall(block, pass))
-        apply_walls(node, block, pass, report->impulse);
-    if (split) {
-        report_motion(before, report);
-        report->speed_before = report->speed;
-    }
-    report_motion(node, report);
-    if (pass->scheme.transfer == MPM_XPIC)
-        begin_filter(node, before, (real *)grid->filtered + at, pass->scheme.xpic_order);
+        apply_walls(node, block, pass, pass->reports[b].impulse);
+    finish_block(pass, b);
+}
+
+static void filter_block(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    const mpm_grid *grid = pass->grid;
+    const mpm_node_block *block = &grid->blocks[b];
+    const bool folded = block->fold >= 0;
+    real *node = folded ? records_of(grid->images.raw_before, block->fold) : records_of(grid->filtered, b);
+    sum_copies(node, grid, block, grid->copies);
+    if (folded)
+        return;
+    to_velocity(node, no_gravity);
+    continue_filter(pass, b);
 }
 
 void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t b)
@@ -235,4 +328,34 @@ void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t b)
         filter_block(pass, b);
     else
         step_block(pass, b);
+}
+
+/* Velocities of a block from folded records, no force and no wall acting on them. */
+static void fold_free(real *node, const real *raw, const mpm_images *images, int32_t fold)
+{
+    fold_block(node, raw, images, fold);
+    to_velocity(node, no_gravity);
+    for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++)
+        unfold_vector(node + 4 * images->nodes[i].node, &images->nodes[i]);
+}
+
+/* The second pass over blocks with images. */
+void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
+{
+    const mpm_grid *grid = pass->grid;
+    const mpm_images *images = &grid->images;
+    const int32_t b = images->blocks[fold];
+    if (pass->filter_step) {
+        fold_free(records_of(grid->filtered, b), images->raw_before, images, (int32_t)fold);
+        continue_filter(pass, b);
+        return;
+    }
+    real *node = records_of(grid->velocity, b), gravity[4] = {0};
+    set_gravity(gravity, pass);
+    fold_block(node, images->raw, images, (int32_t)fold);
+    to_velocity(node, gravity);
+    unfold_block(node, images->raw, &grid->blocks[b], pass, pass->reports[b].impulse);
+    if (mpm_scheme_is_split(&pass->scheme))
+        fold_free(records_of(grid->before, b), images->raw_before, images, (int32_t)fold);
+    finish_block(pass, b);
 }

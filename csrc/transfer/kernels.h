@@ -58,6 +58,7 @@ typedef struct mpm_sweep {
     unsigned mode;
     mpm_leave on_leave;
     int64_t cells[3]; /* of the domain */
+    int64_t period[3]; /* mpm_walls_period */
     double lower[3], dx;
     double gather_dt, scatter_dt; /* of the step that ends and of the one that begins [s] */
     mpm_measure *measures;
@@ -78,6 +79,7 @@ typedef struct mpm_grid_pass {
     double dt, gravity[3];
     mpm_wall walls[6]; /* x-, x+, y-, ... */
     mpm_scheme scheme;
+    bool for_density;  /* nodes at mirrors and periodic faces keep the mass of all their images, not their own */
     int filter_step;   /* 0: the grid pass of a step; r >= 2: v_r of XPIC from the copies of a FILTER sweep */
     mpm_block_report *reports; /* per block */
 } mpm_grid_pass;
@@ -95,13 +97,14 @@ enum mpm_flaw { MPM_FINE, MPM_NOT_FINITE, MPM_INVERTED, MPM_OUTSIDE, MPM_NOT_STA
 typedef struct mpm_exchange {
     mpm_particles *particles;
     const mpm_material *materials;
-    int64_t cells[3];
+    int64_t cells[3], period[3];
     double lower[3], dx;
     enum mpm_field field;
     void *rows;
     uint8_t *flaws;             /* reading in: [row], enum mpm_flaw of rows that differ */
-    mpm_placement *placements;  /* reading in x: where moved particles go; room for all differing rows */
+    mpm_placement *placements;  /* reading in x, wrap: where moved particles go; room for all of them */
     size_t placement_count;
+    void *saved;                /* wrap: [placement][dim] reals, the positions before */
     int64_t differing;          /* reading in: rows that differ from what was written out */
     mpm_leave on_leave;         /* reading in x: what becomes of positions outside the domain */
     int64_t outside;            /* ... and how many there were */
@@ -110,6 +113,7 @@ typedef struct mpm_exchange {
 /** New particles, row by row in double, on their way into the waiting tiles that begin at slot `first_slot`. */
 typedef struct mpm_arrivals {
     mpm_particles *particles;
+    int64_t period[3]; /* mpm_walls_period */
     double lower[3], dx;
     ptrdiff_t count, first_slot;
     int32_t first_row, material;
@@ -144,6 +148,8 @@ typedef struct mpm_kernels {
     void (*sweep_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
     void (*sweep_any_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
     void (*grid_block)(const mpm_grid_pass *pass, ptrdiff_t block);
+    /** The second pass over the blocks with images, after the first over all blocks. */
+    void (*grid_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
     mpm_binning_locate locate;
     /** Writes `field` out into `rows`. */
     void (*write_out)(const mpm_exchange *exchange);
@@ -153,6 +159,9 @@ typedef struct mpm_kernels {
     void (*read_in)(mpm_exchange *exchange);
     /** Takes mass and motion from the particles whose written positions are outside the domain. */
     void (*freeze_outside)(const mpm_exchange *exchange);
+    /** Moves the particles that lie beyond a periodic face by a period, and lists where they go; those of `placed`
+     *  (ascending in slot) were moved already and are passed over. Without `placements` they are only counted. */
+    void (*wrap)(mpm_exchange *exchange, const mpm_placement *placed, size_t placed_count);
     /** Fills the waiting tiles. */
     void (*arrive)(const mpm_arrivals *arrivals);
     /** First row (lowest number) at or above the limit of `sweep->measures[0]`, -1 if none: rate2 if

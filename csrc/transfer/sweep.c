@@ -540,6 +540,10 @@ static struct constants group_constants(const mpm_sweep *sweep, const mpm_group 
         const double first = (double)group->block[a] * BLOCK_SIDE;
         k.lowest[a] = wide_set((real)(-first - room));
         k.highest[a] = wide_set((real)((double)sweep->cells[a] - first + room));
+        if (sweep->period[a]) { /* nobody leaves there */
+            k.lowest[a] = wide_set(-(real)__builtin_inf());
+            k.highest[a] = wide_set((real)__builtin_inf());
+        }
     }
     return k;
 }
