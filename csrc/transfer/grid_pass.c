@@ -140,9 +140,9 @@ NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_gri
     }
 }
 
-/* The walls of a block whose velocities are those of the domain's frame, and the images' own frames and masses. A
- * mirror's impulse is what it makes of the velocity that a node would have had alone; along the other axes images
- * only exchange momentum with each other, which adds up to nothing and is not listed. */
+/* The walls of a block whose velocities are those of the domain's frame, and the images' own frames and masses. Across
+ * a mirror the impulse is all that a node gets beyond its own momentum and gravity; along the other axes images only
+ * exchange momentum with each other, which adds up to nothing and is not listed. */
 NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *block, const mpm_grid_pass *pass,
                            double impulse[3])
 {
@@ -163,18 +163,15 @@ NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *bl
         memcpy(before, v, sizeof before);
         if (v[3] > 0)
             touch_walls(v, at, pass);
-        if (image) {
+        if (image)
             unfold_vector(v, image);
-            unfold_vector(before, image);
-        }
         const real m = v[3] = record[3];
         if (!(m > 0))
             continue;
-        for (int a = 0; a < DIM; a++) {
-            impulse[a] += (double)m * ((double)v[a] - (double)before[a]);
-            if (image && image->normals >> a & 1)
-                impulse[a] += (double)m * ((double)before[a] - pass->dt * pass->gravity[a]) - (double)record[a];
-        }
+        for (int a = 0; a < DIM; a++)
+            impulse[a] += image && image->normals >> a & 1
+                              ? (double)m * ((double)v[a] - pass->dt * pass->gravity[a]) - (double)record[a]
+                              : (double)m * ((double)v[a] - (double)before[a]);
     }
 }
 
