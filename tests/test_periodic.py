@@ -54,6 +54,10 @@ def test_a_body_that_goes_round_and_round_stays_as_it_is(dim, dtype, cells):
         sim.run(0.3 * extent / 1.7)
         crossings += int((view[:, 0] < before - extent / 2).any())
         assert (view >= 0).all() and (view < np.asarray(extent, view.dtype)).all()
+        nodes = (
+            sim.grid.x / H
+        )  # in the core too: a cell from where they were binned, and the reach of the kernel
+        assert nodes.min() >= -2 and nodes.max() <= cells + 3
     assert crossings >= 12
     scale = np.abs(v).max()
     assert np.abs(sim.particles.v - given).max() <= LIMIT[dtype] * scale  # measured 5e-15, 5e-6
@@ -232,6 +236,53 @@ def test_the_ends_of_the_period(dim, dtype):
             assert np.isfinite(view).all()
             sim.step(2)
             view[::2] += real(0)
+
+
+@every_dim
+@pytest.mark.parametrize("direction", [-1, 1])
+def test_a_position_that_is_finer_than_its_array_is_wrapped_as_the_array_shows_it(dim, direction):
+    """In single precision a million metres out, x has steps of 1/16 m, the core's positions far smaller ones."""
+    lower, cells, h = 1e6, 8, 0.25
+    scene = mpm.Scene([lower] * dim, [lower + cells * h] * dim, walls="periodic")
+    start = np.full((1, dim), lower if direction < 0 else lower + cells * h - 0.0625)
+    soft = mpm.materials.NeoHookean(E=1e-4, nu=0.3, density=1)
+    scene.add(mpm.shapes.Points(start), soft, velocity=[direction * 0.01] * dim)
+    sim = mpm.Simulation(scene, dx=h, dtype="float32", dt=0.1)
+    shown = set()
+    for _ in range(100):
+        sim.step()
+        shown |= set((sim.particles.x - np.float32(lower)).ravel().tolist())
+    assert (
+        min(shown) == 0 and max(shown) == cells * h - 0.0625
+    )  # both sides of the face, and never the upper one
+
+
+@every_dim
+def test_a_collision_across_the_face_is_one_like_any_other(dim):
+    """A body goes out at one face, comes in at the other and hits one that rests: as without faces."""
+    extent, here = 1.0, scenes.jittered(dim, 6, H / 2)
+    far = np.zeros(dim)
+    far[0] = 0.6
+
+    def hit(shift, periodic):
+        x = np.concatenate([here - far, here]) + shift
+        numerics = {
+            "dt": 2e-3,
+            "velocity": lambda y: np.repeat([[0.8] + [0.0] * (dim - 1), [0.0] * dim], len(here), 0),
+        }
+        if periodic:
+            sim = simulation([0] * dim, [extent] * dim, "periodic", x % extent, **numerics)
+        else:
+            sim = simulation([-extent] * dim, [2 * extent] * dim, "slip", x, **numerics)
+        sim.step(500)
+        return sim
+
+    free = hit(0.25, False)
+    assert free.particles.v[len(here) :, 0].mean() > 0.2  # they have met
+    for shift in (0.25, 0.5625):
+        met = hit(shift, True)
+        for name in ("v", "F"):
+            assert np.abs(met.particles[name] - free.particles[name]).max() <= 1e-11, name  # measured
 
 
 @every_dim

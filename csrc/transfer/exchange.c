@@ -60,8 +60,8 @@ static real root(real J)
 #endif
 }
 
-/* A coordinate in cells, of a domain that repeats after `period` cells (0: it does not), brought into [0, period).
- * No further than most_cells away, where a position still says in which cell it lies. */
+/* A coordinate in cells, of a domain that repeats after `period` cells (0: it does not), brought into it: from 0 to
+ * below the period, or to it where a tiny negative one is rounded. No further than most_cells away, where a position still says in which cell it lies. */
 static const double most_cells = 0x1p52;
 
 static double wrapped(double cells, int64_t period)
@@ -69,9 +69,7 @@ static double wrapped(double cells, int64_t period)
     if (period == 0)
         return cells;
     cells -= (double)(period * (int64_t)(cells / (double)period)); /* exact: neither has bits below those of cells */
-    if (cells < 0)
-        cells += (double)period;
-    return cells < (double)period ? cells : 0; /* a tiny negative number was rounded up to the period */
+    return cells < 0 ? cells + (double)period : cells;
 }
 
 /* A resident position, as the user sees it along one axis. */

@@ -144,9 +144,9 @@ static real whole_mass(real folded, const mpm_image_node *image)
     return image ? folded * (real)(1 << __builtin_popcount(image->planes)) : folded;
 }
 
-/* The walls of a block whose velocities are those of the domain's frame, and the images' own frames and masses. A
- * mirror's impulse is what it makes of the velocity that a node would have had alone; along the other axes images
- * only exchange momentum with each other, which adds up to nothing and is not listed. */
+/* The walls of a block whose velocities are those of the domain's frame, and the images' own frames and masses. Across
+ * a mirror the impulse is all that a node gets beyond its own momentum and gravity; along the other axes images only
+ * exchange momentum with each other, which adds up to nothing and is not listed. */
 NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *block, const mpm_grid_pass *pass,
                            double impulse[3])
 {
@@ -167,19 +167,16 @@ NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *bl
         memcpy(before, v, sizeof before);
         if (v[3] > 0)
             touch_walls(v, at, pass);
-        if (image) {
+        if (image)
             unfold_vector(v, image);
-            unfold_vector(before, image);
-        }
         const real m = record[3];
         v[3] = pass->for_density ? whole_mass(v[3], image) : m;
         if (!(m > 0))
             continue;
-        for (int a = 0; a < DIM; a++) {
-            impulse[a] += (double)m * ((double)v[a] - (double)before[a]);
-            if (image && image->normals >> a & 1)
-                impulse[a] += (double)m * ((double)before[a] - pass->dt * pass->gravity[a]) - (double)record[a];
-        }
+        for (int a = 0; a < DIM; a++)
+            impulse[a] += image && image->normals >> a & 1
+                              ? (double)m * ((double)v[a] - pass->dt * pass->gravity[a]) - (double)record[a]
+                              : (double)m * ((double)v[a] - (double)before[a]);
     }
 }
 

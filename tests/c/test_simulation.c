@@ -48,6 +48,17 @@ static mpm_settings settings_of(int dim, size_t real_size, const char *isa, int 
     return s;
 }
 
+/* The blocks cross the periodic faces, and stand at a mirror. */
+static mpm_settings with_images(mpm_settings s)
+{
+    s.walls[0].contact = s.walls[1].contact = MPM_PERIODIC;
+    s.walls[2].contact = MPM_MIRROR;
+    s.cells[0] = 17;
+    s.lower[0] = -0.25;
+    s.lower[1] = -0.9375;
+    return s;
+}
+
 static mpm_material material_of(int law)
 {
     switch (law) {
@@ -165,10 +176,14 @@ static void simulations_do_not_meet(const char *isa)
     assert(!pthread_join(other, NULL));
 }
 
-static void every_allocation_can_be_refused(const char *isa, int dim, const mpm_scheme *scheme)
+static mpm_settings with_scheme(mpm_settings s, mpm_scheme scheme)
 {
-    mpm_settings settings = settings_of(dim, 8, isa, 2);
-    settings.scheme = *scheme;
+    s.scheme = scheme;
+    return s;
+}
+
+static void every_allocation_can_be_refused(mpm_settings settings)
+{
     struct ledger ledger = {0};
     const mpm_allocator allocator = {count_allocate, count_release, &ledger};
     struct state reference = {0};
@@ -197,8 +212,9 @@ int main(void)
                 threads_change_no_bit(isa, dim, real_size);
     assert(!mpm_dispatch_kernels("none such", 2, 4) && !mpm_dispatch_kernels("scalar", 4, 4));
     simulations_do_not_meet("scalar");
-    every_allocation_can_be_refused("scalar", 2, &standard);
-    every_allocation_can_be_refused("scalar", 3, &filtered);
-    every_allocation_can_be_refused("portable", 3, &standard);
+    every_allocation_can_be_refused(settings_of(2, 8, "scalar", 2));
+    every_allocation_can_be_refused(settings_of(3, 8, "portable", 2));
+    every_allocation_can_be_refused(with_images(settings_of(2, 8, "scalar", 2)));
+    every_allocation_can_be_refused(with_images(with_scheme(settings_of(3, 4, "scalar", 2), filtered)));
     return 0;
 }
