@@ -183,10 +183,21 @@ def test_elastic_states_keep_their_bits(d, isa, dtype):
     np.testing.assert_array_equal(F_E[::2], F[::2])
     np.testing.assert_array_equal(plastic[::2], Jp[::2])
     assert (plastic[1::2] < Jp[1::2]).all()
-    # and what a lane becomes does not depend on its neighbours
-    alone, plastic_alone = return_map(yielding, Jp[1::2], isa)
-    np.testing.assert_array_equal(alone, F_E[1::2])
-    np.testing.assert_array_equal(plastic_alone, plastic[1::2])
+
+
+@every_dim
+@every_isa
+@every_dtype
+def test_what_a_particle_becomes_does_not_depend_on_its_neighbours(d, isa, dtype):
+    """Neither of those that yield nor of those within rounding of it: one by one, and next to one that yields."""
+    rng = np.random.default_rng(9)
+    edge = turned(np.repeat([[LONGEST, 1, 1]], 200, axis=0), d, rng)
+    F = np.concatenate([edge, turned(rng.uniform(0.8, 1.1, (50, 3)), d, rng)]).astype(dtype)
+    alone = [return_map(one[None], isa=isa) for one in F]
+    yielding = np.broadcast_to(0.8 * np.eye(d, dtype=dtype), F.shape)
+    F_E, Jp = return_map(np.stack([F, yielding], axis=1).reshape(-1, d, d), isa=isa)
+    np.testing.assert_array_equal(F_E[::2], np.concatenate([elastic for elastic, _ in alone]))
+    np.testing.assert_array_equal(Jp[::2], np.concatenate([plastic for _, plastic in alone]))
 
 
 @every_dim

@@ -6,7 +6,6 @@
  *     sticky     v = 0
  *     slip       v_n = 0, both ways
  *     separate   v_n < 0 is removed, v_n >= 0 stays
- *
  *     mirror     the face is a plane of symmetry: nodes beyond it are images of those before it
  *     periodic   both faces of the axis are one
  *

@@ -83,7 +83,7 @@ mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode);
 mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep);
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
 void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for MPM_VOLUME */
-void mpm_sweeps_filter(mpm_simulation *simulation); /* XPIC: after the grid pass, the velocity that particles take */
+mpm_block_report mpm_sweeps_filter(mpm_simulation *simulation); /* XPIC, then: the velocity that particles take */
 
 /* step.c */
 mpm_status mpm_step_settle(mpm_simulation *simulation); /* views read in, bins fresh, state measured */

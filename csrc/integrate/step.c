@@ -314,7 +314,7 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
             return status;
 
         if (simulation->settings.scheme.transfer == MPM_XPIC)
-            mpm_sweeps_filter(simulation);
+            report = mpm_sweeps_filter(simulation);
         const double time = dt == end - simulation->time ? end : simulation->time + dt;
         const bool last = simulation->steps + 1 == last_step || time >= end;
         /* The step after this one is planned from the state before this one, the last that was measured. */

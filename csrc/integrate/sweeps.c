@@ -151,24 +151,14 @@ static void grid_pass(mpm_simulation *simulation, double dt, int filter_step, bo
     mpm_pool_for(simulation->pool, fold_item, &call, (folds + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
 }
 
-void mpm_sweeps_filter(mpm_simulation *simulation)
-{
-    const mpm_sweep filter = mpm_sweeps_describe(simulation, MPM_FILTER);
-    for (int r = 2; r <= filter.scheme.xpic_order; r++) {
-        mpm_sweeps_run(simulation, &filter);
-        grid_pass(simulation, 0, r, false);
-    }
-}
-
 void mpm_sweeps_density(mpm_simulation *simulation)
 {
     grid_pass(simulation, 0, 0, true);
 }
 
-mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
+static mpm_block_report sum_reports(const mpm_simulation *simulation)
 {
     const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
-    grid_pass(simulation, dt, 0, false);
     mpm_block_report sum = {0};
     for (ptrdiff_t b = 0; b < blocks; b++) {
         const mpm_block_report *part = &simulation->reports[b];
@@ -181,4 +171,20 @@ mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
         }
     }
     return sum;
+}
+
+mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
+{
+    grid_pass(simulation, dt, 0, false);
+    return sum_reports(simulation);
+}
+
+mpm_block_report mpm_sweeps_filter(mpm_simulation *simulation)
+{
+    const mpm_sweep filter = mpm_sweeps_describe(simulation, MPM_FILTER);
+    for (int r = 2; r <= filter.scheme.xpic_order; r++) {
+        mpm_sweeps_run(simulation, &filter);
+        grid_pass(simulation, 0, r, false);
+    }
+    return sum_reports(simulation);
 }

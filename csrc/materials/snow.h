@@ -9,8 +9,8 @@
  *     J_P -> J_P prod S / prod clamp(S)
  *
  * Stomakhin, Schroeder, Chai, Teran & Selle, A material point method for snow simulation, ACM TOG 32(4) (2013) 102,
- * sections 5 to 7. Only J_P of F_P enters, and only it is kept. It is held in [0.6, 20], as most implementations do:
- * beyond, snow would stiffen until no time step is small enough, or be lost in the end.
+ * sections 5 to 7. Only J_P of F_P enters, and only it is kept. It is held in [0.6, 20], as other implementations do:
+ * compacted further, snow would stiffen until no time step is small enough; at 20 it has long lost all stiffness.
  */
 #pragma once
 #include "materials/fixed_corotated.h"
@@ -35,13 +35,13 @@ INLINE struct snow snow_prepare(const double *values)
                          wide_set((real)(strain * strain)), wide_set((real)values[4])};
 }
 
-/* The return map for a tile in which some lane may yield. Lanes that do not keep their bits, so that what the others
- * do has no effect on them. */
+/* The return map for a tile in which some lane may yield. Lanes that do not yield keep their bits, so that their
+ * neighbours have no effect on them; so do those with a NaN, which must not be clamped to something that looks well. */
 NOINLINE void snow_yield(const struct snow *law, struct law_state *state, mask may_yield)
 {
     const struct singular trial = singular_decompose(state->F);
     wide clamped[DIM], ratio = wide_set(1);
-    mask yields = wide_less(wide_set(1), wide_set(0));
+    mask yields = wide_less(wide_set(1), wide_set(0)); /* none so far */
     UNROLL for (int i = 0; i < DIM; i++) {
         const wide value = trial.value[i];
         clamped[i] = wide_min(wide_max(value, law->shortest), law->longest);

@@ -250,6 +250,18 @@ static void begin_filter(const mpm_grid_pass *pass, ptrdiff_t b)
     }
 }
 
+/* At a mirror XPIC's filtering, which else adds up to nothing, changes the momentum of particles, near it and far. */
+static void add_filter_impulse(const mpm_grid_pass *pass, ptrdiff_t b, double impulse[3])
+{
+    const real *node = records_of(pass->grid->velocity, b), *taken = records_of(pass->grid->before, b);
+    for (int a = 0; a < DIM; a++) {
+        if (pass->walls[2 * a].contact != MPM_MIRROR && pass->walls[2 * a + 1].contact != MPM_MIRROR)
+            continue;
+        for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4)
+            impulse[a] += (double)node[n + 3] * ((double)taken[n + a] - (double)node[n + a]);
+    }
+}
+
 /* ... and v_r = (m - r + 1)/r S+ S v_(r-1) for one more r, where `filtered` holds S+ S v_(r-1). */
 static void continue_filter(const mpm_grid_pass *pass, ptrdiff_t b)
 {
@@ -260,6 +272,24 @@ static void continue_filter(const mpm_grid_pass *pass, ptrdiff_t b)
         const wide v = factor * wide_load(filtered + n);
         wide_store(filtered + n, v);
         wide_store(taken + n, wide_fma(sign, v, wide_load(taken + n)));
+    }
+    if (r == order)
+        add_filter_impulse(pass, b, pass->reports[b].impulse);
+}
+
+/* At a mirror, v^n is not what particles alone have brought to a node: the FLIP term, which else adds up to nothing,
+ * takes a share of the difference from them. */
+static void add_flip_impulse(const mpm_grid_pass *pass, int32_t fold, double impulse[3])
+{
+    const mpm_images *images = &pass->grid->images;
+    const real *before = records_of(pass->grid->before, images->blocks[fold]);
+    for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++) {
+        const mpm_image_node *node = &images->nodes[i];
+        const real *raw = fold_record(images->raw_before, fold, node->node);
+        for (int a = 0; a < DIM; a++)
+            if (node->normals >> a & 1)
+                impulse[a] -= pass->scheme.flip_ratio *
+                              ((double)raw[3] * (double)before[4 * node->node + a] - (double)raw[a]);
     }
 }
 
@@ -354,5 +384,7 @@ void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
     unfold_block(node, images->raw, &grid->blocks[b], pass, pass->reports[b].impulse);
     if (mpm_scheme_is_split(&pass->scheme))
         fold_free(records_of(grid->before, b), images->raw_before, images, (int32_t)fold);
+    if (mpm_scheme_is_flip(&pass->scheme))
+        add_flip_impulse(pass, (int32_t)fold, pass->reports[b].impulse);
     finish_block(pass, b);
 }
