@@ -16,6 +16,7 @@ import numpy.typing as npt
 from mpm import _check, _core, citations, config, derived, grid, measures, numerics, sampling, totals
 from mpm import scene as _scene
 from mpm._check import FloatArray
+from mpm.colliders import Placed
 from mpm.materials import Material
 from mpm.particles import Particles
 from mpm.shapes import Shape
@@ -119,7 +120,17 @@ class Simulation(_check.Strict):
     See `Simulation.cite`.
     """
 
-    __slots__ = ("__weakref__", "_core", "_indices", "_materials", "_numerics", "_parts", "_rng", "_scene")
+    __slots__ = (
+        "__weakref__",
+        "_colliders",
+        "_core",
+        "_indices",
+        "_materials",
+        "_numerics",
+        "_parts",
+        "_rng",
+        "_scene",
+    )
 
     @_check.options
     def __init__(
@@ -181,6 +192,10 @@ class Simulation(_check.Strict):
         self._parts: list[_Part] = []
         sampled = [(body, self._sample(body)) for body in scene.bodies]
         self._core = _new_core(scene, self._numerics)
+        self._colliders = [
+            Placed(self._core, index, collider, scene.lower, scene.upper, self._numerics.dx)
+            for index, collider in enumerate(scene.colliders)
+        ]
         for body, arrays in sampled:
             self._insert(body, *arrays)
 
@@ -419,6 +434,28 @@ class Simulation(_check.Strict):
         chosen = _check.choice("name", name, tuple(derived.NAMES))
         return derived.compute(chosen, self.particles, self._materials)
 
+    @_check.options
+    def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:
+        """Signed distance of a collider where it is now.
+
+        Parameters
+        ----------
+        name : str
+            Of the collider.
+        x : array_like, shape (m, d)
+            Positions [m].
+
+        Returns
+        -------
+        ndarray, shape (m,)
+            [m], negative inside. Sign and zero set are exact; away from the surface of combined or unevenly
+            scaled shapes it is a lower bound of the size.
+        """
+        chosen = _check.choice("name", name, [placed.collider.name for placed in self._colliders])
+        points = _check.array("x", x, (None, self.dimension))
+        (placed,) = (placed for placed in self._colliders if placed.collider.name == chosen)
+        return placed.distance(self._core, points)[0]
+
     def state_hash(self) -> str:
         """Hexadecimal digest of the complete state: equal for runs that are equal bit for bit.
 
@@ -429,6 +466,8 @@ class Simulation(_check.Strict):
         digest.update(struct.pack("<dqd", self._core.time, self._core.steps, self._core.dt))
         digest.update(struct.pack("<dd?", chosen.dt, chosen.max_dt, chosen.allow_unstable))
         digest.update(repr([part.body.material for part in self._parts]).encode())
+        for placed in self._colliders:
+            digest.update(placed.digest)
         digest.update(repr(self._rng.bit_generator.state).encode())
         return digest.hexdigest()
 

@@ -3,11 +3,12 @@
  * The grid pass, one block of nodes at a time:
  *
  *     m, p = sum of the tasks' copies, in task order
- *     v = p/m + dt g,  then the walls;  what the walls take is their impulse on the material
+ *     v = p/m + dt g,  then the colliders and, last, the walls, so that nothing is pushed out of the domain;
+ *     what they change is their impulse on the material
  */
 #include <math.h>
 
-#include "transfer/arena.h"
+#include "transfer/collide.h"
 
 /* The mass of each record in all of its four reals. */
 INLINE wide spread_mass(wide a)
@@ -172,7 +173,10 @@ void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t b)
     *report = (mpm_block_report){0};
     sum_copies(node, pass->grid, block);
     to_velocity(node, pass);
+    const double collider_speed =
+        pass->colliders.count ? MPM_KERNEL(collide_nodes)(&pass->colliders, block, b, pass->dt, node) : -1;
     if (reaches_wall(block, pass))
         apply_walls(node, block, pass, report->impulse);
     report_motion(node, report);
+    report->approach = collider_speed < 0 ? 0 : report->speed + collider_speed;
 }

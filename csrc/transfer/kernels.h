@@ -7,13 +7,14 @@
  *     sweep   GATHER  grid -> particles of the step that ends: v, C, F, x
  *             MEASURE totals, time-step limits and troubles of that state
  *             SCATTER particles -> grid of the step that begins: mass, momentum, stress
- *     grid    sum of the private copies, momentum -> velocity, gravity, walls, motion limits
+ *     grid    sum of the private copies, momentum -> velocity, gravity, colliders, walls, motion limits
  *
  * GATHER | MEASURE | SCATTER in one sweep is the fused step; the same inlined pieces run alone at the ends of a
  * run, with the same bits.
  */
 #pragma once
 #include "base/pool.h"
+#include "contact/collider.h"
 #include "contact/walls.h"
 #include "materials/laws.h"
 #include "state/binning.h"
@@ -32,6 +33,14 @@ enum mpm_sweep_mode {
 
 typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_CLAMP, MPM_LEAVE_DELETE } mpm_leave;
 
+/** The colliders during one step. Books are one per collider and block of nodes, or task. */
+typedef struct mpm_colliders {
+    const mpm_collider *list;
+    size_t count;
+    double lower[3], dx; /* of the grid [m] */
+    mpm_collider_book *books;
+} mpm_colliders;
+
 /** What MEASURE finds: sums over particles, maxima, counts. Lengths in m, times in s. */
 typedef struct mpm_measure {
     double mass, momentum[3], moment[3] /* sum m x */, angular_momentum[3] /* 2-D: [2] only */, kinetic, elastic;
@@ -39,6 +48,7 @@ typedef struct mpm_measure {
     double wave2;     /* largest squared wave speed [m2/s2] */
     double speed;     /* largest |v_a| [m/s] */
     double gradient2; /* largest |C|^2 [1/s2] */
+    double pushed;    /* GATHER: largest |v_a| that a collider has left to a particle [m/s] */
     double least_det; /* PROBE: smallest det(I + dt C) */
     int64_t outside;  /* particles outside the domain after GATHER */
     int64_t out_of_range; /* particles whose J left the law's range, or is not a number */
@@ -54,6 +64,7 @@ typedef struct mpm_sweep {
     int64_t cells[3]; /* of the domain */
     double lower[3], dx;
     double gather_dt, scatter_dt; /* of the step that ends and of the one that begins [s] */
+    mpm_colliders colliders; /* during the step that ends; books per task */
     mpm_measure *measures;
     void **workspaces;
 } mpm_sweep;
@@ -63,6 +74,7 @@ typedef struct mpm_block_report {
     double speed;             /* largest |v_a| [m/s]; infinite if one is not finite */
     double lowest[3], highest[3]; /* extremes of the components [m/s] */
     double impulse[3];        /* sum of m (v after - v before) the walls [N s] */
+    double approach;          /* speed and that of the near colliders together [m/s], 0 if none is near */
 } mpm_block_report;
 
 typedef struct mpm_grid_pass {
@@ -70,6 +82,7 @@ typedef struct mpm_grid_pass {
     int64_t cells[3];
     double dt, gravity[3];
     mpm_wall walls[6]; /* x-, x+, y-, ... */
+    mpm_colliders colliders; /* books per block */
     mpm_block_report *reports; /* per block */
 } mpm_grid_pass;
 

@@ -3,6 +3,7 @@
  * The sweep: everything a step does to particles, tile by tile. See kernels.h for its modes.
  *
  *     v = sum w v_i,  C = 4/h^2 sum w v_i (x_i - x)^T               G2P, quadratic B-spline (APIC: Jiang et al. 2015)
+ *     v of what lies within a collider follows the collision rule (contact/collider.h)
  *     F <- (I + dt C) F  or  J <- det(I + dt C) J,  x <- x + dt v
  *     p_i += w [m v + (m C - dt V0 4/h^2 tau(F)) (x_i - x)]         P2G (MLS-MPM: Hu et al. 2018)
  */
@@ -10,6 +11,7 @@
 #include "materials/fluid.h"
 #include "materials/neo_hookean.h"
 #include "transfer/arena.h"
+#include "transfer/collide.h"
 #ifdef MPM_ONE_LANE
 #include "transfer/stencil_scalar.h"
 #else
@@ -297,12 +299,15 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     measure->out_of_range += t->out_of_range;
 }
 
-INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, mpm_measure *result,
-                        const int law, const unsigned mode)
+INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work,
+                        mpm_measure *result, const int law, const unsigned mode)
 {
     const bool fluid = law == MPM_FLUID, gathers = mode & (MPM_GATHER | MPM_PROBE);
     const struct constants k = group_constants(sweep, group);
     real *velocity = work->arenas.velocity + ARENA_SLACK, *momentum = work->arenas.momentum + ARENA_SLACK;
+    mpm_collider_book *books = sweep->colliders.books + (size_t)task * sweep->colliders.count;
+    const bool collides = (mode & MPM_GATHER) && sweep->colliders.count &&
+                          MPM_KERNEL(collide_reaches)(&sweep->colliders, group, sweep->gather_dt, books);
     union law_parameters parameters = {0};
     struct tally tally;
     struct run run;
@@ -322,6 +327,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct w
             tally.least_det = wide_min(volume_factor(&k, &tile), tally.least_det);
             continue;
         }
+        if (__builtin_expect(collides, 0))
+            MPM_KERNEL(collide_tile)(&sweep->colliders, group, &tile, tile.mass, tile.v, books, &result->pushed);
         if (mode & MPM_GATHER)
             advance(&k, &tile, fluid);
         if (!fluid)
@@ -349,6 +356,9 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
     const mpm_grid *grid = sweep->grid;
     mpm_measure *result = &sweep->measures[task];
     *result = (mpm_measure){.least_det = 1};
+    if ((mode & MPM_GATHER) && sweep->colliders.count)
+        memset(sweep->colliders.books + (size_t)task * sweep->colliders.count, 0,
+               sweep->colliders.count * sizeof *sweep->colliders.books);
     if (mode & MPM_SCATTER)
         memset((real *)grid->copies + (size_t)grid->task_copy[task] * MPM_BLOCK_NODES * 4, 0,
                (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * MPM_BLOCK_NODES * 4 * sizeof(real));
@@ -357,7 +367,7 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
         switch (sweep->materials[group->material].law) {
 #define CASE(enumerator, name) \
     case enumerator: \
-        sweep_group(sweep, group, work, result, enumerator, mode); \
+        sweep_group(sweep, group, task, work, result, enumerator, mode); \
         break;
             MPM_LAWS(CASE)
 #undef CASE

@@ -62,6 +62,11 @@ class Shape:
         """The largest direction·x in the shape, for each of the (k, d) directions; may be infinite."""
         raise NotImplementedError
 
+    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+        """The kind of node and the numbers by which the core knows it (``csrc/contact/shape.h``), for a grid whose
+        cells, in the shape's own coordinates, are between `finest` and `coarsest` wide along any direction."""
+        raise NotImplementedError
+
     _exact_bounds: bool = True
     """Whether `bounds` is the smallest box, not just one that is large enough."""
     _has_inside: ClassVar[bool] = True
