@@ -113,7 +113,7 @@ static int find_holders(const mpm_collider *colliders, size_t count, const doubl
         if (!books[k].near)
             continue;
         holder.phi = mpm_collider_distance(&colliders[k], &colliders[k].now, x, holder.normal);
-        if (!(holder.phi < 0) || (found == MOST_CONTACTS && holder.phi >= holders[found - 1].phi))
+        if (!(holder.phi <= 0) || (found == MOST_CONTACTS && holder.phi >= holders[found - 1].phi))
             continue;
         surface_velocity(&colliders[k].now, x, holder.surface);
         int at = found < MOST_CONTACTS ? found++ : found - 1;

@@ -12,7 +12,7 @@ is mended with a warning, and what is inside is measured in two independent ways
 from __future__ import annotations
 
 from mpm.errors import FileFormatError
-from mpm.meshes.distance import distance_lattice
+from mpm.meshes.distance import distance_lattice, nearest_faces
 from mpm.meshes.readers import read
 from mpm.meshes.solid import MeshReport, Solid, prepare
 from mpm.meshes.topology import merge_equal
@@ -25,6 +25,7 @@ __all__ = [
     "crossings",
     "distance_lattice",
     "merge_equal",
+    "nearest_faces",
     "prepare",
     "read",
     "winding_numbers",
