@@ -105,6 +105,8 @@ def make_body(
         raise _check.wrong_type("shape", shape, "one of mpm.shapes")
     if shape.dimension != dimension:
         raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
+    if shape._only_collides:
+        raise TypeError(f"shape = {_check.shown(shape)}: changes with time: a collider can, a body cannot")
     if not isinstance(material, Material):
         raise _check.wrong_type("material", material, "one of mpm.materials")
     return Body(
@@ -315,7 +317,7 @@ class Scene(_check.Strict):
         """Add an obstacle that pushes material and is not pushed back.
 
         Contact acts on the velocity v of nodes, after forces and before the walls, and of particles, before they
-        move, wherever the signed distance φ of the shape is negative at the beginning of the step. With the
+        move, wherever the signed distance φ of the shape is not positive at the beginning of the step. With the
         velocity v_co of the collider's surface there and the normal n out of it:
 
         ``"separate"``

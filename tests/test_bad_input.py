@@ -62,6 +62,7 @@ WALLS = [
 
 SHAPE = mpm.shapes.Ball((0.5, 0.5), 0.2)
 BALL = mpm.shapes.Ball((0.5, 0.5, 0.5), 0.2)
+GRID = mpm.shapes.DistanceGrid((0, 0), 0.5, [(1, 1), (1, -1)])
 WATER = mpm.materials.Fluid(bulk_modulus=1, density=1)
 ADD = {
     "shape": [None, 1, "Box", (0, 1), mpm.shapes.Box, BALL],
@@ -179,8 +180,14 @@ TARGETS = {
                      {"lower": VECTOR, "spacing": POSITIVE,
                       "values": [*ROWS[:-1], [(1, -1)], [(1, 1), (1, 1)], [(-1, -1), (-1, -1)], [(1, -1), (1, NAN)],
                                  np.ones((2, 2), bool)]}),
+    "Deforming": (lambda c, **k: S.Deforming(**k), {"times": [0, 1], "shapes": [GRID, GRID]},
+                  {"times": ["ab", None, 1.0, {}, [], [0], [1, 0], [0, 0], [0, NAN], [(0, 1)], ["0", "1"]],
+                   "shapes": [None, 1, "ab", GRID, [GRID], [GRID] * 3, [GRID, SHAPE], [SHAPE, SHAPE], [1, 2],
+                              [GRID, S.DistanceGrid((0, 0), 0.25, [(1, 1), (1, -1)])],
+                              [GRID, S.Mesh(G.CUBE_MESH)]]}),
     "Scene.add_collider": (lambda c, **k: c.scene.add_collider(**k), {"shape": SHAPE, "motion": motion.Linear((1, 0))},
-                           {"shape": [None, 1, "ball", S.Ball, BALL, S.Points([(0.5, 0.5)]), []], "contact": [*NAME, "mirror"],
+                           {"shape": [None, 1, "ball", S.Ball, BALL, S.Points([(0.5, 0.5)]), []],
+                            "contact": [*NAME, "mirror"],
                             "friction": NOT_NEGATIVE, "motion": [1, (1, 0), "linear", motion.Linear,
                                                                  motion.Linear((1, 0, 0))],
                             "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]}),

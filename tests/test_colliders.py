@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from mesh_samples import cube_mesh, sphere_mesh
-from scenes import DIMS, DTYPES, EPSILON, ISAS, MATERIALS, kernels
 from scipy.spatial import cKDTree
 
 import mpm
+from mesh_samples import cube_mesh, sphere_mesh
 from mpm import meshes, motion
 from mpm.shapes import Ball, Box, Capsule, Cylinder, DistanceGrid, HalfSpace, Mesh, Points, Polygon, Shape
 from mpm.shapes.distances import describe, measure
+from scenes import DIMS, DTYPES, EPSILON, ISAS, MATERIALS, kernels
 
 SOFT = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
 

@@ -1,12 +1,12 @@
-"""Contact with colliders against closed forms: slopes, bowls, plates, and how deep material gets into what pushes it."""
+"""Contact with colliders against closed forms: slopes, bowls, plates; how deep material gets into what pushes it."""
 
 import numpy as np
 import pytest
-from scenes import DIMS, DTYPES
 
 import mpm
 from mpm.motion import Keyframes, Linear, Rotation
 from mpm.shapes import Ball, Box, HalfSpace, Points
+from scenes import DIMS, DTYPES
 
 G = 9.81
 E, NU, DENSITY = 1e6, 0.3, 1000.0

@@ -11,7 +11,7 @@ enum { MOST_CONTACTS = 8 }; /* colliders that hold a point at once: the deepest 
 /* A collider that holds the point in question. */
 struct holder {
     size_t collider;
-    double phi, normal[3], surface[3];
+    mpm_shape_reading at;
 };
 
 mpm_status mpm_collider_copy(mpm_collider *copy, const mpm_allocator *allocator, const mpm_collider *collider)
@@ -43,7 +43,7 @@ void mpm_collider_clear(mpm_collider *collider, const mpm_allocator *allocator)
 mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double time, double dt)
 {
     const mpm_pose pose = mpm_motion_pose(&collider->motion, time);
-    mpm_collider_state state = {0};
+    mpm_collider_state state = {.time = time};
     mpm_motion_matrix(&pose, state.rotation);
     for (int a = 0; a < 3; a++)
         state.reference[a] = collider->reference[a] + pose.displacement[a];
@@ -54,29 +54,33 @@ mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double ti
     return state;
 }
 
-double mpm_collider_distance(const mpm_collider *collider, const mpm_collider_state *state, const double x[3],
-                             double normal[3])
-{
-    const double *R = state->rotation;
-    double from[3], X[3], N[3];
-    for (int a = 0; a < 3; a++)
-        from[a] = x[a] - state->reference[a];
-    for (int a = 0; a < 3; a++)
-        X[a] = collider->reference[a] + R[a] * from[0] + R[3 + a] * from[1] + R[6 + a] * from[2];
-    const double phi = mpm_shape_distance(&collider->shape, X, N);
-    for (int a = 0; a < 3; a++)
-        normal[a] = R[3 * a] * N[0] + R[3 * a + 1] * N[1] + R[3 * a + 2] * N[2];
-    return phi;
-}
-
-/* The velocity of its surface at x, as if the collider were everywhere. */
-static void surface_velocity(const mpm_collider_state *state, const double x[3], double v[3])
+/* The velocity at x of the body as if it were rigid, and everywhere. */
+static void rigid_velocity(const mpm_collider_state *state, const double x[3], double v[3])
 {
     for (int c = 0; c < 3; c++) {
         const int a = (c + 1) % 3, b = (c + 2) % 3;
         v[c] = state->velocity[c] + state->spin[a] * (x[b] - state->reference[b]) -
                state->spin[b] * (x[a] - state->reference[a]);
     }
+}
+
+mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3])
+{
+    const double *R = state->rotation;
+    double from[3], X[3];
+    for (int a = 0; a < 3; a++)
+        from[a] = x[a] - state->reference[a];
+    for (int a = 0; a < 3; a++)
+        X[a] = collider->reference[a] + R[a] * from[0] + R[3 + a] * from[1] + R[6 + a] * from[2];
+    const mpm_shape_reading own = mpm_shape_read(&collider->shape, state->time, X);
+    mpm_shape_reading r = {.phi = own.phi};
+    rigid_velocity(state, x, r.velocity);
+    for (int a = 0; a < 3; a++) {
+        const double *row = R + 3 * a;
+        r.normal[a] = row[0] * own.normal[0] + row[1] * own.normal[1] + row[2] * own.normal[2];
+        r.velocity[a] += row[0] * own.velocity[0] + row[1] * own.velocity[1] + row[2] * own.velocity[2];
+    }
+    return r;
 }
 
 static double length(const double v[3])
@@ -90,11 +94,12 @@ double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const
     double largest = -1;
     for (size_t k = 0; k < count; k++) {
         const mpm_collider_state *state = &colliders[k].now;
-        double v[3], normal[3];
-        surface_velocity(state, centre, v);
-        const double speed = length(v) + length(state->spin) * radius;
-        books[k].near = mpm_collider_distance(&colliders[k], state, centre, normal) <=
-                        colliders[k].shape.steepness * (radius + speed * dt);
+        const mpm_shape *shape = &colliders[k].shape;
+        double v[3];
+        rigid_velocity(state, centre, v);
+        const double speed = length(v) + length(state->spin) * radius + shape->speed;
+        books[k].near =
+            mpm_collider_read(&colliders[k], state, centre).phi <= shape->steepness * (radius + speed * dt);
         if (books[k].near) {
             books[k].speed = fmax(books[k].speed, speed);
             largest = fmax(largest, speed);
@@ -112,12 +117,11 @@ static int find_holders(const mpm_collider *colliders, size_t count, const doubl
         struct holder holder = {.collider = k};
         if (!books[k].near)
             continue;
-        holder.phi = mpm_collider_distance(&colliders[k], &colliders[k].now, x, holder.normal);
-        if (!(holder.phi <= 0) || (found == MOST_CONTACTS && holder.phi >= holders[found - 1].phi))
+        holder.at = mpm_collider_read(&colliders[k], &colliders[k].now, x);
+        if (!(holder.at.phi <= 0) || (found == MOST_CONTACTS && holder.at.phi >= holders[found - 1].at.phi))
             continue;
-        surface_velocity(&colliders[k].now, x, holder.surface);
         int at = found < MOST_CONTACTS ? found++ : found - 1;
-        for (; at > 0 && holders[at - 1].phi > holder.phi; at--)
+        for (; at > 0 && holders[at - 1].at.phi > holder.at.phi; at--)
             holders[at] = holders[at - 1];
         holders[at] = holder;
     }
@@ -142,8 +146,8 @@ static bool is_pressed(const struct holder *holder, const double v[3])
 {
     double normal = 0, size = 0;
     for (int a = 0; a < 3; a++) {
-        normal += (v[a] - holder->surface[a]) * holder->normal[a];
-        size = fmax(size, fmax(fabs(v[a]), fabs(holder->surface[a])));
+        normal += (v[a] - holder->at.velocity[a]) * holder->at.normal[a];
+        size = fmax(size, fmax(fabs(v[a]), fabs(holder->at.velocity[a])));
     }
     return normal < -1e-12 * size;
 }
@@ -158,14 +162,15 @@ bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const doubl
         const struct holder *holder = &holders[turn % found];
         const mpm_collider *collider = &colliders[holder->collider];
         const double before[3] = {v[0], v[1], v[2]};
-        mpm_collision_apply(v, holder->surface, holder->normal, collider->contact, collider->friction);
+        mpm_collision_apply(v, holder->at.velocity, holder->at.normal, collider->contact, collider->friction);
         enter(&books[holder->collider], &collider->now, x, mass, before, v);
     }
     for (int i = 0; found > 1 && i < found; i++)
         pressed |= is_pressed(&holders[i], v);
     if (pressed) {
-        enter(&books[holders[0].collider], &colliders[holders[0].collider].now, x, mass, v, holders[0].surface);
-        memcpy(v, holders[0].surface, sizeof holders[0].surface);
+        const struct holder *deepest = &holders[0];
+        enter(&books[deepest->collider], &colliders[deepest->collider].now, x, mass, v, deepest->at.velocity);
+        memcpy(v, deepest->at.velocity, sizeof deepest->at.velocity);
     }
     return found > 0;
 }

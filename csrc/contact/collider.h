@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Colliders: rigid bodies with a prescribed motion that push material and are not pushed back.
+ * Colliders: bodies with a prescribed motion that push material and are not pushed back.
  *
  * A step from t to t + dt sees a collider at its pose at t, and its surface moving as it leads to the pose at t + dt:
  *
  *     phi(x) = phi_0(X),  X = R^T (x - c) + c_0          c_0, c: its reference point as described and at t
- *     v_surface(x) = V + omega x (x - c)
+ *     v_surface(x) = V + omega x (x - c) + R v_0(X)      phi_0, v_0: of a deforming shape, at t
  *
  * Where several colliders hold a point, the rule of collision.h is applied for each, the deepest first, and then once
  * more. If the point is still pressed into one of them, they exclude each other: it moves with the deepest.
@@ -17,6 +17,7 @@
 
 /** Where a collider is and how it moves during a step. */
 typedef struct mpm_collider_state {
+    double time;           /* t [s] */
     double reference[3];   /* c [m] */
     double rotation[9];    /* R */
     double velocity[3];    /* V [m/s] */
@@ -49,9 +50,9 @@ void mpm_collider_clear(mpm_collider *collider, const mpm_allocator *allocator);
 /** The state during a step of size `dt` > 0 that begins at `time`; with `dt` = 0 at rest. */
 mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double time, double dt);
 
-/** phi at x [m] and the unit normal out of the collider, in the given state. */
-double mpm_collider_distance(const mpm_collider *collider, const mpm_collider_state *state, const double x[3],
-                             double normal[3]);
+/** phi at x [m], the normal out of the collider and the velocity of its surface, as if it were everywhere, in the
+ *  given state. */
+mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3]);
 
 /** Sets `near` and raises `speed` in the books of the colliders (one each) that can hold a point within `radius` [m]
  *  of `centre`, or can come to do so in a step of `dt`. Returns the largest speed among them, -1 if there is none. */

@@ -4,10 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A distance waiting to be joined. */
-struct reading {
-    double phi, normal[3];
-};
+enum { DEFORMING_HEADER = MPM_LATTICE_HEADER + 2 };
 
 const char *mpm_shape_kind_name(int kind)
 {
@@ -21,17 +18,13 @@ const char *mpm_shape_kind_name(int kind)
 
 /* ---- description ------------------------------------------------------------------------------------------------ */
 
-/* Values of a lattice, -1 if its numbers make no sense. */
-static int64_t lattice_values(const double *numbers, int dim)
+/* Numbers of a deforming leaf, -1 if they make no sense. */
+static int64_t deforming_size(const double *numbers, int dim)
 {
-    double values = 1;
-    for (int a = 0; a < 3; a++) {
-        const double nodes = numbers[4 + a], least = a < dim ? 2 : 1, most = a < dim ? INT32_MAX : 1;
-        if (!(nodes >= least && nodes <= most))
-            return -1;
-        values *= nodes;
-    }
-    return numbers[3] > 0 && values < 0x1p50 ? (int64_t)values : -1;
+    const int64_t nodes = mpm_lattice_nodes(numbers, dim);
+    const double frames = numbers[MPM_LATTICE_HEADER];
+    const double size = DEFORMING_HEADER + frames + frames * (double)nodes + 2 * (frames - 1) * (double)nodes * dim;
+    return nodes > 0 && frames >= 2 && frames <= INT32_MAX && size < 0x1p50 ? (int64_t)size : -1;
 }
 
 static bool size_is_right(mpm_shape_kind kind, int64_t size, const double *numbers, int dim)
@@ -48,7 +41,9 @@ static bool size_is_right(mpm_shape_kind kind, int64_t size, const double *numbe
     case MPM_POLYGON:
         return dim == 2 && size >= 6 && size % 2 == 0;
     case MPM_LATTICE:
-        return size >= MPM_LATTICE_VALUES && size - MPM_LATTICE_VALUES == lattice_values(numbers, dim);
+        return size > MPM_LATTICE_HEADER && size - MPM_LATTICE_HEADER == mpm_lattice_nodes(numbers, dim);
+    case MPM_DEFORMING:
+        return size > DEFORMING_HEADER && size == deforming_size(numbers, dim);
     default:
         return size == 0;
     }
@@ -77,14 +72,20 @@ const char *mpm_shape_flaw(const mpm_shape *shape)
     return depth != 1 || used != shape->number_count ? "nodes or numbers are left over" : NULL;
 }
 
-static double steepness_of(const mpm_shape *shape)
+/* What holds for all of its leaves. */
+static void find_bounds(mpm_shape *shape)
 {
     const double *numbers = shape->numbers;
-    double steepness = 1;
-    for (size_t n = 0; n < shape->node_count; numbers += shape->nodes[n++].size)
-        if (shape->nodes[n].kind == MPM_LATTICE)
-            steepness = fmax(steepness, numbers[(shape->nodes[n].mapped ? MPM_SHAPE_MAP : 0) + 8]);
-    return steepness;
+    shape->steepness = 1;
+    shape->speed = 0;
+    for (size_t n = 0; n < shape->node_count; numbers += shape->nodes[n++].size) {
+        const mpm_shape_node *node = &shape->nodes[n];
+        const double *leaf = numbers + (node->mapped ? MPM_SHAPE_MAP : 0);
+        if (node->kind == MPM_LATTICE || node->kind == MPM_DEFORMING)
+            shape->steepness = fmax(shape->steepness, leaf[MPM_LATTICE_STEEPNESS]);
+        if (node->kind == MPM_DEFORMING)
+            shape->speed = fmax(shape->speed, (node->mapped ? numbers[MPM_SHAPE_MAP - 1] : 1) * leaf[10]);
+    }
 }
 
 mpm_status mpm_shape_copy(mpm_shape *copy, const mpm_allocator *allocator, const mpm_shape *shape)
@@ -98,7 +99,7 @@ mpm_status mpm_shape_copy(mpm_shape *copy, const mpm_allocator *allocator, const
     }
     memcpy(copy->nodes, shape->nodes, shape->node_count * sizeof *copy->nodes);
     memcpy(copy->numbers, shape->numbers, shape->number_count * sizeof *copy->numbers);
-    copy->steepness = steepness_of(copy);
+    find_bounds(copy);
     return MPM_OK;
 }
 
@@ -247,95 +248,116 @@ static double polygon(const double *numbers, int64_t size, const double x[3], do
 
 static double lattice(const double *numbers, int dim, const double x[3], double normal[3])
 {
-    const double *values = numbers + MPM_LATTICE_VALUES, spacing = numbers[3];
-    const bool ends_within = numbers[7] != 0;
-    double fraction[3] = {0}, beyond[3] = {0}, gradient[3] = {0}, value = 0, beyond2 = 0;
-    ptrdiff_t first = 0, stride[3] = {0};
-    for (int a = 0; a < dim; a++) {
-        const double last = numbers[4 + a] - 1, cells = (x[a] - numbers[a]) / spacing;
-        const double held = cells > 0 ? cells < last ? cells : last : 0;
-        const ptrdiff_t cell = held < last ? (ptrdiff_t)held : (ptrdiff_t)last - 1;
-        fraction[a] = held - (double)cell;
-        beyond[a] = cells > 0 && cells < last ? 0 : spacing * (cells - held);
-        beyond2 += beyond[a] * beyond[a];
-        stride[a] = 1;
-        for (int b = a + 1; b < dim; b++)
-            stride[a] *= (ptrdiff_t)numbers[4 + b];
-        first += cell * stride[a];
+    double gradient[3];
+    const mpm_lattice_place place = mpm_lattice_find(numbers, dim, x);
+    const double phi = mpm_lattice_distance(&place, numbers + MPM_LATTICE_HEADER, gradient);
+    direction(gradient, 1, along_x, normal);
+    return phi;
+}
+
+static double deforming(const double *numbers, int dim, double time, const double x[3], double normal[3],
+                        double velocity[3])
+{
+    const ptrdiff_t nodes = (ptrdiff_t)mpm_lattice_nodes(numbers, dim), last = (ptrdiff_t)numbers[MPM_LATTICE_HEADER] - 1;
+    const double *times = numbers + DEFORMING_HEADER, *phi = times + last + 1;
+    ptrdiff_t interval = 0;
+    while (interval < last - 1 && times[interval + 1] <= time)
+        interval++;
+    const double *v = phi + (last + 1) * nodes + 2 * interval * nodes * dim;
+    const bool moves = time >= times[0] && time < times[last];
+    const double delta = times[interval + 1] - times[interval], gone = (time - times[interval]) / delta;
+    const double g = gone > 0 ? gone < 1 ? gone : 1 : 0;
+
+    double mean[3] = {0}, sum = 0, gradient[3] = {0};
+    const mpm_lattice_place here = mpm_lattice_find(numbers, dim, x);
+    for (int end = 0; moves && end < 2; end++) {
+        double w[3];
+        mpm_lattice_vector(&here, v + end * nodes * dim, w);
+        for (int a = 0; a < 3; a++)
+            mean[a] += (end ? g : 1 - g) * w[a];
     }
-    for (int corner = 0; corner < 1 << dim; corner++) {
-        double weight = 1, slope[3] = {1, 1, 1};
-        ptrdiff_t at = first;
-        for (int a = 0; a < dim; a++) {
-            const int upper = corner >> a & 1;
-            const double share = upper ? fraction[a] : 1 - fraction[a];
-            at += upper ? stride[a] : 0;
-            weight *= share;
-            for (int b = 0; b < dim; b++)
-                slope[b] *= b == a ? (upper ? 1 : -1) : share;
+    for (int end = 0; end < 2; end++) {
+        const double share = end ? g : 1 - g, lapse = (end ? 1 - g : -g) * delta;
+        const double from[3] = {x[0] + lapse * mean[0], x[1] + lapse * mean[1], x[2] + lapse * mean[2]};
+        const mpm_lattice_place place = mpm_lattice_find(numbers, dim, from);
+        double slope[3], w[3] = {0};
+        sum += share * mpm_lattice_distance(&place, phi + (interval + end) * nodes, slope);
+        if (moves)
+            mpm_lattice_vector(&place, v + end * nodes * dim, w);
+        for (int a = 0; a < 3; a++) {
+            gradient[a] += share * slope[a];
+            velocity[a] += share * w[a];
         }
-        value += weight * values[at];
-        for (int a = 0; a < dim; a++)
-            gradient[a] += slope[a] * values[at] / spacing;
-    }
-    for (int a = 0; a < dim; a++)
-        if (beyond[a] != 0)
-            gradient[a] = 0;
-    if (beyond2 > 0 && ends_within) {
-        /* sqrt(phi^2 + gap^2) of the nearest point of the rim: no larger than the distance, continuous, and as
-         * steep as phi, since the two gradients are perpendicular */
-        for (int a = 0; a < dim; a++)
-            gradient[a] = value * gradient[a] + beyond[a];
-        value = sqrt(value * value + beyond2);
     }
     direction(gradient, 1, along_x, normal);
-    return value;
+    return sum;
 }
 
 /* ---- evaluation ------------------------------------------------------------------------------------------------- */
 
-static double leaf(const mpm_shape_node *node, const double *numbers, int dim, const double x[3], double normal[3])
+static mpm_shape_reading read_leaf(const mpm_shape_node *node, const double *numbers, int dim, double time,
+                                   const double x[3])
 {
+    mpm_shape_reading r = {0};
     switch (node->kind) {
     case MPM_HALF_SPACE:
-        return half_space(numbers, x, normal);
+        r.phi = half_space(numbers, x, r.normal);
+        break;
     case MPM_BOX:
-        return box(numbers, dim, x, normal);
+        r.phi = box(numbers, dim, x, r.normal);
+        break;
     case MPM_BALL:
-        return ball(numbers, x, normal);
+        r.phi = ball(numbers, x, r.normal);
+        break;
     case MPM_CAPSULE:
-        return capsule(numbers, x, normal);
+        r.phi = capsule(numbers, x, r.normal);
+        break;
     case MPM_CYLINDER:
-        return cylinder(numbers, x, normal);
+        r.phi = cylinder(numbers, x, r.normal);
+        break;
     case MPM_POLYGON:
-        return polygon(numbers, node->size - (node->mapped ? MPM_SHAPE_MAP : 0), x, normal);
+        r.phi = polygon(numbers, node->size - (node->mapped ? MPM_SHAPE_MAP : 0), x, r.normal);
+        break;
+    case MPM_LATTICE:
+        r.phi = lattice(numbers, dim, x, r.normal);
+        break;
     default:
-        return lattice(numbers, dim, x, normal);
+        r.phi = deforming(numbers, dim, time, x, r.normal, r.velocity);
     }
+    return r;
 }
 
-static double mapped_leaf(const mpm_shape_node *node, const double *map, int dim, const double x[3], double normal[3])
+/* out = M v, or the transpose of M times v. */
+static void multiply(const double *matrix, bool transposed, const double v[3], double out[3])
 {
-    const double *inverse = map, *shift = map + 9, *scale = map + 12;
-    double y[3], inner[3], outer[3];
+    const int row = transposed ? 1 : 3, column = transposed ? 3 : 1;
     for (int a = 0; a < 3; a++)
-        y[a] = inverse[3 * a] * (x[0] - shift[0]) + inverse[3 * a + 1] * (x[1] - shift[1]) +
-               inverse[3 * a + 2] * (x[2] - shift[2]);
-    const double phi = *scale * leaf(node, map + MPM_SHAPE_MAP, dim, y, inner);
-    for (int a = 0; a < 3; a++) /* gradients go with the inverse transpose */
-        outer[a] = inverse[a] * inner[0] + inverse[3 + a] * inner[1] + inverse[6 + a] * inner[2];
-    direction(outer, 1, along_x, normal);
-    return phi;
+        out[a] = matrix[row * a] * v[0] + matrix[row * a + column] * v[1] + matrix[row * a + 2 * column] * v[2];
 }
 
-double mpm_shape_distance(const mpm_shape *shape, const double x[3], double normal[3])
+static mpm_shape_reading read_mapped(const mpm_shape_node *node, const double *map, int dim, double time,
+                                     const double x[3])
 {
-    struct reading stack[MPM_SHAPE_DEPTH];
+    const double *matrix = map, *inverse = map + 9, *shift = map + 18, least = map[21];
+    const double from[3] = {x[0] - shift[0], x[1] - shift[1], x[2] - shift[2]};
+    double y[3], gradient[3];
+    multiply(inverse, false, from, y);
+    const mpm_shape_reading inner = read_leaf(node, map + MPM_SHAPE_MAP, dim, time, y);
+    mpm_shape_reading r = {.phi = least * inner.phi};
+    multiply(inverse, true, inner.normal, gradient); /* gradients go with the inverse transpose */
+    direction(gradient, 1, along_x, r.normal);
+    multiply(matrix, false, inner.velocity, r.velocity);
+    return r;
+}
+
+mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const double x[3])
+{
+    mpm_shape_reading stack[MPM_SHAPE_DEPTH];
     const double *numbers = shape->numbers;
     int depth = 0;
     for (size_t n = 0; n < shape->node_count; numbers += shape->nodes[n++].size) {
         const mpm_shape_node *node = &shape->nodes[n];
-        struct reading *top = &stack[depth - 1];
+        mpm_shape_reading *top = &stack[depth - 1];
         switch (node->kind) {
         case MPM_UNION:
         case MPM_INTERSECTION:
@@ -349,11 +371,9 @@ double mpm_shape_distance(const mpm_shape *shape, const double x[3], double norm
                 top->normal[a] = -top->normal[a];
             break;
         default:
-            top = &stack[depth++];
-            top->phi = node->mapped ? mapped_leaf(node, numbers, shape->dim, x, top->normal)
-                                    : leaf(node, numbers, shape->dim, x, top->normal);
+            stack[depth++] = node->mapped ? read_mapped(node, numbers, shape->dim, time, x)
+                                          : read_leaf(node, numbers, shape->dim, time, x);
         }
     }
-    memcpy(normal, stack[0].normal, sizeof stack[0].normal);
-    return stack[0].phi;
+    return stack[0];
 }

@@ -22,11 +22,18 @@
  *     capsule     a, b, radius         all points nearer than radius to the line from a to b
  *     cylinder    a, b, radius         flat ends; in 2-D a rectangle 2 radius wide
  *     polygon     x_0, y_0, x_1, ...   2-D, counter-clockwise
- *     lattice     lower, spacing, nodes along x, y, z, whether no value at its rim is <= 0, steepness; then one
- *                 value per node, the last axis fastest
+ *     lattice     header of lattice.h, one distance per node
+ *     deforming   header of lattice.h, number of frames (>= 2), largest surface speed; the time of every frame; the
+ *                 distances of every frame; for every interval between frames the surface velocities at its beginning
+ *                 and at its end, d per node
  *
- * phi of a lattice is d-linear between nodes. Beyond it, a shape that ends within is farther away the farther one
- * goes, any other goes on as it is at the rim.
+ * Between two frames, a deforming shape is made of both, each moved to the time in question along the velocity
+ * (Stomakhin et al., ACM Trans. Graph. 32 (2013) 102, section 8): with the share g of the interval delta that has gone
+ * by and w = (1 - g) v_0(x) + g v_1(x),
+ *
+ *     phi = (1 - g) phi_0(x - g delta w) + g phi_1(x + (1 - g) delta w)        and the velocity in the same way.
+ *
+ * Before the first frame and after the last it rests as it is there.
  */
 #pragma once
 #include <stdbool.h>
@@ -34,6 +41,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "contact/lattice.h"
 
 /** Kinds of nodes: (enumerator, name). */
 #define MPM_SHAPE_KINDS(X) \
@@ -44,6 +52,7 @@
     X(MPM_CYLINDER, cylinder) \
     X(MPM_POLYGON, polygon) \
     X(MPM_LATTICE, lattice) \
+    X(MPM_DEFORMING, deforming) \
     X(MPM_UNION, union) \
     X(MPM_INTERSECTION, intersection) \
     X(MPM_COMPLEMENT, complement)
@@ -56,9 +65,9 @@ typedef enum mpm_shape_kind {
 } mpm_shape_kind;
 
 enum {
-    MPM_SHAPE_MAP = 13,   /* numbers of a map, before those of its leaf: A^-1 (9), b (3), least singular value */
+    MPM_SHAPE_MAP = 23,   /* numbers of a map, before its leaf's: A (9), A^-1 (9), b (3), least and largest
+                           * singular value */
     MPM_SHAPE_DEPTH = 32, /* distances that may be waiting to be joined */
-    MPM_LATTICE_VALUES = 9 /* numbers of a lattice before its values */
 };
 
 typedef struct mpm_shape_node {
@@ -71,8 +80,15 @@ typedef struct mpm_shape {
     size_t node_count, number_count;
     mpm_shape_node *nodes;
     double *numbers; /* of all leaves, in their order */
-    double steepness;
+    double steepness, speed; /* of the fastest surface [m/s] */
 } mpm_shape;
+
+/** What a shape is at a point. */
+typedef struct mpm_shape_reading {
+    double phi;         /* [m] */
+    double normal[3];   /* of length 1; where it is not defined, any direction, always the same */
+    double velocity[3]; /* of the surface of a deforming shape [m/s] */
+} mpm_shape_reading;
 
 /** The name of a kind, NULL beyond the last. */
 const char *mpm_shape_kind_name(int kind);
@@ -86,6 +102,5 @@ mpm_status mpm_shape_copy(mpm_shape *copy, const mpm_allocator *allocator, const
 /** Frees a copy. */
 void mpm_shape_clear(mpm_shape *shape, const mpm_allocator *allocator);
 
-/** phi at x [m], and the unit normal there, always of length 1 (where it is not defined, any direction, always the
- *  same). */
-double mpm_shape_distance(const mpm_shape *shape, const double x[3], double normal[3]);
+/** The shape at x [m] and `time` [s]. */
+mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const double x[3]);

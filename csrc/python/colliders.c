@@ -127,18 +127,19 @@ PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure mea
     }
     double *phis = (double *)PyBytes_AsString(phi), *normals = (double *)PyBytes_AsString(normal);
     for (Py_ssize_t i = 0; i < count; i++) {
-        double x[3] = {0}, n[3];
+        double x[3] = {0};
         memcpy(x, (const double *)view.buf + i * dim, (size_t)dim * sizeof *x);
-        phis[i] = measure(context, x, n);
-        memcpy(normals + i * dim, n, (size_t)dim * sizeof *n);
+        const mpm_shape_reading at = measure(context, x);
+        phis[i] = at.phi;
+        memcpy(normals + i * dim, at.normal, (size_t)dim * sizeof *normals);
     }
     PyBuffer_Release(&view);
     return Py_BuildValue("NN", phi, normal);
 }
 
-static double measure_shape(const void *context, const double x[3], double normal[3])
+static mpm_shape_reading measure_shape(const void *context, const double x[3])
 {
-    return mpm_shape_distance(context, x, normal);
+    return mpm_shape_read(context, 0, x);
 }
 
 static PyObject *shape_distance(PyObject *module, PyObject *args)

@@ -50,7 +50,7 @@ PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state,
                                    PyObject *self);
 
 /** (phi (m,), normal (m, d)) as bytes: what `measure` answers at each of the points, float64 (m, d). */
-typedef double (*mpm_python_measure)(const void *context, const double x[3], double normal[3]);
+typedef mpm_shape_reading (*mpm_python_measure)(const void *context, const double x[3]);
 PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure measure, const void *context);
 
 /** Raises what `status` stands for and returns NULL; numerical troubles are described from `simulation`. */

@@ -381,10 +381,10 @@ struct moment {
     mpm_collider_state state;
 };
 
-static double measure_collider(const void *context, const double x[3], double normal[3])
+static mpm_shape_reading measure_collider(const void *context, const double x[3])
 {
     const struct moment *moment = context;
-    return mpm_collider_distance(moment->collider, &moment->state, x, normal);
+    return mpm_collider_read(moment->collider, &moment->state, x);
 }
 
 static PyObject *collider_distance(PyObject *self, PyObject *args)

@@ -8,12 +8,13 @@ Boxes are half-open, lower <= x < upper, and so are polygons and closed meshes w
 axes: two that touch have no point in common, and together they have every point of the seam. Curved
 boundaries do not belong to the shape.
 
-`shape` holds what all can do, `primitives`, `polygon`, `lattice` and `mesh` the kinds, `distances` what the core
-knows of them.
+`shape` holds what all can do, `primitives`, `polygon`, `lattice`, `mesh` and `deforming` the kinds, and `distances`
+what the core knows of them.
 """
 
 from __future__ import annotations
 
+from mpm.shapes.deforming import Deforming
 from mpm.shapes.lattice import DistanceGrid
 from mpm.shapes.mesh import Mesh
 from mpm.shapes.polygon import Polygon
@@ -25,6 +26,7 @@ __all__ = [
     "Box",
     "Capsule",
     "Cylinder",
+    "Deforming",
     "DistanceGrid",
     "HalfSpace",
     "Mesh",

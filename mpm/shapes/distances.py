@@ -98,8 +98,9 @@ def _leaf(shape: Shape, matrix: Floats, shift: Floats, dx: float) -> Program:
     kind, numbers = shape._distance(dx / float(factors[0]), dx / float(factors[-1]))
     moved = not np.array_equal(matrix, np.eye(d)) or shift.any()
     if moved:
-        inverse = np.eye(3)
-        inverse[:d, :d] = np.linalg.inv(matrix)
-        numbers = np.concatenate([inverse.ravel(), padded(shift), [factors[-1]], numbers])
+        forwards, backwards = np.eye(3), np.eye(3)
+        forwards[:d, :d], backwards[:d, :d] = matrix, np.linalg.inv(matrix)
+        ends = [factors[-1], factors[0]]
+        numbers = np.concatenate([forwards.ravel(), backwards.ravel(), padded(shift), ends, numbers])
     node = np.array([[_kind(kind), moved, len(numbers)]], dtype=np.int64)
     return Program(node, np.ascontiguousarray(numbers, dtype=np.float64), 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mpm import _core
 from mpm.shapes.arguments import as_array, as_number, as_vector
@@ -67,8 +67,8 @@ class DistanceGrid(Shape):
     def _support(self, directions: Floats) -> Floats:
         if not self._ends_within:
             return np.full(len(directions), np.inf)
-        # Cells with a negative corner hold all of it.
-        inside = np.argwhere(self.values < 0)
+        # Cells with such a corner hold all of it.
+        inside = np.argwhere(self.values <= 0)
         low = self.lower + self.spacing * (inside.min(axis=0) - 1)
         high = self.lower + self.spacing * (inside.max(axis=0) + 1)
         return np.asarray(np.maximum(directions * low, directions * high).sum(axis=1))
@@ -85,11 +85,19 @@ def ends_within(values: Floats) -> bool:
     return all(bool((face > 0).all()) for face in rim)
 
 
-def lattice_numbers(lower: Floats, spacing: float, values: NDArray[np.float64]) -> Floats:
-    """The core's numbers of a lattice (``csrc/contact/shape.h``)."""
-    slopes = [np.abs(np.diff(values, axis=axis)).max() / spacing for axis in range(values.ndim)]
-    nodes = [*values.shape, 1][:3]
-    steepness = float(np.sqrt(np.square(slopes).sum()))
-    return np.concatenate(
-        [padded(lower), [spacing, *nodes, float(ends_within(values)), steepness], values.ravel()]
-    )
+def steepness(values: Floats, axes: int, spacing: float) -> float:
+    """The largest change per metre of what is d-linear between nodes along the first `axes` axes."""
+    slopes = [np.abs(np.diff(values, axis=axis)).max(initial=0) / spacing for axis in range(axes)]
+    return float(np.sqrt(np.square(slopes).sum() * np.prod(values.shape[axes:])))
+
+
+def lattice_header(lower: Floats, spacing: float, nodes: tuple[int, ...], ends: bool, slope: float) -> Floats:
+    """The core's description of a lattice (``csrc/contact/lattice.h``)."""
+    return np.concatenate([padded(lower), [spacing, *(*nodes, 1)[:3], float(ends), slope]])
+
+
+def lattice_numbers(lower: Floats, spacing: float, values: Floats) -> Floats:
+    """The core's numbers of distances on a lattice (``csrc/contact/shape.h``)."""
+    slope = steepness(values, values.ndim, spacing)
+    header = lattice_header(lower, spacing, values.shape, ends_within(values), slope)
+    return np.concatenate([header, values.ravel()])
