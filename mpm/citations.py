@@ -24,15 +24,22 @@ APIC_MOMENTUM = (
     "J. Comput. Phys. 338 (2017) 137-164. doi:10.1016/j.jcp.2017.02.050"
 )
 
+COLLISIONS = (
+    "Stomakhin, Schroeder, Chai, Teran, Selle: A material point method for snow simulation. "
+    "ACM Trans. Graph. 32(4) (2013) 102. doi:10.1145/2461912.2461948"
+)
+
 TRANSFER = {"apic": (("transfer APIC", APIC), ("angular momentum of APIC", APIC_MOMENTUM))}
 GRADIENT = {"mls": (("MLS-MPM forces", MLS_MPM),)}
 
 
-def cite(transfer: str, gradient: str, materials: Iterable[Material]) -> str:
+def cite(transfer: str, gradient: str, materials: Iterable[Material], *, collides: bool = False) -> str:
     """One line per reference, each with what it is cited for."""
     entries = [("Material Point Method", MPM), *GRADIENT[gradient], *TRANSFER[transfer]]
     for material in materials:
         entry = (type(material).__name__, material.reference)
         if entry not in entries:
             entries.append(entry)
+    if collides:
+        entries.append(("colliders", COLLISIONS))
     return "\n".join(f"{purpose}: {reference}" for purpose, reference in entries)

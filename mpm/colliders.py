@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,11 @@ from mpm.shapes.distances import Program, describe
 from mpm.walls import CONTACTS, FRICTIONAL
 
 __all__ = ["Collider"]
+
+SEEDS = 20_000  # points from which a collider's surface is looked for
+THIN = 2.0  # cells: what is thinner leaks
+THIN_SHARE = 0.2  # of the surface may be thin: edges and tips are
+DEEP = 0.5  # cells: how deep particles may start inside
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -111,6 +117,65 @@ class Placed:
         """Signed distance (m,) and normal (m, d) now at x (m, d)."""
         phi, normal = core.collider_distance(self.index, np.ascontiguousarray(x, dtype=np.float64))
         return np.frombuffer(phi).copy(), np.frombuffer(normal).reshape(x.shape).copy()
+
+
+def warn_of_thin_or_missing(
+    core: _core.Simulation, placed: Placed, lower: FloatArray, upper: FloatArray, dx: float
+) -> None:
+    """Warn about a collider that material can pass, or never meets, at the beginning."""
+    surface, normal, any_inside = _surface(core, placed, lower, upper, dx)
+    name, resting = placed.collider.name, placed.collider.motion is None
+    if not len(surface):
+        if not any_inside and resting and not placed.collider.shape._only_collides:
+            _warn(f"collider {name!r} is outside of the domain: nothing can meet it")
+        return
+    thickness = np.full(len(surface), np.inf)
+    for cells in np.arange(0.25, THIN, 0.25)[::-1]:
+        within, _ = placed.distance(core, surface - cells * dx * normal)
+        thickness[within > 0] = cells * dx
+    thin = np.isfinite(thickness)
+    if thin.mean() > THIN_SHARE:
+        _warn(
+            f"collider {name!r} is only about {np.median(thickness[thin]):.2g} m thick: material leaks through what is "
+            f"thinner than {THIN:g} dx = {THIN * dx:.2g} m; choose a smaller dx or a thicker shape"
+        )
+
+
+def _surface(
+    core: _core.Simulation, placed: Placed, lower: FloatArray, upper: FloatArray, dx: float
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Points of a collider's surface in the domain with their normals, and whether any point of it is inside."""
+    d = len(lower)
+    spacing = max(dx, (float(np.prod(upper - lower)) / SEEDS) ** (1 / d))
+    axes = [
+        np.linspace(low, high, 1 + int(np.ceil((high - low) / spacing)))
+        for low, high in zip(lower, upper, strict=True)
+    ]
+    x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
+    phi, normal = placed.distance(core, x)
+    any_inside = bool((phi <= 0).any())
+    for _ in range(16):  # bounds of the distance need more than one step
+        x = x - phi[:, None] * normal
+        phi, normal = placed.distance(core, x)
+    on_it = (np.abs(phi) < 1e-3 * dx) & (x >= lower).all(axis=1) & (x <= upper).all(axis=1)
+    return x[on_it], normal[on_it], any_inside
+
+
+def warn_of_particles_inside(
+    core: _core.Simulation, placed: list[Placed], x: FloatArray, body: str, dx: float
+) -> None:
+    """Warn about particles of a body that begin deep inside a collider."""
+    for one in placed:
+        count = int((one.distance(core, x)[0] < -DEEP * dx).sum())
+        if count:
+            _warn(
+                f"{count} of {len(x)} particles of {body!r} start inside the collider {one.collider.name!r}: they move "
+                "with it or are squeezed"
+            )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=_check.levels_to_caller())
 
 
 def reference_point(shape: Shape, lower: FloatArray, upper: FloatArray) -> FloatArray:

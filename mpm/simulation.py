@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mpm import _check, _core, citations, config, derived, grid, measures, numerics, sampling, totals
 from mpm import scene as _scene
 from mpm._check import FloatArray
-from mpm.colliders import Placed
+from mpm.colliders import Placed, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.materials import Material
 from mpm.particles import Particles
 from mpm.shapes import Shape
@@ -115,6 +115,12 @@ class Simulation(_check.Strict):
     NotImplementedError
         The name of a feature that is not there yet.
 
+    Warns
+    -----
+    UserWarning
+        A collider is thinner than 2 dx on more than a fifth of its surface, or lies outside of the domain; particles
+        start inside a collider.
+
     References
     ----------
     See `Simulation.cite`.
@@ -196,6 +202,8 @@ class Simulation(_check.Strict):
             Placed(self._core, index, collider, scene.lower, scene.upper, self._numerics.dx)
             for index, collider in enumerate(scene.colliders)
         ]
+        for placed in self._colliders:
+            warn_of_thin_or_missing(self._core, placed, scene.lower, scene.upper, self._numerics.dx)
         for body, arrays in sampled:
             self._insert(body, *arrays)
 
@@ -233,6 +241,7 @@ class Simulation(_check.Strict):
         C = body.initial_velocity_gradient(x)
         self._core.add_particles(x, v, C, F, volume, mass, self._indices[material])
         self._parts.append(_Part(body, len(x), float(mass.sum()), float(volume.sum())))
+        warn_of_particles_inside(self._core, self._colliders, x, body.name, self._numerics.dx)
 
     # ---- the run ---------------------------------------------------------------------------------------
 
@@ -473,7 +482,10 @@ class Simulation(_check.Strict):
 
     def cite(self) -> str:
         """References of exactly the methods in use, one per line."""
-        return citations.cite(self._numerics.transfer, self._numerics.gradient, self._materials)
+        chosen = self._numerics
+        return citations.cite(
+            chosen.transfer, chosen.gradient, self._materials, collides=bool(self._colliders)
+        )
 
     def __repr__(self) -> str:
         try:
@@ -491,6 +503,7 @@ class Simulation(_check.Strict):
         lines = [
             f"<Simulation {self.dimension}-D: {n} particles, t = {self.time:g} s after {self.steps} steps",
             *(f"  {_described(part, unit)}" for part in self._parts),
+            *(f"  {placed.collider!r}" for placed in self._colliders),
             f"  grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
             f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})",
             f"  method  {chosen.transfer.upper()}, {chosen.kernel} B-spline, "
@@ -505,7 +518,7 @@ class Simulation(_check.Strict):
     def plot(
         self, *, ax: Axes | None = None, color: str = "speed", limits: tuple[float, float] | None = None
     ) -> tuple[Artist, ...]:
-        """Draw the particles with Matplotlib; needs the extra ``plot``.
+        """Draw the particles with Matplotlib, in 2-D the colliders too; needs the extra ``plot``.
 
         Parameters
         ----------
@@ -537,7 +550,7 @@ class Simulation(_check.Strict):
         size: tuple[int, int] = (960, 720),
         progress: bool = False,
     ) -> None:
-        """Run for `duration` and write a movie; needs the extra ``movie``.
+        """Run for `duration` and write a movie, in 2-D with the colliders; needs the extra ``movie``.
 
         Parameters
         ----------

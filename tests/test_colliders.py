@@ -1,17 +1,26 @@
 """Colliders: signed distances against brute force, motion against closed forms, the collision rule, and the books."""
 
+import re
+import warnings
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
 import mpm
 from mesh_samples import cube_mesh, sphere_mesh
-from mpm import meshes, motion
+from mpm import meshes, motion, viz
 from mpm.shapes import Ball, Box, Capsule, Cylinder, DistanceGrid, HalfSpace, Mesh, Points, Polygon, Shape
 from mpm.shapes.distances import describe, measure
 from scenes import DIMS, DTYPES, EPSILON, ISAS, MATERIALS, kernels
 
 SOFT = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
+
+pytestmark = [  # many tests fill colliders with material
+    pytest.mark.filterwarnings("ignore:.*start inside the collider"),
+    pytest.mark.filterwarnings("ignore:.*is only about"),
+]
 
 
 def distance(shape: Shape, x, dx=0.1):
@@ -578,3 +587,87 @@ def test_motions_are_values():
         a.positions[0, 0] = 1
     with pytest.raises(TypeError, match="Motion is the base"):
         motion.Motion()
+
+
+# --- warnings, references, pictures -----------------------------------------------------------------------------------
+
+
+def told(*shapes, dim=2, body=None, motion=None):
+    """The warnings of a simulation with these colliders, dx = 1/16."""
+    scene = mpm.Scene([0] * dim, [1] * dim)
+    scene.add(body or Box([0.4] * dim, [0.6] * dim), SOFT, name="block")
+    for k, shape in enumerate(shapes):
+        scene.add_collider(shape, name=f"c{k}", motion=motion)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mpm.Simulation(scene, dx=1 / 16)
+    assert all(warning.filename == __file__ for warning in caught)
+    return [str(warning.message) for warning in caught]
+
+
+def test_what_leaks_is_warned_of():
+    (plate,) = told(Box((0.1, 0.1), (0.9, 0.2)))
+    assert re.match(r"collider 'c0' is only about 0\.1\d* m thick: .* thinner than 2 dx = 0.12 m", plate)
+    assert not told(Box((0.1, 0.1), (0.9, 0.23)))
+    assert len(told(Ball((0.2, 0.2), 0.05))) == 1
+    assert not told(Ball((0.2, 0.2), 0.07))
+    arrow = Polygon([(0.05, 0.05), (0.6, 0.05), (0.95, 0.2), (0.6, 0.35), (0.05, 0.35)])
+    assert not told(arrow)  # its tip is thin, but little of it
+    assert len(told(Polygon([(0.05, 0.05), (0.95, 0.05), (0.05, 0.15)]))) == 1
+    assert not told(~Box((0.1, 0.1), (0.9, 0.9)), HalfSpace((0, 0.1), (0, 1)))
+    assert len(told(Cylinder((0.5, 0.5, 0.1), (0.5, 0.5, 0.15), 0.3), dim=3)) == 1
+    assert len(told(Box((0, 0), (1, 0.3)) - Box((-1, 0.05), (2, 0.2)))) == 1
+
+
+def test_what_nothing_can_meet_is_warned_of():
+    (missing,) = told(Ball((2, 2), 0.5))
+    assert missing == "collider 'c0' is outside of the domain: nothing can meet it"
+    assert not told(Ball((2, 2), 0.5), motion=motion.Linear((-1, -1)))  # it may come
+
+
+def test_what_starts_inside_is_warned_of():
+    (inside,) = told(HalfSpace((0.5, 0), (1, 0)))
+    assert inside.startswith("8 of 64 particles of 'block' start inside the collider 'c0'") or re.match(
+        r"\d+ of \d+ particles of 'block' start inside the collider 'c0'", inside
+    )
+    assert not told(HalfSpace((0.42, 0), (1, 0)))  # not by half a cell
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(Box((0.5, 0.5), (0.75, 0.75)), SOFT)
+    scene.add_collider(HalfSpace((0, 0.25), (0, 1)), name="floor")
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    with pytest.warns(UserWarning, match=r"particles of 'late' start inside the collider 'floor'"):
+        sim.add(Box((0.5, 0), (0.75, 0.25)), SOFT, name="late")
+
+
+def test_the_rule_is_cited_where_it_is_used():
+    with_colliders = mpm.Simulation(busy_scene(2), dx=1 / 16)
+    without = mpm.Scene((0, 0), (1, 1))
+    without.add(Box((0.25, 0.25), (0.75, 0.75)), SOFT)
+    assert "colliders: Stomakhin" in with_colliders.cite()
+    assert "Stomakhin" not in mpm.Simulation(without, dx=0.125).cite().replace("Stomakhin: The affine", "")
+    assert "floor: HalfSpace" in repr(with_colliders)
+
+
+def test_pictures_show_colliders_where_they_are():
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(Box((0.1, 0.1), (0.2, 0.2)), SOFT)
+    scene.add_collider(Ball((0.3, 0.7), 0.15), motion=motion.Linear((0.4, 0)))
+    scene.add_collider(Box((0.6, 0.1), (0.9, 0.3)))
+    sim = mpm.Simulation(scene, dx=0.05)
+    ax = plt.figure().add_subplot()
+    drawn = len(ax.collections), sim.plot(ax=ax)[0].axes.collections
+    assert len(drawn[1]) - drawn[0] == 5  # particles, and two areas with an outline each
+    renderer = viz.Renderer(sim, size=(320, 320), annotate=False)
+
+    def shade(image, x, y):
+        column, row, _ = renderer.camera.project(np.array([(x, y)]))
+        return image[int(row[0] / 2), int(column[0] / 2)].tolist()
+
+    body = list(viz.canvas.COLLIDER)
+    first = renderer.frame(sim)
+    assert shade(first, 0.3, 0.7) == body and shade(first, 0.75, 0.2) == body
+    assert shade(first, 0.3, 0.4) == shade(first, 0.65, 0.7) == [255, 255, 255]
+    sim.run(1.0)
+    second = renderer.frame(sim)
+    assert shade(second, 0.7, 0.7) == body and shade(second, 0.75, 0.2) == body
+    assert shade(second, 0.3, 0.7) == [255, 255, 255]

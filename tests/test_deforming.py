@@ -13,6 +13,11 @@ from scenes import DTYPES
 DUST = mpm.materials.NeoHookean(E=1e-9, nu=0.3, density=1)
 SOFT = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
 
+pytestmark = [  # many tests fill colliders with material
+    pytest.mark.filterwarnings("ignore:.*start inside the collider"),
+    pytest.mark.filterwarnings("ignore:.*is only about"),
+]
+
 
 def lattice(dim, step=0.05):
     axis = np.arange(-1, 1 + step / 2, step)
