@@ -185,3 +185,31 @@ def test_nothing_gets_deeper_than_half_a_cell_into_a_collider(dim, name, dtype):
         deepest = min(deepest, sim.collider_distance("c", sim.particles.x).min())
     assert np.abs(sim.history["impulse:c"]).sum() > 0
     assert deepest > -0.5 * dx, deepest / dx  # measured -0.05 to -0.27
+
+
+def rolling(friction):
+    """An elastic sphere on a plane, gravity tilted by 45 degrees (after a case of Uintah's): how far it has come after
+    1 s [m], and its spin times its radius over its speed."""
+    radius = 1.6
+    scene = mpm.Scene((0, -2, -1), (8, 2, 4), gravity=(7.071, 0, -7.071))
+    scene.add(Ball((2, 0, radius), radius), mpm.materials.NeoHookean(E=7.7e6, nu=0.286, density=1000))
+    scene.add_collider(HalfSpace((0, 0, 0), (0, 0, 1)), friction=friction)
+    sim = mpm.Simulation(scene, dx=0.125)
+    start = sim.totals().center_of_mass[0]
+    sim.run(1.0)
+    now = sim.totals()
+    v, at = now.momentum / now.mass, now.center_of_mass
+    spin = now.angular_momentum[1] - now.mass * (at[2] * v[0] - at[0] * v[2])
+    return at[0] - start, spin / (0.4 * now.mass * radius) / v[0]
+
+
+@pytest.mark.slow
+def test_a_sphere_rolls_with_friction_and_slides_without():
+    moved, rolls = rolling(0.495)
+    assert moved == pytest.approx(
+        5 / 7 * 7.071 / 2, rel=0.08
+    )  # measured -5.8 %: it hops, and the contact gives way
+    assert rolls == pytest.approx(1, abs=0.05)  # measured 0.987
+    moved, rolls = rolling(0.0)
+    assert moved == pytest.approx(7.071 / 2, rel=0.01)
+    assert abs(rolls) < 0.02

@@ -108,6 +108,16 @@ double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const
     return largest;
 }
 
+bool mpm_collider_can_hold(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
+                           const mpm_collider_book *books)
+{
+    for (size_t k = 0; k < count; k++)
+        if (books[k].near && mpm_collider_read(&colliders[k], &colliders[k].now, centre).phi <=
+                                 colliders[k].shape.steepness * radius)
+            return true;
+    return false;
+}
+
 /* The near colliders that hold x, the deepest first, equally deep ones in their order. */
 static int find_holders(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
                         struct holder holders[MOST_CONTACTS])

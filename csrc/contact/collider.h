@@ -59,6 +59,10 @@ mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_coll
 double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
                               double dt, mpm_collider_book *books);
 
+/** Can a near collider hold a point within `radius` [m] of `centre`? */
+bool mpm_collider_can_hold(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
+                           const mpm_collider_book *books);
+
 /** Collides `mass` [kg] at x with the near colliders that hold it, and enters what they gave it. Returns whether
  *  there were any. */
 bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const double x[3], double mass, double v[3],

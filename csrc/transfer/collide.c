@@ -41,9 +41,32 @@ bool MPM_KERNEL(collide_reaches)(const mpm_colliders *colliders, const mpm_group
     return find_near_colliders(colliders, group->block, -1, BLOCK_SIDE + 3, dt, books) >= 0;
 }
 
+/* One question for all particles of a tile, which mostly lie in a few cells. */
+static bool tile_meets_colliders(const mpm_colliders *colliders, const mpm_group *group, const struct tile *tile,
+                                 const mpm_collider_book *books)
+{
+    double centre[3] = {0}, diagonal2 = 0;
+    for (int a = 0; a < DIM; a++) {
+        double low = 1e9, high = -1e9;
+        for (int q = 0; q < WIDTH; q++) {
+            const double x = (double)wide_lane(tile->x[a], q);
+            if (wide_lane(tile->mass, q) > 0) {
+                low = x < low ? x : low;
+                high = x > high ? x : high;
+            }
+        }
+        centre[a] = colliders->lower[a] + ((double)group->block[a] * BLOCK_SIDE + 0.5 * (low + high)) * colliders->dx;
+        diagonal2 += (high - low) * (high - low);
+    }
+    const double radius = 0.5 * __builtin_sqrt(diagonal2) * colliders->dx * (1 + 1e-9);
+    return mpm_collider_can_hold(colliders->list, colliders->count, centre, radius, books);
+}
+
 void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *group, const struct tile *tile, wide mass,
                            wide v[DIM], mpm_collider_book *books, double *pushed)
 {
+    if (WIDTH > 1 && !tile_meets_colliders(colliders, group, tile, books))
+        return;
     for (int q = 0; q < WIDTH; q++) {
         double x[3] = {0}, w[3] = {0};
         if (!(wide_lane(tile->mass, q) > 0))
