@@ -6,6 +6,9 @@
  *     base/memory.h             where memory comes from
  *     materials/laws.h          the constitutive laws and their parameters
  *     contact/walls.h           contact conditions of the domain's faces
+ *     contact/shape.h           shapes as signed distances
+ *     contact/motion.h          prescribed motion
+ *     contact/collider.h        bodies that push material and are not pushed back
  *     integrate/dispatch.h      instruction sets and their kernels
  *     integrate/simulation.h    make a simulation, add particles, run, look
  *     integrate/history.h       what is recorded at every step
@@ -24,6 +27,7 @@
 #pragma once
 #include "base/memory.h"
 #include "base/status.h"
+#include "contact/collider.h"
 #include "contact/walls.h"
 #include "integrate/dispatch.h"
 #include "integrate/history.h"

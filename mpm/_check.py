@@ -10,6 +10,7 @@ import functools
 import inspect
 import math
 import numbers
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -91,6 +92,14 @@ def strict_options(cls: T) -> T:
     """Class decorator: `options` for the ``__init__``, a generated one (of a dataclass) too."""
     cls.__init__ = options(cls.__init__)  # type: ignore[misc]
     return cls
+
+
+def levels_to_caller() -> int:
+    """The stack level of the first frame outside the package, for warnings."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "mpm":
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def shown(value: object) -> str:

@@ -58,6 +58,17 @@ def winding_numbers(vertices: Any, faces: Any, points: Any, threads: int) -> byt
 def ray_crossings(vertices: Any, faces: Any, points: Any, threads: int) -> bytes:
     """Faces above each point, those that face up +1, those that face down -1: int32 (m,)."""
 
+def mesh_distances(vertices: Any, faces: Any, points: Any, threads: int) -> tuple[bytes, bytes, bytes]:
+    """Distance of each point to the nearest face (m,), which face it is, int32 (m,), and the weights of its corners
+    at the nearest point (m, 3); at least one face."""
+
+def shape_kinds() -> list[str]:
+    """Names of the nodes of which shapes are made; the order is that of their numbers."""
+
+def shape_distance(dim: int, nodes: Any, numbers: Any, points: Any) -> tuple[bytes, bytes]:
+    """Signed distance (m,) and normal (m, d) of a shape, int64 (k, 3) nodes in postfix order (kind, whether a map
+    comes first, count of numbers) and their float64 numbers, at the points, float64 (m, d)."""
+
 class Field:
     """One live particle field: supports the buffer protocol (numpy.asarray makes a view of it)."""
 
@@ -85,6 +96,22 @@ class Simulation:
     def add_material(self, law: str, parameters: Sequence[float]) -> int:
         """Registers a material (a law with parameters); the index counts from 0. The last parameter of every law
         is not the density: mass comes with the particles."""
+    def add_collider(
+        self,
+        name: str,
+        contact: str,
+        friction: float,
+        nodes: Any,
+        numbers: Any,
+        reference: Sequence[float],  # (3,)
+        motion: str,  # "none" | "linear" | "rotation" | "sinusoid" | "keyframes"
+        vector: Sequence[float],  # (3,)
+        frequency: float,
+        keys: Any,  # float64 (k, 7): time, displacement, rotation vector
+    ) -> None:
+        """Before the first step; the shape as in `shape_distance`."""
+    def collider_distance(self, index: int, points: Any) -> tuple[bytes, bytes]:
+        """Signed distance (m,) and normal (m, d) of a collider, counted from 0, now."""
     def add_particles(self, x: Any, v: Any, C: Any, F: Any, volume: Any, mass: Any, material: int) -> None:
         """float64 (m, d), (m, d), (m, d, d), (m, d, d), (m,), (m,). A fluid takes J = det F. Volume 0: from the
         density of the grid."""
@@ -104,8 +131,8 @@ class Simulation:
         lists of d floats (angular_momentum: 1 or 3)."""
     def history_names(self) -> list[tuple[str, int]]:
         """(name, columns)."""
-    def history_array(self, name: str) -> bytes:
-        """float64 (records, columns)."""
+    def history_array(self, index: int) -> bytes:
+        """float64 (records, columns) of an entry of `history_names`."""
     def grid(self) -> tuple[bytes, bytes, bytes]:
         """x (m, d) float64, mass (m,), v (m, d) of the active nodes of the last step."""
     def health(self) -> dict[str, int]: ...

@@ -33,7 +33,7 @@ FLIP = (
     "Brackbill, Ruppel: FLIP: a method for adaptively zoned, particle-in-cell calculations of fluid flows in two "
     "dimensions. J. Comput. Phys. 65 (1986) 314-343. doi:10.1016/0021-9991(86)90211-1"
 )
-BLEND = (
+SNOW = (
     "Stomakhin, Schroeder, Chai, Teran, Selle: A material point method for snow simulation. ACM Trans. Graph. "
     "32(4) (2013) 102. doi:10.1145/2461912.2461948"
 )
@@ -56,7 +56,7 @@ BSPLINE = (
 
 TRANSFER = {
     "pic": (("transfer PIC", PIC),),
-    "flip": (("transfer FLIP", FLIP), ("blend of PIC and FLIP", BLEND)),
+    "flip": (("transfer FLIP", FLIP), ("blend of PIC and FLIP", SNOW)),
     "apic": (("transfer APIC", APIC), ("angular momentum of APIC", APIC_MOMENTUM)),
     "aflip": (("affine velocity", APIC), ("transfer AFLIP", ASFLIP)),
     "asflip": (("affine velocity", APIC), ("transfer ASFLIP", ASFLIP)),
@@ -66,7 +66,7 @@ TRANSFER = {
 GRADIENT = {"mls": (("MLS-MPM forces", MLS_MPM),), "bspline": (("B-spline kernels", BSPLINE),)}
 
 
-def cite(scheme: Scheme, materials: Iterable[Material]) -> str:
+def cite(scheme: Scheme, materials: Iterable[Material], *, collides: bool = False) -> str:
     """One line per reference, each with what it is cited for."""
     entries = [("Material Point Method", MPM), *GRADIENT[scheme.gradient], *TRANSFER[scheme.transfer]]
     if scheme.c_keep != 1:
@@ -75,4 +75,6 @@ def cite(scheme: Scheme, materials: Iterable[Material]) -> str:
         entry = (type(material).__name__, material.reference)
         if entry not in entries:
             entries.append(entry)
+    if collides:
+        entries.append(("colliders", SNOW))
     return "\n".join(f"{purpose}: {reference}" for purpose, reference in entries)

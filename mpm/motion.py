@@ -1,28 +1,242 @@
-"""Scripted motion of colliders; not implemented yet."""
+"""Prescribed motion of colliders.
+
+A motion is a pose as a function of time: what the collider was described as is displaced by u(t) and turned about
+its reference point by R(t). Velocities follow from the poses at the ends of a step, so that a collider's pose is
+exact whatever the time step. All are immutable; times are those of the simulation.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Never
 
-__all__ = ["Keyframes", "Linear", "Rotation", "Sinusoid"]
+import numpy as np
+import numpy.typing as npt
 
+from mpm import _check
+from mpm._check import FloatArray
 
-class _Later:
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(f"mpm.motion.{type(self).__name__} is not implemented yet")
-
-
-class Linear(_Later):
-    """Constant velocity; not implemented yet."""
+__all__ = ["Keyframes", "Linear", "Motion", "Rotation", "Sinusoid"]
 
 
-class Rotation(_Later):
-    """Constant angular velocity; not implemented yet."""
+class Motion(_check.Strict):
+    """What all motions are; use one of them, such as `Linear`."""
+
+    dimension: int
+    """2 or 3."""
+
+    def __init__(self) -> None:
+        raise TypeError("Motion is the base of the motions: use one of them, such as Linear")
+
+    def __setattr__(self, name: str, value: object) -> Never:
+        raise AttributeError(f"{type(self).__name__} is immutable: {name!r} cannot be set")
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, _check.frozen(value) if isinstance(value, np.ndarray) else value)
+
+    def _values(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, others = self._values(), other.__dict__
+        return all(np.array_equal(mine[name], others[name]) for name in mine)
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self)))
+
+    def __repr__(self) -> str:
+        shown = {name: value for name, value in self._values().items() if name != "dimension"}
+        entries = (
+            f"{name}={value.tolist() if isinstance(value, np.ndarray) else value!r}"
+            for name, value in shown.items()
+            if value is not None
+        )
+        return f"{type(self).__name__}({', '.join(entries)})"
+
+    def _describe(self) -> Prescription:
+        """What the core needs."""
+        raise NotImplementedError
 
 
-class Sinusoid(_Later):
-    """Harmonic motion; not implemented yet."""
+@dataclass(frozen=True, slots=True)
+class Prescription:
+    """A motion in the terms of the core: see ``csrc/contact/motion.h``."""
+
+    kind: str
+    vector: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    frequency: float = 0.0
+    keys: FloatArray | None = None  # (k, 7)
+    about: FloatArray | None = None  # the reference point, if the motion says it
 
 
-class Keyframes(_Later):
-    """Interpolated positions and angles; not implemented yet."""
+def _padded(vector: FloatArray) -> tuple[float, float, float]:
+    x, y, z = (*vector.tolist(), 0.0)[:3]
+    return x, y, z
+
+
+def _vector(name: str, value: object) -> FloatArray:
+    vector = _check.array(name, value, (None,))
+    if len(vector) not in (2, 3):
+        raise ValueError(f"{name} has shape {vector.shape}: must be (2,) or (3,)")
+    return vector
+
+
+class Linear(Motion):
+    """Constant velocity: u = t · velocity.
+
+    Parameters
+    ----------
+    velocity : array_like, shape (d,)
+        [m/s].
+
+    Raises
+    ------
+    TypeError, ValueError
+        `velocity` is not a finite vector of 2 or 3 components.
+    """
+
+    velocity: FloatArray
+
+    @_check.options
+    def __init__(self, velocity: npt.ArrayLike) -> None:
+        v = _vector("velocity", velocity)
+        self._set(velocity=v, dimension=len(v))
+
+    def _describe(self) -> Prescription:
+        return Prescription("linear", _padded(self.velocity))
+
+
+class Rotation(Motion):
+    """Constant angular velocity about a point that stays where it is.
+
+    Parameters
+    ----------
+    angular_velocity : float
+        [rad/s], counter-clockwise, seen against the axis.
+    about : array_like, shape (d,), optional
+        A point that stays where it is, and the reference point of the collider's torque [m]. Default: the
+        collider's reference point, see `Scene.add_collider`.
+    axis : array_like, shape (3,), optional
+        In 3-D the axis, of any length but zero. Not in 2-D.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of the wrong type, shape or range.
+    """
+
+    angular_velocity: float
+    about: FloatArray | None
+    axis: FloatArray | None
+
+    @_check.options
+    def __init__(
+        self,
+        angular_velocity: float,
+        *,
+        about: npt.ArrayLike | None = None,
+        axis: npt.ArrayLike | None = None,
+    ) -> None:
+        rate = _check.number("angular_velocity", angular_velocity, unit="rad/s")
+        unit = None
+        if axis is not None:
+            unit = _check.array("axis", axis, (3,))
+            largest = np.abs(unit).max()
+            if largest == 0:
+                raise ValueError("axis = (0, 0, 0): must not be zero")
+            unit = unit / largest
+            unit = unit / np.sqrt((unit**2).sum())
+        d = 2 if unit is None else 3
+        point = None
+        if about is not None:
+            point = _vector("about", about)
+            if len(point) != d:
+                hint = "; a rotation in 3-D needs axis=" if d == 2 else ""
+                raise ValueError(f"about has shape {point.shape}: must be ({d},){hint}")
+        self._set(angular_velocity=rate, about=point, axis=unit, dimension=d)
+
+    def _describe(self) -> Prescription:
+        axis = np.array([0.0, 0.0, 1.0]) if self.axis is None else self.axis
+        return Prescription("rotation", _padded(self.angular_velocity * axis), about=self.about)
+
+
+class Sinusoid(Motion):
+    """Harmonic motion: u = amplitude · sin(2π · frequency · t).
+
+    Parameters
+    ----------
+    amplitude : array_like, shape (d,)
+        [m].
+    frequency : float
+        [Hz], > 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of the wrong type, shape or range.
+    """
+
+    amplitude: FloatArray
+    frequency: float
+
+    @_check.options
+    def __init__(self, amplitude: npt.ArrayLike, frequency: float) -> None:
+        vector = _vector("amplitude", amplitude)
+        rate = _check.number("frequency", frequency, low=0, low_open=True, unit="Hz")
+        self._set(amplitude=vector, frequency=rate, dimension=len(vector))
+
+    def _describe(self) -> Prescription:
+        return Prescription("sinusoid", _padded(self.amplitude), frequency=self.frequency)
+
+
+class Keyframes(Motion):
+    """Poses at given times, linear in between, held before the first and after the last.
+
+    Parameters
+    ----------
+    times : array_like, shape (k,)
+        Ascending [s].
+    positions : array_like, shape (k, d)
+        Displacements u from where the collider was described [m].
+    angles : array_like, shape (k,) in 2-D, (k, 3) in 3-D, optional
+        Rotation about the collider's reference point: the angle [rad], in 3-D the rotation vector, axis times
+        angle, each of its components being linear between keyframes. Default: none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of the wrong type or shape, or the times do not ascend.
+    """
+
+    times: FloatArray
+    positions: FloatArray
+    angles: FloatArray | None
+
+    @_check.options
+    def __init__(
+        self, times: npt.ArrayLike, positions: npt.ArrayLike, *, angles: npt.ArrayLike | None = None
+    ) -> None:
+        t = _check.array("times", times, (None,))
+        if not len(t):
+            raise ValueError("times has shape (0,): must hold at least one time")
+        for k in np.flatnonzero(~(np.diff(t) > 0))[:1]:
+            raise ValueError(f"times[{k + 1}] = {t[k + 1]:g}: must be > times[{k}] = {t[k]:g}")
+        u = _check.array("positions", positions, (len(t), None))
+        d = u.shape[1]
+        if d not in (2, 3):
+            raise ValueError(f"positions has shape {u.shape}: must be ({len(t)}, 2) or ({len(t)}, 3)")
+        turn = (
+            None if angles is None else _check.array("angles", angles, (len(t),) if d == 2 else (len(t), 3))
+        )
+        self._set(times=t, positions=u, angles=turn, dimension=d)
+
+    def _describe(self) -> Prescription:
+        keys = np.zeros((len(self.times), 7))
+        keys[:, 0] = self.times
+        keys[:, 1 : 1 + self.dimension] = self.positions
+        if self.angles is not None:
+            keys[:, 6 if self.dimension == 2 else slice(4, 7)] = self.angles
+        return Prescription("keyframes", keys=keys)

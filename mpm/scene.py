@@ -1,4 +1,4 @@
-"""The physical problem: domain, gravity, walls and bodies. No numerics in it."""
+"""The physical problem: domain, gravity, walls, bodies and colliders. No numerics in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import numpy.typing as npt
 from mpm import _check
 from mpm import walls as _walls
 from mpm._check import FloatArray
+from mpm.colliders import Collider, make_collider
 from mpm.materials import Material, field_values
+from mpm.motion import Motion
 from mpm.shapes import Shape
 
 __all__ = ["Body", "Scene"]
@@ -103,6 +105,8 @@ def make_body(
         raise _check.wrong_type("shape", shape, "one of mpm.shapes")
     if shape.dimension != dimension:
         raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
+    if shape._only_collides:
+        raise TypeError(f"shape = {_check.shown(shape)}: changes with time: a collider can, a body cannot")
     if not isinstance(material, Material):
         raise _check.wrong_type("material", material, "one of mpm.materials")
     return Body(
@@ -181,7 +185,7 @@ class Scene(_check.Strict):
     body0: Ball(center=(0.5, 0.7), radius=0.1) of FixedCorotated(E=100000, nu=0.3, density=1000)
     """
 
-    __slots__ = ("_bodies", "_gravity", "_lower", "_upper", "_walls")
+    __slots__ = ("_bodies", "_colliders", "_gravity", "_lower", "_upper", "_walls")
 
     @_check.options
     def __init__(
@@ -209,6 +213,7 @@ class Scene(_check.Strict):
         )
         self._walls = _walls.resolve(walls, friction, d)
         self._bodies: list[Body] = []
+        self._colliders: list[Collider] = []
 
     @property
     def dimension(self) -> int:
@@ -239,6 +244,11 @@ class Scene(_check.Strict):
     def bodies(self) -> tuple[Body, ...]:
         """The bodies in the order in which they were added."""
         return tuple(self._bodies)
+
+    @property
+    def colliders(self) -> tuple[Collider, ...]:
+        """The colliders in the order in which they were added."""
+        return tuple(self._colliders)
 
     @_check.options
     def add(
@@ -301,18 +311,74 @@ class Scene(_check.Strict):
         *,
         contact: str = "separate",
         friction: float = 0.0,
-        motion: object = None,
+        motion: Motion | None = None,
         name: str | None = None,
-    ) -> Any:
-        """Add a rigid obstacle; not implemented yet."""
-        raise NotImplementedError("colliders (Scene.add_collider) are not implemented yet")
+    ) -> Collider:
+        """Add an obstacle that pushes material and is not pushed back.
+
+        Contact acts on the velocity v of nodes, after forces and before the walls, and of particles, before they
+        move, wherever the signed distance φ of the shape is not positive at the beginning of the step. With the
+        velocity v_co of the collider's surface there and the normal n out of it:
+
+        ``"separate"``
+            (v − v_co)·n < 0 is removed; what moves away is left alone.
+        ``"slip"``
+            (v − v_co)·n = 0, both ways.
+        ``"sticky"``
+            v = v_co.
+
+        Material therefore stops about half a cell to a cell before the surface, where its first nodes lie inside,
+        and a collider thinner than two cells leaks. Where several colliders overlap, the rule is applied for
+        each, the deepest first, and once more; what is still pressed into one of them moves with the deepest.
+
+        Parameters
+        ----------
+        shape : one of `mpm.shapes`
+            A solid of the scene's dimension. ``~shape`` is everything around it: a container.
+        contact : {"separate", "slip", "sticky"}
+        friction : float, optional
+            Coulomb's coefficient >= 0 of ``"separate"`` and ``"slip"``: the tangential velocity loses at most
+            `friction` times the normal velocity that was removed.
+        motion : one of `mpm.motion`, optional
+            Default: at rest.
+        name : str, optional
+            Unique among colliders; default ``collider0``, ``collider1``, … The history has ``impulse:NAME`` and
+            ``torque:NAME``. The torque is about the reference point: where a `mpm.motion.Rotation` is about, otherwise
+            the middle of the shape's bounds (of the domain, along axes where the shape has no end). It moves along.
+
+        Returns
+        -------
+        Collider
+            What was added.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of the wrong type, shape or range; the scene is as before.
+
+        References
+        ----------
+        A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, ACM Trans. Graph. 32 (2013) 102, section 8.
+        """
+        collider = make_collider(
+            shape,
+            contact=contact,
+            friction=friction,
+            motion=motion,
+            name=name,
+            dimension=self.dimension,
+            taken={collider.name for collider in self._colliders},
+        )
+        self._colliders.append(collider)
+        return collider
 
     def __copy__(self) -> Scene:
-        """A scene with the same bodies, to which others can be added."""
+        """A scene with the same bodies and colliders, to which others can be added."""
         other = object.__new__(type(self))
         for name in self.__slots__:
             object.__setattr__(other, name, getattr(self, name))
         object.__setattr__(other, "_bodies", list(self._bodies))
+        object.__setattr__(other, "_colliders", list(self._colliders))
         return other
 
     def __repr__(self) -> str:
@@ -321,7 +387,7 @@ class Scene(_check.Strict):
             lines.append(f"  gravity {self._gravity.tolist()} m/s²")
         walls = (f"{face} {_described(wall)}" for face, wall in self._walls.items())
         lines.append("  walls   " + ", ".join(walls))
-        lines += [f"  {body!r}" for body in self._bodies]
+        lines += [f"  {part!r}" for part in (*self._bodies, *self._colliders)]
         return "\n".join(lines)
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from mpm import _check, _core, citations, config, derived, grid, measures, numerics, sampling, totals, walls
 from mpm import scene as _scene
 from mpm._check import FloatArray
+from mpm.colliders import Placed, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.materials import Material
 from mpm.particles import Particles
 from mpm.shapes import Shape
@@ -138,12 +139,28 @@ class Simulation(_check.Strict):
     NotImplementedError
         The name of a feature that is not there yet.
 
+    Warns
+    -----
+    UserWarning
+        A collider is thinner than 2 dx on more than a fifth of its surface, or lies outside of the domain; particles
+        start inside a collider.
+
     References
     ----------
     See `Simulation.cite`.
     """
 
-    __slots__ = ("__weakref__", "_core", "_indices", "_materials", "_numerics", "_parts", "_rng", "_scene")
+    __slots__ = (
+        "__weakref__",
+        "_colliders",
+        "_core",
+        "_indices",
+        "_materials",
+        "_numerics",
+        "_parts",
+        "_rng",
+        "_scene",
+    )
 
     @_check.options
     def __init__(
@@ -206,6 +223,12 @@ class Simulation(_check.Strict):
         self._parts: list[_Part] = []
         sampled = [(body, self._sample(body)) for body in scene.bodies]
         self._core = _new_core(scene, self._numerics)
+        self._colliders = [
+            Placed(self._core, index, collider, scene.lower, scene.upper, self._numerics.dx)
+            for index, collider in enumerate(scene.colliders)
+        ]
+        for placed in self._colliders:
+            warn_of_thin_or_missing(self._core, placed, scene.lower, scene.upper, self._numerics.dx)
         for body, arrays in sampled:
             self._insert(body, *arrays)
         self._settle()
@@ -245,6 +268,7 @@ class Simulation(_check.Strict):
         known = np.zeros_like(volume) if self._numerics.volume == "grid-density" else volume
         self._core.add_particles(x, v, C, F, known, mass, self._indices[material])
         self._parts.append(_Part(body, len(x), float(mass.sum()), float(volume.sum())))
+        warn_of_particles_inside(self._core, self._colliders, x, body.name, self._numerics.dx)
 
     def _settle(self) -> None:
         """Have the core take in what was written through views, and find the volumes that wait for the grid."""
@@ -452,6 +476,28 @@ class Simulation(_check.Strict):
         chosen = _check.choice("name", name, tuple(derived.NAMES))
         return derived.compute(chosen, self.particles, self._materials)
 
+    @_check.options
+    def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:
+        """Signed distance of a collider where it is now.
+
+        Parameters
+        ----------
+        name : str
+            Of the collider.
+        x : array_like, shape (m, d)
+            Positions [m].
+
+        Returns
+        -------
+        ndarray, shape (m,)
+            [m], negative inside. Sign and zero set are exact; away from the surface of combined or unevenly
+            scaled shapes it is a lower bound of the size.
+        """
+        chosen = _check.choice("name", name, [placed.collider.name for placed in self._colliders])
+        points = _check.array("x", x, (None, self.dimension))
+        (placed,) = (placed for placed in self._colliders if placed.collider.name == chosen)
+        return placed.distance(self._core, points)[0]
+
     def state_hash(self) -> str:
         """Hexadecimal digest of the complete state: equal for runs that are equal bit for bit.
 
@@ -463,12 +509,14 @@ class Simulation(_check.Strict):
         digest.update(struct.pack("<dd?", chosen.dt, chosen.max_dt, chosen.allow_unstable))
         digest.update(repr(chosen.scheme).encode())
         digest.update(repr([part.body.material for part in self._parts]).encode())
+        for placed in self._colliders:
+            digest.update(placed.digest)
         digest.update(repr(self._rng.bit_generator.state).encode())
         return digest.hexdigest()
 
     def cite(self) -> str:
         """References of exactly the methods in use, one per line."""
-        return citations.cite(self._numerics.scheme, self._materials)
+        return citations.cite(self._numerics.scheme, self._materials, collides=bool(self._colliders))
 
     def __repr__(self) -> str:
         try:
@@ -486,6 +534,7 @@ class Simulation(_check.Strict):
         lines = [
             f"<Simulation {self.dimension}-D: {n} particles, t = {self.time:g} s after {self.steps} steps",
             *(f"  {_described(part, unit)}" for part in self._parts),
+            *(f"  {placed.collider!r}" for placed in self._colliders),
             f"  grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
             f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})",
             f"  method  {chosen.scheme}, {step}",
@@ -499,7 +548,7 @@ class Simulation(_check.Strict):
     def plot(
         self, *, ax: Axes | None = None, color: str = "speed", limits: tuple[float, float] | None = None
     ) -> tuple[Artist, ...]:
-        """Draw the particles with Matplotlib; needs the extra ``plot``.
+        """Draw the particles with Matplotlib, in 2-D the colliders too; needs the extra ``plot``.
 
         Parameters
         ----------
@@ -531,7 +580,7 @@ class Simulation(_check.Strict):
         size: tuple[int, int] = (960, 720),
         progress: bool = False,
     ) -> None:
-        """Run for `duration` and write a movie; needs the extra ``movie``.
+        """Run for `duration` and write a movie, in 2-D with the colliders; needs the extra ``movie``.
 
         Parameters
         ----------

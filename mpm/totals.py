@@ -104,6 +104,8 @@ class History(Mapping[str, FloatArray]):
     """What was recorded: name → array with one entry per recorded step, the initial state not included.
 
     Names are those of `Totals`, and ``dt``, ``wall_impulse`` (steps, d) [N s], summed up between entries.
+    For every collider there are ``impulse:NAME`` (steps, d) [N s] and ``torque:NAME`` [N m s], (steps,) in 2-D and
+    (steps, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
     Impulses act on the material: P_{k+1} − P_k = dt·M·g + Σ impulses. Every look-up gives a new array.
     """
 
@@ -123,7 +125,7 @@ class History(Mapping[str, FloatArray]):
             names = list(self)
             near = _check.nearest(name, names) if isinstance(name, str) else ""
             raise KeyError(f"history has no {name!r}; it has {', '.join(names)}{near}")
-        values = np.frombuffer(self._core.history_array(name), dtype=np.float64).copy()
+        values = np.frombuffer(self._core.history_array(list(columns).index(name)), dtype=np.float64).copy()
         return values.reshape(-1, columns[name]) if columns[name] > 1 else values
 
     def __iter__(self) -> Iterator[str]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from mpm import _check
 
-CONTACTS = ("sticky", "slip", "separate", "mirror", "periodic")
+RULES = ("sticky", "slip", "separate")  # of walls and colliders alike
+CONTACTS = (*RULES, "mirror", "periodic")
 FEWEST_PERIODIC_CELLS = 4  # that the widest kernel touches no node twice
 FRICTIONAL = ("slip", "separate")
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import viz
+from mpm import motion, viz
 from mpm.gallery import Entry
 from mpm.grid import Grid
 from mpm.particles import Particles
@@ -66,6 +66,7 @@ WALLS = [
 
 SHAPE = mpm.shapes.Ball((0.5, 0.5), 0.2)
 BALL = mpm.shapes.Ball((0.5, 0.5, 0.5), 0.2)
+GRID = mpm.shapes.DistanceGrid((0, 0), 0.5, [(1, 1), (1, -1)])
 WATER = mpm.materials.Fluid(bulk_modulus=1, density=1)
 ADD = {
     "shape": [None, 1, "Box", (0, 1), mpm.shapes.Box, BALL],
@@ -192,6 +193,32 @@ TARGETS = {
                        {"vertices": [*ROWS, None], "path": ["cube.obj"],
                         "faces": ["ab", None, 1, {}, [], [(0, 1)], [(0, 1, 99)], [(0, 1, -1)], [(0.0, 1, 2)],
                                   [(0, 1, 2), (0, 1)], [(NAN, 0, 1)], [("a", "b", "c")], [(True, False, True)]]}),
+    "DistanceGrid": (lambda c, **k: S.DistanceGrid(**k),
+                     {"lower": (0, 0), "spacing": 0.5, "values": [(1, 1), (1, -1)]},
+                     {"lower": VECTOR, "spacing": POSITIVE,
+                      "values": [*ROWS[:-1], [(1, -1)], [(1, 1), (1, 1)], [(-1, -1), (-1, -1)], [(1, -1), (1, NAN)],
+                                 np.ones((2, 2), bool)]}),
+    "Deforming": (lambda c, **k: S.Deforming(**k), {"times": [0, 1], "shapes": [GRID, GRID]},
+                  {"times": ["ab", None, 1.0, {}, [], [0], [1, 0], [0, 0], [0, NAN], [(0, 1)], ["0", "1"]],
+                   "shapes": [None, 1, "ab", GRID, [GRID], [GRID] * 3, [GRID, SHAPE], [SHAPE, SHAPE], [1, 2],
+                              [GRID, S.DistanceGrid((0, 0), 0.25, [(1, 1), (1, -1)])],
+                              [GRID, S.Mesh(G.CUBE_MESH)]]}),
+    "Scene.add_collider": (lambda c, **k: c.scene.add_collider(**k), {"shape": SHAPE, "motion": motion.Linear((1, 0))},
+                           {"shape": [None, 1, "ball", S.Ball, BALL, S.Points([(0.5, 0.5)]), []],
+                            "contact": [*NAME, "mirror"],
+                            "friction": NOT_NEGATIVE, "motion": [1, (1, 0), "linear", motion.Linear,
+                                                                 motion.Linear((1, 0, 0))],
+                            "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]}),
+    "motion.Linear": (lambda c, **k: motion.Linear(**k), {"velocity": (1, 0)}, {"velocity": [*VECTOR, None]}),
+    "motion.Rotation": (lambda c, **k: motion.Rotation(**k), {"angular_velocity": 1.0, "about": (0, 0)},
+                        {"angular_velocity": NUMBER, "about": [*VECTOR, (0, 0, 0)], "axis": ["z", 1.0, (0, 1)]}),
+    "motion.Rotation in 3-D": (lambda c, **k: motion.Rotation(**k), {"angular_velocity": 1.0, "axis": (0, 0, 2)},
+                               {"axis": ["z", 1.0, (1, 2), (0, 0, 0), (NAN, 0, 1), ("a", 0, 1)], "about": [(1, 2)]}),
+    "motion.Sinusoid": (lambda c, **k: motion.Sinusoid(**k), {"amplitude": (1, 0), "frequency": 2.0},
+                        {"amplitude": [*VECTOR, None], "frequency": POSITIVE}),
+    "motion.Keyframes": (lambda c, **k: motion.Keyframes(**k), {"times": [0, 1], "positions": [(0, 0), (1, 0)]},
+                         {"times": ["ab", None, 1.0, {}, [], [1, 0], [0, 0], [0, NAN], [(0, 1)], ["0", "1"]],
+                          "positions": [*ROWS, None, [(0, 0)]], "angles": ["ab", 1.0, [0], [0, INF], [(0, 0, 0)] * 2]}),
     "Points": (lambda c, **k: S.Points(**k), {"x": [(0.5, 0.5), (0.6, 0.5)]},
                {"x": [*ROWS, np.zeros((0, 2))], "volume": ["1", {}, True, NAN, INF, 0, -1, (1,), (1, 2, 3), (1, -1)]}),
     "Shape.contains": (lambda c, **k: SHAPE.contains(**k), {"x": [(0, 0)]}, {"x": [*ROWS, [(1, 2, 3)]]}),
@@ -226,6 +253,8 @@ METHODS = {
                           {"duration": [*NOT_NEGATIVE, 1e12], "fps": [*POSITIVE, 1e12], "progress": FLAG}),
     "Simulation.add": (lambda c, **k: c.sim.add(**k), {"shape": S.Box((0, 0), (0.25, 0.25)), "material": WATER},
                        ADD_NOW),
+    "Simulation.collider_distance": (lambda c, **k: c.sim.collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
+                                     {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
     "Simulation.compute": (lambda c, **k: c.sim.compute(**k), {"name": "speed"}, {"name": [*NAME, "presure", "x"]}),
     "Simulation.threads": (lambda c, **k: setattr(c.sim, *k.popitem()), {"threads": 1}, {"threads": [*COUNT, 10**9]}),
     "Simulation.plot": (lambda c, **k: c.sim.plot(**{"ax": c.ax, **k}), {},
@@ -259,9 +288,8 @@ MUST_BE_NAMED_OTHERWISE = {
 }
 # Raise NotImplementedError whatever they are given, see test_refusals.py.
 LATER = {
-    *("load", "replay", "diff", "export", "Scene.add_collider"),
+    *("load", "replay", "diff", "export"),
     *("Simulation.save", "Simulation.record", "Simulation.view"),
-    *("motion.Linear", "motion.Rotation", "motion.Sinusoid", "motion.Keyframes"),
 }
 
 
@@ -280,6 +308,7 @@ def make_things(folder):
     scene.add(S.Box((0.25, 0.25), (0.75, 0.75)), solid, name="taken")
     periodic = mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})
     periodic.add(S.Box((0.25, 0.25), (0.75, 0.75)), solid)
+    scene.add_collider(S.HalfSpace((0, 0.02), (0, 1)), name="fixed")
     sim = mpm.Simulation(scene, dx=0.125, threads=1)
     sim.step(3)
     writer = viz.MovieWriter(folder / "written", fps=10, size=(80, 64))
@@ -344,7 +373,7 @@ def test_there_are_enough_cases():
 
 # Made by the package; their constructors are no business of a user.
 RESULTS = (Body, Grid, History, Particles, Totals)
-BASES = (M.Material, S.Shape)  # refuse to be made at all
+BASES = (M.Material, S.Shape, motion.Motion)  # refuse to be made at all
 
 
 def callables():

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 import mpm
-from mpm import materials, motion, shapes
+from mpm import materials, shapes
 
 SHAPE = shapes.Ball((0.5, 0.5), 0.2)
 WATER = materials.Fluid(bulk_modulus=1, density=1)
@@ -157,11 +157,6 @@ def test_bases_cannot_be_made(base):
 @pytest.mark.parametrize(
     ("feature", "call"),
     [
-        ("collider", lambda sim: sim.scene.add_collider(SHAPE)),
-        ("Linear", lambda sim: motion.Linear((1, 0))),
-        ("Rotation", lambda sim: motion.Rotation(1.0, about=(0, 0))),
-        ("Sinusoid", lambda sim: motion.Sinusoid((1, 0), 1.0)),
-        ("Keyframes", lambda sim: motion.Keyframes([0], [(0, 0)])),
         ("save", lambda sim: sim.save("x")),
         ("record", lambda sim: sim.record("x", fps=1)),
         ("view", lambda sim: sim.view()),

@@ -36,6 +36,10 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_views_forget(simulation);
     mpm_particles_clear(&simulation->particles, &allocator);
     mpm_grid_clear(&simulation->grid, &allocator);
+    for (size_t k = 0; k < simulation->collider_count; k++)
+        mpm_collider_clear(&simulation->colliders[k], &allocator);
+    mpm_memory_free(&allocator, simulation->colliders);
+    mpm_memory_free(&allocator, simulation->collider_books);
     mpm_memory_free(&allocator, simulation->materials);
     mpm_memory_free(&allocator, simulation->id);
     mpm_memory_free(&allocator, simulation->material);
@@ -58,6 +62,29 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
 int mpm_simulation_materials(const mpm_simulation *simulation)
 {
     return (int)simulation->material_count;
+}
+
+mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider)
+{
+    const size_t count = simulation->collider_count;
+    mpm_collider_book *books =
+        mpm_memory_new(&simulation->allocator, count + 1, sizeof *books); /* all empty: nothing has happened yet */
+    if (!books || mpm_memory_grow(&simulation->allocator, (void **)&simulation->colliders,
+                                  &simulation->collider_capacity, count, count + 1, sizeof *collider) ||
+        mpm_collider_copy(&simulation->colliders[count], &simulation->allocator, collider)) {
+        mpm_memory_free(&simulation->allocator, books);
+        return MPM_OUT_OF_MEMORY;
+    }
+    mpm_memory_free(&simulation->allocator, simulation->collider_books);
+    simulation->collider_books = books;
+    simulation->collider_count++;
+    return MPM_OK;
+}
+
+const mpm_collider *mpm_simulation_colliders(const mpm_simulation *simulation, size_t *count)
+{
+    *count = simulation->collider_count;
+    return simulation->colliders;
 }
 
 /* ---- particles come and go -------------------------------------------------------------------------------------- */
@@ -350,9 +377,9 @@ void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, 
     }
 }
 
-const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *rows, int *columns)
+const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *rows, int *length)
 {
-    mpm_history_columns(simulation->settings.dim, columns);
+    *length = mpm_history_length(simulation->settings.dim, (int)simulation->collider_count);
     *rows = simulation->history_rows;
     return simulation->history;
 }
@@ -397,10 +424,10 @@ size_t mpm_simulation_resident(const mpm_simulation *simulation, void *out)
     const size_t scalars = p->has_plastic ? 3 : 2;
     const size_t per_row = dim * sizeof(int32_t) + (vectors * dim + scalars) * size + sizeof(int32_t) + sizeof(int64_t);
     const struct {
-        double time, dt, natural_dt, drift;
+        double time, dt, natural_dt, drift, approach;
         int64_t steps, next_id, binning_due;
-    } clock = {simulation->time,  simulation->dt,      simulation->natural_dt, simulation->drift,
-               simulation->steps, simulation->next_id, simulation->binning_due};
+    } clock = {simulation->time,     simulation->dt,    simulation->natural_dt, simulation->drift,
+               simulation->approach, simulation->steps, simulation->next_id,    simulation->binning_due};
     const size_t rows = (size_t)p->count;
     if (!out)
         return rows * per_row + sizeof clock;

@@ -53,6 +53,7 @@ typedef enum mpm_reason {
     MPM_DT_TOO_SMALL,      /* the clock would stand still */
     MPM_GRID_NOT_FINITE,   /* node velocities overflowed */
     MPM_MOVES_TOO_FAR,     /* a node would move a cell or more in one step */
+    MPM_COLLIDER_TOO_FAST, /* a collider near material would */
     MPM_WOULD_INVERT,      /* a particle's strain increment would turn it inside out */
     MPM_LEFT_RANGE,        /* J left the range of its law */
     MPM_LEFT_DOMAIN,
@@ -67,6 +68,8 @@ typedef struct mpm_trouble {
     mpm_reason reason;
     mpm_stable_dt bound; /* MPM_DT_ABOVE_BOUND: what limits */
     double dt;           /* of the step in question [s] */
+    const char *collider; /* MPM_COLLIDER_TOO_FAST: its name, ... */
+    double speed, needed; /* ... a bound of its speed near material [m/s], the largest dt for it [s] */
     int64_t count;       /* rows concerned */
     int row_count;       /* rows listed, ascending */
     int32_t rows[MPM_MOST_TROUBLE_ROWS];
@@ -99,6 +102,12 @@ void mpm_simulation_free(mpm_simulation *simulation);
 /** Registers a material; its index counts from 0. */
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material);
 int mpm_simulation_materials(const mpm_simulation *simulation);
+
+/** Adds a collider (copied), before the first step. Its shape has no flaw; third components are 0 in 2-D. */
+mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider);
+
+/** The colliders in the order in which they were added. */
+const mpm_collider *mpm_simulation_colliders(const mpm_simulation *simulation, size_t *count);
 
 /** Adds `count` particles of `material`; every value finite, positions in the domain, mass, volume, det F > 0. A volume
  *  of 0 stands for m h^d over the mass of the grid around the particle, found when the state is next looked at. */
@@ -133,8 +142,8 @@ const mpm_trouble *mpm_simulation_trouble(const mpm_simulation *simulation);
 void mpm_simulation_set_threads(mpm_simulation *simulation, int threads);
 void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views);
 
-/** The history: `rows` records of `columns` doubles (see mpm_history_column in history.h). */
-const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *rows, int *columns);
+/** The history: `rows` records of `length` doubles (see mpm_history_get in history.h). */
+const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *rows, int *length);
 
 /** Active nodes of the last step: call with NULL to get their number, then with arrays of (m, d) doubles, (m,) and
  *  (m, d) reals. None before the first step and after particles came or went. */

@@ -11,6 +11,11 @@ struct mpm_simulation {
     mpm_settings settings;
     const mpm_kernels *kernels;
 
+    mpm_collider *colliders;
+    size_t collider_count, collider_capacity;
+    mpm_collider_book *collider_books; /* per collider: since the last record */
+    double approach; /* of the last step: largest sum of the speeds of a collider and of material near it [m/s] */
+
     mpm_material *materials;
     size_t material_count, material_capacity;
 
@@ -44,6 +49,7 @@ struct mpm_simulation {
     mpm_pool *pool;
     mpm_measure *measures;      /* per task */
     mpm_block_report *reports;  /* per block */
+    mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
     void **workspaces;          /* per thread */
     int workspace_count;
 };
@@ -84,6 +90,7 @@ mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep);
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
 void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for MPM_VOLUME */
 mpm_block_report mpm_sweeps_filter(mpm_simulation *simulation); /* XPIC, then: the velocity that particles take */
+void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums); /* of a whole step */
 
 /* step.c */
 mpm_status mpm_step_settle(mpm_simulation *simulation); /* views read in, bins fresh, state measured */

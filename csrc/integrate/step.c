@@ -3,7 +3,7 @@
  * The step. In the order of the textbook one step of size dt is
  *
  *     scatter  particles -> grid            (with the stress of dt)
- *     grid     momentum -> velocity, gravity, walls
+ *     grid     momentum -> velocity, gravity, colliders, walls
  *     check    the step can still be refused: nothing of the particles has been written
  *     gather   grid -> particles, strain, position
  *     commit   clock, books, limits of the new state
@@ -122,6 +122,37 @@ static bool may_invert(const mpm_simulation *simulation, const mpm_block_report 
     return !(sum < 0.25);
 }
 
+/* The collider that is fastest near material. */
+static const mpm_collider *fastest_collider(const mpm_simulation *simulation, double *speed)
+{
+    const size_t count = simulation->collider_count;
+    const mpm_collider *fastest = NULL;
+    *speed = 0;
+    for (size_t i = 0; i < simulation->grid.block_count * count; i++)
+        if (simulation->block_books[i].speed > *speed) {
+            *speed = simulation->block_books[i].speed;
+            fastest = &simulation->colliders[i % count];
+        }
+    return fastest;
+}
+
+/* What must not exceed the motion limit: a collider that is faster could jump over material. The automatic step
+ * counts what comes towards it too. */
+static double fastest_motion(const mpm_simulation *simulation, const mpm_block_report *report)
+{
+    double speed = report->approach;
+    if (simulation->settings.dt > 0)
+        fastest_collider(simulation, &speed);
+    return speed;
+}
+
+static void name_fastest_collider(mpm_simulation *simulation, const mpm_block_report *report)
+{
+    mpm_trouble *trouble = &simulation->trouble;
+    trouble->collider = fastest_collider(simulation, &trouble->speed)->name;
+    trouble->needed = motion_limit(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
+}
+
 /* No particle moves faster than this in the step [m/s]. Nodes bound it, unless particles add a velocity of their own,
  * a (v_p - S v^n) at most. */
 static double travel_bound(const mpm_simulation *simulation, const mpm_block_report *report)
@@ -158,6 +189,8 @@ static mpm_reason find_refusal(mpm_simulation *simulation, const mpm_block_repor
     }
     if (!(*travel <= motion_limit(simulation)))
         return MPM_MOVES_TOO_FAR;
+    if (fastest_motion(simulation, report) * per_speed > motion_limit(simulation))
+        return MPM_COLLIDER_TOO_FAST;
     return least_det > 0.1 ? MPM_NO_REASON : MPM_WOULD_INVERT;
 }
 
@@ -170,8 +203,12 @@ static mpm_status grid_and_check(mpm_simulation *simulation, double *dt, mpm_blo
         const mpm_reason reason = find_refusal(simulation, report, *dt, travel);
         if (reason == MPM_NO_REASON)
             return MPM_OK;
-        if (simulation->settings.dt > 0 || attempt == MOST_RETRIES)
-            return fail(simulation, MPM_UNSTABLE, reason, *dt);
+        if (simulation->settings.dt > 0 || attempt == MOST_RETRIES) {
+            const mpm_status status = fail(simulation, MPM_UNSTABLE, reason, *dt);
+            if (reason == MPM_COLLIDER_TOO_FAST)
+                name_fastest_collider(simulation, report);
+            return status;
+        }
         simulation->health.refused++;
         *dt /= 2;
         simulation->natural_dt = fmin(simulation->natural_dt, *dt);
@@ -184,8 +221,7 @@ static void record_history(mpm_simulation *simulation)
     const mpm_settings *settings = &simulation->settings;
     if (settings->history == 0 || simulation->steps % settings->history)
         return;
-    int length, dim = settings->dim;
-    mpm_history_columns(dim, &length);
+    const int dim = settings->dim, length = mpm_history_length(dim, (int)simulation->collider_count);
     const mpm_totals t = mpm_step_totals(simulation);
     double *record = simulation->history + simulation->history_rows * (size_t)length;
     *record++ = t.time;
@@ -205,14 +241,21 @@ static void record_history(mpm_simulation *simulation)
         *record++ = simulation->impulse[a];
         simulation->impulse[a] = 0;
     }
+    for (size_t k = 0; k < simulation->collider_count; k++) {
+        mpm_collider_book *book = &simulation->collider_books[k];
+        for (int a = 0; a < dim; a++)
+            *record++ = book->impulse[a];
+        for (int c = dim == 2 ? 2 : 0; c < 3; c++)
+            *record++ = book->torque[c];
+        *book = (mpm_collider_book){0};
+    }
     simulation->history_rows++;
 }
 
 /* Room for one more record: asked before the step, so that a whole step is always recorded. */
 static mpm_status reserve_history(mpm_simulation *simulation)
 {
-    int length;
-    mpm_history_columns(simulation->settings.dim, &length);
+    const int length = mpm_history_length(simulation->settings.dim, (int)simulation->collider_count);
     return mpm_memory_grow(&simulation->allocator, (void **)&simulation->history, &simulation->history_capacity,
                            simulation->history_rows, simulation->history_rows + 1, (size_t)length * sizeof(double))
                ? MPM_OUT_OF_MEMORY
@@ -226,7 +269,8 @@ static void commit(mpm_simulation *simulation, double dt, double time, double tr
     simulation->dt = dt;
     simulation->time = time;
     simulation->steps++;
-    simulation->drift += travel;
+    simulation->drift += fmax(travel, measure->pushed * dt / simulation->settings.dx);
+    simulation->approach = report->approach;
     simulation->grid_valid = true;
     simulation->measure = *measure;
     simulation->suspect = measure->outside || measure->out_of_range;
@@ -237,6 +281,7 @@ static void commit(mpm_simulation *simulation, double dt, double time, double tr
     simulation->frozen |= simulation->settings.on_leave == MPM_LEAVE_DELETE && measure->outside;
     for (int a = 0; a < 3; a++)
         simulation->impulse[a] += report->impulse[a];
+    mpm_sweeps_add_books(simulation, simulation->collider_books);
     record_history(simulation);
 }
 
@@ -330,6 +375,9 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
         sweep.scatter_dt = next_dt;
         const mpm_measure measure = mpm_sweeps_run(simulation, &sweep);
         commit(simulation, dt, time, travel, &report, &measure);
+        /* A collider may have pushed a particle faster than any node, and so farther than was foreseen. */
+        const bool overtaken = !simulation->binning_due && simulation->drift > 0.999;
+        simulation->binning_due |= overtaken;
 
         if (simulation->suspect) {
             if ((status = find_trouble(simulation)))
@@ -350,7 +398,7 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
             next_dt = landing_dt(planned_dt(simulation), simulation->time, end);
         if ((status = check_fixed_dt(simulation, next_dt)))
             return status;
-        if (!fuse || revised)
+        if (!fuse || revised || overtaken)
             scatter(simulation, next_dt);
         dt = next_dt;
     }

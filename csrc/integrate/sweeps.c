@@ -30,9 +30,13 @@ void mpm_sweeps_end(mpm_simulation *simulation)
     mpm_memory_free(allocator, simulation->workspaces);
     mpm_memory_free(allocator, simulation->measures);
     mpm_memory_free(allocator, simulation->reports);
+    mpm_memory_free(allocator, simulation->block_books);
+    mpm_memory_free(allocator, simulation->task_books);
     simulation->workspaces = NULL;
     simulation->measures = NULL;
     simulation->reports = NULL;
+    simulation->block_books = NULL;
+    simulation->task_books = NULL;
     mpm_pool_stop(simulation->pool);
     simulation->pool = NULL;
 }
@@ -42,9 +46,29 @@ mpm_status mpm_sweeps_fit(mpm_simulation *simulation)
     const mpm_allocator *allocator = &simulation->allocator;
     mpm_memory_free(allocator, simulation->measures);
     mpm_memory_free(allocator, simulation->reports);
-    simulation->measures = mpm_memory_new(allocator, simulation->grid.task_count + 1, sizeof *simulation->measures);
-    simulation->reports = mpm_memory_new(allocator, simulation->grid.block_count + 1, sizeof *simulation->reports);
-    return simulation->measures && simulation->reports ? MPM_OK : MPM_OUT_OF_MEMORY;
+    mpm_memory_free(allocator, simulation->block_books);
+    mpm_memory_free(allocator, simulation->task_books);
+    const size_t blocks = simulation->grid.block_count + 1, tasks = simulation->grid.task_count + 1;
+    const size_t books = simulation->collider_count * sizeof(mpm_collider_book);
+    simulation->measures = mpm_memory_new(allocator, tasks, sizeof *simulation->measures);
+    simulation->reports = mpm_memory_new(allocator, blocks, sizeof *simulation->reports);
+    simulation->block_books = mpm_memory_new(allocator, blocks, books);
+    simulation->task_books = mpm_memory_new(allocator, tasks, books);
+    return simulation->measures && simulation->reports && simulation->block_books && simulation->task_books
+               ? MPM_OK
+               : MPM_OUT_OF_MEMORY;
+}
+
+static mpm_colliders describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books)
+{
+    mpm_colliders colliders = {
+        .list = simulation->colliders,
+        .count = simulation->collider_count,
+        .dx = simulation->settings.dx,
+        .books = books,
+    };
+    memcpy(colliders.lower, simulation->settings.lower, sizeof colliders.lower);
+    return colliders;
 }
 
 mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode)
@@ -57,6 +81,7 @@ mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode)
         .mode = mode,
         .on_leave = simulation->settings.on_leave,
         .dx = simulation->settings.dx,
+        .colliders = describe_colliders(simulation, simulation->task_books),
         .measures = simulation->measures,
         .workspaces = simulation->workspaces,
     };
@@ -93,6 +118,7 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
     sum->speed = fmax(sum->speed, part->speed);
     sum->gradient2 = fmax(sum->gradient2, part->gradient2);
     sum->moved = fmax(sum->moved, part->moved);
+    sum->pushed = fmax(sum->pushed, part->pushed);
     sum->least_det = fmin(sum->least_det, part->least_det);
     sum->outside += part->outside;
     sum->out_of_range += part->out_of_range;
@@ -145,6 +171,8 @@ static void grid_pass(mpm_simulation *simulation, double dt, int filter_step, bo
     memcpy(call.pass.cells, settings->cells, sizeof call.pass.cells);
     memcpy(call.pass.gravity, settings->gravity, sizeof call.pass.gravity);
     memcpy(call.pass.walls, settings->walls, sizeof call.pass.walls);
+    if (!for_density)
+        call.pass.colliders = describe_colliders(simulation, simulation->block_books);
     const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
     mpm_pool_for(simulation->pool, grid_item, &call, (blocks + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
     const ptrdiff_t folds = (ptrdiff_t)simulation->grid.images.block_count;
@@ -164,6 +192,7 @@ static mpm_block_report sum_reports(const mpm_simulation *simulation)
         const mpm_block_report *part = &simulation->reports[b];
         sum.speed = fmax(sum.speed, part->speed);
         sum.speed_before = fmax(sum.speed_before, part->speed_before);
+        sum.approach = fmax(sum.approach, part->approach);
         for (int a = 0; a < 3; a++) {
             sum.lowest[a] = fmin(sum.lowest[a], part->lowest[a]);
             sum.highest[a] = fmax(sum.highest[a], part->highest[a]);
@@ -175,6 +204,8 @@ static mpm_block_report sum_reports(const mpm_simulation *simulation)
 
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 {
+    for (size_t k = 0; k < simulation->collider_count; k++)
+        simulation->colliders[k].now = mpm_collider_state_at(&simulation->colliders[k], simulation->time, dt);
     grid_pass(simulation, dt, 0, false);
     return sum_reports(simulation);
 }
@@ -187,4 +218,13 @@ mpm_block_report mpm_sweeps_filter(mpm_simulation *simulation)
         grid_pass(simulation, 0, r, false);
     }
     return sum_reports(simulation);
+}
+
+void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums)
+{
+    const size_t count = simulation->collider_count;
+    for (size_t i = 0; i < simulation->grid.block_count * count; i++)
+        mpm_collider_add_book(&sums[i % count], &simulation->block_books[i]);
+    for (size_t i = 0; i < simulation->grid.task_count * count; i++)
+        mpm_collider_add_book(&sums[i % count], &simulation->task_books[i]);
 }

@@ -46,6 +46,7 @@ double mpm_timestep_automatic(const mpm_simulation *simulation)
     const mpm_measure *most = &simulation->measure;
     double dt = 0.6 * mpm_timestep_bound(simulation).dt;
     dt = fmin(dt, 0.4 * simulation->settings.dx / most->speed);
+    dt = fmin(dt, 0.4 * simulation->settings.dx / simulation->approach);
     dt = fmin(dt, 0.2 / sqrt(most->gradient2));
     dt = fmin(dt, simulation->settings.max_dt);
     if (simulation->natural_dt > 0)

@@ -25,6 +25,7 @@ extern PyType_Spec mpm_python_field_spec;
 /** The method tables of the files; `module.c` joins them. Each ends with a NULL name. */
 extern PyMethodDef mpm_python_law_methods[];
 extern PyMethodDef mpm_sampling_methods[];
+extern PyMethodDef mpm_python_collider_methods[];
 
 /** A field object that shares `mirror` (a reference is taken). */
 PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, int dim);
@@ -42,6 +43,15 @@ PyObject *mpm_python_float_list(const double *values, Py_ssize_t count);
 
 /** A material from the name of its law and its parameters but the density; -1 with an exception otherwise. */
 int mpm_python_get_material(const char *name, PyObject *parameters, mpm_material *material);
+
+/** Reads a collider, add_collider's arguments, and hands it to `use`, for whose duration it is there. */
+typedef PyObject *(*mpm_python_collider_user)(PyObject *self, const mpm_collider *collider);
+PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state, mpm_python_collider_user use,
+                                   PyObject *self);
+
+/** (phi (m,), normal (m, d)) as bytes: what `measure` answers at each of the points, float64 (m, d). */
+typedef mpm_shape_reading (*mpm_python_measure)(const void *context, const double x[3]);
+PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure measure, const void *context);
 
 /** Raises what `status` stands for and returns NULL; numerical troubles are described from `simulation`. */
 PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_simulation *simulation);

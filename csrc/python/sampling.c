@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the sampler asks of the core: which points lie inside a triangle mesh.
+ * What Python asks of the core about a triangle mesh: which points lie inside, how far away it is.
  */
 #include "python/module.h"
 
 #include "sampling/crossings.h"
+#include "sampling/distance.h"
 #include "sampling/winding.h"
 
 enum { MAX_THREADS = 1024 };
@@ -113,6 +114,37 @@ static PyObject *ray_crossings(PyObject *module, PyObject *args)
     return answer(&query, result, status);
 }
 
+static PyObject *mesh_distances(PyObject *module, PyObject *args)
+{
+    const module_state *state = PyModule_GetState(module);
+    struct query query;
+    if (take_query(&query, args))
+        return NULL;
+    const Py_ssize_t points = query.points.shape[0], size = (Py_ssize_t)sizeof(double);
+    PyObject *distance = PyBytes_FromStringAndSize(NULL, points * size);
+    PyObject *face = PyBytes_FromStringAndSize(NULL, points * (Py_ssize_t)sizeof(int32_t));
+    PyObject *weights = PyBytes_FromStringAndSize(NULL, points * 3 * size);
+    PyObject *result = distance && face && weights ? PyTuple_Pack(3, distance, face, weights) : NULL;
+    Py_XDECREF(distance); /* the tuple holds them */
+    Py_XDECREF(face);
+    Py_XDECREF(weights);
+    if (!result || !query.faces.shape[0]) {
+        if (result)
+            PyErr_SetString(PyExc_ValueError, "faces: there are none");
+        Py_XDECREF(result);
+        release_query(&query);
+        return NULL;
+    }
+    double *distances = (double *)PyBytes_AsString(distance), *shares = (double *)PyBytes_AsString(weights);
+    int32_t *nearest = (int32_t *)PyBytes_AsString(face);
+    mpm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = mpm_distance_to_faces(&state->allocator, query.vertices.buf, query.faces.buf, query.faces.shape[0],
+                                   query.points.buf, points, distances, nearest, shares, query.threads);
+    Py_END_ALLOW_THREADS
+    return answer(&query, result, status);
+}
+
 PyMethodDef mpm_sampling_methods[] = {
     {"winding_numbers", winding_numbers, METH_VARARGS,
      "winding_numbers(vertices, faces, points, threads)\n--\n\n"
@@ -120,5 +152,8 @@ PyMethodDef mpm_sampling_methods[] = {
     {"ray_crossings", ray_crossings, METH_VARARGS,
      "ray_crossings(vertices, faces, points, threads)\n--\n\n"
      "Faces above each point, those facing up +1, those facing down -1: int32 (m,) as bytes."},
+    {"mesh_distances", mesh_distances, METH_VARARGS,
+     "mesh_distances(vertices, faces, points, threads)\n--\n\n"
+     "Distance (m,) float64, nearest face (m,) int32, weights of its corners there (m, 3) float64: as bytes."},
     {NULL, NULL, 0, NULL},
 };

@@ -215,6 +215,18 @@ static PyObject *add_material(PyObject *self, PyObject *args)
     return status ? finish(self, status) : PyLong_FromLong(mpm_simulation_materials(core) - 1);
 }
 
+static PyObject *use_collider(PyObject *self, const mpm_collider *collider)
+{
+    mpm_simulation *core = enter(self);
+    return core ? finish(self, mpm_simulation_add_collider(core, collider)) : NULL;
+}
+
+static PyObject *add_collider(PyObject *self, PyObject *args)
+{
+    const int dim = mpm_simulation_settings(((simulation *)self)->core)->dim;
+    return mpm_python_with_collider(args, dim, state_of(self), use_collider, self);
+}
+
 static int all_normal(const double *values, Py_ssize_t count, const mpm_simulation *core, int or_zero)
 {
     const bool narrow = mpm_simulation_settings(core)->real_size == sizeof(float);
@@ -411,17 +423,57 @@ static PyObject *totals(PyObject *self, PyObject *unused)
                          t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational);
 }
 
+struct moment {
+    const mpm_collider *collider;
+    mpm_collider_state state;
+};
+
+static mpm_shape_reading measure_collider(const void *context, const double x[3])
+{
+    const struct moment *moment = context;
+    return mpm_collider_read(moment->collider, &moment->state, x);
+}
+
+static PyObject *collider_distance(PyObject *self, PyObject *args)
+{
+    Py_ssize_t index;
+    PyObject *points;
+    size_t count;
+    mpm_simulation *core;
+    if (!PyArg_ParseTuple(args, "nO", &index, &points) || !(core = enter(self)))
+        return NULL;
+    const mpm_collider *colliders = mpm_simulation_colliders(core, &count);
+    if (index < 0 || (size_t)index >= count) {
+        PyErr_SetString(PyExc_ValueError, "index: no such collider");
+        return NULL;
+    }
+    struct moment moment = {&colliders[index], mpm_collider_state_at(&colliders[index], mpm_simulation_time(core), 0)};
+    return mpm_python_distances(points, mpm_simulation_settings(core)->dim, measure_collider, &moment);
+}
+
+static mpm_history_column history_column(const mpm_simulation *core, int index)
+{
+    size_t colliders;
+    mpm_simulation_colliders(core, &colliders);
+    return mpm_history_get(mpm_simulation_settings(core)->dim, (int)colliders, index);
+}
+
 static PyObject *history_names(PyObject *self, PyObject *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
-    int length;
-    const mpm_history_column *column = mpm_history_columns(mpm_simulation_settings(core)->dim, &length);
     PyObject *list = PyList_New(0);
-    for (; list && column->width; column++) {
-        PyObject *item = Py_BuildValue("si", column->name, column->width);
+    for (int i = 0; list; i++) {
+        const mpm_history_column column = history_column(core, i);
+        if (!column.width)
+            break;
+        size_t count;
+        const mpm_collider *collider = mpm_simulation_colliders(core, &count) + column.collider;
+        PyObject *name = column.collider < 0 ? PyUnicode_FromString(column.name)
+                                             : PyUnicode_FromFormat("%s:%s", column.name, collider->name);
+        PyObject *item = name ? Py_BuildValue("Ni", name, column.width) : NULL;
         if (!item || PyList_Append(list, item))
             Py_CLEAR(list);
         Py_XDECREF(item);
@@ -431,32 +483,27 @@ static PyObject *history_names(PyObject *self, PyObject *unused)
 
 static PyObject *history_array(PyObject *self, PyObject *argument)
 {
-    PyObject *name = PyUnicode_AsASCIIString(argument);
-    if (!name)
+    const long index = PyLong_AsLong(argument);
+    if (index == -1 && PyErr_Occurred())
         return NULL;
     mpm_simulation *core = enter(self);
-    if (!core) {
-        Py_DECREF(name);
+    if (!core)
         return NULL;
-    }
-    int length;
-    const mpm_history_column *column = mpm_history_columns(mpm_simulation_settings(core)->dim, &length);
-    while (column->width && strcmp(column->name, PyBytes_AsString(name)))
-        column++;
-    Py_DECREF(name);
-    if (!column->width) {
-        PyErr_SetObject(PyExc_KeyError, argument);
+    const mpm_history_column column = history_column(core, index < 0 || index > INT32_MAX ? INT32_MAX : (int)index);
+    if (!column.width) {
+        PyErr_SetString(PyExc_IndexError, "index: no such column");
         return NULL;
     }
     size_t rows;
+    int length;
     const double *records = mpm_simulation_history(core, &rows, &length);
-    const size_t width = (size_t)column->width;
+    const size_t width = (size_t)column.width;
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(rows * width * sizeof(double)));
     if (!bytes)
         return NULL;
     double *to = (double *)PyBytes_AsString(bytes);
     for (size_t r = 0; r < rows; r++)
-        memcpy(to + r * width, records + r * (size_t)length + column->offset, width * sizeof(double));
+        memcpy(to + r * width, records + r * (size_t)length + column.offset, width * sizeof(double));
     return bytes;
 }
 
@@ -576,6 +623,10 @@ static int set_threads(PyObject *self, PyObject *value, void *unused)
 
 static PyMethodDef methods[] = {
     {"add_material", add_material, METH_VARARGS, "add_material(law, parameters) -> index"},
+    {"add_collider", add_collider, METH_VARARGS,
+     "add_collider(name, contact, friction, nodes, numbers, reference, motion, vector, frequency, keys)"},
+    {"collider_distance", collider_distance, METH_VARARGS,
+     "collider_distance(index, points) -> (phi (m,), normal (m, d)) now, float64 as bytes."},
     {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v, C, F, volume, mass, material)"},
     {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},
     {"step", simulation_step, METH_O, "step(n): n whole steps"},
@@ -585,7 +636,7 @@ static PyMethodDef methods[] = {
     {"field_names", field_names, METH_NOARGS, "Names of all fields."},
     {"totals", totals, METH_NOARGS, "Conserved quantities of the present state."},
     {"history_names", history_names, METH_NOARGS, "[(name, columns)]"},
-    {"history_array", history_array, METH_O, "history_array(name) -> bytes of float64"},
+    {"history_array", history_array, METH_O, "history_array(index) -> bytes of float64"},
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
     {"health", health, METH_NOARGS, "Counters."},
     {"resident", resident, METH_NOARGS, "The resident state in row order, as bytes."},

@@ -38,6 +38,12 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
         snprintf(text, size,
                  "a node would move more than one cell at dt = %g s; the step was not taken: choose a smaller dt", t->dt);
         return;
+    case MPM_COLLIDER_TOO_FAST:
+        snprintf(text, size,
+                 "collider '%.100s' moves with up to %g m/s near material, too far at dt = %g s; the step was not taken: "
+                 "choose dt=\"auto\" or dt <= %.3g s",
+                 t->collider, t->speed, t->dt, t->needed);
+        return;
     case MPM_WOULD_INVERT:
         snprintf(text, size,
                  "a particle would be turned inside out at dt = %g s; the step was not taken: choose a smaller dt, or "

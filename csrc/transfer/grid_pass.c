@@ -3,7 +3,8 @@
  * The grid pass, one block of nodes at a time:
  *
  *     m, p = sum of the tasks' copies, in task order
- *     v = p/m + dt g,  then the walls;  what the walls take is their impulse on the material
+ *     v = p/m + dt g,  then the colliders and, last, the walls, so that nothing is pushed out of the domain;
+ *     what they change is their impulse on the material
  *
  * Schemes that compare with the velocity before forces (scheme.h) collect p without them and dt f apart: v^n = p/m.
  *
@@ -12,7 +13,7 @@
  */
 #include <math.h>
 
-#include "transfer/arena.h"
+#include "transfer/collide.h"
 #include "transfer/fold.h"
 
 /* The mass of each record in all of its four reals. */
@@ -331,9 +332,12 @@ static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
         to_velocity(records_of(grid->before, b), no_gravity);
     set_gravity(gravity, pass);
     to_velocity(node, gravity);
+    const double collider_speed =
+        pass->colliders.count ? MPM_KERNEL(collide_nodes)(&pass->colliders, block, b, pass->dt, node) : -1;
     if (reaches_wall(block, pass))
         apply_walls(node, block, pass, pass->reports[b].impulse);
     finish_block(pass, b);
+    pass->reports[b].approach = collider_speed < 0 ? 0 : pass->reports[b].speed + collider_speed;
 }
 
 static void filter_block(const mpm_grid_pass *pass, ptrdiff_t b)

@@ -7,13 +7,14 @@
  *     sweep   GATHER  grid -> particles of the step that ends: v, C, F, x
  *             MEASURE totals, time-step limits and troubles of that state
  *             SCATTER particles -> grid of the step that begins: mass, momentum, stress
- *     grid    sum of the private copies, momentum -> velocity, gravity, walls, motion limits
+ *     grid    sum of the private copies, momentum -> velocity, gravity, colliders, walls, motion limits
  *
  * GATHER | MEASURE | SCATTER in one sweep is the fused step; the same inlined pieces run alone at the ends of a
  * run, with the same bits. The standard scheme (scheme.h) has sweeps of its own; all others share one that asks.
  */
 #pragma once
 #include "base/pool.h"
+#include "contact/collider.h"
 #include "contact/walls.h"
 #include "materials/laws.h"
 #include "state/binning.h"
@@ -35,6 +36,14 @@ enum mpm_sweep_mode {
 
 typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_CLAMP, MPM_LEAVE_DELETE } mpm_leave;
 
+/** The colliders during one step. Books are one per collider and block of nodes, or task. */
+typedef struct mpm_colliders {
+    const mpm_collider *list;
+    size_t count;
+    double lower[3], dx; /* of the grid [m] */
+    mpm_collider_book *books;
+} mpm_colliders;
+
 /** What MEASURE finds: sums over particles, maxima, counts. Lengths in m, times in s. */
 typedef struct mpm_measure {
     double mass, momentum[3], moment[3] /* sum m x */, angular_momentum[3] /* 2-D: [2] only */, kinetic, elastic;
@@ -42,6 +51,7 @@ typedef struct mpm_measure {
     double wave2;     /* largest squared wave speed [m2/s2] */
     double speed;     /* largest |v_a| [m/s] */
     double gradient2; /* largest |C|^2 [1/s2] */
+    double pushed;    /* GATHER: largest |v_a| that a collider has left to a particle [m/s] */
     double least_det; /* PROBE: smallest det(I + dt grad v) */
     double moved;     /* PROBE: largest |component| of the velocity that particles move with [m/s] */
     int64_t outside;  /* particles outside the domain after GATHER */
@@ -61,6 +71,7 @@ typedef struct mpm_sweep {
     int64_t period[3]; /* mpm_walls_period */
     double lower[3], dx;
     double gather_dt, scatter_dt; /* of the step that ends and of the one that begins [s] */
+    mpm_colliders colliders; /* during the step that ends; books per task */
     mpm_measure *measures;
     void **workspaces;
 } mpm_sweep;
@@ -71,6 +82,7 @@ typedef struct mpm_block_report {
     double speed_before;      /* the same of v^n, where the scheme needs it */
     double lowest[3], highest[3]; /* extremes of the components [m/s] */
     double impulse[3];        /* sum of m (v after - v before) the walls [N s] */
+    double approach;          /* speed and that of the near colliders together [m/s], 0 if none is near */
 } mpm_block_report;
 
 typedef struct mpm_grid_pass {
@@ -78,6 +90,7 @@ typedef struct mpm_grid_pass {
     int64_t cells[3];
     double dt, gravity[3];
     mpm_wall walls[6]; /* x-, x+, y-, ... */
+    mpm_colliders colliders; /* books per block */
     mpm_scheme scheme;
     bool for_density;  /* nodes at mirrors and periodic faces keep the mass of all their images, not their own */
     int filter_step;   /* 0: the grid pass of a step; r >= 2: v_r of XPIC from the copies of a FILTER sweep */

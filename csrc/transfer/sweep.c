@@ -5,6 +5,7 @@
  * In the standard scheme (scheme.h; this file is compiled a second time, by sweep_any.c, for all others)
  *
  *     v = sum w v_i,  C = 4/h^2 sum w v_i (x_i - x)^T               G2P, quadratic B-spline (APIC: Jiang et al. 2015)
+ *     v of what lies within a collider follows the collision rule (contact/collider.h)
  *     F <- (I + dt C) F  or  J <- det(I + dt C) J,  x <- x + dt v;  the return map of a plastic law
  *     p_i += w [m v + (m C - dt V0 4/h^2 tau(F)) (x_i - x)]         P2G (MLS-MPM: Hu et al. 2018)
  */
@@ -26,6 +27,7 @@ enum { ANY_SCHEME = 1 };
 #define SWEEP(name) MPM_KERNEL(sweep_##name)
 enum { ANY_SCHEME = 0 };
 #endif
+#include "transfer/collide.h"
 #include "transfer/tile.h"
 
 union law_parameters {
@@ -584,19 +586,33 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     measure->clipped += t->clipped;
 }
 
+/* What lies within a collider, and what moves it if that is another velocity; the latter carries no momentum. */
+NOINLINE void collide(const mpm_sweep *sweep, const mpm_group *group, struct tile *tile, struct motion *motion,
+                      mpm_collider_book *books, double *pushed)
+{
+    MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, tile->mass, tile->v, books, pushed);
+    if (ANY_SCHEME)
+        MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, wide_set(0), motion->velocity, books, pushed);
+    else
+        memcpy(motion->velocity, tile->v, sizeof tile->v);
+}
+
 INLINE void note_motion(struct tally *tally, const struct motion *motion)
 {
     UNROLL for (int a = 0; a < DIM; a++)
         tally->moved = wide_max(wide_abs(motion->velocity[a]), tally->moved);
 }
 
-INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, mpm_measure *result,
-                        const int law, const unsigned mode)
+INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work,
+                        mpm_measure *result, const int law, const unsigned mode)
 {
     const bool fluid = law == MPM_FLUID, plastic = mpm_laws_plastic(law);
     const bool gathers = mode & (MPM_GATHER | MPM_PROBE);
     const bool cayley = ANY_SCHEME && sweep->scheme.cayley;
     const struct constants k = group_constants(sweep, group);
+    mpm_collider_book *books = sweep->colliders.books + (size_t)task * sweep->colliders.count;
+    const bool collides = (mode & MPM_GATHER) && sweep->colliders.count &&
+                          MPM_KERNEL(collide_reaches)(&sweep->colliders, group, sweep->gather_dt, books);
     union law_parameters parameters = {0};
     struct tally tally;
     struct run run;
@@ -620,6 +636,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, struct w
             tally.least_det = wide_min(least_factor(&k, motion.gradient, cayley), tally.least_det);
             continue;
         }
+        if (__builtin_expect(collides, 0))
+            collide(sweep, group, &tile, &motion, books, &result->pushed);
         if (mode & MPM_GATHER)
             advance(&k, &tile, &motion, fluid, cayley);
         if ((mode & MPM_GATHER) && plastic)
@@ -699,6 +717,9 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
     const mpm_grid *grid = sweep->grid;
     mpm_measure *result = &sweep->measures[task];
     *result = (mpm_measure){.least_det = 1};
+    if ((mode & MPM_GATHER) && sweep->colliders.count)
+        memset(sweep->colliders.books + (size_t)task * sweep->colliders.count, 0,
+               sweep->colliders.count * sizeof *sweep->colliders.books);
     if (mode & (MPM_SCATTER | MPM_FILTER))
         clear_copies(grid, grid->copies, task);
     if (ANY_SCHEME && (mode & MPM_SCATTER) && grid->impulse_copies)
@@ -711,12 +732,12 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
         else if (mode == MPM_VOLUME)
             volume_group(sweep, group, work);
         else
-            sweep_group(sweep, group, work, result, sweep->materials[group->material].law, mode);
+            sweep_group(sweep, group, task, work, result, sweep->materials[group->material].law, mode);
 #else
         switch (sweep->materials[group->material].law) {
 #define CASE(enumerator, name) \
     case enumerator: \
-        sweep_group(sweep, group, work, result, enumerator, mode); \
+        sweep_group(sweep, group, task, work, result, enumerator, mode); \
         break;
             MPM_LAWS(CASE)
 #undef CASE

@@ -12,6 +12,7 @@ is mended with a warning, and what is inside is measured in two independent ways
 from __future__ import annotations
 
 from mpm.errors import FileFormatError
+from mpm.meshes.distance import distance_lattice, lattice_around, nearest_faces, rows_of_nodes
 from mpm.meshes.readers import read
 from mpm.meshes.solid import MeshReport, Solid, prepare
 from mpm.meshes.topology import merge_equal
@@ -22,8 +23,12 @@ __all__ = [
     "MeshReport",
     "Solid",
     "crossings",
+    "distance_lattice",
+    "lattice_around",
     "merge_equal",
+    "nearest_faces",
     "prepare",
     "read",
+    "rows_of_nodes",
     "winding_numbers",
 ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mpm import _check
 from mpm.meshes.topology import Edges, Ints, drop_repeated, edges_of, groups, merge_equal, orient, tetrahedra
 from mpm.meshes.winding import crossings, winding_numbers
 
@@ -152,7 +152,7 @@ def prepare(vertices: Floats, faces: Ints, name: str) -> Solid:
         )
     mended += _cross_examine(x, *solid, name, report)
     if mended:
-        warnings.warn(f"{name}: {'; '.join(mended)}", UserWarning, stacklevel=_levels_to_caller())
+        warnings.warn(f"{name}: {'; '.join(mended)}", UserWarning, stacklevel=_check.levels_to_caller())
     values = {**report.__dict__, "mended": tuple(mended)}
     return Solid(x, *solid, scale, MeshReport(**values))
 
@@ -166,14 +166,6 @@ def _summary(report: MeshReport) -> str:
         "flipped edges": report.flipped_edges,
     }
     return ", ".join([f"{report.faces} faces", *(f"{n} {what}" for what, n in counts.items() if n)])
-
-
-def _levels_to_caller() -> int:
-    """The stack level of the first frame outside the package, for warnings."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "mpm":
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _orient_outwards(

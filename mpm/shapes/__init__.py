@@ -8,17 +8,32 @@ Boxes are half-open, lower <= x < upper, and so are polygons and closed meshes w
 axes: two that touch have no point in common, and together they have every point of the seam. Curved
 boundaries do not belong to the shape.
 
-`shape` holds what all can do, `primitives`, `polygon` and `mesh` the kinds.
+`shape` holds what all can do, `primitives`, `polygon`, `lattice`, `mesh` and `deforming` the kinds, and `distances`
+what the core knows of them.
 """
 
 from __future__ import annotations
 
+from mpm.shapes.deforming import Deforming
+from mpm.shapes.lattice import DistanceGrid
 from mpm.shapes.mesh import Mesh
 from mpm.shapes.polygon import Polygon
 from mpm.shapes.primitives import Ball, Box, Capsule, Cylinder, HalfSpace, Points
 from mpm.shapes.shape import Shape
 
-__all__ = ["Ball", "Box", "Capsule", "Cylinder", "HalfSpace", "Mesh", "Points", "Polygon", "Shape"]
+__all__ = [
+    "Ball",
+    "Box",
+    "Capsule",
+    "Cylinder",
+    "Deforming",
+    "DistanceGrid",
+    "HalfSpace",
+    "Mesh",
+    "Points",
+    "Polygon",
+    "Shape",
+]
 
 
 def __dir__() -> list[str]:

@@ -48,3 +48,8 @@ def similarity(matrix: Floats) -> float | None:
         if np.allclose(gram, square * np.eye(len(matrix)), rtol=0, atol=1e-13 * square)
         else None
     )
+
+
+def padded(*vectors: Floats) -> Floats:
+    """Vectors one after the other, with three components each: the core's points, in 2-D with z = 0."""
+    return np.concatenate([np.pad(vector, (0, 3 - len(vector))) for vector in vectors])

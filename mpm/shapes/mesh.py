@@ -11,6 +11,7 @@ from mpm import _check, meshes
 from mpm.errors import FileFormatError
 from mpm.meshes import MeshReport
 from mpm.shapes.arguments import as_rows, brief
+from mpm.shapes.lattice import lattice_numbers
 from mpm.shapes.shape import Bools, Floats, Shape
 
 
@@ -94,6 +95,10 @@ class Mesh(Shape):
 
     def _contains(self, x: Floats) -> Bools:
         return self._solid.contains(x)
+
+    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+        lower, values = meshes.distance_lattice(self._solid, finest / 2, 4 * coarsest)
+        return "lattice", lattice_numbers(lower, finest / 2, values)
 
     def _support(self, directions: Floats) -> Floats:
         corners = self.vertices[np.unique(self.faces)]

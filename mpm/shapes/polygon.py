@@ -58,6 +58,11 @@ class Polygon(Shape):
     def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
         return Polygon(self.vertices @ matrix.T + shift)
 
+    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+        v = self.vertices - self.vertices[0]
+        clockwise = _cross(v, np.roll(v, -1, axis=0)).sum() < 0
+        return "polygon", (self.vertices[::-1] if clockwise else self.vertices).ravel()
+
 
 def _cross(a: Floats, b: Floats) -> Floats:
     return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mpm.shapes.arguments import as_array, as_number, as_rows, as_vector, brief
-from mpm.shapes.geometry import distance, similarity, unit
+from mpm.shapes.geometry import distance, padded, similarity, unit
 from mpm.shapes.shape import Bools, Complement, Floats, Shape
 
 
@@ -56,6 +56,9 @@ class Box(Shape):
         a, b = matrix @ self.lower + shift, matrix @ self.upper + shift
         return Box(np.minimum(a, b), np.maximum(a, b))
 
+    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+        return "box", padded(self.lower, self.upper)
+
 
 class Ball(Shape):
     """A ball (3-D) or disc (2-D), |x - center| < radius.
@@ -87,6 +90,9 @@ class Ball(Shape):
         if factor is None:
             return super()._affine(matrix, shift, step)
         return Ball(matrix @ self.center + shift, factor * self.radius)
+
+    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+        return "ball", np.append(padded(self.center), self.radius)
 
 
 class HalfSpace(Shape):
@@ -125,6 +131,9 @@ class HalfSpace(Shape):
     def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
         return HalfSpace(matrix @ self.point + shift, np.linalg.solve(matrix.T, self.normal))
 
+    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+        return "half_space", padded(self.point, self.normal)
+
     def __invert__(self) -> Shape:
         return _OtherHalfSpace(self)
 
@@ -162,6 +171,9 @@ class _Rod(Shape):
         if factor is None:
             return super()._affine(matrix, shift, step)
         return type(self)(matrix @ self.a + shift, matrix @ self.b + shift, factor * self.radius)
+
+    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+        return type(self).__name__.lower(), np.append(padded(self.a, self.b), self.radius)
 
 
 class Capsule(_Rod):

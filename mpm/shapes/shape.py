@@ -62,8 +62,15 @@ class Shape:
         """The largest direction·x in the shape, for each of the (k, d) directions; may be infinite."""
         raise NotImplementedError
 
+    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+        """The kind of node and the numbers by which the core knows it (``csrc/contact/shape.h``), for a grid whose
+        cells, in the shape's own coordinates, are between `finest` and `coarsest` wide along any direction."""
+        raise NotImplementedError
+
     _exact_bounds: bool = True
     """Whether `bounds` is the smallest box, not just one that is large enough."""
+    _only_collides: bool = False
+    """Whether it changes with time, so that it can be a collider but not a body."""
     _has_inside: ClassVar[bool] = True
     """Whether it is a solid, which can be combined with others."""
 
@@ -193,6 +200,7 @@ class _Moved(Shape):
         self._set(
             shape=shape, matrix=matrix.copy(), shift=shift.copy(), dimension=shape.dimension,
             _inverse=np.linalg.inv(matrix), _steps=steps, _exact_bounds=shape._exact_bounds,
+            _only_collides=shape._only_collides,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -220,6 +228,7 @@ class _Combined(Shape):
             parts=parts,
             dimension=parts[0].dimension,
             _exact_bounds=isinstance(self, _Union) and all(part._exact_bounds for part in parts),
+            _only_collides=any(part._only_collides for part in parts),
         )
 
     def __repr__(self) -> str:
@@ -299,7 +308,7 @@ class Complement(Shape):
     shape: Shape
 
     def __init__(self, shape: Shape) -> None:
-        self._set(shape=shape, dimension=shape.dimension)
+        self._set(shape=shape, dimension=shape.dimension, _only_collides=shape._only_collides)
 
     def __repr__(self) -> str:
         return f"~({self.shape!r})" if isinstance(self.shape, _Combined) else f"~{self.shape!r}"

@@ -60,6 +60,11 @@ class Camera:
         row = np.float32(self.offset[1]) - seen[1] * np.float32(self.scale)
         return column, row, seen[2] if self.dimension == 3 else None
 
+    def positions(self, column: FloatArray, row: FloatArray) -> FloatArray:
+        """The points (n, 2) of a 2-D scene that are seen at pixels."""
+        x = np.stack([column - self.offset[0], self.offset[1] - row], axis=1) / self.scale
+        return np.asarray(x + self.lower)
+
 
 def _axes(gravity: FloatArray) -> tuple[tuple[int, ...], FloatArray]:
     """Order of the axes with up last, and what projects positions on (right, up, towards the camera)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from mpm._check import FloatArray
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera, corners
 
+if TYPE_CHECKING:
+    from mpm.simulation import Simulation
+
 Image = npt.NDArray[np.uint8]
 
 TOP_TINT = np.array([250, 251, 253])
@@ -20,6 +23,8 @@ BOTTOM_TINT = np.array([226, 231, 238])
 FLOOR = (238, 241, 245, 255)
 GRID = (206, 213, 222, 255)
 EDGE = (150, 160, 174, 255)
+COLLIDER = (205, 210, 218)
+RIM = 1.5  # pixels on either side of a collider's outline
 INK = (44, 52, 64)
 FAINT = (104, 114, 128)
 
@@ -84,6 +89,41 @@ def _floor_grid(pen: Any, camera: Camera, lower: FloatArray, upper: FloatArray, 
             ends[:, up] = lower[up]
             column, row, _ = camera.project(ends)
             pen.line([(column[0], row[0]), (column[1], row[1])], fill=GRID, width=max(1, thickness // 2))
+
+
+def distances(sim: Simulation, camera: Camera, shape: tuple[int, int], step: int) -> list[FloatArray]:
+    """Signed distance [pixels] of every collider of a 2-D scene at the pixels (height, width), computed at every
+    `step`-th and linear between them."""
+    height, width = shape
+    rows, columns = np.arange(0, height + step, step), np.arange(0, width + step, step)
+    x = camera.positions(*(axis.ravel() for axis in np.meshgrid(columns + 0.0, rows + 0.0)))
+    found = []
+    for collider in sim.scene.colliders:
+        coarse = camera.scale * sim.collider_distance(collider.name, x).reshape(len(rows), len(columns))
+        found.append(_stretched(_stretched(coarse, step)[:height].T, step)[:width].T)
+    return found
+
+
+def _stretched(values: FloatArray, step: int) -> FloatArray:
+    """Linear interpolation with `step` values from each row to the next."""
+    share = (np.arange(step) / step)[:, None]
+    between = values[:-1, None] * (1 - share) + values[1:, None] * share
+    return np.asarray(between.reshape(-1, values.shape[1]))
+
+
+def colliders(image: Image, sim: Simulation, camera: Camera) -> Image:
+    """A copy of an image of a 2-D scene's domain with the colliders in it."""
+    result = image.copy()
+    corner = camera.project(np.array([sim.scene.lower, sim.scene.upper]))
+    left, right = (round(float(c)) for c in corner[0])
+    bottom, top = (round(float(r)) for r in corner[1])
+    window = (slice(top, bottom), slice(left, right))
+    for phi in distances(sim, camera, image.shape[:2], 4):
+        cover = np.clip(0.5 - phi[window], 0, 1)[..., None]
+        rim = np.clip(0.5 + RIM - np.abs(phi[window]), 0, 1)[..., None]
+        part = result[window] * (1 - cover) + np.array(COLLIDER) * cover
+        result[window] = (part * (1 - rim) + np.array(EDGE[:3]) * rim).round().astype(np.uint8)
+    return result
 
 
 def write(image: Image, text: str, at: tuple[int, int], size: int, ink: tuple[int, int, int] = INK) -> None:

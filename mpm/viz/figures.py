@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ENERGIES = {"kinetic": "#264f9c", "elastic": "#2fb295", "gravitational": "#d9832b", "energy": "#1d2129"}
 STILL_SIZE = (1200, 1000)
+COLLIDER_NODES = 500  # along the longer side of the domain
 
 
 def _matplotlib() -> Any:
@@ -100,6 +101,7 @@ def _plot_2d(sim: Simulation, axes: Any, color: str, limits: tuple[float, float]
     axes.add_collection(particles)
     low, high = sim.scene.lower, sim.scene.upper
     width, height = high - low
+    _draw_colliders(sim, axes)
     domain = Rectangle(tuple(low), width, height, fill=False, edgecolor="0.45", linewidth=1)
     axes.add_patch(domain)
     margin = 0.03 * max(width, height)
@@ -109,6 +111,20 @@ def _plot_2d(sim: Simulation, axes: Any, color: str, limits: tuple[float, float]
     axes.set(xlabel="x [m]", ylabel="y [m]")
     axes.spines[["top", "right"]].set_visible(False)
     return particles, domain
+
+
+def _draw_colliders(sim: Simulation, axes: Any) -> None:
+    """Where the signed distances are negative, in the domain."""
+    low, high = sim.scene.lower, sim.scene.upper
+    nodes = np.maximum(2, (COLLIDER_NODES * (high - low) / (high - low).max()).astype(int))
+    x, y = (np.linspace(a, b, n) for a, b, n in zip(low, high, nodes, strict=True))
+    points = np.stack(np.meshgrid(x, y), axis=-1)
+    for collider in sim.scene.colliders:
+        phi = sim.collider_distance(collider.name, points.reshape(-1, 2)).reshape(points.shape[:2])
+        if phi.min() < 0:
+            axes.contourf(x, y, phi, levels=[phi.min() - 1, 0], colors=["0.85"], zorder=0.5)
+        if phi.min() < 0 < phi.max():
+            axes.contour(x, y, phi, levels=[0], colors=["0.55"], linewidths=1, zorder=0.6)
 
 
 def _plot_3d(sim: Simulation, axes: Any, color: str, limits: tuple[float, float]) -> tuple[Artist, Artist]:

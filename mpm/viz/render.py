@@ -25,7 +25,7 @@ SHADOW = np.array([0.80, 0.82, 0.86], dtype=np.float32)  # colour of the floor u
 
 
 class Renderer:
-    """Draws states of one simulation on the same canvas.
+    """Draws states of one simulation on the same canvas: particles, and in 2-D the colliders.
 
     Parameters
     ----------
@@ -65,16 +65,21 @@ class Renderer:
         frame = (OVERSAMPLE * edges[0], OVERSAMPLE * edges[1], OVERSAMPLE * edges[2], OVERSAMPLE * edges[3])
         scene = sim.scene
         self.camera = Camera(scene.lower, scene.upper, scene.gravity, frame)
-        self.fine = canvas.background(self.camera, scene.lower, scene.upper, fine)
-        self.coarse = _halved(self.fine)
-        self.floor = _Floor(self.camera, scene.lower) if sim.dimension == 3 else None
+        self.empty = canvas.background(self.camera, scene.lower, scene.upper, fine)
+        self.fine, self.coarse = self.empty, _halved(self.empty)
         self.labelled: tuple[float, float] | None = None
+        self.moving = any(c.motion is not None or c.shape._only_collides for c in scene.colliders)
+        if sim.dimension == 2 and scene.colliders:
+            self._place_colliders(sim)
+        self.floor = _Floor(self.camera, scene.lower) if sim.dimension == 3 else None
 
     def frame(self, sim: Simulation) -> Image:
         """The current state, shape (height, width, 3)."""
         check_simulation(sim)
         if sim.dimension != self.dimension:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
+        if self.dimension == 2 and self.moving:
+            self._place_colliders(sim)
         shown = _color.values(sim, self.color)
         limits = self._scale(shown)
         if self.annotate and self.labelled != limits:
@@ -88,6 +93,11 @@ class Renderer:
             size = max(10, round(self.height / 32))
             canvas.write(image, f"t = {sim.time:.3f} s", (round(0.05 * self.height), size), size)
         return image
+
+    def _place_colliders(self, sim: Simulation) -> None:
+        self.fine = canvas.colliders(self.empty, sim, self.camera)
+        self.coarse = _halved(self.fine)
+        self.labelled = None
 
     def _scale(self, shown: npt.NDArray[Any]) -> tuple[float, float]:
         if self.fixed_limits is None:

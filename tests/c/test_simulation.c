@@ -89,6 +89,26 @@ static mpm_status add_block(mpm_simulation *simulation, int dim, double at)
     return mpm_simulation_add(simulation, n, x, v, C, F, volume, mass, mpm_simulation_materials(simulation) - 1);
 }
 
+/* A box without a ball, under a map, that moves through the blocks and turns. */
+static mpm_status add_collider(mpm_simulation *simulation, int dim)
+{
+    double numbers[MPM_SHAPE_MAP + 6 + 4] = {2, 0, 0, 0, 2, 0, 0, 0, 2, 0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5, 0, 0, 0, 2, 2,
+                                             -0.2, -0.2, -0.2, -0.05, 0.05, 0.05, 0, 0, 0, 0.06};
+    const double keys[2 * MPM_KEYFRAME] = {[MPM_KEYFRAME] = 1, 0.3, 0.1, [2 * MPM_KEYFRAME - 1] = 1};
+    mpm_shape_node nodes[] = {{MPM_BOX, 1, MPM_SHAPE_MAP + 6}, {MPM_BALL, 0, 4}, {MPM_COMPLEMENT, 0, 0},
+                              {MPM_INTERSECTION, 0, 0}};
+    const mpm_collider collider = {
+        .name = "carved box",
+        .shape = {.dim = dim, .node_count = 4, .number_count = sizeof numbers / sizeof *numbers, .nodes = nodes,
+                  .numbers = numbers},
+        .contact = MPM_SEPARATE,
+        .friction = 0.3,
+        .motion = {.kind = MPM_MOTION_KEYFRAMES, .key_count = 2, .keys = keys},
+    };
+    assert(!mpm_shape_flaw(&collider.shape));
+    return mpm_simulation_add_collider(simulation, &collider);
+}
+
 /* Everything that a user can make the core do. A call that is refused memory is made once more: it must have left the
  * last whole state, so that the second attempt ends where the first would have. */
 #define ATTEMPT(call) \
@@ -108,6 +128,7 @@ static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *
     static const double corner[MPM_LAW_COUNT] = {-0.3, 0.1, -0.9, -0.6};
     uint8_t mask[MPM_LAW_COUNT * MOST] = {1, 0, 1};
     ATTEMPT(mpm_simulation_new(&simulation, allocator, settings));
+    ATTEMPT(add_collider(simulation, settings->dim));
     for (int law = 0; law < MPM_LAW_COUNT; law++) {
         const mpm_material material = material_of(law);
         ATTEMPT(mpm_simulation_add_material(simulation, &material));

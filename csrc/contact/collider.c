@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "contact/collider.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "contact/collision.h"
+
+enum { MOST_CONTACTS = 8 }; /* colliders that hold a point at once: the deepest count */
+
+/* A collider that holds the point in question. */
+struct holder {
+    size_t collider;
+    mpm_shape_reading at;
+};
+
+mpm_status mpm_collider_copy(mpm_collider *copy, const mpm_allocator *allocator, const mpm_collider *collider)
+{
+    const size_t name = strlen(collider->name) + 1, keys = MPM_KEYFRAME * collider->motion.key_count;
+    double *own_keys = mpm_memory_new(allocator, keys, sizeof *own_keys);
+    *copy = *collider;
+    copy->motion.keys = own_keys;
+    copy->name = mpm_memory_new(allocator, name, 1);
+    if (mpm_shape_copy(&copy->shape, allocator, &collider->shape) || !own_keys || !copy->name) {
+        mpm_collider_clear(copy, allocator);
+        return MPM_OUT_OF_MEMORY;
+    }
+    memcpy(copy->name, collider->name, name);
+    if (keys)
+        memcpy(own_keys, collider->motion.keys, keys * sizeof *own_keys);
+    copy->now = mpm_collider_state_at(copy, 0, 0);
+    return MPM_OK;
+}
+
+void mpm_collider_clear(mpm_collider *collider, const mpm_allocator *allocator)
+{
+    mpm_memory_free(allocator, collider->name);
+    mpm_memory_free(allocator, (void *)collider->motion.keys);
+    mpm_shape_clear(&collider->shape, allocator);
+    *collider = (mpm_collider){0};
+}
+
+mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double time, double dt)
+{
+    const mpm_pose pose = mpm_motion_pose(&collider->motion, time);
+    mpm_collider_state state = {.time = time};
+    mpm_motion_matrix(&pose, state.rotation);
+    for (int a = 0; a < 3; a++)
+        state.reference[a] = collider->reference[a] + pose.displacement[a];
+    if (dt > 0) {
+        const mpm_pose next = mpm_motion_pose(&collider->motion, time + dt);
+        mpm_motion_rates(&pose, &next, dt, state.velocity, state.spin);
+    }
+    return state;
+}
+
+/* The velocity at x of the body as if it were rigid, and everywhere. */
+static void rigid_velocity(const mpm_collider_state *state, const double x[3], double v[3])
+{
+    for (int c = 0; c < 3; c++) {
+        const int a = (c + 1) % 3, b = (c + 2) % 3;
+        v[c] = state->velocity[c] + state->spin[a] * (x[b] - state->reference[b]) -
+               state->spin[b] * (x[a] - state->reference[a]);
+    }
+}
+
+mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3])
+{
+    const double *R = state->rotation;
+    double from[3], X[3];
+    for (int a = 0; a < 3; a++)
+        from[a] = x[a] - state->reference[a];
+    for (int a = 0; a < 3; a++)
+        X[a] = collider->reference[a] + R[a] * from[0] + R[3 + a] * from[1] + R[6 + a] * from[2];
+    const mpm_shape_reading own = mpm_shape_read(&collider->shape, state->time, X);
+    mpm_shape_reading r = {.phi = own.phi};
+    rigid_velocity(state, x, r.velocity);
+    for (int a = 0; a < 3; a++) {
+        const double *row = R + 3 * a;
+        r.normal[a] = row[0] * own.normal[0] + row[1] * own.normal[1] + row[2] * own.normal[2];
+        r.velocity[a] += row[0] * own.velocity[0] + row[1] * own.velocity[1] + row[2] * own.velocity[2];
+    }
+    return r;
+}
+
+static double length(const double v[3])
+{
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
+                              double dt, mpm_collider_book *books)
+{
+    double largest = -1;
+    for (size_t k = 0; k < count; k++) {
+        const mpm_collider_state *state = &colliders[k].now;
+        const mpm_shape *shape = &colliders[k].shape;
+        double v[3];
+        rigid_velocity(state, centre, v);
+        const double speed = length(v) + length(state->spin) * radius + shape->speed;
+        books[k].near =
+            mpm_collider_read(&colliders[k], state, centre).phi <= shape->steepness * (radius + speed * dt);
+        if (books[k].near) {
+            books[k].speed = fmax(books[k].speed, speed);
+            largest = fmax(largest, speed);
+        }
+    }
+    return largest;
+}
+
+bool mpm_collider_can_hold(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
+                           const mpm_collider_book *books)
+{
+    for (size_t k = 0; k < count; k++)
+        if (books[k].near && mpm_collider_read(&colliders[k], &colliders[k].now, centre).phi <=
+                                 colliders[k].shape.steepness * radius)
+            return true;
+    return false;
+}
+
+/* The near colliders that hold x, the deepest first, equally deep ones in their order. */
+static int find_holders(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
+                        struct holder holders[MOST_CONTACTS])
+{
+    int found = 0;
+    for (size_t k = 0; k < count; k++) {
+        struct holder holder = {.collider = k};
+        if (!books[k].near)
+            continue;
+        holder.at = mpm_collider_read(&colliders[k], &colliders[k].now, x);
+        if (!(holder.at.phi <= 0) || (found == MOST_CONTACTS && holder.at.phi >= holders[found - 1].at.phi))
+            continue;
+        int at = found < MOST_CONTACTS ? found++ : found - 1;
+        for (; at > 0 && holders[at - 1].at.phi > holder.at.phi; at--)
+            holders[at] = holders[at - 1];
+        holders[at] = holder;
+    }
+    return found;
+}
+
+static void enter(mpm_collider_book *book, const mpm_collider_state *state, const double x[3], double mass,
+                  const double before[3], const double after[3])
+{
+    double given[3];
+    for (int a = 0; a < 3; a++) {
+        given[a] = mass * (after[a] - before[a]);
+        book->impulse[a] += given[a];
+    }
+    for (int c = 0; c < 3; c++) {
+        const int a = (c + 1) % 3, b = (c + 2) % 3;
+        book->torque[c] += (x[a] - state->reference[a]) * given[b] - (x[b] - state->reference[b]) * given[a];
+    }
+}
+
+static bool is_pressed(const struct holder *holder, const double v[3])
+{
+    double normal = 0, size = 0;
+    for (int a = 0; a < 3; a++) {
+        normal += (v[a] - holder->at.velocity[a]) * holder->at.normal[a];
+        size = fmax(size, fmax(fabs(v[a]), fabs(holder->at.velocity[a])));
+    }
+    return normal < -1e-12 * size;
+}
+
+bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const double x[3], double mass, double v[3],
+                        mpm_collider_book *books)
+{
+    struct holder holders[MOST_CONTACTS];
+    const int found = find_holders(colliders, count, x, books, holders);
+    bool pressed = false;
+    for (int turn = 0; turn < (found > 1 ? 2 * found : found); turn++) {
+        const struct holder *holder = &holders[turn % found];
+        const mpm_collider *collider = &colliders[holder->collider];
+        const double before[3] = {v[0], v[1], v[2]};
+        mpm_collision_apply(v, holder->at.velocity, holder->at.normal, collider->contact, collider->friction);
+        enter(&books[holder->collider], &collider->now, x, mass, before, v);
+    }
+    for (int i = 0; found > 1 && i < found; i++)
+        pressed |= is_pressed(&holders[i], v);
+    if (pressed) {
+        const struct holder *deepest = &holders[0];
+        enter(&books[deepest->collider], &colliders[deepest->collider].now, x, mass, v, deepest->at.velocity);
+        memcpy(v, deepest->at.velocity, sizeof deepest->at.velocity);
+    }
+    return found > 0;
+}
+
+void mpm_collider_add_book(mpm_collider_book *sum, const mpm_collider_book *part)
+{
+    for (int a = 0; a < 3; a++) {
+        sum->impulse[a] += part->impulse[a];
+        sum->torque[a] += part->torque[a];
+    }
+    sum->speed = fmax(sum->speed, part->speed);
+}

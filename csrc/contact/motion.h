@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Prescribed motion of a rigid body: its pose as a function of time.
+ *
+ *     x(t) = R(t) (X - c) + c + u(t)
+ *
+ * moves the point X of the body as it was described, c being its reference point. Velocities are differences of
+ * poses, so that what sticks to the body is displaced as the body is, also over a step with a kink in it.
+ */
+#pragma once
+#include <stddef.h>
+
+typedef enum mpm_motion_kind {
+    MPM_MOTION_NONE,
+    MPM_MOTION_LINEAR,   /* u = t vector [m/s] */
+    MPM_MOTION_ROTATION, /* R = exp(t vector) [rad/s] */
+    MPM_MOTION_SINUSOID, /* u = vector sin(2 pi frequency t) [m], [Hz] */
+    MPM_MOTION_KEYFRAMES /* u and the rotation vector linear between keyframes, held before and after */
+} mpm_motion_kind;
+
+enum { MPM_KEYFRAME = 7 }; /* numbers of a keyframe: time [s], u [m], rotation vector [rad] */
+
+typedef struct mpm_motion {
+    mpm_motion_kind kind;
+    double vector[3], frequency;
+    size_t key_count;
+    const double *keys; /* [key][MPM_KEYFRAME], times ascending */
+} mpm_motion;
+
+typedef struct mpm_pose {
+    double displacement[3]; /* u [m] */
+    double quaternion[4];   /* of R: w, x, y, z */
+} mpm_pose;
+
+mpm_pose mpm_motion_pose(const mpm_motion *motion, double time);
+
+/** R of a pose, row by row. */
+void mpm_motion_matrix(const mpm_pose *pose, double matrix[9]);
+
+/** The mean velocity [m/s] of the reference point and the constant angular velocity [rad/s] that lead from one pose
+ *  to another in the time `dt` [s]. */
+void mpm_motion_rates(const mpm_pose *from, const mpm_pose *to, double dt, double velocity[3], double spin[3]);

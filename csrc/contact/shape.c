@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+#include "contact/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DEFORMING_HEADER = MPM_LATTICE_HEADER + 2 };
+
+const char *mpm_shape_kind_name(int kind)
+{
+    static const char *const names[] = {
+#define NAME(enumerator, name) #name,
+        MPM_SHAPE_KINDS(NAME)
+#undef NAME
+    };
+    return kind >= 0 && kind < MPM_SHAPE_KIND_COUNT ? names[kind] : NULL;
+}
+
+/* ---- description ------------------------------------------------------------------------------------------------ */
+
+/* Numbers of a deforming leaf, -1 if they make no sense. */
+static int64_t deforming_size(const double *numbers, int dim)
+{
+    const int64_t nodes = mpm_lattice_nodes(numbers, dim);
+    const double frames = numbers[MPM_LATTICE_HEADER];
+    const double size = DEFORMING_HEADER + frames + frames * (double)nodes + 2 * (frames - 1) * (double)nodes * dim;
+    return nodes > 0 && frames >= 2 && frames <= INT32_MAX && size < 0x1p50 ? (int64_t)size : -1;
+}
+
+static bool size_is_right(mpm_shape_kind kind, int64_t size, const double *numbers, int dim)
+{
+    switch (kind) {
+    case MPM_HALF_SPACE:
+    case MPM_BOX:
+        return size == 6;
+    case MPM_BALL:
+        return size == 4;
+    case MPM_CAPSULE:
+    case MPM_CYLINDER:
+        return size == 7;
+    case MPM_POLYGON:
+        return dim == 2 && size >= 6 && size % 2 == 0;
+    case MPM_LATTICE:
+        return size > MPM_LATTICE_HEADER && size - MPM_LATTICE_HEADER == mpm_lattice_nodes(numbers, dim);
+    case MPM_DEFORMING:
+        return size > DEFORMING_HEADER && size == deforming_size(numbers, dim);
+    default:
+        return size == 0;
+    }
+}
+
+const char *mpm_shape_flaw(const mpm_shape *shape)
+{
+    size_t used = 0;
+    int depth = 0;
+    for (size_t n = 0; n < shape->node_count; n++) {
+        const mpm_shape_node *node = &shape->nodes[n];
+        if (node->kind < 0 || node->kind >= MPM_SHAPE_KIND_COUNT)
+            return "no such kind of node";
+        if (node->size < 0 || (uint64_t)node->size > shape->number_count - used)
+            return "too few numbers";
+        const bool leaf = node->kind < MPM_UNION;
+        const int64_t map = leaf && node->mapped ? MPM_SHAPE_MAP : 0;
+        if (node->size < map || !size_is_right((mpm_shape_kind)node->kind, node->size - map,
+                                               shape->numbers + used + map, shape->dim))
+            return "a node has the wrong number of numbers";
+        used += (size_t)node->size;
+        if (leaf ? depth == MPM_SHAPE_DEPTH : depth < (node->kind == MPM_COMPLEMENT ? 1 : 2))
+            return "the nodes do not fit together, or are nested too deeply";
+        depth += leaf ? 1 : node->kind == MPM_COMPLEMENT ? 0 : -1;
+    }
+    return depth != 1 || used != shape->number_count ? "nodes or numbers are left over" : NULL;
+}
+
+/* What holds for all of its leaves. */
+static void find_bounds(mpm_shape *shape)
+{
+    const double *numbers = shape->numbers;
+    shape->steepness = 1;
+    shape->speed = 0;
+    for (size_t n = 0; n < shape->node_count; numbers += shape->nodes[n++].size) {
+        const mpm_shape_node *node = &shape->nodes[n];
+        const double *leaf = numbers + (node->mapped ? MPM_SHAPE_MAP : 0);
+        if (node->kind == MPM_LATTICE || node->kind == MPM_DEFORMING)
+            shape->steepness = fmax(shape->steepness, leaf[MPM_LATTICE_STEEPNESS]);
+        if (node->kind == MPM_DEFORMING)
+            shape->speed = fmax(shape->speed, (node->mapped ? numbers[MPM_SHAPE_MAP - 1] : 1) * leaf[10]);
+    }
+}
+
+mpm_status mpm_shape_copy(mpm_shape *copy, const mpm_allocator *allocator, const mpm_shape *shape)
+{
+    *copy = *shape;
+    copy->nodes = mpm_memory_new(allocator, shape->node_count, sizeof *copy->nodes);
+    copy->numbers = mpm_memory_new(allocator, shape->number_count, sizeof *copy->numbers);
+    if (!copy->nodes || !copy->numbers) {
+        mpm_shape_clear(copy, allocator);
+        return MPM_OUT_OF_MEMORY;
+    }
+    memcpy(copy->nodes, shape->nodes, shape->node_count * sizeof *copy->nodes);
+    memcpy(copy->numbers, shape->numbers, shape->number_count * sizeof *copy->numbers);
+    find_bounds(copy);
+    return MPM_OK;
+}
+
+void mpm_shape_clear(mpm_shape *shape, const mpm_allocator *allocator)
+{
+    mpm_memory_free(allocator, shape->nodes);
+    mpm_memory_free(allocator, shape->numbers);
+    *shape = (mpm_shape){0};
+}
+
+/* ---- leaves ----------------------------------------------------------------------------------------------------- */
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* v/|v| times `sign`; where v is zero, `instead`. Returns |v|. */
+static double direction(const double v[3], double sign, const double instead[3], double out[3])
+{
+    const double length = sqrt(dot(v, v));
+    for (int a = 0; a < 3; a++)
+        out[a] = length > 0 ? sign * v[a] / length : instead[a];
+    return length;
+}
+
+static const double along_x[3] = {1, 0, 0};
+
+static double half_space(const double *numbers, const double x[3], double normal[3])
+{
+    const double from[3] = {x[0] - numbers[0], x[1] - numbers[1], x[2] - numbers[2]};
+    memcpy(normal, numbers + 3, 3 * sizeof *normal);
+    return dot(from, normal);
+}
+
+static double box(const double *numbers, int dim, const double x[3], double normal[3])
+{
+    double beyond[3] = {0}, nearest = -INFINITY;
+    int side = 0, outside = 0;
+    for (int a = 0; a < dim; a++) {
+        const double middle = 0.5 * (numbers[a] + numbers[3 + a]), half = 0.5 * (numbers[3 + a] - numbers[a]);
+        const double from = x[a] - middle, depth = fabs(from) - half;
+        if (depth > nearest) {
+            nearest = depth;
+            side = a;
+        }
+        if (depth > 0) {
+            beyond[a] = copysign(depth, from);
+            outside = 1;
+        }
+    }
+    if (outside)
+        return direction(beyond, 1, along_x, normal);
+    normal[0] = normal[1] = normal[2] = 0;
+    normal[side] = x[side] < 0.5 * (numbers[side] + numbers[3 + side]) ? -1 : 1;
+    return nearest;
+}
+
+static double ball(const double *numbers, const double x[3], double normal[3])
+{
+    const double from[3] = {x[0] - numbers[0], x[1] - numbers[1], x[2] - numbers[2]};
+    return direction(from, 1, along_x, normal) - numbers[3];
+}
+
+/* A direction across the unit vector `axis`; in 2-D the one in the plane. */
+static void across(const double axis[3], double out[3])
+{
+    const double least = fmin(fabs(axis[0]), fmin(fabs(axis[1]), fabs(axis[2])));
+    const int a = least == fabs(axis[2]) ? 2 : least == fabs(axis[1]) ? 1 : 0, b = (a + 1) % 3, c = (a + 2) % 3;
+    const double size = sqrt(axis[b] * axis[b] + axis[c] * axis[c]);
+    out[a] = 0;
+    out[b] = -axis[c] / size;
+    out[c] = axis[b] / size;
+}
+
+static double capsule(const double *numbers, const double x[3], double normal[3])
+{
+    double axis[3], from[3], aside[3];
+    for (int a = 0; a < 3; a++) {
+        axis[a] = numbers[3 + a] - numbers[a];
+        from[a] = x[a] - numbers[a];
+    }
+    const double length2 = dot(axis, axis), length = sqrt(length2);
+    const double along = dot(from, axis) / length2, t = along > 0 ? along < 1 ? along : 1 : 0;
+    for (int a = 0; a < 3; a++) {
+        from[a] -= t * axis[a];
+        axis[a] /= length;
+    }
+    across(axis, aside);
+    return direction(from, 1, aside, normal) - numbers[6];
+}
+
+static double cylinder(const double *numbers, const double x[3], double normal[3])
+{
+    double axis[3], from[3], aside[3], outwards[3];
+    for (int a = 0; a < 3; a++) {
+        axis[a] = numbers[3 + a] - numbers[a];
+        from[a] = x[a] - numbers[a];
+    }
+    const double length = sqrt(dot(axis, axis));
+    for (int a = 0; a < 3; a++)
+        axis[a] /= length;
+    const double along = dot(from, axis) - 0.5 * length;
+    for (int a = 0; a < 3; a++)
+        from[a] -= (along + 0.5 * length) * axis[a];
+    across(axis, aside);
+    const double out = direction(from, 1, aside, outwards) - numbers[6], end = fabs(along) - 0.5 * length;
+    const double up = along < 0 ? -1 : 1;
+    if (out > 0 && end > 0) {
+        const double size = sqrt(out * out + end * end);
+        for (int a = 0; a < 3; a++)
+            normal[a] = (out * outwards[a] + end * up * axis[a]) / size;
+        return size;
+    }
+    for (int a = 0; a < 3; a++)
+        normal[a] = out >= end ? outwards[a] : up * axis[a];
+    return out >= end ? out : end;
+}
+
+static double polygon(const double *numbers, int64_t size, const double x[3], double normal[3])
+{
+    double least = INFINITY, nearest[3] = {0}, edge_normal[3] = {0};
+    bool inside = false;
+    const double *p = numbers + size - 2;
+    for (int64_t k = 0; k < size; p = numbers + k, k += 2) {
+        const double *q = numbers + k;
+        const double edge[2] = {q[0] - p[0], q[1] - p[1]}, from[2] = {x[0] - p[0], x[1] - p[1]};
+        const double length2 = edge[0] * edge[0] + edge[1] * edge[1];
+        const double along = (from[0] * edge[0] + from[1] * edge[1]) / length2;
+        const double t = along > 0 ? along < 1 ? along : 1 : 0;
+        const double away[2] = {from[0] - t * edge[0], from[1] - t * edge[1]};
+        const double distance2 = away[0] * away[0] + away[1] * away[1];
+        if (distance2 < least) {
+            least = distance2;
+            memcpy(nearest, away, sizeof away);
+            edge_normal[0] = edge[1] / sqrt(length2);
+            edge_normal[1] = -edge[0] / sqrt(length2);
+        }
+        /* even-odd rule along +x, the lower end of an edge being part of it */
+        if ((p[1] > x[1]) != (q[1] > x[1]) && from[0] < edge[0] * (from[1] / edge[1]))
+            inside = !inside;
+    }
+    const double distance = direction(nearest, inside ? -1 : 1, edge_normal, normal);
+    return inside ? -distance : distance;
+}
+
+static double lattice(const double *numbers, int dim, const double x[3], double normal[3])
+{
+    double gradient[3];
+    const mpm_lattice_place place = mpm_lattice_find(numbers, dim, x);
+    const double phi = mpm_lattice_distance(&place, numbers + MPM_LATTICE_HEADER, gradient);
+    direction(gradient, 1, along_x, normal);
+    return phi;
+}
+
+static double deforming(const double *numbers, int dim, double time, const double x[3], double normal[3],
+                        double velocity[3])
+{
+    const ptrdiff_t nodes = (ptrdiff_t)mpm_lattice_nodes(numbers, dim), last = (ptrdiff_t)numbers[MPM_LATTICE_HEADER] - 1;
+    const double *times = numbers + DEFORMING_HEADER, *phi = times + last + 1;
+    ptrdiff_t interval = 0;
+    while (interval < last - 1 && times[interval + 1] <= time)
+        interval++;
+    const double *v = phi + (last + 1) * nodes + 2 * interval * nodes * dim;
+    const bool moves = time >= times[0] && time < times[last];
+    const double delta = times[interval + 1] - times[interval], gone = (time - times[interval]) / delta;
+    const double g = gone > 0 ? gone < 1 ? gone : 1 : 0;
+
+    double mean[3] = {0}, sum = 0, gradient[3] = {0};
+    const mpm_lattice_place here = mpm_lattice_find(numbers, dim, x);
+    for (int end = 0; moves && end < 2; end++) {
+        double w[3];
+        mpm_lattice_vector(&here, v + end * nodes * dim, w);
+        for (int a = 0; a < 3; a++)
+            mean[a] += (end ? g : 1 - g) * w[a];
+    }
+    for (int end = 0; end < 2; end++) {
+        const double share = end ? g : 1 - g, lapse = (end ? 1 - g : -g) * delta;
+        const double from[3] = {x[0] + lapse * mean[0], x[1] + lapse * mean[1], x[2] + lapse * mean[2]};
+        const mpm_lattice_place place = mpm_lattice_find(numbers, dim, from);
+        double slope[3], w[3] = {0};
+        sum += share * mpm_lattice_distance(&place, phi + (interval + end) * nodes, slope);
+        if (moves)
+            mpm_lattice_vector(&place, v + end * nodes * dim, w);
+        for (int a = 0; a < 3; a++) {
+            gradient[a] += share * slope[a];
+            velocity[a] += share * w[a];
+        }
+    }
+    direction(gradient, 1, along_x, normal);
+    return sum;
+}
+
+/* ---- evaluation ------------------------------------------------------------------------------------------------- */
+
+static mpm_shape_reading read_leaf(const mpm_shape_node *node, const double *numbers, int dim, double time,
+                                   const double x[3])
+{
+    mpm_shape_reading r = {0};
+    switch (node->kind) {
+    case MPM_HALF_SPACE:
+        r.phi = half_space(numbers, x, r.normal);
+        break;
+    case MPM_BOX:
+        r.phi = box(numbers, dim, x, r.normal);
+        break;
+    case MPM_BALL:
+        r.phi = ball(numbers, x, r.normal);
+        break;
+    case MPM_CAPSULE:
+        r.phi = capsule(numbers, x, r.normal);
+        break;
+    case MPM_CYLINDER:
+        r.phi = cylinder(numbers, x, r.normal);
+        break;
+    case MPM_POLYGON:
+        r.phi = polygon(numbers, node->size - (node->mapped ? MPM_SHAPE_MAP : 0), x, r.normal);
+        break;
+    case MPM_LATTICE:
+        r.phi = lattice(numbers, dim, x, r.normal);
+        break;
+    default:
+        r.phi = deforming(numbers, dim, time, x, r.normal, r.velocity);
+    }
+    return r;
+}
+
+/* out = M v, or the transpose of M times v. */
+static void multiply(const double *matrix, bool transposed, const double v[3], double out[3])
+{
+    const int row = transposed ? 1 : 3, column = transposed ? 3 : 1;
+    for (int a = 0; a < 3; a++)
+        out[a] = matrix[row * a] * v[0] + matrix[row * a + column] * v[1] + matrix[row * a + 2 * column] * v[2];
+}
+
+static mpm_shape_reading read_mapped(const mpm_shape_node *node, const double *map, int dim, double time,
+                                     const double x[3])
+{
+    const double *matrix = map, *inverse = map + 9, *shift = map + 18, least = map[21];
+    const double from[3] = {x[0] - shift[0], x[1] - shift[1], x[2] - shift[2]};
+    double y[3], gradient[3];
+    multiply(inverse, false, from, y);
+    const mpm_shape_reading inner = read_leaf(node, map + MPM_SHAPE_MAP, dim, time, y);
+    mpm_shape_reading r = {.phi = least * inner.phi};
+    multiply(inverse, true, inner.normal, gradient); /* gradients go with the inverse transpose */
+    direction(gradient, 1, along_x, r.normal);
+    multiply(matrix, false, inner.velocity, r.velocity);
+    return r;
+}
+
+mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const double x[3])
+{
+    mpm_shape_reading stack[MPM_SHAPE_DEPTH];
+    const double *numbers = shape->numbers;
+    int depth = 0;
+    for (size_t n = 0; n < shape->node_count; numbers += shape->nodes[n++].size) {
+        const mpm_shape_node *node = &shape->nodes[n];
+        mpm_shape_reading *top = &stack[depth - 1];
+        switch (node->kind) {
+        case MPM_UNION:
+        case MPM_INTERSECTION:
+            if (node->kind == MPM_UNION ? top->phi < top[-1].phi : top->phi > top[-1].phi)
+                top[-1] = *top;
+            depth--;
+            break;
+        case MPM_COMPLEMENT:
+            top->phi = -top->phi;
+            for (int a = 0; a < 3; a++)
+                top->normal[a] = -top->normal[a];
+            break;
+        default:
+            stack[depth++] = node->mapped ? read_mapped(node, numbers, shape->dim, time, x)
+                                          : read_leaf(node, numbers, shape->dim, time, x);
+        }
+    }
+    return stack[0];
+}

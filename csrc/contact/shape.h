@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shapes as signed distances: phi(x) < 0 inside, and the unit normal out of the shape.
+ *
+ * A shape is a list of nodes in postfix order: leaves push their distance, set operations join what was pushed.
+ *
+ *     union         min(phi_a, phi_b)         intersection  max(phi_a, phi_b)         complement  -phi
+ *
+ * so a difference is `a ~b &`. Joined distances keep sign and zero set; away from the surface they are bounds of the
+ * distance, and the normal is that of the part that decides. Maps are pushed down to the leaves: a leaf under
+ * x -> A x + b is evaluated at A^-1 (x - b) and scaled by the least singular value of A, exact for similarities and
+ * a bound otherwise. 2-D shapes have z = 0 everywhere.
+ *
+ * Every phi changes by at most `steepness` per metre (1 but for lattices of numbers that are no distances), so one
+ * value answers for a neighbourhood.
+ *
+ * Numbers of the leaves, three per point whatever the dimension:
+ *
+ *     half_space  point, normal        solid on the side away from the unit normal
+ *     box         lower, upper         along the axes
+ *     ball        center, radius
+ *     capsule     a, b, radius         all points nearer than radius to the line from a to b
+ *     cylinder    a, b, radius         flat ends; in 2-D a rectangle 2 radius wide
+ *     polygon     x_0, y_0, x_1, ...   2-D, counter-clockwise
+ *     lattice     header of lattice.h, one distance per node
+ *     deforming   header of lattice.h, number of frames (>= 2), largest surface speed; the time of every frame; the
+ *                 distances of every frame; for every interval between frames the surface velocities at its beginning
+ *                 and at its end, d per node
+ *
+ * Between two frames, a deforming shape is made of both, each moved to the time in question along the velocity
+ * (Stomakhin et al., ACM Trans. Graph. 32 (2013) 102, section 8): with the share g of the interval delta that has gone
+ * by and w = (1 - g) v_0(x) + g v_1(x),
+ *
+ *     phi = (1 - g) phi_0(x - g delta w) + g phi_1(x + (1 - g) delta w)        and the velocity in the same way.
+ *
+ * Before the first frame and after the last it rests as it is there.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "contact/lattice.h"
+
+/** Kinds of nodes: (enumerator, name). */
+#define MPM_SHAPE_KINDS(X) \
+    X(MPM_HALF_SPACE, half_space) \
+    X(MPM_BOX, box) \
+    X(MPM_BALL, ball) \
+    X(MPM_CAPSULE, capsule) \
+    X(MPM_CYLINDER, cylinder) \
+    X(MPM_POLYGON, polygon) \
+    X(MPM_LATTICE, lattice) \
+    X(MPM_DEFORMING, deforming) \
+    X(MPM_UNION, union) \
+    X(MPM_INTERSECTION, intersection) \
+    X(MPM_COMPLEMENT, complement)
+
+typedef enum mpm_shape_kind {
+#define ENUMERATOR(enumerator, name) enumerator,
+    MPM_SHAPE_KINDS(ENUMERATOR)
+#undef ENUMERATOR
+    MPM_SHAPE_KIND_COUNT
+} mpm_shape_kind;
+
+enum {
+    MPM_SHAPE_MAP = 23,   /* numbers of a map, before its leaf's: A (9), A^-1 (9), b (3), least and largest
+                           * singular value */
+    MPM_SHAPE_DEPTH = 32, /* distances that may be waiting to be joined */
+};
+
+typedef struct mpm_shape_node {
+    int32_t kind, mapped;
+    int64_t size; /* numbers of it, those of its map among them */
+} mpm_shape_node;
+
+typedef struct mpm_shape {
+    int dim;
+    size_t node_count, number_count;
+    mpm_shape_node *nodes;
+    double *numbers; /* of all leaves, in their order */
+    double steepness, speed; /* of the fastest surface [m/s] */
+} mpm_shape;
+
+/** What a shape is at a point. */
+typedef struct mpm_shape_reading {
+    double phi;         /* [m] */
+    double normal[3];   /* of length 1; where it is not defined, any direction, always the same */
+    double velocity[3]; /* of the surface of a deforming shape [m/s] */
+} mpm_shape_reading;
+
+/** The name of a kind, NULL beyond the last. */
+const char *mpm_shape_kind_name(int kind);
+
+/** What is wrong with a description: NULL if every node has the numbers it needs and exactly one distance remains. */
+const char *mpm_shape_flaw(const mpm_shape *shape);
+
+/** A copy of its own of a shape without flaw. Errors: MPM_OUT_OF_MEMORY, and `*copy` is empty. */
+mpm_status mpm_shape_copy(mpm_shape *copy, const mpm_allocator *allocator, const mpm_shape *shape);
+
+/** Frees a copy. */
+void mpm_shape_clear(mpm_shape *shape, const mpm_allocator *allocator);
+
+/** The shape at x [m] and `time` [s]. */
+mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const double x[3]);

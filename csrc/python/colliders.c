@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Colliders and their shapes on the way from Python into the core. Arguments are checked by the Python layer; here
+ * only what keeps memory safe.
+ */
+#include <string.h>
+
+#include "python/module.h"
+
+enum { NODE_COLUMNS = 3 }; /* kind, mapped, numbers */
+
+/* A description of a shape, its numbers borrowed from `view`. */
+static int take_shape(PyObject *nodes, PyObject *numbers, int dim, const mpm_allocator *allocator, mpm_shape *shape,
+                      Py_buffer *view)
+{
+    Py_buffer table;
+    *shape = (mpm_shape){.dim = dim};
+    if (dim != 2 && dim != 3) {
+        PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
+        return -1;
+    }
+    if (mpm_python_get_buffer(nodes, &table, "nodes", "q", 2, 0))
+        return -1;
+    if (mpm_python_get_buffer(numbers, view, "numbers", "d", 1, 0)) {
+        PyBuffer_Release(&table);
+        return -1;
+    }
+    const char *flaw = table.shape[1] != NODE_COLUMNS ? "nodes have three columns" : NULL;
+    shape->numbers = view->buf;
+    shape->number_count = (size_t)view->shape[0];
+    shape->node_count = (size_t)table.shape[0];
+    shape->nodes = flaw ? NULL : mpm_memory_new(allocator, shape->node_count, sizeof *shape->nodes);
+    for (size_t n = 0; shape->nodes && n < shape->node_count; n++) {
+        const int64_t *row = (const int64_t *)table.buf + NODE_COLUMNS * n;
+        const int known = row[0] >= 0 && row[0] < MPM_SHAPE_KIND_COUNT;
+        shape->nodes[n] = (mpm_shape_node){known ? (int32_t)row[0] : -1, row[1] != 0, row[2]};
+    }
+    PyBuffer_Release(&table);
+    if (shape->nodes)
+        flaw = mpm_shape_flaw(shape);
+    if (!flaw && shape->nodes)
+        return 0;
+    if (flaw)
+        PyErr_Format(PyExc_ValueError, "shape: %s", flaw);
+    else
+        PyErr_NoMemory();
+    mpm_memory_free(allocator, shape->nodes);
+    PyBuffer_Release(view);
+    return -1;
+}
+
+static int take_contact(const char *name, mpm_contact *contact)
+{
+    static const char *const names[] = {[MPM_STICKY] = "sticky", [MPM_SLIP] = "slip", [MPM_SEPARATE] = "separate"};
+    for (int k = 0; k < 3; k++)
+        if (!strcmp(names[k], name)) {
+            *contact = (mpm_contact)k;
+            return 0;
+        }
+    PyErr_Format(PyExc_ValueError, "contact: '%s' is not known", name);
+    return -1;
+}
+
+static int take_motion(const char *name, PyObject *vector, PyObject *keys, mpm_motion *motion, Py_buffer *view)
+{
+    static const char *const names[] = {
+        [MPM_MOTION_NONE] = "none", [MPM_MOTION_LINEAR] = "linear", [MPM_MOTION_ROTATION] = "rotation",
+        [MPM_MOTION_SINUSOID] = "sinusoid", [MPM_MOTION_KEYFRAMES] = "keyframes"};
+    int kind = 0;
+    while (kind <= MPM_MOTION_KEYFRAMES && strcmp(names[kind], name))
+        kind++;
+    if (kind > MPM_MOTION_KEYFRAMES) {
+        PyErr_Format(PyExc_ValueError, "motion: '%s' is not known", name);
+        return -1;
+    }
+    motion->kind = (mpm_motion_kind)kind;
+    if (mpm_python_get_doubles(vector, "vector", motion->vector, 3) ||
+        mpm_python_get_buffer(keys, view, "keys", "d", 2, 0))
+        return -1;
+    motion->keys = view->buf;
+    motion->key_count = (size_t)view->shape[0];
+    if (view->shape[1] == MPM_KEYFRAME && (motion->key_count > 0 || kind != MPM_MOTION_KEYFRAMES))
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "keys: wrong shape");
+    PyBuffer_Release(view);
+    return -1;
+}
+
+PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state, mpm_python_collider_user use,
+                                   PyObject *self)
+{
+    const char *name, *contact, *motion;
+    PyObject *nodes, *numbers, *reference, *vector, *keys, *result = NULL;
+    Py_buffer number_view, key_view;
+    mpm_collider collider = {0};
+    if (!PyArg_ParseTuple(args, "ssdOOOsOdO", &name, &contact, &collider.friction, &nodes, &numbers, &reference,
+                          &motion, &vector, &collider.motion.frequency, &keys) ||
+        take_contact(contact, &collider.contact) ||
+        mpm_python_get_doubles(reference, "reference", collider.reference, 3) ||
+        take_shape(nodes, numbers, dim, &state->allocator, &collider.shape, &number_view))
+        return NULL;
+    if (!take_motion(motion, vector, keys, &collider.motion, &key_view)) {
+        collider.name = (char *)name;
+        result = use(self, &collider);
+        PyBuffer_Release(&key_view);
+    }
+    mpm_memory_free(&state->allocator, collider.shape.nodes);
+    PyBuffer_Release(&number_view);
+    return result;
+}
+
+PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure measure, const void *context)
+{
+    Py_buffer view;
+    if (mpm_python_get_buffer(points, &view, "points", "d", 2, 0))
+        return NULL;
+    const Py_ssize_t count = view.shape[0];
+    PyObject *phi = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(double));
+    PyObject *normal = PyBytes_FromStringAndSize(NULL, count * dim * (Py_ssize_t)sizeof(double));
+    if (view.shape[1] != dim)
+        PyErr_Format(PyExc_ValueError, "points: expected the shape (m, %d)", dim);
+    if (!phi || !normal || view.shape[1] != dim) {
+        Py_XDECREF(phi);
+        Py_XDECREF(normal);
+        PyBuffer_Release(&view);
+        return NULL;
+    }
+    double *phis = (double *)PyBytes_AsString(phi), *normals = (double *)PyBytes_AsString(normal);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        double x[3] = {0};
+        memcpy(x, (const double *)view.buf + i * dim, (size_t)dim * sizeof *x);
+        const mpm_shape_reading at = measure(context, x);
+        phis[i] = at.phi;
+        memcpy(normals + i * dim, at.normal, (size_t)dim * sizeof *normals);
+    }
+    PyBuffer_Release(&view);
+    return Py_BuildValue("NN", phi, normal);
+}
+
+static mpm_shape_reading measure_shape(const void *context, const double x[3])
+{
+    return mpm_shape_read(context, 0, x);
+}
+
+static PyObject *shape_distance(PyObject *module, PyObject *args)
+{
+    module_state *state = PyModule_GetState(module);
+    PyObject *nodes, *numbers, *points;
+    Py_buffer view;
+    mpm_shape shape;
+    int dim;
+    if (!PyArg_ParseTuple(args, "iOOO", &dim, &nodes, &numbers, &points) ||
+        take_shape(nodes, numbers, dim, &state->allocator, &shape, &view))
+        return NULL;
+    PyObject *result = mpm_python_distances(points, dim, measure_shape, &shape);
+    mpm_memory_free(&state->allocator, shape.nodes);
+    PyBuffer_Release(&view);
+    return result;
+}
+
+static PyObject *shape_kinds(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    const char *name;
+    for (int kind = 0; list && (name = mpm_shape_kind_name(kind)); kind++) {
+        PyObject *string = PyUnicode_FromString(name);
+        if (!string || PyList_Append(list, string))
+            Py_CLEAR(list);
+        Py_XDECREF(string);
+    }
+    return list;
+}
+
+PyMethodDef mpm_python_collider_methods[] = {
+    {"shape_distance", shape_distance, METH_VARARGS,
+     "shape_distance(dim, nodes, numbers, points) -> (phi (m,), normal (m, d)), float64 as bytes."},
+    {"shape_kinds", shape_kinds, METH_NOARGS, "Names of the nodes of which shapes are made, in the core's order."},
+    {NULL, NULL, 0, NULL},
+};

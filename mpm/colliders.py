@@ -1,0 +1,195 @@
+"""Colliders: what material meets and cannot push back; and their shapes in the terms of the core."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from mpm import _check, _core
+from mpm import motion as _motion
+from mpm._check import FloatArray
+from mpm.shapes import Shape
+from mpm.shapes.distances import Program, describe
+from mpm.walls import FRICTIONAL, RULES
+
+__all__ = ["Collider"]
+
+SEEDS = 20_000  # points from which a collider's surface is looked for
+THIN = 2.0  # cells: what is thinner leaks
+THIN_SHARE = 0.2  # of the surface may be thin: edges and tips are
+DEEP = 0.5  # cells: how deep particles may start inside
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Collider:
+    """A rigid obstacle with a prescribed motion. Made by `Scene.add_collider`."""
+
+    shape: Shape
+    contact: str
+    friction: float
+    motion: _motion.Motion | None
+    name: str
+
+    def __repr__(self) -> str:
+        friction = f", friction={self.friction:g}" if self.friction else ""
+        motion = f", {self.motion!r}" if self.motion is not None else ""
+        return f"{self.name}: {self.shape!r}, {self.contact}{friction}{motion}"
+
+
+def make_collider(
+    shape: object,
+    *,
+    contact: object,
+    friction: object,
+    motion: object,
+    name: object,
+    dimension: int,
+    taken: set[str],
+) -> Collider:
+    """Check the arguments of `Scene.add_collider`."""
+    if not isinstance(shape, Shape):
+        raise _check.wrong_type("shape", shape, "one of mpm.shapes")
+    if shape.dimension != dimension:
+        raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
+    if not shape._has_inside:
+        raise TypeError(f"shape = {_check.shown(shape)}: must be a solid; single points have no surface")
+    rule = _check.choice("contact", contact, RULES)
+    coefficient = _check.number("friction", friction, low=0)
+    if coefficient and rule not in FRICTIONAL:
+        raise ValueError(f"friction = {coefficient:g}: a {rule!r} collider has none; must be 0")
+    if motion is not None and not isinstance(motion, _motion.Motion):
+        raise _check.wrong_type("motion", motion, "one of mpm.motion, or None")
+    if motion is not None and motion.dimension != dimension:
+        raise ValueError(f"motion is {motion.dimension}-D: must be {dimension}-D like the scene")
+    return Collider(shape, rule, coefficient, motion, _name(name, taken))
+
+
+def _name(name: object, taken: set[str]) -> str:
+    if name is None:
+        number = 0
+        while (candidate := f"collider{number}") in taken:
+            number += 1
+        return candidate
+    checked = _check.text("name", name)
+    if not checked.isprintable():
+        raise ValueError(f"name = {checked!r}: must be printable: columns of the history are named after it")
+    if checked in taken:
+        raise ValueError(f"name = {checked!r}: already the name of another collider; must be unique")
+    return checked
+
+
+class Placed:
+    """A collider in a simulation's core."""
+
+    def __init__(
+        self,
+        core: _core.Simulation,
+        index: int,
+        collider: Collider,
+        lower: FloatArray,
+        upper: FloatArray,
+        dx: float,
+    ) -> None:
+        program = describe(collider.shape, dx)
+        motion = collider.motion._describe() if collider.motion is not None else _motion.Prescription("none")
+        reference = reference_point(collider.shape, lower, upper) if motion.about is None else motion.about
+        keys = np.zeros((0, 7)) if motion.keys is None else motion.keys
+        core.add_collider(
+            collider.name,
+            collider.contact,
+            collider.friction,
+            program.nodes,
+            program.numbers,
+            [*reference.tolist(), 0.0][:3],
+            motion.kind,
+            motion.vector,
+            motion.frequency,
+            keys,
+        )
+        self.collider = collider
+        self.index = index
+        self.digest = _digest(collider, program, motion, reference)
+
+    def distance(self, core: _core.Simulation, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Signed distance (m,) and normal (m, d) now at x (m, d)."""
+        phi, normal = core.collider_distance(self.index, np.ascontiguousarray(x, dtype=np.float64))
+        return np.frombuffer(phi).copy(), np.frombuffer(normal).reshape(x.shape).copy()
+
+
+def warn_of_thin_or_missing(
+    core: _core.Simulation, placed: Placed, lower: FloatArray, upper: FloatArray, dx: float
+) -> None:
+    """Warn about a collider that material can pass, or never meets, at the beginning."""
+    surface, normal, any_inside = _surface(core, placed, lower, upper, dx)
+    name, resting = placed.collider.name, placed.collider.motion is None
+    if not len(surface):
+        if not any_inside and resting and not placed.collider.shape._only_collides:
+            _warn(f"collider {name!r} is outside of the domain: nothing can meet it")
+        return
+    thickness = np.full(len(surface), np.inf)
+    for cells in np.arange(0.25, THIN, 0.25)[::-1]:
+        within, _ = placed.distance(core, surface - cells * dx * normal)
+        thickness[within > 0] = cells * dx
+    thin = np.isfinite(thickness)
+    if thin.mean() > THIN_SHARE:
+        _warn(
+            f"collider {name!r} is only about {np.median(thickness[thin]):.2g} m thick: material leaks through what is "
+            f"thinner than {THIN:g} dx = {THIN * dx:.2g} m; choose a smaller dx or a thicker shape"
+        )
+
+
+def _surface(
+    core: _core.Simulation, placed: Placed, lower: FloatArray, upper: FloatArray, dx: float
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Points of a collider's surface in the domain with their normals, and whether any point of it is inside."""
+    d = len(lower)
+    spacing = max(dx, (float(np.prod(upper - lower)) / SEEDS) ** (1 / d))
+    axes = [
+        np.linspace(low, high, 1 + int(np.ceil((high - low) / spacing)))
+        for low, high in zip(lower, upper, strict=True)
+    ]
+    x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
+    phi, normal = placed.distance(core, x)
+    any_inside = bool((phi <= 0).any())
+    for _ in range(16):  # bounds of the distance need more than one step
+        x = x - phi[:, None] * normal
+        phi, normal = placed.distance(core, x)
+    on_it = (np.abs(phi) < 1e-3 * dx) & (x >= lower).all(axis=1) & (x <= upper).all(axis=1)
+    return x[on_it], normal[on_it], any_inside
+
+
+def warn_of_particles_inside(
+    core: _core.Simulation, placed: list[Placed], x: FloatArray, body: str, dx: float
+) -> None:
+    """Warn about particles of a body that begin deep inside a collider."""
+    for one in placed:
+        count = int((one.distance(core, x)[0] < -DEEP * dx).sum())
+        if count:
+            _warn(
+                f"{count} of {len(x)} particles of {body!r} start inside the collider {one.collider.name!r}: they move "
+                "with it or are squeezed"
+            )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=_check.levels_to_caller())
+
+
+def reference_point(shape: Shape, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """The middle of a shape's bounds; of the domain along axes where it has no end."""
+    low, high = shape.bounds
+    bounded = np.isfinite(low) & np.isfinite(high)
+    with np.errstate(invalid="ignore"):
+        return np.where(bounded, low / 2 + high / 2, (lower + upper) / 2)
+
+
+def _digest(
+    collider: Collider, program: Program, motion: _motion.Prescription, reference: FloatArray
+) -> bytes:
+    digest = hashlib.sha256(program.nodes.tobytes() + program.numbers.tobytes() + reference.tobytes())
+    digest.update(repr((collider.contact, collider.friction, motion.kind, motion.vector)).encode())
+    digest.update(repr(motion.frequency).encode() + (b"" if motion.keys is None else motion.keys.tobytes()))
+    return digest.digest()

@@ -1,0 +1,83 @@
+"""Signed distances to a mesh on a lattice around it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpm import _core
+from mpm.config import get_num_threads
+from mpm.meshes.solid import Solid
+
+Floats = NDArray[np.float64]
+
+MOST_NODES = 1 << 27  # of a lattice: a gigabyte
+CHUNK = 1 << 20  # nodes that are measured together
+
+
+def nearest_faces(
+    x: Floats, faces: NDArray[np.integer], points: Floats
+) -> tuple[Floats, NDArray[np.int32], Floats]:
+    """Distance (m,) of each point (m, 3), the nearest face (m,), and the weights of its corners there (m, 3)."""
+    distance, face, weights = _core.mesh_distances(
+        np.ascontiguousarray(x, dtype=np.float64),
+        np.ascontiguousarray(faces, dtype=np.int32),
+        np.ascontiguousarray(points, dtype=np.float64),
+        max(1, min(get_num_threads(), len(points) // 1000)),
+    )
+    return (
+        np.frombuffer(distance),
+        np.frombuffer(face, dtype=np.int32),
+        np.frombuffer(weights).reshape(-1, 3),
+    )
+
+
+def lattice_around(
+    lower: Floats, upper: Floats, spacing: float, margin: float
+) -> tuple[Floats, tuple[int, ...]]:
+    """First node and numbers of nodes of the lattice that covers a box and a margin around it."""
+    nodes = np.ceil((upper - lower + 2 * margin) / spacing) + 1
+    if not np.prod(nodes) <= MOST_NODES:
+        raise ValueError(
+            f"shape: its lattice of distances would have {np.prod(nodes):.3g} nodes, {spacing:.3g} m apart, which is "
+            f"above {MOST_NODES}; choose a larger dx or a smaller mesh"
+        )
+    return lower - margin, tuple(int(n) for n in nodes)
+
+
+def rows_of_nodes(lower: Floats, spacing: float, nodes: tuple[int, ...], rows: slice) -> Floats:
+    """Positions of the nodes in planes `rows` across the first axis, the last axis fastest, (m, d)."""
+    axes = [lower[a] + spacing * np.arange(n) for a, n in enumerate(nodes)]
+    axes[0] = axes[0][rows]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(nodes))
+
+
+def distance_lattice(solid: Solid, spacing: float, margin: float) -> tuple[Floats, Floats]:
+    """Signed distances on the lattice around a solid, exact at its nodes.
+
+    Parameters
+    ----------
+    solid
+        A mended mesh.
+    spacing
+        Of the nodes [m].
+    margin
+        How far the lattice reaches beyond the mesh at least [m].
+
+    Returns
+    -------
+    lower : (3,)
+        The first node [m].
+    values : (nx, ny, nz)
+        Distances [m], negative inside.
+    """
+    x, faces = solid.x / solid.scale, np.concatenate([solid.closed, solid.open])
+    lower, nodes = lattice_around(x.min(axis=0), x.max(axis=0), spacing, margin)
+    values = np.empty(nodes)
+    planes = max(1, CHUNK // (nodes[1] * nodes[2]))
+    for first in range(0, nodes[0], planes):
+        rows = slice(first, first + planes)
+        points = rows_of_nodes(lower, spacing, nodes, rows)
+        distance, _, _ = nearest_faces(x, faces, points)
+        values[rows] = np.where(solid.contains(points), -distance, distance).reshape(-1, *nodes[1:])
+    return lower, values

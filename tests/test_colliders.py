@@ -1,0 +1,673 @@
+"""Colliders: signed distances against brute force, motion against closed forms, the collision rule, and the books."""
+
+import re
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+
+import mpm
+from mesh_samples import cube_mesh, sphere_mesh
+from mpm import meshes, motion, viz
+from mpm.shapes import Ball, Box, Capsule, Cylinder, DistanceGrid, HalfSpace, Mesh, Points, Polygon, Shape
+from mpm.shapes.distances import describe, measure
+from scenes import DIMS, DTYPES, EPSILON, ISAS, MATERIALS, kernels
+
+SOFT = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
+
+pytestmark = [  # many tests fill colliders with material
+    pytest.mark.filterwarnings("ignore:.*start inside the collider"),
+    pytest.mark.filterwarnings("ignore:.*is only about"),
+]
+
+
+def distance(shape: Shape, x, dx=0.1):
+    return measure(describe(shape, dx), np.asarray(x, dtype=float))
+
+
+# --- signed distances --------------------------------------------------------------------------------------------
+
+ARROW = Polygon([(-0.7, -0.5), (0.9, -0.6), (0.8, 0.7), (0.1, -0.1), (-0.6, 0.8)])
+EXACT = {
+    "box": Box((-0.7, -0.3), (0.4, 0.8)),
+    "disc": Ball((0.1, -0.2), 0.6),
+    "half-plane": HalfSpace((0.1, 0.2), (1, 2)),
+    "capsule": Capsule((-0.5, -0.4), (0.6, 0.3), 0.3),
+    "bar": Cylinder((-0.5, -0.4), (0.6, 0.3), 0.3),
+    "polygon": ARROW,
+    "polygon clockwise": Polygon(ARROW.vertices[::-1]),
+    "turned": Box((-0.7, -0.3), (0.4, 0.8)).rotate(0.4, about=(0.2, 0)).scale(1.2).translate((0.1, 0)),
+    "around": ~Ball((0.1, -0.2), 0.8),
+    "outside of a union": Ball((-0.6, 0), 0.3) | Ball((0.6, 0), 0.4) | Box((-0.2, 0.7), (0.2, 0.9)),
+    "box in 3-D": Box((-0.7, -0.3, -0.5), (0.4, 0.8, 0.6)),
+    "ball": Ball((0.1, -0.2, 0), 0.6),
+    "half-space": HalfSpace((0.1, 0.2, 0), (1, 2, -1)),
+    "capsule in 3-D": Capsule((-0.5, -0.4, -0.2), (0.5, 0.3, 0.4), 0.3),
+    "cylinder": Cylinder((-0.5, -0.4, -0.2), (0.5, 0.3, 0.4), 0.4),
+    "turned in 3-D": Box((-0.6, -0.3, -0.5), (0.4, 0.6, 0.5)).rotate(0.7, axis=(1, 2, 3)),
+}
+BOUNDS = {
+    "ellipse": Ball((0, 0), 0.4).scale((2, 1)),
+    "sheared": Box((-0.5, -0.3), (0.4, 0.5)).scale((1, 2)).rotate(0.5).scale((1.5, 1)),
+    "difference": Box((-0.8, -0.8), (0.8, 0.8)) - Ball((0.5, 0.5), 0.6) - Ball((-0.8, 0), 0.3),
+    "intersection": Ball((-0.3, 0), 0.8) & Ball((0.3, 0), 0.8) & HalfSpace((0, 0.2), (0, 1)),
+    "nested": ~(
+        Box((-0.8, -0.8), (0.8, 0.8)) - (Ball((0, 0), 0.7) - (Box((-0.5, -0.2), (0.5, 0.2)) | ARROW))
+    ),
+    "ellipsoid": Ball((0, 0, 0), 0.4).scale((2, 1, 1.5)).rotate(0.3, axis=(0, 1, 1)),
+    "drilled": Box((-0.7, -0.7, -0.7), (0.7, 0.7, 0.7)) - Cylinder((0, 0, -2), (0, 0, 2), 0.4),
+}
+
+
+def brute_force(shape, x):
+    """Between which bounds the distance of x to the surface lies: the nearest node of a lattice on its other side."""
+    d = shape.dimension
+    step = 0.01 if d == 2 else 0.05
+    axis = np.arange(-1.6, 1.6, step) + step / np.pi
+    nodes = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, d)
+    inside, at = shape.contains(nodes), shape.contains(x)
+    found = np.empty(len(x))
+    for side in (False, True):
+        found[at == side] = cKDTree(nodes[inside != side]).query(x[at == side])[0]
+    return found - 3 * step * np.sqrt(d), found  # a sharp corner has no node close to its tip
+
+
+@pytest.mark.parametrize("name", [*EXACT, *BOUNDS])
+def test_distances_are_what_a_search_finds(name):
+    shape = {**EXACT, **BOUNDS}[name]
+    x = np.random.default_rng(1).uniform(-1.1, 1.1, (2000, shape.dimension))
+    phi, normal = distance(shape, x)
+    low, high = brute_force(shape, x)
+    assert ((phi < 0) == shape.contains(x)).all()
+    assert (np.abs(phi) <= high + 1e-12).all()
+    assert np.abs(np.linalg.norm(normal, axis=1) - 1).max() < 1e-14
+    if name in EXACT:
+        known = shape.contains(x) if name == "outside of a union" else np.zeros(len(x), dtype=bool)
+        assert (np.abs(phi) >= low - 1e-12)[~known].all()
+        # n leads to the nearest point of the surface: measured 2e-16
+        onto = x - phi[:, None] * normal
+        assert np.abs(distance(shape, onto)[0])[~known].max() < 1e-14
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds_change_no_faster_than_one_moves(name):
+    shape = BOUNDS[name]
+    rng = np.random.default_rng(2)
+    x = rng.uniform(-1.5, 1.5, (20000, shape.dimension))
+    y = x + rng.normal(size=x.shape) * rng.choice([1e-3, 0.1, 1], len(x))[:, None]
+    change = np.abs(distance(shape, x)[0] - distance(shape, y)[0])
+    assert (change <= np.linalg.norm(x - y, axis=1) * (1 + 1e-9)).all()
+
+
+def test_normals_of_mapped_shapes_are_those_of_their_surface():
+    x = np.random.default_rng(3).uniform(-1, 1, (500, 2))
+    shape = Ball((0.1, 0), 0.4).scale((2, 1)).rotate(0.6)
+    _, normal = distance(shape, x)
+    e = 1e-6
+    slope = np.stack(
+        [distance(shape, x + e * a)[0] - distance(shape, x - e * a)[0] for a in np.eye(2)], axis=1
+    )
+    slope /= np.linalg.norm(slope, axis=1)[:, None]
+    assert np.abs(normal - slope).max() < 1e-6  # measured 1e-8
+
+
+def test_a_point_in_the_middle_has_a_normal():
+    for shape, x in (
+        (Ball((0, 0, 0), 1), (0, 0, 0)),
+        (Capsule((0, 0, 0), (1, 0, 0), 0.2), (0.5, 0, 0)),
+        (Cylinder((0, 0, 0), (0, 0, 1), 0.2), (0, 0, 0.5)),
+        (Box((-1, -1), (1, 1)), (0, 0)),
+        (ARROW, ARROW.vertices[0]),
+    ):
+        assert np.linalg.norm(distance(shape, [x])[1]) == pytest.approx(1, abs=1e-15)
+
+
+def test_a_thousand_parts_join_and_deep_nests_are_refused():
+    rng = np.random.default_rng(4)
+    centers = rng.uniform(-1, 1, (1000, 2))
+    union = Ball(centers[0], 0.05)
+    for c in centers[1:]:
+        union = union | Ball(c, 0.05)
+    x = rng.uniform(-1, 1, (200, 2))
+    expected = cKDTree(centers).query(x)[0] - 0.05
+    assert np.abs(distance(union, x)[0] - expected).max() < 1e-15
+    chain = Ball((0, 0), 1)
+    for k in range(100):  # a - (b - (c - ...)): the deepest part comes first and nothing waits
+        chain = Ball((0.01 * k, 0), 1) - chain
+    assert describe(chain, 0.1).depth <= 3
+    tree = [Ball((k, 0), 1) for k in range(64)]
+    while len(tree) > 1:
+        op = (lambda a, b: a | b) if len(tree) in (64, 16, 4) else (lambda a, b: a & b)
+        tree = [op(a, b) for a, b in zip(tree[::2], tree[1::2], strict=True)]
+    assert describe(tree[0], 0.1).depth <= 7
+
+
+def test_nearest_faces_are_found_for_flat_and_far_ones_too():
+    v, f = sphere_mesh(12)
+    v = np.concatenate([v, [(3, 0, 0), (4, 0, 0), (5, 0, 0)]])
+    f = np.concatenate([f, [(len(v) - 3, len(v) - 2, len(v) - 1)]])  # a face without area
+    x = np.random.default_rng(5).uniform(-2, 6, (3000, 3))
+    found, face, weights = meshes.nearest_faces(v, f, x)
+    u = np.random.default_rng(6).dirichlet((1, 1, 1), 300)
+    on_faces = np.einsum("kc,fcd->fkd", u, v[f]).reshape(-1, 3)
+    sampled = cKDTree(on_faces).query(x)[0]
+    assert (found <= sampled + 1e-12).all()
+    assert (weights >= 0).all() and np.abs(weights.sum(axis=1) - 1).max() < 1e-14
+    nearest = np.einsum("mc,mcd->md", weights, v[f[face]])
+    assert np.abs(np.linalg.norm(x - nearest, axis=1) - found).max() < 1e-14
+    box = Box((0, 0, 0), (1, 1, 1))
+    x = np.random.default_rng(7).uniform(-1, 2, (2000, 3))
+    assert np.abs(meshes.nearest_faces(*cube_mesh(), x)[0] - np.abs(distance(box, x)[0])).max() < 1e-15
+
+
+def test_a_mesh_becomes_a_lattice_of_second_order():
+    """The facets of the mesh are smaller than the spacing dx/2 and flat to 1.2e-3."""
+    ball = Mesh(**dict(zip(("vertices", "faces"), sphere_mesh(64), strict=True)))
+    rng = np.random.default_rng(8)
+    direction = rng.normal(size=(2000, 3))
+    direction /= np.linalg.norm(direction, axis=1)[:, None]
+    radius = rng.uniform(0.8, 1.25, len(direction))
+    x, errors = direction * radius[:, None], []
+    for dx in (0.5, 0.25):
+        program = describe(ball, dx)
+        phi, normal = measure(program, x)
+        errors.append(np.abs(phi - (radius - 1)).max())
+    assert errors[1] < 0.33 * errors[0] and errors[1] < 6e-3  # measured 0.0189 and 0.0057
+    assert (normal * direction).sum(axis=1).min() > 0.99  # measured 0.9957
+
+
+def test_far_from_its_lattice_a_mesh_is_no_nearer_than_it_is():
+    v, f = cube_mesh()
+    cube, box = Mesh(vertices=v, faces=f), Box((0, 0, 0), (1, 1, 1))
+    x = np.random.default_rng(9).uniform(-6, 6, (5000, 3))
+    phi, exact = distance(cube, x)[0], distance(box, x)[0]
+    outside = exact > 0
+    assert ((phi < 0) == (exact < 0)).all()
+    assert (phi <= exact + 0.01)[outside].all()
+    assert (phi >= 0.5 * exact)[outside].all()
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_a_grid_of_distances_is_a_shape(dim):
+    step = 0.025
+    axis = np.arange(-1, 1 + step / 2, step)
+    x = np.stack(np.meshgrid(*[axis] * dim, indexing="ij"), axis=-1)
+    grid = DistanceGrid([-1] * dim, step, np.linalg.norm(x, axis=-1) - 0.6)
+    ball = Ball([0] * dim, 0.6)
+    y = np.random.default_rng(10).uniform(-1, 1, (2000, dim))
+    phi, exact = distance(grid, y)[0], distance(ball, y)[0]
+    assert np.abs(phi - exact)[np.abs(exact) < 0.3].max() < 0.003  # measured 0.001
+    assert ((phi < 0) == grid.contains(y)).all()
+    band, e = y[np.abs(exact) < 0.15], 1e-6
+    slope = [distance(grid, band + e * a)[0] - distance(grid, band - e * a)[0] for a in np.eye(dim)]
+    assert (
+        np.abs(np.linalg.norm(slope, axis=0) / (2 * e) - 1).max() < 0.025
+    )  # measured 0.013 and 0.022: the gradient is of first order
+    low, high = grid.bounds
+    assert (low <= -0.59).all() and (low >= -0.71).all() and (high >= 0.59).all() and (high <= 0.71).all()
+    scene = mpm.Scene([-1] * dim, [1] * dim)
+    scene.add(grid, SOFT)
+    assert mpm.Simulation(scene, dx=0.125).totals().mass == pytest.approx(
+        1000 * (np.pi * 0.36 if dim == 2 else np.pi * 0.288), rel=0.03
+    )
+    ground = DistanceGrid(
+        [-1] * dim, 0.5, x[::20, ::20] @ np.eye(dim)[-1] if dim == 2 else x[::20, ::20, ::20, 2]
+    )
+    far = np.array([[50.0] * (dim - 1) + [-0.3], [50.0] * (dim - 1) + [0.4]])
+    np.testing.assert_allclose(distance(ground, far)[0], far[:, -1], atol=1e-15)  # goes on beyond its rim
+    assert np.isinf(ground.bounds[0]).all()
+
+
+# --- motion --------------------------------------------------------------------------------------------------------
+
+DRIFTS = {
+    "linear": (motion.Linear((0.4, -0.2)), lambda t: np.array([0.4 * t, -0.2 * t]), lambda t: 0 * t),
+    "rotation": (motion.Rotation(1.7), lambda t: np.zeros(2), lambda t: 1.7 * t),
+    "sinusoid": (
+        motion.Sinusoid((0.1, 0.05), 0.8),
+        lambda t: np.array([0.1, 0.05]) * np.sin(2 * np.pi * 0.8 * t),
+        lambda t: 0 * t,
+    ),
+    "keyframes": (
+        motion.Keyframes([0.1, 0.3, 0.9], [(0, 0), (0.1, 0), (0.1, 0.2)], angles=[0.0, 0.5, -0.4]),
+        lambda t: np.array([np.interp(t, [0.1, 0.3], [0, 0.1]), np.interp(t, [0.3, 0.9], [0, 0.2])]),
+        lambda t: np.interp(t, [0.1, 0.3, 0.9], [0, 0.5, -0.4]),
+    ),
+}
+CENTER = np.array([0.1, 0.2])
+
+
+def turn(angle):
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+
+def moving(drift, contact="sticky", dtype="float64", **numerics):
+    """Light dust that fills a box and follows the collider that holds all of it."""
+    scene = mpm.Scene((-1, -1), (1, 1))
+    dust = mpm.materials.NeoHookean(E=1e-6, nu=0.3, density=1)
+    scene.add(Box((-0.25, -0.25), (0.25, 0.25)), dust)
+    scene.add_collider(Box((-0.7, -0.6), (0.9, 1.0)), contact=contact, motion=drift, name="c")
+    return mpm.Simulation(scene, dx=0.125, dtype=dtype, max_dt=0.01, **numerics)
+
+
+@pytest.mark.parametrize("name", DRIFTS)
+def test_poses_follow_their_closed_form(name):
+    drift, displacement, angle = DRIFTS[name]
+    sim = moving(drift)
+    box = Box((-0.7, -0.6), (0.9, 1.0))
+    x = np.random.default_rng(11).uniform(-1, 1, (300, 2))
+    for end in (0.0, 0.07, 0.31, 0.8):
+        sim.run(end - sim.time)
+        back = (x - CENTER - displacement(end)) @ turn(angle(end)) + CENTER
+        assert np.abs(sim.collider_distance("c", x) - distance(box, back)[0]).max() < 1e-14
+
+
+@pytest.mark.parametrize("name", DRIFTS)
+def test_nodes_within_a_sticky_collider_move_as_it_does(name):
+    drift, displacement, angle = DRIFTS[name]
+    sim = moving(drift)
+    for _ in range(25):
+        t = sim.time
+        sim.step()
+        dt = sim.dt
+        V = (displacement(t + dt) - displacement(t)) / dt
+        omega = (angle(t + dt) - angle(t)) / dt
+        r = sim.grid.x - CENTER - displacement(t)
+        expected = V + omega * np.stack([-r[:, 1], r[:, 0]], axis=1)
+        assert np.abs(sim.grid.v - expected).max() < 1e-13  # measured 2e-14
+    grid = sim.grid
+    np.testing.assert_array_equal(grid.v, sim.grid.v)
+
+
+def test_what_sticks_is_displaced_exactly_across_kinks():
+    """Each step moves it by the difference of the poses, whatever the steps are."""
+    times, places = [0, 0.0333, 0.05, 0.2], [(0, 0), (0.01, 0), (-0.02, 0.03), (0.05, 0)]
+    sim = moving(motion.Keyframes(times, places))
+    x = np.array(sim.particles.x)
+    sim.run(0.25)
+    assert np.abs(np.array(sim.particles.x) - x - (0.05, 0)).max() < 1e-13  # measured 5e-15
+
+
+def test_rotation_vectors_turn_about_their_axis():
+    scene = mpm.Scene((-1, -1, -1), (1, 1, 1))
+    scene.add(Ball((0, 0, 0), 0.2), SOFT)
+    axis = np.array([1.0, -2.0, 0.5])
+    axis /= np.linalg.norm(axis)
+    box = Box((-0.5, -0.3, -0.1), (0.6, 0.2, 0.4))
+    about = (0.1, 0.2, -0.3)
+    keys = motion.Keyframes([0, 1], np.zeros((2, 3)), angles=[(0, 0, 0), 2 * axis])
+    scene.add_collider(box, motion=motion.Rotation(2.0, axis=5 * axis, about=about), name="constant")
+    scene.add_collider(box, motion=keys, name="keys")
+    sim = mpm.Simulation(scene, dx=0.125)
+    sim.run(0.35)
+    x = np.random.default_rng(12).uniform(-1, 1, (300, 3))
+    for name, point in (("constant", about), ("keys", (0.05, -0.05, 0.15))):
+        expected = distance(box.rotate(0.7, axis=axis, about=point), x)[0]
+        assert np.abs(sim.collider_distance(name, x) - expected).max() < 1e-14
+
+
+# --- the rule ------------------------------------------------------------------------------------------------------
+
+
+def expected_velocity(v, surface, n, contact, friction):
+    """The rule in NumPy, for one velocity."""
+    relative = v - surface
+    along = relative @ n
+    tangent = relative - along * n
+    if contact == "sticky":
+        return surface
+    if contact == "separate" and along >= 0:
+        return v
+    speed = np.linalg.norm(tangent)
+    loss = max(0.0, -friction * along)
+    return surface + (tangent * max(0.0, 1 - loss / speed) if speed > 0 else tangent)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize(
+    ("contact", "friction"), [("separate", 0), ("separate", 0.5), ("slip", 0), ("slip", 0.5), ("sticky", 0)]
+)
+def test_nodes_and_particles_follow_the_rule(isa, dim, dtype, contact, friction):
+    n = np.array([2.0, 1.0, -2.0])[:dim] / np.linalg.norm([2.0, 1.0, -2.0][:dim])
+    t = np.array([-n[1], n[0], 0])[:dim]
+    t /= np.linalg.norm(t)
+    surface = np.array([0.3, -0.2, 0.1])[:dim]
+    dust = mpm.materials.NeoHookean(E=1e-9, nu=0.3, density=1)
+    for pressed, sliding in ((-1, 2), (-1, 0.3), (0.5, 1), (-0.7, 0), (0.0, 1)):
+        scene = mpm.Scene([-1] * dim, [1] * dim)
+        v = surface + pressed * n + sliding * t
+        scene.add(Box([-0.25] * dim, [0.25] * dim), dust, velocity=v)
+        scene.add_collider(
+            HalfSpace([0.9] * dim if dim == 2 else [0.9, 0.5, -0.9], n),
+            contact=contact,
+            friction=friction,
+            motion=motion.Linear(surface),
+        )
+        with kernels(isa):
+            sim = mpm.Simulation(scene, dx=0.25, dtype=dtype, dt=0.01)
+        sim.step()
+        expected = expected_velocity(v, surface, n, contact, friction)
+        tolerance = 30 * EPSILON[dtype]
+        assert np.abs(sim.grid.v - expected).max() < tolerance
+        assert np.abs(np.array(sim.particles.v) - expected).max() < tolerance
+
+
+def test_particles_between_free_nodes_meet_colliders_too():
+    """A collider that holds a particle but none of its nodes."""
+    scene = mpm.Scene((0, 0), (4, 4))
+    scene.add(Points([(2.5, 2.5)], volume=1.0), SOFT, velocity=(1, 0.5))
+    scene.add_collider(Ball((2.5, 2.5), 0.3), contact="sticky", motion=motion.Linear((0, -0.25)), name="c")
+    sim = mpm.Simulation(scene, dx=1.0, dt=0.001)
+    sim.step()
+    np.testing.assert_allclose(sim.grid.v, np.tile((1, 0.5), (len(sim.grid.v), 1)), rtol=1e-12)
+    np.testing.assert_allclose(sim.particles.v, [(0, -0.25)], atol=1e-15)
+    np.testing.assert_allclose(sim.particles.x, [(2.5, 2.5 - 0.25 * 0.001)], rtol=1e-14)
+    np.testing.assert_allclose(sim.history["impulse:c"], [(-1000, -750)], rtol=1e-12)
+
+
+def test_colliders_that_exclude_each_other_hold_what_is_between_them():
+    """In a wedge of two planes, and between plates that close: nothing is pressed into either, or all is held."""
+    dust = mpm.materials.NeoHookean(E=1e-9, nu=0.3, density=1)
+    wedge = mpm.Scene((-1, -1), (1, 1))
+    wedge.add(Box((-0.25, -0.25), (0.25, 0.25)), dust, velocity=(0.2, -1))
+    for side in (1, -1):
+        wedge.add_collider(HalfSpace((0.8 * side, 0.9), (side, 0.1)))
+    sim = mpm.Simulation(wedge, dx=0.25, dt=0.01)
+    sim.step()
+    assert np.abs(sim.grid.v).max() < 1e-14
+    press = mpm.Scene((-1, -1), (1, 1))
+    press.add(Box((-0.25, -0.25), (0.25, 0.25)), dust)
+    press.add_collider(HalfSpace((0.8, 0), (1, 0)), motion=motion.Linear((1, 0)), name="shallow")
+    press.add_collider(HalfSpace((-0.9, 0), (-1, 0)), motion=motion.Linear((-2, 0)), name="deep")
+    sim = mpm.Simulation(press, dx=0.25, dt=0.01)
+    sim.step()
+    x, v = sim.grid.x, sim.grid.v
+    deeper = sim.collider_distance("deep", x) < sim.collider_distance("shallow", x)
+    assert deeper.any() and (v[deeper] == (-2, 0)).all()
+
+
+# --- the books -----------------------------------------------------------------------------------------------------
+
+
+def busy_scene(dim):
+    """A block of each law between colliders that rest, drift, turn and shake, of every contact."""
+    scene = mpm.Scene([-0.5] * dim, [0.5] * dim, gravity=[0.5] * (dim - 1) + [-9.81], walls="separate")
+    for k, material in enumerate(MATERIALS[law] for law in ("fixed_corotated", "neo_hookean", "fluid")):
+        low = [-0.4 + 0.27 * k] + [-0.2] * (dim - 1)
+        box = Box(low, [a + b for a, b in zip(low, [0.25] + [0.35] * (dim - 1), strict=True)])
+        scene.add(box, material, velocity=[0.5 - 0.5 * k] * (dim - 1) + [-1])
+    axis = None if dim == 2 else (1, 0, 2)
+    ball, low = Ball([-0.2] * dim, 0.1), [-0.4] * (dim - 1)
+    scene.add_collider(
+        HalfSpace([0] * (dim - 1) + [-0.3], [0.1] + [0] * (dim - 2) + [1]), friction=0.4, name="floor"
+    )
+    scene.add_collider(ball, contact="sticky", motion=motion.Linear([0.4] + [0] * (dim - 1)), name="ball")
+    bar = Capsule([-0.1] * dim, [0.3] + [-0.1] * (dim - 1), 0.07)
+    scene.add_collider(bar, contact="slip", friction=0.2, motion=motion.Rotation(4.0, axis=axis), name="bar")
+    lid = Box([*low, 0.15], [0.4] * (dim - 1) + [0.3])
+    scene.add_collider(lid, motion=motion.Sinusoid([0] * (dim - 1) + [0.1], 5.0), name="lid")
+    return scene
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_impulses_close_the_momentum_budget(dim):
+    scene = busy_scene(dim)
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    total = sim.totals()
+    sim.run(0.12)
+    history = sim.history
+    P = np.vstack([total.momentum, history["momentum"]])
+    given = sum(history[f"impulse:{c.name}"] for c in scene.colliders) + history["wall_impulse"]
+    error = np.diff(P, axis=0) - history["dt"][:, None] * total.mass * scene.gravity - given
+    assert np.abs(error).max() < 1e-12 * np.abs(P).max()  # measured 1e-15
+    assert all(np.abs(history[f"impulse:{c.name}"]).sum() > 0 for c in scene.colliders)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_impulses_add_up_between_records(dim):
+    every, third = (mpm.Simulation(busy_scene(dim), dx=1 / 16, history=k) for k in (1, 3))
+    for sim in (every, third):
+        sim.step(24)
+    for name in ("impulse:floor", "torque:bar", "impulse:lid"):
+        a = every.history[name]
+        thirds = a.reshape(8, 3, *a.shape[1:]).sum(axis=1)
+        np.testing.assert_allclose(third.history[name], thirds, rtol=1e-12, atol=1e-15)
+    assert every.history["torque:bar"].shape == ((24,) if dim == 2 else (24, 3))
+    assert len(mpm.Simulation(busy_scene(dim), dx=1 / 16, history=0).history["impulse:floor"]) == 0
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_torques_are_about_the_moving_reference_point(dim):
+    """Dust at rest is taken along in one step: impulse and torque are sums over the nodes."""
+    scene = mpm.Scene([-1] * dim, [1] * dim)
+    scene.add(Box([-0.25] * dim, [0.25] * dim), mpm.materials.NeoHookean(E=1e-9, nu=0.3, density=1))
+    turning = motion.Keyframes(
+        [0, 1], [[0.1] * dim, [0.3] * dim], angles=[0, 2] if dim == 2 else [(0, 0, 0), (1, -1, 2)]
+    )
+    scene.add_collider(Ball([0.1] * dim, 1.5), contact="sticky", motion=turning, name="c")
+    sim = mpm.Simulation(scene, dx=0.25, dt=0.01)
+    sim.step()
+    m, v, r = sim.grid.mass, sim.grid.v, sim.grid.x - 0.2
+    np.testing.assert_allclose(sim.history["impulse:c"], [m @ v], rtol=1e-12)
+    padded = [np.pad(a, ((0, 0), (0, 3 - dim))) for a in (r, v)]
+    torque = m @ np.cross(*padded)
+    np.testing.assert_allclose(sim.history["torque:c"][0], torque[2] if dim == 2 else torque, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", DIMS)
+def test_threads_and_splits_change_no_bit(dim, dtype):
+    hashes, impulses = set(), set()
+    for threads, parts in ((1, [30]), (2, [30]), (3, [7, 1, 22]), (1, [1] * 30)):
+        sim = mpm.Simulation(busy_scene(dim), dx=1 / 16, dtype=dtype, threads=threads)
+        for n in parts:
+            sim.step(n)
+        hashes.add(sim.state_hash())
+        impulses.add(b"".join(sim.history[name].tobytes() for name in sim.history if ":" in name))
+    assert len(hashes) == len(impulses) == 1
+
+
+def test_every_instruction_set_agrees():
+    moments = []
+    for isa in ISAS:
+        with kernels(isa):
+            sim = mpm.Simulation(busy_scene(2), dx=1 / 16, max_dt=1e-3)
+        sim.run(0.05)
+        moments.append(sim.history["impulse:floor"].sum(axis=0))
+    for other in moments[1:]:
+        np.testing.assert_allclose(other, moments[0], rtol=1e-9)
+
+
+def test_the_state_hash_knows_the_colliders():
+    def hash_of(**options):
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(Box((0.25, 0.25), (0.75, 0.75)), SOFT)
+        if options:
+            scene.add_collider(**options)
+        return mpm.Simulation(scene, dx=0.125).state_hash()
+
+    ball = {"shape": Ball((0.1, 0.1), 0.3)}
+    variants = [
+        {},
+        ball,
+        {"shape": Ball((0.1, 0.1), 0.25)},
+        {**ball, "contact": "slip"},
+        {**ball, "friction": 0.1},
+        {**ball, "motion": motion.Linear((1, 0))},
+        {**ball, "motion": motion.Linear((2, 0))},
+        {**ball, "motion": motion.Keyframes([0, 1], [(0, 0), (1, 0)])},
+        {**ball, "motion": motion.Keyframes([0, 2], [(0, 0), (1, 0)])},
+        {**ball, "motion": motion.Rotation(1.0, about=(0, 0))},
+        {**ball, "motion": motion.Rotation(1.0)},
+        {**ball, "motion": motion.Sinusoid((1, 0), 1.0)},
+        {**ball, "motion": motion.Sinusoid((1, 0), 2.0)},
+    ]
+    assert len({hash_of(**variant) for variant in variants}) == len(variants)
+    assert hash_of(**ball) == hash_of(**ball)
+
+
+# --- the time step ---------------------------------------------------------------------------------------------------
+
+
+def ram(speed, **numerics):
+    scene = mpm.Scene((0, 0), (2, 1))
+    scene.add(Box((0.6, 0.25), (1.2, 0.75)), SOFT)
+    scene.add_collider(Box((0.2, 0.2), (0.5, 0.8)), motion=motion.Linear((speed, 0)), name="ram")
+    return mpm.Simulation(scene, dx=1 / 16, **numerics)
+
+
+def test_the_automatic_step_counts_colliders_near_material():
+    sim = ram(50.0)
+    sim.step(3)
+    assert sim.dt * 50 <= 0.5 * sim.dx
+    assert sim.dt * 50 >= 0.05 * sim.dx
+
+
+def test_a_collider_too_fast_for_a_fixed_step_is_named():
+    sim = ram(50.0, dt=2e-3)
+    before = sim.state_hash()
+    with pytest.raises(mpm.InstabilityError, match=r"'ram' moves with up to 50 m/s .* dt <= 0.00125 s"):
+        sim.step(2)
+    assert sim.steps == 0 and sim.state_hash() == before
+    ram(50.0, dt=1.2e-3).step(2)
+
+
+def test_far_from_material_a_collider_may_be_fast():
+    scene = mpm.Scene((0, 0), (2, 1))
+    scene.add(Box((1.5, 0.25), (1.75, 0.5)), SOFT)
+    scene.add_collider(Box((0.1, 0.1), (0.3, 0.3)), motion=motion.Linear((-50, 0)))
+    sim = mpm.Simulation(scene, dx=1 / 16, dt=2e-3)
+    sim.step(3)
+    assert sim.steps == 3
+
+
+# --- the scene -------------------------------------------------------------------------------------------------------
+
+
+def test_colliders_have_names_and_tell_what_they_are():
+    scene = mpm.Scene((0, 0), (1, 1))
+    first = scene.add_collider(Ball((0.5, 0.5), 0.1))
+    scene.add_collider(Ball((0.5, 0.5), 0.2), name="collider2", contact="slip", friction=0.3)
+    third = scene.add_collider(Ball((0.5, 0.5), 0.3), motion=motion.Linear((1, 0)))
+    assert [c.name for c in scene.colliders] == ["collider0", "collider2", "collider1"]
+    assert repr(first) == "collider0: Ball(center=(0.5, 0.5), radius=0.1), separate"
+    assert repr(third).endswith("separate, Linear(velocity=[1.0, 0.0])")
+    assert "collider2: Ball(center=(0.5, 0.5), radius=0.2), slip, friction=0.3" in repr(scene)
+    with pytest.raises(ValueError, match="name = 'collider2': already the name of another collider"):
+        scene.add_collider(Ball((0, 0), 1), name="collider2")
+    with pytest.raises(ValueError, match="a 'sticky' collider has none"):
+        scene.add_collider(Ball((0, 0), 1), contact="sticky", friction=0.1)
+    with pytest.raises(TypeError, match="single points have no surface"):
+        scene.add_collider(Points([(0.5, 0.5)]))
+    assert len(scene.colliders) == 3
+
+
+def test_a_simulation_keeps_the_colliders_it_was_made_with():
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(Box((0.25, 0.25), (0.75, 0.75)), SOFT)
+    scene.add_collider(Ball((0.1, 0.1), 0.1), name="here")
+    sim = mpm.Simulation(scene, dx=0.125)
+    scene.add_collider(Ball((0.9, 0.9), 0.1), name="later")
+    assert [c.name for c in sim.scene.colliders] == ["here"]
+    assert "impulse:here" in sim.history and "impulse:later" not in sim.history
+    assert sim.collider_distance("here", [(0.1, 0.1), (0.5, 0.1)]).tolist() == pytest.approx([-0.1, 0.3])
+
+
+def test_motions_are_values():
+    a, b = motion.Keyframes([0, 1], [(0, 0), (1, 0)]), motion.Keyframes([0, 1], [(0, 0), (1, 0)])
+    assert a == b and hash(a) == hash(b) and a != motion.Linear((1, 0))
+    assert repr(motion.Rotation(2.0, about=(0, 1))) == "Rotation(angular_velocity=2.0, about=[0.0, 1.0])"
+    with pytest.raises(AttributeError, match="immutable"):
+        a.times = [0, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        a.positions[0, 0] = 1
+    with pytest.raises(TypeError, match="Motion is the base"):
+        motion.Motion()
+
+
+# --- warnings, references, pictures -----------------------------------------------------------------------------------
+
+
+def told(*shapes, dim=2, body=None, motion=None):
+    """The warnings of a simulation with these colliders, dx = 1/16."""
+    scene = mpm.Scene([0] * dim, [1] * dim)
+    scene.add(body or Box([0.4] * dim, [0.6] * dim), SOFT, name="block")
+    for k, shape in enumerate(shapes):
+        scene.add_collider(shape, name=f"c{k}", motion=motion)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mpm.Simulation(scene, dx=1 / 16)
+    assert all(warning.filename == __file__ for warning in caught)
+    return [str(warning.message) for warning in caught]
+
+
+def test_what_leaks_is_warned_of():
+    (plate,) = told(Box((0.1, 0.1), (0.9, 0.2)))
+    assert re.match(r"collider 'c0' is only about 0\.1\d* m thick: .* thinner than 2 dx = 0.12 m", plate)
+    assert not told(Box((0.1, 0.1), (0.9, 0.23)))
+    assert len(told(Ball((0.2, 0.2), 0.05))) == 1
+    assert not told(Ball((0.2, 0.2), 0.07))
+    arrow = Polygon([(0.05, 0.05), (0.6, 0.05), (0.95, 0.2), (0.6, 0.35), (0.05, 0.35)])
+    assert not told(arrow)  # its tip is thin, but little of it
+    assert len(told(Polygon([(0.05, 0.05), (0.95, 0.05), (0.05, 0.15)]))) == 1
+    assert not told(~Box((0.1, 0.1), (0.9, 0.9)), HalfSpace((0, 0.1), (0, 1)))
+    assert len(told(Cylinder((0.5, 0.5, 0.1), (0.5, 0.5, 0.15), 0.3), dim=3)) == 1
+    assert len(told(Box((0, 0), (1, 0.3)) - Box((-1, 0.05), (2, 0.2)))) == 1
+
+
+def test_what_nothing_can_meet_is_warned_of():
+    (missing,) = told(Ball((2, 2), 0.5))
+    assert missing == "collider 'c0' is outside of the domain: nothing can meet it"
+    assert not told(Ball((2, 2), 0.5), motion=motion.Linear((-1, -1)))  # it may come
+
+
+def test_what_starts_inside_is_warned_of():
+    (inside,) = told(HalfSpace((0.5, 0), (1, 0)))
+    assert inside.startswith("8 of 64 particles of 'block' start inside the collider 'c0'") or re.match(
+        r"\d+ of \d+ particles of 'block' start inside the collider 'c0'", inside
+    )
+    assert not told(HalfSpace((0.42, 0), (1, 0)))  # not by half a cell
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(Box((0.5, 0.5), (0.75, 0.75)), SOFT)
+    scene.add_collider(HalfSpace((0, 0.25), (0, 1)), name="floor")
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    with pytest.warns(UserWarning, match=r"particles of 'late' start inside the collider 'floor'"):
+        sim.add(Box((0.5, 0), (0.75, 0.25)), SOFT, name="late")
+
+
+def test_the_rule_is_cited_where_it_is_used():
+    with_colliders = mpm.Simulation(busy_scene(2), dx=1 / 16)
+    without = mpm.Scene((0, 0), (1, 1))
+    without.add(Box((0.25, 0.25), (0.75, 0.75)), SOFT)
+    assert "colliders: Stomakhin" in with_colliders.cite()
+    assert "Stomakhin" not in mpm.Simulation(without, dx=0.125).cite().replace("Stomakhin: The affine", "")
+    assert "floor: HalfSpace" in repr(with_colliders)
+
+
+def test_pictures_show_colliders_where_they_are():
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(Box((0.1, 0.1), (0.2, 0.2)), SOFT)
+    scene.add_collider(Ball((0.3, 0.7), 0.15), motion=motion.Linear((0.4, 0)))
+    scene.add_collider(Box((0.6, 0.1), (0.9, 0.3)))
+    sim = mpm.Simulation(scene, dx=0.05)
+    ax = plt.figure().add_subplot()
+    drawn = len(ax.collections), sim.plot(ax=ax)[0].axes.collections
+    assert len(drawn[1]) - drawn[0] == 5  # particles, and two areas with an outline each
+    renderer = viz.Renderer(sim, size=(320, 320), annotate=False)
+
+    def shade(image, x, y):
+        column, row, _ = renderer.camera.project(np.array([(x, y)]))
+        return image[int(row[0] / 2), int(column[0] / 2)].tolist()
+
+    body = list(viz.canvas.COLLIDER)
+    first = renderer.frame(sim)
+    assert shade(first, 0.3, 0.7) == body and shade(first, 0.75, 0.2) == body
+    assert shade(first, 0.3, 0.4) == shade(first, 0.65, 0.7) == [255, 255, 255]
+    sim.run(1.0)
+    second = renderer.frame(sim)
+    assert shade(second, 0.7, 0.7) == body and shade(second, 0.75, 0.2) == body
+    assert shade(second, 0.3, 0.7) == [255, 255, 255]
