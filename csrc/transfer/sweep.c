@@ -368,11 +368,10 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
         tile->x[a] = wide_fma(k->gather_dt_cells, motion->velocity[a], tile->x[a]);
 }
 
-/* The trial F back onto the yield surface. */
+/* The trial F back onto the yield surface. Padding is never clipped: it holds a state at rest. */
 INLINE void yield(const int law, const union law_parameters *parameters, struct tile *tile, struct tally *tally)
 {
-    const mask clipped = return_map(law, parameters, &tile->state);
-    tally->clipped += __builtin_popcount(mask_bits(clipped & wide_less(wide_set(0), tile->mass)));
+    tally->clipped += __builtin_popcount(mask_bits(return_map(law, parameters, &tile->state)));
 }
 
 /* Particles that have left the domain: counted, and under on_leave put back onto the face or frozen. */
