@@ -288,7 +288,7 @@ def make_things(folder):
     solid = M.NeoHookean(E=1e4, nu=0.3, density=1000)
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
     scene.add(S.Box((0.25, 0.25), (0.75, 0.75)), solid, name="taken")
-    scene.add_collider(S.HalfSpace((0, 0.1), (0, 1)), name="fixed")
+    scene.add_collider(S.Ball((1, 0), 0.3), name="fixed")
     sim = mpm.Simulation(scene, dx=0.125, threads=1)
     sim.step(3)
     writer = viz.MovieWriter(folder / "written", fps=10, size=(80, 64))

@@ -370,7 +370,7 @@ def test_particles_between_free_nodes_meet_colliders_too():
 
 
 def test_colliders_that_exclude_each_other_hold_what_is_between_them():
-    """In a wedge of two planes, a funnel of three, and between plates that close: nothing is pressed into either, or all is held."""
+    """In a wedge of two planes, a funnel of three, between plates that close: pressed into none, or held by one."""
     dust = mpm.materials.NeoHookean(E=1e-9, nu=0.3, density=1)
     wedge = mpm.Scene((-1, -1), (1, 1))
     wedge.add(Box((-0.25, -0.25), (0.25, 0.25)), dust, velocity=(0.2, -1))
