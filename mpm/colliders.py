@@ -20,6 +20,7 @@ __all__ = ["Collider"]
 SEEDS = 20_000  # points from which a collider's surface is looked for
 THIN = 2.0  # cells: what is thinner leaks
 THIN_SHARE = 0.2  # of the surface may be thin: edges and tips are
+CHUNK = 1 << 20  # particles that are looked at together
 DEEP = 0.5  # cells: how deep particles may start inside
 
 
@@ -166,7 +167,8 @@ def warn_of_particles_inside(
 ) -> None:
     """Warn about particles of a body that begin deep inside a collider."""
     for one in placed:
-        count = int((one.distance(core, x)[0] < -DEEP * dx).sum())
+        parts = (x[first : first + CHUNK] for first in range(0, len(x), CHUNK))
+        count = sum(int((one.distance(core, part)[0] < -DEEP * dx).sum()) for part in parts)
         if count:
             _warn(
                 f"{count} of {len(x)} particles of {body!r} start inside the collider {one.collider.name!r}: they move "

@@ -329,7 +329,7 @@ class Scene(_check.Strict):
 
         Material therefore stops about half a cell to a cell before the surface, where its first nodes lie inside,
         and a collider thinner than two cells leaks. Where several colliders overlap, the rule is applied for
-        each, the deepest first, and once more; what is still pressed into one of them moves with the deepest.
+        each, the deepest first; what is then still pressed into one of them keeps the motion along their common edge.
 
         Parameters
         ----------

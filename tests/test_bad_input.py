@@ -308,7 +308,7 @@ def make_things(folder):
     scene.add(S.Box((0.25, 0.25), (0.75, 0.75)), solid, name="taken")
     periodic = mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})
     periodic.add(S.Box((0.25, 0.25), (0.75, 0.75)), solid)
-    scene.add_collider(S.HalfSpace((0, 0.02), (0, 1)), name="fixed")
+    scene.add_collider(S.Ball((1, 0), 0.3), name="fixed")
     sim = mpm.Simulation(scene, dx=0.125, threads=1)
     sim.step(3)
     writer = viz.MovieWriter(folder / "written", fps=10, size=(80, 64))

@@ -162,25 +162,56 @@ static bool is_pressed(const struct holder *holder, const double v[3])
     return normal < -1e-12 * size;
 }
 
+/* Is what moves with `v` pressed into one of several holders? */
+static bool is_pressed_into_one(const struct holder *holders, int count, const double v[3])
+{
+    bool pressed = false;
+    for (int i = 0; count > 1 && i < count; i++)
+        pressed |= is_pressed(&holders[i], v);
+    return pressed;
+}
+
+/* Leaves of the velocity relative to the first holder what runs along its edge with the one that faces it most; in
+ * 2-D nothing. */
+static void keep_to_edge(const struct holder *holders, int count, double v[3])
+{
+    const double *first = holders[0].at.normal, *second = NULL, *surface = holders[0].at.velocity;
+    double least = INFINITY, edge[3], along = 0, size2 = 0;
+    for (int i = 1; i < count; i++) {
+        const double *n = holders[i].at.normal, facing = first[0] * n[0] + first[1] * n[1] + first[2] * n[2];
+        if (facing < least) {
+            least = facing;
+            second = n;
+        }
+    }
+    for (int c = 0; c < 3; c++) {
+        const int a = (c + 1) % 3, b = (c + 2) % 3;
+        edge[c] = first[a] * second[b] - first[b] * second[a];
+        along += edge[c] * (v[c] - surface[c]);
+        size2 += edge[c] * edge[c];
+    }
+    for (int c = 0; c < 3; c++)
+        v[c] = surface[c] + (size2 > 0 ? along / size2 * edge[c] : 0);
+}
+
 bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const double x[3], double mass, double v[3],
                         mpm_collider_book *books)
 {
     struct holder holders[MOST_CONTACTS];
     const int found = find_holders(colliders, count, x, books, holders);
-    bool pressed = false;
-    for (int turn = 0; turn < (found > 1 ? 2 * found : found); turn++) {
-        const struct holder *holder = &holders[turn % found];
-        const mpm_collider *collider = &colliders[holder->collider];
+    for (int i = 0; i < found; i++) {
+        const mpm_collider *collider = &colliders[holders[i].collider];
         const double before[3] = {v[0], v[1], v[2]};
-        mpm_collision_apply(v, holder->at.velocity, holder->at.normal, collider->contact, collider->friction);
-        enter(&books[holder->collider], &collider->now, x, mass, before, v);
+        mpm_collision_apply(v, holders[i].at.velocity, holders[i].at.normal, collider->contact, collider->friction);
+        enter(&books[holders[i].collider], &collider->now, x, mass, before, v);
     }
-    for (int i = 0; found > 1 && i < found; i++)
-        pressed |= is_pressed(&holders[i], v);
-    if (pressed) {
-        const struct holder *deepest = &holders[0];
-        enter(&books[deepest->collider], &colliders[deepest->collider].now, x, mass, v, deepest->at.velocity);
-        memcpy(v, deepest->at.velocity, sizeof deepest->at.velocity);
+    if (is_pressed_into_one(holders, found, v)) {
+        const size_t deepest = holders[0].collider;
+        const double before[3] = {v[0], v[1], v[2]};
+        keep_to_edge(holders, found, v);
+        if (is_pressed_into_one(holders, found, v))
+            memcpy(v, holders[0].at.velocity, sizeof holders[0].at.velocity);
+        enter(&books[deepest], &colliders[deepest].now, x, mass, before, v);
     }
     return found > 0;
 }

@@ -7,8 +7,9 @@
  *     phi(x) = phi_0(X),  X = R^T (x - c) + c_0          c_0, c: its reference point as described and at t
  *     v_surface(x) = V + omega x (x - c) + R v_0(X)      phi_0, v_0: of a deforming shape, at t
  *
- * Where several colliders hold a point, the rule of collision.h is applied for each, the deepest first, and then once
- * more. If the point is still pressed into one of them, they exclude each other: it moves with the deepest.
+ * Where several colliders hold a point, the rule of collision.h is applied for each, the deepest first. If the point is
+ * then still pressed into one of them, two surfaces meet in an acute edge: what is left to it is the motion along that
+ * edge, relative to the deepest; and if that, too, presses it into one of them, it moves with the deepest.
  */
 #pragma once
 #include "contact/motion.h"
