@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The registry of constitutive laws. Adding a law: its own file, one line here, its row in laws.c, its
- * include in transfer/sweep.c, its test.
+ * include in transfer/law_switch.h, its test.
  */
 #pragma once
 #include <stdbool.h>

@@ -14,8 +14,8 @@ void MPM_KERNEL(sweep_any_task)(const mpm_sweep *sweep, ptrdiff_t task, int thre
 int32_t MPM_KERNEL(sweep_find_limit)(const mpm_sweep *sweep, int which);
 int32_t MPM_KERNEL(sweep_any_find_limit)(const mpm_sweep *sweep, int which);
 void MPM_KERNEL(sweep_find_trouble)(const mpm_sweep *sweep, uint8_t *flags);
-void MPM_KERNEL(sweep_evaluate)(const mpm_evaluation *evaluation);
-void MPM_KERNEL(sweep_return_map)(const mpm_return_map *states);
+void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation);
+void MPM_KERNEL(law_calls_return_map)(const mpm_return_map *states);
 void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
 void MPM_KERNEL(exchange_write_out)(const mpm_exchange *exchange);
@@ -47,6 +47,6 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .find_limit = MPM_KERNEL(sweep_find_limit),
     .find_limit_any = MPM_KERNEL(sweep_any_find_limit),
     .find_trouble = MPM_KERNEL(sweep_find_trouble),
-    .evaluate = MPM_KERNEL(sweep_evaluate),
-    .return_map = MPM_KERNEL(sweep_return_map),
+    .evaluate = MPM_KERNEL(law_calls_evaluate),
+    .return_map = MPM_KERNEL(law_calls_return_map),
 };

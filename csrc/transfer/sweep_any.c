@@ -1,6 +1,226 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sweep for any scheme: the source of sweep.c with the transfers of stencil_any.h.
+ * The sweep of any scheme (scheme.h), with all that the standard one has no need of: velocities before forces, the
+ * filter of XPIC, rest volumes from the density of the grid.
  */
-#define SWEEP_ANY_SCHEME
-#include "transfer/sweep.c"
+#define ARENA_DEGREE MPM_CUBIC
+enum { ANY_SCHEME = 1 };
+#include "transfer/pieces.h"
+#include "transfer/stencil_any.h"
+
+struct run {
+    char unused;
+};
+
+INLINE void run_begin(struct run *run)
+{
+    (void)run;
+}
+
+struct workspace {
+    arena velocity, before, momentum, impulse;
+    struct stencil stencil;
+};
+
+INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+{
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->velocity);
+    if (mpm_scheme_is_split(&sweep->scheme))
+        arena_read(work->before + ARENA_SLACK, group, sweep->grid->before);
+}
+
+/* The share of C that a step hands on: its skew part whole, the symmetric one damped (RPIC at keep = 0). */
+INLINE matrix damped(matrix C, wide keep)
+{
+    const wide half = wide_set((real)0.5);
+    matrix result;
+    UNROLL for (int b = 0; b < DIM; b++)
+        UNROLL for (int a = 0; a < DIM; a++)
+            result.m[b][a] = half * wide_fma(keep, C.m[b][a] + C.m[a][b], C.m[b][a] - C.m[a][b]);
+    return result;
+}
+
+/* Does the volume ratio after the step reach 1? ASFLIP lets particles part from the grid only there. */
+INLINE mask separates(const struct constants *k, const struct tile *tile, matrix gradient, const bool fluid)
+{
+    wide J = tile->state.J;
+    if (!fluid)
+        J = matrix_det(tile->state.F) * tile->state.plastic;
+    return wide_less(wide_set((real)0.999), J * wide_fma(k->gather_dt, matrix_trace(gradient), wide_set(1)));
+}
+
+/* The new v and C of particles, and what moves them and their strain: the table of scheme.h. */
+INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
+                            struct tile *tile, const bool fluid)
+{
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool affine = mpm_scheme_is_affine(scheme), mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const bool by_moment = affine && scheme->transfer != MPM_TPIC, by_slope = scheme->transfer == MPM_TPIC;
+    const wide zero = wide_set(0), inverse_h = wide_set((real)(1 / sweep->dx));
+    const mask alive = wide_less(zero, tile->mass);
+    struct stencil *s = &work->stencil;
+    struct motion motion;
+    matrix moment = matrix_identity(), slope = moment;
+
+    stencil_prepare(s, tile->x, scheme->degree);
+    stencil_gather(s, work->velocity + ARENA_SLACK, scheme->degree,
+                   (mls || by_moment ? WANT_MOMENT : 0) | (!mls || by_slope ? WANT_SLOPE : 0));
+    UNROLL for (int b = 0; b < DIM; b++) {
+        const wide v = stencil_sum(s, 0, b);
+        UNROLL for (int a = 0; a < DIM; a++) {
+            if (mls || by_moment)
+                moment.m[b][a] = wide_select(alive, k->affine * wide_fnma(s->e[a], v, stencil_sum(s, 1 + a, b)), zero);
+            if (!mls || by_slope)
+                slope.m[b][a] = wide_select(alive, inverse_h * stencil_sum(s, 1 + DIM + a, b), zero);
+        }
+        motion.velocity[b] = wide_select(alive, v, zero);
+    }
+    motion.gradient = mls ? moment : slope;
+    tile->C = by_moment ? moment : by_slope ? slope : motion.gradient;
+    if (affine && scheme->c_keep != 1)
+        tile->C = damped(tile->C, wide_set((real)scheme->c_keep));
+
+    if (mpm_scheme_is_split(scheme))
+        stencil_gather(s, work->before + ARENA_SLACK, scheme->degree, 0);
+    const wide ratio = wide_set((real)scheme->flip_ratio);
+    const mask parts = scheme->transfer == MPM_ASFLIP ? separates(k, tile, motion.gradient, fluid) : alive;
+    UNROLL for (int b = 0; b < DIM; b++) {
+        wide v = motion.velocity[b];
+        if (mpm_scheme_is_flip(scheme))
+            v = wide_select(alive, wide_fma(ratio, tile->v[b] - stencil_sum(s, 0, b), v), zero);
+        else if (scheme->transfer == MPM_XPIC)
+            v = wide_select(alive, stencil_sum(s, 0, b), zero);
+        tile->v[b] = v;
+        if (mpm_scheme_moves_apart(scheme))
+            motion.velocity[b] = wide_select(parts, v, motion.velocity[b]);
+    }
+    return motion;
+}
+
+/* Q, A and G of a deposit with the offset of the particle from node 0 folded into Q. */
+INLINE void fold_offset(struct deposit *deposit, const wide e[DIM])
+{
+    UNROLL for (int b = 0; b < DIM; b++)
+        UNROLL for (int a = 0; a < DIM; a++)
+            deposit->Q[b] = wide_fnma(deposit->A[a][b], e[a], deposit->Q[b]);
+}
+
+INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *run, const struct constants *k,
+                    const struct tile *tile, const struct law_response *response, int count)
+{
+    (void)run;
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool split = mpm_scheme_is_split(scheme), mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const bool affine = mpm_scheme_is_affine(scheme), keeps_B = mpm_scheme_keeps_B(scheme);
+    const wide zero = wide_set(0), h_mass = k->h * tile->mass;
+    wide stress_by_offset = zero, stress_by_slope = zero; /* -dt V0 tau D^-1 Delta w, or -dt V0 tau grad w */
+    wide C_by_offset = zero, C_by_slope = zero;           /* m C Delta w, or m B grad w with B = h^2/4 C */
+    if (mls)
+        stress_by_offset = k->stress * tile->volume;
+    else
+        stress_by_slope = wide_set((real)(-sweep->scatter_dt / sweep->dx)) * tile->volume;
+    if (keeps_B)
+        C_by_slope = wide_set((real)0.25) * h_mass;
+    else if (affine)
+        C_by_offset = h_mass;
+    struct stencil *s = &work->stencil;
+    struct deposit momentum = {.mass = tile->mass,
+                               .by_offset = (affine && !keeps_B) || (mls && !split),
+                               .by_slope = keeps_B || (!mls && !split)};
+    struct deposit impulse = {.mass = zero, .by_offset = mls, .by_slope = !mls};
+    stencil_prepare(s, tile->x, scheme->degree);
+    UNROLL for (int b = 0; b < DIM; b++) {
+        momentum.Q[b] = tile->mass * tile->v[b];
+        impulse.Q[b] = zero;
+        UNROLL for (int a = 0; a < DIM; a++) {
+            const wide C = tile->C.m[b][a], tau = response->tau.m[b][a];
+            impulse.A[a][b] = stress_by_offset * tau;
+            impulse.G[a][b] = stress_by_slope * tau;
+            momentum.A[a][b] = C_by_offset * C;
+            momentum.G[a][b] = C_by_slope * C;
+            if (!split) {
+                momentum.A[a][b] += impulse.A[a][b];
+                momentum.G[a][b] += impulse.G[a][b];
+            }
+        }
+    }
+    fold_offset(&momentum, s->e);
+    stencil_scatter(s, work->momentum + ARENA_SLACK, count, scheme->degree, &momentum);
+    if (split) {
+        fold_offset(&impulse, s->e);
+        stencil_scatter(s, work->impulse + ARENA_SLACK, count, scheme->degree, &impulse);
+    }
+}
+
+INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
+{
+    (void)run;
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
+    if (sweep->grid->impulse_copies)
+        arena_add(work->impulse + ARENA_SLACK, group, sweep->grid->impulse_copies);
+}
+
+#include "transfer/sweep_body.h"
+
+/* XPIC: v_r -> S v_r on particles -> S+ of it on the grid. */
+static void filter_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+{
+    const int degree = sweep->scheme.degree;
+    struct stencil *s = &work->stencil;
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->filtered);
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        const ptrdiff_t left = group->count - t * WIDTH;
+        struct tile tile;
+        tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
+        struct deposit deposit = {.mass = tile.mass};
+        stencil_prepare(s, tile.x, degree);
+        stencil_gather(s, work->velocity + ARENA_SLACK, degree, 0);
+        UNROLL for (int b = 0; b < DIM; b++)
+            deposit.Q[b] = tile.mass * stencil_sum(s, 0, b);
+        stencil_scatter(s, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH, degree, &deposit);
+    }
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
+}
+
+/* V0 = m h^d/sum w m_i where V0 is not known yet (Stomakhin et al. 2013, step 2). */
+static void volume_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+{
+    struct stencil *s = &work->stencil;
+    const wide zero = wide_set(0);
+    const wide cell = wide_set((real)(DIM == 3 ? sweep->dx * sweep->dx * sweep->dx : sweep->dx * sweep->dx));
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->velocity);
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        struct tile tile;
+        tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
+        stencil_prepare(s, tile.x, sweep->scheme.degree);
+        stencil_gather(s, work->velocity + ARENA_SLACK, sweep->scheme.degree, 0);
+        const mask unknown = wide_less(zero, tile.mass) & wide_less_equal(tile.volume, zero);
+        const wide around = wide_select(unknown, stencil_sum(s, 0, 3), wide_set(1));
+        wide_store((real *)sweep->particles->volume + (group->first_tile + t) * WIDTH,
+                   wide_select(unknown, tile.mass * cell / around, tile.volume));
+    }
+}
+
+void MPM_KERNEL(sweep_any_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread)
+{
+    const mpm_grid *grid = sweep->grid;
+    struct workspace *work = sweep->workspaces[thread];
+    if (sweep->mode != MPM_FILTER && sweep->mode != MPM_VOLUME) {
+        sweep_by_mode(sweep, task, work);
+        return;
+    }
+    sweep->measures[task] = (mpm_measure){.least_det = 1};
+    if (sweep->mode == MPM_FILTER)
+        clear_copies(grid, grid->copies, task);
+    for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++)
+        (sweep->mode == MPM_FILTER ? filter_group : volume_group)(sweep, &sweep->particles->groups[g], work);
+}
+
+int32_t MPM_KERNEL(sweep_any_find_limit)(const mpm_sweep *sweep, int which)
+{
+    return find_limit(sweep, which);
+}
+
+/* That of the other sweep is smaller. */
+extern const size_t MPM_KERNEL(sweep_any_workspace);
+const size_t MPM_KERNEL(sweep_any_workspace) = sizeof(struct workspace);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sweep itself, over the gather and scatter that the including file has defined (sweep.c, sweep_any.c): groups,
+ * tasks, modes, and the search for the particle that limits the time step, which must compute limits as the sweep does.
+ */
+
+INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work,
+                        mpm_measure *result, const int law, const unsigned mode)
+{
+    const bool fluid = law == MPM_FLUID, plastic = mpm_laws_plastic(law);
+    const bool gathers = mode & (MPM_GATHER | MPM_PROBE);
+    const bool cayley = ANY_SCHEME && sweep->scheme.cayley;
+    const struct constants k = group_constants(sweep, group);
+    mpm_collider_book *books = sweep->colliders.books + (size_t)task * sweep->colliders.count;
+    const bool collides = (mode & MPM_GATHER) && sweep->colliders.count &&
+                          MPM_KERNEL(collide_reaches)(&sweep->colliders, group, sweep->gather_dt, books);
+    union law_parameters parameters = {0};
+    struct tally tally;
+    struct run run;
+    prepare_law(law, &parameters, sweep->materials[group->material].values);
+    tally_begin(&tally);
+    if (gathers)
+        begin_gather(sweep, group, work);
+    if (mode & MPM_SCATTER)
+        run_begin(&run);
+
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        struct tile tile;
+        struct motion motion;
+        tile_load(&tile, sweep->particles, group->first_tile + t, fluid, !gathers || ANY_SCHEME);
+        if (plastic)
+            tile_load_plastic(&tile, sweep->particles, group->first_tile + t);
+        if (gathers)
+            motion = gather(sweep, work, &k, &tile, fluid);
+        if (mode & MPM_PROBE) {
+            note_motion(&tally, &motion);
+            tally.least_det = wide_min(least_factor(&k, motion.gradient, cayley), tally.least_det);
+            continue;
+        }
+        if (__builtin_expect(collides, 0))
+            collide(sweep, group, &tile, &motion, books, &result->pushed);
+        if (mode & MPM_GATHER)
+            advance(&k, &tile, &motion, fluid, cayley);
+        if ((mode & MPM_GATHER) && plastic)
+            yield(law, &parameters, &tile, &tally);
+        if (!fluid)
+            tile.state.J = matrix_det(tile.state.F);
+        const struct law_response response = respond(law, &parameters, tile.state, tile.C);
+        if (mode & MPM_MEASURE)
+            measure(sweep, &k, &tile, &response, &tally, fluid, mode & MPM_GATHER);
+        if (mode & MPM_GATHER)
+            tile_store(&tile, sweep->particles, group->first_tile + t, fluid);
+        if ((mode & MPM_GATHER) && plastic)
+            tile_store_plastic(&tile, sweep->particles, group->first_tile + t);
+        if (mode & MPM_SCATTER) {
+            const ptrdiff_t left = group->count - t * WIDTH;
+            scatter(sweep, work, &run, &k, &tile, &response, left < WIDTH ? (int)left : WIDTH);
+        }
+    }
+    if (mode & MPM_SCATTER)
+        end_scatter(sweep, group, work, &run);
+    if (mode & (MPM_MEASURE | MPM_PROBE))
+        add_tally(result, &tally, sweep, group);
+}
+
+static void clear_copies(const mpm_grid *grid, void *copies, ptrdiff_t task)
+{
+    const size_t node = 4 * sizeof(real), block = MPM_BLOCK_NODES * node;
+    memset((char *)copies + (size_t)grid->task_copy[task] * block, 0,
+           (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * block);
+}
+
+INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspace *work, const unsigned mode)
+{
+    const mpm_grid *grid = sweep->grid;
+    mpm_measure *result = &sweep->measures[task];
+    *result = (mpm_measure){.least_det = 1};
+    if ((mode & MPM_GATHER) && sweep->colliders.count)
+        memset(sweep->colliders.books + (size_t)task * sweep->colliders.count, 0,
+               sweep->colliders.count * sizeof *sweep->colliders.books);
+    if (mode & MPM_SCATTER)
+        clear_copies(grid, grid->copies, task);
+    if (ANY_SCHEME && (mode & MPM_SCATTER) && grid->impulse_copies)
+        clear_copies(grid, grid->impulse_copies, task);
+    for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
+        const mpm_group *group = &sweep->particles->groups[g];
+        const int law = sweep->materials[group->material].law;
+        if (ANY_SCHEME) { /* one body for all laws: it is large */
+            sweep_group(sweep, group, task, work, result, law, mode);
+            continue;
+        }
+        switch (law) {
+#define CASE(enumerator, name) \
+    case enumerator: \
+        sweep_group(sweep, group, task, work, result, enumerator, mode); \
+        break;
+            MPM_LAWS(CASE)
+#undef CASE
+        }
+    }
+}
+
+/* One function per mode, so that each is compiled for its own pieces only. */
+#define SWEEP_MODE(name, mode) \
+    NOINLINE void name(const mpm_sweep *sweep, ptrdiff_t task, struct workspace *work) \
+    { \
+        sweep_groups(sweep, task, work, mode); \
+    }
+SWEEP_MODE(sweep_fused, MPM_GATHER | MPM_MEASURE | MPM_SCATTER)
+SWEEP_MODE(sweep_gather, MPM_GATHER | MPM_MEASURE)
+SWEEP_MODE(sweep_scatter, MPM_SCATTER)
+SWEEP_MODE(sweep_measure, MPM_MEASURE)
+SWEEP_MODE(sweep_probe, MPM_PROBE)
+
+static void sweep_by_mode(const mpm_sweep *sweep, ptrdiff_t task, struct workspace *work)
+{
+    switch (sweep->mode) {
+    case MPM_GATHER | MPM_MEASURE | MPM_SCATTER:
+        sweep_fused(sweep, task, work);
+        break;
+    case MPM_GATHER | MPM_MEASURE:
+        sweep_gather(sweep, task, work);
+        break;
+    case MPM_SCATTER:
+        sweep_scatter(sweep, task, work);
+        break;
+    case MPM_MEASURE:
+        sweep_measure(sweep, task, work);
+        break;
+    case MPM_PROBE:
+        sweep_probe(sweep, task, work);
+        break;
+    }
+}
+
+static real limit_of_lane(const struct limits *l, int which, int q)
+{
+    const wide *all[] = {&l->rate2, &l->wave2, &l->speed, &l->gradient2};
+    return wide_lane(*all[which], q);
+}
+
+INLINE int32_t find_limit_in_group(const mpm_sweep *sweep, const mpm_group *group, const int law, int which,
+                                   int32_t found)
+{
+    const bool fluid = law == MPM_FLUID;
+    const struct constants k = group_constants(sweep, group);
+    const mpm_measure *most = &sweep->measures[0];
+    const double limit = which == 0 ? most->rate2 : which == 1 ? most->wave2 : which == 2 ? most->speed : most->gradient2;
+    union law_parameters parameters = {0};
+    prepare_law(law, &parameters, sweep->materials[group->material].values);
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        struct tile tile;
+        tile_load(&tile, sweep->particles, group->first_tile + t, fluid, true);
+        if (mpm_laws_plastic(law))
+            tile_load_plastic(&tile, sweep->particles, group->first_tile + t);
+        if (!fluid)
+            tile.state.J = matrix_det(tile.state.F);
+        const struct law_response response = respond(law, &parameters, tile.state, tile.C);
+        const struct limits l = particle_limits(sweep, &k, &tile, &response, fluid);
+        for (int q = 0; q < WIDTH; q++) {
+            const int32_t row = sweep->particles->row[(group->first_tile + t) * WIDTH + q];
+            if (row >= 0 && (double)limit_of_lane(&l, which, q) >= limit && (found < 0 || row < found))
+                found = row;
+        }
+    }
+    return found;
+}
+
+static int32_t find_limit(const mpm_sweep *sweep, int which)
+{
+    int32_t found = -1;
+    for (size_t g = 0; g < sweep->particles->group_count; g++) {
+        const mpm_group *group = &sweep->particles->groups[g];
+        switch (sweep->materials[group->material].law) {
+#define CASE(enumerator, name) \
+    case enumerator: \
+        found = find_limit_in_group(sweep, group, enumerator, which, found); \
+        break;
+            MPM_LAWS(CASE)
+#undef CASE
+        }
+    }
+    return found;
+}
