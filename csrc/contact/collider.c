@@ -7,6 +7,7 @@
 #include "contact/collision.h"
 
 enum { MOST_CONTACTS = 8 }; /* colliders that hold a point at once: the deepest count */
+#define PARALLEL 1e-12      /* squared sine of the angle below which two surfaces have no edge */
 
 /* A collider that holds the point in question. */
 struct holder {
@@ -191,7 +192,7 @@ static void keep_to_edge(const struct holder *holders, int count, double v[3])
         size2 += edge[c] * edge[c];
     }
     for (int c = 0; c < 3; c++)
-        v[c] = surface[c] + (size2 > 0 ? along / size2 * edge[c] : 0);
+        v[c] = surface[c] + (size2 > PARALLEL ? along / size2 * edge[c] : 0);
 }
 
 bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const double x[3], double mass, double v[3],

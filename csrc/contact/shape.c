@@ -357,22 +357,23 @@ mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const doub
     int depth = 0;
     for (size_t n = 0; n < shape->node_count; numbers += shape->nodes[n++].size) {
         const mpm_shape_node *node = &shape->nodes[n];
-        mpm_shape_reading *top = &stack[depth - 1];
+        mpm_shape_reading *end = stack + depth; /* behind the last one that waits */
         switch (node->kind) {
         case MPM_UNION:
         case MPM_INTERSECTION:
-            if (node->kind == MPM_UNION ? top->phi < top[-1].phi : top->phi > top[-1].phi)
-                top[-1] = *top;
+            if (node->kind == MPM_UNION ? end[-1].phi < end[-2].phi : end[-1].phi > end[-2].phi)
+                end[-2] = end[-1];
             depth--;
             break;
         case MPM_COMPLEMENT:
-            top->phi = -top->phi;
+            end[-1].phi = -end[-1].phi;
             for (int a = 0; a < 3; a++)
-                top->normal[a] = -top->normal[a];
+                end[-1].normal[a] = -end[-1].normal[a];
             break;
         default:
-            stack[depth++] = node->mapped ? read_mapped(node, numbers, shape->dim, time, x)
-                                          : read_leaf(node, numbers, shape->dim, time, x);
+            *end = node->mapped ? read_mapped(node, numbers, shape->dim, time, x)
+                                : read_leaf(node, numbers, shape->dim, time, x);
+            depth++;
         }
     }
     return stack[0];
