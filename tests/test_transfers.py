@@ -467,3 +467,81 @@ def test_volumes_at_images_are_those_of_the_inside(kernel, walls):
     options = {"dx": 1 / 16, "sampling": "lattice", "kernel": kernel, "gradient": "bspline"}
     sim = mpm.Simulation(scene, volume="grid-density", **options)
     np.testing.assert_allclose(sim.particles.volume, 1 / 32**2, rtol=1e-13)
+
+
+# --- colliders -------------------------------------------------------------------------------------------------------
+
+
+def pushed(dim: int, walls, lower, **scheme) -> mpm.Simulation:
+    """A block between a moving ball and an oblique floor of which the domain shows a part."""
+    scene = mpm.Scene(lower, [1] * dim, gravity=[0] * (dim - 1) + [-2], walls=walls)
+    x = scenes.jittered(dim, 8 if dim == 2 else 5, 1 / 32) + np.array([0.0] + [0.1] * (dim - 1))
+    if lower[0] < 0:
+        x = np.concatenate([x, x * np.array([-1] + [1] * (dim - 1))])
+    scene.add(mpm.shapes.Points(x), scenes.MATERIALS["neo_hookean"])
+    up = [0] * (dim - 1) + [1]
+    scene.add_collider(mpm.shapes.HalfSpace([0] * (dim - 1) + [0.12], up), friction=0.3, name="floor")
+    ball = mpm.shapes.Ball([0.0] + [0.2] * (dim - 2) + [0.5], 0.15)
+    down = mpm.motion.Linear([0] * (dim - 1) + [-1.0])
+    scene.add_collider(ball, contact="sticky", motion=down, name="ball")
+    return mpm.Simulation(scene, dx=1 / 16, dt=4e-4, allow_unstable=True, **scheme)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES + VARIANTS, ids=named)
+@pytest.mark.parametrize("walls", ["slip", "mirror", "periodic"])
+@pytest.mark.parametrize("dim", scenes.DIMS)
+def test_the_budget_closes_with_colliders(dim, walls, scheme):
+    sim = pushed(dim, {"x": walls}, [0] * dim, **scheme)
+    sim.step(150)
+    history, total = sim.history, sim.totals()
+    impulse = history["wall_impulse"] + history["impulse:floor"] + history["impulse:ball"]
+    given = impulse.sum(axis=0) + total.time * total.mass * sim.scene.gravity
+    scale = total.mass * 1.0  # the ball's speed
+    assert size(total.momentum - given) <= 1e-12 * scale  # measured 2e-15
+    assert size(history["impulse:ball"].sum(axis=0)) > 1e-5 * scale
+    assert size(history["impulse:floor"].sum(axis=0)) > 1e-5 * scale
+
+
+@pytest.mark.parametrize("scheme", SCHEMES + VARIANTS, ids=named)
+@pytest.mark.parametrize("dim", scenes.DIMS)
+def test_a_mirror_mirrors_colliders(dim, scheme):
+    """Half of a symmetric scene, with half of the collider, does what the whole does; each half bears half."""
+    whole = pushed(dim, "slip", [-1] + [0] * (dim - 1), **scheme)
+    half = pushed(dim, {"x-": "mirror"}, [0] * dim, **scheme)
+    for sim in (whole, half):
+        sim.step(150)
+    n = len(half.particles)
+    for name in ("x", "v"):
+        assert size(whole.particles[name][:n] - half.particles[name]) <= 1e-10, name  # measured 1e-13
+    for name in ("impulse:ball", "impulse:floor"):
+        one, other = whole.history[name].sum(axis=0), half.history[name].sum(axis=0)
+        assert abs(one[0]) <= 1e-12  # each half's part of it cancels the other's
+        assert size(one[1:] / 2 - other[1:]) <= 1e-10 * size(one), name
+
+
+@pytest.mark.parametrize("kernel", numerics.KERNELS)
+@pytest.mark.parametrize("dim", scenes.DIMS)
+def test_a_collider_reaches_across_a_periodic_face(dim, kernel):
+    """The same collision in the middle of a periodic domain and across its faces."""
+
+    def run(shift):
+        scene = mpm.Scene([0] * dim, [1] * dim, walls={"x": "periodic"})
+        move = np.array([shift / 16] + [0] * (dim - 1))
+        x = scenes.jittered(dim, 6, 1 / 32) + np.array([0.2] + [0.3] * (dim - 1)) + move
+        scene.add(
+            mpm.shapes.Points(np.mod(x, 1)), scenes.MATERIALS["neo_hookean"], velocity=[1] + [0] * (dim - 1)
+        )
+        centre = np.array([0.55] + [0.4] * (dim - 1)) + move
+        for k in (-1, 0) if centre[0] > 1 - 0.12 else (0,):  # a body is where it is: its image is another
+            ball = mpm.shapes.Ball(centre + np.array([k] + [0] * (dim - 1)), 0.12)
+            scene.add_collider(ball, name=f"ball{k}")
+        sim = mpm.Simulation(scene, dx=1 / 16, dt=1e-3, kernel=kernel, gradient="bspline")
+        sim.step(250)
+        return sim
+
+    middle, across = run(2), run(8)
+    difference = across.particles.x - middle.particles.x - np.array([6 / 16] + [0] * (dim - 1))
+    difference -= np.rint(difference)
+    assert size(difference) <= 1e-10
+    assert size(across.particles.v - middle.particles.v) <= 1e-9
+    assert middle.particles.v[:, 0].min() < 0  # it has bounced

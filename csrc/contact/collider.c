@@ -99,9 +99,8 @@ double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const
         double v[3];
         rigid_velocity(state, centre, v);
         const double speed = length(v) + length(state->spin) * radius + shape->speed;
-        books[k].near =
-            mpm_collider_read(&colliders[k], state, centre).phi <= shape->steepness * (radius + speed * dt);
-        if (books[k].near) {
+        if (mpm_collider_read(&colliders[k], state, centre).phi <= shape->steepness * (radius + speed * dt)) {
+            books[k].near = true;
             books[k].speed = fmax(books[k].speed, speed);
             largest = fmax(largest, speed);
         }
@@ -139,12 +138,13 @@ static int find_holders(const mpm_collider *colliders, size_t count, const doubl
     return found;
 }
 
-static void enter(mpm_collider_book *book, const mpm_collider_state *state, const double x[3], double mass,
+static void enter(mpm_collider_book *book, const mpm_collider_state *state, const mpm_contact_point *point,
                   const double before[3], const double after[3])
 {
+    const double *x = point->image;
     double given[3];
     for (int a = 0; a < 3; a++) {
-        given[a] = mass * (after[a] - before[a]);
+        given[a] = point->mass * (point->flips >> a & 1 ? before[a] - after[a] : after[a] - before[a]);
         book->impulse[a] += given[a];
     }
     for (int c = 0; c < 3; c++) {
@@ -195,16 +195,16 @@ static void keep_to_edge(const struct holder *holders, int count, double v[3])
         v[c] = surface[c] + (size2 > PARALLEL ? along / size2 * edge[c] : 0);
 }
 
-bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const double x[3], double mass, double v[3],
+bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point, double v[3],
                         mpm_collider_book *books)
 {
     struct holder holders[MOST_CONTACTS];
-    const int found = find_holders(colliders, count, x, books, holders);
+    const int found = find_holders(colliders, count, point->x, books, holders);
     for (int i = 0; i < found; i++) {
         const mpm_collider *collider = &colliders[holders[i].collider];
         const double before[3] = {v[0], v[1], v[2]};
         mpm_collision_apply(v, holders[i].at.velocity, holders[i].at.normal, collider->contact, collider->friction);
-        enter(&books[holders[i].collider], &collider->now, x, mass, before, v);
+        enter(&books[holders[i].collider], &collider->now, point, before, v);
     }
     if (is_pressed_into_one(holders, found, v)) {
         const size_t deepest = holders[0].collider;
@@ -212,7 +212,7 @@ bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const doubl
         keep_to_edge(holders, found, v);
         if (is_pressed_into_one(holders, found, v))
             memcpy(v, holders[0].at.velocity, sizeof holders[0].at.velocity);
-        enter(&books[deepest], &colliders[deepest].now, x, mass, before, v);
+        enter(&books[deepest], &colliders[deepest].now, point, before, v);
     }
     return found > 0;
 }

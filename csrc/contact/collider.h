@@ -55,6 +55,14 @@ mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double ti
  *  given state. */
 mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3]);
 
+/** What meets colliders. Where it is the image of a place in the domain (a mirror's, say), x and the velocity are those
+ *  of the place, and what is entered in the books is turned to how the image has it. */
+typedef struct mpm_contact_point {
+    double x[3], mass; /* [m], [kg] */
+    unsigned flips;    /* bits: axes along which the image has the opposite sign */
+    double image[3];   /* where the mass itself is [m] */
+} mpm_contact_point;
+
 /** Sets `near` and raises `speed` in the books of the colliders (one each) that can hold a point within `radius` [m]
  *  of `centre`, or can come to do so in a step of `dt`. Returns the largest speed among them, -1 if there is none. */
 double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
@@ -64,9 +72,9 @@ double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const
 bool mpm_collider_can_hold(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
                            const mpm_collider_book *books);
 
-/** Collides `mass` [kg] at x with the near colliders that hold it, and enters what they gave it. Returns whether
- *  there were any. */
-bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const double x[3], double mass, double v[3],
+/** Collides a mass that moves with v [m/s] with the near colliders that hold it, and enters what they gave it. Returns
+ *  whether there were any. */
+bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point, double v[3],
                         mpm_collider_book *books);
 
 /** Adds what one piece of work has found to a sum. */

@@ -1,44 +1,76 @@
 /* SPDX-License-Identifier: MIT */
 #include "transfer/collide.h"
 
-/* Which colliders are near the cube of `side` cells from `first` on, counted from node 0 of a block. */
+/* Where the colliders see what lies at `place` (in cells) of an axis: there, and at the images of it that can lie in the
+ * domain. Returns how many places. */
+static int places_of(double place, const mpm_symmetry *axis, double places[3])
+{
+    const double cells = (double)axis->cells;
+    places[0] = axis->mirror[0] && place < 0 ? -place : axis->mirror[1] && place > cells ? 2 * cells - place : place;
+    places[1] = place - cells;
+    places[2] = place + cells;
+    return axis->periodic ? 3 : 1;
+}
+
+/* Which colliders are near the cube of `side` cells from `first` on, counted from node 0 of a block, or an image. */
 static double find_near_colliders(const mpm_colliders *colliders, const int32_t block[3], double first, double side,
                                   double dt, mpm_collider_book *books)
 {
-    double centre[3] = {0};
+    const double radius = 0.5 * side * (DIM == 3 ? 1.7320508075688773 : 1.4142135623730951) * colliders->dx;
+    double places[3][3] = {{0}}, speed = -1;
+    int counts[3] = {1, 1, 1};
+    for (size_t k = 0; k < colliders->count; k++)
+        books[k].near = false;
     for (int a = 0; a < DIM; a++)
-        centre[a] = colliders->lower[a] + ((double)block[a] * BLOCK_SIDE + first + 0.5 * side) * colliders->dx;
-    return mpm_collider_find_near(colliders->list, colliders->count, centre,
-                                  0.5 * side * (DIM == 3 ? 1.7320508075688773 : 1.4142135623730951) * colliders->dx, dt,
-                                  books);
-}
-
-double MPM_KERNEL(collide_nodes)(const mpm_colliders *colliders, const mpm_node_block *block, ptrdiff_t b, double dt,
-                              real *node)
-{
-    mpm_collider_book *books = colliders->books + (size_t)b * colliders->count;
-    memset(books, 0, colliders->count * sizeof *books);
-    const double speed = find_near_colliders(colliders, block->block, 0, BLOCK_SIDE - 1, dt, books);
-    for (int n = 0; speed >= 0 && n < MPM_BLOCK_NODES; n++) {
-        real *record = node + 4 * n;
-        double x[3] = {0}, v[3] = {0};
-        if (!(record[3] > 0))
-            continue;
-        for (int a = DIM - 1, rest = n; a >= 0; a--, rest /= BLOCK_SIDE) {
-            x[a] = colliders->lower[a] + ((double)block->block[a] * BLOCK_SIDE + rest % BLOCK_SIDE) * colliders->dx;
-            v[a] = (double)record[a];
-        }
-        if (mpm_collider_touch(colliders->list, colliders->count, x, (double)record[3], v, books))
-            for (int a = 0; a < DIM; a++)
-                record[a] = (real)v[a];
-    }
+        counts[a] = places_of((double)block[a] * BLOCK_SIDE + first + 0.5 * side, &colliders->symmetry[a], places[a]);
+    for (int i = 0; i < counts[0]; i++)
+        for (int j = 0; j < counts[1]; j++)
+            for (int k = 0; k < counts[2]; k++) {
+                const double at[3] = {places[0][i], places[1][j], places[2][k]};
+                double centre[3] = {0};
+                for (int a = 0; a < DIM; a++)
+                    centre[a] = colliders->lower[a] + at[a] * colliders->dx;
+                const double found =
+                    mpm_collider_find_near(colliders->list, colliders->count, centre, radius, dt, books);
+                speed = speed > found ? speed : found;
+            }
     return speed;
 }
 
+double MPM_KERNEL(collide_begin_nodes)(const mpm_colliders *colliders, const mpm_node_block *block, ptrdiff_t b,
+                                       double dt)
+{
+    mpm_collider_book *books = colliders->books + (size_t)b * colliders->count;
+    memset(books, 0, colliders->count * sizeof *books);
+    return find_near_colliders(colliders, block->block, 0, BLOCK_SIDE - 1, dt, books);
+}
+
+void MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM], const int64_t own[DIM],
+                              unsigned flips, real mass, real v[DIM])
+{
+    mpm_contact_point point = {.mass = (double)mass, .flips = flips};
+    double w[3] = {0};
+    for (int a = 0; a < DIM; a++) {
+        point.x[a] = colliders->lower[a] + (double)at[a] * colliders->dx;
+        point.image[a] = colliders->lower[a] + (double)own[a] * colliders->dx;
+        w[a] = (double)v[a];
+    }
+    if (mpm_collider_touch(colliders->list, colliders->count, &point, w, colliders->books + (size_t)b * colliders->count))
+        for (int a = 0; a < DIM; a++)
+            v[a] = (real)w[a];
+}
+
 bool MPM_KERNEL(collide_reaches)(const mpm_colliders *colliders, const mpm_group *group, double dt,
-                                    mpm_collider_book *books)
+                                 mpm_collider_book *books)
 {
     return find_near_colliders(colliders, group->block, -1, BLOCK_SIDE + 3, dt, books) >= 0;
+}
+
+/* A particle beyond a periodic face is seen where it will come in. */
+static double wrapped_place(double place, const mpm_symmetry *axis)
+{
+    const double cells = (double)axis->cells;
+    return !axis->periodic ? place : place < 0 ? place + cells : place >= cells ? place - cells : place;
 }
 
 /* One question for all particles of a tile, which mostly lie in a few cells. */
@@ -55,7 +87,11 @@ static bool tile_meets_colliders(const mpm_colliders *colliders, const mpm_group
                 high = x > high ? x : high;
             }
         }
-        centre[a] = colliders->lower[a] + ((double)group->block[a] * BLOCK_SIDE + 0.5 * (low + high)) * colliders->dx;
+        const double first = (double)group->block[a] * BLOCK_SIDE;
+        if (wrapped_place(first + low, &colliders->symmetry[a]) != first + low ||
+            wrapped_place(first + high, &colliders->symmetry[a]) != first + high)
+            return true; /* at a periodic face */
+        centre[a] = colliders->lower[a] + (first + 0.5 * (low + high)) * colliders->dx;
         diagonal2 += (high - low) * (high - low);
     }
     const double radius = 0.5 * __builtin_sqrt(diagonal2) * colliders->dx * (1 + 1e-9);
@@ -68,15 +104,17 @@ void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *g
     if (WIDTH > 1 && !tile_meets_colliders(colliders, group, tile, books))
         return;
     for (int q = 0; q < WIDTH; q++) {
-        double x[3] = {0}, w[3] = {0};
+        mpm_contact_point point = {.mass = (double)wide_lane(mass, q)};
+        double w[3] = {0};
         if (!(wide_lane(tile->mass, q) > 0))
             continue;
         for (int a = 0; a < DIM; a++) {
-            x[a] = colliders->lower[a] +
-                   ((double)group->block[a] * BLOCK_SIDE + (double)wide_lane(tile->x[a], q)) * colliders->dx;
+            const double place = (double)group->block[a] * BLOCK_SIDE + (double)wide_lane(tile->x[a], q);
+            point.x[a] = colliders->lower[a] + wrapped_place(place, &colliders->symmetry[a]) * colliders->dx;
+            point.image[a] = point.x[a];
             w[a] = (double)wide_lane(v[a], q);
         }
-        if (!mpm_collider_touch(colliders->list, colliders->count, x, (double)wide_lane(mass, q), w, books))
+        if (!mpm_collider_touch(colliders->list, colliders->count, &point, w, books))
             continue;
         for (int a = 0; a < DIM; a++) {
             ((real *)&v[a])[q] = (real)w[a];

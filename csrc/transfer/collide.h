@@ -6,10 +6,15 @@
 #include "transfer/arena.h"
 #include "transfer/tile.h"
 
-/** The nodes of block `b`, whose velocities are known but for contact. Begins the block's books. Returns a bound of
- *  the speed of the near colliders [m/s], -1 if none is near. */
-double MPM_KERNEL(collide_nodes)(const mpm_colliders *colliders, const mpm_node_block *block, ptrdiff_t b, double dt,
-                                 real *node);
+/** Begins the books of block `b`: which colliders can touch its nodes or their images. Returns a bound of the speed of
+ *  those [m/s], -1 if there are none. */
+double MPM_KERNEL(collide_begin_nodes)(const mpm_colliders *colliders, const mpm_node_block *block, ptrdiff_t b,
+                                       double dt);
+
+/** A node of block `b` that is, or is the image of, the one at coordinates `at`, whose velocity is known but for
+ *  contact; its own are `own`, and `flips` the axes along which it has the opposite sign. */
+void MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM], const int64_t own[DIM],
+                              unsigned flips, real mass, real v[DIM]);
 
 /** Can the particles of a group, which have drifted since they were binned, touch a collider? Marks those in
  *  `books`. */

@@ -124,6 +124,17 @@ INLINE void touch_walls(real v[4], const int64_t at[DIM], const mpm_grid_pass *p
     }
 }
 
+NOINLINE void apply_colliders(real *node, const mpm_node_block *block, const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+        int64_t at[DIM];
+        if (!(node[4 * n + 3] > 0))
+            continue;
+        node_coordinates(block, n, at);
+        MPM_KERNEL(collide_node)(&pass->colliders, b, at, at, 0, node[4 * n + 3], node + 4 * n);
+    }
+}
+
 NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_grid_pass *pass, double impulse[3])
 {
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
@@ -145,12 +156,14 @@ static real whole_mass(real folded, const mpm_image_node *image)
     return image ? folded * (real)(1 << __builtin_popcount(image->planes)) : folded;
 }
 
-/* The walls of a block whose velocities are those of the domain's frame, and the images' own frames and masses. Across
- * a mirror the impulse is all that a node gets beyond its own momentum and gravity; along the other axes images only
- * exchange momentum with each other, which adds up to nothing and is not listed. */
+/* The colliders (if `near`) and walls of a block whose velocities are those of the domain's frame, and the images' own
+ * frames and masses. Across a mirror the wall's impulse is all that a node gets beyond its own momentum, gravity and
+ * colliders; along the other axes images only exchange momentum with each other, which adds up to nothing and is not
+ * listed. */
 NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *block, const mpm_grid_pass *pass,
-                           double impulse[3])
+                           ptrdiff_t b, bool near)
 {
+    double *impulse = pass->reports[b].impulse;
     const mpm_images *images = &pass->grid->images;
     const mpm_image_node *next = images->nodes + images->first_node[block->fold];
     const mpm_image_node *end = images->nodes + images->first_node[block->fold + 1];
@@ -158,25 +171,37 @@ NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *bl
         real *v = node + 4 * n;
         const real *record = fold_record(raw, block->fold, n);
         const mpm_image_node *image = next < end && next->node == n ? next++ : NULL;
-        real before[DIM];
-        int64_t at[DIM];
-        node_coordinates(block, n, at);
+        real before[DIM], pushed[DIM] = {0};
+        int64_t at[DIM], own[DIM];
+        node_coordinates(block, n, own);
+        memcpy(at, own, sizeof at);
         for (int a = 0; image && a < DIM; a++) {
             at[a] = image->at[a];
             v[a] = image->planes >> a & 1 ? 0 : v[a]; /* gravity across a plane of symmetry */
         }
+        if (near && record[3] > 0) {
+            memcpy(before, v, sizeof before);
+            MPM_KERNEL(collide_node)(&pass->colliders, b, at, own, image ? image->flips : 0, record[3], v);
+            for (int a = 0; a < DIM; a++) {
+                pushed[a] = v[a] - before[a];
+                v[a] = image && image->planes >> a & 1 ? 0 : v[a]; /* the collider's own image pushes back */
+            }
+        }
         memcpy(before, v, sizeof before);
         if (v[3] > 0)
             touch_walls(v, at, pass);
-        if (image)
+        if (image) {
             unfold_vector(v, image);
+            unfold_vector(pushed, image);
+        }
         const real m = record[3];
         v[3] = pass->for_density ? whole_mass(v[3], image) : m;
         if (!(m > 0))
             continue;
         for (int a = 0; a < DIM; a++)
             impulse[a] += image && image->normals >> a & 1
-                              ? (double)m * ((double)v[a] - pass->dt * pass->gravity[a]) - (double)record[a]
+                              ? (double)m * ((double)v[a] - (double)pushed[a] - pass->dt * pass->gravity[a]) -
+                                    (double)record[a]
                               : (double)m * ((double)v[a] - (double)before[a]);
     }
 }
@@ -295,7 +320,7 @@ static void add_flip_impulse(const mpm_grid_pass *pass, int32_t fold, double imp
 }
 
 /* What follows when a block has its velocities. */
-static void finish_block(const mpm_grid_pass *pass, ptrdiff_t b)
+static void finish_block(const mpm_grid_pass *pass, ptrdiff_t b, double collider_speed)
 {
     mpm_block_report *report = &pass->reports[b];
     if (mpm_scheme_is_split(&pass->scheme)) {
@@ -303,8 +328,17 @@ static void finish_block(const mpm_grid_pass *pass, ptrdiff_t b)
         report->speed_before = report->speed;
     }
     report_motion(records_of(pass->grid->velocity, b), report);
+    report->approach = collider_speed < 0 ? 0 : report->speed + collider_speed;
     if (pass->scheme.transfer == MPM_XPIC)
         begin_filter(pass, b);
+}
+
+/* A bound of the speed of the colliders near a block [m/s], -1 if there are none. */
+static double begin_colliders(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    if (!pass->colliders.count)
+        return -1;
+    return MPM_KERNEL(collide_begin_nodes)(&pass->colliders, &pass->grid->blocks[b], b, pass->dt);
 }
 
 static void set_gravity(real gravity[4], const mpm_grid_pass *pass)
@@ -332,12 +366,12 @@ static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
         to_velocity(records_of(grid->before, b), no_gravity);
     set_gravity(gravity, pass);
     to_velocity(node, gravity);
-    const double collider_speed =
-        pass->colliders.count ? MPM_KERNEL(collide_nodes)(&pass->colliders, block, b, pass->dt, node) : -1;
+    const double collider_speed = begin_colliders(pass, b);
+    if (collider_speed >= 0)
+        apply_colliders(node, block, pass, b);
     if (reaches_wall(block, pass))
         apply_walls(node, block, pass, pass->reports[b].impulse);
-    finish_block(pass, b);
-    pass->reports[b].approach = collider_speed < 0 ? 0 : pass->reports[b].speed + collider_speed;
+    finish_block(pass, b, collider_speed);
 }
 
 static void filter_block(const mpm_grid_pass *pass, ptrdiff_t b)
@@ -385,10 +419,11 @@ void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
     set_gravity(gravity, pass);
     fold_block(node, images->raw, images, (int32_t)fold);
     to_velocity(node, gravity);
-    unfold_block(node, images->raw, &grid->blocks[b], pass, pass->reports[b].impulse);
+    const double collider_speed = begin_colliders(pass, b);
+    unfold_block(node, images->raw, &grid->blocks[b], pass, b, collider_speed >= 0);
     if (mpm_scheme_is_split(&pass->scheme))
         fold_free(records_of(grid->before, b), images->raw_before, images, (int32_t)fold);
     if (mpm_scheme_is_flip(&pass->scheme))
         add_flip_impulse(pass, (int32_t)fold, pass->reports[b].impulse);
-    finish_block(pass, b);
+    finish_block(pass, b, collider_speed);
 }

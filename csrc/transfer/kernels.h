@@ -41,6 +41,7 @@ typedef struct mpm_colliders {
     const mpm_collider *list;
     size_t count;
     double lower[3], dx; /* of the grid [m] */
+    mpm_symmetry symmetry[3]; /* beyond its faces */
     mpm_collider_book *books;
 } mpm_colliders;
 
