@@ -12,6 +12,7 @@ import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 from itertools import product
+from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_clib import build_clib as _build_clib
@@ -50,11 +51,17 @@ KERNELS = sorted(glob("csrc/transfer/*.c"))
 CORE = sorted(set(glob("csrc/**/*.c", recursive=True)) - set(MODULE) - set(KERNELS))
 BUILT = [(f"MPM_WITH_{isa.upper()}", "1") for isa in ISAS]
 
+# Compilers do not see that macros have changed: what depends on this file is compiled anew when the choice changes.
+CHOICE = Path("build/isas")
+if not CHOICE.is_file() or CHOICE.read_text() != " ".join(ISAS):
+    CHOICE.parent.mkdir(exist_ok=True)
+    CHOICE.write_text(" ".join(ISAS))
 
-def library(name, sources, cflags=(), macros=()):
+
+def library(name, sources, cflags=(), macros=(), depends=()):
     return name, {
         "sources": sources, "include_dirs": ["csrc"], "cflags": [*CFLAGS, *cflags], "macros": list(macros),
-        "obj_deps": {"": [*HEADERS, "setup.py"]},
+        "obj_deps": {"": [*HEADERS, *depends, "setup.py"]},
     }  # fmt: skip
 
 
@@ -105,12 +112,12 @@ LIBRARIES = [
 ]  # fmt: skip
 setup(
     cmdclass={"build_clib": build_clib, "build_ext": build_ext},
-    libraries=[library("mpm_core", CORE, macros=BUILT), *LIBRARIES],
+    libraries=[library("mpm_core", CORE, macros=BUILT, depends=[str(CHOICE)]), *LIBRARIES],
     ext_modules=[
         Extension(
-            "mpm._core", MODULE, include_dirs=["csrc"], depends=[*HEADERS, *KERNELS, *CORE, "setup.py"],
+            "mpm._core", MODULE, include_dirs=["csrc"], depends=[*HEADERS, *KERNELS, *CORE, str(CHOICE), "setup.py"],
             extra_compile_args=CFLAGS, extra_link_args=LDFLAGS, py_limited_api=ABI3,
-            define_macros=[*BUILT, *([("Py_LIMITED_API", "0x030B0000")] if ABI3 else [])],
+            define_macros=[("Py_LIMITED_API", "0x030B0000")] if ABI3 else [],
         )
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if ABI3 else {},

@@ -3,6 +3,7 @@
  * The sweep itself, over the gather and scatter that the including file has defined (sweep.c, sweep_any.c): groups,
  * tasks, modes, and the search for the particle that limits the time step, which must compute limits as the sweep does.
  */
+#pragma once
 
 INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work,
                         mpm_measure *result, const int law, const unsigned mode)
