@@ -129,7 +129,7 @@ def test_every_scheme_keeps_mass_momentum_and_the_path_of_the_centre(dim, dtype,
     for name in ("mass", "momentum", "center_of_mass"):
         if (transfer, name) == ("asflip", "center_of_mass"):
             continue  # its particles move with the grid or with themselves
-        # measured, of all: mass 4e-16, 4e-8; momentum 3e-15, 5e-6; centre of mass 2e-14 m, 8e-7 m
+        # measured, of all: mass 4e-16, 4e-8; momentum 3e-15, 5e-6; centre of mass 2e-14 m, 2e-6 m
         assert found[name] <= LIMITS[name][scenes.DTYPES.index(dtype)], (name, found)
 
 
@@ -139,8 +139,8 @@ def test_apic_alone_keeps_angular_momentum(dim, dtype, transfer, kernel, gradien
     """With the spin, and then to round-off; what the others lose, and the spin, are far above every tolerance."""
     found = fly_with(dim, dtype, transfer, kernel, gradient)
     if transfer == "apic":
-        limit = LIMITS["angular_momentum"][scenes.DTYPES.index(dtype)]
-        assert found["angular_momentum"] <= limit  # measured 4e-15, 4e-6
+        # measured 4e-15, 4e-6; with coded thirds in the cubic weights, which do not close sum w Delta, 3e-13, 2e-4
+        assert found["angular_momentum"] <= {"float64": 5e-14, "float32": 5e-5}[dtype]
     else:
         assert found["angular_momentum"] > 1e-6  # measured 3e-5 (TPIC) to 1 (XPIC, PIC)
     assert found["orbital"] > 1e-6  # measured 5e-5 and more
