@@ -1,10 +1,14 @@
 """Mass, momentum, centre of mass and angular momentum of free bodies; gravity; the impulses of walls."""
 
+import functools
+import itertools
+
 import numpy as np
 import pytest
 
 import mpm
 import scenes
+from mpm import numerics
 
 pytestmark = pytest.mark.numbers
 
@@ -68,6 +72,84 @@ def test_a_free_body_of_13824_particles_keeps_its_totals(dtype, law, isa):
     for name, limits in LIMITS.items():
         assert drifts[name] <= limits[scenes.DTYPES.index(dtype)], (name, drifts)
     assert 0.5 < energy < 1
+
+
+SCHEMES = [
+    (transfer, kernel, gradient)
+    for transfer, kernel, gradient in itertools.product(
+        numerics.TRANSFERS, numerics.KERNELS, numerics.GRADIENTS
+    )
+    if (kernel, gradient) != ("linear", "mls")
+]
+every_scheme = pytest.mark.parametrize(("transfer", "kernel", "gradient"), SCHEMES)
+every_real = pytest.mark.parametrize(
+    ("dim", "dtype"),
+    [(2, "float64"), (2, "float32"), (3, "float64"), pytest.param(3, "float32", marks=pytest.mark.slow)],
+)
+
+
+def orbital(sim):
+    """Sum of m x cross v, without the spin of the affine velocities."""
+    p = sim.particles
+    m, x, v = (p[name].astype(np.float64) for name in ("mass", "x", "v"))
+    axes = [(0, 1)] if sim.dimension == 2 else [(1, 2), (2, 0), (0, 1)]
+    return np.array([m @ (x[:, a] * v[:, b] - x[:, b] * v[:, a]) for a, b in axes])
+
+
+@functools.cache
+def fly_with(dim, dtype, transfer, kernel, gradient):
+    """Drifts of a smaller free body, as `fly` measures them, and that of the orbital angular momentum alone."""
+    # A free surface blows up with the linear kernel, after 100 steps or more: its time step has no bound that always
+    # holds.
+    steps = 100 if kernel == "linear" else STEPS
+    scheme = {"transfer": transfer, "kernel": kernel, "gradient": gradient}
+    side = 24 if dim == 2 else 6
+    sim = scenes.free_body(dim, side=side, dtype=dtype, dt=DT, threads=1, **scheme)
+    start, orbit = sim.totals(), orbital(sim)
+    orbits = []
+    while sim.steps < steps:
+        sim.step(20)
+        orbits.append(orbital(sim))
+    h = sim.history
+    assert len(h["time"]) == steps
+    path = start.center_of_mass + h["time"][:, None] * start.momentum / start.mass
+    return {
+        "mass": drift(h["mass"], start.mass),
+        "momentum": drift(h["momentum"], start.momentum),
+        "center_of_mass": np.abs(h["center_of_mass"] - path).max(),
+        "angular_momentum": drift(h["angular_momentum"], np.atleast_1d(start.angular_momentum)),
+        "orbital": drift(np.array(orbits), orbit),
+    }
+
+
+@every_real
+@every_scheme
+def test_every_scheme_keeps_mass_momentum_and_the_path_of_the_centre(dim, dtype, transfer, kernel, gradient):
+    found = fly_with(dim, dtype, transfer, kernel, gradient)
+    for name in ("mass", "momentum", "center_of_mass"):
+        if (transfer, name) == ("asflip", "center_of_mass"):
+            continue  # its particles move with the grid or with themselves
+        # measured, of all: mass 4e-16, 4e-8; momentum 3e-15, 5e-6; centre of mass 2e-14 m, 2e-6 m
+        assert found[name] <= LIMITS[name][scenes.DTYPES.index(dtype)], (name, found)
+
+
+@every_real
+@every_scheme
+def test_apic_alone_keeps_angular_momentum(dim, dtype, transfer, kernel, gradient):
+    """With the spin, and then to round-off; what the others lose, and the spin, are far above every tolerance."""
+    found = fly_with(dim, dtype, transfer, kernel, gradient)
+    if transfer == "apic":
+        # measured 4e-15, 4e-6; with coded thirds in the cubic weights, which do not close sum w Delta, 3e-13, 2e-4
+        assert found["angular_momentum"] <= {"float64": 5e-14, "float32": 5e-5}[dtype]
+    else:
+        assert found["angular_momentum"] > 1e-6  # measured 3e-5 (TPIC) to 1 (XPIC, PIC)
+    assert found["orbital"] > 1e-6  # measured 5e-5 and more
+
+
+def test_the_centre_of_mass_of_asflip_strays():
+    """Its documented exception is one: particles of separating material move with their own velocity."""
+    strayed = fly_with(2, "float64", "asflip", "quadratic", "mls")["center_of_mass"]
+    assert strayed > 1e-8  # measured 9e-5 m
 
 
 @every_dim

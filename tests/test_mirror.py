@@ -184,30 +184,37 @@ def mode(cells, contact, kernel="quadratic", dim=2):
     return worst / amplitude
 
 
-# kernel: least order with mirrors
-ORDERS = {"quadratic": 1.9}
+# kernel: bound of the error over the amplitude at N = 64 with mirrors
+ERRORS = {"quadratic": 1.5e-3, "cubic": 2e-3}
 
 
-@pytest.mark.parametrize("kernel", ORDERS)
+@pytest.mark.parametrize("kernel", ERRORS)
 @pytest.mark.parametrize("contact", ["mirror", "sticky", "slip"])
 def test_the_wall_decides_the_order_of_accuracy(kernel, contact):
-    """Errors over the amplitude at N = 16, 32, 64 with the quadratic kernel: mirror 0.0181, 0.0045, 0.0011; sticky and
-    slip 0.111, 0.052, 0.025."""
+    """Errors over the amplitude at N = 16, 32, 64. Quadratic: mirror 0.0181, 0.0045, 0.0011; sticky and slip 0.111,
+    0.052, 0.025. Cubic: mirror 0.0251, 0.0063, 0.0016; sticky and slip 0.204, 0.103, 0.051.
+
+    A vibration that is an exact solution takes the place of a manufactured one, which would need a body force per
+    particle.
+    """
     errors = np.array([mode(cells, contact, kernel) for cells in (16, 32, 64)])
     orders = np.log2(errors[:-1] / errors[1:])
     if contact == "mirror":
-        assert (orders >= ORDERS[kernel]).all() and errors[-1] < 2e-3  # measured 2.00, 2.00
+        # measured 2.00, 2.00 (quadratic), 1.99, 2.00 (cubic)
+        assert (orders >= 1.9).all() and errors[-1] < ERRORS[kernel]
     else:
-        assert (np.abs(orders - 1) <= 0.15).all()  # measured 1.08, 1.06
+        assert (np.abs(orders - 1) <= 0.15).all()  # measured 1.09, 1.06 and 0.98, 1.01
 
 
-def test_the_order_in_space():
-    errors = [mode(cells, "mirror", dim=3) for cells in (16, 32)]
-    assert np.log2(errors[0] / errors[1]) >= 1.9  # measured 2.00
+@pytest.mark.parametrize("kernel", ERRORS)
+def test_the_order_in_space(kernel):
+    errors = [mode(cells, "mirror", kernel, dim=3) for cells in (16, 32)]
+    assert np.log2(errors[0] / errors[1]) >= 1.9  # measured 2.00, 1.99
 
 
+@pytest.mark.parametrize("kernel", ERRORS)
 @pytest.mark.parametrize("dim", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_an_axial_bar_between_a_mirror_and_nothing(dim):
+def test_an_axial_bar_between_a_mirror_and_nothing(dim, kernel):
     """Fixed by symmetry at one end, free at the other: w = pi c/(2 L), over ten periods of 1000 steps."""
     length, cells, c, v0 = 25.0, 25, 10.0, 0.1
     h, beta = length / cells, np.pi / 2 / length
@@ -216,7 +223,7 @@ def test_an_axial_bar_between_a_mirror_and_nothing(dim):
     walls = {"x-": "mirror", **dict.fromkeys("yz"[: dim - 1], "mirror")}
     sim = simulation(
         [0] * dim, [length + 5 * h] + [h] * (dim - 1), walls, x, h=h, dt=0.1 * h / c,
-        material=mpm.materials.NeoHookean(E=c**2, nu=0, density=1),
+        material=mpm.materials.NeoHookean(E=c**2, nu=0, density=1), kernel=kernel,
     )  # fmt: skip
     sim.particles.v[:, 0] = v0 * np.sin(beta * x[:, 0])
     period = 2 * np.pi / (beta * c)
@@ -226,8 +233,9 @@ def test_an_axial_bar_between_a_mirror_and_nothing(dim):
     zeros = t[up] - v[up] * (t[up + 1] - t[up]) / (v[up + 1] - v[up])
     assert len(zeros) == 10
     measured = (zeros[-1] - zeros[0]) / 9
-    assert abs(measured / period - 1) <= 1e-3  # measured 4.2e-4; 7.4e-3 with a sticky wall
+    # measured 4.2e-4 (7.4e-3 with a sticky wall), with the cubic kernel 5.8e-4
+    assert abs(measured / period - 1) <= 1e-3
     last = t > 9 * period
     phase = 2 * np.pi * t[last] / measured
     parts = np.linalg.lstsq(np.stack([np.cos(phase), np.sin(phase)], axis=1), v[last], rcond=None)[0]
-    assert np.linalg.norm(parts) / (v0 / (beta * length)) >= 0.995  # measured 0.9973
+    assert np.linalg.norm(parts) / (v0 / (beta * length)) >= 0.995  # measured 0.9973, 0.9953

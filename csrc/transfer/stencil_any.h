@@ -24,8 +24,9 @@ struct stencil {
 /* What is gathered: which of `sums` are wanted. */
 enum stencil_wanted { WANT_MOMENT = 1, WANT_SLOPE = 2 };
 
-/* `x` in cells from the block's first node. The last weight closes the sum to 1 and the last slope that to 0, so that
- * nothing is lost to the rounding of thirds and sixths. */
+/* `x` in cells from the block's first node. One weight closes the sum to 1 and one slope that to 0; the cubic kernel's
+ * inner weights come from sum w = 1 and sum w Delta = 0 together. So nothing is lost to the rounding of thirds and
+ * sixths, which would be the same in every step. */
 INLINE void stencil_prepare_any(struct stencil *s, const wide x[DIM], const int degree)
 {
     const wide one = wide_set(1), half = wide_set((real)0.5);
@@ -51,8 +52,8 @@ INLINE void stencil_prepare_any(struct stencil *s, const wide x[DIM], const int 
             const wide sixth = wide_set((real)(1.0 / 6)), f = e - one, g = one - f;
             w[0] = sixth * g * g * g;
             w[3] = sixth * f * f * f;
-            w[1] = wide_fma(f * f, half * f - one, wide_set((real)(2.0 / 3)));
-            w[2] = one - ((w[0] + w[3]) + w[1]);
+            w[1] = (g - (w[0] + w[0])) + w[3];
+            w[2] = (f - (w[3] + w[3])) + w[0];
             d[0] = -half * g * g;
             d[3] = half * f * f;
             d[1] = f * wide_fma(wide_set((real)1.5), f, wide_set(-2));
