@@ -13,6 +13,7 @@
  */
 #include <math.h>
 
+#include "contact/collision.h"
 #include "transfer/collide.h"
 #include "transfer/fold.h"
 
@@ -71,30 +72,20 @@ INLINE void to_velocity(real *node, const real gravity[4])
 #endif
 }
 
-/* One wall and one node: see contact/walls.h. `into` is +1 where the domain lies above the face, -1 below. Mirrors and
- * periodic faces act through images alone. */
-static void touch_wall(real v[4], int axis, real into, const mpm_wall *wall)
+/* One wall and one node: a surface at rest under the collision rule. `into` is +1 where the domain lies above the face,
+ * -1 below. Mirrors and periodic faces act through images alone. */
+static void touch_wall(real v[4], int axis, double into, const mpm_wall *wall)
 {
+    static const double at_rest[3] = {0};
+    double w[3] = {0}, normal[3] = {0};
     if (wall->contact == MPM_MIRROR || wall->contact == MPM_PERIODIC)
         return;
-    if (wall->contact == MPM_STICKY) {
-        v[0] = v[1] = v[2] = 0;
-        return;
-    }
-    const real normal = into * v[axis];
-    if (wall->contact == MPM_SEPARATE && normal >= 0)
-        return;
-    v[axis] = 0;
-    if (wall->friction == 0 || normal >= 0)
-        return;
-    real tangent2 = 0;
+    normal[axis] = into;
     for (int a = 0; a < DIM; a++)
-        tangent2 += v[a] * v[a];
-    const real lost = (real)wall->friction * -normal;
-    const real tangent = REAL_IS_FLOAT ? (real)__builtin_sqrtf((float)tangent2) : (real)__builtin_sqrt((double)tangent2);
-    const real kept = tangent <= lost ? 0 : 1 - lost / tangent;
+        w[a] = (double)v[a];
+    mpm_collision_apply(w, at_rest, normal, wall->contact, wall->friction);
     for (int a = 0; a < DIM; a++)
-        v[a] *= kept;
+        v[a] = (real)w[a];
 }
 
 /* Node coordinates of node `n` of a block. */
