@@ -96,7 +96,9 @@ class Simulation(_check.Strict):
     kernel : {"quadratic", "cubic", "linear"}
         B-spline. ``"linear"`` has jumps in its gradient, which particles feel when they cross cells; its
         time step has no bound that holds always. With it, C is 4/dx² Σ w ṽ (x_i − x_p)ᵀ in APIC, AFLIP and
-        ASFLIP, which is what conserves angular momentum.
+        ASFLIP, which is what conserves angular momentum. Its gradient also acts on nodes of zero weight: a
+        particle exactly on a node at a free surface gives them a force that nothing carries, and takes them
+        to be at rest. Move it off the node.
     gradient : {"mls", "bspline"}
         Of the weights, in forces and in ∇v: D⁻¹ w (x_i − x_p) of moving least squares, or ∇w. The linear
         kernel needs ``"bspline"``.
