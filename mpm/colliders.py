@@ -155,6 +155,9 @@ def _surface(
     x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
     phi, normal = placed.distance(core, x)
     any_inside = bool((phi <= 0).any())
+    # Points that are far away would gather at edges and tips.
+    near = np.abs(phi) < 2 * spacing
+    x, phi, normal = x[near], phi[near], normal[near]
     for _ in range(16):  # bounds of the distance need more than one step
         x = x - phi[:, None] * normal
         phi, normal = placed.distance(core, x)

@@ -116,6 +116,8 @@ BOX = {"lower": VECTOR, "upper": [*VECTOR_2D, (0, 2), (-1, -1)]}
 ROD = {"a": VECTOR, "b": [*VECTOR, (0.25, 0.25)], "radius": POSITIVE}
 TRIANGLES = {"vertices": np.eye(3), "faces": [(0, 1, 2)]}
 GALLERY = {"E": POSITIVE, "nu": NU, "density": POSITIVE}
+FLUID = {"bulk_modulus": POSITIVE, "density": POSITIVE, "viscosity": NOT_NEGATIVE}
+SNOW = {"preset": [*NAME, "referenc"], "density": POSITIVE, "gravity": NUMBER}
 M, S, G = mpm.materials, mpm.shapes, mpm.gallery
 
 # What -> (how to call it, right arguments, wrong arguments). `c` holds what a call may need; see `things`.
@@ -169,6 +171,22 @@ TARGETS = {
                       {**GALLERY, "gravity": NUMBER, "bulk_modulus": POSITIVE, "viscosity": NOT_NEGATIVE}),
     "gallery.disks": (lambda c, **k: G.disks(**k), {}, {**GALLERY, "speed": NUMBER}),
     "gallery.beam": (lambda c, **k: G.beam(**k), {}, {**GALLERY, "speed": NUMBER}),
+    "gallery.bar": (lambda c, **k: G.bar(**k), {}, {**GALLERY, "speed": NUMBER}),
+    "gallery.spinning_disk": (lambda c, **k: G.spinning_disk(**k), {}, {**GALLERY, "angular_velocity": NUMBER}),
+    "gallery.drum": (lambda c, **k: G.drum(**k), {},
+                     {**FLUID, "angular_velocity": NUMBER, "friction": NOT_NEGATIVE, "gravity": NUMBER}),
+    "gallery.hourglass": (lambda c, **k: G.hourglass(**k), {}, {**FLUID, "neck": [*POSITIVE, 0.44], "gravity": NUMBER}),
+    "gallery.squeeze": (lambda c, **k: G.squeeze(**k), {},
+                        {**GALLERY, "depth": [*NOT_NEGATIVE, 0.13], "friction": NOT_NEGATIVE, "gravity": NUMBER}),
+    "gallery.snowball": (lambda c, **k: G.snowball(**k), {},
+                         {**SNOW, "shape": [*NAME, "bal"], "contact": [*NAME, "mirror"], "speed": NUMBER}),
+    "gallery.snow_wedge": (lambda c, **k: G.snow_wedge(**k), {}, {**SNOW, "speed": NUMBER, "friction": NOT_NEGATIVE}),
+    "gallery.snow_wedge_3d": (lambda c, **k: G.snow_wedge_3d(**k), {},
+                              {**SNOW, "speed": NUMBER, "friction": NOT_NEGATIVE}),
+    "gallery.snow_plow": (lambda c, **k: G.snow_plow(**k), {},
+                          {**SNOW, "speed": NUMBER, "angle_deg": [*NUMBER, 61, -61]}),
+    "gallery.snow_parameters": (lambda c, **k: G.snow_parameters(**k), {},
+                                {"density": POSITIVE, "speed": NUMBER, "friction": NOT_NEGATIVE, "gravity": NUMBER}),
     "Entry": (lambda c, **k: Entry(**k),
               {"name": "a", "summary": "b", "duration": 1.0, "fps": 1.0, "build": G.jelly, "numerics": {"dx": 0.125}},
               {"name": [1, None, "", b"x"], "summary": [1, None, ""], "duration": POSITIVE, "fps": POSITIVE,

@@ -664,6 +664,10 @@ def test_what_leaks_is_warned_of():
     assert not told(Ball((0.2, 0.2), 0.07))
     arrow = Polygon([(0.05, 0.05), (0.6, 0.05), (0.95, 0.2), (0.6, 0.35), (0.05, 0.35)])
     assert not told(arrow)  # its tip is thin, but little of it
+    slopes = [HalfSpace((0.5, 0.4), (side, 0.6)) for side in (-1, 1)]
+    assert not told(
+        slopes[0] & slopes[1], body=Box((0.4, 0.6), (0.6, 0.8))
+    )  # all above it is nearest to its ridge
     assert len(told(Polygon([(0.05, 0.05), (0.95, 0.05), (0.05, 0.15)]))) == 1
     assert not told(~Box((0.1, 0.1), (0.9, 0.9)), HalfSpace((0, 0.1), (0, 1)))
     assert len(told(Cylinder((0.5, 0.5, 0.1), (0.5, 0.5, 0.15), 0.3), dim=3)) == 1

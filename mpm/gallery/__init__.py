@@ -1,8 +1,8 @@
 """Named scenes: used by the demo, tests, benchmarks, notebooks and documentation alike.
 
 >>> import mpm
->>> mpm.gallery.names()
-('beam', 'cube', 'disks', 'jelly')
+>>> "jelly" in mpm.gallery.names()
+True
 >>> entry = mpm.gallery.get("jelly")
 >>> sim = entry.simulation(dtype="float32")
 >>> sim.run(entry.duration)
@@ -11,12 +11,35 @@
 from __future__ import annotations
 
 from mpm import _check
+from mpm.gallery import containers, snow, solids
+from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.entry import Entry
-from mpm.gallery.scenes import CUBE_MESH, ENTRIES, beam, cube, disks, jelly
+from mpm.gallery.snow import snow_parameters, snow_plow, snow_wedge, snow_wedge_3d, snowball
+from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, spinning_disk
 
-__all__ = ["CUBE_MESH", "Entry", "beam", "cube", "disks", "get", "jelly", "names"]
+__all__ = [
+    "CUBE_MESH",
+    "Entry",
+    "bar",
+    "beam",
+    "cube",
+    "disks",
+    "drum",
+    "get",
+    "hourglass",
+    "jelly",
+    "names",
+    "snow_parameters",
+    "snow_plow",
+    "snow_wedge",
+    "snow_wedge_3d",
+    "snowball",
+    "spinning_disk",
+    "squeeze",
+]
 
-_BY_NAME = {entry.name: entry for entry in sorted(ENTRIES, key=lambda entry: entry.name)}
+_ENTRIES = (*containers.ENTRIES, *snow.ENTRIES, *solids.ENTRIES)
+_BY_NAME = {entry.name: entry for entry in sorted(_ENTRIES, key=lambda entry: entry.name)}
 
 
 def names() -> tuple[str, ...]:
