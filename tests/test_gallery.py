@@ -70,6 +70,13 @@ def test_runs_and_runs_the_same_again(name, dtype):
 
 
 @names
+def test_is_shown_by_its_colour_and_limits(name):
+    sim, entry = small(name, dtype="float32"), gallery.get(name)
+    image = mpm.viz.Renderer(sim, color=entry.color, limits=entry.limits, size=(160, 120)).frame(sim)
+    assert image.shape == (120, 160, 3) and len(np.unique(image.reshape(-1, 3), axis=0)) > 20
+
+
+@names
 def test_physics_and_numerics_can_be_changed(name):
     entry = gallery.get(name)
     density = entry.scene().bodies[0].material.density
