@@ -312,6 +312,18 @@ NOINLINE void collide(const mpm_sweep *sweep, const mpm_group *group, struct til
         memcpy(motion->velocity, tile->v, sizeof tile->v);
 }
 
+/* The same on copies, so that what is handed to no function can stay in registers. */
+INLINE void collide_and_copy(const mpm_sweep *sweep, const mpm_group *group, struct tile *tile, struct motion *motion,
+                             mpm_collider_book *books, double *pushed)
+{
+    struct tile met = *tile;
+    struct motion deflected = *motion;
+    collide(sweep, group, &met, &deflected, books, pushed);
+    UNROLL for (int a = 0; a < DIM; a++)
+        tile->v[a] = met.v[a];
+    *motion = deflected;
+}
+
 INLINE void note_motion(struct tally *tally, const struct motion *motion)
 {
     UNROLL for (int a = 0; a < DIM; a++)

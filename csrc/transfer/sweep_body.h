@@ -39,7 +39,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
             continue;
         }
         if (__builtin_expect(collides, 0))
-            collide(sweep, group, &tile, &motion, books, &result->pushed);
+            collide_and_copy(sweep, group, &tile, &motion, books, &result->pushed);
         if (mode & MPM_GATHER)
             advance(&k, &tile, &motion, fluid, cayley);
         if ((mode & MPM_GATHER) && plastic)
