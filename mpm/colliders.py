@@ -158,10 +158,11 @@ def _surface(
     # Points that are far away would gather at edges and tips.
     near = np.abs(phi) < 2 * spacing
     x, phi, normal = x[near], phi[near], normal[near]
-    for _ in range(16):  # bounds of the distance need more than one step
-        x = x - phi[:, None] * normal
-        phi, normal = placed.distance(core, x)
-    on_it = (np.abs(phi) < 1e-3 * dx) & (x >= lower).all(axis=1) & (x <= upper).all(axis=1)
+    with np.errstate(invalid="ignore"):  # shapes may be too large for distances
+        for _ in range(16):  # bounds of the distance need more than one step
+            x = x - phi[:, None] * normal
+            phi, normal = placed.distance(core, x)
+        on_it = (np.abs(phi) < 1e-3 * dx) & (x >= lower).all(axis=1) & (x <= upper).all(axis=1)
     return x[on_it], normal[on_it], any_inside
 
 

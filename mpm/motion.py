@@ -2,7 +2,8 @@
 
 A motion is a pose as a function of time: what the collider was described as is displaced by u(t) and turned about
 its reference point by R(t). Velocities follow from the poses at the ends of a step, so that a collider's pose is
-exact whatever the time step. All are immutable; times are those of the simulation.
+exact whatever the time step. A step in which it turns back, or turns by more than half a revolution, is too long if
+that moves its surface by more than a cell near material. All are immutable; times are those of the simulation.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from mpm import _check
 from mpm._check import FloatArray
 
 __all__ = ["Keyframes", "Linear", "Motion", "Rotation", "Sinusoid"]
+
+
+# Up to here, squares of what a motion is made of are numbers, and so are poses.
+LARGEST = 1e90
 
 
 class Motion(_check.Strict):
@@ -78,10 +83,19 @@ def _padded(vector: FloatArray) -> tuple[float, float, float]:
 
 
 def _vector(name: str, value: object) -> FloatArray:
-    vector = _check.array(name, value, (None,))
+    vector = _array(name, value, (None,))
     if len(vector) not in (2, 3):
         raise ValueError(f"{name} has shape {vector.shape}: must be (2,) or (3,)")
     return vector
+
+
+def _array(name: str, value: object, shape: tuple[int | None, ...]) -> FloatArray:
+    values = _check.array(name, value, shape)
+    for place in np.argwhere(np.abs(values) > LARGEST)[:1].tolist():
+        raise ValueError(
+            f"{name}{place} = {values[tuple(place)]:g}: must be >= {-LARGEST:g} and <= {LARGEST:g}"
+        )
+    return values
 
 
 class Linear(Motion):
@@ -95,7 +109,7 @@ class Linear(Motion):
     Raises
     ------
     TypeError, ValueError
-        `velocity` is not a finite vector of 2 or 3 components.
+        `velocity` is not a vector of 2 or 3 components of at most 1e90.
     """
 
     velocity: FloatArray
@@ -140,7 +154,7 @@ class Rotation(Motion):
         about: npt.ArrayLike | None = None,
         axis: npt.ArrayLike | None = None,
     ) -> None:
-        rate = _check.number("angular_velocity", angular_velocity, unit="rad/s")
+        rate = _check.number("angular_velocity", angular_velocity, low=-LARGEST, high=LARGEST, unit="rad/s")
         unit = None
         if axis is not None:
             unit = _check.array("axis", axis, (3,))
@@ -185,7 +199,7 @@ class Sinusoid(Motion):
     @_check.options
     def __init__(self, amplitude: npt.ArrayLike, frequency: float) -> None:
         vector = _vector("amplitude", amplitude)
-        rate = _check.number("frequency", frequency, low=0, low_open=True, unit="Hz")
+        rate = _check.number("frequency", frequency, low=0, low_open=True, high=LARGEST, unit="Hz")
         self._set(amplitude=vector, frequency=rate, dimension=len(vector))
 
     def _describe(self) -> Prescription:
@@ -219,18 +233,16 @@ class Keyframes(Motion):
     def __init__(
         self, times: npt.ArrayLike, positions: npt.ArrayLike, *, angles: npt.ArrayLike | None = None
     ) -> None:
-        t = _check.array("times", times, (None,))
+        t = _array("times", times, (None,))
         if not len(t):
             raise ValueError("times has shape (0,): must hold at least one time")
         for k in np.flatnonzero(~(np.diff(t) > 0))[:1]:
             raise ValueError(f"times[{k + 1}] = {t[k + 1]:g}: must be > times[{k}] = {t[k]:g}")
-        u = _check.array("positions", positions, (len(t), None))
+        u = _array("positions", positions, (len(t), None))
         d = u.shape[1]
         if d not in (2, 3):
             raise ValueError(f"positions has shape {u.shape}: must be ({len(t)}, 2) or ({len(t)}, 3)")
-        turn = (
-            None if angles is None else _check.array("angles", angles, (len(t),) if d == 2 else (len(t), 3))
-        )
+        turn = None if angles is None else _array("angles", angles, (len(t),) if d == 2 else (len(t), 3))
         self._set(times=t, positions=u, angles=turn, dimension=d)
 
     def _describe(self) -> Prescription:

@@ -124,12 +124,12 @@ class Simulation(_check.Strict):
     threads : int, optional
         Default `mpm.get_num_threads`. Results do not depend on it.
     on_leave : {"raise", "clamp", "delete"}
-        What happens to a particle that leaves the domain, that is lies more than half a cell beyond a face (with
-        the cubic kernel a cell, with the linear one nothing: up to there walls give way to a particle that is
-        pressed on): `mpm.EscapeError` after the step, back onto the face, or removal when the call returns. It
-        also holds for positions written to ``particles.x``. Counted in `health`. Removal ends a `run` or
-        `step` call with a new order of the particles in the core, so that where particles leave, round-off
-        depends on how a run is split.
+        What happens to a particle that leaves the domain, that is lies more than half a cell beyond a face
+        (with the cubic kernel a cell, with the linear one nothing: up to there walls give way to a particle
+        that is pressed on): `mpm.EscapeError` after the step, back onto the face, or removal when the call
+        returns. It also holds for positions written to ``particles.x``. Counted in `health`. Removal ends a
+        `run` or `step` call with a new order of the particles in the core, so that where particles leave,
+        round-off depends on how a run is split.
         Nothing leaves at a periodic face: there ``particles.x`` is wrapped into lower <= x < upper, positions
         written to it as well.
     history : int

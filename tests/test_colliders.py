@@ -565,6 +565,49 @@ def test_a_collider_too_fast_for_a_fixed_step_is_named():
     ram(50.0, dt=1.2e-3).step(2)
 
 
+@pytest.mark.parametrize(
+    "shaker",
+    [
+        motion.Rotation(2000 * np.pi, about=(0.3, 0.5)),  # once per step
+        motion.Sinusoid((0.3, 0), 1000),
+        motion.Sinusoid((0.3, 0), 500),  # there and back within a step
+        motion.Keyframes([0, 2e-3, 0.1], [(0, 0)] * 3, angles=[0, 4 * np.pi, 0]),
+        motion.Keyframes([0, 3e-4, 6e-4], [(0, 0), (0.3, 0), (0, 0)]),
+    ],
+    ids=lambda shaker: f"{type(shaker).__name__}{getattr(shaker, 'frequency', '')}",
+)
+def test_what_a_collider_does_between_the_ends_of_a_step_counts(shaker):
+    """Seen at the ends of steps alone, each of these rests."""
+    scene = mpm.Scene((0, 0), (2, 1))
+    scene.add(Box((0.6, 0.25), (1.2, 0.75)), SOFT)
+    scene.add_collider(Box((0.2, 0.2), (0.55, 0.8)), motion=shaker, name="shaker")
+    with pytest.raises(mpm.InstabilityError, match="'shaker' moves with up to"):
+        mpm.Simulation(scene, dx=1 / 16, dt=1e-3).step()
+
+
+def test_a_collider_may_shake_within_a_cell():
+    scene = mpm.Scene((0, 0), (2, 1))
+    scene.add(Box((0.6, 0.25), (1.2, 0.75)), SOFT)
+    scene.add_collider(Box((0.2, 0.2), (0.55, 0.8)), motion=motion.Sinusoid((0.01, 0), 1234))
+    sim = mpm.Simulation(scene, dx=1 / 16, dt=1e-3)
+    sim.step(3)
+    assert sim.steps == 3
+
+
+@pytest.mark.parametrize("transfer", ["apic", "asflip"])
+def test_nodes_that_weigh_nothing_do_not_hold_up_material_at_a_collider(transfer):
+    """They take any velocity where a particle lies next to a node; no step would be small enough for it."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(Points([(0.5 - 1e-12, 0.3)], volume=1 / 256), SOFT)
+    scene.add_collider(HalfSpace((0, 0.2), (0, 1)))
+    sim = mpm.Simulation(scene, dx=1 / 8, kernel="linear", gradient="bspline", transfer=transfer)
+    sim.particles.C[:] = [[0, -1e-2], [1e-2, 0]]
+    bound = sim.stable_dt().dt
+    sim.step()
+    assert np.abs(sim.grid.v).max() > 1e6
+    assert sim.dt == pytest.approx(0.6 * bound)
+
+
 def test_far_from_material_a_collider_may_be_fast():
     scene = mpm.Scene((0, 0), (2, 1))
     scene.add(Box((1.5, 0.25), (1.75, 0.5)), SOFT)

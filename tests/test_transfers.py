@@ -545,3 +545,19 @@ def test_a_collider_reaches_across_a_periodic_face(dim, kernel):
     assert size(difference) <= 1e-8  # measured 2e-10, with the linear kernel
     assert size(across.particles.v - middle.particles.v) <= 1e-7
     assert middle.particles.v[:, 0].min() < 0  # it has bounced
+
+
+@pytest.mark.parametrize("dtype", scenes.DTYPES)
+@pytest.mark.parametrize("dim", scenes.DIMS)
+def test_the_highest_order_of_xpic_loses_no_digits(dim, dtype):
+    """A body in uniform motion; the alternating binomial series of order 50 loses 14 digits."""
+    v = np.array([1, 0.5, -0.25])[:dim]
+    scene = mpm.Scene([0] * dim, [1] * dim, walls="periodic")
+    scene.add(mpm.shapes.Box([0.3] * dim, [0.6] * dim), scenes.MATERIALS["neo_hookean"], velocity=v)
+    order = numerics.MAX_XPIC_ORDER
+    sim = mpm.Simulation(scene, dx=1 / 16, transfer="xpic", xpic_order=order, dtype=dtype)
+    before = sim.totals().momentum
+    sim.step(10)
+    epsilon = scenes.EPSILON[dtype]
+    assert size(sim.particles.v - v) <= 100 * epsilon  # measured 37
+    assert size(sim.totals().momentum - before) <= 50 * epsilon * size(before)  # measured 14

@@ -50,7 +50,10 @@ mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double ti
         state.reference[a] = collider->reference[a] + pose.displacement[a];
     if (dt > 0) {
         const mpm_pose next = mpm_motion_pose(&collider->motion, time + dt);
+        const mpm_excursion most = mpm_motion_excursion(&collider->motion, time, dt);
         mpm_motion_rates(&pose, &next, dt, state.velocity, state.spin);
+        state.swing = most.distance / dt;
+        state.twist = most.angle / dt;
     }
     return state;
 }
@@ -96,9 +99,12 @@ double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const
     for (size_t k = 0; k < count; k++) {
         const mpm_collider_state *state = &colliders[k].now;
         const mpm_shape *shape = &colliders[k].shape;
-        double v[3];
+        double v[3], arm[3];
         rigid_velocity(state, centre, v);
-        const double speed = length(v) + length(state->spin) * radius + shape->speed;
+        for (int a = 0; a < 3; a++)
+            arm[a] = centre[a] - state->reference[a];
+        const double steady = length(v) + length(state->spin) * radius;
+        const double speed = fmax(steady, state->swing + state->twist * (length(arm) + radius)) + shape->speed;
         if (mpm_collider_read(&colliders[k], state, centre).phi <= shape->steepness * (radius + speed * dt)) {
             books[k].near = true;
             books[k].speed = fmax(books[k].speed, speed);

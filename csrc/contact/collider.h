@@ -23,6 +23,7 @@ typedef struct mpm_collider_state {
     double rotation[9];    /* R */
     double velocity[3];    /* V [m/s] */
     double spin[3];        /* omega [rad/s] */
+    double swing, twist;   /* how fast it moves [m/s] and turns [rad/s] on the way, if the pose at the end tells less */
 } mpm_collider_state;
 
 typedef struct mpm_collider {

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#define PI 3.14159265358979323846
+
 /* The quaternion of a rotation vector (axis times angle). */
 static void set_rotation(mpm_pose *pose, const double vector[3])
 {
@@ -13,20 +15,33 @@ static void set_rotation(mpm_pose *pose, const double vector[3])
         pose->quaternion[1 + a] = share * vector[a];
 }
 
+/* Displacement and rotation vector, and the first key after `time` (key_count: none). */
+static size_t keyframe_values(const mpm_motion *motion, double time, double values[6])
+{
+    size_t low = 0, high = motion->key_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (motion->keys[MPM_KEYFRAME * middle] <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const double *key = motion->keys + MPM_KEYFRAME * (low > 0 ? low - 1 : 0);
+    const double *next = low > 0 && low < motion->key_count ? key + MPM_KEYFRAME : key;
+    const double share = next != key ? (time - key[0]) / (next[0] - key[0]) : 0;
+    for (int a = 0; a < 6; a++)
+        values[a] = key[1 + a] + share * (next[1 + a] - key[1 + a]);
+    return low;
+}
+
 static mpm_pose keyframe_pose(const mpm_motion *motion, double time)
 {
-    const double *key = motion->keys, *last = key + MPM_KEYFRAME * (motion->key_count - 1);
-    while (key < last && key[MPM_KEYFRAME] <= time)
-        key += MPM_KEYFRAME;
-    const double *next = key < last ? key + MPM_KEYFRAME : key;
-    const double share = time > key[0] && next != key ? (time - key[0]) / (next[0] - key[0]) : 0;
+    double values[6];
+    keyframe_values(motion, time, values);
     mpm_pose pose;
-    double vector[3];
-    for (int a = 0; a < 3; a++) {
-        pose.displacement[a] = key[1 + a] + share * (next[1 + a] - key[1 + a]);
-        vector[a] = key[4 + a] + share * (next[4 + a] - key[4 + a]);
-    }
-    set_rotation(&pose, vector);
+    for (int a = 0; a < 3; a++)
+        pose.displacement[a] = values[a];
+    set_rotation(&pose, values + 3);
     return pose;
 }
 
@@ -40,12 +55,56 @@ mpm_pose mpm_motion_pose(const mpm_motion *motion, double time)
         if (motion->kind == MPM_MOTION_LINEAR)
             pose.displacement[a] = time * motion->vector[a];
         if (motion->kind == MPM_MOTION_SINUSOID)
-            pose.displacement[a] = motion->vector[a] * sin(2 * 3.14159265358979323846 * motion->frequency * time);
+            pose.displacement[a] = motion->vector[a] * sin(2 * PI * motion->frequency * time);
         rotation[a] = time * motion->vector[a];
     }
     if (motion->kind == MPM_MOTION_ROTATION)
         set_rotation(&pose, rotation);
     return pose;
+}
+
+static double distance(const double a[3], const double b[3])
+{
+    const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+    return sqrt(x * x + y * y + z * z);
+}
+
+/* Poses tell of less than half a revolution. */
+static double hidden(double angle)
+{
+    return angle < PI ? 0 : angle;
+}
+
+/* Two rotations differ by no larger an angle than their rotation vectors. */
+static mpm_excursion keyframe_excursion(const mpm_motion *motion, double time, double dt)
+{
+    double from[6], to[6];
+    size_t key = keyframe_values(motion, time, from);
+    keyframe_values(motion, time + dt, to);
+    mpm_excursion most = {0, hidden(distance(from + 3, to + 3))};
+    for (; key < motion->key_count && motion->keys[MPM_KEYFRAME * key] < time + dt; key++) {
+        const double *values = motion->keys + MPM_KEYFRAME * key + 1;
+        most.distance = fmax(most.distance, distance(from, values));
+        most.angle = fmax(most.angle, distance(from + 3, values + 3));
+    }
+    return most;
+}
+
+mpm_excursion mpm_motion_excursion(const mpm_motion *motion, double time, double dt)
+{
+    static const double nowhere[3];
+    const double size = distance(motion->vector, nowhere);
+    if (motion->kind == MPM_MOTION_KEYFRAMES)
+        return keyframe_excursion(motion, time, dt);
+    if (motion->kind == MPM_MOTION_ROTATION)
+        return (mpm_excursion){0, hidden(size * dt)};
+    if (motion->kind != MPM_MOTION_SINUSOID)
+        return (mpm_excursion){0};
+    /* Crests lie at a quarter of a period, troughs at three quarters. */
+    const double from = motion->frequency * time, to = motion->frequency * (time + dt), s = sin(2 * PI * from);
+    const double crest = floor(to - 0.25) > floor(from - 0.25) ? 1 - s : 0;
+    const double trough = floor(to - 0.75) > floor(from - 0.75) ? 1 + s : 0;
+    return (mpm_excursion){size * fmax(crest, trough), 0};
 }
 
 void mpm_motion_matrix(const mpm_pose *pose, double matrix[9])

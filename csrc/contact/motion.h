@@ -37,6 +37,14 @@ mpm_pose mpm_motion_pose(const mpm_motion *motion, double time);
 /** R of a pose, row by row. */
 void mpm_motion_matrix(const mpm_pose *pose, double matrix[9]);
 
+/** How far the body is moved [m] and turned [rad] from its pose at `time` during the next `dt` > 0 seconds, at most, that
+ *  its pose at the end does not tell: where it turns back, or turns by more than half a revolution. */
+typedef struct mpm_excursion {
+    double distance, angle;
+} mpm_excursion;
+
+mpm_excursion mpm_motion_excursion(const mpm_motion *motion, double time, double dt);
+
 /** The mean velocity [m/s] of the reference point and the constant angular velocity [rad/s] that lead from one pose
  *  to another in the time `dt` [s]. */
 void mpm_motion_rates(const mpm_pose *from, const mpm_pose *to, double dt, double velocity[3], double spin[3]);

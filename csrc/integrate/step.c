@@ -122,17 +122,19 @@ static bool may_invert(const mpm_simulation *simulation, const mpm_block_report 
     return !(sum < 0.25);
 }
 
-/* The collider that is fastest near material. */
+/* The collider that is fastest near material; NULL if none is near. */
 static const mpm_collider *fastest_collider(const mpm_simulation *simulation, double *speed)
 {
     const size_t count = simulation->collider_count;
     const mpm_collider *fastest = NULL;
     *speed = 0;
-    for (size_t i = 0; i < simulation->grid.block_count * count; i++)
-        if (simulation->block_books[i].speed > *speed) {
-            *speed = simulation->block_books[i].speed;
+    for (size_t i = 0; i < simulation->grid.block_count * count; i++) {
+        const mpm_collider_book *book = &simulation->block_books[i];
+        if (book->near && (!fastest || book->speed > *speed)) {
+            *speed = book->speed;
             fastest = &simulation->colliders[i % count];
         }
+    }
     return fastest;
 }
 
@@ -150,7 +152,8 @@ static void name_fastest_collider(mpm_simulation *simulation, const mpm_block_re
 {
     mpm_trouble *trouble = &simulation->trouble;
     trouble->collider = fastest_collider(simulation, &trouble->speed)->name;
-    trouble->needed = motion_limit(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
+    if (simulation->settings.dt > 0)
+        trouble->needed = motion_limit(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
 }
 
 /* No particle moves faster than this in the step [m/s]. Nodes bound it, unless particles add a velocity of their own,
@@ -170,8 +173,9 @@ static bool is_loose(const mpm_simulation *simulation, double cells)
     return cells > 0.05 && (mpm_scheme_moves_apart(scheme) || scheme->gradient == MPM_GRADIENT_BSPLINE);
 }
 
-/* What speaks against the step. `travel` is how far particles would move at most, in cells. */
-static mpm_reason find_refusal(mpm_simulation *simulation, const mpm_block_report *report, double dt, double *travel)
+/* What speaks against the step. `travel` is how far particles would move at most, in cells. Where particles had to be
+ * asked, they tell how fast a collider and material come towards each other, too. */
+static mpm_reason find_refusal(mpm_simulation *simulation, mpm_block_report *report, double dt, double *travel)
 {
     if (!isfinite(report->speed) || !isfinite(report->speed_before))
         return MPM_GRID_NOT_FINITE;
@@ -184,8 +188,12 @@ static mpm_reason find_refusal(mpm_simulation *simulation, const mpm_block_repor
         probe.gather_dt = dt;
         const mpm_measure found = mpm_sweeps_run(simulation, &probe);
         least_det = found.least_det;
-        if (loose)
+        if (loose) {
+            double collider;
+            fastest_collider(simulation, &collider);
             *travel = found.moved * per_speed;
+            report->approach = fmin(report->approach, found.moved + collider);
+        }
     }
     if (!(*travel <= motion_limit(simulation)))
         return MPM_MOVES_TOO_FAR;
@@ -358,8 +366,11 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
         if ((status = reserve_history(simulation)) || (status = grid_and_check(simulation, &dt, &report, &travel)))
             return status;
 
-        if (simulation->settings.scheme.transfer == MPM_XPIC)
+        if (simulation->settings.scheme.transfer == MPM_XPIC) {
+            const double approach = report.approach;
             report = mpm_sweeps_filter(simulation);
+            report.approach = approach;
+        }
         const double time = dt == end - simulation->time ? end : simulation->time + dt;
         const bool last = simulation->steps + 1 == last_step || time >= end;
         /* The step after this one is planned from the state before this one, the last that was measured. */

@@ -215,9 +215,9 @@ mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 mpm_block_report mpm_sweeps_filter(mpm_simulation *simulation)
 {
     const mpm_sweep filter = mpm_sweeps_describe(simulation, MPM_FILTER);
-    for (int r = 2; r <= filter.scheme.xpic_order; r++) {
+    for (int k = 1; k < filter.scheme.xpic_order; k++) {
         mpm_sweeps_run(simulation, &filter);
-        grid_pass(simulation, 0, r, false);
+        grid_pass(simulation, 0, k, false);
     }
     return sum_reports(simulation);
 }

@@ -39,10 +39,16 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                  "a node would move more than one cell at dt = %g s; the step was not taken: choose a smaller dt", t->dt);
         return;
     case MPM_COLLIDER_TOO_FAST:
-        snprintf(text, size,
-                 "collider '%.100s' moves with up to %g m/s near material, too far at dt = %g s; the step was not taken: "
-                 "choose dt=\"auto\" or dt <= %.3g s",
-                 t->collider, t->speed, t->dt, t->needed);
+        if (t->needed <= 0)
+            snprintf(text, size,
+                     "collider '%.100s', which moves with up to %g m/s near material, and that material come together by "
+                     "too much at every dt down to %g s; the step was not taken: look at their motion",
+                     t->collider, t->speed, t->dt);
+        else
+            snprintf(text, size,
+                     "collider '%.100s' moves with up to %g m/s near material, too far at dt = %g s; the step was not "
+                     "taken: choose dt=\"auto\" or dt <= %.3g s",
+                     t->collider, t->speed, t->dt, t->needed);
         return;
     case MPM_WOULD_INVERT:
         snprintf(text, size,

@@ -254,17 +254,11 @@ static void copy_records(real *to, const real *from)
     memcpy(to, from, 4 * MPM_BLOCK_NODES * sizeof(real));
 }
 
-/* XPIC: u = sum over r of m (-1)^(r+1) v_r, plus v~ - v^n. Here r = 1, where v_1 = v^n. */
+/* XPIC: particles take v~ + sum of v_k, k = 1 ... m - 1, with v_0 = v^n. */
 static void begin_filter(const mpm_grid_pass *pass, ptrdiff_t b)
 {
-    const wide rest = wide_set((real)(pass->scheme.xpic_order - 1));
-    const real *node = records_of(pass->grid->velocity, b);
-    real *before = records_of(pass->grid->before, b), *filtered = records_of(pass->grid->filtered, b);
-    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
-        const wide v = wide_load(before + n);
-        wide_store(filtered + n, v);
-        wide_store(before + n, wide_fma(rest, v, wide_load(node + n)));
-    }
+    copy_records(records_of(pass->grid->filtered, b), records_of(pass->grid->before, b));
+    copy_records(records_of(pass->grid->before, b), records_of(pass->grid->velocity, b));
 }
 
 /* At a mirror XPIC's filtering, which else adds up to nothing, changes the momentum of particles, near it and far. */
@@ -279,18 +273,16 @@ static void add_filter_impulse(const mpm_grid_pass *pass, ptrdiff_t b, double im
     }
 }
 
-/* ... and v_r = (m - r + 1)/r S+ S v_(r-1) for one more r, where `filtered` holds S+ S v_(r-1). */
-static void continue_filter(const mpm_grid_pass *pass, ptrdiff_t b)
+/* ... and v_k = v_(k-1) - S+ S v_(k-1) for one more k, where `seen` holds the latter. */
+static void continue_filter(const mpm_grid_pass *pass, ptrdiff_t b, const real *seen)
 {
-    const int r = pass->filter_step, order = pass->scheme.xpic_order;
-    const wide factor = wide_set((real)(order - r + 1) / (real)r), sign = wide_set((real)(r % 2 ? order : -order));
     real *taken = records_of(pass->grid->before, b), *filtered = records_of(pass->grid->filtered, b);
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
-        const wide v = factor * wide_load(filtered + n);
+        const wide v = wide_load(filtered + n) - wide_load(seen + n);
         wide_store(filtered + n, v);
-        wide_store(taken + n, wide_fma(sign, v, wide_load(taken + n)));
+        wide_store(taken + n, wide_load(taken + n) + v);
     }
-    if (r == order)
+    if (pass->filter_step == pass->scheme.xpic_order - 1)
         add_filter_impulse(pass, b, pass->reports[b].impulse);
 }
 
@@ -370,12 +362,13 @@ static void filter_block(const mpm_grid_pass *pass, ptrdiff_t b)
     const mpm_grid *grid = pass->grid;
     const mpm_node_block *block = &grid->blocks[b];
     const bool folded = block->fold >= 0;
-    real *node = folded ? records_of(grid->images.raw_before, block->fold) : records_of(grid->filtered, b);
-    sum_copies(node, grid, block, grid->copies);
+    real own[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
+    real *seen = folded ? records_of(grid->images.raw_before, block->fold) : own;
+    sum_copies(seen, grid, block, grid->copies);
     if (folded)
         return;
-    to_velocity(node, no_gravity);
-    continue_filter(pass, b);
+    to_velocity(seen, no_gravity);
+    continue_filter(pass, b, seen);
 }
 
 void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t b)
@@ -402,8 +395,9 @@ void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
     const mpm_images *images = &grid->images;
     const int32_t b = images->blocks[fold];
     if (pass->filter_step) {
-        fold_free(records_of(grid->filtered, b), images->raw_before, images, (int32_t)fold);
-        continue_filter(pass, b);
+        real seen[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
+        fold_free(seen, images->raw_before, images, (int32_t)fold);
+        continue_filter(pass, b, seen);
         return;
     }
     real *node = records_of(grid->velocity, b), gravity[4] = {0};

@@ -30,7 +30,7 @@ enum mpm_sweep_mode {
     MPM_MEASURE = 2,
     MPM_SCATTER = 4,
     MPM_PROBE = 8,  /* alone: gathers without writing, to see how far particles would move and be strained */
-    MPM_FILTER = 16, /* alone, XPIC: grid -> particles -> grid, of the velocities v_r */
+    MPM_FILTER = 16, /* alone, XPIC: grid -> particles -> grid, of the velocities v_k */
     MPM_VOLUME = 32  /* alone: rest volumes that are 0 from the mass of the nodes around */
 };
 
@@ -94,7 +94,7 @@ typedef struct mpm_grid_pass {
     mpm_colliders colliders; /* books per block */
     mpm_scheme scheme;
     bool for_density;  /* nodes at mirrors and periodic faces keep the mass of all their images, not their own */
-    int filter_step;   /* 0: the grid pass of a step; r >= 2: v_r of XPIC from the copies of a FILTER sweep */
+    int filter_step;   /* 0: the grid pass of a step; k >= 1: v_k of XPIC from the copies of a FILTER sweep */
     mpm_block_report *reports; /* per block */
 } mpm_grid_pass;
 

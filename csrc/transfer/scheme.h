@@ -12,8 +12,10 @@
  *     XPIC(m)    w m v_p               S (v* + v~ - v^n)                   S v~
  *     TPIC       w m (v_p + C Delta)   S v~,  C = sum v~ (grad w)^T        S v~
  *
- * a is the FLIP ratio. v* is m sum_r (-1)^(r+1) v_r, v_1 = v^n, v_r = (m - r + 1)/r S+ S v_(r-1), S+ the transfer from
- * particles to nodes: it takes from v_p only what the grid cannot see.
+ * a is the FLIP ratio. v* is the sum of v_k = (1 - S+ S)^k v^n, k = 0 ... m - 1, S+ the transfer from particles to
+ * nodes: it takes from v_p only what the grid cannot see. The authors' v* = m sum_r (-1)^(r+1) v*_r, r = 1 ... m, with
+ * v*_r = (m - r + 1)/r S+ S v*_(r-1), is the same polynomial in S+ S, but with binomial coefficients of alternating sign:
+ * from m = 10 on round-off makes it useless in single precision, from m = 40 on in double.
  *
  * Harlow 1964 (PIC); Brackbill & Ruppel, J. Comput. Phys. 65 (1986) 314 (FLIP); Jiang et al., ACM Trans. Graph. 34(4)
  * (2015) 51 (APIC); Fei et al., ACM Trans. Graph. 40(4) (2021) 109 (AFLIP, ASFLIP); Hammerquist & Nairn, Comput. Methods
