@@ -217,7 +217,7 @@ ENTRIES = (
     Entry(
         "snow-wedge-3d",
         "a snowball breaks on a wedge (3-D, 200,000 particles)",
-        duration=0.15,
+        duration=0.125,
         fps=120.0,
         build=snow_wedge_3d,
         numerics={"dx": 1 / 96, **FLIP, "kernel": "quadratic"},
