@@ -557,7 +557,7 @@ def test_the_automatic_step_counts_colliders_near_material():
 
 
 def test_nodes_of_hardly_any_mass_do_not_count_near_a_collider():
-    """The gradient of the B-spline gives them any velocity; beside a collider at rest the step is what it is without."""
+    """The gradient of the B-spline gives them any velocity; beside a collider at rest the step is that without it."""
     steps = []
     for collides in (True, False):
         scene = mpm.Scene((0, 0), (1, 1))

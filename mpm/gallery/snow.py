@@ -1,7 +1,7 @@
 """Scenes of snow.
 
 The snowball has the method of the paper in full; the others have its transfer with the forces of moving least squares,
-which allow larger steps where snow tears.
+which cost less.
 
 Stomakhin, Schroeder, Chai, Teran, Selle: A material point method for snow simulation. ACM TOG 32(4) (2013) 102.
 """
