@@ -52,11 +52,13 @@ def drifts(sim: Simulation, start: Totals) -> list[Drift]:
     Returns
     -------
     list of Drift
-        Mass; each component of the momentum less gravity's and the walls' impulses; the angular momentum
-        about the vertical where no wall and no gravity can change it.
+        Mass; each component of the momentum less the impulses of gravity, walls and colliders; the angular
+        momentum about the vertical where no wall, no collider and no gravity can change it.
     """
     history = sim.history
     dt, impulse = history["dt"], history["wall_impulse"]
+    for collider in sim.scene.colliders:
+        impulse += history[f"impulse:{collider.name}"]
     gravity = sim.scene.gravity
     mass = history["mass"]
     motion = float(np.sqrt(2 * start.mass * max(history["kinetic"].max(initial=0), start.kinetic)))
@@ -74,7 +76,10 @@ def drifts(sim: Simulation, start: Totals) -> list[Drift]:
 
 def _angular(sim: Simulation, start: Totals, impulse: FloatArray) -> list[tuple[str, str, float]]:
     """Components of the angular momentum about which nothing has a lever."""
-    spin = sim.history["angular_momentum"].reshape(len(impulse), -1) - np.atleast_1d(start.angular_momentum)
+    history = sim.history
+    if any(history[f"torque:{collider.name}"].any() for collider in sim.scene.colliders):
+        return []
+    spin = history["angular_momentum"].reshape(len(impulse), -1) - np.atleast_1d(start.angular_momentum)
     pushed = impulse.any(axis=0) | (sim.scene.gravity != 0)
     names = ("L",) if sim.dimension == 2 else ("L_x", "L_y", "L_z")
     rows = []

@@ -556,6 +556,21 @@ def test_the_automatic_step_counts_colliders_near_material():
     assert sim.health["refused"] <= refused + 1  # planned for, not found out again and again
 
 
+def test_nodes_of_hardly_any_mass_do_not_count_near_a_collider():
+    """The gradient of the B-spline gives them any velocity; beside a collider at rest the step is that without it."""
+    steps = []
+    for collides in (True, False):
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(Points([(0.5 + 1e-5, 0.5 + 1e-5)], volume=1 / 256), SOFT, F=[[1.1, 0], [0, 1.1]])
+        if collides:
+            scene.add_collider(HalfSpace((0, 0.4), (0, 1)))
+        sim = mpm.Simulation(scene, dx=1 / 16, kernel="cubic", gradient="bspline")
+        sim.step(3)
+        assert np.linalg.norm(sim.grid.v, axis=1).max() > 100 * sim.compute("speed").max()
+        steps.append(sim.history["dt"])
+    np.testing.assert_array_equal(*steps)
+
+
 def test_a_collider_too_fast_for_a_fixed_step_is_named():
     sim = ram(50.0, dt=2e-3)
     before = sim.state_hash()
