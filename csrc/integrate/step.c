@@ -139,21 +139,21 @@ static const mpm_collider *fastest_collider(const mpm_simulation *simulation, do
 }
 
 /* What must not exceed the motion limit: a collider that is faster could jump over material. The automatic step
- * counts what comes towards it too, at the speed of the fastest particle where nodes of hardly any mass are faster. */
-static double fastest_motion(const mpm_simulation *simulation, const mpm_block_report *report, double particle_speed)
+ * counts what comes towards it too. */
+static double fastest_motion(const mpm_simulation *simulation, const mpm_block_report *report)
 {
-    double speed;
-    fastest_collider(simulation, &speed);
-    return simulation->settings.dt > 0 ? speed : fmin(report->approach, particle_speed + speed);
+    double speed = report->approach;
+    if (simulation->settings.dt > 0)
+        fastest_collider(simulation, &speed);
+    return speed;
 }
 
-static void name_fastest_collider(mpm_simulation *simulation, const mpm_block_report *report, double particle_speed)
+static void name_fastest_collider(mpm_simulation *simulation, const mpm_block_report *report)
 {
     mpm_trouble *trouble = &simulation->trouble;
     trouble->collider = fastest_collider(simulation, &trouble->speed)->name;
     if (simulation->settings.dt > 0)
-        trouble->needed =
-            motion_limit(simulation) * simulation->settings.dx / fastest_motion(simulation, report, particle_speed);
+        trouble->needed = motion_limit(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
 }
 
 /* No particle moves faster than this in the step [m/s]. Nodes bound it, unless particles add a velocity of their own,
@@ -197,7 +197,7 @@ static mpm_reason find_refusal(mpm_simulation *simulation, mpm_block_report *rep
     }
     if (!(*travel <= motion_limit(simulation)))
         return MPM_MOVES_TOO_FAR;
-    if (fastest_motion(simulation, report, *travel / per_speed) * per_speed > motion_limit(simulation))
+    if (fastest_motion(simulation, report) * per_speed > motion_limit(simulation))
         return MPM_COLLIDER_TOO_FAST;
     return least_det > 0.1 ? MPM_NO_REASON : MPM_WOULD_INVERT;
 }
@@ -214,7 +214,7 @@ static mpm_status grid_and_check(mpm_simulation *simulation, double *dt, mpm_blo
         if (simulation->settings.dt > 0 || attempt == MOST_RETRIES) {
             const mpm_status status = fail(simulation, MPM_UNSTABLE, reason, *dt);
             if (reason == MPM_COLLIDER_TOO_FAST)
-                name_fastest_collider(simulation, report, *travel * simulation->settings.dx / *dt);
+                name_fastest_collider(simulation, report);
             return status;
         }
         simulation->health.refused++;
@@ -278,7 +278,7 @@ static void commit(mpm_simulation *simulation, double dt, double time, double tr
     simulation->time = time;
     simulation->steps++;
     simulation->drift += fmax(travel, measure->pushed * dt / simulation->settings.dx);
-    simulation->approach = fastest_motion(simulation, report, travel * simulation->settings.dx / dt);
+    simulation->approach = report->approach;
     simulation->grid_valid = true;
     simulation->measure = *measure;
     simulation->suspect = measure->outside || measure->out_of_range;
