@@ -61,7 +61,8 @@ def test_runs_and_runs_the_same_again(name, dtype):
     assert sims[0].state_hash() == sims[1].state_hash()
     sim, totals = sims[0], sims[0].totals()
     assert sim.dtype == dtype and sim.steps == 20
-    assert totals.mass == pytest.approx(start.mass, rel={"float64": 1e-14, "float32": 1e-7}[dtype])
+    # The order of the sum is that of the bins. Measured in single precision: 3e-7 by the scalar kernels.
+    assert totals.mass == pytest.approx(start.mass, rel={"float64": 1e-14, "float32": 1e-6}[dtype])
     for field in sim.particles.fields:
         assert np.isfinite(sim.particles[field]).all(), field
     x = sim.particles.x
