@@ -496,7 +496,10 @@ class Simulation(_check.Strict):
             [m], negative inside. Sign and zero set are exact; away from the surface of combined or unevenly
             scaled shapes it is a lower bound of the size.
         """
-        chosen = _check.choice("name", name, [placed.collider.name for placed in self._colliders])
+        names = [placed.collider.name for placed in self._colliders]
+        if not names:
+            raise ValueError(f"name = {_check.shown(name)}: the scene has no colliders")
+        chosen = _check.choice("name", name, names)
         points = _check.array("x", x, (None, self.dimension))
         (placed,) = (placed for placed in self._colliders if placed.collider.name == chosen)
         return placed.distance(self._core, points)[0]

@@ -13,7 +13,7 @@ from mesh_samples import cube_mesh, sphere_mesh
 from mpm import meshes, motion, viz
 from mpm.shapes import Ball, Box, Capsule, Cylinder, DistanceGrid, HalfSpace, Mesh, Points, Polygon, Shape
 from mpm.shapes.distances import describe, measure
-from scenes import DIMS, DTYPES, EPSILON, ISAS, MATERIALS, kernels
+from scenes import DIMS, DTYPES, EPSILON, ISAS, MATERIALS, kernels, single
 
 SOFT = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
 
@@ -598,6 +598,11 @@ def test_what_a_collider_does_between_the_ends_of_a_step_counts(shaker):
     scene.add_collider(Box((0.2, 0.2), (0.55, 0.8)), motion=shaker, name="shaker")
     with pytest.raises(mpm.InstabilityError, match="'shaker' moves with up to"):
         mpm.Simulation(scene, dx=1 / 16, dt=1e-3).step()
+
+
+def test_without_colliders_there_is_no_distance():
+    with pytest.raises(ValueError, match="name = 'floor': the scene has no colliders"):
+        single((8, 8)).collider_distance("floor", [(1, 1)])
 
 
 def test_a_collider_may_shake_within_a_cell():
