@@ -327,9 +327,10 @@ class Scene(_check.Strict):
         ``"sticky"``
             v = v_co.
 
-        Material therefore stops about half a cell to a cell before the surface, where its first nodes lie inside,
-        and a collider thinner than two cells leaks. Where several colliders overlap, the rule is applied for
-        each, the deepest first; what is then still pressed into one of them keeps the motion along their common edge.
+        Material at rest therefore lies about half a cell to a cell before the surface, where its first nodes are
+        inside; thrown at it, particles come down to it. A collider thinner than two cells leaks. Where several
+        colliders overlap, the rule is applied for each, the deepest first; what is then still pressed into one of
+        them keeps the motion along their common edge.
 
         Parameters
         ----------

@@ -94,10 +94,11 @@ class Simulation(_check.Strict):
         - ``"xpic"``: PIC of order m = `xpic_order` (1: PIC, ∞: FLIP without its noise).
         - ``"tpic"``: C = Σ ṽ ∇wᵀ, the B-spline's gradient, in the place of APIC's.
     kernel : {"quadratic", "cubic", "linear"}
-        B-spline. ``"linear"`` has jumps in its gradient, which particles feel when they cross cells; its
-        time step has no bound that holds always. With it, C is 4/dx² Σ w ṽ (x_i − x_p)ᵀ in APIC, AFLIP and
-        ASFLIP, which is what conserves angular momentum. Its gradient also acts on nodes of zero weight: a
-        particle exactly on a node at a free surface gives them a force that nothing carries, and takes them
+        B-spline. ``"linear"`` is for comparison: it has jumps in its gradient, which particles feel when they
+        cross cells; no time step is stable with it in every case, and elastic bodies may gain energy or blow up.
+        With it, C is 4/dx² Σ w ṽ (x_i − x_p)ᵀ in APIC, AFLIP and ASFLIP, which is what conserves angular
+        momentum. Its gradient also acts on nodes of zero weight: a particle exactly on a node at a free surface
+        gives them a force that nothing carries, and takes them
         to be at rest. Move it off the node.
     gradient : {"mls", "bspline"}
         Of the weights, in forces and in ∇v: D⁻¹ w (x_i − x_p) of moving least squares, or ∇w. The linear
