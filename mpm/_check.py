@@ -11,7 +11,7 @@ import inspect
 import math
 import numbers
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
@@ -176,6 +176,18 @@ def text(name: str, value: object) -> str:
     if not value.strip():
         raise ValueError(f"{name} = {value!r}: must not be empty")
     return value
+
+
+def unique_name(kind: str, name: object, taken: Collection[str], number: int = 0) -> str:
+    """The name given to a thing of that kind, which none has yet; of a nameless one, the kind with a number."""
+    if name is None:
+        while (candidate := f"{kind}{number}") in taken:
+            number += 1
+        return candidate
+    checked = text("name", name)
+    if checked in taken:
+        raise ValueError(f"name = {checked!r}: already the name of another {kind}; must be unique")
+    return checked
 
 
 def choice(name: str, value: object, allowed: Sequence[str], later: Sequence[str] = ()) -> str:

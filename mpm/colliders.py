@@ -69,16 +69,9 @@ def make_collider(
 
 
 def _name(name: object, taken: set[str]) -> str:
-    if name is None:
-        number = 0
-        while (candidate := f"collider{number}") in taken:
-            number += 1
-        return candidate
-    checked = _check.text("name", name)
+    checked = _check.unique_name("collider", name, taken)
     if not checked.isprintable():
         raise ValueError(f"name = {checked!r}: must be printable: columns of the history are named after it")
-    if checked in taken:
-        raise ValueError(f"name = {checked!r}: already the name of another collider; must be unique")
     return checked
 
 

@@ -115,7 +115,7 @@ def make_body(
         velocity=velocity if callable(velocity) else _velocity(velocity, dimension),
         angular_velocity=_angular_velocity(angular_velocity, dimension),
         F=F if F is None or callable(F) else _gradient(F, dimension),
-        name=_name(name, taken, number),
+        name=_check.unique_name("body", name, taken, number),
     )
 
 
@@ -140,17 +140,6 @@ def _gradient(F: object, dimension: int) -> FloatArray:
     checked = _check.array("F", F, (dimension, dimension))
     _check_orientation("F", checked)
     return _check.frozen(checked)
-
-
-def _name(name: object, taken: frozenset[str] | set[str], number: int) -> str:
-    if name is None:
-        while (candidate := f"body{number}") in taken:
-            number += 1
-        return candidate
-    checked = _check.text("name", name)
-    if checked in taken:
-        raise ValueError(f"name = {checked!r}: already the name of another body; must be unique")
-    return checked
 
 
 class Scene(_check.Strict):

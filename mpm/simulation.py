@@ -235,7 +235,7 @@ class Simulation(_check.Strict):
             warn_of_thin_or_missing(self._core, placed, scene.lower, scene.upper, self._numerics.dx)
         for body, arrays in sampled:
             self._insert(body, *arrays)
-        self._settle()
+        self._find_volumes()
 
     def _sample(self, body: _scene.Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """x, v, F, volume and mass of a body's particles."""
@@ -274,9 +274,10 @@ class Simulation(_check.Strict):
         self._parts.append(_Part(body, len(x), float(mass.sum()), float(volume.sum())))
         warn_of_particles_inside(self._core, self._colliders, x, body.name, self._numerics.dx)
 
-    def _settle(self) -> None:
-        """Have the core take in what was written through views, and find the volumes that wait for the grid."""
-        self._core.totals()
+    def _find_volumes(self) -> None:
+        """Have the core find the volumes that wait for the density of the grid."""
+        if self._numerics.volume == "grid-density":
+            self._core.totals()
 
     # ---- the run ---------------------------------------------------------------------------------------
 
@@ -366,11 +367,11 @@ class Simulation(_check.Strict):
             taken={part.body.name for part in self._parts},
             number=len(self._parts),
         )
-        self._settle()  # what was written through views is taken, or refused, before anything changes
+        self._core.totals()  # what was written through views is taken, or refused, before anything changes
         before = copy.deepcopy(self._rng.bit_generator.state)
         try:
             self._insert(body, *self._sample(body))
-            self._settle()
+            self._find_volumes()
         except BaseException:
             self._rng.bit_generator.state = before
             raise
