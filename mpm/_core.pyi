@@ -139,7 +139,7 @@ class Simulation:
     def resident(self) -> bytes:
         """The resident state in row order, for the state hash."""
     def memory(self) -> dict[str, int]:
-        """Bytes held: "particles", "grid", "views"."""
+        """Bytes held: "particles", "grid", "views", "colliders"."""
     @property
     def time(self) -> float: ...
     @property

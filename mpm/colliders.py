@@ -11,6 +11,7 @@ import numpy as np
 from mpm import _check, _core
 from mpm import motion as _motion
 from mpm._check import FloatArray
+from mpm.sampling import if_in_millimetres
 from mpm.shapes import Shape
 from mpm.shapes.distances import Program, describe
 from mpm.walls import FRICTIONAL, RULES
@@ -87,9 +88,17 @@ class Placed:
         upper: FloatArray,
         dx: float,
     ) -> None:
-        program = describe(collider.shape, dx)
         motion = collider.motion._describe() if collider.motion is not None else _motion.Prescription("none")
         reference = reference_point(collider.shape, lower, upper) if motion.about is None else motion.about
+        region = (
+            (lower, upper) if collider.motion is None else collider.motion._sweep(lower, upper, reference)
+        )
+        millimetres = if_in_millimetres(collider.shape, lower, upper)
+        self.hint = f"; {millimetres}" if millimetres else ""
+        try:
+            program = describe(collider.shape, dx, region)
+        except ValueError as error:
+            raise ValueError(f"{error} (collider {collider.name!r}{self.hint})") from None
         keys = np.zeros((0, 7)) if motion.keys is None else motion.keys
         core.add_collider(
             collider.name,
@@ -121,7 +130,7 @@ def warn_of_thin_or_missing(
     name, resting = placed.collider.name, placed.collider.motion is None
     if not len(surface):
         if not any_inside and resting and not placed.collider.shape._only_collides:
-            _warn(f"collider {name!r} is outside of the domain: nothing can meet it")
+            _warn(f"collider {name!r} is outside of the domain: nothing can meet it{placed.hint}")
         return
     thickness = np.full(len(surface), np.inf)
     for cells in np.arange(0.25, THIN, 0.25)[::-1]:
@@ -169,7 +178,7 @@ def warn_of_particles_inside(
         if count:
             _warn(
                 f"{count} of {len(x)} particles of {body!r} start inside the collider {one.collider.name!r}: they move "
-                "with it or are squeezed"
+                f"with it or are squeezed{one.hint}"
             )
 
 

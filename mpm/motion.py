@@ -65,6 +65,25 @@ class Motion(_check.Strict):
         """What the core needs."""
         raise NotImplementedError
 
+    def _displacements(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest of each component of u(t), t >= 0 (d,) [m]; may be infinite."""
+        raise NotImplementedError
+
+    @property
+    def _turns(self) -> bool:
+        return False
+
+    def _sweep(
+        self, lower: FloatArray, upper: FloatArray, about: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """A box that holds where the points of a box ever are in the collider as it was described."""
+        least, largest = self._displacements()
+        low, high = lower - largest, upper - least
+        if not self._turns:
+            return low, high
+        radius = np.sqrt((np.maximum(np.abs(low - about), np.abs(high - about)) ** 2).sum())
+        return about - radius, about + radius
+
 
 @dataclass(frozen=True, slots=True)
 class Prescription:
@@ -122,6 +141,10 @@ class Linear(Motion):
     def _describe(self) -> Prescription:
         return Prescription("linear", _padded(self.velocity))
 
+    def _displacements(self) -> tuple[FloatArray, FloatArray]:
+        far = np.where(self.velocity == 0, 0.0, np.copysign(np.inf, self.velocity))
+        return np.minimum(far, 0), np.maximum(far, 0)
+
 
 class Rotation(Motion):
     """Constant angular velocity about a point that stays where it is.
@@ -176,6 +199,13 @@ class Rotation(Motion):
         axis = np.array([0.0, 0.0, 1.0]) if self.axis is None else self.axis
         return Prescription("rotation", _padded(self.angular_velocity * axis), about=self.about)
 
+    def _displacements(self) -> tuple[FloatArray, FloatArray]:
+        return np.zeros(self.dimension), np.zeros(self.dimension)
+
+    @property
+    def _turns(self) -> bool:
+        return self.angular_velocity != 0
+
 
 class Sinusoid(Motion):
     """Harmonic motion: u = amplitude · sin(2π · frequency · t).
@@ -204,6 +234,9 @@ class Sinusoid(Motion):
 
     def _describe(self) -> Prescription:
         return Prescription("sinusoid", _padded(self.amplitude), frequency=self.frequency)
+
+    def _displacements(self) -> tuple[FloatArray, FloatArray]:
+        return -np.abs(self.amplitude), np.abs(self.amplitude)
 
 
 class Keyframes(Motion):
@@ -252,3 +285,10 @@ class Keyframes(Motion):
         if self.angles is not None:
             keys[:, 6 if self.dimension == 2 else slice(4, 7)] = self.angles
         return Prescription("keyframes", keys=keys)
+
+    def _displacements(self) -> tuple[FloatArray, FloatArray]:
+        return self.positions.min(axis=0), self.positions.max(axis=0)
+
+    @property
+    def _turns(self) -> bool:
+        return self.angles is not None and bool(self.angles.any())

@@ -22,6 +22,7 @@ SAMPLINGS = ("stratified", "lattice", "random")
 MOST_PARTICLES = 2**30 - 1  # of the core
 BYTES_PER_PARTICLE = 200  # in the leanest case
 CHUNK = 1 << 18  # candidate points that are looked at together
+MILLIMETRES = 20  # times as large as the domain: what is that large can hardly be meant
 MARGIN = 1e-9  # of a (sub-)cell: random points keep off its faces, where rounding would choose the cell
 
 
@@ -34,6 +35,7 @@ def sample(
     particles_per_cell: int,
     sampling: str = "stratified",
     rng: int | np.random.Generator = 0,
+    body: str | None = None,
 ) -> tuple[Floats, Floats]:
     """Fill a shape with particles.
 
@@ -53,6 +55,8 @@ def sample(
         middles of the sub-cells; ``"random"``: random points of the cell.
     rng
         A seed, or a generator, which is advanced. The same one gives the same points.
+    body
+        Whose shape it is: a name for messages.
 
     Returns
     -------
@@ -92,7 +96,8 @@ def sample(
         raise ValueError(f"dx: expected one that divides the domain into 1 to 2^53 cells, got {dx:g}")
     each = dx**dim / per_cell
 
-    _refuse_outside(shape, domain, dx)
+    of_body = "" if body is None else f" of {body!r}"
+    _refuse_outside(shape, domain, dx, of_body)
     if isinstance(shape, Points):
         volume = np.full(len(shape.x), each) if shape.volume is None else shape.volume.copy()
         return shape.x.copy(), volume
@@ -114,7 +119,7 @@ def sample(
         _refuse_too_many(count, room, dx)
     x = np.concatenate(kept)
     if not len(x):
-        raise ValueError(_nothing(shape, dx, domain))
+        raise ValueError(_nothing(shape, dx, domain, of_body))
     return x, np.full(len(x), each)
 
 
@@ -197,7 +202,7 @@ def _cell_range(
     return first, last
 
 
-def _refuse_outside(shape: Shape, domain: Box, dx: float) -> None:
+def _refuse_outside(shape: Shape, domain: Box, dx: float, of_body: str) -> None:
     """Raise ValueError if a shape of finite size has points outside the domain."""
     lower, upper = shape.bounds
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
@@ -215,15 +220,28 @@ def _refuse_outside(shape: Shape, domain: Box, dx: float) -> None:
         if not shape.contains(x[outside]).any():
             return
     remedy = "move it" if isinstance(shape, Points) else "move it, or cut it with shape & Box(lower, upper)"
+    remedy = if_in_millimetres(shape, domain.lower, domain.upper) or remedy
     raise ValueError(
-        f"shape: {shape!r} sticks out of the domain: it spans {brief(lower)} to {brief(upper)}, the domain "
+        f"shape{of_body}: {shape!r} sticks out of the domain: it spans {brief(lower)} to {brief(upper)}, the domain "
         f"{brief(domain.lower)} to {brief(domain.upper)}; {remedy}"
     )
 
 
-def _nothing(shape: Shape, dx: float, domain: Box) -> str:
+def if_in_millimetres(shape: Shape, lower: Floats, upper: Floats) -> str:
+    """What helps if a shape is so much larger than a domain that its lengths must be in millimetres; else nothing."""
+    low, high = shape.bounds
+    times = float((high - low).max() / (upper - lower).max())
+    return (
+        f"it is {times:.3g} times as large: is it in millimetres? Then use shape.scale(1e-3)"
+        if MILLIMETRES <= times < np.inf
+        else ""
+    )
+
+
+def _nothing(shape: Shape, dx: float, domain: Box, of_body: str) -> str:
     lower, upper = shape.bounds
     size = np.minimum(upper, domain.upper) - np.maximum(lower, domain.lower)
     if (size < 2 * dx).any() and (size > 0).all():
-        return f"shape, dx: dx is larger than the body: no particle falls into {shape!r} with dx = {dx:g} m"
-    return f"shape: no particle falls into {shape!r} with dx = {dx:g} m: it is empty, or outside the domain"
+        why = "dx is larger than the body"
+        return f"shape{of_body}, dx: {why}: no particle falls into {shape!r} with dx = {dx:g} m"
+    return f"shape{of_body}: no particle falls into {shape!r} with dx = {dx:g} m: it is empty, or outside the domain"

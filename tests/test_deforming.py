@@ -169,3 +169,22 @@ def test_it_is_a_collider_only():
     assert shape == Deforming([0, 1], grids(Ball((0, 0), 0.3), Ball((0, 0), 0.5)))
     low, high = shape.bounds
     np.testing.assert_allclose((low, high), [(-0.5, -0.5), (0.5, 0.5)], atol=0.0501)
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_jerk_long_ago_costs_no_steps(moved):
+    """The time step heeds the surface's speed now, not the largest that it ever has."""
+    frames = grids(*(Ball((0, 0), radius) for radius in (0.2, 0.25, 0.251)))
+
+    def first_step(jerk):
+        shape = Deforming([jerk, jerk + 0.02, jerk + 3], frames)  # at 2.5 m/s, then at 0.0003 m/s
+        scene = mpm.Scene((-1, -1), (1, 1))
+        scene.add(Box((-0.5, -0.5), (0.5, 0.5)), DUST)
+        scene.add_collider(shape.translate((0.1, 0)).scale(2) if moved else shape, name="c")
+        sim = mpm.Simulation(scene, dx=0.125, max_dt=0.1)
+        sim.step()
+        return sim.dt
+
+    assert first_step(-1) == 0.1
+    # Halved until 2.5 (5) m/s and what they make of the material come to less than half a cell.
+    assert first_step(0) == (0.1 / 16 if moved else 0.1 / 8)

@@ -33,6 +33,14 @@ mpm_status mpm_collider_copy(mpm_collider *copy, const mpm_allocator *allocator,
     return MPM_OK;
 }
 
+size_t mpm_collider_bytes(const mpm_collider *collider)
+{
+    const mpm_shape *shape = &collider->shape;
+    return strlen(collider->name) + 1 + MPM_KEYFRAME * collider->motion.key_count * sizeof *collider->motion.keys +
+           shape->node_count * sizeof *shape->nodes + shape->number_count * sizeof *shape->numbers +
+           shape->part_count * sizeof *shape->parts;
+}
+
 void mpm_collider_clear(mpm_collider *collider, const mpm_allocator *allocator)
 {
     mpm_memory_free(allocator, collider->name);
@@ -54,6 +62,7 @@ mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double ti
         mpm_motion_rates(&pose, &next, dt, state.velocity, state.spin);
         state.swing = most.distance / dt;
         state.twist = most.angle / dt;
+        state.deforming = mpm_shape_speed(&collider->shape, time, dt);
     }
     return state;
 }
@@ -68,15 +77,25 @@ static void rigid_velocity(const mpm_collider_state *state, const double x[3], d
     }
 }
 
-mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3])
+/* X, where x lies in the collider as it was described. */
+static void find_own_place(const mpm_collider *collider, const mpm_collider_state *state, const double x[3],
+                           double X[3])
 {
     const double *R = state->rotation;
-    double from[3], X[3];
+    double from[3];
     for (int a = 0; a < 3; a++)
         from[a] = x[a] - state->reference[a];
     for (int a = 0; a < 3; a++)
         X[a] = collider->reference[a] + R[a] * from[0] + R[3 + a] * from[1] + R[6 + a] * from[2];
-    const mpm_shape_reading own = mpm_shape_read(&collider->shape, state->time, X);
+}
+
+mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3],
+                                    uint64_t parts)
+{
+    const double *R = state->rotation;
+    double X[3];
+    find_own_place(collider, state, x, X);
+    const mpm_shape_reading own = mpm_shape_read_parts(&collider->shape, state->time, X, parts);
     mpm_shape_reading r = {.phi = own.phi};
     rigid_velocity(state, x, r.velocity);
     for (int a = 0; a < 3; a++) {
@@ -99,14 +118,18 @@ double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const
     for (size_t k = 0; k < count; k++) {
         const mpm_collider_state *state = &colliders[k].now;
         const mpm_shape *shape = &colliders[k].shape;
-        double v[3], arm[3];
+        double v[3], arm[3], own[3];
+        uint64_t parts = 0;
         rigid_velocity(state, centre, v);
         for (int a = 0; a < 3; a++)
             arm[a] = centre[a] - state->reference[a];
         const double steady = length(v) + length(state->spin) * radius;
-        const double speed = fmax(steady, state->swing + state->twist * (length(arm) + radius)) + shape->speed;
-        if (mpm_collider_read(&colliders[k], state, centre).phi <= shape->steepness * (radius + speed * dt)) {
+        const double speed = fmax(steady, state->swing + state->twist * (length(arm) + radius)) + state->deforming;
+        find_own_place(&colliders[k], state, centre, own);
+        const double phi = mpm_shape_find_parts(shape, state->time, own, radius, &parts);
+        if (phi <= shape->steepness * (radius + speed * dt)) {
             books[k].near = true;
+            books[k].parts |= parts;
             books[k].speed = fmax(books[k].speed, speed);
             largest = fmax(largest, speed);
         }
@@ -118,7 +141,7 @@ bool mpm_collider_can_hold(const mpm_collider *colliders, size_t count, const do
                            const mpm_collider_book *books)
 {
     for (size_t k = 0; k < count; k++)
-        if (books[k].near && mpm_collider_read(&colliders[k], &colliders[k].now, centre).phi <=
+        if (books[k].near && mpm_collider_read(&colliders[k], &colliders[k].now, centre, books[k].parts).phi <=
                                  colliders[k].shape.steepness * radius)
             return true;
     return false;
@@ -133,7 +156,7 @@ static int find_holders(const mpm_collider *colliders, size_t count, const doubl
         struct holder holder = {.collider = k};
         if (!books[k].near)
             continue;
-        holder.at = mpm_collider_read(&colliders[k], &colliders[k].now, x);
+        holder.at = mpm_collider_read(&colliders[k], &colliders[k].now, x, books[k].parts);
         if (!(holder.at.phi <= 0) || (found == MOST_CONTACTS && holder.at.phi >= holders[found - 1].at.phi))
             continue;
         int at = found < MOST_CONTACTS ? found++ : found - 1;

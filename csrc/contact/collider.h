@@ -24,6 +24,7 @@ typedef struct mpm_collider_state {
     double velocity[3];    /* V [m/s] */
     double spin[3];        /* omega [rad/s] */
     double swing, twist;   /* how fast it moves [m/s] and turns [rad/s] on the way, if the pose at the end tells less */
+    double deforming;      /* a bound of |v_0| [m/s] */
 } mpm_collider_state;
 
 typedef struct mpm_collider {
@@ -41,10 +42,14 @@ typedef struct mpm_collider_book {
     double impulse[3], torque[3]; /* on the material [N s], about the reference point [N m s] */
     double speed;                 /* a bound of the largest |v_surface| near material [m/s] */
     bool near;                    /* may touch what is being worked on */
+    uint64_t parts;               /* ... by these parts of its shape */
 } mpm_collider_book;
 
 /** A copy of its own of a collider whose shape has no flaw. Errors: MPM_OUT_OF_MEMORY, and `*copy` is empty. */
 mpm_status mpm_collider_copy(mpm_collider *copy, const mpm_allocator *allocator, const mpm_collider *collider);
+
+/** Bytes that a copy holds beside itself. */
+size_t mpm_collider_bytes(const mpm_collider *collider);
 
 /** Frees a copy. */
 void mpm_collider_clear(mpm_collider *collider, const mpm_allocator *allocator);
@@ -53,8 +58,9 @@ void mpm_collider_clear(mpm_collider *collider, const mpm_allocator *allocator);
 mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double time, double dt);
 
 /** phi at x [m], the normal out of the collider and the velocity of its surface, as if it were everywhere, in the
- *  given state. */
-mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3]);
+ *  given state, by the given parts of its shape (UINT64_MAX: all). */
+mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3],
+                                    uint64_t parts);
 
 /** What meets colliders. Where it is the image of a place in the domain (a mirror's, say), x and the velocity are those
  *  of the place, and what is entered in the books is turned to how the image has it. */
@@ -64,8 +70,9 @@ typedef struct mpm_contact_point {
     double image[3];   /* where the mass itself is [m] */
 } mpm_contact_point;
 
-/** Sets `near` and raises `speed` in the books of the colliders (one each) that can hold a point within `radius` [m]
- *  of `centre`, or can come to do so in a step of `dt`. Returns the largest speed among them, -1 if there is none. */
+/** Sets `near`, adds to `parts` and raises `speed` in the books of the colliders (one each) that can hold a point within
+ *  `radius` [m] of `centre`, or can come to do so in a step of `dt`. Returns the largest speed among them, -1 if there is
+ *  none. */
 double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
                               double dt, mpm_collider_book *books);
 

@@ -12,19 +12,23 @@ int64_t mpm_lattice_nodes(const double *header, int dim)
             return -1;
         nodes *= along;
     }
-    return header[3] > 0 && nodes < 0x1p50 ? (int64_t)nodes : -1;
+    const double faces = header[MPM_LATTICE_FACES];
+    return header[3] > 0 && nodes < 0x1p50 && faces >= 0 && faces < 64 ? (int64_t)nodes : -1;
 }
 
 mpm_lattice_place mpm_lattice_find(const double *header, int dim, const double x[3])
 {
-    mpm_lattice_place place = {.dim = dim, .ends_within = header[7] != 0, .spacing = header[3]};
+    mpm_lattice_place place = {.dim = dim, .spacing = header[3]};
+    const int faces = (int)header[MPM_LATTICE_FACES];
     for (int a = 0; a < dim; a++) {
         const double last = header[4 + a] - 1, cells = (x[a] - header[a]) / place.spacing;
         const double held = cells > 0 ? cells < last ? cells : last : 0;
         const ptrdiff_t cell = held < last ? (ptrdiff_t)held : (ptrdiff_t)last - 1;
         place.fraction[a] = held - (double)cell;
-        place.beyond[a] = cells > 0 && cells < last ? 0 : place.spacing * (cells - held);
-        place.beyond2 += place.beyond[a] * place.beyond[a];
+        place.beyond[a] = cells < 0 || cells > last;
+        if (place.beyond[a] && faces >> (2 * a + (cells > last)) & 1)
+            place.gap[a] = place.spacing * (cells - held);
+        place.gap2 += place.gap[a] * place.gap[a];
         place.stride[a] = 1;
         for (int b = a + 1; b < dim; b++)
             place.stride[a] *= (ptrdiff_t)header[4 + b];
@@ -58,14 +62,14 @@ double mpm_lattice_distance(const mpm_lattice_place *place, const double *values
         const double phi = values[weigh(place, corner, &weight, slope)];
         value += weight * phi;
         for (int a = 0; a < place->dim; a++)
-            gradient[a] += place->beyond[a] != 0 ? 0 : slope[a] * phi / place->spacing;
+            gradient[a] += place->beyond[a] ? 0 : slope[a] * phi / place->spacing;
     }
-    if (place->beyond2 > 0 && place->ends_within) {
+    if (place->gap2 > 0) {
         /* sqrt(phi^2 + gap^2) of the nearest point of the rim: no larger than the distance, continuous, and as
          * steep as phi, since the two gradients are perpendicular */
         for (int a = 0; a < place->dim; a++)
-            gradient[a] = value * gradient[a] + place->beyond[a];
-        value = sqrt(value * value + place->beyond2);
+            gradient[a] = value * gradient[a] + place->gap[a];
+        value = sqrt(value * value + place->gap2);
     }
     return value;
 }

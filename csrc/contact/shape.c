@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEFORMING_HEADER = MPM_LATTICE_HEADER + 2 };
+enum { DEFORMING_HEADER = MPM_LATTICE_HEADER + 1 };
 
 const char *mpm_shape_kind_name(int kind)
 {
@@ -23,7 +23,8 @@ static int64_t deforming_size(const double *numbers, int dim)
 {
     const int64_t nodes = mpm_lattice_nodes(numbers, dim);
     const double frames = numbers[MPM_LATTICE_HEADER];
-    const double size = DEFORMING_HEADER + frames + frames * (double)nodes + 2 * (frames - 1) * (double)nodes * dim;
+    const double size =
+        DEFORMING_HEADER + 2 * frames - 1 + frames * (double)nodes + 2 * (frames - 1) * (double)nodes * dim;
     return nodes > 0 && frames >= 2 && frames <= INT32_MAX && size < 0x1p50 ? (int64_t)size : -1;
 }
 
@@ -72,25 +73,73 @@ const char *mpm_shape_flaw(const mpm_shape *shape)
     return depth != 1 || used != shape->number_count ? "nodes or numbers are left over" : NULL;
 }
 
-/* What holds for all of its leaves. */
-static void find_bounds(mpm_shape *shape)
+static void find_steepness(mpm_shape *shape)
 {
     const double *numbers = shape->numbers;
     shape->steepness = 1;
-    shape->speed = 0;
     for (size_t n = 0; n < shape->node_count; numbers += shape->nodes[n++].size) {
         const mpm_shape_node *node = &shape->nodes[n];
         const double *leaf = numbers + (node->mapped ? MPM_SHAPE_MAP : 0);
         if (node->kind == MPM_LATTICE || node->kind == MPM_DEFORMING)
             shape->steepness = fmax(shape->steepness, leaf[MPM_LATTICE_STEEPNESS]);
-        if (node->kind == MPM_DEFORMING)
-            shape->speed = fmax(shape->speed, (node->mapped ? numbers[MPM_SHAPE_MAP - 1] : 1) * leaf[10]);
     }
+}
+
+static bool joins(const mpm_shape_node *node)
+{
+    return node->kind == MPM_UNION || node->kind == MPM_INTERSECTION;
+}
+
+/* The first node of the distance that is complete before node `end`. */
+static size_t first_node(const mpm_shape *shape, size_t end)
+{
+    for (int missing = 1; missing > 0;) {
+        const mpm_shape_node *node = &shape->nodes[--end];
+        missing += joins(node) ? 1 : node->kind == MPM_COMPLEMENT ? 0 : -1;
+    }
+    return end;
+}
+
+/* Joined one by one, parts are the second operands of a chain of equal operators, and the first of its first. Fills
+ * `parts` unless it is NULL; returns how many there are. */
+static size_t split(const mpm_shape *shape, size_t end, int32_t kind, mpm_shape_part *parts, size_t count)
+{
+    size_t found = 0;
+    for (; end > 0; found++) {
+        const bool chained = joins(&shape->nodes[end - 1]) && shape->nodes[end - 1].kind == kind;
+        const size_t last = chained ? end - 1 : end, first = chained ? first_node(shape, last) : 0;
+        if (parts)
+            parts[count - 1 - found] = (mpm_shape_part){.first = first, .end = last};
+        end = first;
+    }
+    return found;
+}
+
+static mpm_status find_parts(mpm_shape *shape, const mpm_allocator *allocator)
+{
+    size_t end = shape->node_count, number = 0;
+    shape->turned = false;
+    for (; shape->nodes[end - 1].kind == MPM_COMPLEMENT; end--)
+        shape->turned = !shape->turned;
+    const int32_t kind = shape->nodes[end - 1].kind;
+    shape->intersects = kind == MPM_INTERSECTION;
+    shape->part_count = split(shape, end, kind, NULL, 0);
+    shape->parts = mpm_memory_new(allocator, shape->part_count, sizeof *shape->parts);
+    if (!shape->parts)
+        return MPM_OUT_OF_MEMORY;
+    split(shape, end, kind, shape->parts, shape->part_count);
+    for (size_t p = 0; p < shape->part_count; p++) {
+        shape->parts[p].number = number;
+        for (size_t n = shape->parts[p].first; n < shape->parts[p].end; n++)
+            number += (size_t)shape->nodes[n].size;
+    }
+    return MPM_OK;
 }
 
 mpm_status mpm_shape_copy(mpm_shape *copy, const mpm_allocator *allocator, const mpm_shape *shape)
 {
     *copy = *shape;
+    copy->parts = NULL;
     copy->nodes = mpm_memory_new(allocator, shape->node_count, sizeof *copy->nodes);
     copy->numbers = mpm_memory_new(allocator, shape->number_count, sizeof *copy->numbers);
     if (!copy->nodes || !copy->numbers) {
@@ -99,7 +148,11 @@ mpm_status mpm_shape_copy(mpm_shape *copy, const mpm_allocator *allocator, const
     }
     memcpy(copy->nodes, shape->nodes, shape->node_count * sizeof *copy->nodes);
     memcpy(copy->numbers, shape->numbers, shape->number_count * sizeof *copy->numbers);
-    find_bounds(copy);
+    find_steepness(copy);
+    if (find_parts(copy, allocator)) {
+        mpm_shape_clear(copy, allocator);
+        return MPM_OUT_OF_MEMORY;
+    }
     return MPM_OK;
 }
 
@@ -107,6 +160,7 @@ void mpm_shape_clear(mpm_shape *shape, const mpm_allocator *allocator)
 {
     mpm_memory_free(allocator, shape->nodes);
     mpm_memory_free(allocator, shape->numbers);
+    mpm_memory_free(allocator, shape->parts);
     *shape = (mpm_shape){0};
 }
 
@@ -259,7 +313,7 @@ static double deforming(const double *numbers, int dim, double time, const doubl
                         double velocity[3])
 {
     const ptrdiff_t nodes = (ptrdiff_t)mpm_lattice_nodes(numbers, dim), last = (ptrdiff_t)numbers[MPM_LATTICE_HEADER] - 1;
-    const double *times = numbers + DEFORMING_HEADER, *phi = times + last + 1;
+    const double *times = numbers + DEFORMING_HEADER, *phi = times + 2 * last + 1;
     ptrdiff_t interval = 0;
     while (interval < last - 1 && times[interval + 1] <= time)
         interval++;
@@ -350,25 +404,36 @@ static mpm_shape_reading read_mapped(const mpm_shape_node *node, const double *m
     return r;
 }
 
-mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const double x[3])
+/* Does the second of two joined shapes decide? Where both do, the first. */
+static bool decides(bool intersects, double second, double first)
+{
+    return intersects ? second > first : second < first;
+}
+
+static void turn(mpm_shape_reading *reading)
+{
+    reading->phi = -reading->phi;
+    for (int a = 0; a < 3; a++)
+        reading->normal[a] = -reading->normal[a];
+}
+
+static mpm_shape_reading read_part(const mpm_shape *shape, const mpm_shape_part *part, double time, const double x[3])
 {
     mpm_shape_reading stack[MPM_SHAPE_DEPTH];
-    const double *numbers = shape->numbers;
+    const double *numbers = shape->numbers + part->number;
     int depth = 0;
-    for (size_t n = 0; n < shape->node_count; numbers += shape->nodes[n++].size) {
+    for (size_t n = part->first; n < part->end; numbers += shape->nodes[n++].size) {
         const mpm_shape_node *node = &shape->nodes[n];
         mpm_shape_reading *end = stack + depth; /* behind the last one that waits */
         switch (node->kind) {
         case MPM_UNION:
         case MPM_INTERSECTION:
-            if (node->kind == MPM_UNION ? end[-1].phi < end[-2].phi : end[-1].phi > end[-2].phi)
+            if (decides(node->kind == MPM_INTERSECTION, end[-1].phi, end[-2].phi))
                 end[-2] = end[-1];
             depth--;
             break;
         case MPM_COMPLEMENT:
-            end[-1].phi = -end[-1].phi;
-            for (int a = 0; a < 3; a++)
-                end[-1].normal[a] = -end[-1].normal[a];
+            turn(&end[-1]);
             break;
         default:
             *end = node->mapped ? read_mapped(node, numbers, shape->dim, time, x)
@@ -377,4 +442,66 @@ mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const doub
         }
     }
     return stack[0];
+}
+
+mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const double x[3])
+{
+    return read_part(shape, &(mpm_shape_part){.end = shape->node_count}, time, x);
+}
+
+static size_t bit_of(const mpm_shape *shape, size_t part)
+{
+    return shape->part_count <= MPM_SHAPE_BITS ? part : part * MPM_SHAPE_BITS / shape->part_count;
+}
+
+double mpm_shape_find_parts(const mpm_shape *shape, double time, const double x[3], double radius, uint64_t *parts)
+{
+    /* Two distances approach each other by the steepness of both, and some for rounding. */
+    const double sign = shape->intersects ? -1 : 1, reach = 2.01 * shape->steepness * radius;
+    double least[MPM_SHAPE_BITS], all = INFINITY;
+    for (int b = 0; b < MPM_SHAPE_BITS; b++)
+        least[b] = INFINITY;
+    for (size_t p = 0; p < shape->part_count; p++) {
+        const double phi = sign * read_part(shape, &shape->parts[p], time, x).phi;
+        double *of_bit = &least[bit_of(shape, p)];
+        *of_bit = fmin(*of_bit, phi);
+        all = fmin(all, phi);
+    }
+    for (int b = 0; b < MPM_SHAPE_BITS; b++)
+        if (least[b] <= all + reach)
+            *parts |= (uint64_t)1 << b;
+    return shape->turned ? -sign * all : sign * all;
+}
+
+mpm_shape_reading mpm_shape_read_parts(const mpm_shape *shape, double time, const double x[3], uint64_t parts)
+{
+    mpm_shape_reading r = {.phi = shape->intersects ? -INFINITY : INFINITY};
+    for (size_t p = 0; p < shape->part_count; p++) {
+        if (!(parts >> bit_of(shape, p) & 1))
+            continue;
+        const mpm_shape_reading at = read_part(shape, &shape->parts[p], time, x);
+        if (decides(shape->intersects, at.phi, r.phi))
+            r = at;
+    }
+    if (shape->turned)
+        turn(&r);
+    return r;
+}
+
+double mpm_shape_speed(const mpm_shape *shape, double time, double dt)
+{
+    const double *numbers = shape->numbers;
+    double speed = 0;
+    for (size_t n = 0; n < shape->node_count; numbers += shape->nodes[n++].size) {
+        const mpm_shape_node *node = &shape->nodes[n];
+        if (node->kind != MPM_DEFORMING)
+            continue;
+        const double *leaf = numbers + (node->mapped ? MPM_SHAPE_MAP : 0), *times = leaf + DEFORMING_HEADER;
+        const double longest = node->mapped ? numbers[MPM_SHAPE_MAP - 1] : 1;
+        const ptrdiff_t last = (ptrdiff_t)leaf[MPM_LATTICE_HEADER] - 1;
+        for (ptrdiff_t k = 0; k < last; k++)
+            if (times[k] < time + dt && times[k + 1] > time)
+                speed = fmax(speed, longest * times[last + 1 + k]);
+    }
+    return speed;
 }

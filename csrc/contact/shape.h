@@ -23,9 +23,9 @@
  *     cylinder    a, b, radius         flat ends; in 2-D a rectangle 2 radius wide
  *     polygon     x_0, y_0, x_1, ...   2-D, counter-clockwise
  *     lattice     header of lattice.h, one distance per node
- *     deforming   header of lattice.h, number of frames (>= 2), largest surface speed; the time of every frame; the
- *                 distances of every frame; for every interval between frames the surface velocities at its beginning
- *                 and at its end, d per node
+ *     deforming   header of lattice.h, number of frames (>= 2); the time of every frame; the largest surface speed in
+ *                 every interval between frames; the distances of every frame; for every interval the surface
+ *                 velocities at its beginning and at its end, d per node
  *
  * Between two frames, a deforming shape is made of both, each moved to the time in question along the velocity
  * (Stomakhin et al., ACM Trans. Graph. 32 (2013) 102, section 8): with the share g of the interval delta that has gone
@@ -34,6 +34,10 @@
  *     phi = (1 - g) phi_0(x - g delta w) + g phi_1(x + (1 - g) delta w)        and the velocity in the same way.
  *
  * Before the first frame and after the last it rests as it is there.
+ *
+ * The operands of the outermost union or intersection are the shape's parts. Within a ball only those can decide whose
+ * phi at its centre differs from the deciding one by no more than the ball is wide: that set is found once for many
+ * points, as for the tapes of Keeter, ACM Trans. Graph. 39 (2020) 141, and reading it gives the bits of reading all.
  */
 #pragma once
 #include <stdbool.h>
@@ -68,6 +72,7 @@ enum {
     MPM_SHAPE_MAP = 23,   /* numbers of a map, before its leaf's: A (9), A^-1 (9), b (3), least and largest
                            * singular value */
     MPM_SHAPE_DEPTH = 32, /* distances that may be waiting to be joined */
+    MPM_SHAPE_BITS = 64,  /* of a set of parts: where there are more parts, neighbours share a bit */
 };
 
 typedef struct mpm_shape_node {
@@ -75,12 +80,22 @@ typedef struct mpm_shape_node {
     int64_t size; /* numbers of it, those of its map among them */
 } mpm_shape_node;
 
+/** The nodes of a part, those before `end`, and its first number. */
+typedef struct mpm_shape_part {
+    size_t first, end, number;
+} mpm_shape_part;
+
 typedef struct mpm_shape {
     int dim;
     size_t node_count, number_count;
     mpm_shape_node *nodes;
     double *numbers; /* of all leaves, in their order */
-    double steepness, speed; /* of the fastest surface [m/s] */
+
+    /* Found when a shape is copied */
+    double steepness;
+    mpm_shape_part *parts;
+    size_t part_count;
+    bool intersects, turned; /* how the parts are joined: by an intersection, not a union; turned inside out at last */
 } mpm_shape;
 
 /** What a shape is at a point. */
@@ -104,3 +119,12 @@ void mpm_shape_clear(mpm_shape *shape, const mpm_allocator *allocator);
 
 /** The shape at x [m] and `time` [s]. */
 mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const double x[3]);
+
+/** phi of a copied shape at x; adds the parts that can decide within `radius` [m] of x to the set. */
+double mpm_shape_find_parts(const mpm_shape *shape, double time, const double x[3], double radius, uint64_t *parts);
+
+/** A copied shape at a point where one of the `parts` (at least one) decides. */
+mpm_shape_reading mpm_shape_read_parts(const mpm_shape *shape, double time, const double x[3], uint64_t parts);
+
+/** No surface of a deforming shape moves faster [m/s] from `time` until `dt` [s] later. */
+double mpm_shape_speed(const mpm_shape *shape, double time, double dt);

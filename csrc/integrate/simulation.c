@@ -364,11 +364,15 @@ void mpm_simulation_set_threads(mpm_simulation *simulation, int threads)
     simulation->settings.threads = threads;
 }
 
-void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views)
+void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
+                           size_t *colliders)
 {
     *particles = mpm_particles_bytes(&simulation->particles) + simulation->id_capacity * sizeof *simulation->id +
                  simulation->row_material_capacity * sizeof *simulation->material;
     *grid = simulation->grid.bytes;
+    *colliders = 0;
+    for (size_t k = 0; k < simulation->collider_count; k++)
+        *colliders += mpm_collider_bytes(&simulation->colliders[k]);
     *views = 0;
     for (int field = 0; field < MPM_ALL_FIELDS; field++) {
         const mpm_mirror *mirror = simulation->mirrors[field];

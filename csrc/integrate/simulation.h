@@ -68,7 +68,7 @@ typedef struct mpm_trouble {
     mpm_reason reason;
     mpm_stable_dt bound; /* MPM_DT_ABOVE_BOUND: what limits */
     double dt;           /* of the step in question [s] */
-    const char *collider; /* MPM_COLLIDER_TOO_FAST: its name, ... */
+    const char *collider; /* MPM_COLLIDER_TOO_FAST: its name, ...; MPM_LEFT_DOMAIN: which the first row touches, or NULL */
     double speed, needed; /* ... a bound of its speed near material [m/s], the largest dt for it [s] */
     int64_t count;       /* rows concerned */
     int row_count;       /* rows listed, ascending */
@@ -140,7 +140,8 @@ const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation);
 const mpm_health *mpm_simulation_health(const mpm_simulation *simulation);
 const mpm_trouble *mpm_simulation_trouble(const mpm_simulation *simulation);
 void mpm_simulation_set_threads(mpm_simulation *simulation, int threads);
-void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views);
+void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
+                           size_t *colliders);
 
 /** The history: `rows` records of `length` doubles (see mpm_history_get in history.h). */
 const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *rows, int *length);

@@ -431,7 +431,7 @@ struct moment {
 static mpm_shape_reading measure_collider(const void *context, const double x[3])
 {
     const struct moment *moment = context;
-    return mpm_collider_read(moment->collider, &moment->state, x);
+    return mpm_collider_read(moment->collider, &moment->state, x, UINT64_MAX);
 }
 
 static PyObject *collider_distance(PyObject *self, PyObject *args)
@@ -563,10 +563,10 @@ static PyObject *memory(PyObject *self, PyObject *unused)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
-    size_t particles, grid_bytes, views;
-    mpm_simulation_memory(core, &particles, &grid_bytes, &views);
-    return Py_BuildValue("{s:n,s:n,s:n}", "particles", (Py_ssize_t)particles, "grid", (Py_ssize_t)grid_bytes, "views",
-                         (Py_ssize_t)views);
+    size_t particles, grid_bytes, views, colliders;
+    mpm_simulation_memory(core, &particles, &grid_bytes, &views, &colliders);
+    return Py_BuildValue("{s:n,s:n,s:n,s:n}", "particles", (Py_ssize_t)particles, "grid", (Py_ssize_t)grid_bytes,
+                         "views", (Py_ssize_t)views, "colliders", (Py_ssize_t)colliders);
 }
 
 static PyObject *get_time(PyObject *self, void *unused)

@@ -19,8 +19,10 @@ static double find_near_colliders(const mpm_colliders *colliders, const int32_t 
     const double radius = 0.5 * side * (DIM == 3 ? 1.7320508075688773 : 1.4142135623730951) * colliders->dx;
     double places[3][3] = {{0}}, speed = -1;
     int counts[3] = {1, 1, 1};
-    for (size_t k = 0; k < colliders->count; k++)
+    for (size_t k = 0; k < colliders->count; k++) {
         books[k].near = false;
+        books[k].parts = 0;
+    }
     for (int a = 0; a < DIM; a++)
         counts[a] = places_of((double)block[a] * BLOCK_SIDE + first + 0.5 * side, &colliders->symmetry[a], places[a]);
     for (int i = 0; i < counts[0]; i++)

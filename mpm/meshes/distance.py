@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 
-from mpm import _core
+from mpm import _check, _core
 from mpm.config import get_num_threads
 from mpm.meshes.solid import Solid
 
 Floats = NDArray[np.float64]
 
-MOST_NODES = 1 << 27  # of a lattice: a gigabyte
+MOST_NUMBERS = 1 << 27  # of a lattice: a gigabyte
+MANY_NUMBERS = 1 << 25
 CHUNK = 1 << 20  # nodes that are measured together
 
 
@@ -33,15 +36,38 @@ def nearest_faces(
 
 
 def lattice_around(
-    lower: Floats, upper: Floats, spacing: float, margin: float
+    lower: Floats,
+    upper: Floats,
+    spacing: float,
+    margin: float,
+    region: tuple[Floats, Floats],
+    *,
+    numbers: int = 1,
 ) -> tuple[Floats, tuple[int, ...]]:
-    """First node and numbers of nodes of the lattice that covers a box and a margin around it."""
+    """First node and numbers of nodes of the lattice that covers what a box and a region (lower and upper corner) have
+    in common and a margin around it, `numbers` at each node.
+
+    Raises
+    ------
+    ValueError
+        That would take more than a gigabyte.
+
+    Warns
+    -----
+    UserWarning
+        It takes more than a quarter of that.
+    """
+    lower, upper = np.clip(lower, *region), np.clip(upper, *region)
     nodes = np.ceil((upper - lower + 2 * margin) / spacing) + 1
-    if not np.prod(nodes) <= MOST_NODES:
+    count = float(np.prod(nodes)) * numbers
+    size = f"{' x '.join(f'{n:.0f}' for n in nodes)} distances, {spacing:.3g} m apart: {8e-9 * count:.2g} GB"
+    if not count <= MOST_NUMBERS:
         raise ValueError(
-            f"shape: its lattice of distances would have {np.prod(nodes):.3g} nodes, {spacing:.3g} m apart, which is "
-            f"above {MOST_NODES}; choose a larger dx or a smaller mesh"
+            f"shape: would need {size}, above {8e-9 * MOST_NUMBERS:.2g} GB; choose a larger dx, or a mesh or a motion "
+            "of which less comes into the domain"
         )
+    if count > MANY_NUMBERS:
+        warnings.warn(f"shape: needs {size}", UserWarning, stacklevel=_check.levels_to_caller())
     return lower - margin, tuple(int(n) for n in nodes)
 
 
@@ -52,8 +78,10 @@ def rows_of_nodes(lower: Floats, spacing: float, nodes: tuple[int, ...], rows: s
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(nodes))
 
 
-def distance_lattice(solid: Solid, spacing: float, margin: float) -> tuple[Floats, Floats]:
-    """Signed distances on the lattice around a solid, exact at its nodes.
+def distance_lattice(
+    solid: Solid, spacing: float, margin: float, region: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Signed distances on the lattice around what of a solid lies in a region, exact at its nodes.
 
     Parameters
     ----------
@@ -62,7 +90,9 @@ def distance_lattice(solid: Solid, spacing: float, margin: float) -> tuple[Float
     spacing
         Of the nodes [m].
     margin
-        How far the lattice reaches beyond the mesh at least [m].
+        How far the lattice reaches beyond what is covered at least [m].
+    region
+        Lower and upper corner of the box in which distances are asked for [m].
 
     Returns
     -------
@@ -72,7 +102,7 @@ def distance_lattice(solid: Solid, spacing: float, margin: float) -> tuple[Float
         Distances [m], negative inside.
     """
     x, faces = solid.x / solid.scale, np.concatenate([solid.closed, solid.open])
-    lower, nodes = lattice_around(x.min(axis=0), x.max(axis=0), spacing, margin)
+    lower, nodes = lattice_around(x.min(axis=0), x.max(axis=0), spacing, margin, region)
     values = np.empty(nodes)
     planes = max(1, CHUNK // (nodes[1] * nodes[2]))
     for first in range(0, nodes[0], planes):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Never
 
@@ -10,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from mpm import _check, meshes
 from mpm.shapes.arguments import as_array
-from mpm.shapes.lattice import DistanceGrid, ends_within, lattice_header, steepness
+from mpm.shapes.lattice import DistanceGrid, ending_faces, lattice_header, steepness
 from mpm.shapes.mesh import Mesh
-from mpm.shapes.shape import Floats, Shape
+from mpm.shapes.shape import Floats, Region, Shape
 
 
 class Deforming(Shape):
@@ -80,8 +82,8 @@ class Deforming(Shape):
     def _support(self, directions: Floats) -> Floats:
         return np.asarray(np.max([frame._support(directions) for frame in self.shapes], axis=0))
 
-    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
-        lower, spacing, phi, velocity = self._sampled(finest / 2, 4 * coarsest)
+    def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
+        lower, spacing, phi, velocity = self._sampled(finest / 2, 4 * coarsest, region)
         d, lapse = self.dimension, np.diff(self.times)
         nodes = phi.shape[1:]
         # phi_0(x - g delta w(x)) is steeper than phi_0 by the slope of w.
@@ -89,24 +91,33 @@ class Deforming(Shape):
         slope *= 1 + max(
             dt * max(steepness(v, d, spacing) for v in pair) for dt, pair in zip(lapse, velocity, strict=True)
         )
-        fastest = float(np.sqrt((velocity**2).sum(axis=-1)).max())
-        header = lattice_header(lower, spacing, nodes, all(map(ends_within, phi)), slope)
-        counts = np.array([len(self.times), fastest])
-        return "deforming", np.concatenate([header, counts, self.times, phi.ravel(), velocity.ravel()])
+        fastest = np.sqrt((velocity**2).sum(axis=-1)).reshape(len(lapse), -1).max(axis=1)
+        ends = functools.reduce(operator.and_, map(ending_faces, phi))
+        header = lattice_header(lower, spacing, nodes, ends, slope)
+        count = [float(len(self.times))]
+        return "deforming", np.concatenate(
+            [header, count, self.times, fastest, phi.ravel(), velocity.ravel()]
+        )
 
-    def _sampled(self, spacing: float, margin: float) -> tuple[Floats, float, Floats, Floats]:
+    def _sampled(self, spacing: float, margin: float, region: Region) -> tuple[Floats, float, Floats, Floats]:
         """First node, spacing, distances (k, …) and, for every interval, velocities at both ends (k − 1, 2, …, d)."""
         first = self.shapes[0]
         if isinstance(first, DistanceGrid):
             phi = np.stack([frame.values for frame in self.shapes])  # type: ignore[union-attr]
             return first.lower, first.spacing, phi, self._normal_velocity(phi, first.spacing)
         bounds = np.array([frame.bounds for frame in self.shapes])
+        moves = np.diff([frame.vertices for frame in self.shapes], axis=0)  # type: ignore[union-attr]
+        farthest = float(np.sqrt((moves**2).sum(axis=-1)).max())  # frames are read as far away as they move
         lower, nodes = meshes.lattice_around(
-            bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0), spacing, margin
+            bounds[:, 0].min(axis=0),
+            bounds[:, 1].max(axis=0),
+            spacing,
+            margin,
+            (region[0] - farthest, region[1] + farthest),
+            numbers=len(self.times) + 6 * len(moves),
         )
         phi = np.empty((len(self.times), *nodes))
         velocity = np.empty((len(self.times) - 1, 2, *nodes, 3))
-        moves = np.diff([frame.vertices for frame in self.shapes], axis=0)  # type: ignore[union-attr]
         moves /= np.diff(self.times)[:, None, None]
         points = meshes.rows_of_nodes(lower, spacing, nodes, slice(None))
         for k, frame in enumerate(self.shapes):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpm import _core
 from mpm.shapes.geometry import padded
-from mpm.shapes.shape import Complement, Floats, Shape, _Combined, _Difference, _Moved, _Union
+from mpm.shapes.shape import Complement, Floats, Region, Shape, _Combined, _Difference, _Moved, _Union
 
 DEPTH = 32  # distances that the core can hold at once
 
@@ -35,7 +36,7 @@ def _operator(name: str) -> NDArray[np.int64]:
     return np.array([[_kind(name), 0, 0]], dtype=np.int64)
 
 
-def describe(shape: Shape, dx: float) -> Program:
+def describe(shape: Shape, dx: float, region: Region | None = None) -> Program:
     """The nodes of a shape.
 
     Parameters
@@ -44,13 +45,18 @@ def describe(shape: Shape, dx: float) -> Program:
         A solid.
     dx
         Cell size [m]: what has no formula is sampled twice as finely.
+    region
+        Lower and upper corner of a box [m], maybe infinite, outside of which nobody asks: there a mesh goes on as it
+        is 4 dx beyond. Default: all of space.
 
     Raises
     ------
     ValueError
         It cannot be told as a distance: nested too deeply, a lattice that would be too large.
     """
-    program = _describe(shape, np.eye(shape.dimension), np.zeros(shape.dimension), dx)
+    d = shape.dimension
+    box = (np.full(d, -np.inf), np.full(d, np.inf)) if region is None else region
+    program = _describe(shape, np.eye(d), np.zeros(d), dx, box)
     if program.depth > DEPTH:
         raise ValueError(f"shape: its combinations are nested more than {DEPTH} deep")
     return program
@@ -64,22 +70,22 @@ def measure(program: Program, x: Floats) -> tuple[Floats, Floats]:
     return np.frombuffer(phi).copy(), np.frombuffer(normal).reshape(x.shape).copy()
 
 
-def _describe(shape: Shape, matrix: Floats, shift: Floats, dx: float) -> Program:
+def _describe(shape: Shape, matrix: Floats, shift: Floats, dx: float, region: Region) -> Program:
     """The nodes of all matrix·x + shift, x in `shape`."""
     if isinstance(shape, _Moved):
-        return _describe(shape.shape, matrix @ shape.matrix, matrix @ shape.shift + shift, dx)
+        return _describe(shape.shape, matrix @ shape.matrix, matrix @ shape.shift + shift, dx, region)
     if isinstance(shape, Complement):
-        inner = _describe(shape.shape, matrix, shift, dx)
+        inner = _describe(shape.shape, matrix, shift, dx, region)
         return Program(np.concatenate([inner.nodes, _operator("complement")]), inner.numbers, inner.depth)
     if isinstance(shape, _Combined):
         parts = shape.parts
         if isinstance(shape, _Difference):
             parts = (parts[0], *(Complement(part) for part in parts[1:]))
         return _joined(
-            [_describe(part, matrix, shift, dx) for part in parts],
+            [_describe(part, matrix, shift, dx, region) for part in parts],
             "union" if isinstance(shape, _Union) else "intersection",
         )
-    return _leaf(shape, matrix, shift, dx)
+    return _leaf(shape, matrix, shift, dx, region)
 
 
 def _joined(parts: list[Program], operator: str) -> Program:
@@ -92,10 +98,18 @@ def _joined(parts: list[Program], operator: str) -> Program:
     return Program(np.concatenate(nodes), np.concatenate([part.numbers for part in parts]), depth)
 
 
-def _leaf(shape: Shape, matrix: Floats, shift: Floats, dx: float) -> Program:
+def _box_around_mapped(box: Region, matrix: NDArray[np.floating[Any]], shift: Floats) -> Region:
+    """The smallest box that holds all matrix·(x − shift), x in `box`, which may be infinite."""
+    with np.errstate(invalid="ignore"):  # 0 times infinity is replaced
+        ends = [np.where(matrix == 0, 0, matrix * (end - shift)) for end in box]
+    return np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1)
+
+
+def _leaf(shape: Shape, matrix: Floats, shift: Floats, dx: float, region: Region) -> Program:
     d = shape.dimension
     factors = np.linalg.svd(matrix, compute_uv=False)
-    kind, numbers = shape._distance(dx / float(factors[0]), dx / float(factors[-1]))
+    own_region = _box_around_mapped(region, np.linalg.inv(matrix), shift)
+    kind, numbers = shape._distance(dx / float(factors[0]), dx / float(factors[-1]), own_region)
     moved = not np.array_equal(matrix, np.eye(d)) or shift.any()
     if moved:
         forwards, backwards = np.eye(3), np.eye(3)

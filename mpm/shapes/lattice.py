@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from mpm import _core
 from mpm.shapes.arguments import as_array, as_number, as_vector
 from mpm.shapes.geometry import padded
-from mpm.shapes.shape import Bools, Floats, Shape
+from mpm.shapes.shape import Bools, Floats, Region, Shape
 
 
 class DistanceGrid(Shape):
@@ -60,12 +60,8 @@ class DistanceGrid(Shape):
         phi, _ = _core.shape_distance(self.dimension, node, numbers, np.ascontiguousarray(x))
         return np.frombuffer(phi) < 0
 
-    @property
-    def _ends_within(self) -> bool:
-        return ends_within(self.values)
-
     def _support(self, directions: Floats) -> Floats:
-        if not self._ends_within:
+        if ending_faces(self.values) != 4**self.dimension - 1:
             return np.full(len(directions), np.inf)
         # Cells with such a corner hold all of it.
         inside = np.argwhere(self.values <= 0)
@@ -75,14 +71,15 @@ class DistanceGrid(Shape):
 
     _exact_bounds = False
 
-    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+    def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         return "lattice", lattice_numbers(self.lower, self.spacing, self.values)
 
 
-def ends_within(values: Floats) -> bool:
-    """Whether every value at the rim is positive: nothing reaches beyond the lattice."""
-    rim = [np.take(values, (0, -1), axis=axis) for axis in range(values.ndim)]
-    return all(bool((face > 0).all()) for face in rim)
+def ending_faces(values: Floats) -> int:
+    """The faces of the lattice beyond which nothing reaches, as every value there is positive: a bit for each, lower
+    and upper face of x first."""
+    faces = [np.take(values, end, axis=axis) for axis in range(values.ndim) for end in (0, -1)]
+    return sum(1 << k for k, face in enumerate(faces) if (face > 0).all())
 
 
 def steepness(values: Floats, axes: int, spacing: float) -> float:
@@ -91,7 +88,7 @@ def steepness(values: Floats, axes: int, spacing: float) -> float:
     return float(np.sqrt(np.square(slopes).sum() * np.prod(values.shape[axes:])))
 
 
-def lattice_header(lower: Floats, spacing: float, nodes: tuple[int, ...], ends: bool, slope: float) -> Floats:
+def lattice_header(lower: Floats, spacing: float, nodes: tuple[int, ...], ends: int, slope: float) -> Floats:
     """The core's description of a lattice (``csrc/contact/lattice.h``)."""
     return np.concatenate([padded(lower), [spacing, *(*nodes, 1)[:3], float(ends), slope]])
 
@@ -99,5 +96,5 @@ def lattice_header(lower: Floats, spacing: float, nodes: tuple[int, ...], ends: 
 def lattice_numbers(lower: Floats, spacing: float, values: Floats) -> Floats:
     """The core's numbers of distances on a lattice (``csrc/contact/shape.h``)."""
     slope = steepness(values, values.ndim, spacing)
-    header = lattice_header(lower, spacing, values.shape, ends_within(values), slope)
+    header = lattice_header(lower, spacing, values.shape, ending_faces(values), slope)
     return np.concatenate([header, values.ravel()])

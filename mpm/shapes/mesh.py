@@ -12,7 +12,7 @@ from mpm.errors import FileFormatError
 from mpm.meshes import MeshReport
 from mpm.shapes.arguments import as_rows, brief
 from mpm.shapes.lattice import lattice_numbers
-from mpm.shapes.shape import Bools, Floats, Shape
+from mpm.shapes.shape import Bools, Floats, Region, Shape
 
 
 class Mesh(Shape):
@@ -96,8 +96,8 @@ class Mesh(Shape):
     def _contains(self, x: Floats) -> Bools:
         return self._solid.contains(x)
 
-    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
-        lower, values = meshes.distance_lattice(self._solid, finest / 2, 4 * coarsest)
+    def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
+        lower, values = meshes.distance_lattice(self._solid, finest / 2, 4 * coarsest, region)
         return "lattice", lattice_numbers(lower, finest / 2, values)
 
     def _support(self, directions: Floats) -> Floats:

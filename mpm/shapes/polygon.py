@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeAlias
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mpm.shapes.arguments import as_rows
-from mpm.shapes.shape import Bools, Floats, Shape
+from mpm.shapes.shape import Bools, Floats, Region, Shape
+
+Indices: TypeAlias = NDArray[np.int64]
+PAIRS = 1 << 16  # of runs of edges that are looked at together
 
 
 class Polygon(Shape):
@@ -58,7 +64,7 @@ class Polygon(Shape):
     def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
         return Polygon(self.vertices @ matrix.T + shift)
 
-    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+    def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         v = self.vertices - self.vertices[0]
         clockwise = _cross(v, np.roll(v, -1, axis=0)).sum() < 0
         return "polygon", (self.vertices[::-1] if clockwise else self.vertices).ravel()
@@ -81,19 +87,62 @@ def _refuse_tangled(v: Floats) -> None:
     back = np.flatnonzero((_cross(edge, following) == 0) & ((edge * following).sum(axis=1) < 0))
     if len(back):
         raise ValueError(f"vertices: the polygon turns back on itself at corner {(int(back[0]) + 1) % n}")
-    for i in range(n - 2):
-        j = np.arange(i + 2, n if i else n - 1)  # edges that do not share a corner with edge i
-        c, d = v[j], w[j]
-        side_c, side_d = np.sign(_cross(edge[i], c - v[i])), np.sign(_cross(edge[i], d - v[i]))
-        side_v, side_w = np.sign(_cross(edge[j], v[i] - c)), np.sign(_cross(edge[j], w[i] - c))
-        meet = (side_c * side_d <= 0) & (side_v * side_w <= 0)
-        boxes = (np.minimum(c, d) <= np.maximum(v[i], w[i])) & (np.maximum(c, d) >= np.minimum(v[i], w[i]))
-        meet &= boxes.all(axis=1)  # edges on one line may still be apart
-        if meet.any():
-            k = int(j[np.flatnonzero(meet)[0]])
+    for i, j in _near_pairs(v, w):
+        meet = np.flatnonzero(_meet(v, w, i, j))
+        if len(meet):
+            k = meet[np.lexsort((j[meet], i[meet]))[0]]
             raise ValueError(
-                f"vertices: the polygon crosses or touches itself: the edges from corner {i} and from corner "
-                f"{k} meet"
+                f"vertices: the polygon crosses or touches itself: the edges from corner {i[k]} and from corner "
+                f"{j[k]} meet"
             )
     if abs(_cross(v, w).sum()) <= 1e-14 * np.ptp(v, axis=0).prod():
         raise ValueError("vertices: the polygon has no area")
+
+
+def _meet(v: Floats, w: Floats, i: Indices, j: Indices) -> Bools:
+    """Whether edges i and j, from v to w, have a point in common."""
+    edge, c, d = w - v, v[j], w[j]
+    side_c, side_d = np.sign(_cross(edge[i], c - v[i])), np.sign(_cross(edge[i], d - v[i]))
+    side_v, side_w = np.sign(_cross(edge[j], v[i] - c)), np.sign(_cross(edge[j], w[i] - c))
+    meet = (side_c * side_d <= 0) & (side_v * side_w <= 0)
+    low, high = np.minimum(v, w), np.maximum(v, w)
+    return np.asarray(
+        meet & ((low[j] <= high[i]) & (high[j] >= low[i])).all(axis=1)
+    )  # on one line, but apart
+
+
+def _near_pairs(v: Floats, w: Floats) -> Iterator[tuple[Indices, Indices]]:
+    """Pairs i < j of edges without a common corner, among them all that meet, some at a time.
+
+    Boxes around runs of 2, 4, 8, ... edges make a tree; pairs of runs whose boxes overlap are split until they are
+    edges. The boxes have eight sides, so that slanting edges beside each other do not overlap unless they are long and
+    very near.
+    """
+    n = len(v)
+    ends = np.stack([v, w])
+    along = np.concatenate(
+        [ends, ends.sum(axis=2)[..., None], (ends[..., 0] - ends[..., 1])[..., None]], axis=2
+    )
+    slack = np.array([0, 0, 1, 1]) * 8 * np.finfo(float).eps * np.abs(along).max()  # sums are rounded
+    levels = [(along.min(axis=0) - slack, along.max(axis=0) + slack)]
+    while len(levels[-1][0]) > 1:
+        low, high = levels[-1]
+        if len(low) % 2:  # an empty box as its partner
+            low, high = np.vstack([low, np.full(4, np.inf)]), np.vstack([high, np.full(4, -np.inf)])
+            levels[-1] = low, high
+        levels.append((np.minimum(low[::2], low[1::2]), np.maximum(high[::2], high[1::2])))
+    root = np.zeros(1, dtype=np.int64)
+    waiting = [(len(levels) - 1, root, root)]
+    while waiting:
+        level, i, j = waiting.pop()
+        if level == 0:
+            apart = (j > i + 1) & ((i > 0) | (j < n - 1))
+            yield i[apart], j[apart]
+            continue
+        low, high = levels[level - 1]
+        pairs = [(2 * i + a, 2 * j + b) for a, b in ((0, 0), (0, 1), (1, 0), (1, 1))]
+        first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
+        near = (first <= second) & ((low[first] <= high[second]) & (high[first] >= low[second])).all(axis=1)
+        first, second = first[near], second[near]
+        for k in range(0, len(first), PAIRS):
+            waiting.append((level - 1, first[k : k + PAIRS], second[k : k + PAIRS]))

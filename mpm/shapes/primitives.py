@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from mpm.shapes.arguments import as_array, as_number, as_rows, as_vector, brief
 from mpm.shapes.geometry import distance, padded, similarity, unit
-from mpm.shapes.shape import Bools, Complement, Floats, Shape
+from mpm.shapes.shape import Bools, Complement, Floats, Region, Shape
 
 
 class Box(Shape):
@@ -56,7 +56,7 @@ class Box(Shape):
         a, b = matrix @ self.lower + shift, matrix @ self.upper + shift
         return Box(np.minimum(a, b), np.maximum(a, b))
 
-    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+    def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         return "box", padded(self.lower, self.upper)
 
 
@@ -91,7 +91,7 @@ class Ball(Shape):
             return super()._affine(matrix, shift, step)
         return Ball(matrix @ self.center + shift, factor * self.radius)
 
-    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+    def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         return "ball", np.append(padded(self.center), self.radius)
 
 
@@ -131,7 +131,7 @@ class HalfSpace(Shape):
     def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
         return HalfSpace(matrix @ self.point + shift, np.linalg.solve(matrix.T, self.normal))
 
-    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+    def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         return "half_space", padded(self.point, self.normal)
 
     def __invert__(self) -> Shape:
@@ -172,7 +172,7 @@ class _Rod(Shape):
             return super()._affine(matrix, shift, step)
         return type(self)(matrix @ self.a + shift, matrix @ self.b + shift, factor * self.radius)
 
-    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+    def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         return type(self).__name__.lower(), np.append(padded(self.a, self.b), self.radius)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Never
+from typing import Any, ClassVar, Never, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from mpm.shapes.geometry import cos_sin, rotation, unit
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Region: TypeAlias = tuple[Floats, Floats]
 
 
 class Shape:
@@ -62,11 +63,14 @@ class Shape:
         """The largest direction·x in the shape, for each of the (k, d) directions; may be infinite."""
         raise NotImplementedError
 
-    def _distance(self, finest: float, coarsest: float) -> tuple[str, Floats]:
+    def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         """The kind of node and the numbers by which the core knows it (``csrc/contact/shape.h``), for a grid whose
-        cells, in the shape's own coordinates, are between `finest` and `coarsest` wide along any direction."""
+        cells, in the shape's own coordinates, are between `finest` and `coarsest` wide along any direction and of
+        which nothing lies farther than a few of them from the box `region` (lower and upper corner, maybe infinite)."""
         raise NotImplementedError
 
+    _nesting: int = 0
+    """How many shapes are in each other: one for each that is made of others."""
     _exact_bounds: bool = True
     """Whether `bounds` is the smallest box, not just one that is large enough."""
     _only_collides: bool = False
@@ -183,6 +187,18 @@ def _hashable(value: object) -> object:
     )
 
 
+MOST_NESTED = 128  # Python's stack is not for more
+
+
+def _one_deeper(*parts: Shape) -> int:
+    nesting = 1 + max(part._nesting for part in parts)
+    if nesting > MOST_NESTED:
+        raise ValueError(
+            f"shape: nested more than {MOST_NESTED} deep; a - (b - (c - ...)) nests, a - b - c and a | b | c do not"
+        )
+    return nesting
+
+
 # --- combinations ------------------------------------------------------------------------------------------
 
 
@@ -200,7 +216,7 @@ class _Moved(Shape):
         self._set(
             shape=shape, matrix=matrix.copy(), shift=shift.copy(), dimension=shape.dimension,
             _inverse=np.linalg.inv(matrix), _steps=steps, _exact_bounds=shape._exact_bounds,
-            _only_collides=shape._only_collides,
+            _only_collides=shape._only_collides, _nesting=_one_deeper(shape),
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -229,6 +245,7 @@ class _Combined(Shape):
             dimension=parts[0].dimension,
             _exact_bounds=isinstance(self, _Union) and all(part._exact_bounds for part in parts),
             _only_collides=any(part._only_collides for part in parts),
+            _nesting=_one_deeper(*parts),
         )
 
     def __repr__(self) -> str:
@@ -308,7 +325,12 @@ class Complement(Shape):
     shape: Shape
 
     def __init__(self, shape: Shape) -> None:
-        self._set(shape=shape, dimension=shape.dimension, _only_collides=shape._only_collides)
+        self._set(
+            shape=shape,
+            dimension=shape.dimension,
+            _only_collides=shape._only_collides,
+            _nesting=_one_deeper(shape),
+        )
 
     def __repr__(self) -> str:
         return f"~({self.shape!r})" if isinstance(self.shape, _Combined) else f"~{self.shape!r}"
