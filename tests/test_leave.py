@@ -92,3 +92,31 @@ def test_what_leaves_does_not_depend_on_threads():
         sim.step(20)
         hashes.add(sim.state_hash())
     assert len(hashes) == 1
+
+
+@dims
+@both
+def test_a_particle_that_a_collider_pushed_out_says_so(dim, dtype):
+    water = mpm.materials.Fluid(bulk_modulus=1e3, density=1000)
+    scene = mpm.Scene([0] * dim, [1] * dim)
+    scene.add(mpm.shapes.Box([0.75] + [0.25] * (dim - 1), [0.9] + [0.5] * (dim - 1)), water)
+    scene.add_collider(mpm.shapes.Box([0.1] + [-1] * (dim - 1), [0.3] + [2] * (dim - 1)), name="post")
+    piston = mpm.shapes.Box([0.3] + [-1] * (dim - 1), [0.7] + [2] * (dim - 1))
+    scene.add_collider(piston, motion=mpm.motion.Linear([1.0] + [0.0] * (dim - 1)), name="piston")
+    sim = mpm.Simulation(scene, dx=DX, dtype=dtype)
+    with pytest.raises(
+        mpm.EscapeError, match="left the domain, the first one at the collider 'piston'; enlarge"
+    ):
+        sim.run(1)
+
+
+def test_a_particle_that_left_by_itself_names_no_collider():
+    """Two particles that the grid takes to be at rest."""
+    dust = mpm.materials.NeoHookean(E=1e-9, nu=0.3, density=1000)
+    scene = mpm.Scene((0, 0), (1, 1))
+    pair = mpm.shapes.Points([(0.99, 0.5)] * 2, volume=1e-4)
+    scene.add(pair, dust, velocity=lambda x: [(5, 0), (-5, 0)])
+    scene.add_collider(mpm.shapes.Box((0.1, 0.1), (0.3, 0.9)), name="post")
+    sim = mpm.Simulation(scene, dx=DX, transfer="flip", flip_ratio=1, advect="particle")
+    with pytest.raises(mpm.EscapeError, match="left the domain; enlarge"):
+        sim.run(1)

@@ -339,3 +339,24 @@ def test_with_a_fixed_step_it_raises_and_the_last_whole_state_stays(law, J):
     with pytest.raises(mpm.InstabilityError):
         fixed.step()
     assert fixed.state_hash() == before
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_after_an_error_the_step_is_planned_anew(dim):
+    """A collider that jumps into material ends the run with a tiny step; what is left of the scene needs none."""
+    scene = mpm.Scene([0] * dim, [1] * dim)
+    soft = mpm.materials.NeoHookean(E=1e3, nu=0.3, density=1000)
+    scene.add(mpm.shapes.Box([0.4] + [0.25] * (dim - 1), [0.6] + [0.5] * (dim - 1)), soft)
+    scene.add(mpm.shapes.Box([0.8] + [0.7] * (dim - 1), [0.95] + [0.9] * (dim - 1)), soft)
+    box = mpm.shapes.Box([0.1] + [0.2] * (dim - 1), [0.3] + [0.6] * (dim - 1))
+    still, jumped = [0.0] * dim, [0.15] + [0.0] * (dim - 1)
+    jump = mpm.motion.Keyframes([0, 0.1, 0.1 + 1e-9], [still, still, jumped])
+    scene.add_collider(box, motion=jump)
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    with pytest.raises(mpm.InstabilityError):
+        sim.run(0.2)
+    assert sim.dt < 1e-6
+    sim.particles.delete(sim.particles.x[:, 0] < 0.7)
+    bound = sim.stable_dt().dt
+    sim.step()
+    assert sim.dt == pytest.approx(0.6 * bound)

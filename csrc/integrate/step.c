@@ -41,6 +41,43 @@ static void list_rows(mpm_trouble *trouble, const uint8_t *flags, ptrdiff_t rows
         }
 }
 
+/* Where a particle is [m], as the resident state has it. */
+static void find_position(const mpm_simulation *simulation, int32_t row, double x[3])
+{
+    const mpm_particles *p = &simulation->particles;
+    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes;
+    for (size_t g = 0; g < p->group_count; g++)
+        for (size_t i = 0; i < (size_t)p->groups[g].tiles * lanes; i++) {
+            const size_t slot = (size_t)p->groups[g].first_tile * lanes + i;
+            for (size_t a = 0; p->row[slot] == row && a < dim; a++) {
+                const size_t at = (slot / lanes * dim + a) * lanes + slot % lanes;
+                const double cells = p->real_size == sizeof(float) ? (double)((const float *)p->vector[MPM_X])[at]
+                                                                   : ((const double *)p->vector[MPM_X])[at];
+                x[a] = simulation->settings.lower[a] +
+                       simulation->settings.dx * ((double)p->groups[g].block[a] * mpm_block_side(p->dim) + cells);
+            }
+        }
+}
+
+/* The name of the collider that a particle is in or less than a cell before; NULL if there is none. */
+static const char *touched_collider(const mpm_simulation *simulation, int32_t row)
+{
+    const char *name = NULL;
+    double x[3] = {0}, least = simulation->settings.dx;
+    if (simulation->collider_count)
+        find_position(simulation, row, x);
+    for (size_t k = 0; k < simulation->collider_count; k++) {
+        const mpm_collider *collider = &simulation->colliders[k];
+        const mpm_collider_state now = mpm_collider_state_at(collider, simulation->time, 0);
+        const double phi = mpm_collider_read(collider, &now, x, UINT64_MAX).phi;
+        if (phi < least) {
+            least = phi;
+            name = collider->name;
+        }
+    }
+    return name;
+}
+
 /* Are particles outside the domain, or out of the range of their law? */
 static mpm_status find_trouble(mpm_simulation *simulation)
 {
@@ -57,7 +94,10 @@ static mpm_status find_trouble(mpm_simulation *simulation)
     if (!status && simulation->settings.on_leave == MPM_LEAVE_RAISE) {
         trouble->reason = MPM_LEFT_DOMAIN;
         list_rows(trouble, flags, rows, MPM_OUTSIDE);
-        status = trouble->count ? MPM_ESCAPED : MPM_OK;
+        if (trouble->count) {
+            trouble->collider = touched_collider(simulation, trouble->rows[0]);
+            status = MPM_ESCAPED;
+        }
     }
     mpm_memory_free(&simulation->allocator, flags);
     return status;
@@ -425,6 +465,8 @@ mpm_status mpm_step_run(mpm_simulation *simulation, int64_t steps, double end, m
     status = mpm_step_settle(simulation);
     if (!status)
         status = run_steps(simulation, steps, end, poll, context);
+    if (status == MPM_UNSTABLE) /* what follows is planned anew, not from the last of the refused attempts */
+        simulation->natural_dt = simulation->approach = 0;
     mpm_sweeps_end(simulation);
     return status;
 }

@@ -64,9 +64,10 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
         return;
     case MPM_LEFT_DOMAIN:
         snprintf(text, size,
-                 "%lld particle(s) left the domain; enlarge it, use on_leave=\"clamp\" or \"delete\", or delete or move "
-                 "the particles",
-                 (long long)t->count);
+                 "%lld particle(s) left the domain%s%.100s%s; enlarge it, use on_leave=\"clamp\" or \"delete\", or delete "
+                 "or move the particles",
+                 (long long)t->count, t->collider ? ", the first one at the collider '" : "",
+                 t->collider ? t->collider : "", t->collider ? "'" : "");
         return;
     case MPM_WRITTEN_NOT_FINITE:
         snprintf(text, size, "values that are not finite were written to %lld particle(s); the arrays keep them for you "
