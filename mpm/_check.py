@@ -11,7 +11,8 @@ import inspect
 import math
 import numbers
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
@@ -59,8 +60,14 @@ class Strict:
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """The sentence that proposes the name closest to a wrong one, or nothing."""
-    found = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    plain = {_plain(known): known for known in reversed(list(names))}
+    found = difflib.get_close_matches(_plain(name), list(plain), n=1, cutoff=0.6)
+    return f"; did you mean {plain[found[0]]!r}?" if found else ""
+
+
+def _plain(name: str) -> str:
+    """A name without what is easily mistaken: case, and what stands between words."""
+    return name.casefold().replace("_", "-").replace(" ", "-")
 
 
 def unknown_attribute(owner: object, name: str) -> str:
@@ -190,8 +197,15 @@ def unique_name(kind: str, name: object, taken: Collection[str], number: int = 0
     return checked
 
 
-def choice(name: str, value: object, allowed: Sequence[str], later: Sequence[str] = ()) -> str:
-    """One of the allowed names; one of `later` is a name whose feature is not there yet."""
+def choice(
+    name: str,
+    value: object,
+    allowed: Sequence[str],
+    later: Sequence[str] = (),
+    words: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """One of the allowed names; one of `later` is a name whose feature is not there yet. `words` are what users may
+    take for some of the names."""
     if not isinstance(value, str):
         raise wrong_type(name, value, "one of " + ", ".join(map(repr, allowed)))
     if value in later:
@@ -199,7 +213,9 @@ def choice(name: str, value: object, allowed: Sequence[str], later: Sequence[str
             f"{name} = {value!r} is not implemented yet; available: " + ", ".join(map(repr, allowed))
         )
     if value not in allowed:
-        listed, near = ", ".join(map(repr, allowed)), nearest(value, [*allowed, *later])
+        meant = words.get(value.casefold())
+        near = f"; did you mean {meant!r}?" if meant in allowed else nearest(value, [*allowed, *later])
+        listed = ", ".join(map(repr, allowed))
         raise ValueError(f"{name} = {shown(value)}: must be one of {listed}{near}")
     return value
 

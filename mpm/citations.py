@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mpm.materials import Material
+from mpm.materials import Material, registry
 from mpm.numerics import Scheme
 
 MPM = (
@@ -33,10 +33,7 @@ FLIP = (
     "Brackbill, Ruppel: FLIP: a method for adaptively zoned, particle-in-cell calculations of fluid flows in two "
     "dimensions. J. Comput. Phys. 65 (1986) 314-343. doi:10.1016/0021-9991(86)90211-1"
 )
-SNOW = (
-    "Stomakhin, Schroeder, Chai, Teran, Selle: A material point method for snow simulation. ACM Trans. Graph. "
-    "32(4) (2013) 102. doi:10.1145/2461912.2461948"
-)
+SNOW = registry()["snow"]["reference"]
 ASFLIP = (
     "Fei, Guo, Wu, Huang, Gao: Revisiting integration in the material point method: a scheme for easier separation "
     "and less dissipation. ACM Trans. Graph. 40(4) (2021) 109. doi:10.1145/3450626.3459678"
@@ -67,14 +64,14 @@ GRADIENT = {"mls": (("MLS-MPM forces", MLS_MPM),), "bspline": (("B-spline kernel
 
 
 def cite(scheme: Scheme, materials: Iterable[Material], *, collides: bool = False) -> str:
-    """One line per reference, each with what it is cited for."""
+    """One line per reference, each with all that it is cited for."""
     entries = [("Material Point Method", MPM), *GRADIENT[scheme.gradient], *TRANSFER[scheme.transfer]]
     if scheme.c_keep != 1:
         entries.append(("damping of the affine velocity (RPIC)", APIC))
-    for material in materials:
-        entry = (type(material).__name__, material.reference)
-        if entry not in entries:
-            entries.append(entry)
+    entries += [(type(material).__name__, material.reference) for material in materials]
     if collides:
         entries.append(("colliders", SNOW))
-    return "\n".join(f"{purpose}: {reference}" for purpose, reference in entries)
+    purposes: dict[str, dict[str, None]] = {}  # in the order in which they come up
+    for purpose, reference in entries:
+        purposes.setdefault(reference, {})[purpose] = None
+    return "\n".join(f"{', '.join(names)}: {reference}" for reference, names in purposes.items())

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         "demo", help="run a scene of the gallery; write a movie, pictures and its history"
     )
     listed = "; ".join(f"{name}: {gallery.get(name).summary}" for name in gallery.names())
-    demo.add_argument("name", nargs="?", default="cube", choices=gallery.names(), metavar="NAME", help=listed)
+    demo.add_argument("name", nargs="?", default="cube", type=_scene, metavar="NAME", help=listed)
     demo.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="directory, default: out")
     demo.add_argument(
         "--threads", type=_threads, metavar="N", help="default: what MPM_NUM_THREADS or the machine allow"
@@ -79,6 +79,13 @@ def _parser() -> argparse.ArgumentParser:
     view.add_argument("name", nargs="?", metavar="NAME")
     view.set_defaults(run=_later, feature="view")
     return parser
+
+
+def _scene(text: str) -> str:
+    try:
+        return gallery.get(text).name
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _positive(text: str, most: int = 1_000_000) -> int:

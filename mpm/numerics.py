@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -43,6 +44,9 @@ MAX_XPIC_ORDER = 50
 WHOLE = 1e-9
 SMALLEST_DX, LARGEST_DX = 1e-90, 1e90
 MAX_HISTORY = 2**31 - 1
+# To which share of a cell positions must be told apart wherever they are in the domain: those of a body are sampled in
+# double precision; single precision need only show them, as the core keeps them from the block they are in.
+RESOLVED = {"float64": 1 / 1024, "float32": 1 / 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +125,28 @@ def check(
     # Within these, volumes of cells and their inverses are numbers.
     spacing = _check.number("dx", dx, low=SMALLEST_DX, high=LARGEST_DX, unit="m")
     step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
+    precision = _dtype(dtype)
+    _refuse_coarse_positions(lower, upper, spacing, precision)
+    scheme = _scheme(transfer, kernel, gradient, flip_ratio, xpic_order, advect, f_update, c_damping)
+    if scheme.kernel == "linear" and not step:
+        warnings.warn(
+            "kernel = 'linear': dt='auto' has no safe step for it: its gradient jumps where particles cross cells, so "
+            "that bodies may gain energy or blow up at any dt; watch history['energy'], lower max_dt, or choose the "
+            "quadratic kernel",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),
+        )
     return Numerics(
         dx=spacing,
         cells=_cells(upper - lower, spacing),
         particles_per_cell=_particles_per_cell(particles_per_cell, sampling, d),
         sampling=sampling,
         volume=_check.choice("volume", volume, VOLUMES),
-        scheme=_scheme(transfer, kernel, gradient, flip_ratio, xpic_order, advect, f_update, c_damping),
+        scheme=scheme,
         dt=step,
         max_dt=bound,
         allow_unstable=unstable,
-        dtype=_dtype(dtype),
+        dtype=precision,
         threads=(
             config.get_num_threads()
             if threads is None
@@ -223,6 +238,22 @@ def _time_step(dt: object, max_dt: object, allow_unstable: object) -> tuple[floa
     if max_dt is not None:
         raise ValueError(f"max_dt = {bound:g}: a fixed dt does not use it; it is for dt='auto'")
     return step, bound, unstable
+
+
+def _refuse_coarse_positions(
+    lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float, dtype: DType
+) -> None:
+    """Raise ValueError where neighbouring numbers of the precision are too far apart for positions in cells."""
+    farthest = float(np.maximum(np.abs(lower), np.abs(upper)).max())
+    for name in dict.fromkeys(("float64", dtype)):
+        with np.errstate(over="ignore"):
+            apart = float(np.spacing(np.dtype(name).type(farthest)))
+        if not apart <= RESOLVED[name] * dx:
+            raise ValueError(
+                f"dx = {dx:g}: must be >= {apart / RESOLVED[name]:.3g} in a domain that reaches to {farthest:g} m, "
+                f"where {name} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
+                + (", or choose dtype='float64'" if name == "float32" else "")
+            )
 
 
 def _cells(extent: npt.NDArray[np.float64], dx: float) -> tuple[int, ...]:

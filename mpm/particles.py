@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
     from mpm._core import Simulation as CoreSimulation
 
 Array = npt.NDArray[Any]
+# Fields by the names that they have in words.
+IN_WORDS = {
+    "position": "x", "positions": "x", "pos": "x", "velocity": "v", "velocities": "v", "vel": "v",
+    "deformation_gradient": "F", "affine_velocity": "C", "velocity_gradient": "C", "jacobian": "J", "masses": "mass",
+    "volumes": "volume", "plastic_jacobian": "Jp", "ids": "id", "materials": "material",
+}  # fmt: skip
 NO_PLASTIC = "; Jp is a state of snow, and this simulation has none"
 
 
@@ -73,7 +80,7 @@ class Particles:
             raise _check.wrong_type("field", name, "a name from sim.particles.fields")
         fields = self.fields
         if name not in fields:
-            near = NO_PLASTIC if name == "Jp" else _check.nearest(name, fields)
+            near = _proposal(name, fields)
             raise KeyError(f"no field {name!r}; fields: {', '.join(fields)}{near}")
         return np.asarray(cast(Any, self._core.field(name)))
 
@@ -101,7 +108,7 @@ class Particles:
         try:
             return self[name]
         except KeyError:
-            near = NO_PLASTIC if name == "Jp" else _check.nearest(name, [*self.fields, "fields", "delete"])
+            near = _proposal(name, [*self.fields, "fields", "delete"])
             raise AttributeError(f"Particles has no attribute {name!r}{near}", name=name, obj=self) from None
 
     def __setattr__(self, name: str, values: npt.ArrayLike) -> None:
@@ -109,7 +116,7 @@ class Particles:
         try:
             self[name] = values
         except KeyError:
-            near = NO_PLASTIC if name == "Jp" else _check.nearest(name, self.fields)
+            near = _proposal(name, self.fields)
             raise AttributeError(f"Particles has no field {name!r}{near}", name=name, obj=self) from None
 
     def __dir__(self) -> list[str]:
@@ -160,3 +167,11 @@ class Particles:
 
     def __repr__(self) -> str:
         return f"<Particles: {len(self)}, fields {' '.join(self.fields)}>"
+
+
+def _proposal(name: str, names: Sequence[str]) -> str:
+    """What to say of a field that is not there."""
+    meant = IN_WORDS.get(name.casefold(), name)
+    if meant == "Jp" and meant not in names:
+        return NO_PLASTIC
+    return f"; did you mean {meant!r}?" if meant in names else _check.nearest(name, names)

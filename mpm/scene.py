@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from mpm._check import FloatArray
 from mpm.colliders import Collider, make_collider
 from mpm.materials import Material, field_values
 from mpm.motion import Motion
-from mpm.shapes import Shape
+from mpm.shapes import Points, Shape
 
 __all__ = ["Body", "Scene"]
 
@@ -117,6 +118,25 @@ def make_body(
         F=F if F is None or callable(F) else _gradient(F, dimension),
         name=_check.unique_name("body", name, taken, number),
     )
+
+
+def warn_of_overlaps(body: Body, x: FloatArray, earlier: Iterable[Body]) -> None:
+    """Warn about particles at x (n, d) of a body that lie in the shape of an earlier one."""
+    if isinstance(body.shape, Points):
+        return
+    for other in earlier:
+        low, high = other.shape.bounds
+        near = x[((x >= low) & (x <= high)).all(axis=1)]
+        if isinstance(other.shape, Points) or not len(near):
+            continue
+        count = int(other.shape.contains(near).sum())
+        if count:
+            warnings.warn(
+                f"{count} of {len(x)} particles of {body.name!r} lie in {other.name!r}: both bodies have mass there; "
+                "cut one out of the other: shape - other",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
 
 
 def _velocity(velocity: object, dimension: int) -> FloatArray:
@@ -364,12 +384,19 @@ class Scene(_check.Strict):
 
     def __copy__(self) -> Scene:
         """A scene with the same bodies and colliders, to which others can be added."""
-        other = object.__new__(type(self))
-        for name in self.__slots__:
+        return self._copied(Scene)
+
+    def _copied(self, kind: type[Scene]) -> Scene:
+        other = object.__new__(kind)
+        for name in Scene.__slots__:
             object.__setattr__(other, name, getattr(self, name))
         object.__setattr__(other, "_bodies", list(self._bodies))
         object.__setattr__(other, "_colliders", list(self._colliders))
         return other
+
+    def _frozen(self) -> Scene:
+        """What a simulation keeps of it."""
+        return self._copied(_Frozen)
 
     def __repr__(self) -> str:
         lines = [f"Scene({self._lower.tolist()}, {self._upper.tolist()}) [m], {self.dimension}-D"]
@@ -379,6 +406,26 @@ class Scene(_check.Strict):
         lines.append("  walls   " + ", ".join(walls))
         lines += [f"  {part!r}" for part in (*self._bodies, *self._colliders)]
         return "\n".join(lines)
+
+
+class _Frozen(Scene):
+    """A scene that a simulation was made from: what is added to it would not be in the simulation."""
+
+    __slots__ = ()
+
+    def add(self, *args: Any, **options: Any) -> NoReturn:
+        """Raise TypeError."""
+        raise TypeError(
+            "sim.scene is what the simulation was made from: nothing can be added to it; sim.add(shape, material) adds "
+            "a body to the simulation, copy.copy(sim.scene) gives a scene for another one"
+        )
+
+    def add_collider(self, *args: Any, **options: Any) -> NoReturn:
+        """Raise TypeError."""
+        raise TypeError(
+            "sim.scene is what the simulation was made from: nothing can be added to it, and colliders must be there "
+            "when a simulation is made; copy.copy(sim.scene) gives a scene for another one"
+        )
 
 
 def _described(wall: _walls.Wall) -> str:

@@ -147,7 +147,7 @@ class Simulation(_check.Strict):
     -----
     UserWarning
         A collider is thinner than 2 dx on more than a fifth of its surface, or lies outside of the domain; particles
-        start inside a collider.
+        start inside a collider or in an earlier body; the linear kernel is to choose its own time step.
 
     References
     ----------
@@ -221,7 +221,7 @@ class Simulation(_check.Strict):
         self._rng = _generator(rng)
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
-        self._scene = copy.copy(scene)
+        self._scene = scene._frozen()
         self._materials: list[Material] = []
         self._indices: dict[Material, int] = {}
         self._parts: list[_Part] = []
@@ -233,7 +233,8 @@ class Simulation(_check.Strict):
         ]
         for placed in self._colliders:
             warn_of_thin_or_missing(self._core, placed, scene.lower, scene.upper, self._numerics.dx)
-        for body, arrays in sampled:
+        for index, (body, arrays) in enumerate(sampled):
+            _scene.warn_of_overlaps(body, arrays[0], scene.bodies[:index])
             self._insert(body, *arrays)
         self._find_volumes()
 
@@ -248,6 +249,7 @@ class Simulation(_check.Strict):
             particles_per_cell=chosen.particles_per_cell,
             sampling=chosen.sampling,
             rng=self._rng,
+            body=body.name,
         )
         v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
         mass = body.material.density * volume
@@ -420,7 +422,7 @@ class Simulation(_check.Strict):
 
     @property
     def scene(self) -> _scene.Scene:
-        """The scene it was made from."""
+        """The scene it was made from, as it was then. Nothing can be added to it: see `add`."""
         return self._scene
 
     @property

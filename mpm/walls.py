@@ -12,6 +12,9 @@ RULES = ("sticky", "slip", "separate")  # of walls and colliders alike
 CONTACTS = (*RULES, "mirror", "periodic")
 FEWEST_PERIODIC_CELLS = 4  # that the widest kernel touches no node twice
 FRICTIONAL = ("slip", "separate")
+# Faces by the names that they have in words; what is up is the last axis.
+IN_WORDS = {"left": "x-", "right": "x+", "front": "y-", "back": "y+"}
+UP_AND_DOWN = {"bottom": "-", "floor": "-", "down": "-", "top": "+", "ceiling": "+", "up": "+"}
 
 
 @_check.strict_options
@@ -133,9 +136,10 @@ def _spread(walls: Mapping[Any, Any], dimension: int) -> dict[str, Any]:
     """A mapping by faces and axes as one by faces."""
     names = faces(dimension)
     axes = tuple("xyz"[:dimension])
+    words = IN_WORDS | {word: axes[-1] + side for word, side in UP_AND_DOWN.items()}
     result: dict[str, Any] = {}
     for key, wall in walls.items():
-        _check.choice("key of walls", key, (*names, *axes))
+        _check.choice("key of walls", key, (*names, *axes), words=words)
         for face in (key + "-", key + "+") if key in axes else (key,):
             if face in result:
                 raise ValueError(f"walls = {_check.shown(dict(walls))}: face {face!r} is given twice")

@@ -44,7 +44,7 @@ static const mpm_law table[MPM_LAW_COUNT] = {
             {"density", "kg/m3", 0, INFINITY, true, true, 400, "initial density"},
         },
         .reference = "A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, A material point method for snow "
-                     "simulation, ACM Transactions on Graphics 32(4) (2013) 102.",
+                     "simulation, ACM Transactions on Graphics 32(4) (2013) 102. doi:10.1145/2461912.2461948",
     },
 };
 

@@ -1,0 +1,215 @@
+"""What is said to somebody who is about to be misled: overlaps, wrong names, units, precision, the linear kernel."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+
+import mpm
+from mpm import shapes
+from mpm.shapes import Ball, Box, HalfSpace, Points
+from mpm.shapes.shape import MOST_NESTED
+
+JELLY = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
+dims = pytest.mark.parametrize("dim", [2, 3])
+
+
+def scene(dim=2, upper=1.0, **options):
+    result = mpm.Scene([0] * dim, [upper] * dim, **options)
+    result.add(Box([0.25] * dim, [0.5] * dim), JELLY, name="cube")
+    return result
+
+
+# --- bodies ------------------------------------------------------------------------------------------------------
+
+
+@dims
+def test_bodies_that_overlap_are_told(dim):
+    both = scene(dim)
+    both.add(Ball([0.5] * dim, 0.2), JELLY, name="ball")
+    both.add(Points([[0.3] * dim]), JELLY, name="grain")
+    both.add(HalfSpace([0.1] * dim, [0] * (dim - 1) + [1]), JELLY, name="ground")
+    with pytest.warns(UserWarning) as told:
+        sim = mpm.Simulation(both, dx=1 / 16)
+    x = sim.particles.x[4**dim * 2**dim :]
+    ball = ((x - 0.5) ** 2).sum(axis=1) < 0.2**2
+    within = int((ball & (x < 0.5).all(axis=1)).sum())
+    (message,) = {str(one.message) for one in told}
+    assert message.startswith(
+        f"{within} of {int(ball.sum())} particles of 'ball' lie in 'cube': both bodies have mass"
+    )
+
+
+@dims
+def test_bodies_that_touch_or_were_cut_are_not(dim):
+    both = scene(dim)
+    both.add(Box([0.5] + [0.25] * (dim - 1), [0.75] + [0.5] * (dim - 1)), JELLY)
+    both.add(
+        Ball([0.5] * dim, 0.3) - Box([0.25] * dim, [0.5] * dim) - Box([0.5, 0.25, 0.25][:dim], [1] * dim),
+        JELLY,
+    )
+    mpm.Simulation(both, dx=1 / 16)
+
+
+def test_a_body_outside_is_named():
+    beyond = scene()
+    beyond.add(Box((0.75, 0.75), (1.25, 1)), JELLY, name="lid")
+    with pytest.raises(ValueError, match=r"shape of 'lid': Box\(.* sticks out of the domain"):
+        mpm.Simulation(beyond, dx=1 / 16)
+    sim = mpm.Simulation(scene(), dx=1 / 16)
+    with pytest.raises(ValueError, match="shape of 'body1': no particle falls into"):
+        sim.add(Box((5, 5), (6, 6)) & Box((0, 0), (1, 1)), JELLY)
+    with pytest.raises(ValueError, match="shape of 'dust', dx: dx is larger than the body"):
+        sim.add(Ball((0.1, 0.1), 1e-5), JELLY, name="dust")
+
+
+# --- the scene of a simulation -----------------------------------------------------------------------------------
+
+
+def test_the_scene_of_a_simulation_takes_nothing_more():
+    own = scene()
+    sim = mpm.Simulation(own, dx=1 / 16)
+    with pytest.raises(TypeError, match=r"nothing can be added to it; sim\.add\(shape, material\)"):
+        sim.scene.add(Ball((0.75, 0.75), 0.1), JELLY)
+    with pytest.raises(TypeError, match="nothing can be added to it, and colliders must be there"):
+        sim.scene.add_collider(Ball((0.75, 0.75), 0.1))
+    assert len(sim.scene.bodies) == 1 and not sim.scene.colliders
+    own.add(Ball((0.75, 0.75), 0.1), JELLY)  # the user's own serves for the next simulation
+    own.add_collider(Ball((0.75, 0.2), 0.1))
+    again = mpm.Simulation(own, dx=1 / 16)
+    assert len(again.particles) > len(sim.particles) and len(again.scene.colliders) == 1
+    other = copy.copy(sim.scene)
+    other.add(Ball((0.75, 0.75), 0.1), JELLY)
+    assert len(mpm.Simulation(other, dx=1 / 16).particles) == len(again.particles)
+    assert mpm.Simulation(sim.scene, dx=1 / 16).state_hash() == sim.state_hash()
+    assert repr(sim.scene) == repr(scene())
+
+
+# --- numerics ----------------------------------------------------------------------------------------------------
+
+
+@dims
+@pytest.mark.filterwarnings("default:kernel = 'linear'")
+def test_the_linear_kernel_has_no_safe_step(dim):
+    options = {"dx": 1 / 16, "kernel": "linear", "gradient": "bspline"}
+    with pytest.warns(
+        UserWarning, match="kernel = 'linear': dt='auto' has no safe step for it.* quadratic"
+    ) as told:
+        mpm.Simulation(scene(dim), **options)
+    assert len(told) == 1 and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mpm.Simulation(scene(dim), dt=1e-4, **options)
+        mpm.Simulation(scene(dim), dx=1 / 16, kernel="cubic")
+
+
+@dims
+@pytest.mark.parametrize(("dtype", "bits", "share"), [("float64", 53, 1024), ("float32", 24, 8)])
+def test_positions_that_cannot_be_told_apart_are_refused(dim, dtype, bits, share):
+    limit = 2.0**bits / share  # from here on, numbers are too far apart
+    for lower, fits in ((limit - 17, True), (1 - limit, True), (limit - 16, False), (-limit, False)):
+        place = mpm.Scene([lower] * dim, [lower + 16] * dim)
+        place.add(Box([lower + 4] * dim, [lower + 8] * dim), JELLY)
+        if fits:
+            mpm.Simulation(place, dx=1, dtype=dtype)
+            continue
+        with pytest.raises(
+            ValueError, match=rf"dx = 1: must be >= .* {dtype} tells positions apart"
+        ) as refused:
+            mpm.Simulation(place, dx=1, dtype=dtype)
+        assert ("choose dtype='float64'" in str(refused.value)) == (dtype == "float32")
+
+
+def test_shapes_nested_too_deeply_are_refused():
+    nest = Ball((0, 0), 1)
+    for k in range(MOST_NESTED):
+        nest = Ball((0.001 * k, 0), 1) - nest
+    x = np.random.default_rng(0).uniform(-1, 1, (100, 2))
+    expected = np.zeros(len(x), dtype=bool)
+    for k in (0, *range(MOST_NESTED)):
+        expected = (((x - (0.001 * k, 0)) ** 2).sum(axis=1) < 1) & ~expected
+    # Whatever is asked of it, Python's stack holds; differences take turns.
+    assert (nest.contains(x) == expected).all()
+    assert (
+        nest.bounds[1].tolist()
+        and repr(nest)
+        and hash(nest) == hash(nest.translate((0, 0)).translate((0, 0)))
+    )
+    assert shapes.Shape in type(nest).__mro__ and nest.rotate(0.1) != nest
+    for deeper in (lambda: Ball((0, 0), 1) - nest, lambda: ~nest, lambda: nest & Ball((0, 0), 2)):
+        with pytest.raises(
+            ValueError, match=r"shape: nested more than 128 deep; a - \(b - \(c - ...\)\) nests"
+        ):
+            deeper()
+    flat = nest - Ball((0, 0), 0.1) - Ball((0, 0), 0.2)  # no deeper
+    assert flat.contains(x).sum() <= nest.contains(x).sum()
+
+
+# --- names -------------------------------------------------------------------------------------------------------
+
+
+def test_case_and_underscores_are_seen_through():
+    with pytest.raises(ValueError, match="did you mean 'flip'"):
+        mpm.Simulation(scene(), dx=1 / 16, transfer="FLIP")
+    with pytest.raises(ValueError, match="did you mean 'snow-wedge'"):
+        mpm.gallery.get("snow_wedge")
+    snow = mpm.Scene((0, 0), (1, 1))
+    snow.add(Ball((0.5, 0.5), 0.2), mpm.materials.Snow())
+    sim = mpm.Simulation(snow, dx=1 / 16)
+    with pytest.raises(ValueError, match="did you mean 'Jp'"):
+        sim.plot(color="jp")
+    with pytest.raises(ValueError, match="did you mean 'von_mises'"):
+        sim.compute("von Mises")
+    with pytest.raises(AttributeError, match="did you mean 'Jp'"):
+        _ = sim.particles.jp
+
+
+@pytest.mark.parametrize(
+    ("word", "field"),
+    [
+        ("velocity", "v"),
+        ("positions", "x"),
+        ("deformation_gradient", "F"),
+        ("Velocity", "v"),
+        ("masses", "mass"),
+    ],
+)
+def test_fields_are_found_by_their_words(word, field):
+    sim = mpm.Simulation(scene(), dx=1 / 16)
+    for ask in (
+        lambda: getattr(sim.particles, word),
+        lambda: sim.particles[word],
+        lambda: setattr(sim.particles, word, 0),
+    ):
+        with pytest.raises((AttributeError, KeyError), match=f"did you mean '{field}'"):
+            ask()
+    with pytest.raises(AttributeError, match="no attribute 'plastic_jacobian'; Jp is a state of snow"):
+        _ = sim.particles.plastic_jacobian
+
+
+@pytest.mark.parametrize(
+    ("dim", "word", "face"),
+    [
+        (2, "left", "x-"),
+        (2, "bottom", "y-"),
+        (3, "bottom", "z-"),
+        (3, "back", "y+"),
+        (2, "Top", "y+"),
+        (3, "X", "x"),
+    ],
+)
+def test_faces_are_found_by_their_words(dim, word, face):
+    with pytest.raises(ValueError, match=rf"key of walls = .*; did you mean '{face[0]}\{face[1:] or 'b'}"):
+        mpm.Scene([0] * dim, [1] * dim, walls={word: "slip"})
+
+
+def test_a_reference_is_cited_once_for_all_that_it_is_used_for():
+    snow = mpm.Scene((0, 0), (1, 1))
+    for k, name in enumerate(("reference", "lower_young")):
+        snow.add(Ball((0.3 + 0.4 * k, 0.5), 0.1), mpm.materials.Snow.preset(name))
+    snow.add_collider(HalfSpace((0, 0.1), (0, 1)))
+    lines = mpm.Simulation(snow, dx=1 / 16, transfer="flip").cite().splitlines()
+    references = [line.partition(": ")[2] for line in lines]
+    assert len(set(references)) == len(references) == 4
+    assert lines[3].startswith("blend of PIC and FLIP, Snow, colliders: A. Stomakhin")
