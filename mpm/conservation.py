@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from mpm.totals import per_depth
+
 if TYPE_CHECKING:
     from mpm.simulation import Simulation
     from mpm.totals import Totals
@@ -60,15 +62,15 @@ def drifts(sim: Simulation, start: Totals) -> list[Drift]:
     for collider in sim.scene.colliders:
         impulse += history[f"impulse:{collider.name}"]
     gravity = sim.scene.gravity
-    mass = history["mass"]
+    mass, d = history["mass"], sim.dimension
     motion = float(np.sqrt(2 * start.mass * max(history["kinetic"].max(initial=0), start.kinetic)))
-    result = [Drift("mass", "kg", _largest(mass - start.mass), start.mass)]
+    result = [Drift("mass", per_depth("kg", d), _largest(mass - start.mass), start.mass)]
     given = np.cumsum((dt * mass)[:, None] * gravity + impulse, axis=0)
     momentum = history["momentum"] - start.momentum - given
-    for axis, name in enumerate("xyz"[: sim.dimension]):
+    for axis, name in enumerate("xyz"[:d]):
         quiet = not gravity[axis] and not impulse[:, axis].any()
         label = f"P_{name}" if quiet else f"P_{name} - impulses"
-        result.append(Drift(label, "kg m/s", _largest(momentum[:, axis]), motion))
+        result.append(Drift(label, per_depth("kg m/s", d), _largest(momentum[:, axis]), motion))
     span = float((sim.scene.upper - sim.scene.lower).max())
     result += [Drift(*row, motion * span) for row in _angular(sim, start, impulse)]
     return result
@@ -87,7 +89,7 @@ def _angular(sim: Simulation, start: Totals, impulse: FloatArray) -> list[tuple[
         others = [k for k in range(sim.dimension) if sim.dimension == 2 or k != axis]
         # With a periodic axis among them there is no lever, and no angular momentum (NaN).
         if not (pushed[others].any() or np.isnan(spin[:, axis]).any()):
-            rows.append((name, "kg m²/s", _largest(spin[:, axis])))
+            rows.append((name, per_depth("kg m²/s", sim.dimension), _largest(spin[:, axis])))
     return rows
 
 

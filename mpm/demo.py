@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mpm import conservation
 from mpm.gallery import Entry
 from mpm.simulation import Simulation
-from mpm.totals import Totals
+from mpm.totals import Totals, per_depth
 
 SHEET_FRAMES = 12
 # Bounces smaller than this share of the first fall are not told apart from vibration.
@@ -153,7 +153,8 @@ def _report(sim: Simulation, entry: Entry, start: Totals, count: int, outcome: O
         return
     _report_bounces(sim, start)
     end = sim.totals()
-    print(f"energy              {start.energy:.6g} J -> {end.energy:.6g} J")
+    unit = per_depth("J", sim.dimension)
+    print(f"energy              {start.energy:.6g} {unit} -> {end.energy:.6g} {unit}")
     # Binnings are the daily routine; the others are what a user should know of.
     health = {name: value for name, value in sim.health.items() if value and name != "binnings"}
     if health:
@@ -170,7 +171,7 @@ def outcome_dt(sim: Simulation) -> str:
 
 
 def _report_bounces(sim: Simulation, start: Totals) -> None:
-    """Heights of the centre of mass between bounces, where there is gravity along an axis."""
+    """How high the centre of mass rises after each bounce, where there is gravity along an axis."""
     gravity = sim.scene.gravity
     if np.count_nonzero(gravity) != 1:
         return
@@ -180,6 +181,7 @@ def _report_bounces(sim: Simulation, start: Totals) -> None:
     height = up * (np.append(start.center_of_mass[axis], sim.history["center_of_mass"][:, axis]) - floor)
     times = np.append(start.time, sim.history["time"])
     found = conservation.peaks(height, PEAK_SHARE * (height[0] - height.min()))
-    shown = ", ".join(f"{height[k]:.4f} m at {times[k]:.2f} s" for k in found[:8])
+    # The first height is that from which it falls.
+    shown = ", ".join(f"to {height[k]:.4f} m at {times[k]:.2f} s" for k in found[:8] if k > 0)
     if shown:
-        print(f"peaks of the centre {shown}")
+        print(f"centre of mass      from {height[0]:.4f} m above the floor; bounces {shown}")

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, config
+from mpm.totals import per_depth
 
 DType: TypeAlias = Literal["float32", "float64"]
 
@@ -327,9 +328,10 @@ def refuse_out_of_range(
         # Far enough from the smallest numbers that momenta, which are smaller, are numbers as well.
         least = 1e-26 if dtype == "float32" else 1e-280
         if not ((held > least) & np.isfinite(held)).all():
+            kg = per_depth("kg", v.shape[1])
             raise ValueError(
-                f"density: particles of {mass.min():g} to {mass.max():g} kg are beyond the range of {dtype}; "
-                f"must be > {least:g} kg: use other units" + (" or float64" if dtype == "float32" else "")
+                f"density: particles of {mass.min():g} to {mass.max():g} {kg} are beyond the range of {dtype}; "
+                f"must be > {least:g} {kg}: use other units" + (" or float64" if dtype == "float32" else "")
             )
         held = volume.astype(dtype)
         if not ((held >= np.finfo(dtype).tiny) & np.isfinite(held)).all():

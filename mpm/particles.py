@@ -46,7 +46,7 @@ class Particles:
         refused like that to the J of a solid. The whole volume ratio of snow is J Jp. Only there once a
         simulation has snow.
     mass, volume : ndarray, shape (n,), read-only
-        Mass [kg] and rest volume [m³].
+        Mass [kg] and rest volume [m³]; in 2-D per metre of depth [kg/m] and [m²].
     material : ndarray of int32, shape (n,), read-only
         Index of the material in `Simulation.materials`.
     id : ndarray, shape (n,), read-only

@@ -344,7 +344,9 @@ class Scene(_check.Strict):
         Parameters
         ----------
         shape : one of `mpm.shapes`
-            A solid of the scene's dimension. ``~shape`` is everything around it: a container.
+            A solid of the scene's dimension. ``~shape`` is everything around it: a container. Of a mesh, distances are
+            kept on a lattice, dx/2 apart, where the domain comes to it: 8 bytes each, which `repr` of a simulation
+            counts; more than a quarter of a gigabyte is warned of, more than a gigabyte refused.
         contact : {"separate", "slip", "sticky"}
         friction : float, optional
             Coulomb's coefficient >= 0 of ``"separate"`` and ``"slip"``: the tangential velocity loses at most

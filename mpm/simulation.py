@@ -22,8 +22,9 @@ from mpm.particles import Particles
 from mpm.shapes import Shape
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+
+    from mpm.viz import Picture
 
 __all__ = ["Simulation", "StableDt"]
 
@@ -442,7 +443,7 @@ class Simulation(_check.Strict):
 
     @property
     def history(self) -> totals.History:
-        """What was recorded at every `history`-th step."""
+        """What was recorded after every `history`-th step; nothing at the time of the first state, see `totals`."""
         return totals.History(self._core)
 
     @property
@@ -457,7 +458,7 @@ class Simulation(_check.Strict):
         return dict(self._core.health())
 
     def totals(self) -> totals.Totals:
-        """Mass, momentum, centre of mass, angular momentum and energies now."""
+        """Mass, momentum, centre of mass, angular momentum and energies now; in 2-D per metre of depth."""
         return totals.read(self._core)
 
     def stable_dt(self) -> StableDt:
@@ -498,7 +499,8 @@ class Simulation(_check.Strict):
         -------
         ndarray, shape (m,)
             [m], negative inside. Sign and zero set are exact; away from the surface of combined or unevenly
-            scaled shapes it is a lower bound of the size.
+            scaled shapes it is a lower bound of the size. Meshes are known within 4 dx of the domain; beyond they go on
+            as they are there.
         """
         names = [placed.collider.name for placed in self._colliders]
         if not names:
@@ -537,7 +539,7 @@ class Simulation(_check.Strict):
     def _summary(self) -> str:
         chosen = self._numerics
         n = self._core.particles
-        unit = "kg/m" if self.dimension == 2 else "kg"
+        unit = totals.per_depth("kg", self.dimension)
         held = self._core.memory()
         memory = sum(held.values())
         step = f"dt auto (now {self.dt:.3g} s)" if not chosen.dt else f"dt {chosen.dt:g} s"
@@ -557,8 +559,10 @@ class Simulation(_check.Strict):
     @_check.options
     def plot(
         self, *, ax: Axes | None = None, color: str = "speed", limits: tuple[float, float] | None = None
-    ) -> tuple[Artist, ...]:
-        """Draw the particles with Matplotlib, in 2-D the colliders too; needs the extra ``plot``.
+    ) -> Picture:
+        """Draw particles and colliders with Matplotlib; needs the extra ``plot``.
+
+        In 3-D the picture is an image, in which colliders are pale surfaces behind the particles.
 
         Parameters
         ----------
@@ -567,12 +571,14 @@ class Simulation(_check.Strict):
         color : str
             A name of `compute` with one value per particle, or such a field (``"J"``, ``"material"``, …).
         limits : (float, float), optional
-            Ends of the colour scale; default: the smallest and largest value.
+            Ends of the colour scale; default: the smallest (of a quantity without a sign, 0) and largest value, but
+            for a few far off: then the 1st and 99.5th percentile. The colour bar has a tip where values go on.
 
         Returns
         -------
-        tuple of matplotlib.artist.Artist
-            Particles, domain, axes of the colour bar.
+        mpm.viz.Picture
+            The Matplotlib artists: a named tuple of ``particles``, ``domain`` and ``colorbar``, the axes of the colour
+            bar.
         """
         from mpm.viz import plot
 
@@ -590,7 +596,7 @@ class Simulation(_check.Strict):
         size: tuple[int, int] = (960, 720),
         progress: bool = False,
     ) -> None:
-        """Run for `duration` and write a movie, in 2-D with the colliders; needs the extra ``movie``.
+        """Run for `duration` and write a movie; needs the extra ``movie``.
 
         Parameters
         ----------
@@ -602,7 +608,8 @@ class Simulation(_check.Strict):
         color : str
             As in `plot`.
         limits : (float, float), optional
-            Ends of the colour scale; default: from 0 or the smallest to the largest value so far.
+            Ends of the colour scale; default: from 0 or the smallest to the largest value so far, but for a few
+            far off.
         size : (int, int)
             Width and height in pixels, even.
         progress : bool, optional

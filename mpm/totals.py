@@ -53,6 +53,8 @@ class Totals:
 
     Notes
     -----
+    Units are those of 3-D; in 2-D everything is per metre of depth (kg/m, J/m, …), which `repr` says.
+
     Along a periodic axis positions have no origin. The component of the centre of mass along it and the angular
     momentum about the other axes are NaN there, and gravity has no potential: `gravitational`, and with it
     `energy`, leave its component along the axis out, which then does work on the material.
@@ -74,8 +76,19 @@ class Totals:
 
     def __repr__(self) -> str:
         names = [field.name for field in fields(self)] + ["energy"]
-        rows = (f"  {name:<17}{_shown(getattr(self, name))} {UNITS[name]}" for name in names)
-        return "Totals\n" + "\n".join(rows)
+        d = len(self.momentum)
+        rows = (f"  {name:<17}{_shown(getattr(self, name))} {per_depth(UNITS[name], d)}" for name in names)
+        return ("Totals per metre of depth\n" if d == 2 else "Totals\n") + "\n".join(rows)
+
+
+PER_DEPTH = {
+    "kg": "kg/m", "m³": "m²", "J": "J/m", "kg m/s": "kg/s", "kg m²/s": "kg m/s", "N s": "N s/m", "N m s": "N s"
+}  # fmt: skip
+
+
+def per_depth(unit: str, dimension: int) -> str:
+    """The unit that a quantity has in so many dimensions, from that in 3-D: in 2-D per metre of depth."""
+    return PER_DEPTH.get(unit, unit) if dimension == 2 else unit
 
 
 def _shown(value: Any) -> str:
@@ -101,12 +114,16 @@ def read(core: _core.Simulation) -> Totals:
 
 
 class History(Mapping[str, FloatArray]):
-    """What was recorded: name → array with one entry per recorded step, the initial state not included.
+    """What was recorded: name → array with one entry per recorded step.
+
+    The state before the first step is not among them: entry k is the state after step (k + 1)·history at
+    ``history["time"][k]``, and what there was at the beginning is to be had from `Simulation.totals` before the run.
 
     Names are those of `Totals`, and ``dt``, ``wall_impulse`` (steps, d) [N s], summed up between entries.
     For every collider there are ``impulse:NAME`` (steps, d) [N s] and ``torque:NAME`` [N m s], (steps,) in 2-D and
     (steps, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
-    Impulses act on the material: P_{k+1} − P_k = dt·M·g + Σ impulses. Every look-up gives a new array.
+    Impulses act on the material: P_{k+1} − P_k = dt·M·g + Σ impulses. Every look-up gives a new array. In 2-D all is
+    per metre of depth.
     """
 
     __slots__ = ("_core",)

@@ -39,7 +39,9 @@ def test_demo_writes_a_movie_pictures_and_the_history(tmp_path):
         str(out / name) for name in ("jelly.mp4", "jelly_frames.png", "jelly_energy.png", "jelly_history.csv")
     ]
     assert "frames              3 (0.05 s)" in run.stdout and "float32" in run.stdout
-    assert "P_x - impulses" in run.stdout and re.search(r"^mass .* kg +0\.0e\+00$", run.stdout, re.MULTILINE)
+    assert "P_x - impulses" in run.stdout and re.search(
+        r"^mass .* kg/m +0\.0e\+00$", run.stdout, re.MULTILINE
+    )
     assert "3/3" in run.stderr  # the progress bar, apart from the results
 
 
@@ -60,7 +62,7 @@ def test_demo_is_the_scene_of_the_gallery(tmp_path, capsys):
     assert (
         f"particles           {len(sim.particles):,}" in text and f"steps               {sim.steps:,}" in text
     )
-    assert "peaks" not in text  # nothing falls
+    assert "centre of mass" not in text  # nothing falls
     assert sim.health["binnings"] > 0 and "health" not in text  # nothing to worry about
     with Image.open(tmp_path / "disks_frames.png") as sheet:
         assert sheet.size == (3 * 80, 60)  # frames 0, 1, 2, half as large
@@ -176,3 +178,30 @@ def test_a_failing_run_is_1(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("mpm.demo.run", fail)
     assert cli.main(["demo", "beam", "--out", str(tmp_path)]) == 1
     assert capsys.readouterr().err == "mpm: SimulationError: row 3 went wrong\n"
+
+
+def test_a_scene_that_is_nearly_named_is_proposed(capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.main(["demo", "snow_wedge"])
+    assert left.value.code == 2 and "did you mean 'snow-wedge'?" in capsys.readouterr().err
+
+
+def test_bounces_are_what_comes_after_the_fall(capsys):
+    from mpm import demo
+
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81), walls="separate")
+    solid = mpm.materials.NeoHookean(E=1e5, nu=0.2, density=1000)
+    scene.add(mpm.shapes.Ball((0.5, 0.6), 0.15), solid)
+    sim = mpm.Simulation(scene, dx=1 / 16, threads=1)
+    start = sim.totals()
+    sim.run(0.2)
+    demo._report_bounces(sim, start)
+    assert capsys.readouterr().out == ""  # it has not bounced
+    sim.run(0.6)
+    demo._report_bounces(sim, start)
+    said = capsys.readouterr().out
+    found = re.fullmatch(
+        r"centre of mass      from (.*) m above the floor; bounces to (.*) m at (.*) s\n", said
+    )
+    high, low, when = (float(number) for number in found.groups())
+    assert high == pytest.approx(start.center_of_mass[1], abs=1e-4) and 0.2 < low < high and 0.3 < when < 0.8

@@ -1,6 +1,7 @@
 """What a run's report is made of: drifts from the history, peaks of a curve, exact volumes of shapes."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -85,7 +86,9 @@ def test_a_drift_is_found():
     height = sim.history["center_of_mass"][4, 1]
     assert rows["L"].drift == pytest.approx(0.25 * start.mass * height, rel=1e-10)
     text = conservation.table(list(rows.values()))
-    assert len(text.splitlines()) == 5 and f"{rows['P_x'].drift:.3e}" in text and "kg m²/s" in text
+    assert (
+        len(text.splitlines()) == 5 and f"{rows['P_x'].drift:.3e}" in text and "kg m/s  " in text
+    )  # per metre of depth
 
 
 def test_nothing_that_moves_is_nothing_to_compare_with():
@@ -135,3 +138,19 @@ def test_peaks(curve, found):
 def test_volumes(shape, volume):
     measured = measures.volume(shape)
     assert measured == (None if volume is None else pytest.approx(volume, rel=1e-9))
+
+
+@pytest.mark.parametrize(
+    ("dim", "units"), [(2, ("kg/m", "kg/s", "kg m/s", "J/m")), (3, ("kg", "kg m/s", "kg m²/s", "J"))]
+)
+def test_reports_of_a_plane_scene_are_per_metre_of_depth(dim, units):
+    mass, momentum, spin, energy = units
+    sim = ball(dim)
+    assert repr(sim.totals()).startswith("Totals per metre of depth\n" if dim == 2 else "Totals\n")
+    said = {"mass": mass, "momentum": momentum, "angular_momentum": spin, "kinetic": energy, "energy": energy}
+    for name, unit in said.items():
+        (line,) = (line for line in repr(sim.totals()).splitlines() if line.split()[0] == name)
+        assert re.fullmatch(rf"  {name} +(\(.*\)|\S+) {unit}", line)
+    assert re.search(rf"particles, [\d.]+ {mass} \(sampling", repr(sim))
+    rows, _ = report(sim, steps=1)
+    assert {row.unit for row in rows.values()} == {mass, momentum, spin}

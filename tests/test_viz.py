@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from matplotlib.artist import Artist
 from PIL import Image
+from scipy.spatial import cKDTree
 
 import mpm
 from mpm import derived, materials, shapes, viz
 from mpm.viz import color as colors
-from mpm.viz import splat
+from mpm.viz import splat, surfaces
 
 SOLID = materials.FixedCorotated(E=2e4, nu=0.3, density=1000)
 WATER = materials.Fluid(bulk_modulus=1e5, density=1000)
@@ -48,7 +49,7 @@ def test_plot_returns_artists_on_a_new_figure(dim, color):
     artists = sim.plot(color=color)
     assert len(artists) == 3 and all(isinstance(artist, Artist) for artist in artists)
     assert len(plt.get_fignums()) == 1 and artists[0].axes.figure is plt.gcf()
-    assert artists[2].get_ylabel() == colors.label(color)
+    assert artists[2].get_ylabel() == colors.label(color, dim)
     assert artists[0].axes.get_title(loc="left") == f"t = {sim.time:.4g} s"
     plt.gcf().canvas.draw()
     assert sim.state_hash() == before
@@ -68,6 +69,107 @@ def test_plot_shows_the_positions_and_values():
     sim.step(3)
     assert not np.array_equal(particles.get_offsets(), sim.particles.x)  # a picture, not a live view
     assert sim.plot(ax=ax, limits=(1, 2))[0].get_clim() == (1, 2)
+
+
+@dims
+def test_a_picture_has_named_parts(dim):
+    picture = make(dim).plot()
+    assert (
+        isinstance(picture, viz.Picture)
+        and picture[0] is picture.particles
+        and picture[2] is picture.colorbar
+    )
+    assert picture.domain is picture[1]
+
+
+@dims
+def test_a_few_torn_particles_do_not_take_the_colours(dim):
+    sim = make(dim)
+    calm = sim.compute("speed").max()
+    sim.particles.v[:1] = [1e3] + [0] * (dim - 1)
+    low, high = sim.plot().colorbar.get_ylim()
+    assert low == 0 and 0.5 * calm < high <= calm
+    assert colors.beyond(sim.compute("speed"), (low, high)) == "max"
+    assert sim.plot(limits=(0, 2e3)).colorbar.get_ylim() == (0, 2e3)
+    annotated = [
+        viz.Renderer(sim, size=(320, 240), limits=limits).frame(sim) for limits in ((0, 1), (0, 2e3))
+    ]
+    tips = [(image[:48] == colors.TABLE[-1]).all(axis=2).any() for image in annotated]  # above the bar
+    assert tips == [True, False]
+
+
+def test_scales_leave_out_what_is_far_off_and_nothing_else():
+    even = np.linspace(-1, 1, 1001)
+    assert colors.span("pressure", even) == (-1, 1) and colors.beyond(even, (-1, 1)) == "neither"
+    torn = np.concatenate([even, [50, -40]])
+    low, high = colors.span("pressure", torn)
+    assert -1 <= low < -0.97 and 0.97 < high <= 1 and colors.beyond(torn, (low, high)) == "both"
+    assert colors.span("id", torn) == (-40, 50)  # numbers are no measure
+    assert colors.span("speed", np.r_[np.zeros(1000), 3.0]) == (0, 3)  # the rest is one value
+    assert colors.beyond(np.array([-2, np.nan, 0.5]), (0, 1)) == "min"
+
+
+def test_the_colour_bar_of_a_wide_domain_is_no_taller_than_it():
+    for size in ((8, 1), (3, 1), (1, 1), (0.25, 1)):
+        scene = mpm.Scene((0, 0), size)
+        scene.add(shapes.Box((0, 0), (0.25, 0.5)), SOLID)
+        picture = mpm.Simulation(scene, dx=0.125, threads=1).plot()
+        picture.colorbar.figure.canvas.draw()
+        bar, axes = (part.get_window_extent().height for part in (picture.colorbar, picture.domain.axes))
+        assert 0.6 <= bar / axes <= 1, size  # measured 0.80 to 0.90
+
+
+def test_units_of_a_plane_scene_are_per_metre_of_depth():
+    assert (
+        colors.label("kinetic_energy", 2) == "kinetic energy [J/m]"
+        and colors.label("mass", 2) == "mass [kg/m]"
+    )
+    assert (
+        colors.label("kinetic_energy", 3) == "kinetic energy [J]" and colors.label("mass", 3) == "mass [kg]"
+    )
+    assert colors.label("pressure", 2) == colors.label("pressure", 3) == "pressure [Pa]"
+    for dim, unit in ((2, "J/m"), (3, "J")):
+        assert viz.plot_history(make(dim).history)[0].axes.get_ylabel() == f"energy [{unit}]"
+
+
+def test_colliders_are_in_pictures_of_3d_scenes():
+    def frame(*colliders, run=0.0):
+        scene = mpm.Scene((0, 0, 0), (1, 1, 1), gravity=(0, 0, -9.81))
+        scene.add(shapes.Box([0.25] * 3, [0.5, 0.5, 0.4]), SOLID)
+        for shape, motion in colliders:
+            scene.add_collider(shape, motion=motion)
+        sim = mpm.Simulation(scene, dx=0.125, threads=1, max_dt=1e-2)
+        renderer = viz.Renderer(sim, size=(240, 240), annotate=False)
+        sim.run(run)
+        return renderer, renderer.frame(sim).astype(int)
+
+    camera, empty = frame()[0].camera, frame()[1]
+    ball = shapes.Ball((0.6, 0.7, 0.7), 0.15)
+    drawn = frame((ball, None))[1]
+    row, column = np.nonzero(np.abs(drawn - empty).sum(axis=2) > 12)
+    at = [float(value[0]) / 2 for value in camera.project(np.array([[0.6, 0.7, 0.7]]))[:2]]
+    radius = 0.15 * camera.scale / 2
+    assert np.hypot(column - at[0], row - at[1]).max() < radius + 3  # measured 1.4 more
+    assert 1 < len(row) / (np.pi * radius**2) < 1.2  # nothing is left open; measured 1.13
+    # It moves along, and is not drawn outside of the domain.
+    away = frame((ball, mpm.motion.Linear((0, 0, 20))), run=0.1)[1]
+    assert np.abs(away - frame(run=0.1)[1])[row, column].max() == 0
+
+
+def test_points_of_a_surface_are_on_it_and_leave_no_holes():
+    x, normal, spacing = surfaces.points(
+        lambda x: (
+            np.linalg.norm(x - 0.5, axis=1) - 0.3,
+            (x - 0.5) / np.linalg.norm(x - 0.5, axis=1)[:, None],
+        ),
+        np.zeros(3),
+        np.ones(3),
+    )
+    assert np.abs(np.linalg.norm(x - 0.5, axis=1) - 0.3).max() < 1e-12
+    assert np.abs(normal - (x - 0.5) / 0.3).max() < 1e-12
+    on_ball = np.random.default_rng(0).normal(size=(500, 3))
+    on_ball = 0.5 + 0.3 * on_ball / np.linalg.norm(on_ball, axis=1)[:, None]
+    assert cKDTree(x).query(on_ball)[0].max() < 0.95 * spacing  # what a disc covers
 
 
 def test_a_picture_of_a_3d_scene_holds_the_particles():

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from mpm.viz.figures import plot, plot_history
+from mpm.viz.figures import Picture, plot, plot_history
 from mpm.viz.movie import MovieWriter, contact_sheet, movie, save_image
 from mpm.viz.render import Renderer
 
-__all__ = ["MovieWriter", "Renderer", "contact_sheet", "movie", "plot", "plot_history", "save_image"]
+__all__ = [
+    "MovieWriter",
+    "Picture",
+    "Renderer",
+    "contact_sheet",
+    "movie",
+    "plot",
+    "plot_history",
+    "save_image",
+]

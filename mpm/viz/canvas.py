@@ -144,14 +144,20 @@ def bar_width(height: int) -> int:
     return round(height * 0.19)
 
 
-def color_bar(image: Image, name: str, limits: tuple[float, float]) -> None:
-    """Draw the colour bar with its numbers and the quantity's name at the right."""
+def color_bar(image: Image, name: str, limits: tuple[float, float], extend: str = "neither") -> None:
+    """Draw the colour bar with its numbers and the quantity's name at the right; tips where values go on beyond it."""
     height, width = image.shape[:2]
     size = max(9, round(height / 42))
     left, top = width - bar_width(height) + size, round(height * 0.2)
     length, thick = round(height * 0.6), max(8, round(height / 48))
     levels = 255 - (np.arange(length) * 256 // length)
     image[top : top + length, left : left + thick] = _color.TABLE[levels][:, None]
+    for k in range(thick):
+        inner = slice(left + k // 2, left + thick - k // 2)
+        if extend in ("max", "both"):
+            image[top - 1 - k, inner] = _color.TABLE[-1]
+        if extend in ("min", "both"):
+            image[top + length + k, inner] = _color.TABLE[0]
     write(image, name, (left, top - round(2.2 * size)), size)
     for fraction in (0, 0.25, 0.5, 0.75, 1):
         value = limits[0] + fraction * (limits[1] - limits[0])

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
+from mpm.totals import per_depth
 
 if TYPE_CHECKING:
     from mpm.simulation import Simulation
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 # From dark to light, so that it also reads in print: indigo, blue, teal, green, yellow.
 STOPS = ("1d2461", "264f9c", "1f86ad", "2fb295", "8bd065", "f3e24a")
 FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy")
+NUMBERS = ("material", "id")  # which are no measure of anything
+# A few particles that were torn off shall not take all the colours: values farther than half the width of the rest
+# from the 1st and the 99.5th percentile are left out of the scale.
+TAILS, APART = (1.0, 99.5), 0.5
 
 
 def _table() -> npt.NDArray[np.uint8]:
@@ -39,9 +44,10 @@ def values(sim: Simulation, color: str) -> npt.NDArray[Any]:
     return sim.compute(color) if color in derived.NAMES else sim.particles[color]
 
 
-def label(color: str) -> str:
+def label(color: str, dimension: int) -> str:
     """What stands beside the colour bar."""
     name, unit = derived.NAMES.get(color, (color, derived.FIELD_UNITS.get(color, "")))
+    unit = per_depth(unit, dimension)
     return f"{name} [{unit}]" if unit else name
 
 
@@ -56,16 +62,29 @@ def check_limits(limits: object) -> tuple[float, float] | None:
 
 
 def span(color: str, shown: npt.NDArray[Any]) -> tuple[float, float]:
-    """The colour scale that holds all the values: from 0 where a quantity has no sign; never empty."""
+    """The colour scale of values, but for a few far off: from 0 where a quantity has no sign; never empty."""
     finite = shown[np.isfinite(shown)]
     if not len(finite):
         return 0.0, 1.0
-    low = 0.0 if color in FROM_ZERO else float(finite.min())
-    high = float(finite.max())
+    low, high = float(finite.min()), float(finite.max())
+    if color not in NUMBERS:
+        first = float(np.percentile(finite, TAILS[0], method="higher"))
+        last = float(np.percentile(finite, TAILS[1], method="lower"))  # never the one that is farthest off
+        far = APART * (last - first)
+        low = first if 0 < far < first - low else low
+        high = last if 0 < far < high - last else high
+    low = 0.0 if color in FROM_ZERO else low
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         middle = (low + high) / 2
         return (0.0, 1.0) if color in FROM_ZERO else (middle - 0.5, middle + 0.5)
     return low, high
+
+
+def beyond(shown: npt.NDArray[Any], limits: tuple[float, float]) -> str:
+    """At which ends of the scale there are values beyond it, in the words of Matplotlib's ``extend``."""
+    finite = shown[np.isfinite(shown)]
+    below, above = bool((finite < limits[0]).any()), bool((finite > limits[1]).any())
+    return ("both" if above else "min") if below else ("max" if above else "neither")
 
 
 def round_up(value: float) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mpm import _check
-from mpm.totals import History
+from mpm.totals import History, per_depth
 from mpm.viz import color as _color
 from mpm.viz.render import Renderer, check_simulation
 
@@ -20,6 +20,24 @@ if TYPE_CHECKING:
 ENERGIES = {"kinetic": "#264f9c", "elastic": "#2fb295", "gravitational": "#d9832b", "energy": "#1d2129"}
 STILL_SIZE = (1200, 1000)
 COLLIDER_NODES = 500  # along the longer side of the domain
+
+
+class Picture(NamedTuple):
+    """The Matplotlib artists of a picture.
+
+    Attributes
+    ----------
+    particles : matplotlib.artist.Artist
+        In 2-D a collection of discs, in 3-D the image with all that is in it.
+    domain : matplotlib.artist.Artist
+        In 2-D the domain's outline, in 3-D the background.
+    colorbar : matplotlib.axes.Axes
+        The colour bar's axes.
+    """
+
+    particles: Artist
+    domain: Artist
+    colorbar: Axes
 
 
 def _matplotlib() -> Any:
@@ -53,7 +71,7 @@ def plot(
     ax: Axes | None = None,
     color: str = "speed",
     limits: tuple[float, float] | None = None,
-) -> tuple[Artist, ...]:
+) -> Picture:
     """Draw a simulation's particles; see `Simulation.plot`."""
     check_simulation(sim)
     chosen = _color.check(sim, color)
@@ -63,11 +81,23 @@ def plot(
     ends = ends or _color.span(chosen, shown)
     draw = _plot_2d if sim.dimension == 2 else _plot_3d
     particles, domain = draw(sim, axes, chosen, ends)
-    bar = axes.figure.colorbar(_mappable(ends), ax=axes, shrink=0.8)
-    bar.set_label(_color.label(chosen))
+    share = _bar_share(axes)
+    extend = _color.beyond(shown, ends)
+    bar = axes.figure.colorbar(_mappable(ends), ax=axes, shrink=share, aspect=25 * share, extend=extend)
+    bar.set_label(_color.label(chosen, sim.dimension))
     bar.outline.set_visible(False)
     axes.set_title(f"t = {sim.time:.4g} s", loc="left", fontsize="medium")
-    return particles, domain, bar.ax
+    return Picture(particles, domain, bar.ax)
+
+
+def _bar_share(axes: Any) -> float:
+    """The colour bar's share of the height that axes have, of which a wide picture takes little."""
+    box, (width, height) = axes.get_position(original=True), axes.figure.get_size_inches()
+    left, right = axes.get_xlim()
+    bottom, top = sorted(axes.get_ylim())
+    # Beside the bar a picture has about 0.85 of the width.
+    drawn = 0.85 * box.width * width * (top - bottom) / abs(right - left)
+    return float(np.clip(0.8 * drawn / (box.height * height), 0.1, 0.8))
 
 
 def _mappable(limits: tuple[float, float]) -> Any:
@@ -158,7 +188,7 @@ def plot_history(history: History, *, ax: Axes | None = None) -> tuple[Artist, .
     for name, ink in ENERGIES.items():
         label, width = ("sum", 1.8) if name == "energy" else (name, 1.3)
         lines += axes.plot(time, history[name], color=ink, linewidth=width, label=label)
-    axes.set(xlabel="time [s]", ylabel="energy [J]", xmargin=0)
+    axes.set(xlabel="time [s]", ylabel=f"energy [{per_depth('J', history['momentum'].shape[1])}]", xmargin=0)
     axes.grid(color="0.92")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

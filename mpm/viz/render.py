@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mpm import _check
 from mpm.simulation import Simulation
-from mpm.viz import canvas
+from mpm.viz import canvas, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
 from mpm.viz.splat import PALETTE, Splats, splat
@@ -25,7 +25,7 @@ SHADOW = np.array([0.80, 0.82, 0.86], dtype=np.float32)  # colour of the floor u
 
 
 class Renderer:
-    """Draws states of one simulation on the same canvas: particles, and in 2-D the colliders.
+    """Draws states of one simulation on the same canvas: particles and colliders, in 3-D these behind those.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class Renderer:
     color : str
         As in `Simulation.plot`.
     limits : (float, float), optional
-        Ends of the colour scale. Default: they grow with the values that were drawn, so that colours of
-        different frames compare.
+        Ends of the colour scale. Default: they grow with the values that were drawn (but for a few far off), so that
+        colours of different frames compare.
     size : (int, int)
         Width and height, even, from 64 to 4096.
     annotate : bool
@@ -67,9 +67,9 @@ class Renderer:
         self.camera = Camera(scene.lower, scene.upper, scene.gravity, frame)
         self.empty = canvas.background(self.camera, scene.lower, scene.upper, fine)
         self.fine, self.coarse = self.empty, _halved(self.empty)
-        self.labelled: tuple[float, float] | None = None
+        self.labelled: tuple[tuple[float, float], str] | None = None
         self.moving = any(c.motion is not None or c.shape._only_collides for c in scene.colliders)
-        if sim.dimension == 2 and scene.colliders:
+        if scene.colliders:
             self._place_colliders(sim)
         self.floor = _Floor(self.camera, scene.lower) if sim.dimension == 3 else None
 
@@ -78,14 +78,14 @@ class Renderer:
         check_simulation(sim)
         if sim.dimension != self.dimension:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
-        if self.dimension == 2 and self.moving:
+        if self.moving:
             self._place_colliders(sim)
         shown = _color.values(sim, self.color)
         limits = self._scale(shown)
-        if self.annotate and self.labelled != limits:
+        if self.annotate and self.labelled != (wanted := (limits, _color.beyond(shown, limits))):
             self.coarse = _halved(self.fine)
-            canvas.color_bar(self.coarse, _color.label(self.color), limits)
-            self.labelled = limits
+            canvas.color_bar(self.coarse, _color.label(self.color, self.dimension), *wanted)
+            self.labelled = wanted
         image = self.coarse.copy()
         if len(shown):
             self._paint(image, sim, shown, limits)
@@ -95,7 +95,8 @@ class Renderer:
         return image
 
     def _place_colliders(self, sim: Simulation) -> None:
-        self.fine = canvas.colliders(self.empty, sim, self.camera)
+        draw = canvas.colliders if self.dimension == 2 else surfaces.draw
+        self.fine = draw(self.empty, sim, self.camera)
         self.coarse = _halved(self.fine)
         self.labelled = None
 
