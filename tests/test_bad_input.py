@@ -394,7 +394,7 @@ def test_there_are_enough_cases():
 # --- completeness ------------------------------------------------------------------------------------------------
 
 # Made by the package; their constructors are no business of a user.
-RESULTS = (Body, Grid, History, Particles, Totals)
+RESULTS = (Body, Grid, History, Particles, Totals, viz.Picture)
 BASES = (M.Material, S.Shape, motion.Motion)  # refuse to be made at all
 
 

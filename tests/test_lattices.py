@@ -82,6 +82,9 @@ def test_what_ends_at_some_faces_goes_on_beyond_the_others():
     phi, normal = measure(describe(grid, 0.1), np.array([(5, 0.1), (5, 1.0), (5, 3.0), (0, -3.0)]))
     assert phi == pytest.approx([-0.2, 0.7, np.hypot(0.7, 2), np.hypot(0.7, 2)], abs=1e-12)
     assert np.abs(normal[:, 0]).max() == 0 and normal[:, 1] == pytest.approx([1, 1, 1, -1])
+    ground = DistanceGrid((-1, -1), 0.05, np.broadcast_to(x, (41, 41)))  # below y = 0
+    phi, normal = measure(describe(ground, 0.1), np.array([(0, 3.0), (5, 3.0), (0, -3.0), (-5, -0.5)]))
+    assert phi == pytest.approx([np.hypot(1, 2), np.hypot(1, 2), -1, -0.5], abs=1e-12)
 
 
 MOTIONS = {
