@@ -761,7 +761,7 @@ def test_the_rule_is_cited_where_it_is_used():
     with_colliders = mpm.Simulation(busy_scene(2), dx=1 / 16)
     without = mpm.Scene((0, 0), (1, 1))
     without.add(Box((0.25, 0.25), (0.75, 0.75)), SOFT)
-    assert "colliders: Stomakhin" in with_colliders.cite()
+    assert "colliders: A. Stomakhin" in with_colliders.cite()
     assert "Stomakhin" not in mpm.Simulation(without, dx=0.125).cite().replace("Stomakhin: The affine", "")
     assert "floor: HalfSpace" in repr(with_colliders)
 

@@ -88,10 +88,10 @@ def test_what_ends_at_some_faces_goes_on_beyond_the_others():
 
 
 MOTIONS = {
-    "linear": motion.Linear((0.5, 0, -0.25)),
+    "linear": motion.Linear((0.8, 0, 0.25)),
     "rotation": motion.Rotation(2.0, axis=(1, 2, 3), about=(0.5, 0.5, 0.5)),
     "rotation about a corner": motion.Rotation(2.0, axis=(0, 0, 1), about=(0, 0, 0)),
-    "sinusoid": motion.Sinusoid((0.3, 0, 0.2), 0.7),
+    "sinusoid": motion.Sinusoid((0.8, 0, 0.2), 0.7),
     "keyframes": motion.Keyframes([0, 1, 2], [(0, 0, 0), (0.5, 0, 0), (0.5, -1, 0.25)]),
     "turning keyframes": motion.Keyframes([0, 2], [(0, 0, 0), (0.5, -1, 0)], angles=[(0, 0, 0), (0, 2, 1)]),
 }
@@ -99,7 +99,7 @@ MOTIONS = {
 
 @pytest.mark.parametrize("name", MOTIONS)
 def test_a_moving_mesh_is_sampled_wherever_the_domain_comes(name, monkeypatch):
-    mesh, dx = ball((1.6, 1.2, 2), (0.5, 0.5, -1.7), n=16), 1 / 4
+    mesh, dx = ball((1.6, 1.2, 2), (0.5, 0.5, -1.7), n=16), 1 / 8
 
     def moving():
         scene = mpm.Scene((0, 0, 0), (1, 1, 1))
