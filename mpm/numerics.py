@@ -47,7 +47,7 @@ SMALLEST_DX, LARGEST_DX = 1e-90, 1e90
 MAX_HISTORY = 2**31 - 1
 # To which share of a cell positions must be told apart wherever they are in the domain: those of a body are sampled in
 # double precision; single precision need only show them, as the core keeps them from the block they are in.
-RESOLVED = {"float64": 1 / 1024, "float32": 1 / 8}
+RESOLVED = {"float64": 1 / 1024, "float32": 1 / 4}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -194,7 +195,7 @@ class Scene(_check.Strict):
     body0: Ball(center=(0.5, 0.7), radius=0.1) of FixedCorotated(E=100000, nu=0.3, density=1000)
     """
 
-    __slots__ = ("_bodies", "_colliders", "_gravity", "_lower", "_upper", "_walls")
+    __slots__ = ("_bodies", "_colliders", "_gravity", "_kept", "_lower", "_upper", "_walls")
 
     @_check.options
     def __init__(
@@ -223,6 +224,7 @@ class Scene(_check.Strict):
         self._walls = _walls.resolve(walls, friction, d)
         self._bodies: list[Body] = []
         self._colliders: list[Collider] = []
+        self._kept = False
 
     @property
     def dimension(self) -> int:
@@ -297,8 +299,10 @@ class Scene(_check.Strict):
         Raises
         ------
         TypeError, ValueError
-            An argument is of the wrong type, shape or range; the scene is as before.
+            An argument is of the wrong type, shape or range, or the scene is that of a simulation, `Simulation.scene`;
+            the scene is as before.
         """
+        self._refuse_if_kept("sim.add(shape, material) adds a body to the simulation")
         body = make_body(
             shape,
             material,
@@ -366,12 +370,14 @@ class Scene(_check.Strict):
         Raises
         ------
         TypeError, ValueError
-            An argument is of the wrong type, shape or range; the scene is as before.
+            An argument is of the wrong type, shape or range, or the scene is that of a simulation, `Simulation.scene`;
+            the scene is as before.
 
         References
         ----------
         A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, ACM Trans. Graph. 32 (2013) 102, section 8.
         """
+        self._refuse_if_kept("colliders must be there when a simulation is made")
         collider = make_collider(
             shape,
             contact=contact,
@@ -386,19 +392,26 @@ class Scene(_check.Strict):
 
     def __copy__(self) -> Scene:
         """A scene with the same bodies and colliders, to which others can be added."""
-        return self._copied(Scene)
-
-    def _copied(self, kind: type[Scene]) -> Scene:
-        other = object.__new__(kind)
-        for name in Scene.__slots__:
+        other = object.__new__(type(self))
+        for name in self.__slots__:
             object.__setattr__(other, name, getattr(self, name))
         object.__setattr__(other, "_bodies", list(self._bodies))
         object.__setattr__(other, "_colliders", list(self._colliders))
+        object.__setattr__(other, "_kept", False)
         return other
 
-    def _frozen(self) -> Scene:
-        """What a simulation keeps of it."""
-        return self._copied(_Frozen)
+    def _kept_copy(self) -> Scene:
+        """What a simulation keeps of it: nothing can be added, as it would not be in the simulation."""
+        other = copy.copy(self)
+        object.__setattr__(other, "_kept", True)
+        return other
+
+    def _refuse_if_kept(self, instead: str) -> None:
+        if self._kept:
+            raise TypeError(
+                f"sim.scene is what the simulation was made from: nothing can be added to it; {instead}; "
+                "copy.copy(sim.scene) gives a scene for another simulation"
+            )
 
     def __repr__(self) -> str:
         lines = [f"Scene({self._lower.tolist()}, {self._upper.tolist()}) [m], {self.dimension}-D"]
@@ -408,26 +421,6 @@ class Scene(_check.Strict):
         lines.append("  walls   " + ", ".join(walls))
         lines += [f"  {part!r}" for part in (*self._bodies, *self._colliders)]
         return "\n".join(lines)
-
-
-class _Frozen(Scene):
-    """A scene that a simulation was made from: what is added to it would not be in the simulation."""
-
-    __slots__ = ()
-
-    def add(self, *args: Any, **options: Any) -> NoReturn:
-        """Raise TypeError."""
-        raise TypeError(
-            "sim.scene is what the simulation was made from: nothing can be added to it; sim.add(shape, material) adds "
-            "a body to the simulation, copy.copy(sim.scene) gives a scene for another one"
-        )
-
-    def add_collider(self, *args: Any, **options: Any) -> NoReturn:
-        """Raise TypeError."""
-        raise TypeError(
-            "sim.scene is what the simulation was made from: nothing can be added to it, and colliders must be there "
-            "when a simulation is made; copy.copy(sim.scene) gives a scene for another one"
-        )
 
 
 def _described(wall: _walls.Wall) -> str:

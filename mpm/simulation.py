@@ -222,7 +222,7 @@ class Simulation(_check.Strict):
         self._rng = _generator(rng)
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
-        self._scene = scene._frozen()
+        self._scene = scene._kept_copy()
         self._materials: list[Material] = []
         self._indices: dict[Material, int] = {}
         self._parts: list[_Part] = []
