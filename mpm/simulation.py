@@ -96,7 +96,8 @@ class Simulation(_check.Strict):
         - ``"tpic"``: C = Σ ṽ ∇wᵀ, the B-spline's gradient, in the place of APIC's.
     kernel : {"quadratic", "cubic", "linear"}
         B-spline. ``"linear"`` is for comparison: it has jumps in its gradient, which particles feel when they
-        cross cells; no time step is stable with it in every case, and elastic bodies may gain energy or blow up.
+        cross cells; no time step is stable with it in every case, and elastic bodies may gain energy or blow up
+        (``dt="auto"`` warns of it).
         With it, C is 4/dx² Σ w ṽ (x_i − x_p)ᵀ in APIC, AFLIP and ASFLIP, which is what conserves angular
         momentum. Its gradient also acts on nodes of zero weight: a particle exactly on a node at a free surface
         gives them a force that nothing carries, and takes them
@@ -123,6 +124,7 @@ class Simulation(_check.Strict):
     allow_unstable : bool
         Do not compare a fixed dt with the bound.
     dtype : {"float64", "float32"}
+        Positions must be told apart to dx/1024 in double and to dx/4 in single precision all over the domain.
     threads : int, optional
         Default `mpm.get_num_threads`. Results do not depend on it.
     on_leave : {"raise", "clamp", "delete"}
