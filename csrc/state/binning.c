@@ -174,7 +174,7 @@ static mpm_status lay_groups(struct plan *plan)
 /* The second scan, in the same order: the slot every particle moves to. */
 static void set_targets(struct plan *plan)
 {
-    const int lanes = plan->old->lanes;
+    const int lanes = plan->old->lanes, lane_bits = __builtin_ctz((unsigned)lanes);
     for (size_t tile = 0; tile < plan->slots; tile += (size_t)lanes)
         for (int p = 0; p < lanes; p++) {
             const size_t s = tile + (size_t)mpm_particles_lane(lanes, p);
@@ -183,8 +183,8 @@ static void set_targets(struct plan *plan)
             const int32_t found = plan->target[s];
             const mpm_group *group = &plan->groups[plan->rank[found]];
             const uint32_t place = plan->histogram[found][plan->cell[s]]++;
-            plan->target[s] = (int32_t)((group->first_tile + place / (uint32_t)lanes) * lanes +
-                                        mpm_particles_lane(lanes, (int)(place % (uint32_t)lanes)));
+            plan->target[s] = (int32_t)((group->first_tile + (place >> lane_bits)) * lanes +
+                                        mpm_particles_lane(lanes, (int)(place & (uint32_t)(lanes - 1))));
         }
 }
 
@@ -198,34 +198,69 @@ struct move {
     bool is_position;
 };
 
-#define MOVE_BODY(type) \
-    for (size_t s = first; s < last; s++) { \
-        const int32_t t = plan->target[s]; \
-        if (t == NOWHERE) \
-            continue; \
-        const type *a = (const type *)move->from + s / lanes * lanes * d + s % lanes; \
-        type *b = (type *)move->to + (size_t)t / lanes * lanes * d + (size_t)t % lanes; \
-        for (size_t k = 0; k < d; k++) \
-            b[k * lanes] = a[k * lanes]; \
-        if (move->is_position && plan->shift[s] < MPM_NEIGHBOURS) \
-            for (int k = (int)d - 1, shift = plan->shift[s]; k >= 0; k--, shift /= 3) \
-                b[(size_t)k * lanes] -= (type)((shift % 3 - 1) * side); \
+/* Numbers of lanes are powers of two, and divisions take long. The number of components is a constant where this is
+ * inlined. Row numbers move as floats: 32 bits are 32 bits, and they are only copied. */
+#define MOVE_RANGE(type) \
+    static inline __attribute__((always_inline)) void move_range_##type(const struct move *move, size_t first, \
+                                                                        size_t last, const size_t components) \
+    { \
+        const struct plan *plan = move->plan; \
+        const size_t lanes = (size_t)plan->old->lanes, lane = lanes - 1; \
+        const type *from = (const type *)move->from; \
+        type *to = (type *)move->to; \
+        for (size_t s = first; s < last; s++) { \
+            if (plan->target[s] == NOWHERE) \
+                continue; \
+            const size_t t = (size_t)plan->target[s]; \
+            const type *a = from + (s & ~lane) * components + (s & lane); \
+            type *b = to + (t & ~lane) * components + (t & lane); \
+            for (size_t k = 0; k < components; k++) \
+                b[k * lanes] = a[k * lanes]; \
+        } \
     }
+MOVE_RANGE(float)
+MOVE_RANGE(double)
+
+/* Positions count from the first node of the new block. */
+static void shift_range(const struct move *move, size_t first, size_t last)
+{
+    const struct plan *plan = move->plan;
+    const size_t lanes = (size_t)plan->old->lanes, lane = lanes - 1, d = (size_t)move->components;
+    const int side = mpm_block_side(plan->old->dim), still = plan->old->dim == 3 ? 13 : 4; /* neighbour (0, 0, 0) */
+    for (size_t s = first; s < last; s++) {
+        if (plan->target[s] == NOWHERE || plan->shift[s] == still || plan->shift[s] >= MPM_NEIGHBOURS)
+            continue;
+        const size_t t = (size_t)plan->target[s];
+        for (int k = (int)d - 1, shift = plan->shift[s]; k >= 0; k--, shift /= 3) {
+            const size_t at = (t & ~lane) * d + (t & lane) + (size_t)k * lanes;
+            const int by = (shift % 3 - 1) * side;
+            if (move->element == sizeof(double))
+                ((double *)move->to)[at] -= (double)by;
+            else
+                ((float *)move->to)[at] -= (float)by;
+        }
+    }
+}
 
 static void move_item(void *context, ptrdiff_t item, int thread)
 {
     (void)thread;
     const struct move *move = context;
-    const struct plan *plan = move->plan;
-    const size_t lanes = (size_t)plan->old->lanes, d = (size_t)move->components;
-    const int side = mpm_block_side(plan->old->dim);
+    const size_t lanes = (size_t)move->plan->old->lanes, slots = move->plan->slots;
     const size_t first = (size_t)item * TILES_PER_ITEM * lanes;
-    const size_t last = first + TILES_PER_ITEM * lanes < plan->slots ? first + TILES_PER_ITEM * lanes : plan->slots;
+    const size_t last = first + TILES_PER_ITEM * lanes < slots ? first + TILES_PER_ITEM * lanes : slots;
+#define CASE(type, d) \
+    case d: \
+        move_range_##type(move, first, last, d); \
+        break;
     if (move->element == sizeof(double)) {
-        MOVE_BODY(double)
+        switch (move->components) { CASE(double, 1) CASE(double, 2) CASE(double, 3) }
     } else {
-        MOVE_BODY(float) /* rows too: 32 bits are 32 bits, and floats are only copied */
+        switch (move->components) { CASE(float, 1) CASE(float, 2) CASE(float, 3) }
     }
+#undef CASE
+    if (move->is_position)
+        shift_range(move, first, last);
 }
 
 static void move_field(struct plan *plan, const void *from, void *to, size_t element, int components, bool is_position)
