@@ -16,26 +16,41 @@ struct fluid {
     wide bulk_modulus, gamma; /* K [Pa], exponent */
     wide viscosity;           /* eta [Pa s] */
     bool linear;              /* gamma = 1: the energy needs the logarithm itself */
+    int whole_power;          /* gamma - 1 where that is 0, 1 .. 7, so that products do; else -1 */
 };
 
 INLINE struct fluid fluid_prepare(const double *values)
 {
+    const double power = values[1] - 1;
+    const int whole = power >= 0 && power < 8 ? (int)power : -1;
     return (struct fluid){wide_set((real)values[0]), wide_set((real)values[1]), wide_set((real)values[2]),
-                          values[1] == 1};
+                          power == 0, whole == power ? whole : -1};
+}
+
+/** J^(1 - gamma) */
+INLINE wide fluid_power(const struct fluid *law, wide J)
+{
+    const wide one = wide_set(1);
+    if (law->whole_power < 0)
+        return wide_exp((one - law->gamma) * wide_log(J));
+    const wide inverse = one / J;
+    wide power = one;
+    for (int k = 0; k < law->whole_power; k++)
+        power *= inverse;
+    return power;
 }
 
 INLINE struct law_response fluid_respond(const struct fluid *law, struct law_state state,
                                          matrix velocity_gradient)
 {
     const wide one = wide_set(1), J = state.J, K = law->bulk_modulus, gamma = law->gamma;
-    const wide ln_J = wide_log(J);
-    const wide J_power = wide_exp((one - gamma) * ln_J); /* J^(1-gamma) */
+    const wide J_power = fluid_power(law, J);
     const wide K_gamma = K / gamma;
 
     struct law_response r;
     const wide minus_pJ = K_gamma * (J - J_power); /* -p J */
     if (law->linear)
-        r.energy = K * (J - one - ln_J);
+        r.energy = K * (J - one - wide_log(J));
     else
         r.energy = K_gamma * ((J_power - one) / (gamma - one) + (J - one));
 

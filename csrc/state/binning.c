@@ -6,15 +6,16 @@
 
 #include "state/block_map.h"
 
-enum { CELLS = 64, NOWHERE = -1, PLACED = 255, TILES_PER_ITEM = 256 };
+enum { CELLS = 64, NOWHERE = -1, PLACED = 255, TILES_PER_ITEM = 256, MOST_LANES = 16 };
 
-/* Scratch of one binning. `target` holds first the new group of a slot, then the slot it moves to. */
+/* Scratch of one binning. */
 struct plan {
     const mpm_binning *request;
     const mpm_particles *old;
     size_t slots;
     uint8_t *cell, *shift;
-    int32_t *target;
+    int32_t *found;      /* old slot -> discovery index of its new group */
+    int32_t *source;     /* new slot -> old slot; padding: that of the group's first particle */
     mpm_block_map map;   /* new groups in order of discovery */
     uint32_t (*histogram)[CELLS];
     size_t histogram_capacity;
@@ -60,7 +61,7 @@ static int enter(struct plan *plan, size_t slot, int32_t group)
     if (group < 0 || mpm_memory_grow(plan->request->allocator, (void **)&plan->histogram, &plan->histogram_capacity,
                                      (size_t)group, (size_t)group + 1, sizeof *plan->histogram))
         return -1;
-    plan->target[slot] = group;
+    plan->found[slot] = group;
     plan->histogram[group][plan->cell[slot]]++;
     plan->count++;
     return 0;
@@ -85,7 +86,7 @@ static mpm_status count_cells(struct plan *plan)
             for (int p = 0; p < old->lanes; p++) {
                 const size_t s = slot + (size_t)mpm_particles_lane(old->lanes, p);
                 const uint8_t shift = plan->shift[s];
-                plan->target[s] = NOWHERE;
+                plan->found[s] = NOWHERE;
                 if (old->row[s] < 0 || (request->drop_massless && is_massless(old, s)))
                     continue;
                 if (shift == PLACED) {
@@ -171,21 +172,27 @@ static mpm_status lay_groups(struct plan *plan)
     return MPM_OK;
 }
 
-/* The second scan, in the same order: the slot every particle moves to. */
-static void set_targets(struct plan *plan)
+/* The second scan, in the same order: where the particle of every new slot is now. */
+static void set_sources(struct plan *plan)
 {
-    const int lanes = plan->old->lanes;
+    const int lanes = plan->old->lanes, lane_bits = __builtin_ctz((unsigned)lanes);
     for (size_t tile = 0; tile < plan->slots; tile += (size_t)lanes)
         for (int p = 0; p < lanes; p++) {
             const size_t s = tile + (size_t)mpm_particles_lane(lanes, p);
-            if (plan->target[s] == NOWHERE)
+            const int32_t found = plan->found[s];
+            if (found == NOWHERE)
                 continue;
-            const int32_t found = plan->target[s];
             const mpm_group *group = &plan->groups[plan->rank[found]];
             const uint32_t place = plan->histogram[found][plan->cell[s]]++;
-            plan->target[s] = (int32_t)((group->first_tile + place / (uint32_t)lanes) * lanes +
-                                        mpm_particles_lane(lanes, (int)(place % (uint32_t)lanes)));
+            plan->source[(group->first_tile + (place >> lane_bits)) * lanes +
+                         mpm_particles_lane(lanes, (int)(place & (uint32_t)(lanes - 1)))] = (int32_t)s;
         }
+    for (size_t g = 0; g < plan->map.count; g++) {
+        const mpm_group *group = &plan->groups[g];
+        int32_t *first = plan->source + group->first_tile * lanes, *last = first + (group->tiles - 1) * (ptrdiff_t)lanes;
+        for (int p = group->count - (group->tiles - 1) * lanes; p < lanes; p++)
+            last[mpm_particles_lane(lanes, p)] = *first;
+    }
 }
 
 /* One field on its way from the old tiles to the new ones. `components` reals (or row numbers) per lane. */
@@ -198,41 +205,74 @@ struct move {
     bool is_position;
 };
 
-#define MOVE_BODY(type) \
-    for (size_t s = first; s < last; s++) { \
-        const int32_t t = plan->target[s]; \
-        if (t == NOWHERE) \
-            continue; \
-        const type *a = (const type *)move->from + s / lanes * lanes * d + s % lanes; \
-        type *b = (type *)move->to + (size_t)t / lanes * lanes * d + (size_t)t % lanes; \
-        for (size_t k = 0; k < d; k++) \
-            b[k * lanes] = a[k * lanes]; \
-        if (move->is_position && plan->shift[s] < MPM_NEIGHBOURS) \
-            for (int k = (int)d - 1, shift = plan->shift[s]; k >= 0; k--, shift /= 3) \
-                b[(size_t)k * lanes] -= (type)((shift % 3 - 1) * side); \
+/* Numbers of lanes are powers of two, and divisions take long. The number of components is a constant where this is
+ * inlined. Row numbers move as floats: 32 bits are 32 bits, and they are only copied. */
+#define MOVE_TILES(type) \
+    static inline __attribute__((always_inline)) void move_##type(const struct move *move, ptrdiff_t first, \
+                                                                  ptrdiff_t last, const size_t components) \
+    { \
+        const size_t lanes = (size_t)move->plan->old->lanes, lane = lanes - 1; \
+        const type *from = (const type *)move->from; \
+        type *to = (type *)move->to + (size_t)first * lanes * components; \
+        const int32_t *source = move->plan->source + (size_t)first * lanes; \
+        for (ptrdiff_t tile = first; tile < last; tile++, source += lanes, to += lanes * components) { \
+            const type *at[MOST_LANES]; \
+            for (size_t q = 0; q < lanes; q++) \
+                at[q] = from + ((size_t)source[q] & ~lane) * components + ((size_t)source[q] & lane); \
+            for (size_t k = 0; k < components; k++) \
+                for (size_t q = 0; q < lanes; q++) \
+                    to[k * lanes + q] = at[q][k * lanes]; \
+        } \
     }
+MOVE_TILES(float)
+MOVE_TILES(double)
+
+/* Positions count from the first node of the block: of particles that have come to another one. */
+static void shift_positions(const struct move *move, ptrdiff_t first, ptrdiff_t last)
+{
+    const struct plan *plan = move->plan;
+    const size_t lanes = (size_t)plan->old->lanes, d = (size_t)move->components;
+    const int side = mpm_block_side(plan->old->dim);
+    const uint8_t own = plan->old->dim == 3 ? 13 : 4;
+    for (size_t t = (size_t)first * lanes; t < (size_t)last * lanes; t++) {
+        int shift = plan->shift[plan->source[t]];
+        if (shift == own || shift >= MPM_NEIGHBOURS)
+            continue;
+        for (size_t k = d; k-- > 0; shift /= 3) {
+            const size_t at = t / lanes * lanes * d + k * lanes + t % lanes;
+            const int by = (shift % 3 - 1) * side;
+            if (move->element == sizeof(double))
+                ((double *)move->to)[at] -= (double)by;
+            else
+                ((float *)move->to)[at] -= (float)by;
+        }
+    }
+}
 
 static void move_item(void *context, ptrdiff_t item, int thread)
 {
     (void)thread;
     const struct move *move = context;
-    const struct plan *plan = move->plan;
-    const size_t lanes = (size_t)plan->old->lanes, d = (size_t)move->components;
-    const int side = mpm_block_side(plan->old->dim);
-    const size_t first = (size_t)item * TILES_PER_ITEM * lanes;
-    const size_t last = first + TILES_PER_ITEM * lanes < plan->slots ? first + TILES_PER_ITEM * lanes : plan->slots;
+    const ptrdiff_t first = item * TILES_PER_ITEM, tiles = move->plan->tiles;
+    const ptrdiff_t last = first + TILES_PER_ITEM < tiles ? first + TILES_PER_ITEM : tiles;
+#define CASE(type, d) \
+    case d: \
+        move_##type(move, first, last, d); \
+        break;
     if (move->element == sizeof(double)) {
-        MOVE_BODY(double)
+        switch (move->components) { CASE(double, 1) CASE(double, 2) CASE(double, 3) }
     } else {
-        MOVE_BODY(float) /* rows too: 32 bits are 32 bits, and floats are only copied */
+        switch (move->components) { CASE(float, 1) CASE(float, 2) CASE(float, 3) }
     }
+#undef CASE
+    if (move->is_position)
+        shift_positions(move, first, last);
 }
 
 static void move_field(struct plan *plan, const void *from, void *to, size_t element, int components, bool is_position)
 {
     struct move move = {plan, from, to, element, components, is_position};
-    const size_t tiles = plan->slots / (size_t)plan->old->lanes;
-    mpm_pool_for(plan->request->pool, move_item, &move, (ptrdiff_t)((tiles + TILES_PER_ITEM - 1) / TILES_PER_ITEM));
+    mpm_pool_for(plan->request->pool, move_item, &move, (plan->tiles + TILES_PER_ITEM - 1) / TILES_PER_ITEM);
 }
 
 static void set_real(void *array, size_t index, size_t real_size, double value)
@@ -333,7 +373,8 @@ static void clear_plan(struct plan *plan)
     const mpm_allocator *allocator = plan->request->allocator;
     mpm_memory_free(allocator, plan->cell);
     mpm_memory_free(allocator, plan->shift);
-    mpm_memory_free(allocator, plan->target);
+    mpm_memory_free(allocator, plan->found);
+    mpm_memory_free(allocator, plan->source);
     mpm_memory_free(allocator, plan->histogram);
     mpm_memory_free(allocator, plan->rank);
     mpm_memory_free(allocator, plan->groups);
@@ -354,8 +395,8 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     mpm_status status = MPM_OUT_OF_MEMORY;
     plan.cell = mpm_memory_new(allocator, plan.slots, sizeof *plan.cell);
     plan.shift = mpm_memory_new(allocator, plan.slots, sizeof *plan.shift);
-    plan.target = mpm_memory_new(allocator, plan.slots, sizeof *plan.target);
-    if (!plan.cell || !plan.shift || !plan.target)
+    plan.found = mpm_memory_new(allocator, plan.slots, sizeof *plan.found);
+    if (!plan.cell || !plan.shift || !plan.found)
         goto done;
     mpm_pool_for(binning->pool, locate_item, &plan, (ptrdiff_t)particles->group_count);
     mark_placed(&plan, grouped);
@@ -363,12 +404,17 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
         (status = mpm_grid_build(&fresh_grid, allocator, plan.groups, plan.map.count, plan.count, binning->symmetry,
                                  particles->dim, particles->real_size, binning->records)))
         goto done;
+    plan.source = mpm_memory_new(allocator, (size_t)plan.tiles * (size_t)particles->lanes, sizeof *plan.source);
+    if (!plan.source) {
+        status = MPM_OUT_OF_MEMORY;
+        goto done;
+    }
     const bool grows = (size_t)plan.tiles > particles->capacity;
     if (grows && (status = allocate_arrays(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16)))
         goto done;
 
     /* Nothing can fail from here on. */
-    set_targets(&plan);
+    set_sources(&plan);
     if (grows) {
         move_to(&plan, particles, &fresh);
         mpm_particles_clear(particles, allocator);

@@ -70,7 +70,10 @@ typedef struct mpm_particles {
 /** Which lane of its tile holds the p-th particle in cell order; `lane_of` of base/simd.h for `lanes`. */
 static inline int mpm_particles_lane(int lanes, int p)
 {
-    return lanes < 4 ? p : (p % (lanes / 4)) * 4 + p / (lanes / 4);
+    if (lanes < 4)
+        return p;
+    const int bits = __builtin_ctz((unsigned)lanes) - 2; /* of lanes/4: divisions take long */
+    return (p & ((1 << bits) - 1)) * 4 + (p >> bits);
 }
 
 /** What a position, in cells, is lessened by before it is rounded down to the base node. */

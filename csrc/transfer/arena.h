@@ -46,7 +46,7 @@ INLINE wide arena_first(wide base)
                     (table) + 3 * (DIM == 3 ? 3 * arena_neighbour(i) + arena_neighbour(j) : arena_neighbour(i)); \
                 const int line = DIM == 3 ? arena_inside(i) * BLOCK_SIDE + arena_inside(j) : arena_inside(i); \
                 const ptrdiff_t at = 4 * (DIM == 3 ? i * ARENA_SIDE + j : i) * ARENA_SIDE; \
-                for (int part = 0; part < 3; part++) { \
+                UNROLL for (int part = 0; part < 3; part++) { \
                     if (line_blocks[part] < 0) \
                         continue; \
                     const int first = part == 0 ? 0 : part == 1 ? 1 : BLOCK_SIDE + 1; \
@@ -61,12 +61,12 @@ INLINE wide arena_first(wide base)
 
 INLINE int arena_neighbour(int index) /* 0: block before, 1: own, 2: block after */
 {
-    return index == 0 ? 0 : index <= BLOCK_SIDE ? 1 : 2;
+    return (index > 0) + (index > BLOCK_SIDE);
 }
 
 INLINE int arena_inside(int index) /* coordinate within that block */
 {
-    return (index + BLOCK_SIDE - 1) % BLOCK_SIDE;
+    return (index + BLOCK_SIDE - 1) & (BLOCK_SIDE - 1);
 }
 
 typedef real node4 __attribute__((vector_size(4 * sizeof(real)), may_alias, aligned(4 * sizeof(real))));
@@ -75,10 +75,7 @@ typedef real node4 __attribute__((vector_size(4 * sizeof(real)), may_alias, alig
 INLINE void arena_read(real *arena, const mpm_group *group, const real *grid)
 {
     ARENA_PIECES(group, group->node_block, {
-        const node4 *from = (const node4 *)(grid + in_grid);
-        node4 *to = (node4 *)(arena + in_arena);
-        for (int n = 0; n < nodes; n++)
-            to[n] = from[n];
+        memcpy(arena + in_arena, grid + in_grid, 4 * (size_t)nodes * sizeof(real));
     });
 }
 
@@ -88,8 +85,11 @@ INLINE void arena_add(real *arena, const mpm_group *group, real *copies)
     ARENA_PIECES(group, group->copy, {
         node4 *to = (node4 *)(copies + in_grid);
         node4 *from = (node4 *)(arena + in_arena);
-        for (int n = 0; n < nodes; n++) {
-            to[n] += from[n];
+        node4 sum[BLOCK_SIDE];
+        UNROLL for (int n = 0; n < nodes; n++)
+            sum[n] = to[n] + from[n];
+        UNROLL for (int n = 0; n < nodes; n++) {
+            to[n] = sum[n];
             from[n] = (node4){0};
         }
     });

@@ -167,7 +167,7 @@ INLINE struct limits particle_limits(const mpm_sweep *sweep, const struct consta
         factor *= linear_excess(tile);
     wide a = volume_per_mass * response->isolated * factor;
     l.rate2 = a;
-    if (fluid) {
+    if (fluid && mask_any(wide_less(zero, response->damping))) {
         wide b = volume_per_mass * response->damping * factor;
         wide rate = wide_set((real)0.5) * (b + wide_sqrt(wide_fma(b, b, wide_set(4) * wide_max(a, zero))));
         l.rate2 = rate * rate;

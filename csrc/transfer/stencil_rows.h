@@ -20,6 +20,8 @@
 #define ROW_WIDES (16 / WIDTH) /* registers per row */
 #define AXES_ACROSS (DIM - 1)  /* axes across rows; the last axis runs along them */
 
+enum { NO_ROWS = INT32_MIN };
+
 struct stencil {
     int32_t offset[WIDTH] __attribute__((aligned(64))); /* lane -> arena position of its first row */
     real across[ROWS][WIDTH] __attribute__((aligned(64))); /* weight of each row */
@@ -74,21 +76,24 @@ INLINE wide row_nodes(int j)
     return wide_load(index + j * WIDTH);
 }
 
-/* The record summed over the four nodes of a row. */
-INLINE void row_sum(real *four, const wide row[ROW_WIDES])
+/* The records of TOGETHER particles, each summed over the four nodes of its row: (n0 + n2) + (n1 + n3). */
+#define TOGETHER (WIDTH == 16 ? 4 : 1)
+INLINE void row_sums(real *records, const wide row[TOGETHER])
 {
-    wide sum = row[0];
-    UNROLL for (int j = 1; j < ROW_WIDES; j++)
-        sum += row[j];
 #if WIDTH == 16
-    __m256 half = _mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps(sum, 1));
-    _mm_store_ps(four, _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
+    __m512 pair[2]; /* of two particles each: n0 + n2, n1 + n3 */
+    UNROLL for (int i = 0; i < 2; i++) {
+        const __m512 a = row[2 * i], b = row[2 * i + 1];
+        pair[i] = _mm512_add_ps(_mm512_mask_blend_ps(0xff00, a, b), _mm512_shuffle_f32x4(a, b, 0x4e));
+    }
+    _mm512_store_ps(records, _mm512_add_ps(_mm512_shuffle_f32x4(pair[0], pair[1], 0x88),
+                                           _mm512_shuffle_f32x4(pair[0], pair[1], 0xdd)));
 #elif defined(MPM_ISA_AVX512)
-    _mm256_store_pd(four, _mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd(sum, 1)));
+    _mm256_store_pd(records, _mm256_add_pd(_mm512_castpd512_pd256(row[0]), _mm512_extractf64x4_pd(row[0], 1)));
 #elif WIDTH == 8
-    _mm_store_ps(four, _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1)));
+    _mm_store_ps(records, _mm_add_ps(_mm256_castps256_ps128(row[0]), _mm256_extractf128_ps(row[0], 1)));
 #else
-    wide_store(four, sum);
+    wide_store(records, row[0]);
 #endif
 }
 
@@ -139,42 +144,72 @@ INLINE const wide *stencil_middle(const struct stencil *s)
 
 /* ---- grid to particles ---------------------------------------------------------------------------------------- */
 
+/* Node values of the rows of the current particle. Where a row is one register they stay there while particles of the
+ * same two cells follow each other. */
+#define KEEP_ROWS (ROW_WIDES == 1)
+struct rows {
+    int32_t offset;
+    wide row[ROWS][ROW_WIDES];
+};
+
+INLINE void rows_read(struct rows *rows, const real *arena, int32_t offset)
+{
+    if (KEEP_ROWS && __builtin_expect(offset == rows->offset, 1))
+        return;
+    rows->offset = offset;
+    UNROLL for (int r = 0; r < ROWS; r++)
+        UNROLL for (int j = 0; j < ROW_WIDES; j++)
+            rows->row[r][j] = wide_load_any(arena + offset + row_position(r) + j * WIDTH);
+}
+
 /* One particle: the sums over rows of the node values and of their first moments, by adds where i, j are +-1. */
-INLINE void gather_one(struct stencil *s, const real *arena, int p)
+INLINE void gather_one(struct stencil *s, struct rows *rows, const real *arena, int p, wide sum[1 + DIM])
 {
     const int q = lane_of(p);
-    const real *first = arena + s->offset[q];
-    wide sum[1 + DIM][ROW_WIDES];
+    rows_read(rows, arena, s->offset[q]);
     UNROLL for (int j = 0; j < ROW_WIDES; j++) {
-        wide row[ROWS];
-        UNROLL for (int r = 0; r < ROWS; r++)
-            row[r] = wide_load_any(first + row_position(r) + j * WIDTH);
+#define ROW(r) rows->row[r][j]
 #define WEIGHT(r) wide_set(s->across[r][q])
         const wide along = row_weights(s->along[p], j);
+        wide value[1 + DIM];
 #if DIM == 3
-        const wide pp = WEIGHT(8) * row[8], pm = WEIGHT(6) * row[6]; /* (i, j) = (+, +), (+, -) */
-        const wide mp = WEIGHT(2) * row[2], mm = WEIGHT(0) * row[0];
-        const wide zp = WEIGHT(5) * row[5], zm = WEIGHT(3) * row[3];
-        const wide plus = wide_fma(WEIGHT(7), row[7], pp + pm), minus = wide_fma(WEIGHT(1), row[1], mp + mm);
-        sum[0][j] = wide_fma(WEIGHT(4), row[4], (plus + minus) + (zp + zm)) * along;
-        sum[1][j] = (plus - minus) * along;
-        sum[2][j] = (((pp - pm) + (mp - mm)) + (zp - zm)) * along;
+        const wide pp = WEIGHT(8) * ROW(8), pm = WEIGHT(6) * ROW(6); /* (i, j) = (+, +), (+, -) */
+        const wide mp = WEIGHT(2) * ROW(2), mm = WEIGHT(0) * ROW(0);
+        const wide zp = WEIGHT(5) * ROW(5), zm = WEIGHT(3) * ROW(3);
+        const wide plus = wide_fma(WEIGHT(7), ROW(7), pp + pm), minus = wide_fma(WEIGHT(1), ROW(1), mp + mm);
+        value[0] = wide_fma(WEIGHT(4), ROW(4), (plus + minus) + (zp + zm)) * along;
+        value[1] = (plus - minus) * along;
+        value[2] = (((pp - pm) + (mp - mm)) + (zp - zm)) * along;
 #else
-        const wide plus = WEIGHT(2) * row[2], minus = WEIGHT(0) * row[0];
-        sum[0][j] = wide_fma(WEIGHT(1), row[1], plus + minus) * along;
-        sum[1][j] = (plus - minus) * along;
+        const wide plus = WEIGHT(2) * ROW(2), minus = WEIGHT(0) * ROW(0);
+        value[0] = wide_fma(WEIGHT(1), ROW(1), plus + minus) * along;
+        value[1] = (plus - minus) * along;
 #endif
 #undef WEIGHT
-        sum[DIM][j] = sum[0][j] * row_nodes(j);
+#undef ROW
+        value[DIM] = value[0] * row_nodes(j);
+        UNROLL for (int k = 0; k < 1 + DIM; k++)
+            if (j == 0)
+                sum[k] = value[k];
+            else
+                sum[k] += value[k];
     }
-    UNROLL for (int k = 0; k < 1 + DIM; k++)
-        row_sum(s->quantity[k][p], sum[k]);
 }
 
 INLINE void stencil_gather(struct stencil *s, const real *arena, wide v[DIM], wide moment[DIM][DIM])
 {
-    for (int p = 0; p < WIDTH; p++)
-        gather_one(s, arena, p);
+    struct rows rows = {.offset = NO_ROWS};
+    for (int p = 0; p < WIDTH; p += TOGETHER) {
+        wide sum[1 + DIM][TOGETHER];
+        UNROLL for (int i = 0; i < TOGETHER; i++) {
+            wide one[1 + DIM];
+            gather_one(s, &rows, arena, p + i, one);
+            UNROLL for (int k = 0; k < 1 + DIM; k++)
+                sum[k][i] = one[k];
+        }
+        UNROLL for (int k = 0; k < 1 + DIM; k++)
+            row_sums(s->quantity[k][p], sum[k]);
+    }
     UNROLL for (int k = 0; k < 1 + DIM; k++) {
         const real *records = &s->quantity[k][0][0];
         wide component[4];
@@ -197,8 +232,6 @@ INLINE void stencil_gather(struct stencil *s, const real *arena, wide v[DIM], wi
 #else
 #define KEEP_RUN 0
 #endif
-enum { NO_RUN = INT32_MIN };
-
 struct run {
     int32_t offset;
 #if KEEP_RUN
@@ -208,7 +241,7 @@ struct run {
 
 INLINE void run_begin(struct run *run)
 {
-    run->offset = NO_RUN;
+    run->offset = NO_ROWS;
 #if KEEP_RUN
     UNROLL for (int r = 0; r < ROWS; r++)
         UNROLL for (int j = 0; j < ROW_WIDES; j++)
@@ -219,7 +252,7 @@ INLINE void run_begin(struct run *run)
 INLINE void run_end(struct run *run, real *arena)
 {
 #if KEEP_RUN
-    if (run->offset == NO_RUN)
+    if (run->offset == NO_ROWS)
         return;
     UNROLL for (int r = 0; r < ROWS; r++)
         UNROLL for (int j = 0; j < ROW_WIDES; j++) {

@@ -29,6 +29,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         struct tile tile;
         struct motion motion;
         tile_load(&tile, sweep->particles, group->first_tile + t, fluid, !gathers || ANY_SCHEME);
+        tile_prefetch(sweep->particles, group->first_tile + t + 1, fluid);
         if (plastic)
             tile_load_plastic(&tile, sweep->particles, group->first_tile + t);
         if (gathers)

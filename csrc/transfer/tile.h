@@ -44,6 +44,16 @@ INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff
         tile->state.J = wide_load(tile_vector(particles, MPM_C + DIM, t));
 }
 
+/* Asks for a tile that comes next. The fields are too many streams for the processor to foresee. */
+INLINE void tile_prefetch(const mpm_particles *particles, ptrdiff_t t, const bool fluid)
+{
+    __builtin_prefetch((const real *)particles->mass + t * WIDTH);
+    __builtin_prefetch((const real *)particles->volume + t * WIDTH);
+    for (int field = 0; field < MPM_C + DIM + (fluid ? 1 : DIM); field++)
+        for (int a = 0; a < (fluid && field == MPM_C + DIM ? 1 : DIM); a++)
+            __builtin_prefetch(tile_vector(particles, field, t) + a * WIDTH, 1);
+}
+
 /* The plastic state, of groups whose law has one. */
 INLINE void tile_load_plastic(struct tile *tile, const mpm_particles *particles, ptrdiff_t t)
 {
