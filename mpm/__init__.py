@@ -19,6 +19,8 @@ from mpm import config, materials, motion, shapes
 from mpm._check import nearest as _nearest
 from mpm.config import get_num_threads, set_num_threads, show_config
 from mpm.errors import BusyError, EscapeError, FileFormatError, InstabilityError, SimulationError
+from mpm.io.checkpoint import load
+from mpm.io.compare import diff
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 from mpm.walls import Wall
@@ -50,19 +52,9 @@ __all__ = [
 _LAZY = ("bench", "cli", "gallery", "viz")
 
 
-def load(path: Any) -> NoReturn:
-    """Read a simulation saved by `Simulation.save`; not implemented yet."""
-    raise NotImplementedError("mpm.load is not implemented yet")
-
-
 def replay(path: Any) -> NoReturn:
     """Open a series written by `Simulation.record`; not implemented yet."""
     raise NotImplementedError("mpm.replay is not implemented yet")
-
-
-def diff(a: Any, b: Any) -> NoReturn:
-    """Names and sizes of the differences of two simulations; not implemented yet."""
-    raise NotImplementedError("mpm.diff is not implemented yet")
 
 
 def export(source: Any, pattern: str) -> NoReturn:

@@ -7,12 +7,13 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from mpm import _check, _core
 from mpm import motion as _motion
 from mpm._check import FloatArray
 from mpm.shapes import Shape
-from mpm.shapes.distances import Program, describe
+from mpm.shapes.distances import describe
 from mpm.walls import FRICTIONAL, RULES
 
 __all__ = ["Collider"]
@@ -75,37 +76,51 @@ def _name(name: object, taken: set[str]) -> str:
     return checked
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Prepared:
+    """A collider in the terms of the core: the nodes and numbers of its shape (`Program`), its reference point."""
+
+    collider: Collider
+    nodes: npt.NDArray[np.int64]
+    numbers: FloatArray
+    reference: FloatArray
+
+    @property
+    def motion(self) -> _motion.Prescription:
+        """How it moves."""
+        motion = self.collider.motion
+        return _motion.Prescription("none") if motion is None else motion._describe()
+
+
+def prepare(collider: Collider, lower: FloatArray, upper: FloatArray, dx: float) -> Prepared:
+    """What the core needs to know of a collider, in a domain with cells of dx [m]."""
+    program = describe(collider.shape, dx)
+    about = None if collider.motion is None else collider.motion._describe().about
+    reference = reference_point(collider.shape, lower, upper) if about is None else about
+    return Prepared(collider, program.nodes, program.numbers, reference)
+
+
 class Placed:
     """A collider in a simulation's core."""
 
-    def __init__(
-        self,
-        core: _core.Simulation,
-        index: int,
-        collider: Collider,
-        lower: FloatArray,
-        upper: FloatArray,
-        dx: float,
-    ) -> None:
-        program = describe(collider.shape, dx)
-        motion = collider.motion._describe() if collider.motion is not None else _motion.Prescription("none")
-        reference = reference_point(collider.shape, lower, upper) if motion.about is None else motion.about
-        keys = np.zeros((0, 7)) if motion.keys is None else motion.keys
+    def __init__(self, core: _core.Simulation, index: int, prepared: Prepared) -> None:
+        collider, motion = prepared.collider, prepared.motion
         core.add_collider(
             collider.name,
             collider.contact,
             collider.friction,
-            program.nodes,
-            program.numbers,
-            [*reference.tolist(), 0.0][:3],
+            prepared.nodes,
+            prepared.numbers,
+            [*prepared.reference.tolist(), 0.0][:3],
             motion.kind,
             motion.vector,
             motion.frequency,
-            keys,
+            np.zeros((0, 7)) if motion.keys is None else motion.keys,
         )
+        self.prepared = prepared
         self.collider = collider
         self.index = index
-        self.digest = _digest(collider, program, motion, reference)
+        self.digest = _digest(prepared)
 
     def distance(self, core: _core.Simulation, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Signed distance (m,) and normal (m, d) now at x (m, d)."""
@@ -185,10 +200,10 @@ def reference_point(shape: Shape, lower: FloatArray, upper: FloatArray) -> Float
         return np.where(bounded, low / 2 + high / 2, (lower + upper) / 2)
 
 
-def _digest(
-    collider: Collider, program: Program, motion: _motion.Prescription, reference: FloatArray
-) -> bytes:
-    digest = hashlib.sha256(program.nodes.tobytes() + program.numbers.tobytes() + reference.tobytes())
+def _digest(prepared: Prepared) -> bytes:
+    collider, motion = prepared.collider, prepared.motion
+    parts = (prepared.nodes, prepared.numbers, prepared.reference)
+    digest = hashlib.sha256(b"".join(part.tobytes() for part in parts))
     digest.update(repr((collider.contact, collider.friction, motion.kind, motion.vector)).encode())
     digest.update(repr(motion.frequency).encode() + (b"" if motion.keys is None else motion.keys.tobytes()))
     return digest.digest()

@@ -171,10 +171,6 @@ def options(chosen: Numerics) -> dict[str, Any]:
     }
 
 
-# What `options` leaves out where a transfer does not use it.
-UNUSED = {"flip_ratio": FLIP_RATIO, "xpic_order": XPIC_ORDER, "advect": ADVECT, "c_damping": 0.0}
-
-
 def _scheme(
     transfer: object,
     kernel: object,
