@@ -13,17 +13,19 @@ All units are SI; a 2-D scene is plane strain per metre of depth.
 from __future__ import annotations
 
 import importlib
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mpm import config, materials, motion, shapes
 from mpm._check import nearest as _nearest
 from mpm.config import get_num_threads, set_num_threads, show_config
 from mpm.errors import BusyError, EscapeError, FileFormatError, InstabilityError, SimulationError
-from mpm.io.checkpoint import load
-from mpm.io.compare import diff
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 from mpm.walls import Wall
+
+if TYPE_CHECKING:
+    from mpm.io.checkpoint import load
+    from mpm.io.compare import diff
 
 __all__ = [
     "BusyError",
@@ -50,6 +52,7 @@ __all__ = [
 
 # Imported when first used: `import mpm` stays fast.
 _LAZY = ("bench", "cli", "gallery", "viz")
+_LAZY_FUNCTIONS = {"diff": "mpm.io.compare", "load": "mpm.io.checkpoint"}
 
 
 def replay(path: Any) -> NoReturn:
@@ -65,6 +68,8 @@ def export(source: Any, pattern: str) -> NoReturn:
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"mpm.{name}")
+    if name in _LAZY_FUNCTIONS:
+        return getattr(importlib.import_module(_LAZY_FUNCTIONS[name]), name)
     if name == "__version__":
         return config.version()
     raise AttributeError(f"module 'mpm' has no attribute {name!r}{_nearest(name, [*__all__, *_LAZY])}")

@@ -137,25 +137,29 @@ def _arrays(sections: list[Any], body: memoryview) -> Arrays:
         part = body[offset : offset + size]
         if crc32(part) != checksum:
             _refuse(f"is damaged: the checksum of {name!r} is wrong")
-        array = np.frombuffer(part, dtype=dtype.newbyteorder("<")).reshape(shape)
-        arrays[name] = array.astype(dtype, copy=False)
+        array = _shaped(np.frombuffer(part, dtype=dtype.newbyteorder("<")), shape)
+        # The view: NumPy keeps "little-endian" apart from "native" where both are one.
+        arrays[name] = array.astype(dtype, copy=False).view(dtype)
         end = offset + _padded(size)
     if end != len(body):
         _refuse("has bytes that belong to no section")
     return arrays
 
 
+def _shaped(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    try:
+        return array.reshape(shape)
+    except ValueError:  # nothing, many times
+        _refuse(f"has a section of the shape {shape}")
+
+
 def _checked(section: object) -> tuple[str, np.dtype[Any], tuple[int, ...], int, int]:
     if isinstance(section, list) and len(section) == 5:
         name, dtype, shape, offset, checksum = section
-        numbers = [*shape, offset, checksum] if isinstance(shape, list) else [None]
-        if (
-            isinstance(name, str)
-            and dtype in DTYPES
-            and len(shape) <= MOST_AXES
-            and all(type(number) is int and number >= 0 for number in numbers)
-        ):
-            return name, np.dtype(dtype), tuple(shape), offset, checksum
+        if isinstance(name, str) and dtype in DTYPES and isinstance(shape, list) and len(shape) <= MOST_AXES:
+            numbers = [*shape, offset, checksum]
+            if all(type(number) is int and 0 <= number < 2**63 for number in numbers):
+                return name, np.dtype(dtype), tuple(shape), offset, checksum
     _refuse("has a header with a section that makes no sense")
 
 
