@@ -5,13 +5,18 @@ python checkpoints.py FOLDER    loads every .mpm of FOLDER, runs on, and prints 
 
 import hashlib
 import json
+import os
+import random
+import signal
 import sys
+import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 
 import mpm
+from mpm.io import checkpoint
 
 TRANSFERS = ("apic", "pic", "flip", "aflip", "asflip", "xpic", "tpic")
 KERNELS = ("quadratic", "cubic", "linear")
@@ -93,5 +98,48 @@ def go_on(folder: Path) -> dict[str, dict[str, str]]:
     return found
 
 
+def overwrite(path, data: bytes) -> None:
+    """What `Simulation.save` does not do."""
+    with open(path, "wb", buffering=0) as stream:
+        for start in range(0, len(data), 1 << 16):
+            stream.write(data[start : start + (1 << 16)])
+        os.fsync(stream.fileno())
+
+
+def be_killed(folder: Path, kills: int, seed: int, in_place: bool) -> dict[str, int]:
+    """Saves two states in turn into one file, in children that are killed at random times; what the file is then."""
+    sims = [make(2, "float64", "apic", "fluid", False, variant) for variant in (0, 1)]
+    for sim in sims:
+        x = 0.3 + 0.4 * np.random.default_rng(1).random((5000, 2))
+        sim.add(mpm.shapes.Points(x), material("snow"))
+    known = [checkpoint.dumps(sim) for sim in sims]
+    path = folder / "a.mpm"
+    sims[0].save(path)
+    begun = time.perf_counter()
+    sims[0].save(path)
+    lasts = time.perf_counter() - begun
+    rng = random.Random(seed)
+    found = {"first": 0, "second": 0, "torn": 0, "left behind": 0}
+    for _ in range(kills):
+        if not (child := os.fork()):
+            while True:
+                for sim, data in zip(reversed(sims), reversed(known), strict=True):
+                    overwrite(path, data) if in_place else sim.save(path)
+        time.sleep(rng.uniform(0, 3 * lasts))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        data = path.read_bytes()
+        if data in known:
+            assert mpm.load(path) == sims[known.index(data)]
+            found[("first", "second")[known.index(data)]] += 1
+        else:
+            found["torn"] += 1
+    found["left behind"] = len(list(folder.iterdir())) - 1
+    return found
+
+
 if __name__ == "__main__":
-    print(json.dumps(go_on(Path(sys.argv[1]))))
+    if len(sys.argv) == 2:
+        print(json.dumps(go_on(Path(sys.argv[1]))))
+    else:
+        print(json.dumps(be_killed(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), "-i" in sys.argv)))

@@ -30,11 +30,7 @@ POSITIONS = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1
 
 def save(simulation: Simulation, path: str | os.PathLike[str]) -> None:
     """See `Simulation.save`."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise _check.wrong_type("path", path, "a path")
-    if not os.fspath(path):
-        raise ValueError("path = '': must name a file")
-    files.replace(path, pieces(simulation))
+    files.replace(_named(path), pieces(simulation))
 
 
 @_check.options
@@ -66,14 +62,22 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Simulat
     TypeError, ValueError
         An argument is of the wrong type or range.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise _check.wrong_type("path", path, "a path")
+    name = _named(path)
     if threads is not None:
         threads = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
     try:
-        return loads(files.read(path), threads)
+        return loads(files.read(name), threads)
     except FileFormatError as error:
-        raise FileFormatError(f"{os.fspath(path)!r} {error}") from error
+        raise FileFormatError(f"{name!r} {error}") from error
+
+
+def _named(path: object) -> str | bytes:
+    if not isinstance(path, (str, os.PathLike)):
+        raise _check.wrong_type("path", path, "a path")
+    name: str | bytes = os.fspath(path)
+    if not name:
+        raise ValueError(f"path = {path!r}: must name a file")
+    return name
 
 
 def dumps(simulation: Simulation) -> bytes:

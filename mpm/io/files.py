@@ -12,20 +12,20 @@ from mpm.errors import FileFormatError
 __all__ = ["read", "replace"]
 
 
-def replace(path: str | os.PathLike[str], pieces: Iterable[bytes | memoryview]) -> None:
+def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
     """Write a file so that at any moment, power cuts included, the old one or the new one is there, whole.
 
     A file of another name in the same folder is written, brought to the disk, and renamed. A process that is killed
-    meanwhile leaves that file, ``.NAME.….tmp``, behind. Symbolic links are followed.
+    meanwhile leaves that file, ``.mpm-….tmp``, behind. Symbolic links are followed.
 
     Raises
     ------
     OSError
         The folder or the disk does not take it; the old file is as before, and no other is left.
     """
-    target = os.path.realpath(path)
-    folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}.tmp")
+    target = os.path.realpath(os.fsdecode(path))
+    folder = os.path.dirname(target)
+    temporary = os.path.join(folder, f".mpm-{os.urandom(8).hex()}.tmp")
     with _named(path):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(temporary, flags, 0o666)
@@ -43,7 +43,7 @@ def replace(path: str | os.PathLike[str], pieces: Iterable[bytes | memoryview]) 
         _synchronize(folder)
 
 
-def read(path: str | os.PathLike[str]) -> bytes:
+def read(path: str | bytes) -> bytes:
     """All bytes of a regular file.
 
     Raises
@@ -74,10 +74,10 @@ def _synchronize(folder: str) -> None:
 
 
 @contextlib.contextmanager
-def _named(path: str | os.PathLike[str]) -> Iterator[None]:
+def _named(path: str | bytes) -> Iterator[None]:
     """Errors name the file that the user has named."""
     try:
         yield
     except OSError as error:
-        error.filename, error.filename2 = os.fspath(path), None
+        error.filename, error.filename2 = path, None
         raise
