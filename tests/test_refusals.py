@@ -1,6 +1,5 @@
 """Misspelt names, what is read-only, and what is not there yet: each says so, and proposes what was meant."""
 
-
 import pytest
 
 import mpm

@@ -147,21 +147,27 @@ def _snapshot(tree: Tree, arrays: Arrays) -> Snapshot:
         raise FileFormatError(f"holds a {_check.shown(tree.get('kind'))}, not a {KIND}")
     reader = Reader({name: array for name, array in arrays.items() if not name.startswith(STATE)})
     scene = reader.scene(tree["scene"])
-    chosen = _numerics(tree["numerics"], scene)
-    if mapping(tree["clock"], "clock") != dict(
-        zip(("numbers", "counters"), _core.snapshot_names(), strict=True)
-    ):
-        raise ValueError("the clock has other entries than those of this version")
     materials = tuple(reader.material(entry) for entry in listing(tree["materials"], "materials"))
     return Snapshot(
         scene=scene,
-        numerics=chosen,
+        numerics=_numerics(tree["numerics"], scene),
         rng=_rng(tree["rng"], reader),
         materials=materials,
         parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials)),
         colliders=tuple(_prepared(entry, reader, scene) for entry in listing(tree["colliders"], "colliders")),
-        arrays={name.removeprefix(STATE): array for name, array in arrays.items() if name.startswith(STATE)},
+        arrays=_state(mapping(tree["clock"], "clock"), arrays),
     )
+
+
+def _state(clock: Tree, arrays: Arrays) -> Arrays:
+    """The arrays of the core; entries of its clock that an older version did not know are 0."""
+    state = {name.removeprefix(STATE): array for name, array in arrays.items() if name.startswith(STATE)}
+    for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
+        given = dict(zip(listing(clock[kind], kind), state[kind].tolist(), strict=True))
+        if not given.keys() <= set(names):
+            raise ValueError(f"{kind} has entries that this version does not know")
+        state[kind] = np.array([given.get(name, 0) for name in names], dtype=state[kind].dtype)
+    return state
 
 
 def _numerics(tree: object, scene: Scene) -> numerics.Numerics:
@@ -202,7 +208,7 @@ def _prepared(tree: object, reader: Reader, scene: Scene) -> Prepared:
         collider,
         np.ascontiguousarray(reader.value(given["nodes"]), dtype=np.int64),
         _check.array("numbers", reader.value(given["numbers"]), (None,)),
-        _check.array("reference", reader.value(given["reference"]), (scene.dimension,), finite=False),
+        _check.array("reference", reader.value(given["reference"]), (scene.dimension,)),
     )
 
 
