@@ -335,12 +335,14 @@ static bool are_rows(const mpm_snapshot *snapshot, uint8_t *seen)
 
 static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
 {
-    const bool is_new = !simulation->steps && !simulation->next_id;
+    if (simulation->steps || simulation->next_id) {
+        *flaw = "the simulation is not new";
+        return MPM_BAD_STATE;
+    }
     uint8_t *seen = mpm_memory_new(&simulation->allocator, snapshot->particles, 1);
     if (!seen)
         return MPM_OUT_OF_MEMORY;
-    *flaw = !is_new                                          ? "the simulation is not new"
-            : !is_clock(snapshot)                            ? "the clock or a counter is out of range"
+    *flaw = !is_clock(snapshot)                              ? "the clock or a counter is out of range"
             : !are_groups(simulation, snapshot)              ? "groups of particles do not fit the domain or the materials"
             : place_of_all(simulation, snapshot) == LOST     ? "a particle is not where its group is"
             : !are_masses_and_motions(simulation, snapshot)  ? "a mass, volume, velocity or its gradient is out of range"
