@@ -11,6 +11,7 @@ import sys
 import textwrap
 import tracemalloc
 from binascii import crc32
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,9 @@ import pytest
 import mpm
 import scenes
 from mpm.io import checkpoint, container
+
+VERSION_1 = Path(__file__).parent / "data" / "checkpoints" / "version-1.mpm"
+X_OF_VERSION_1 = [0.35729385196135865, 0.3292164923127989]
 
 
 @functools.cache
@@ -214,6 +218,7 @@ def test_a_header_longer_than_the_file_is_refused():
     refuse(bytes(data), "longer than the file")
 
 
+@pytest.mark.numbers
 def test_no_more_memory_is_asked_for_than_the_file_has():
     for name, text in FORGERIES.items():
         if "deep" in name or "dicts" in name:
@@ -330,6 +335,7 @@ def test_states_that_make_no_sense_are_refused():
     assert refused > 200 and ran > 50  # measured: 523 and 157
 
 
+@pytest.mark.numbers
 def test_under_a_limit_of_memory_forgeries_are_still_errors_of_format(tmp_path):
     """In a process that could not even ask for what they claim."""
     for number, text in enumerate(FORGERIES.values()):
@@ -389,3 +395,36 @@ def test_a_core_that_has_particles_takes_no_state():
     with pytest.raises(ValueError, match="'groups' is missing"):
         sim._core.restore({})
     assert sim.state_hash() == before
+
+
+# ---- files of other versions --------------------------------------------------------------------------------------
+
+
+def test_a_file_of_version_1_loads():
+    """As it was written once: snow, water and a collider in 2-D, 15 steps of 1/128 s."""
+    sim = mpm.load(VERSION_1)
+    assert (sim.steps, sim.time, sim.dt) == (15, 15 / 128, 1 / 128)
+    assert [type(material).__name__ for material in sim.materials] == ["Snow", "Fluid"]
+    assert [body.name for body in sim.scene.bodies] == ["drift", "body1"] and len(sim.particles) == 5
+    assert sim.scene.colliders[0].motion == mpm.motion.Sinusoid((0.1, 0), 2)
+    assert sim.particles.x[0].tolist() == X_OF_VERSION_1
+    assert len(sim.history["time"]) == 5 and sim._numerics.scheme.transfer == "flip"
+    sim.step(10)
+    assert sim.time == 25 / 128
+
+
+def test_what_an_older_version_did_not_know_has_its_default():
+    tree, arrays = container.unpack(small())
+    del tree["numerics"]["f_update"], tree["clock"]["counters"][-1]
+    older = {**arrays, "state.counters": arrays["state.counters"][:-1]}
+    assert checkpoint.loads(packed(tree, older)) == checkpoint.loads(small())
+
+
+def test_what_a_later_version_may_know_is_refused():
+    for way in (["numerics", "magic"], ["clock", "counters", -1]):
+        tree, arrays = container.unpack(small())
+        place = tree
+        for key in way[:-1]:
+            place = place[key]
+        place[way[-1]] = "magic"
+        refuse(packed(tree, arrays), "the state: cannot be restored")
