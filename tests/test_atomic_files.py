@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
@@ -97,6 +98,25 @@ def test_a_disk_that_fails_leaves_the_old_file(sims, saved, monkeypatch, failing
     assert saved.read_bytes() == before and os.listdir(saved.parent) == ["a.mpm"]
     sims[1].save(saved)
     assert mpm.load(saved) == sims[1]
+
+
+def test_folders_that_cannot_be_brought_to_the_disk(sims, saved, monkeypatch):
+    """Some file systems say so (EINVAL): there is no more to do. A real error is told."""
+    real = os.fsync
+    for number, told in ((errno.EINVAL, False), (errno.EIO, True)):
+
+        def fail(descriptor, number=number):
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                raise OSError(number, os.strerror(number))
+            real(descriptor)
+
+        monkeypatch.setattr(os, "fsync", fail)
+        if told:
+            with pytest.raises(OSError, match="Input/output error"):
+                sims[0].save(saved)
+        else:
+            sims[1].save(saved)
+        assert mpm.load(saved) == sims[0 if told else 1]
 
 
 def test_a_full_disk_leaves_the_old_file(saved):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -21,7 +22,8 @@ def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
     Raises
     ------
     OSError
-        The folder or the disk does not take it; the old file is as before, and no other is left.
+        The folder or the disk does not take it; the old file is as before, and no other is left. Only if the folder
+        itself cannot be brought to the disk, the new file is there already.
     """
     target = os.path.realpath(os.fsdecode(path))
     folder = os.path.dirname(target)
@@ -65,10 +67,13 @@ def read(path: str | bytes) -> bytes:
 
 
 def _synchronize(folder: str) -> None:
-    """Bring a rename to the disk."""
+    """Bring a rename to the disk, where the file system can."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
     finally:
         os.close(descriptor)
 
