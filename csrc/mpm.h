@@ -12,6 +12,7 @@
  *     integrate/dispatch.h      instruction sets and their kernels
  *     integrate/simulation.h    make a simulation, add particles, run, look
  *     integrate/history.h       what is recorded at every step
+ *     integrate/snapshot.h      the complete state as plain arrays, and back
  *
  * A simulation in C:
  *
@@ -32,4 +33,5 @@
 #include "integrate/dispatch.h"
 #include "integrate/history.h"
 #include "integrate/simulation.h"
+#include "integrate/snapshot.h"
 #include "materials/laws.h"

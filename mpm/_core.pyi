@@ -38,6 +38,9 @@ def isas() -> list[str]:
 def build_info() -> dict[str, str]:
     """compiler, flags-independent facts: "compiler", "abi"."""
 
+def snapshot_names() -> tuple[list[str], list[str]]:
+    """Names of the entries of a snapshot's "numbers" and "counters"."""
+
 def evaluate(
     law: str, parameters: Sequence[float], F: Any, dim: int, isa: str, dtype: str, plastic: Any = None
 ) -> tuple[bytes, ...]:
@@ -138,6 +141,11 @@ class Simulation:
     def health(self) -> dict[str, int]: ...
     def resident(self) -> bytes:
         """The resident state in row order, for the state hash."""
+    def snapshot(self) -> dict[str, bytes]:
+        """The complete state but for materials and colliders; the arrays of csrc/integrate/snapshot.h by name."""
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """What `snapshot` gave, as buffers, in a simulation that has materials and colliders but no particles yet. A
+        ValueError, and nothing has changed, if it is no state of such a simulation."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
     @property

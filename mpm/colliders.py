@@ -7,13 +7,14 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from mpm import _check, _core
 from mpm import motion as _motion
 from mpm._check import FloatArray
 from mpm.sampling import if_in_millimetres
 from mpm.shapes import Shape
-from mpm.shapes.distances import Program, describe
+from mpm.shapes.distances import describe
 from mpm.walls import FRICTIONAL, RULES
 
 __all__ = ["Collider"]
@@ -76,45 +77,59 @@ def _name(name: object, taken: set[str]) -> str:
     return checked
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Prepared:
+    """A collider in the terms of the core: the nodes and numbers of its shape (`Program`), its reference point."""
+
+    collider: Collider
+    nodes: npt.NDArray[np.int64]
+    numbers: FloatArray
+    reference: FloatArray
+    hint: str = ""  # what else a warning about it should say
+
+    @property
+    def motion(self) -> _motion.Prescription:
+        """How it moves."""
+        motion = self.collider.motion
+        return _motion.Prescription("none") if motion is None else motion._describe()
+
+
+def prepare(collider: Collider, lower: FloatArray, upper: FloatArray, dx: float) -> Prepared:
+    """What the core needs to know of a collider, in a domain with cells of dx [m]."""
+    motion = collider.motion
+    about = None if motion is None else motion._describe().about
+    reference = reference_point(collider.shape, lower, upper) if about is None else about
+    region = (lower, upper) if motion is None else motion._sweep(lower, upper, reference)
+    millimetres = if_in_millimetres(collider.shape, lower, upper)
+    hint = f"; {millimetres}" if millimetres else ""
+    try:
+        program = describe(collider.shape, dx, region)
+    except ValueError as error:
+        raise ValueError(f"{error} (collider {collider.name!r}{hint})") from None
+    return Prepared(collider, program.nodes, program.numbers, reference, hint)
+
+
 class Placed:
     """A collider in a simulation's core."""
 
-    def __init__(
-        self,
-        core: _core.Simulation,
-        index: int,
-        collider: Collider,
-        lower: FloatArray,
-        upper: FloatArray,
-        dx: float,
-    ) -> None:
-        motion = collider.motion._describe() if collider.motion is not None else _motion.Prescription("none")
-        reference = reference_point(collider.shape, lower, upper) if motion.about is None else motion.about
-        region = (
-            (lower, upper) if collider.motion is None else collider.motion._sweep(lower, upper, reference)
-        )
-        millimetres = if_in_millimetres(collider.shape, lower, upper)
-        self.hint = f"; {millimetres}" if millimetres else ""
-        try:
-            program = describe(collider.shape, dx, region)
-        except ValueError as error:
-            raise ValueError(f"{error} (collider {collider.name!r}{self.hint})") from None
-        keys = np.zeros((0, 7)) if motion.keys is None else motion.keys
+    def __init__(self, core: _core.Simulation, index: int, prepared: Prepared) -> None:
+        collider, motion = prepared.collider, prepared.motion
         core.add_collider(
             collider.name,
             collider.contact,
             collider.friction,
-            program.nodes,
-            program.numbers,
-            [*reference.tolist(), 0.0][:3],
+            prepared.nodes,
+            prepared.numbers,
+            [*prepared.reference.tolist(), 0.0][:3],
             motion.kind,
             motion.vector,
             motion.frequency,
-            keys,
+            np.zeros((0, 7)) if motion.keys is None else motion.keys,
         )
+        self.prepared = prepared
         self.collider = collider
         self.index = index
-        self.digest = _digest(collider, program, motion, reference)
+        self.digest = _digest(prepared)
 
     def distance(self, core: _core.Simulation, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Signed distance (m,) and normal (m, d) now at x (m, d)."""
@@ -130,7 +145,7 @@ def warn_of_thin_or_missing(
     name, resting = placed.collider.name, placed.collider.motion is None
     if not len(surface):
         if not any_inside and resting and not placed.collider.shape._only_collides:
-            _warn(f"collider {name!r} is outside of the domain: nothing can meet it{placed.hint}")
+            _warn(f"collider {name!r} is outside of the domain: nothing can meet it{placed.prepared.hint}")
         return
     thickness = np.full(len(surface), np.inf)
     for cells in np.arange(0.25, THIN, 0.25)[::-1]:
@@ -178,7 +193,7 @@ def warn_of_particles_inside(
         if count:
             _warn(
                 f"{count} of {len(x)} particles of {body!r} start inside the collider {one.collider.name!r}: they move "
-                f"with it or are squeezed{one.hint}"
+                f"with it or are squeezed{one.prepared.hint}"
             )
 
 
@@ -194,10 +209,10 @@ def reference_point(shape: Shape, lower: FloatArray, upper: FloatArray) -> Float
         return np.where(bounded, low / 2 + high / 2, (lower + upper) / 2)
 
 
-def _digest(
-    collider: Collider, program: Program, motion: _motion.Prescription, reference: FloatArray
-) -> bytes:
-    digest = hashlib.sha256(program.nodes.tobytes() + program.numbers.tobytes() + reference.tobytes())
+def _digest(prepared: Prepared) -> bytes:
+    collider, motion = prepared.collider, prepared.motion
+    parts = (prepared.nodes, prepared.numbers, prepared.reference)
+    digest = hashlib.sha256(b"".join(part.tobytes() for part in parts))
     digest.update(repr((collider.contact, collider.friction, motion.kind, motion.vector)).encode())
     digest.update(repr(motion.frequency).encode() + (b"" if motion.keys is None else motion.keys.tobytes()))
     return digest.digest()

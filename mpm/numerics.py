@@ -158,6 +158,35 @@ def check(
     )
 
 
+def options(chosen: Numerics) -> dict[str, Any]:
+    """The keywords of `mpm.Simulation` that give these numerics, but for `threads` and `rng`; what JSON can hold."""
+    scheme = chosen.scheme
+    sometimes = {
+        "flip_ratio": scheme.flip_ratio,
+        "xpic_order": scheme.xpic_order,
+        "advect": "particle" if scheme.advect_particle else "pic",
+        "c_damping": 1 - scheme.c_keep,  # exact: c_keep is what is left of 1
+    }
+    fixed = chosen.dt > 0
+    return {
+        "dx": chosen.dx,
+        "particles_per_cell": chosen.particles_per_cell,
+        "sampling": chosen.sampling,
+        "volume": chosen.volume,
+        "transfer": scheme.transfer,
+        "kernel": scheme.kernel,
+        "gradient": scheme.gradient,
+        **{name: value for name, value in sometimes.items() if scheme.transfer in USED_BY[name]},
+        "f_update": "cayley" if scheme.cayley else "linear",
+        "dt": chosen.dt if fixed else "auto",
+        "max_dt": None if fixed or chosen.max_dt == math.inf else chosen.max_dt,
+        "allow_unstable": chosen.allow_unstable,
+        "dtype": chosen.dtype,
+        "on_leave": chosen.on_leave,
+        "history": chosen.history,
+    }
+
+
 def _scheme(
     transfer: object,
     kernel: object,

@@ -7,7 +7,7 @@ import hashlib
 import os
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -16,10 +16,11 @@ import numpy.typing as npt
 from mpm import _check, _core, citations, config, derived, grid, measures, numerics, sampling, totals, walls
 from mpm import scene as _scene
 from mpm._check import FloatArray
-from mpm.colliders import Placed, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.colliders import Placed, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.materials import Material
 from mpm.particles import Particles
 from mpm.shapes import Shape
+from mpm.snapshot import Part, Snapshot, arrays_of, restore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,16 +50,6 @@ class StableDt:
     dt: float
     limit: str
     particle: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A body as it was sampled: what `repr` tells of it."""
-
-    body: _scene.Body
-    particles: int
-    mass: float
-    volume: float
 
 
 class Simulation(_check.Strict):
@@ -227,11 +218,11 @@ class Simulation(_check.Strict):
         self._scene = scene._kept_copy()
         self._materials: list[Material] = []
         self._indices: dict[Material, int] = {}
-        self._parts: list[_Part] = []
+        self._parts: list[Part] = []
         sampled = [(body, self._sample(body)) for body in scene.bodies]
         self._core = _new_core(scene, self._numerics)
         self._colliders = [
-            Placed(self._core, index, collider, scene.lower, scene.upper, self._numerics.dx)
+            Placed(self._core, index, prepare(collider, scene.lower, scene.upper, self._numerics.dx))
             for index, collider in enumerate(scene.colliders)
         ]
         for placed in self._colliders:
@@ -240,6 +231,36 @@ class Simulation(_check.Strict):
             _scene.warn_of_overlaps(body, arrays[0], scene.bodies[:index])
             self._insert(body, *arrays)
         self._find_volumes()
+
+    @classmethod
+    def _of(cls, kept: Snapshot, threads: int) -> Simulation:
+        """A simulation from a snapshot; a ValueError if its parts do not fit each other."""
+        self = cls.__new__(cls)
+        self._numerics = replace(kept.numerics, threads=threads)
+        self._rng = copy.deepcopy(kept.rng)
+        self._scene = kept.scene._kept_copy()
+        self._materials = list(kept.materials)
+        self._indices = {material: index for index, material in enumerate(kept.materials)}
+        self._parts = list(kept.parts)
+        self._core = _new_core(kept.scene, self._numerics)
+        for material in kept.materials:
+            self._core.add_material(material.law, material.parameters)
+        self._colliders = [Placed(self._core, index, one) for index, one in enumerate(kept.colliders)]
+        restore(self._core, self.dimension, self.dtype, kept.arrays)
+        return self
+
+    def _snapshot(self) -> Snapshot:
+        """All that it is, but for the threads; after reading in what was written through views."""
+        arrays = arrays_of(self._core, self.dimension, self.dtype)
+        return Snapshot(
+            scene=copy.copy(self._scene),
+            numerics=self._numerics,
+            rng=copy.deepcopy(self._rng),
+            materials=tuple(self._materials),
+            parts=tuple(self._parts),
+            colliders=tuple(placed.prepared for placed in self._colliders),
+            arrays=arrays,
+        )
 
     def _sample(self, body: _scene.Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """x, v, F, volume and mass of a body's particles."""
@@ -276,7 +297,7 @@ class Simulation(_check.Strict):
         C = numerics.stored_C(self._numerics, body.initial_velocity_gradient(x), x - self._scene.lower)
         known = np.zeros_like(volume) if self._numerics.volume == "grid-density" else volume
         self._core.add_particles(x, v, C, F, known, mass, self._indices[material])
-        self._parts.append(_Part(body, len(x), float(mass.sum()), float(volume.sum())))
+        self._parts.append(Part(body, len(x), float(mass.sum()), float(volume.sum())))
         warn_of_particles_inside(self._core, self._colliders, x, body.name, self._numerics.dx)
 
     def _find_volumes(self) -> None:
@@ -623,11 +644,37 @@ class Simulation(_check.Strict):
             self, path, duration=duration, fps=fps, color=color, limits=limits, size=size, progress=progress
         )
 
-    # ---- not there yet ---------------------------------------------------------------------------------
+    # ---- keeping ---------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> NoReturn:
-        """Write the complete state; not implemented yet."""
-        raise NotImplementedError("Simulation.save is not implemented yet")
+    @_check.options
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the complete state to a file, from which `mpm.load` makes a simulation that goes on bit for bit.
+
+        Everything is in it but the number of threads, and functions that bodies were described by, whose values the
+        particles have. Equal states make equal files. The file is there whole or not at all: it is written beside an
+        older one, brought to the disk, and takes its place at the end.
+
+        Parameters
+        ----------
+        path : str or path
+            Of the file; any name will do, such as ``"run.mpm"``.
+
+        Raises
+        ------
+        TypeError
+            The scene has a shape, material, motion or random generator that is not of this package or NumPy.
+        OSError
+            The file cannot be written; an older one is as before.
+        SimulationError
+            What was written through views is no state, see `run`.
+        BusyError
+            Another thread is running this simulation.
+        """
+        from mpm.io import checkpoint
+
+        checkpoint.save(self, path)
+
+    # ---- not there yet ---------------------------------------------------------------------------------
 
     def record(self, path: str | os.PathLike[str], *, fps: float, fields: tuple[str, ...] = ()) -> NoReturn:
         """Write a series while running; not implemented yet."""
@@ -637,23 +684,30 @@ class Simulation(_check.Strict):
         """The notebook viewer; not implemented yet."""
         raise NotImplementedError("Simulation.view is not implemented yet")
 
-    def __copy__(self) -> NoReturn:
-        raise NotImplementedError("copying a simulation is not implemented yet")
+    def __copy__(self) -> Simulation:
+        """The same as a deep copy: two simulations share no state."""
+        return self._of(self._snapshot(), self.threads)
 
-    def __deepcopy__(self, memo: Mapping[int, Any]) -> NoReturn:
-        raise NotImplementedError("copying a simulation is not implemented yet")
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Simulation:
+        return self.__copy__()
 
-    def __reduce__(self) -> NoReturn:
-        raise NotImplementedError("pickling a simulation is not implemented yet")
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the bytes of a checkpoint."""
+        from mpm.io import checkpoint
+
+        return checkpoint.loads, (checkpoint.dumps(self),)
 
     def __eq__(self, other: object) -> bool:
+        """Whether two simulations have the same complete state, bit for bit; `mpm.diff` tells what differs."""
         if self is other:
             return True
-        if isinstance(other, Simulation):
-            raise NotImplementedError("comparing simulations is not implemented yet; compare state_hash()")
-        return NotImplemented
+        if not isinstance(other, Simulation):
+            return NotImplemented
+        from mpm.io import compare
 
-    __hash__ = object.__hash__
+        return not compare.diff(self, other)
+
+    __hash__ = None  # type: ignore[assignment]  # equal or not by a state that changes
 
 
 def _generator(rng: object) -> np.random.Generator:
@@ -700,7 +754,7 @@ def _progress_bar(count: int) -> Any:
     return tqdm(total=count, unit="frame")
 
 
-def _described(part: _Part, unit: str) -> str:
+def _described(part: Part, unit: str) -> str:
     """A body's line of the repr: particles, mass, and how far the mass is from the shape's."""
     exact = measures.volume(part.body.shape)
     error = "" if exact is None else f" (sampling error {part.volume / exact - 1:+.2%})"

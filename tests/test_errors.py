@@ -101,13 +101,6 @@ def test_an_error_of_the_core_survives_pickling_and_copying():
         assert (again.step, again.time, again.rows) == (0, 0.0, [3])
 
 
-def test_simulations_refuse_what_they_cannot_do_yet():
-    sim = scenes.free_body(2, side=6)
-    for call in (lambda: pickle.dumps(sim), lambda: copy.copy(sim), lambda: copy.deepcopy(sim)):
-        with pytest.raises(NotImplementedError):
-            call()
-
-
 def test_a_body_that_cannot_be_added_leaves_no_material():
     sim = scenes.free_body(2, side=4)
     x, good = sim.particles.x, sim.particles.x[0].copy()

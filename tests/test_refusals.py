@@ -1,8 +1,5 @@
 """Misspelt names, what is read-only, and what is not there yet: each says so, and proposes what was meant."""
 
-import copy
-import pickle
-
 import pytest
 
 import mpm
@@ -157,17 +154,10 @@ def test_bases_cannot_be_made(base):
 @pytest.mark.parametrize(
     ("feature", "call"),
     [
-        ("save", lambda sim: sim.save("x")),
         ("record", lambda sim: sim.record("x", fps=1)),
         ("view", lambda sim: sim.view()),
-        ("load", lambda sim: mpm.load("x")),
         ("replay", lambda sim: mpm.replay("x")),
-        ("diff", lambda sim: mpm.diff(sim, sim)),
         ("export", lambda sim: mpm.export(sim, "x{}")),
-        ("copying", lambda sim: copy.deepcopy(sim)),
-        ("copying", lambda sim: copy.copy(sim)),
-        ("pickling", lambda sim: pickle.dumps(sim)),
-        ("comparing", lambda sim: sim == mpm.Simulation(sim.scene, dx=0.125)),
     ],
 )
 def test_what_is_not_there_yet_says_so(sim, feature, call):

@@ -8,7 +8,7 @@ int64_t mpm_lattice_nodes(const double *header, int dim)
     double nodes = 1;
     for (int a = 0; a < 3; a++) {
         const double along = header[4 + a], least = a < dim ? 2 : 1, most = a < dim ? INT32_MAX : 1;
-        if (!(along >= least && along <= most))
+        if (!(along >= least && along <= most && along == floor(along)))
             return -1;
         nodes *= along;
     }

@@ -25,7 +25,8 @@ static int64_t deforming_size(const double *numbers, int dim)
     const double frames = numbers[MPM_LATTICE_HEADER];
     const double size =
         DEFORMING_HEADER + 2 * frames - 1 + frames * (double)nodes + 2 * (frames - 1) * (double)nodes * dim;
-    return nodes > 0 && frames >= 2 && frames <= INT32_MAX && size < 0x1p50 ? (int64_t)size : -1;
+    const bool sensible = nodes > 0 && frames >= 2 && frames <= INT32_MAX && frames == floor(frames);
+    return sensible && size < 0x1p50 ? (int64_t)size : -1;
 }
 
 static bool size_is_right(mpm_shape_kind kind, int64_t size, const double *numbers, int dim)

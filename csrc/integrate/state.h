@@ -61,6 +61,7 @@ void mpm_views_refresh(mpm_simulation *simulation);       /* writes out what som
 void mpm_views_forget(mpm_simulation *simulation);        /* the rows have changed: new arrays from now on */
 mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **mirror);
 mpm_exchange mpm_views_describe(mpm_simulation *simulation, int field, void *rows);
+mpm_grid_records mpm_views_records(const mpm_settings *settings); /* what nodes keep, by the scheme */
 mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, bool drop_massless);
 
 /* periodic.c: particles that lie beyond a periodic face come in at the other side, at every binning */

@@ -29,9 +29,14 @@ static bool may_be_written(const mpm_mirror *mirror)
     return mirror && !mirror->read_only && !mirror->stale && (mirror->touched || mirror->exports > 0);
 }
 
+mpm_grid_records mpm_views_records(const mpm_settings *settings)
+{
+    const mpm_scheme *scheme = &settings->scheme;
+    return (mpm_grid_records){.before = mpm_scheme_is_split(scheme), .filtered = scheme->transfer == MPM_XPIC};
+}
+
 mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, bool drop_massless)
 {
-    const mpm_scheme *scheme = &simulation->settings.scheme;
     mpm_periodic_wrap wrap = {0};
     mpm_status status = mpm_periodic_begin(simulation, placements, count, &wrap);
     if (status)
@@ -43,7 +48,7 @@ mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placem
         .placements = wrap.placements ? wrap.placements : placements,
         .placement_count = count + wrap.count,
         .drop_massless = drop_massless,
-        .records = {.before = mpm_scheme_is_split(scheme), .filtered = scheme->transfer == MPM_XPIC},
+        .records = mpm_views_records(&simulation->settings),
     };
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         binning.symmetry[axis] = mpm_periodic_symmetry(&simulation->settings, axis);

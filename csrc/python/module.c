@@ -92,6 +92,7 @@ static PyObject *build_info(PyObject *module, PyObject *unused)
 
 static PyMethodDef module_methods[] = {
     {"isas", isas, METH_NOARGS, "Kernel sets this processor can run, slowest first."},
+    {"snapshot_names", mpm_python_snapshot_names, METH_NOARGS, "(names of a snapshot's numbers, of its counters)"},
     {"build_info", build_info, METH_NOARGS, "Facts about the build."},
     {NULL, NULL, 0, NULL},
 };

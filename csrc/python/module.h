@@ -53,5 +53,12 @@ PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state,
 typedef mpm_shape_reading (*mpm_python_measure)(const void *context, const double x[3]);
 PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure measure, const void *context);
 
+/** A settled simulation's snapshot as a dict of bytes, and back (None, or NULL with an exception). */
+PyObject *mpm_python_snapshot(const mpm_simulation *core);
+PyObject *mpm_python_restore(mpm_simulation *core, PyObject *arrays);
+
+/** (names of the snapshot's numbers, of its counters). */
+PyObject *mpm_python_snapshot_names(PyObject *module, PyObject *unused);
+
 /** Raises what `status` stands for and returns NULL; numerical troubles are described from `simulation`. */
 PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_simulation *simulation);

@@ -557,6 +557,23 @@ static PyObject *resident(PyObject *self, PyObject *unused)
     return bytes;
 }
 
+static PyObject *snapshot(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_totals t;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    mpm_status status = mpm_simulation_totals(core, &t); /* what was written through views counts */
+    return status ? finish(self, status) : mpm_python_snapshot(core);
+}
+
+static PyObject *restore(PyObject *self, PyObject *arrays)
+{
+    mpm_simulation *core = enter(self);
+    return core ? mpm_python_restore(core, arrays) : NULL;
+}
+
 static PyObject *memory(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -640,6 +657,8 @@ static PyMethodDef methods[] = {
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
     {"health", health, METH_NOARGS, "Counters."},
     {"resident", resident, METH_NOARGS, "The resident state in row order, as bytes."},
+    {"snapshot", snapshot, METH_NOARGS, "The complete state as a dict of bytes."},
+    {"restore", restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {NULL, NULL, 0, NULL},
 };

@@ -283,8 +283,7 @@ static void set_real(void *array, size_t index, size_t real_size, double value)
         ((double *)array)[index] = value;
 }
 
-/* Padding: a particle of mass 0 at rest in the middle of the block, undeformed. */
-static void pad_groups(mpm_particles *particles)
+void mpm_binning_pad(mpm_particles *particles)
 {
     const int dim = particles->dim, lanes = particles->lanes;
     for (size_t g = 0; g < particles->group_count; g++) {
@@ -308,8 +307,7 @@ static void pad_groups(mpm_particles *particles)
     }
 }
 
-/* Every array of `particles` anew with room for `capacity` tiles, nothing copied. */
-static mpm_status allocate_arrays(mpm_particles *fresh, const mpm_allocator *allocator, size_t capacity)
+mpm_status mpm_binning_allocate(mpm_particles *fresh, const mpm_allocator *allocator, size_t capacity)
 {
     const size_t lanes = (size_t)fresh->lanes, vector = lanes * (size_t)fresh->dim * fresh->real_size;
     const size_t scalar = lanes * fresh->real_size;
@@ -410,7 +408,7 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
         goto done;
     }
     const bool grows = (size_t)plan.tiles > particles->capacity;
-    if (grows && (status = allocate_arrays(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16)))
+    if (grows && (status = mpm_binning_allocate(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16)))
         goto done;
 
     /* Nothing can fail from here on. */
@@ -429,7 +427,7 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     particles->tiles = plan.tiles;
     particles->count = plan.count;
     plan.groups = NULL;
-    pad_groups(particles);
+    mpm_binning_pad(particles);
     mpm_grid_clear(grid, allocator);
     *grid = fresh_grid;
     fresh_grid = (mpm_grid){0};
@@ -448,7 +446,7 @@ mpm_status mpm_binning_reserve(const mpm_allocator *allocator, mpm_particles *pa
     mpm_particles fresh = mpm_particles_empty_like(particles);
     fresh.count = particles->count;
     fresh.tiles = particles->tiles;
-    if (allocate_arrays(&fresh, allocator, wanted)) {
+    if (mpm_binning_allocate(&fresh, allocator, wanted)) {
         mpm_particles_clear(&fresh, allocator);
         return MPM_OUT_OF_MEMORY;
     }

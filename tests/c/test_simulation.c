@@ -11,6 +11,7 @@
 
 #include "integrate/dispatch.h"
 #include "integrate/simulation.h"
+#include "integrate/snapshot.h"
 
 enum { SIDE = 4, MOST = SIDE * SIDE * SIDE };
 static const double END = 0.08; /* [s] */
@@ -119,6 +120,75 @@ static mpm_status add_collider(mpm_simulation *simulation, int dim)
         assert(status == MPM_OK); \
     } while (0)
 
+static void *array_of(size_t count, size_t size)
+{
+    void *array = calloc(count + 1, size);
+    assert(array);
+    return array;
+}
+
+/* The arrays of a snapshot of `simulation`, filled. */
+static mpm_snapshot snapshot_of(const mpm_simulation *simulation)
+{
+    mpm_snapshot s = {0};
+    size_t colliders;
+    int numbers = 0, counters = 0, length;
+    mpm_snapshot_measure(simulation, &s);
+    mpm_simulation_colliders(simulation, &colliders);
+    mpm_simulation_history(simulation, &s.records, &length);
+    while (mpm_snapshot_number(numbers))
+        numbers++;
+    while (mpm_snapshot_counter(counters))
+        counters++;
+    s.numbers = array_of((size_t)numbers, sizeof *s.numbers);
+    s.counters = array_of((size_t)counters, sizeof *s.counters);
+    s.group = array_of(s.groups * MPM_SNAPSHOT_GROUP, sizeof *s.group);
+    s.row = array_of(s.particles, sizeof *s.row);
+    s.id = array_of(s.particles, sizeof *s.id);
+    s.history = array_of(s.records * (size_t)length, sizeof *s.history);
+    s.books = array_of(colliders * MPM_SNAPSHOT_BOOK, sizeof *s.books);
+    for (int f = 0; f < MPM_SNAPSHOT_FIELDS; f++)
+        s.field[f] = array_of(s.particles * mpm_snapshot_components(simulation, (mpm_snapshot_field)f), sizeof(double));
+    mpm_snapshot_take(simulation, &s);
+    return s;
+}
+
+static void free_snapshot(mpm_snapshot *s)
+{
+    for (int f = 0; f < MPM_SNAPSHOT_FIELDS; f++)
+        free(s->field[f]);
+    free(s->numbers), free(s->counters), free(s->group), free(s->row), free(s->id), free(s->history), free(s->books);
+}
+
+/* Goes on in a simulation made of a snapshot. `used` counts refusals, see ATTEMPT. */
+static mpm_simulation *move(mpm_simulation *from, const mpm_allocator *allocator, int *used)
+{
+    int refusals = *used;
+    const mpm_settings *settings = mpm_simulation_settings(from);
+    mpm_snapshot snapshot = snapshot_of(from);
+    mpm_simulation *simulation;
+    const char *flaw;
+    ATTEMPT(mpm_simulation_new(&simulation, allocator, settings));
+    ATTEMPT(add_collider(simulation, settings->dim));
+    for (int law = 0; law < MPM_LAW_COUNT; law++) {
+        const mpm_material material = material_of(law);
+        ATTEMPT(mpm_simulation_add_material(simulation, &material));
+    }
+    ATTEMPT(mpm_snapshot_restore(simulation, &snapshot, &flaw));
+    assert(mpm_snapshot_restore(simulation, &snapshot, &flaw) == MPM_BAD_STATE && flaw); /* no longer new */
+    const size_t bytes = mpm_simulation_resident(from, NULL);
+    unsigned char *before = array_of(bytes, 1), *after = array_of(bytes, 1);
+    assert(mpm_simulation_resident(simulation, NULL) == bytes);
+    mpm_simulation_resident(from, before);
+    mpm_simulation_resident(simulation, after);
+    assert(!memcmp(before, after, bytes));
+    free(before), free(after);
+    free_snapshot(&snapshot);
+    mpm_simulation_free(from);
+    *used = refusals;
+    return simulation;
+}
+
 static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *settings)
 {
     int refusals = 0;
@@ -141,6 +211,8 @@ static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *
     const ptrdiff_t before = mpm_simulation_count(simulation);
     ATTEMPT(mpm_simulation_delete(simulation, mask));
     assert(mpm_simulation_count(simulation) == before - 2);
+    ATTEMPT(mpm_simulation_totals(simulation, &totals));
+    simulation = move(simulation, allocator, &refusals);
     ATTEMPT(mpm_simulation_run(simulation, INT64_MAX, END, NULL, NULL));
     assert(mpm_simulation_time(simulation) == END && mpm_simulation_steps(simulation) > 8);
     return simulation;

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+#include "integrate/snapshot.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "integrate/state.h"
+
+/* ---- the clock -------------------------------------------------------------------------------------------------- */
+
+struct entry {
+    const char *name;
+    size_t offset;
+};
+
+#define ENTRY(name, member) {name, offsetof(mpm_simulation, member)}
+static const struct entry numbers[] = {
+    ENTRY("time", time), ENTRY("dt", dt), ENTRY("natural_dt", natural_dt), ENTRY("drift", drift),
+    ENTRY("approach", approach), ENTRY("wall_impulse.x", impulse[0]), ENTRY("wall_impulse.y", impulse[1]),
+    ENTRY("wall_impulse.z", impulse[2]),
+};
+static const struct entry counters[] = {
+    ENTRY("steps", steps), ENTRY("next_id", next_id), ENTRY("health.left_domain", health.left_domain),
+    ENTRY("health.clamped", health.clamped), ENTRY("health.deleted", health.deleted),
+    ENTRY("health.clipped", health.clipped), ENTRY("health.refused", health.refused),
+    ENTRY("health.binnings", health.binnings),
+};
+static const struct entry flags[] = { /* they follow the counters */
+    ENTRY("binning_due", binning_due), ENTRY("frozen", frozen), ENTRY("suspect", suspect),
+};
+#undef ENTRY
+
+enum {
+    NUMBERS = sizeof numbers / sizeof *numbers,
+    COUNTERS = sizeof counters / sizeof *counters,
+    FLAGS = sizeof flags / sizeof *flags,
+    SIGNED_NUMBERS = 3, /* the last ones: impulses; the others are not negative */
+    NEXT_ID = 1, FROZEN = COUNTERS + 1
+};
+
+const char *mpm_snapshot_number(int index)
+{
+    return index < NUMBERS ? numbers[index].name : NULL;
+}
+
+const char *mpm_snapshot_counter(int index)
+{
+    return index < COUNTERS ? counters[index].name : index < COUNTERS + FLAGS ? flags[index - COUNTERS].name : NULL;
+}
+
+static void take_clock(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    const char *from = (const char *)simulation;
+    for (int k = 0; k < NUMBERS; k++)
+        memcpy(&snapshot->numbers[k], from + numbers[k].offset, sizeof(double));
+    for (int k = 0; k < COUNTERS; k++)
+        memcpy(&snapshot->counters[k], from + counters[k].offset, sizeof(int64_t));
+    for (int k = 0; k < FLAGS; k++)
+        snapshot->counters[COUNTERS + k] = *(const bool *)(from + flags[k].offset);
+}
+
+static void restore_clock(mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    char *to = (char *)simulation;
+    for (int k = 0; k < NUMBERS; k++)
+        memcpy(to + numbers[k].offset, &snapshot->numbers[k], sizeof(double));
+    for (int k = 0; k < COUNTERS; k++)
+        memcpy(to + counters[k].offset, &snapshot->counters[k], sizeof(int64_t));
+    for (int k = 0; k < FLAGS; k++)
+        *(bool *)(to + flags[k].offset) = snapshot->counters[COUNTERS + k] != 0;
+}
+
+static bool is_clock(const mpm_snapshot *snapshot)
+{
+    for (int k = 0; k < NUMBERS; k++)
+        if (!isfinite(snapshot->numbers[k]) || (k < NUMBERS - SIGNED_NUMBERS && snapshot->numbers[k] < 0))
+            return false;
+    for (int k = 0; k < COUNTERS; k++)
+        if (snapshot->counters[k] < 0 || snapshot->counters[k] > INT64_MAX / 2)
+            return false;
+    for (int k = 0; k < FLAGS; k++)
+        if (snapshot->counters[COUNTERS + k] != 0 && snapshot->counters[COUNTERS + k] != 1)
+            return false;
+    return true;
+}
+
+/* ---- particles -------------------------------------------------------------------------------------------------- */
+
+/* The arrays that hold the components of a field: `per_array` of them in each, one array after the other. */
+static void **arrays_of(mpm_particles *particles, mpm_snapshot_field field, size_t *per_array)
+{
+    const int dim = particles->dim;
+    *per_array = field < MPM_SNAPSHOT_MASS ? (size_t)dim : 1;
+    switch (field) {
+    case MPM_SNAPSHOT_X:
+        return &particles->vector[MPM_X];
+    case MPM_SNAPSHOT_V:
+        return &particles->vector[MPM_V];
+    case MPM_SNAPSHOT_C:
+        return &particles->vector[MPM_C];
+    case MPM_SNAPSHOT_F:
+        return &particles->vector[mpm_particles_F(dim)];
+    case MPM_SNAPSHOT_MASS:
+        return &particles->mass;
+    case MPM_SNAPSHOT_VOLUME:
+        return &particles->volume;
+    default:
+        return &particles->plastic;
+    }
+}
+
+size_t mpm_snapshot_components(const mpm_simulation *simulation, mpm_snapshot_field field)
+{
+    const size_t dim = (size_t)simulation->settings.dim;
+    switch (field) {
+    case MPM_SNAPSHOT_X:
+    case MPM_SNAPSHOT_V:
+        return dim;
+    case MPM_SNAPSHOT_C:
+    case MPM_SNAPSHOT_F:
+        return dim * dim;
+    case MPM_SNAPSHOT_JP:
+        return simulation->particles.has_plastic;
+    default:
+        return 1;
+    }
+}
+
+/* The slot of the p-th particle of a group. */
+static size_t slot_of(const mpm_particles *particles, const mpm_group *group, int32_t p)
+{
+    const int lanes = particles->lanes;
+    return (size_t)(group->first_tile + p / lanes) * (size_t)lanes + (size_t)mpm_particles_lane(lanes, p % lanes);
+}
+
+/* Copies a field of all particles from the tiles to `list`, or back. */
+static void copy_field(mpm_particles *particles, mpm_snapshot_field field, size_t components, char *list, bool back)
+{
+    const size_t lanes = (size_t)particles->lanes, size = particles->real_size;
+    size_t per_array;
+    void **arrays = arrays_of(particles, field, &per_array);
+    for (size_t g = 0; g < particles->group_count; g++)
+        for (int32_t p = 0; p < particles->groups[g].count; p++) {
+            const size_t slot = slot_of(particles, &particles->groups[g], p);
+            for (size_t c = 0; c < components; c++, list += size) {
+                const size_t at = (slot / lanes * per_array + c % per_array) * lanes + slot % lanes;
+                char *resident = (char *)arrays[c / per_array] + at * size;
+                memcpy(back ? resident : list, back ? list : resident, size);
+            }
+        }
+}
+
+static void copy_rows(mpm_particles *particles, int32_t *list, bool back)
+{
+    for (size_t g = 0; g < particles->group_count; g++)
+        for (int32_t p = 0; p < particles->groups[g].count; p++, list++) {
+            int32_t *resident = &particles->row[slot_of(particles, &particles->groups[g], p)];
+            *(back ? resident : list) = *(back ? list : resident);
+        }
+}
+
+static void take_group(const mpm_group *group, int32_t out[MPM_SNAPSHOT_GROUP])
+{
+    memcpy(out, group->block, sizeof group->block);
+    out[3] = group->material;
+    out[4] = group->count;
+    memcpy(out + 5, group->first_node, sizeof group->first_node);
+    memcpy(out + 8, group->last_node, sizeof group->last_node);
+}
+
+static mpm_group group_of(const int32_t in[MPM_SNAPSHOT_GROUP])
+{
+    mpm_group group = {.material = in[3], .count = in[4]};
+    memcpy(group.block, in, sizeof group.block);
+    memcpy(group.first_node, in + 5, sizeof group.first_node);
+    memcpy(group.last_node, in + 8, sizeof group.last_node);
+    return group;
+}
+
+void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapshot)
+{
+    snapshot->groups = simulation->particles.group_count;
+    snapshot->particles = (size_t)simulation->particles.count;
+    snapshot->records = simulation->history_rows;
+}
+
+void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    mpm_particles particles = simulation->particles; /* whose arrays are only read */
+    const size_t length = (size_t)mpm_history_length(particles.dim, (int)simulation->collider_count);
+    take_clock(simulation, snapshot);
+    for (size_t g = 0; g < snapshot->groups; g++)
+        take_group(&particles.groups[g], snapshot->group + g * MPM_SNAPSHOT_GROUP);
+    for (int f = 0; f < MPM_SNAPSHOT_FIELDS; f++)
+        copy_field(&particles, (mpm_snapshot_field)f, mpm_snapshot_components(simulation, (mpm_snapshot_field)f),
+                   snapshot->field[f], false);
+    copy_rows(&particles, snapshot->row, false);
+    if (snapshot->particles)
+        memcpy(snapshot->id, simulation->id, snapshot->particles * sizeof *snapshot->id);
+    if (snapshot->records)
+        memcpy(snapshot->history, simulation->history, snapshot->records * length * sizeof(double));
+    for (size_t k = 0; k < simulation->collider_count; k++) {
+        memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK, simulation->collider_books[k].impulse, 3 * sizeof(double));
+        memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, simulation->collider_books[k].torque, 3 * sizeof(double));
+    }
+}
+
+/* ---- what a snapshot must be ------------------------------------------------------------------------------------ */
+
+static double number_at(const void *list, size_t index, size_t real_size)
+{
+    return real_size == 4 ? (double)((const float *)list)[index] : ((const double *)list)[index];
+}
+
+/* Blocks lie where particles of the domain can be, a little beyond its faces; nodes where their particles are. */
+static bool is_group(const mpm_simulation *simulation, const mpm_group *group)
+{
+    const int dim = simulation->settings.dim, side = mpm_block_side(dim), degree = simulation->particles.degree;
+    if (group->material < 0 || (size_t)group->material >= simulation->material_count || group->count < 1)
+        return false;
+    for (int axis = 0; axis < 3; axis++) {
+        const int first = group->first_node[axis], highest = group->last_node[axis] - degree - 2;
+        if (axis >= dim) {
+            if (group->block[axis] || first || group->last_node[axis])
+                return false;
+            continue;
+        }
+        if (group->block[axis] < -2 || group->block[axis] > simulation->settings.cells[axis] / side + 2)
+            return false;
+        if (first < 0 || first > highest || highest >= side)
+            return false;
+    }
+    return true;
+}
+
+static bool ascends(const int32_t *a, const int32_t *b)
+{
+    for (int k = 0; k < 4; k++) /* block, material */
+        if (a[k] != b[k])
+            return a[k] < b[k];
+    return false;
+}
+
+static bool are_groups(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    size_t particles = 0;
+    for (size_t g = 0; g < snapshot->groups; g++) {
+        const int32_t *entry = snapshot->group + g * MPM_SNAPSHOT_GROUP;
+        const mpm_group group = group_of(entry);
+        if (!is_group(simulation, &group) || (g && !ascends(entry - MPM_SNAPSHOT_GROUP, entry)))
+            return false;
+        particles += (size_t)group.count;
+    }
+    return particles == snapshot->particles;
+}
+
+/* Where a particle is relative to what its group may touch. */
+enum place { LOST, DRIFTED, AT_HOME };
+
+static enum place place_of(const mpm_simulation *simulation, const mpm_group *group, const double x[3])
+{
+    const int side = mpm_block_side(simulation->settings.dim), degree = simulation->particles.degree;
+    const double reach = mpm_particles_reach(&simulation->particles);
+    enum place place = AT_HOME;
+    for (int axis = 0; axis < simulation->settings.dim; axis++) {
+        const double base = floor(x[axis] - reach);
+        if (!(base >= -side && base < 2 * side)) /* not even a binning finds it */
+            return LOST;
+        if (base < group->first_node[axis] - 1 || base > group->last_node[axis] - degree - 1)
+            place = DRIFTED;
+    }
+    return place;
+}
+
+/* The worst of all. */
+static enum place place_of_all(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    const size_t dim = (size_t)simulation->settings.dim, size = simulation->settings.real_size;
+    enum place worst = AT_HOME;
+    size_t i = 0;
+    for (size_t g = 0; g < snapshot->groups; g++) {
+        const mpm_group group = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
+        for (int32_t p = 0; p < group.count; p++, i++) {
+            double x[3] = {0};
+            for (size_t a = 0; a < dim; a++)
+                x[a] = number_at(snapshot->field[MPM_SNAPSHOT_X], i * dim + a, size);
+            const enum place place = place_of(simulation, &group, x);
+            worst = place < worst ? place : worst;
+        }
+    }
+    return worst;
+}
+
+/* What is out of the range of its law may be kept: it is found when the state is measured. */
+static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    const size_t size = simulation->settings.real_size;
+    for (size_t i = 0; i < snapshot->particles; i++) {
+        const double mass = number_at(snapshot->field[MPM_SNAPSHOT_MASS], i, size);
+        const double volume = number_at(snapshot->field[MPM_SNAPSHOT_VOLUME], i, size);
+        const bool taken_out = mass == 0 && volume == 0 && snapshot->counters[FROZEN];
+        if (!taken_out && !(mass > 0 && isfinite(mass) && volume > 0 && isfinite(volume)))
+            return false;
+    }
+    for (int f = MPM_SNAPSHOT_V; f <= MPM_SNAPSHOT_C; f++) {
+        const size_t values = snapshot->particles * mpm_snapshot_components(simulation, (mpm_snapshot_field)f);
+        for (size_t i = 0; i < values; i++)
+            if (!isfinite(number_at(snapshot->field[f], i, size)))
+                return false;
+    }
+    return true;
+}
+
+static bool are_ids(const mpm_snapshot *snapshot)
+{
+    for (size_t row = 0; row < snapshot->particles; row++)
+        if (snapshot->id[row] < (row ? snapshot->id[row - 1] + 1 : 0) ||
+            snapshot->id[row] >= snapshot->counters[NEXT_ID])
+            return false;
+    return true;
+}
+
+/* Every row once. `seen` is cleared. */
+static bool are_rows(const mpm_snapshot *snapshot, uint8_t *seen)
+{
+    for (size_t i = 0; i < snapshot->particles; i++) {
+        const int32_t row = snapshot->row[i];
+        if (row < 0 || (size_t)row >= snapshot->particles || seen[row])
+            return false;
+        seen[row] = 1;
+    }
+    return true;
+}
+
+static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
+{
+    if (simulation->steps || simulation->next_id) {
+        *flaw = "the simulation is not new";
+        return MPM_BAD_STATE;
+    }
+    uint8_t *seen = mpm_memory_new(&simulation->allocator, snapshot->particles, 1);
+    if (!seen)
+        return MPM_OUT_OF_MEMORY;
+    *flaw = !is_clock(snapshot)                              ? "the clock or a counter is out of range"
+            : !are_groups(simulation, snapshot)              ? "groups of particles do not fit the domain or the materials"
+            : place_of_all(simulation, snapshot) == LOST     ? "a particle is not where its group is"
+            : !are_masses_and_motions(simulation, snapshot)  ? "a mass, volume, velocity or its gradient is out of range"
+            : !are_ids(snapshot)                             ? "numbers of particles do not ascend"
+            : !are_rows(snapshot, seen)                      ? "rows of particles are missing or doubled"
+                                                             : NULL;
+    mpm_memory_free(&simulation->allocator, seen);
+    return *flaw ? MPM_BAD_STATE : MPM_OK;
+}
+
+/* ---- restoring -------------------------------------------------------------------------------------------------- */
+
+/* What is put together before anything is changed. */
+struct parts {
+    mpm_particles particles;
+    mpm_grid grid;
+    int64_t *id;
+    int32_t *material;
+    double *history;
+};
+
+static void free_parts(const mpm_allocator *allocator, struct parts *parts)
+{
+    mpm_particles_clear(&parts->particles, allocator);
+    mpm_grid_clear(&parts->grid, allocator);
+    mpm_memory_free(allocator, parts->id);
+    mpm_memory_free(allocator, parts->material);
+    mpm_memory_free(allocator, parts->history);
+}
+
+static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snapshot *snapshot, struct parts *parts)
+{
+    mpm_particles *particles = &parts->particles;
+    const int lanes = particles->lanes;
+    if (!(particles->groups = mpm_memory_new(&simulation->allocator, snapshot->groups, sizeof *particles->groups)))
+        return MPM_OUT_OF_MEMORY;
+    for (size_t g = 0; g < snapshot->groups; g++) {
+        mpm_group *group = &particles->groups[g];
+        *group = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
+        group->first_tile = particles->tiles;
+        group->tiles = (group->count - 1) / lanes + 1;
+        particles->tiles += group->tiles;
+    }
+    particles->group_count = snapshot->groups;
+    particles->count = (ptrdiff_t)snapshot->particles;
+    if (mpm_binning_allocate(particles, &simulation->allocator, (size_t)particles->tiles))
+        return MPM_OUT_OF_MEMORY;
+    mpm_binning_pad(particles);
+    for (int f = 0; f < MPM_SNAPSHOT_FIELDS; f++)
+        copy_field(particles, (mpm_snapshot_field)f, mpm_snapshot_components(simulation, (mpm_snapshot_field)f),
+                   snapshot->field[f], true);
+    copy_rows(particles, snapshot->row, true);
+    return MPM_OK;
+}
+
+static mpm_status lay_tables(const mpm_simulation *simulation, const mpm_snapshot *snapshot, struct parts *parts)
+{
+    const mpm_allocator *allocator = &simulation->allocator;
+    const size_t n = snapshot->particles;
+    const size_t length = (size_t)mpm_history_length(simulation->settings.dim, (int)simulation->collider_count);
+    parts->id = mpm_memory_new(allocator, n, sizeof *parts->id);
+    parts->material = mpm_memory_new(allocator, n, sizeof *parts->material);
+    parts->history = mpm_memory_new(allocator, snapshot->records, length * sizeof *parts->history);
+    if (!parts->id || !parts->material || !parts->history)
+        return MPM_OUT_OF_MEMORY;
+    if (n)
+        memcpy(parts->id, snapshot->id, n * sizeof *parts->id);
+    if (snapshot->records)
+        memcpy(parts->history, snapshot->history, snapshot->records * length * sizeof *parts->history);
+    const int32_t *row = snapshot->row;
+    for (size_t g = 0; g < snapshot->groups; g++)
+        for (int32_t p = 0; p < parts->particles.groups[g].count; p++)
+            parts->material[*row++] = parts->particles.groups[g].material;
+    return MPM_OK;
+}
+
+mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
+{
+    const mpm_allocator *allocator = &simulation->allocator;
+    const mpm_settings *settings = &simulation->settings;
+    struct parts parts = {.particles = mpm_particles_empty_like(&simulation->particles)};
+    mpm_symmetry symmetry[3] = {{0}};
+    *flaw = NULL;
+    if (snapshot->particles > INT32_MAX / 2)
+        return MPM_TOO_LARGE;
+    for (int axis = 0; axis < settings->dim; axis++)
+        symmetry[axis] = mpm_periodic_symmetry(settings, axis);
+    mpm_status status = find_flaw(simulation, snapshot, flaw);
+    if (!status)
+        status = lay_particles(simulation, snapshot, &parts);
+    if (!status)
+        status = lay_tables(simulation, snapshot, &parts);
+    if (!status)
+        status = mpm_grid_build(&parts.grid, allocator, parts.particles.groups, snapshot->groups,
+                                parts.particles.count, symmetry, settings->dim, settings->real_size,
+                                mpm_views_records(settings));
+    if (status) {
+        free_parts(allocator, &parts);
+        return status;
+    }
+    mpm_particles_clear(&simulation->particles, allocator);
+    mpm_grid_clear(&simulation->grid, allocator);
+    simulation->particles = parts.particles;
+    simulation->grid = parts.grid;
+    simulation->id = parts.id;
+    simulation->material = parts.material;
+    simulation->history = parts.history;
+    simulation->id_capacity = simulation->row_material_capacity = snapshot->particles;
+    simulation->history_rows = simulation->history_capacity = snapshot->records;
+    restore_clock(simulation, snapshot);
+    simulation->binning_due |= place_of_all(simulation, snapshot) == DRIFTED; /* in no state that a run leaves */
+    for (size_t k = 0; k < simulation->collider_count; k++) {
+        memcpy(simulation->collider_books[k].impulse, snapshot->books + k * MPM_SNAPSHOT_BOOK, 3 * sizeof(double));
+        memcpy(simulation->collider_books[k].torque, snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, 3 * sizeof(double));
+    }
+    mpm_views_forget(simulation);
+    return MPM_OK;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A snapshot: everything in a simulation that its settings, materials and colliders do not tell, as plain arrays. What
+ * is restored from it goes on with the same bits. Particles are listed in the order in which they are kept (by group,
+ * then by cell), without the padding: so a snapshot holds for any instruction set.
+ */
+#pragma once
+#include "integrate/simulation.h"
+
+/** Fields of a snapshot: reals, one row per particle in the order of the snapshot. */
+typedef enum mpm_snapshot_field {
+    MPM_SNAPSHOT_X, /* (n, d) [cells] from the first node of the group's block */
+    MPM_SNAPSHOT_V, /* (n, d) */
+    MPM_SNAPSHOT_C, /* (n, d, d) */
+    MPM_SNAPSHOT_F, /* (n, d, d); of a fluid, J is the first number */
+    MPM_SNAPSHOT_MASS,
+    MPM_SNAPSHOT_VOLUME,
+    MPM_SNAPSHOT_JP, /* only where a plastic law is registered */
+    MPM_SNAPSHOT_FIELDS
+} mpm_snapshot_field;
+
+/* Columns of the table of groups: block (3), material, particles, first and last node that they may touch (3 each, see
+ * mpm_group); and of a collider's book: impulse (3), torque (3). */
+enum { MPM_SNAPSHOT_GROUP = 11, MPM_SNAPSHOT_BOOK = 6 };
+
+/** The arrays belong to the caller. */
+typedef struct mpm_snapshot {
+    size_t groups, particles, records;  /* records of the history */
+    double *numbers;                    /* the clock, see mpm_snapshot_number */
+    int64_t *counters;                  /* see mpm_snapshot_counter */
+    int32_t *group;                     /* [groups][MPM_SNAPSHOT_GROUP] */
+    void *field[MPM_SNAPSHOT_FIELDS];
+    int32_t *row;                       /* [particles] */
+    int64_t *id;                        /* [row] */
+    double *history;                    /* [records][mpm_history_length] */
+    double *books;                      /* [collider][MPM_SNAPSHOT_BOOK] since the last record */
+} mpm_snapshot;
+
+/** Names of the entries of `numbers` and of `counters`; NULL beyond the last. */
+const char *mpm_snapshot_number(int index);
+const char *mpm_snapshot_counter(int index);
+
+/** Reals per particle of a field; 0 if the simulation has no such field. */
+size_t mpm_snapshot_components(const mpm_simulation *simulation, mpm_snapshot_field field);
+
+/** How many groups, particles and records there are; arrays are not touched. */
+void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapshot);
+
+/** Fills the arrays, all of which have the sizes that mpm_snapshot_measure has told. The simulation is settled. */
+void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot);
+
+/** Restores a snapshot in a simulation of the same settings, materials and colliders that has neither particles nor a
+ *  past. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_STATE if it is no snapshot of such a simulation, and `*flaw`
+ *  says why. On error nothing has changed. */
+mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Snapshots between the core and Python: a dict from names to arrays, which come out as bytes and go in as C-contiguous
+ * buffers of the same number of bytes.
+ */
+#include <string.h>
+
+#include "python/module.h"
+
+enum { GROUP, FIELDS, ROW = FIELDS + MPM_SNAPSHOT_FIELDS, ID, HISTORY, BOOKS, NUMBERS, COUNTERS, ARRAYS };
+
+static const char *const names[ARRAYS] = {
+    [GROUP] = "groups", [FIELDS + MPM_SNAPSHOT_X] = "x", [FIELDS + MPM_SNAPSHOT_V] = "v", [FIELDS + MPM_SNAPSHOT_C] = "C",
+    [FIELDS + MPM_SNAPSHOT_F] = "F", [FIELDS + MPM_SNAPSHOT_MASS] = "mass", [FIELDS + MPM_SNAPSHOT_VOLUME] = "volume",
+    [FIELDS + MPM_SNAPSHOT_JP] = "Jp", [ROW] = "row", [ID] = "id", [HISTORY] = "history", [BOOKS] = "books",
+    [NUMBERS] = "numbers", [COUNTERS] = "counters"};
+
+static size_t length_of(const char *(*name)(int))
+{
+    int length = 0;
+    while (name(length))
+        length++;
+    return (size_t)length;
+}
+
+/* Bytes of an array; `rows` of what there is one of per group, particle or record. */
+static size_t bytes_of(const mpm_simulation *core, const mpm_snapshot *snapshot, int array)
+{
+    const mpm_settings *settings = mpm_simulation_settings(core);
+    size_t colliders;
+    mpm_simulation_colliders(core, &colliders);
+    switch (array) {
+    case GROUP:
+        return snapshot->groups * MPM_SNAPSHOT_GROUP * sizeof *snapshot->group;
+    case ROW:
+        return snapshot->particles * sizeof *snapshot->row;
+    case ID:
+        return snapshot->particles * sizeof *snapshot->id;
+    case HISTORY:
+        return snapshot->records * (size_t)mpm_history_length(settings->dim, (int)colliders) * sizeof(double);
+    case BOOKS:
+        return colliders * MPM_SNAPSHOT_BOOK * sizeof(double);
+    case NUMBERS:
+        return length_of(mpm_snapshot_number) * sizeof(double);
+    case COUNTERS:
+        return length_of(mpm_snapshot_counter) * sizeof(int64_t);
+    default:
+        return snapshot->particles * mpm_snapshot_components(core, (mpm_snapshot_field)(array - FIELDS)) *
+               settings->real_size;
+    }
+}
+
+static bool is_there(const mpm_simulation *core, int array)
+{
+    return array < FIELDS || array >= FIELDS + MPM_SNAPSHOT_FIELDS ||
+           mpm_snapshot_components(core, (mpm_snapshot_field)(array - FIELDS));
+}
+
+static void set_array(mpm_snapshot *snapshot, int array, void *memory)
+{
+    switch (array) {
+    case GROUP:
+        snapshot->group = memory;
+        break;
+    case ROW:
+        snapshot->row = memory;
+        break;
+    case ID:
+        snapshot->id = memory;
+        break;
+    case HISTORY:
+        snapshot->history = memory;
+        break;
+    case BOOKS:
+        snapshot->books = memory;
+        break;
+    case NUMBERS:
+        snapshot->numbers = memory;
+        break;
+    case COUNTERS:
+        snapshot->counters = memory;
+        break;
+    default:
+        snapshot->field[array - FIELDS] = memory;
+    }
+}
+
+PyObject *mpm_python_snapshot(const mpm_simulation *core)
+{
+    mpm_snapshot snapshot = {0};
+    mpm_snapshot_measure(core, &snapshot);
+    PyObject *arrays = PyDict_New();
+    for (int k = 0; arrays && k < ARRAYS; k++) {
+        if (!is_there(core, k))
+            continue;
+        PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes_of(core, &snapshot, k));
+        if (bytes)
+            set_array(&snapshot, k, PyBytes_AsString(bytes));
+        if (!bytes || PyDict_SetItemString(arrays, names[k], bytes))
+            Py_CLEAR(arrays);
+        Py_XDECREF(bytes);
+    }
+    if (arrays)
+        mpm_snapshot_take(core, &snapshot);
+    return arrays;
+}
+
+/* Bytes per group, particle or record: of an array that tells how many there are. */
+static size_t count_by(const mpm_simulation *core, const Py_buffer *view, int array)
+{
+    const mpm_snapshot one = {.groups = 1, .particles = 1, .records = 1};
+    return (size_t)view->len / bytes_of(core, &one, array);
+}
+
+PyObject *mpm_python_restore(mpm_simulation *core, PyObject *arrays)
+{
+    Py_buffer views[ARRAYS];
+    mpm_snapshot snapshot = {0};
+    const char *flaw = NULL;
+    PyObject *result = NULL;
+    int held[ARRAYS] = {0}, fit = 1;
+    if (!PyDict_Check(arrays)) {
+        PyErr_SetString(PyExc_TypeError, "arrays: must be a dict");
+        return NULL;
+    }
+    for (int k = 0; k < ARRAYS; k++) {
+        if (!is_there(core, k))
+            continue;
+        PyObject *array = PyDict_GetItemString(arrays, names[k]);
+        if (!array) {
+            PyErr_Format(PyExc_ValueError, "arrays: '%s' is missing", names[k]);
+            goto done;
+        }
+        if (PyObject_GetBuffer(array, &views[k], PyBUF_C_CONTIGUOUS))
+            goto done;
+        held[k] = 1;
+        set_array(&snapshot, k, views[k].buf);
+    }
+    snapshot.groups = count_by(core, &views[GROUP], GROUP);
+    snapshot.particles = count_by(core, &views[ID], ID);
+    snapshot.records = count_by(core, &views[HISTORY], HISTORY);
+    for (int k = 0; k < ARRAYS && fit; k++)
+        if (held[k] && (size_t)views[k].len != bytes_of(core, &snapshot, k)) {
+            PyErr_Format(PyExc_ValueError, "arrays: '%s' has %zd bytes, not %zd", names[k], views[k].len,
+                         (Py_ssize_t)bytes_of(core, &snapshot, k));
+            fit = 0;
+        }
+    if (!fit)
+        goto done;
+    switch (mpm_snapshot_restore(core, &snapshot, &flaw)) {
+    case MPM_OK:
+        result = Py_NewRef(Py_None);
+        break;
+    case MPM_BAD_STATE:
+        PyErr_SetString(PyExc_ValueError, flaw);
+        break;
+    case MPM_TOO_LARGE:
+        PyErr_SetString(PyExc_ValueError, "too many particles or blocks for one simulation");
+        break;
+    default:
+        PyErr_NoMemory();
+    }
+done:
+    for (int k = 0; k < ARRAYS; k++)
+        if (held[k])
+            PyBuffer_Release(&views[k]);
+    return result;
+}
+
+static PyObject *list_of(const char *(*name)(int))
+{
+    PyObject *list = PyList_New(0);
+    for (int k = 0; list && name(k); k++) {
+        PyObject *string = PyUnicode_FromString(name(k));
+        if (!string || PyList_Append(list, string))
+            Py_CLEAR(list);
+        Py_XDECREF(string);
+    }
+    return list;
+}
+
+PyObject *mpm_python_snapshot_names(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    PyObject *numbers = list_of(mpm_snapshot_number), *counters = list_of(mpm_snapshot_counter);
+    if (numbers && counters)
+        return Py_BuildValue("NN", numbers, counters);
+    Py_XDECREF(numbers);
+    Py_XDECREF(counters);
+    return NULL;
+}

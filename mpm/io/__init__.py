@@ -1,0 +1,1 @@
+"""Files: checkpoints of the complete state, and scenes as text."""

@@ -1,0 +1,372 @@
+"""Scenes as text: what JSON can hold, and beside it the arrays that are too long for it.
+
+`describe` takes a scene apart, `restore` puts an equal one together; every number comes back with the same bits. A
+description is a tree of dicts, lists, strings, finite numbers, booleans and None. Its arrays are named in the tree,
+``{"array": name}``, and lie in a dict of their own; short ones are lists in the tree. Functions (of a body's velocity
+or deformation) cannot be written down: `Lost` stands for them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Never, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, materials, motion, shapes
+from mpm.colliders import Collider, make_collider
+from mpm.errors import FileFormatError
+from mpm.scene import Body, Scene, make_body
+from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
+from mpm.walls import Wall
+
+__all__ = ["Arrays", "Lost", "Reader", "Tree", "Writer", "describe", "restore"]
+
+Tree: TypeAlias = dict[str, Any]
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+T = TypeVar("T")
+
+INLINE = 32  # longer arrays lie beside the text
+DTYPES = ("float64", "float32", "int64", "int32", "uint64", "uint32", "uint8")
+ROUNDING = 1e-12  # by which a constructor may differ from what it once made, when it normalises
+
+
+def describe(scene: Scene) -> tuple[Tree, Arrays]:
+    """Take a scene apart.
+
+    Parameters
+    ----------
+    scene : Scene
+
+    Returns
+    -------
+    tree : dict
+        Of what JSON can hold.
+    arrays : dict of str to ndarray
+        What the tree refers to by name.
+
+    Raises
+    ------
+    TypeError
+        A shape, material or motion is not one of the package's.
+    """
+    writer = Writer()
+    return writer.scene(scene), writer.arrays
+
+
+def restore(tree: object, arrays: Mapping[str, npt.NDArray[Any]]) -> Scene:
+    """Put a scene together.
+
+    Parameters
+    ----------
+    tree, arrays
+        What `describe` has returned, or what was read from a file.
+
+    Returns
+    -------
+    Scene
+        Equal in every number; functions are `Lost`.
+
+    Raises
+    ------
+    FileFormatError
+        It is not the description of a scene.
+    """
+    return understood("scene", lambda: Reader(arrays).scene(tree))
+
+
+def understood(what: str, read: Callable[[], T]) -> T:
+    """What `read` returns; the errors of a description that makes no sense become a FileFormatError."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what the first maker of these objects was warned of
+            return read()
+    except FileFormatError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
+        raise FileFormatError(f"{what}: cannot be restored: {error or type(error).__name__}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Stands for a function that a file cannot keep. Its values were taken when the particles were made."""
+
+    name: str
+
+    def __call__(self, x: npt.ArrayLike) -> Never:
+        """Raise ValueError: the function is not there.
+
+        Parameters
+        ----------
+        x : array_like, shape (m, d)
+            Not used.
+        """
+        raise ValueError(
+            f"the function {self.name!r} was not kept in the file: make the scene anew to sample it again"
+        )
+
+
+@functools.cache
+def _shape_kinds() -> dict[str, type[Shape]]:
+    plain = {name: getattr(shapes, name) for name in shapes.__all__ if name != "Shape"}
+    return plain | {
+        "Moved": _Moved,
+        "Union": _Union,
+        "Intersection": _Intersection,
+        "Difference": _Difference,
+        "Complement": Complement,
+    }
+
+
+@functools.cache
+def _material_kinds() -> dict[str, type[materials.Material]]:
+    return {name: getattr(materials, name) for name in materials.__all__ if name != "Material"}
+
+
+@functools.cache
+def _motion_kinds() -> dict[str, type[motion.Motion]]:
+    return {name: getattr(motion, name) for name in motion.__all__ if name != "Motion"}
+
+
+class Writer:
+    """Takes things apart; `arrays` collects what is too long for the tree."""
+
+    def __init__(self) -> None:
+        self.arrays: Arrays = {}
+        self._names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+
+    def scene(self, scene: Scene) -> Tree:
+        return {
+            "lower": self.value(scene.lower),
+            "upper": self.value(scene.upper),
+            "gravity": self.value(scene.gravity),
+            "walls": {
+                face: {"contact": wall.contact, "friction": wall.friction}
+                for face, wall in scene.walls.items()
+            },
+            "bodies": [self.body(body) for body in scene.bodies],
+            "colliders": [self.collider(collider) for collider in scene.colliders],
+        }
+
+    def body(self, body: Body) -> Tree:
+        return {
+            "name": body.name,
+            "shape": self.shape(body.shape),
+            "material": self.material(body.material),
+            "velocity": self.value(body.velocity),
+            "angular_velocity": self.value(body.angular_velocity),
+            "F": self.value(body.F),
+        }
+
+    def collider(self, collider: Collider) -> Tree:
+        return {
+            "name": collider.name,
+            "shape": self.shape(collider.shape),
+            "contact": collider.contact,
+            "friction": collider.friction,
+            "motion": None if collider.motion is None else self.motion(collider.motion),
+        }
+
+    def shape(self, shape: Shape) -> Tree:
+        if isinstance(shape, Complement):  # of a half-space, it is of a class of its own
+            return {"shape": "Complement", "of": self.shape(shape.shape)}
+        kind = _name_of(shape, _shape_kinds(), "shape", "mpm.shapes")
+        if isinstance(shape, _Combined):
+            return {"shape": kind, "parts": [self.shape(part) for part in shape.parts]}
+        if isinstance(shape, _Moved):
+            moved = {"matrix": self.value(shape.matrix), "shift": self.value(shape.shift)}
+            return {"shape": kind, "of": self.shape(shape.shape), **moved, "words": shape._steps}
+        if isinstance(shape, shapes.Deforming):
+            frames = [self.shape(frame) for frame in shape.shapes]
+            return {"shape": kind, "times": self.value(shape.times), "shapes": frames}
+        fields = {name: self.value(getattr(shape, name)) for name in shape._fields}
+        if isinstance(shape, shapes.Mesh):
+            fields["path"] = shape.path
+        return {"shape": kind, **fields}
+
+    def material(self, material: materials.Material) -> Tree:
+        kind = _name_of(material, _material_kinds(), "material", "mpm.materials")
+        fields = dataclasses.fields(material)  # type: ignore[arg-type]
+        return {"material": kind, **{f.name: self.value(getattr(material, f.name)) for f in fields}}
+
+    def motion(self, moving: motion.Motion) -> Tree:
+        kind = _name_of(moving, _motion_kinds(), "motion", "mpm.motion")
+        values = {name: value for name, value in moving._values().items() if name != "dimension"}
+        return {"motion": kind, **{name: self.value(value) for name, value in values.items()}}
+
+    def value(self, value: Any) -> Any:
+        """A number, string, array or function."""
+        if value is None or isinstance(value, (bool, str, int, float)):
+            return value
+        if isinstance(value, Lost):
+            return {"function": value.name}
+        if isinstance(value, np.ndarray):
+            return self.array(value)
+        if callable(value):
+            return {"function": str(getattr(value, "__qualname__", type(value).__qualname__))}
+        raise TypeError(f"{_check.shown(value)}: a file cannot keep a {type(value).__name__}")
+
+    def array(self, array: npt.NDArray[Any]) -> Any:
+        if array.dtype == np.float64 and 0 < array.size <= INLINE and np.isfinite(array).all():
+            return array.tolist()
+        if array.dtype.name not in DTYPES:
+            raise TypeError(f"an array of {array.dtype}: a file keeps {', '.join(DTYPES)}")
+        given = np.ascontiguousarray(array).reshape(array.shape)  # the former makes 0-d arrays 1-d
+        key = (given.dtype.name, given.shape, hashlib.blake2b(given.tobytes()).digest())
+        name = self._names.setdefault(key, f"array{len(self._names)}")
+        self.arrays[name] = given
+        return {"array": name}
+
+
+def _name_of(thing: object, kinds: Mapping[str, type], what: str, module: str) -> str:
+    for name, kind in kinds.items():
+        if type(thing) is kind:
+            return name
+    raise TypeError(f"{what} = {_check.shown(thing)}: a file keeps what is in {module} only")
+
+
+class Reader:
+    """Puts things together; whatever does not fit raises ValueError, TypeError or KeyError (see `understood`)."""
+
+    def __init__(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        self._arrays = arrays
+
+    def scene(self, tree: object) -> Scene:
+        given = mapping(tree, "scene")
+        walls = {
+            face: Wall(wall["contact"], friction=wall["friction"])
+            for face, wall in mapping(given["walls"], "walls").items()
+        }
+        lower, upper = self.value(given["lower"]), self.value(given["upper"])
+        scene = Scene(lower, upper, gravity=self.value(given["gravity"]), walls=walls)
+        for entry in listing(given["bodies"], "bodies"):
+            taken = {body.name for body in scene.bodies}
+            scene._bodies.append(self.body(entry, scene.dimension, taken))
+        for entry in listing(given["colliders"], "colliders"):
+            taken = {collider.name for collider in scene.colliders}
+            scene._colliders.append(self.collider(entry, scene.dimension, taken))
+        return scene
+
+    def body(self, tree: object, dimension: int, taken: set[str]) -> Body:
+        given = mapping(tree, "body")
+        return make_body(
+            self.shape(given["shape"]),
+            self.material(given["material"]),
+            velocity=self.value(given["velocity"]),
+            angular_velocity=self.value(given["angular_velocity"]),
+            F=self.value(given["F"]),
+            name=_check.text("name", given["name"]),
+            dimension=dimension,
+            taken=taken,
+            number=0,
+        )
+
+    def collider(self, tree: object, dimension: int, taken: set[str]) -> Collider:
+        given = mapping(tree, "collider")
+        return make_collider(
+            self.shape(given["shape"]),
+            contact=given["contact"],
+            friction=given["friction"],
+            motion=None if given["motion"] is None else self.motion(given["motion"]),
+            name=_check.text("name", given["name"]),
+            dimension=dimension,
+            taken=taken,
+        )
+
+    def shape(self, tree: object) -> Shape:
+        given = mapping(tree, "shape")
+        name = given.pop("shape")
+        kind = _kind(name, _shape_kinds(), "shape")
+        if kind is Complement:
+            return ~self.shape(given["of"])
+        if issubclass(kind, _Combined):
+            return _combined(kind, [self.shape(part) for part in listing(given["parts"], "parts")])
+        if kind is _Moved:
+            return self._moved(given)
+        if kind is shapes.Deforming:
+            frames: Any = [self.shape(frame) for frame in listing(given["shapes"], "shapes")]
+            return shapes.Deforming(self.value(given["times"]), frames)
+        path = given.pop("path") if kind is shapes.Mesh else None
+        values = {field: self.value(value) for field, value in given.items()}
+        shape: Shape = kind(**values)
+        shape._set(**_exactly(name, {field: getattr(shape, field) for field in values}, values))
+        if path is not None:
+            shape._set(path=_check.text("path", path))
+        return shape
+
+    def _moved(self, given: Tree) -> Shape:
+        inner = self.shape(given["of"])
+        d = inner.dimension
+        matrix = _check.array("matrix", self.value(given["matrix"]), (d, d))
+        shift = _check.array("shift", self.value(given["shift"]), (d,))
+        return _Moved(inner, matrix, shift, _check.text("words", given["words"]))
+
+    def material(self, tree: object) -> materials.Material:
+        given = mapping(tree, "material")
+        kind = _kind(given.pop("material"), _material_kinds(), "material")
+        material: materials.Material = kind(**{name: self.value(value) for name, value in given.items()})
+        return material
+
+    def motion(self, tree: object) -> motion.Motion:
+        given = mapping(tree, "motion")
+        name = given.pop("motion")
+        values = {field: self.value(value) for field, value in given.items()}
+        moving: motion.Motion = _kind(name, _motion_kinds(), "motion")(**values)
+        moving._set(**_exactly(name, moving._values(), values))
+        return moving
+
+    def value(self, value: object) -> Any:
+        if isinstance(value, list):
+            return np.array(value, dtype=np.float64)
+        if isinstance(value, dict) and value.keys() == {"array"}:
+            return self._arrays[_check.text("array", value["array"])].copy()
+        if isinstance(value, dict) and value.keys() == {"function"}:
+            return Lost(_check.text("function", value["function"]))
+        if value is None or isinstance(value, (bool, str, int, float)):
+            return value
+        raise TypeError(f"{_check.shown(value)} is not a value")
+
+
+def mapping(tree: object, what: str) -> Tree:
+    """A copy of a dict."""
+    if not isinstance(tree, dict):
+        raise _check.wrong_type(what, tree, "a mapping")
+    return dict(tree)
+
+
+def listing(tree: object, what: str) -> list[Any]:
+    """A list."""
+    if not isinstance(tree, list):
+        raise _check.wrong_type(what, tree, "a list")
+    return tree
+
+
+def _kind(name: object, kinds: Mapping[str, type], what: str) -> Any:
+    return kinds[_check.choice(what, name, tuple(kinds))]
+
+
+def _combined(kind: type[_Combined], parts: list[Shape]) -> Shape:
+    if len(parts) < 2 or len({part.dimension for part in parts}) > 1:
+        raise ValueError("parts: must be two or more of one dimension")
+    if not all(part._has_inside for part in parts):
+        raise ValueError("parts: must be solids")
+    return kind(*parts)
+
+
+def _exactly(name: str, made: Mapping[str, Any], given: Mapping[str, Any]) -> Arrays:
+    """The arrays given, of which a constructor that normalises has made what differs by rounding at most."""
+    arrays = {field: value for field, value in given.items() if isinstance(value, np.ndarray)}
+    for field, value in arrays.items():
+        other = np.asarray(made[field])
+        room = ROUNDING * float(np.abs(value).max(initial=0))
+        if (other.dtype, other.shape) != (value.dtype, value.shape) or not np.allclose(
+            other, value, rtol=0, atol=room
+        ):
+            raise ValueError(f"{field} of {name} is not as it is made")
+    return arrays

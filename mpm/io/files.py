@@ -1,0 +1,88 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+
+from mpm.errors import FileFormatError
+
+__all__ = ["read", "replace"]
+
+
+def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
+    """Write a file so that at any moment, power cuts included, the old one or the new one is there, whole.
+
+    A file of another name in the same folder is written, brought to the disk, and renamed. A process that is killed
+    meanwhile leaves that file, ``.mpm-….tmp``, behind. Symbolic links are followed.
+
+    Raises
+    ------
+    OSError
+        The folder or the disk does not take it; the old file is as before, and no other is left. Only if the folder
+        itself cannot be brought to the disk, the new file is there already.
+    """
+    target = os.path.realpath(os.fsdecode(path))
+    folder = os.path.dirname(target)
+    temporary = os.path.join(folder, f".mpm-{os.urandom(8).hex()}.tmp")
+    with _named(path):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(temporary, flags, 0o666)
+        try:
+            with open(descriptor, "wb") as stream:
+                for piece in pieces:
+                    stream.write(piece)
+                stream.flush()
+                os.fsync(descriptor)
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _synchronize(folder)
+
+
+def read(path: str | bytes) -> bytes:
+    """All bytes of a regular file.
+
+    Raises
+    ------
+    FileFormatError
+        It is no regular file, or it is being written to.
+    OSError
+        It cannot be read.
+    """
+    # A pipe without a writer would wait for ever.
+    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise FileFormatError("is not a regular file")
+        data = stream.read(status.st_size)
+        if len(data) != status.st_size or stream.read(1):
+            raise FileFormatError("has changed while it was read")
+        return data
+
+
+def _synchronize(folder: str) -> None:
+    """Bring a rename to the disk, where the file system can."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _named(path: str | bytes) -> Iterator[None]:
+    """Errors name the file that the user has named."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = path, None
+        raise

@@ -1,0 +1,113 @@
+"""All that a simulation is, taken apart: what checkpoints, copies and comparisons are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _core
+from mpm.colliders import Prepared
+from mpm.materials import Material
+from mpm.numerics import Numerics
+from mpm.scene import Body, Scene
+
+__all__ = ["Part", "Snapshot", "arrays_of", "restore"]
+
+Array = npt.NDArray[Any]
+
+GROUP_COLUMNS = 11  # of csrc/integrate/snapshot.h
+BOOK_COLUMNS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A body as it was sampled: what `repr` tells of it."""
+
+    body: Body
+    particles: int
+    mass: float
+    volume: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A simulation without its threads, views and scratch.
+
+    `arrays` are those of the core, see ``csrc/integrate/snapshot.h``: particles in the order in which they are kept.
+    """
+
+    scene: Scene
+    numerics: Numerics
+    rng: np.random.Generator
+    materials: tuple[Material, ...]
+    parts: tuple[Part, ...]
+    colliders: tuple[Prepared, ...]
+    arrays: dict[str, Array]
+
+
+def _layout(
+    core: _core.Simulation, dimension: int, dtype: str, counts: tuple[int, int, int]
+) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Type and shape of every array of a snapshot of `core` with so many groups, particles and records."""
+    groups, n, records = counts
+    d = dimension
+    columns = core.history_names()
+    colliders = sum(name.startswith("impulse:") for name, _ in columns)
+    numbers, counters = _core.snapshot_names()
+    kept = {
+        "groups": ("int32", (groups, GROUP_COLUMNS)),
+        "x": (dtype, (n, d)),
+        "v": (dtype, (n, d)),
+        "C": (dtype, (n, d, d)),
+        "F": (dtype, (n, d, d)),
+        "mass": (dtype, (n,)),
+        "volume": (dtype, (n,)),
+        "row": ("int32", (n,)),
+        "id": ("int64", (n,)),
+        "history": ("float64", (records, sum(width for _, width in columns))),
+        "books": ("float64", (colliders, BOOK_COLUMNS)),
+        "numbers": ("float64", (len(numbers),)),
+        "counters": ("int64", (len(counters),)),
+    }
+    if "Jp" in core.field_names():
+        kept["Jp"] = (dtype, (n,))
+    return kept
+
+
+def arrays_of(core: _core.Simulation, dimension: int, dtype: str) -> dict[str, Array]:
+    """The arrays of the core, after reading in what was written through views."""
+    given = core.snapshot()
+    width = sum(columns for _, columns in core.history_names())
+    counts = (
+        len(given["groups"]) // (4 * GROUP_COLUMNS),
+        len(given["id"]) // 8,
+        len(given["history"]) // (8 * width),
+    )
+    return {
+        name: np.frombuffer(given[name], dtype=kind).reshape(shape)
+        for name, (kind, shape) in _layout(core, dimension, dtype, counts).items()
+    }
+
+
+def restore(core: _core.Simulation, dimension: int, dtype: str, arrays: dict[str, Array]) -> None:
+    """Hand arrays to a new core.
+
+    Raises
+    ------
+    ValueError
+        They are not those of such a simulation.
+    """
+    for name in ("groups", "id", "history"):
+        if name not in arrays or not arrays[name].ndim:
+            raise ValueError(f"{name} is missing")
+    counts = len(arrays["groups"]), len(arrays["id"]), len(arrays["history"])
+    expected = _layout(core, dimension, dtype, counts)
+    if arrays.keys() != expected.keys():
+        raise ValueError(f"the state has the arrays {', '.join(arrays)}, not {', '.join(expected)}")
+    for name, (kind, shape) in expected.items():
+        if arrays[name].dtype != np.dtype(kind) or arrays[name].shape != shape:
+            raise ValueError(f"{name} is {arrays[name].dtype} {arrays[name].shape}, not {kind} {shape}")
+    core.restore({name: np.require(array, requirements=["C", "A"]) for name, array in arrays.items()})
