@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import os
 import struct
 from collections.abc import Iterator, Mapping
@@ -294,12 +295,31 @@ class Simulation(_check.Strict):
             Another thread is running this simulation.
         """
         length = _check.number("duration", duration, low=0, unit="s")
-        self._core.run(_check.number("time + duration", self._core.time + length, unit="s"))
+        self._run(_check.number("time + duration", self._core.time + length, unit="s"))
 
     @_check.options
     def step(self, n: int = 1) -> None:
         """Advance by `n` whole steps; errors as in `run`."""
-        self._core.step(_check.integer("n", n, low=0, high=2**62))
+        count = _check.integer("n", n, low=0, high=2**62)
+        if self._scene.body_force is None:
+            self._core.step(count)
+        else:
+            for _ in range(count):
+                self._step_forced(self._scene.body_force, math.inf)
+
+    def _run(self, end: float) -> None:
+        if self._scene.body_force is None:
+            self._core.run(end)
+        else:
+            while self._core.time < end:
+                self._step_forced(self._scene.body_force, end)
+
+    def _step_forced(self, body_force: _scene.BodyForce, end: float) -> None:
+        """One step, to the time `end` at most, under the body force of this moment."""
+        self._core.totals()  # what was written through views is taken, or refused
+        x = np.array(self._core.field("x"), dtype=np.float64)
+        b = _check.array("body_force(x, t)", body_force(x, self._core.time), x.shape)
+        self._core.step_forced(b, end)
 
     @_check.options
     def frames(self, *, duration: float, fps: float, progress: bool = False) -> Iterator[tuple[int, float]]:
@@ -330,7 +350,7 @@ class Simulation(_check.Strict):
         try:
             yield 0, start
             for i in range(1, count + 1):
-                self._core.run(start + i / fps)
+                self._run(start + i / fps)
                 if bar is not None:
                     bar.update()
                 yield i, self._core.time

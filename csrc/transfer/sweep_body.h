@@ -79,8 +79,10 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
     if ((mode & MPM_GATHER) && sweep->colliders.count)
         memset(sweep->colliders.books + (size_t)task * sweep->colliders.count, 0,
                sweep->colliders.count * sizeof *sweep->colliders.books);
-    if (mode & MPM_SCATTER)
+    if (mode & MPM_SCATTER) {
         clear_copies(grid, grid->copies, task);
+        begin_scatter(work);
+    }
     if (ANY_SCHEME && (mode & MPM_SCATTER) && grid->impulse_copies)
         clear_copies(grid, grid->impulse_copies, task);
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
