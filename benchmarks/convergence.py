@@ -44,7 +44,9 @@ class Manufactured:
 
     def velocity(self) -> np.ndarray:
         """du/dt (n, d) at t = 0, when u = 0 [m/s]."""
-        return self.amplitude * np.sin(np.pi * self.X) * np.pi * SPEED * np.array([1, -1, 1])[: self.X.shape[1]]
+        return (
+            self.amplitude * np.sin(np.pi * self.X) * np.pi * SPEED * np.array([1, -1, 1])[: self.X.shape[1]]
+        )
 
     def body_force(self, x: np.ndarray, t: float) -> np.ndarray:
         """What keeps a neo-Hookean solid on it (n, d) [m/s2]; x is not asked, the force is that of the particle.
@@ -86,3 +88,61 @@ def manufactured_error(cells: int, *, dim: int = 2, slab: str | None = None, **n
         error = sim.particles.x - exact.X - exact.displacement(t)
         worst = max(worst, float(np.sqrt((error**2).sum(axis=1).mean())))
     return worst / AMPLITUDE
+
+
+def bar_error(cells: int, *, contact: str = "mirror", **numerics: object) -> float:
+    """Largest L2 error of the displacement of a vibrating bar over a period, over its small amplitude."""
+    h, amplitude, omega = 1 / cells, 1e-4, np.pi * SPEED
+    x = lattice([1.0, h], h)
+    scene = mpm.Scene((0, 0), (1, h), walls={"x": contact, "y": "mirror"})
+    solid = mpm.materials.NeoHookean(E=E, nu=0, density=DENSITY)
+    shape = np.sin(np.pi * x[:, :1]) * [1, 0]
+    scene.add(
+        mpm.shapes.Points(x, volume=(h / PER_CELL) ** 2), solid, velocity=lambda x: amplitude * omega * shape
+    )
+    sim = mpm.Simulation(scene, dx=h, dt=0.1 * h / SPEED, history=0, **numerics)
+    worst, period = 0.0, 2 / SPEED
+    for _, t in sim.frames(duration=period, fps=LOOKS / period):
+        error = sim.particles.x - x - amplitude * np.sin(omega * t) * shape
+        worst = max(worst, float(np.sqrt((error**2).sum(axis=1).mean())))
+    return worst / amplitude
+
+
+def orders(errors: list[float], cells: list[int]) -> list[float]:
+    """Of convergence, between one number of cells and the next."""
+    return [
+        float(np.log(before / after) / np.log(finer / coarser))
+        for before, after, coarser, finer in zip(errors, errors[1:], cells, cells[1:], strict=False)
+    ]
+
+
+def main() -> None:
+    """Print the table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("cells", nargs="*", type=int, help="along the unit length; default 8 16 32")
+    cells = parser.parse_args().cells or list(CELLS)
+    if len(cells) < 2 or cells[0] < 4 or cells != sorted(set(cells)):
+        parser.error(f"cells = {cells}: must be two or more, ascending, >= 4")
+    print("| error / amplitude | " + " | ".join(f"{n} cells" for n in cells) + " | order |")
+    print("|---" * (2 + len(cells)) + "|")
+    for kernel in ("quadratic", "cubic"):
+        for label, error in (
+            ("manufactured, mirror", lambda n, kernel: manufactured_error(n, kernel=kernel)),
+            (
+                "manufactured slab, mirror",
+                lambda n, kernel: manufactured_error(n, slab="mirror", kernel=kernel),
+            ),
+            (
+                "manufactured slab, sticky",
+                lambda n, kernel: manufactured_error(n, slab="sticky", kernel=kernel),
+            ),
+            ("bar, mirror", lambda n, kernel: bar_error(n, kernel=kernel)),
+            ("bar, sticky", lambda n, kernel: bar_error(n, contact="sticky", kernel=kernel)),
+        ):
+            errors = [error(n, kernel) for n in cells]
+            row = [f"{e:.4f}" for e in errors] + [", ".join(f"{o:.2f}" for o in orders(errors, cells))]
+            print(f"| {label}, {kernel} | " + " | ".join(row) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

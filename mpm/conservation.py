@@ -79,7 +79,7 @@ def _angular(sim: Simulation, start: Totals, impulse: FloatArray) -> list[tuple[
     if turned or sim.scene.body_force is not None:
         return []
     spin = history["angular_momentum"].reshape(len(impulse), -1) - np.atleast_1d(start.angular_momentum)
-    pushed = impulse.any(axis=0)
+    pushed = np.abs(impulse).max(axis=0, initial=0) > 0
     names = ("L",) if sim.dimension == 2 else ("L_x", "L_y", "L_z")
     rows = []
     for axis, name in enumerate(names):

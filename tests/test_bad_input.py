@@ -123,7 +123,8 @@ M, S, G = mpm.materials, mpm.shapes, mpm.gallery
 # What -> (how to call it, right arguments, wrong arguments). `c` holds what a call may need; see `things`.
 TARGETS = {
     "Scene": (lambda c, **k: mpm.Scene(**k), {"lower": (0, 0), "upper": (1, 1)},
-              {**BOX, "gravity": [v for v in VECTOR_2D if v is not None], "walls": WALLS, "friction": NOT_NEGATIVE}),
+              {**BOX, "gravity": [v for v in VECTOR_2D if v is not None], "walls": WALLS, "friction": NOT_NEGATIVE,
+               "body_force": [1, "f", (0, 1), np.zeros((1, 2)), {}]}),
     "Scene in 3-D": (lambda c, **k: mpm.Scene(**k), {"lower": (0, 0, 0), "upper": (1, 1, 1)},
                      {"upper": [(1, 1), (1, 1, 0), (1, 1, NAN)], "gravity": [(0, -9.81), 9.81]}),
     "Wall": (lambda c, **k: mpm.Wall(**k), {"contact": "slip"}, {"contact": NAME, "friction": NOT_NEGATIVE}),
