@@ -7,6 +7,7 @@ import hashlib
 import math
 import os
 import struct
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "StableDt"]
 
 FRAMES_MAX = 10_000_000
+STEPS_MAX = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,7 @@ class Simulation(_check.Strict):
         "__weakref__",
         "_colliders",
         "_core",
+        "_forced",
         "_indices",
         "_materials",
         "_numerics",
@@ -223,6 +226,9 @@ class Simulation(_check.Strict):
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._scene = copy.copy(scene)
+        self._forced = (
+            threading.Lock()
+        )  # held in a run under a body force, which the core sees as single steps
         self._materials: list[Material] = []
         self._indices: dict[Material, int] = {}
         self._parts: list[_Part] = []
@@ -300,26 +306,31 @@ class Simulation(_check.Strict):
     @_check.options
     def step(self, n: int = 1) -> None:
         """Advance by `n` whole steps; errors as in `run`."""
-        count = _check.integer("n", n, low=0, high=2**62)
+        count = _check.integer("n", n, low=0, high=STEPS_MAX)
         if self._scene.body_force is None:
             self._core.step(count)
         else:
-            for _ in range(count):
-                self._step_forced(self._scene.body_force, math.inf)
+            self._run_forced(self._scene.body_force, count, math.inf)
 
     def _run(self, end: float) -> None:
         if self._scene.body_force is None:
             self._core.run(end)
         else:
-            while self._core.time < end:
-                self._step_forced(self._scene.body_force, end)
+            self._run_forced(self._scene.body_force, STEPS_MAX, end)
 
-    def _step_forced(self, body_force: _scene.BodyForce, end: float) -> None:
-        """One step, to the time `end` at most, under the body force of this moment."""
-        self._core.totals()  # what was written through views is taken, or refused
-        x = np.array(self._core.field("x"), dtype=np.float64)
-        b = _check.array("body_force(x, t)", body_force(x, self._core.time), x.shape)
-        self._core.step_forced(b, end)
+    def _run_forced(self, body_force: _scene.BodyForce, steps: int, end: float) -> None:
+        """As many steps, or as reach the time `end`, each under the body force at its beginning."""
+        if not self._forced.acquire(blocking=False):
+            raise _core.BusyError("the simulation is in a run already, whose body force is being asked")
+        try:
+            last = self._core.steps + steps
+            while self._core.steps < last and self._core.time < end:
+                self._core.totals()  # what was written through views is taken, or refused
+                x = np.array(self._core.field("x"), dtype=np.float64)
+                b = _check.array("body_force(x, t)", body_force(x, self._core.time), x.shape)
+                self._core.step_forced(b, end)
+        finally:
+            self._forced.release()
 
     @_check.options
     def frames(self, *, duration: float, fps: float, progress: bool = False) -> Iterator[tuple[int, float]]:

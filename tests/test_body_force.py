@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mpm
+from mpm import conservation
 from scenes import DIMS, DTYPES, EPSILON, MATERIALS, jittered, swirl
 
 TRANSFERS = ("pic", "flip", "apic", "aflip", "asflip", "xpic", "tpic")
@@ -83,7 +84,9 @@ def test_the_momentum_budget_closes(dim, transfer, walls, dtype):
     impulse = h["body_impulse"] + h["wall_impulse"] + h["impulse:ball"]
     balance = np.diff(np.vstack([start, h["momentum"]]), axis=0) - impulse
     scale = largest(h["momentum"]) + largest(impulse)
-    assert largest(h["body_impulse"] - h["dt"][:, None] * h["mass"][:, None]) > 1e-3 * scale
+    assert (
+        largest(h["body_impulse"] - h["dt"][:, None] * h["mass"][:, None]) > 1e-3 * scale
+    )  # more than gravity
     assert largest(balance) <= 50 * EPSILON[dtype] * scale, largest(balance) / scale / EPSILON[dtype]
 
 
@@ -246,6 +249,29 @@ def test_a_wrong_answer_is_an_error_at_the_last_whole_step(answer, error, messag
     with pytest.raises(error):
         sim.step()
     assert sim.state_hash() == before
+
+
+def test_what_it_asks_cannot_run_the_simulation():
+    def force(x, t):
+        if sim.steps == 2:
+            sim.run(1.0)
+        return 0 * x
+
+    sim = block(2, body_force=force)
+    with pytest.raises(mpm.BusyError, match="body force"):
+        sim.step(5)
+    assert sim.steps == 2
+    with pytest.raises(mpm.BusyError):  # again: the run has ended
+        sim.step()
+
+
+def test_the_report_of_conservation_counts_it():
+    sim = block(2, body_force=whirl, gravity=(0, -1.0))
+    start = sim.totals()
+    sim.step(30)
+    rows = {row.quantity: row.relative for row in conservation.drifts(sim, start)}
+    assert set(rows) == {"mass", "P_x - impulses", "P_y - impulses"}  # its torque is not known
+    assert max(rows.values()) < 1e-13
 
 
 def test_the_scene_says_it():

@@ -5,6 +5,10 @@
  */
 #pragma once
 
+/* One lane alone that adds up a whole group loses digits which many lanes keep, so it hands on what it has after so
+ * many particles. */
+enum { LONGEST_SUM = 32 };
+
 INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work,
                         mpm_measure *result, const int law, const unsigned mode)
 {
@@ -56,6 +60,10 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         if (mode & MPM_SCATTER) {
             const ptrdiff_t left = group->count - t * WIDTH;
             scatter(sweep, work, &run, &k, &tile, &response, left < WIDTH ? (int)left : WIDTH);
+        }
+        if (WIDTH == 1 && (mode & MPM_MEASURE) && t % LONGEST_SUM == LONGEST_SUM - 1) {
+            add_tally(result, &tally, sweep, group);
+            tally_begin(&tally);
         }
     }
     if (mode & MPM_SCATTER)
