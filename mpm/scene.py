@@ -155,9 +155,9 @@ class Scene(_check.Strict):
     body_force : callable, optional
         A force per mass beside gravity: ``f(x, t)`` gets the positions (n, d) [m] of all particles, in the order of
         their rows, and the time [s], and returns accelerations (n, d) [m/s²]. It is asked before every step, in
-        Python, and the whole step is taken with its answer; a step then costs the call, one more transfer to the
-        grid, and what steps otherwise share. The bound of the time step knows nothing of it (give `max_dt` if it is
-        what moves material); its work is not in the energy. A scene without one pays nothing.
+        Python, and the whole step is taken with its answer: besides the call this costs as much as one or two steps
+        without. The bound of the time step knows nothing of it (give `max_dt` if it is what moves material); its
+        work is not in the energy. A scene without one pays nothing.
     walls : str, Wall or mapping, optional
         The contact of all faces: ``"sticky"`` (v = 0), ``"slip"`` (v·n = 0, both ways), ``"separate"``
         (one-sided), ``"mirror"`` (a plane of symmetry) or ``"periodic"`` (of both faces of an axis), or a

@@ -291,7 +291,7 @@ def test_what_each_wall_may_do(dim):
 @pytest.mark.parametrize("isa", scenes.ISAS)
 @every_dim
 def test_totals_keep_the_digits_of_single_precision(dim, isa):
-    """A block's particles are not added up one by one in single precision: one lane alone would lose 5e-6 of them."""
+    """A block's particles are not added up one by one in single precision: one lane alone loses 2e-6 here."""
     with scenes.kernels(isa):
         scene = mpm.Scene([0] * dim, [1] * dim)
         scene.add(
