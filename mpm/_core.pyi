@@ -123,6 +123,8 @@ class Simulation:
     def step(self, n: int) -> None: ...
     def run(self, end: float) -> None:
         """Advance to exactly the time `end` [s]."""
+    def step_forced(self, body_force: Any, end: float) -> None:
+        """One step with the accelerations (n, d) float64 [m/s2] besides gravity, to the time `end` [s] at most."""
     def stable_dt(self) -> tuple[float, str, int]:
         """(bound [s], limit, row or -1)."""
     def field(self, name: str) -> Field:

@@ -54,21 +54,19 @@ def drifts(sim: Simulation, start: Totals) -> list[Drift]:
     Returns
     -------
     list of Drift
-        Mass; each component of the momentum less the impulses of gravity, walls and colliders; the angular
-        momentum about the vertical where no wall, no collider and no gravity can change it.
+        Mass; each component of the momentum less the impulses of gravity, body force, walls and colliders; the
+        angular momentum about the vertical where none of them can change it.
     """
     history = sim.history
-    dt, impulse = history["dt"], history["wall_impulse"]
+    impulse = history["body_impulse"] + history["wall_impulse"]
     for collider in sim.scene.colliders:
         impulse += history[f"impulse:{collider.name}"]
-    gravity = sim.scene.gravity
     mass, d = history["mass"], sim.dimension
     motion = float(np.sqrt(2 * start.mass * max(history["kinetic"].max(initial=0), start.kinetic)))
     result = [Drift("mass", per_depth("kg", d), _largest(mass - start.mass), start.mass)]
-    given = np.cumsum((dt * mass)[:, None] * gravity + impulse, axis=0)
-    momentum = history["momentum"] - start.momentum - given
+    momentum = history["momentum"] - start.momentum - np.cumsum(impulse, axis=0)
     for axis, name in enumerate("xyz"[:d]):
-        quiet = not gravity[axis] and not impulse[:, axis].any()
+        quiet = not impulse[:, axis].any()
         label = f"P_{name}" if quiet else f"P_{name} - impulses"
         result.append(Drift(label, per_depth("kg m/s", d), _largest(momentum[:, axis]), motion))
     span = float((sim.scene.upper - sim.scene.lower).max())
@@ -79,10 +77,11 @@ def drifts(sim: Simulation, start: Totals) -> list[Drift]:
 def _angular(sim: Simulation, start: Totals, impulse: FloatArray) -> list[tuple[str, str, float]]:
     """Components of the angular momentum about which nothing has a lever."""
     history = sim.history
-    if any(history[f"torque:{collider.name}"].any() for collider in sim.scene.colliders):
+    turned = any(history[f"torque:{collider.name}"].any() for collider in sim.scene.colliders)
+    if turned or sim.scene.body_force is not None:
         return []
     spin = history["angular_momentum"].reshape(len(impulse), -1) - np.atleast_1d(start.angular_momentum)
-    pushed = impulse.any(axis=0) | (sim.scene.gravity != 0)
+    pushed = np.abs(impulse).max(axis=0, initial=0) > 0
     names = ("L",) if sim.dimension == 2 else ("L_x", "L_y", "L_z")
     rows = []
     for axis, name in enumerate(names):

@@ -24,6 +24,7 @@ __all__ = ["Body", "Scene"]
 
 Velocity: TypeAlias = npt.ArrayLike | Callable[[FloatArray], npt.ArrayLike]
 Gradient: TypeAlias = npt.ArrayLike | Callable[[FloatArray], npt.ArrayLike]
+BodyForce: TypeAlias = Callable[[FloatArray, float], npt.ArrayLike]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -172,6 +173,12 @@ class Scene(_check.Strict):
         The box [m] in which material may be, d = 2 or 3; its faces are the walls.
     gravity : array_like, shape (d,), optional
         Acceleration [m/s²], default zero.
+    body_force : callable, optional
+        A force per mass beside gravity: ``f(x, t)`` gets the positions (n, d) [m] of all particles, in the order of
+        their rows, and the time [s], and returns accelerations (n, d) [m/s²]. It is asked before every step, in
+        Python, and the whole step is taken with its answer: besides the call this costs as much as one or two steps
+        without. The bound of the time step knows nothing of it (give `max_dt` if it is what moves material); its
+        work is not in the energy. A scene without one pays nothing.
     walls : str, Wall or mapping, optional
         The contact of all faces: ``"sticky"`` (v = 0), ``"slip"`` (v·n = 0, both ways), ``"separate"``
         (one-sided), ``"mirror"`` (a plane of symmetry) or ``"periodic"`` (of both faces of an axis), or a
@@ -185,7 +192,8 @@ class Scene(_check.Strict):
     ------
     TypeError, ValueError
         An argument is of the wrong type, shape or range; the message names it. One face of an axis is
-        periodic, the other is not.
+        periodic, the other is not. What `body_force` answers is looked at, and what it raises is seen, when a
+        simulation runs, which is then at its last whole step.
 
     Examples
     --------
@@ -195,7 +203,7 @@ class Scene(_check.Strict):
     body0: Ball(center=(0.5, 0.7), radius=0.1) of FixedCorotated(E=100000, nu=0.3, density=1000)
     """
 
-    __slots__ = ("_bodies", "_colliders", "_gravity", "_kept", "_lower", "_upper", "_walls")
+    __slots__ = ("_bodies", "_body_force", "_colliders", "_gravity", "_kept", "_lower", "_upper", "_walls")
 
     @_check.options
     def __init__(
@@ -204,6 +212,7 @@ class Scene(_check.Strict):
         upper: npt.ArrayLike,
         *,
         gravity: npt.ArrayLike | None = None,
+        body_force: BodyForce | None = None,
         walls: str | _walls.Wall | Mapping[str, str | _walls.Wall] = "slip",
         friction: float = 0.0,
     ) -> None:
@@ -221,6 +230,9 @@ class Scene(_check.Strict):
         self._gravity = _check.frozen(
             _check.array("gravity", np.zeros(d) if gravity is None else gravity, (d,))
         )
+        if not (body_force is None or callable(body_force)):
+            raise _check.wrong_type("body_force", body_force, "a callable f(x, t)")
+        self._body_force = body_force
         self._walls = _walls.resolve(walls, friction, d)
         self._bodies: list[Body] = []
         self._colliders: list[Collider] = []
@@ -245,6 +257,11 @@ class Scene(_check.Strict):
     def gravity(self) -> FloatArray:
         """Shape (d,) [m/s²], read-only."""
         return self._gravity
+
+    @property
+    def body_force(self) -> BodyForce | None:
+        """The force per mass beside gravity, as it was given."""
+        return self._body_force
 
     @property
     def walls(self) -> dict[str, _walls.Wall]:
@@ -417,6 +434,8 @@ class Scene(_check.Strict):
         lines = [f"Scene({self._lower.tolist()}, {self._upper.tolist()}) [m], {self.dimension}-D"]
         if self._gravity.any():
             lines.append(f"  gravity {self._gravity.tolist()} m/s²")
+        if self._body_force is not None:
+            lines.append(f"  force   {_check.shown(self._body_force)} per mass")
         walls = (f"{face} {_described(wall)}" for face, wall in self._walls.items())
         lines.append("  walls   " + ", ".join(walls))
         lines += [f"  {part!r}" for part in (*self._bodies, *self._colliders)]

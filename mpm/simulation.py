@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import os
 import struct
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "StableDt"]
 
 FRAMES_MAX = 10_000_000
+STEPS_MAX = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +155,7 @@ class Simulation(_check.Strict):
         "__weakref__",
         "_colliders",
         "_core",
+        "_forced",
         "_indices",
         "_materials",
         "_numerics",
@@ -216,6 +220,8 @@ class Simulation(_check.Strict):
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._scene = scene._kept_copy()
+        # Held in a run under a body force, which the core sees as single steps.
+        self._forced = threading.Lock()
         self._materials: list[Material] = []
         self._indices: dict[Material, int] = {}
         self._parts: list[Part] = []
@@ -239,6 +245,7 @@ class Simulation(_check.Strict):
         self._numerics = replace(kept.numerics, threads=threads)
         self._rng = copy.deepcopy(kept.rng)
         self._scene = kept.scene._kept_copy()
+        self._forced = threading.Lock()
         self._materials = list(kept.materials)
         self._indices = {material: index for index, material in enumerate(kept.materials)}
         self._parts = list(kept.parts)
@@ -320,12 +327,36 @@ class Simulation(_check.Strict):
             Another thread is running this simulation.
         """
         length = _check.number("duration", duration, low=0, unit="s")
-        self._core.run(_check.number("time + duration", self._core.time + length, unit="s"))
+        self._run(_check.number("time + duration", self._core.time + length, unit="s"))
 
     @_check.options
     def step(self, n: int = 1) -> None:
         """Advance by `n` whole steps; errors as in `run`."""
-        self._core.step(_check.integer("n", n, low=0, high=2**62))
+        count = _check.integer("n", n, low=0, high=STEPS_MAX)
+        if self._scene.body_force is None:
+            self._core.step(count)
+        else:
+            self._run_forced(self._scene.body_force, count, math.inf)
+
+    def _run(self, end: float) -> None:
+        if self._scene.body_force is None:
+            self._core.run(end)
+        else:
+            self._run_forced(self._scene.body_force, STEPS_MAX, end)
+
+    def _run_forced(self, body_force: _scene.BodyForce, steps: int, end: float) -> None:
+        """As many steps, or as reach the time `end`, each under the body force at its beginning."""
+        if not self._forced.acquire(blocking=False):
+            raise _core.BusyError("the simulation is in a run already, whose body force is being asked")
+        try:
+            last = self._core.steps + steps
+            while self._core.steps < last and self._core.time < end:
+                self._core.totals()  # what was written through views is taken, or refused
+                x = np.array(self._core.field("x"), dtype=np.float64)
+                b = _check.array("body_force(x, t)", body_force(x, self._core.time), x.shape)
+                self._core.step_forced(b, end)
+        finally:
+            self._forced.release()
 
     @_check.options
     def frames(self, *, duration: float, fps: float, progress: bool = False) -> Iterator[tuple[int, float]]:
@@ -356,7 +387,7 @@ class Simulation(_check.Strict):
         try:
             yield 0, start
             for i in range(1, count + 1):
-                self._core.run(start + i / fps)
+                self._run(start + i / fps)
                 if bar is not None:
                     bar.update()
                 yield i, self._core.time

@@ -26,6 +26,7 @@ UNITS = {
     "elastic": "J",
     "gravitational": "J",
     "energy": "J",
+    "body_impulse": "N s",
     "wall_impulse": "N s",
 }
 
@@ -119,10 +120,13 @@ class History(Mapping[str, FloatArray]):
     The state before the first step is not among them: entry k is the state after step (k + 1)·history at
     ``history["time"][k]``, and what there was at the beginning is to be had from `Simulation.totals` before the run.
 
-    Names are those of `Totals`, and ``dt``, ``wall_impulse`` (steps, d) [N s], summed up between entries.
+    Names are those of `Totals`, and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
+    ``wall_impulse``, both (steps, d) [N s] and summed up between entries.
     For every collider there are ``impulse:NAME`` (steps, d) [N s] and ``torque:NAME`` [N m s], (steps,) in 2-D and
     (steps, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
-    Impulses act on the material: P_{k+1} − P_k = dt·M·g + Σ impulses. Every look-up gives a new array. In 2-D all is
+    Impulses act on the material and add up to the change of its momentum,
+    P_{k+1} − P_k = body_impulse + wall_impulse + Σ impulse:NAME. Without a body force body_impulse is dt·M·g.
+    Every look-up gives a new array. In 2-D all is
     per metre of depth.
     """
 

@@ -124,7 +124,8 @@ M, S, G = mpm.materials, mpm.shapes, mpm.gallery
 # What -> (how to call it, right arguments, wrong arguments). `c` holds what a call may need; see `things`.
 TARGETS = {
     "Scene": (lambda c, **k: mpm.Scene(**k), {"lower": (0, 0), "upper": (1, 1)},
-              {**BOX, "gravity": [v for v in VECTOR_2D if v is not None], "walls": WALLS, "friction": NOT_NEGATIVE}),
+              {**BOX, "gravity": [v for v in VECTOR_2D if v is not None], "walls": WALLS, "friction": NOT_NEGATIVE,
+               "body_force": [1, "f", (0, 1), np.zeros((1, 2)), {}]}),
     "Scene in 3-D": (lambda c, **k: mpm.Scene(**k), {"lower": (0, 0, 0), "upper": (1, 1, 1)},
                      {"upper": [(1, 1), (1, 1, 0), (1, 1, NAN)], "gravity": [(0, -9.81), 9.81]}),
     "Wall": (lambda c, **k: mpm.Wall(**k), {"contact": "slip"}, {"contact": NAME, "friction": NOT_NEGATIVE}),
@@ -286,7 +287,8 @@ METHODS = {
                  {"sim": SIM, "color": COLOR, "limits": LIMITS, "ax": AXES}),
     "Simulation.save": (lambda c, **k: c.sim.save(**{"path": c.folder / "a.mpm", **k}), {}, {"path": NO_PATH}),
     "load": (lambda c, **k: mpm.load(**{"path": saved(c), **k}), {"threads": 2},
-             {"path": NO_PATH, "threads": [*(v for v in COUNT if v is not None), 10**9]}),
+             {"path": NO_PATH, "threads": [*(v for v in COUNT if v is not None), 10**9],
+              "body_force": [3, "f", (0, -1), len]}),
     "diff": (lambda c, **k: mpm.diff(**{"a": c.sim, "b": c.sim, **k}), {}, {"a": SIM, "b": SIM}),
     "Simulation.movie": (lambda c, **k: c.sim.movie(**{"path": c.folder / "frames", **k}),
                          {"duration": 0, "fps": 10, "size": (64, 64)},

@@ -121,6 +121,27 @@ def test_after_an_error_the_last_state_is_kept_and_raises_again():
     assert str(second.value) == str(first.value) and second.value.rows == [1]
 
 
+def swirl(x, t):
+    return np.cos(3 * t) * (x - 0.5)[:, ::-1]
+
+
+def test_a_body_force_is_handed_back_to_the_run_that_goes_on(tmp_path):
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -1), body_force=swirl)
+    scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), scenes.MATERIALS["neo_hookean"])
+    sim = mpm.Simulation(scene, dx=1 / 16, history=3)
+    sim.step(4)
+    path = tmp_path / "a.mpm"
+    sim.save(path)
+    twin, other, bare = copy.deepcopy(sim), mpm.load(path, threads=2, body_force=swirl), mpm.load(path)
+    for one in (sim, twin, other):
+        one.step(5)
+    assert sim == twin and sim.state_hash() == other.state_hash()
+    assert np.array_equal(sim.history["body_impulse"], other.history["body_impulse"])
+    with pytest.raises(ValueError, match=r"'swirl' was not kept in the file.*mpm.load\(path, body_force=f\)"):
+        bare.step()
+    assert bare.steps == 4 and len(bare.particles) == len(sim.particles)
+
+
 def test_what_is_out_of_the_range_of_its_law_is_kept_and_found():
     sim = scenes.free_body(2, law="fluid", side=6)
     data = bytearray(checkpoint.dumps(sim))

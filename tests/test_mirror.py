@@ -194,8 +194,7 @@ def test_the_wall_decides_the_order_of_accuracy(kernel, contact):
     """Errors over the amplitude at N = 16, 32, 64. Quadratic: mirror 0.0181, 0.0045, 0.0011; sticky and slip 0.111,
     0.052, 0.025. Cubic: mirror 0.0251, 0.0063, 0.0016; sticky and slip 0.204, 0.103, 0.051.
 
-    A vibration that is an exact solution takes the place of a manufactured one, which would need a body force per
-    particle.
+    Large deformation is the matter of test_convergence.py.
     """
     errors = np.array([mode(cells, contact, kernel) for cells in (16, 32, 64)])
     orders = np.log2(errors[:-1] / errors[1:])

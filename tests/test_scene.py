@@ -229,26 +229,26 @@ def test_every_record_of_the_history_is_the_totals_of_its_step(dim, dtype):
     history = sim.history
     assert set(history) == {
         *("time", "dt", "mass", "momentum", "center_of_mass", "angular_momentum"),
-        *("kinetic", "elastic", "gravitational", "energy", "wall_impulse"),
+        *("kinetic", "elastic", "gravitational", "energy", "body_impulse", "wall_impulse"),
     }
     assert all(len(values) == 25 for values in history.values())
     assert np.array_equal(history["dt"], [dt for _, dt in seen])
     assert np.allclose(np.cumsum(history["dt"]), history["time"], rtol=1e-14, atol=0)
     for name in history:
-        if name not in ("dt", "wall_impulse"):
+        if name not in ("dt", "body_impulse", "wall_impulse"):
             # Measured: 0, in both precisions.
             expected = np.array([getattr(totals, name) for totals, _ in seen])
             assert_close(history[name], expected, np.abs(expected).max(), 1e-14)
-    given = np.cumsum(
-        history["dt"][:, None] * start.mass * sim.scene.gravity + history["wall_impulse"], axis=0
-    )
+    weight = history["dt"][:, None] * start.mass * sim.scene.gravity
+    assert_close(history["body_impulse"], weight, np.abs(weight).max(), 1e-14 if dtype == "float64" else 1e-6)
+    given = np.cumsum(weight + history["wall_impulse"], axis=0)
     assert history["wall_impulse"][:, 1].sum() > 0  # the floor holds the fluid
     # Measured: 3e-16 in float64, 1.2e-7 in float32.
     tolerance = {"float64": 1e-14, "float32": 1e-6}[dtype]
     momentum = history["momentum"] - start.momentum
     assert_close(momentum, given, np.sqrt(2 * start.mass * history["kinetic"].max()), tolerance)
     table = history.columns()
-    assert {"momentum_x", "wall_impulse_y", "time"} <= set(table) and len(table) == (14 if dim == 2 else 19)
+    assert {"momentum_x", "wall_impulse_y", "time"} <= set(table) and len(table) == (16 if dim == 2 else 22)
     assert np.array_equal(table["momentum_y"], history["momentum"][:, 1])
 
 

@@ -12,7 +12,7 @@ struct column {
 static const struct column of_material[] = {
     {"time", NUMBER},   {"dt", NUMBER},      {"mass", NUMBER},          {"momentum", VECTOR}, {"center_of_mass", VECTOR},
     {"angular_momentum", TURNING}, {"kinetic", NUMBER}, {"elastic", NUMBER}, {"gravitational", NUMBER},
-    {"energy", NUMBER}, {"wall_impulse", VECTOR},
+    {"energy", NUMBER}, {"body_impulse", VECTOR}, {"wall_impulse", VECTOR},
 };
 static const struct column of_collider[] = {{"impulse", VECTOR}, {"torque", TURNING}};
 

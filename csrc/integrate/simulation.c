@@ -263,6 +263,15 @@ mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double 
     return status;
 }
 
+mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *body_force, double end)
+{
+    simulation->body_force = body_force;
+    const mpm_status status = mpm_simulation_run(simulation, 1, end, NULL, NULL);
+    simulation->body_force = NULL;
+    memset(simulation->force, 0, sizeof simulation->force);
+    return status;
+}
+
 static mpm_status settle(mpm_simulation *simulation)
 {
     mpm_status status = mpm_sweeps_begin(simulation, 1);

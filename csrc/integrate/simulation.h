@@ -120,6 +120,11 @@ mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask
 /** Takes `steps` whole steps, or as many as reach the time `end` exactly (the other infinite or INT64_MAX). */
 mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context);
 
+/** Takes one whole step, to the time `end` at most, in which the particle of row k is also accelerated by b_k =
+ *  `body_force`[k], (count, d) [m/s2]. The bound of the time step knows nothing of b; a step that it makes too far is
+ *  refused as any other. */
+mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *body_force, double end);
+
 /** Totals and bounds of the present state, after reading in what was written through views. */
 mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals);
 mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound);

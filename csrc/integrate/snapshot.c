@@ -17,7 +17,8 @@ struct entry {
 #define ENTRY(name, member) {name, offsetof(mpm_simulation, member)}
 static const struct entry numbers[] = {
     ENTRY("time", time), ENTRY("dt", dt), ENTRY("natural_dt", natural_dt), ENTRY("drift", drift),
-    ENTRY("approach", approach), ENTRY("wall_impulse.x", impulse[0]), ENTRY("wall_impulse.y", impulse[1]),
+    ENTRY("approach", approach), ENTRY("body_impulse.x", body_impulse[0]), ENTRY("body_impulse.y", body_impulse[1]),
+    ENTRY("body_impulse.z", body_impulse[2]), ENTRY("wall_impulse.x", impulse[0]), ENTRY("wall_impulse.y", impulse[1]),
     ENTRY("wall_impulse.z", impulse[2]),
 };
 static const struct entry counters[] = {
@@ -35,7 +36,7 @@ enum {
     NUMBERS = sizeof numbers / sizeof *numbers,
     COUNTERS = sizeof counters / sizeof *counters,
     FLAGS = sizeof flags / sizeof *flags,
-    SIGNED_NUMBERS = 3, /* the last ones: impulses; the others are not negative */
+    SIGNED_NUMBERS = 6, /* the last ones: impulses; the others are not negative */
     NEXT_ID = 1, FROZEN = COUNTERS + 1
 };
 

@@ -43,7 +43,11 @@ struct mpm_simulation {
 
     double *history;
     size_t history_rows, history_capacity;
-    double impulse[3]; /* of the walls since the last record [N s] */
+    double impulse[3];      /* of the walls since the last record [N s] */
+    double body_impulse[3]; /* of gravity and of the body force, the same */
+
+    const double *body_force; /* during mpm_simulation_step_forced: [row][dim] [m/s2] */
+    double force[3];          /* its sum over the particles of the step that begins [N] */
 
     /* Scratch of a run */
     mpm_pool *pool;

@@ -14,6 +14,7 @@
 #include "integrate/state.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 enum { MOST_RETRIES = 12 };
@@ -147,6 +148,11 @@ static void scatter(mpm_simulation *simulation, double dt)
     mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_SCATTER);
     sweep.scatter_dt = dt;
     mpm_sweeps_run(simulation, &sweep);
+    if (simulation->body_force) {
+        sweep.mode = MPM_PUSH;
+        const mpm_measure pushed = mpm_sweeps_run(simulation, &sweep);
+        memcpy(simulation->force, pushed.force, sizeof pushed.force);
+    }
 }
 
 /* Could the strain increment of some particle turn it inside out? Velocities that differ little over the whole grid
@@ -286,6 +292,10 @@ static void record_history(mpm_simulation *simulation)
     *record++ = t.gravitational;
     *record++ = t.kinetic + t.elastic + t.gravitational;
     for (int a = 0; a < dim; a++) {
+        *record++ = simulation->body_impulse[a];
+        simulation->body_impulse[a] = 0;
+    }
+    for (int a = 0; a < dim; a++) {
         *record++ = simulation->impulse[a];
         simulation->impulse[a] = 0;
     }
@@ -320,6 +330,11 @@ static void commit(mpm_simulation *simulation, double dt, double time, double tr
     simulation->drift += fmax(travel, measure->pushed * dt / simulation->settings.dx);
     simulation->approach = report->approach;
     simulation->grid_valid = true;
+    for (int a = 0; a < 3; a++) {
+        const double weight = simulation->measure.mass * simulation->settings.gravity[a];
+        simulation->body_impulse[a] += dt * (weight + simulation->force[a]);
+        simulation->impulse[a] += report->impulse[a];
+    }
     simulation->measure = *measure;
     simulation->suspect = measure->outside || measure->out_of_range;
     simulation->health.left_domain += measure->outside;
@@ -327,8 +342,6 @@ static void commit(mpm_simulation *simulation, double dt, double time, double tr
     if (simulation->settings.on_leave == MPM_LEAVE_CLAMP)
         simulation->health.clamped += measure->outside;
     simulation->frozen |= simulation->settings.on_leave == MPM_LEAVE_DELETE && measure->outside;
-    for (int a = 0; a < 3; a++)
-        simulation->impulse[a] += report->impulse[a];
     mpm_sweeps_add_books(simulation, simulation->collider_books);
     record_history(simulation);
 }

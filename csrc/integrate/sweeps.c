@@ -84,6 +84,7 @@ mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode)
         .on_leave = simulation->settings.on_leave,
         .dx = simulation->settings.dx,
         .colliders = describe_colliders(simulation, simulation->task_books),
+        .body_force = simulation->body_force,
         .measures = simulation->measures,
         .workspaces = simulation->workspaces,
     };
@@ -111,6 +112,7 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
         sum->momentum[a] += part->momentum[a];
         sum->moment[a] += part->moment[a];
         sum->angular_momentum[a] += part->angular_momentum[a];
+        sum->force[a] += part->force[a];
     }
     sum->mass += part->mass;
     sum->kinetic += part->kinetic;

@@ -310,14 +310,16 @@ static int poll_signals(void *context)
     return stop;
 }
 
-static PyObject *run(PyObject *self, int64_t steps, double end)
+/* With a body force: one step. */
+static PyObject *run(PyObject *self, int64_t steps, double end, const double *body_force)
 {
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
     ((simulation *)self)->busy = 1;
     PyThreadState *saved = PyEval_SaveThread();
-    const mpm_status status = mpm_simulation_run(core, steps, end, poll_signals, &saved);
+    const mpm_status status = body_force ? mpm_simulation_step_forced(core, body_force, end)
+                                         : mpm_simulation_run(core, steps, end, poll_signals, &saved);
     PyEval_RestoreThread(saved);
     ((simulation *)self)->busy = 0;
     if (!status && PyErr_CheckSignals()) /* a signal during a short run is answered here, not a statement later */
@@ -330,7 +332,7 @@ static PyObject *simulation_step(PyObject *self, PyObject *argument)
     const long long steps = PyLong_AsLongLong(argument);
     if (steps == -1 && PyErr_Occurred())
         return NULL;
-    return run(self, steps < 0 ? 0 : steps, INFINITY);
+    return run(self, steps < 0 ? 0 : steps, INFINITY, NULL);
 }
 
 static PyObject *simulation_run(PyObject *self, PyObject *argument)
@@ -338,7 +340,24 @@ static PyObject *simulation_run(PyObject *self, PyObject *argument)
     const double end = PyFloat_AsDouble(argument);
     if (end == -1 && PyErr_Occurred())
         return NULL;
-    return run(self, INT64_MAX, end);
+    return run(self, INT64_MAX, end, NULL);
+}
+
+static PyObject *simulation_step_forced(PyObject *self, PyObject *args)
+{
+    PyObject *body_force, *result = NULL;
+    Py_buffer view;
+    double end;
+    if (!PyArg_ParseTuple(args, "Od", &body_force, &end) ||
+        mpm_python_get_buffer(body_force, &view, "body_force", "d", 2, 0))
+        return NULL;
+    const mpm_simulation *core = enter(self);
+    if (core && (view.shape[0] != mpm_simulation_count(core) || view.shape[1] != mpm_simulation_settings(core)->dim))
+        PyErr_SetString(PyExc_ValueError, "body_force: wrong shape");
+    else if (core)
+        result = run(self, 1, end, view.buf);
+    PyBuffer_Release(&view);
+    return result;
 }
 
 /* ---- looking ---------------------------------------------------------------------------------------------------- */
@@ -648,6 +667,8 @@ static PyMethodDef methods[] = {
     {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},
     {"step", simulation_step, METH_O, "step(n): n whole steps"},
     {"run", simulation_run, METH_O, "run(end): advance to exactly the time end [s]"},
+    {"step_forced", simulation_step_forced, METH_VARARGS,
+     "step_forced(body_force, end): one step with the accelerations (n, d), to the time end [s] at most"},
     {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
     {"field", field, METH_O, "field(name) -> Field"},
     {"field_names", field_names, METH_NOARGS, "Names of all fields."},

@@ -31,7 +31,8 @@ enum mpm_sweep_mode {
     MPM_SCATTER = 4,
     MPM_PROBE = 8,  /* alone: gathers without writing, to see how far particles would move and be strained */
     MPM_FILTER = 16, /* alone, XPIC: grid -> particles -> grid, of the velocities v_k */
-    MPM_VOLUME = 32  /* alone: rest volumes that are 0 from the mass of the nodes around */
+    MPM_VOLUME = 32, /* alone: rest volumes that are 0 from the mass of the nodes around */
+    MPM_PUSH = 64    /* alone, after SCATTER: a body force on the particles, to the grid */
 };
 
 typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_CLAMP, MPM_LEAVE_DELETE } mpm_leave;
@@ -55,6 +56,7 @@ typedef struct mpm_measure {
     double pushed;    /* GATHER: largest |v_a| that a collider has left to a particle [m/s] */
     double least_det; /* PROBE: smallest det(I + dt grad v) */
     double moved;     /* PROBE: largest |component| of the velocity that particles move with [m/s] */
+    double force[3];  /* PUSH: sum of m b [N] */
     int64_t outside;  /* particles outside the domain after GATHER */
     int64_t out_of_range; /* particles whose J left the law's range, or is not a number */
     int64_t clipped;  /* GATHER: particles whose plastic state was held within its limits */
@@ -73,6 +75,7 @@ typedef struct mpm_sweep {
     double lower[3], dx;
     double gather_dt, scatter_dt; /* of the step that ends and of the one that begins [s] */
     mpm_colliders colliders; /* during the step that ends; books per task */
+    const double *body_force; /* PUSH: b, [row][dim] [m/s2] */
     mpm_measure *measures;
     void **workspaces;
 } mpm_sweep;

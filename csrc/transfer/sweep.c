@@ -65,6 +65,12 @@ INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *
     stencil_scatter(stencil, run, work->momentum + ARENA_SLACK, count, Q, tile->mass, A);
 }
 
+/* For a task: another kind of sweep may have left anything where momentum is collected. */
+INLINE void begin_scatter(struct workspace *work)
+{
+    memset(work->momentum, 0, sizeof work->momentum);
+}
+
 INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
 {
     run_end(run, work->momentum + ARENA_SLACK);

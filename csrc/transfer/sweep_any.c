@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The sweep of any scheme (scheme.h), with all that the standard one has no need of: velocities before forces, the
- * filter of XPIC, rest volumes from the density of the grid.
+ * filter of XPIC, rest volumes from the density of the grid, body forces.
  */
 #define ARENA_DEGREE MPM_CUBIC
 enum { ANY_SCHEME = 1 };
@@ -152,6 +152,12 @@ INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *
     }
 }
 
+INLINE void begin_scatter(struct workspace *work)
+{
+    memset(work->momentum, 0, sizeof work->momentum);
+    memset(work->impulse, 0, sizeof work->impulse);
+}
+
 INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
 {
     (void)run;
@@ -201,19 +207,54 @@ static void volume_group(const mpm_sweep *sweep, const mpm_group *group, struct 
     }
 }
 
+/* p_i += dt sum w m b, which split schemes collect with the other forces. */
+static void push_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, double force[3])
+{
+    const bool split = mpm_scheme_is_split(&sweep->scheme);
+    real *target = (split ? work->impulse : work->momentum) + ARENA_SLACK;
+    struct stencil *s = &work->stencil;
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        const ptrdiff_t left = group->count - t * WIDTH;
+        struct tile tile;
+        struct deposit deposit = {.mass = wide_set(0)};
+        tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
+        for (int q = 0; q < WIDTH; q++) {
+            const int32_t row = sweep->particles->row[(group->first_tile + t) * WIDTH + q];
+            for (int a = 0; row >= 0 && a < DIM; a++) {
+                const double pull = (double)wide_lane(tile.mass, q) * sweep->body_force[(ptrdiff_t)row * DIM + a];
+                force[a] += pull;
+                ((real *)&deposit.Q[a])[q] = (real)(sweep->scatter_dt * pull);
+            }
+        }
+        stencil_prepare(s, tile.x, sweep->scheme.degree);
+        stencil_scatter(s, target, left < WIDTH ? (int)left : WIDTH, sweep->scheme.degree, &deposit);
+    }
+    arena_add(target, group, split ? sweep->grid->impulse_copies : sweep->grid->copies);
+}
+
 void MPM_KERNEL(sweep_any_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread)
 {
     const mpm_grid *grid = sweep->grid;
     struct workspace *work = sweep->workspaces[thread];
-    if (sweep->mode != MPM_FILTER && sweep->mode != MPM_VOLUME) {
+    if (sweep->mode < MPM_FILTER) {
         sweep_by_mode(sweep, task, work);
         return;
     }
-    sweep->measures[task] = (mpm_measure){.least_det = 1};
+    mpm_measure *result = &sweep->measures[task];
+    *result = (mpm_measure){.least_det = 1};
+    if (sweep->mode != MPM_VOLUME)
+        begin_scatter(work);
     if (sweep->mode == MPM_FILTER)
         clear_copies(grid, grid->copies, task);
-    for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++)
-        (sweep->mode == MPM_FILTER ? filter_group : volume_group)(sweep, &sweep->particles->groups[g], work);
+    for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
+        const mpm_group *group = &sweep->particles->groups[g];
+        if (sweep->mode == MPM_FILTER)
+            filter_group(sweep, group, work);
+        else if (sweep->mode == MPM_VOLUME)
+            volume_group(sweep, group, work);
+        else
+            push_group(sweep, group, work, result->force);
+    }
 }
 
 int32_t MPM_KERNEL(sweep_any_find_limit)(const mpm_sweep *sweep, int which)

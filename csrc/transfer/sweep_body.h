@@ -5,6 +5,10 @@
  */
 #pragma once
 
+/* One lane alone that adds up a whole group loses digits which many lanes keep, so it hands on what it has after so
+ * many particles. */
+enum { LONGEST_SUM = 32 };
+
 INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work,
                         mpm_measure *result, const int law, const unsigned mode)
 {
@@ -58,6 +62,10 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
             const ptrdiff_t left = group->count - t * WIDTH;
             scatter(sweep, work, &run, &k, &tile, &response, left < WIDTH ? (int)left : WIDTH);
         }
+        if (WIDTH == 1 && (mode & MPM_MEASURE) && t % LONGEST_SUM == LONGEST_SUM - 1) {
+            add_tally(result, &tally, sweep, group);
+            tally_begin(&tally);
+        }
     }
     if (mode & MPM_SCATTER)
         end_scatter(sweep, group, work, &run);
@@ -80,8 +88,10 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
     if ((mode & MPM_GATHER) && sweep->colliders.count)
         memset(sweep->colliders.books + (size_t)task * sweep->colliders.count, 0,
                sweep->colliders.count * sizeof *sweep->colliders.books);
-    if (mode & MPM_SCATTER)
+    if (mode & MPM_SCATTER) {
         clear_copies(grid, grid->copies, task);
+        begin_scatter(work);
+    }
     if (ANY_SCHEME && (mode & MPM_SCATTER) && grid->impulse_copies)
         clear_copies(grid, grid->impulse_copies, task);
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {

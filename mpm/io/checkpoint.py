@@ -15,7 +15,7 @@ from mpm.errors import FileFormatError
 from mpm.io import container, files
 from mpm.io.description import Arrays, Reader, Tree, Writer, listing, mapping, understood
 from mpm.materials import Material
-from mpm.scene import Body, Scene
+from mpm.scene import Body, BodyForce, Scene
 from mpm.simulation import Simulation
 from mpm.snapshot import Part, Snapshot
 
@@ -34,7 +34,9 @@ def save(simulation: Simulation, path: str | os.PathLike[str]) -> None:
 
 
 @_check.options
-def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Simulation:
+def load(
+    path: str | os.PathLike[str], *, threads: int | None = None, body_force: BodyForce | None = None
+) -> Simulation:
     """Read a simulation that `Simulation.save` has written.
 
     It goes on bit for bit as the one that was saved, with any number of threads; with other kernels (``MPM_ISA``) or
@@ -46,6 +48,9 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Simulat
         Of the file.
     threads : int, optional
         Default `mpm.get_num_threads`.
+    body_force : callable, optional
+        The scene's `body_force`, which a file cannot keep; without it the simulation can be looked at, but not run.
+        None if the scene has none.
 
     Returns
     -------
@@ -65,8 +70,10 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Simulat
     name = _named(path)
     if threads is not None:
         threads = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
+    if not (body_force is None or callable(body_force)):
+        raise _check.wrong_type("body_force", body_force, "a callable f(x, t)")
     try:
-        return loads(files.read(name), threads)
+        return loads(files.read(name), threads, body_force)
     except FileFormatError as error:
         raise FileFormatError(f"{name!r} {error}") from error
 
@@ -85,15 +92,16 @@ def dumps(simulation: Simulation) -> bytes:
     return b"".join(pieces(simulation))
 
 
-def loads(data: bytes, threads: int | None = None) -> Simulation:
+def loads(data: bytes, threads: int | None = None, body_force: BodyForce | None = None) -> Simulation:
     """The simulation of which these are the bytes."""
     tree, arrays = container.unpack(data)
-
-    def make() -> Simulation:
-        kept = _snapshot(tree, arrays)
-        return Simulation._of(kept, config.get_num_threads() if threads is None else threads)
-
-    return understood("the state", make)
+    kept = understood("the state", lambda: _snapshot(tree, arrays))
+    if body_force is not None:
+        if kept.scene.body_force is None:
+            raise ValueError(f"body_force = {_check.shown(body_force)}: must be None: the scene has none")
+        kept.scene._body_force = body_force
+    number = config.get_num_threads() if threads is None else threads
+    return understood("the state", lambda: Simulation._of(kept, number))
 
 
 def pieces(simulation: Simulation) -> Iterator[bytes | memoryview]:

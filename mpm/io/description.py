@@ -3,7 +3,7 @@
 `describe` takes a scene apart, `restore` puts an equal one together; every number comes back with the same bits. A
 description is a tree of dicts, lists, strings, finite numbers, booleans and None. Its arrays are named in the tree,
 ``{"array": name}``, and lie in a dict of their own; short ones are lists in the tree. Functions (of a body's velocity
-or deformation) cannot be written down: `Lost` stands for them.
+or deformation, or a body force) cannot be written down: `Lost` stands for them.
 """
 
 from __future__ import annotations
@@ -95,20 +95,24 @@ def understood(what: str, read: Callable[[], T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Stands for a function that a file cannot keep. Its values were taken when the particles were made."""
+    """Stands for a function that a file cannot keep: of bodies, whose values were taken when the particles were made,
+    or a body force, which `mpm.load` can be given again."""
 
     name: str
 
-    def __call__(self, x: npt.ArrayLike) -> Never:
+    def __call__(self, x: npt.ArrayLike, t: float = 0.0) -> Never:
         """Raise ValueError: the function is not there.
 
         Parameters
         ----------
         x : array_like, shape (m, d)
             Not used.
+        t : float, optional
+            Not used.
         """
         raise ValueError(
-            f"the function {self.name!r} was not kept in the file: make the scene anew to sample it again"
+            f"the function {self.name!r} was not kept in the file: make the scene anew to sample it again; a body "
+            "force can be given to mpm.load(path, body_force=f)"
         )
 
 
@@ -146,6 +150,7 @@ class Writer:
             "lower": self.value(scene.lower),
             "upper": self.value(scene.upper),
             "gravity": self.value(scene.gravity),
+            "body_force": self.value(scene.body_force),
             "walls": {
                 face: {"contact": wall.contact, "friction": wall.friction}
                 for face, wall in scene.walls.items()
@@ -244,7 +249,8 @@ class Reader:
             for face, wall in mapping(given["walls"], "walls").items()
         }
         lower, upper = self.value(given["lower"]), self.value(given["upper"])
-        scene = Scene(lower, upper, gravity=self.value(given["gravity"]), walls=walls)
+        gravity, body_force = self.value(given["gravity"]), self.value(given["body_force"])
+        scene = Scene(lower, upper, gravity=gravity, body_force=body_force, walls=walls)
         for entry in listing(given["bodies"], "bodies"):
             taken = {body.name for body in scene.bodies}
             scene._bodies.append(self.body(entry, scene.dimension, taken))
