@@ -13,7 +13,7 @@ All units are SI; a 2-D scene is plane strain per metre of depth.
 from __future__ import annotations
 
 import importlib
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mpm import config, materials, motion, shapes
 from mpm._check import nearest as _nearest
@@ -22,6 +22,10 @@ from mpm.errors import BusyError, EscapeError, FileFormatError, InstabilityError
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 from mpm.walls import Wall
+
+if TYPE_CHECKING:
+    from mpm.io.export import export
+    from mpm.io.replay import replay
 
 __all__ = [
     "BusyError",
@@ -48,6 +52,7 @@ __all__ = [
 
 # Imported when first used: `import mpm` stays fast.
 _LAZY = ("bench", "cli", "gallery", "viz")
+_LAZY_FUNCTIONS = ("export", "replay")  # of the modules of that name in mpm.io
 
 
 def load(path: Any) -> NoReturn:
@@ -55,24 +60,16 @@ def load(path: Any) -> NoReturn:
     raise NotImplementedError("mpm.load is not implemented yet")
 
 
-def replay(path: Any) -> NoReturn:
-    """Open a series written by `Simulation.record`; not implemented yet."""
-    raise NotImplementedError("mpm.replay is not implemented yet")
-
-
 def diff(a: Any, b: Any) -> NoReturn:
     """Names and sizes of the differences of two simulations; not implemented yet."""
     raise NotImplementedError("mpm.diff is not implemented yet")
 
 
-def export(source: Any, pattern: str) -> NoReturn:
-    """Write a sequence of files; not implemented yet."""
-    raise NotImplementedError("mpm.export is not implemented yet")
-
-
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"mpm.{name}")
+    if name in _LAZY_FUNCTIONS:
+        return getattr(importlib.import_module(f"mpm.io.{name}"), name)
     if name == "__version__":
         return config.version()
     raise AttributeError(f"module 'mpm' has no attribute {name!r}{_nearest(name, [*__all__, *_LAZY])}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,11 +20,14 @@ from mpm._check import FloatArray
 from mpm.colliders import Placed, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.materials import Material
 from mpm.particles import Particles
+from mpm.progress import bar as progress_bar
 from mpm.shapes import Shape
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+
+    from mpm.io.trajectory import Recording
 
 __all__ = ["Simulation", "StableDt"]
 
@@ -162,6 +166,7 @@ class Simulation(_check.Strict):
         "_materials",
         "_numerics",
         "_parts",
+        "_recordings",
         "_rng",
         "_scene",
     )
@@ -236,6 +241,7 @@ class Simulation(_check.Strict):
         for body, arrays in sampled:
             self._insert(body, *arrays)
         self._find_volumes()
+        self._recordings: list[Recording] = []
 
     def _sample(self, body: _scene.Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """x, v, F, volume and mass of a body's particles."""
@@ -294,12 +300,23 @@ class Simulation(_check.Strict):
             Another thread is running this simulation.
         """
         length = _check.number("duration", duration, low=0, unit="s")
-        self._core.run(_check.number("time + duration", self._core.time + length, unit="s"))
+        self._advance(end=_check.number("time + duration", self._core.time + length, unit="s"))
 
     @_check.options
     def step(self, n: int = 1) -> None:
         """Advance by `n` whole steps; errors as in `run`."""
-        self._core.step(_check.integer("n", n, low=0, high=2**62))
+        self._advance(steps=_check.integer("n", n, low=0, high=2**62))
+
+    def _advance(self, *, steps: int = 2**62, end: float = math.inf) -> None:
+        """Whole steps, or to a time; where something records, with pauses to look."""
+        if self._recordings:
+            from mpm.io import trajectory
+
+            trajectory.run(self, self._core, self._recordings, steps=steps, end=end)
+        elif end < math.inf:
+            self._core.run(end)
+        else:
+            self._core.step(steps)
 
     @_check.options
     def frames(self, *, duration: float, fps: float, progress: bool = False) -> Iterator[tuple[int, float]]:
@@ -322,7 +339,7 @@ class Simulation(_check.Strict):
             Its time: exactly t₀ + i/fps. There are ``round(duration·fps)`` frames after the first.
         """
         count, rate = frame_count(duration, fps)
-        bar = _progress_bar(count) if _check.flag("progress", progress) else None
+        bar = progress_bar(count) if _check.flag("progress", progress) else None
         return self._frames(count, rate, bar)
 
     def _frames(self, count: int, fps: float, bar: Any) -> Iterator[tuple[int, float]]:
@@ -330,7 +347,7 @@ class Simulation(_check.Strict):
         try:
             yield 0, start
             for i in range(1, count + 1):
-                self._core.run(start + i / fps)
+                self._advance(end=start + i / fps)
                 if bar is not None:
                     bar.update()
                 yield i, self._core.time
@@ -612,15 +629,55 @@ class Simulation(_check.Strict):
             self, path, duration=duration, fps=fps, color=color, limits=limits, size=size, progress=progress
         )
 
+    # ---- trajectories ----------------------------------------------------------------------------------
+
+    @_check.options
+    def record(
+        self, path: str | os.PathLike[str], *, fps: float, fields: Sequence[str] = (), compression: int = 0
+    ) -> Recording:
+        """From now on, write frames while running; needs the extra ``io``.
+
+        A frame is the first whole step at or after its time t₀ + i/fps, the first one the present state (i = 0); a
+        step that passes several of these times is written once. Steps are those of a run that is not recorded, bit for
+        bit. An error in writing ends the run after a whole step, and the recording.
+
+        Parameters
+        ----------
+        path : str or path
+            ``.vtkhdf``, in a directory that exists; a file that is there is replaced. ParaView >= 5.12 and VTK >= 9.3
+            read it as a time series, `mpm.replay` as arrays. Until the recording is closed, only the latter
+            does. After a crash the file holds all frames up to the last whole one: ``python -m mpm replay FILE
+            --repair`` closes it for other programs.
+        fps : float
+            Frames per second of simulated time.
+        fields : sequence of str
+            What is written beside ``x``: fields of `particles` or names of `compute`. ``id``, ``material``,
+            ``mass`` and ``volume`` are always there, once for as long as no particle comes or goes.
+            Numbers are not rounded. A plane scene lies in z = 0, with the zz components of plane strain.
+        compression : int
+            Of gzip, 0 (none) to 9: smaller, but slower.
+
+        Returns
+        -------
+        Recording
+            With `path`, `fps`, `fields`, `frames`, `seconds` (what it has cost), `close`; a context manager.
+
+        Raises
+        ------
+        FileNotFoundError
+            The directory does not exist.
+        """
+        from mpm.io.trajectory import Recording
+
+        recording = Recording(self, path, fps=fps, fields=fields, compression=compression)
+        self._recordings.append(recording)
+        return recording
+
     # ---- not there yet ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> NoReturn:
         """Write the complete state; not implemented yet."""
         raise NotImplementedError("Simulation.save is not implemented yet")
-
-    def record(self, path: str | os.PathLike[str], *, fps: float, fields: tuple[str, ...] = ()) -> NoReturn:
-        """Write a series while running; not implemented yet."""
-        raise NotImplementedError("Simulation.record is not implemented yet")
 
     def view(self) -> NoReturn:
         """The notebook viewer; not implemented yet."""
@@ -679,14 +736,6 @@ def frame_count(duration: object, fps: object) -> tuple[int, float]:
     rate = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
     count = _check.number("duration*fps", length * rate, low=0, high=FRAMES_MAX)
     return round(count), rate
-
-
-def _progress_bar(count: int) -> Any:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise ImportError("progress=True needs tqdm: pip install 'mpm[plot]'") from None
-    return tqdm(total=count, unit="frame")
 
 
 def _described(part: _Part, unit: str) -> str:

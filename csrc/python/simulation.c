@@ -3,7 +3,8 @@
  * `mpm._core.Simulation`. Arguments are checked by the Python layer; here only what keeps memory safe.
  *
  * The interpreter lock is free while a run is in C. `busy` is set meanwhile (it is read and written with the lock
- * held): any other call on the same object raises BusyError.
+ * held): any other call on the same object raises BusyError. A run that pauses is held by its thread (`holder`), which
+ * may look at the state between its pieces; calls from other threads raise BusyError until it is released.
  */
 #include <float.h>
 #include <math.h>
@@ -15,6 +16,8 @@ typedef struct {
     PyObject_HEAD
     mpm_simulation *core;
     int busy;
+    int held;
+    unsigned long holder; /* a thread, if held */
 } simulation;
 
 static module_state *state_of(PyObject *self)
@@ -26,7 +29,7 @@ static module_state *state_of(PyObject *self)
 static mpm_simulation *enter(PyObject *self)
 {
     simulation *s = (simulation *)self;
-    if (!s->busy)
+    if (!s->busy && (!s->held || s->holder == PyThread_get_thread_ident()))
         return s->core;
     PyErr_SetString(state_of(self)->busy_error,
                     "the simulation is being run by another thread; wait for its run to end");
@@ -310,14 +313,14 @@ static int poll_signals(void *context)
     return stop;
 }
 
-static PyObject *run(PyObject *self, int64_t steps, double end)
+static PyObject *run(PyObject *self, int64_t steps, double end, double pause)
 {
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
     ((simulation *)self)->busy = 1;
     PyThreadState *saved = PyEval_SaveThread();
-    const mpm_status status = mpm_simulation_run(core, steps, end, poll_signals, &saved);
+    const mpm_status status = mpm_simulation_run(core, steps, end, pause, poll_signals, &saved);
     PyEval_RestoreThread(saved);
     ((simulation *)self)->busy = 0;
     if (!status && PyErr_CheckSignals()) /* a signal during a short run is answered here, not a statement later */
@@ -325,20 +328,45 @@ static PyObject *run(PyObject *self, int64_t steps, double end)
     return finish(self, status);
 }
 
-static PyObject *simulation_step(PyObject *self, PyObject *argument)
+static PyObject *simulation_step(PyObject *self, PyObject *args)
 {
-    const long long steps = PyLong_AsLongLong(argument);
-    if (steps == -1 && PyErr_Occurred())
+    long long steps;
+    double pause = INFINITY;
+    if (!PyArg_ParseTuple(args, "L|d", &steps, &pause))
         return NULL;
-    return run(self, steps < 0 ? 0 : steps, INFINITY);
+    return run(self, steps < 0 ? 0 : steps, INFINITY, pause);
 }
 
-static PyObject *simulation_run(PyObject *self, PyObject *argument)
+static PyObject *simulation_run(PyObject *self, PyObject *args)
 {
-    const double end = PyFloat_AsDouble(argument);
-    if (end == -1 && PyErr_Occurred())
+    double end, pause = INFINITY;
+    if (!PyArg_ParseTuple(args, "d|d", &end, &pause))
         return NULL;
-    return run(self, INT64_MAX, end);
+    return run(self, INT64_MAX, end, pause);
+}
+
+static PyObject *hold(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    simulation *s = (simulation *)self;
+    if (!enter(self))
+        return NULL;
+    if (s->held) {
+        PyErr_SetString(state_of(self)->busy_error, "the simulation is being run: wait for the run to end");
+        return NULL;
+    }
+    s->held = 1;
+    s->holder = PyThread_get_thread_ident();
+    Py_RETURN_NONE;
+}
+
+static PyObject *release(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (!enter(self))
+        return NULL;
+    ((simulation *)self)->held = 0;
+    Py_RETURN_NONE;
 }
 
 /* ---- looking ---------------------------------------------------------------------------------------------------- */
@@ -629,8 +657,11 @@ static PyMethodDef methods[] = {
      "collider_distance(index, points) -> (phi (m,), normal (m, d)) now, float64 as bytes."},
     {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v, C, F, volume, mass, material)"},
     {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},
-    {"step", simulation_step, METH_O, "step(n): n whole steps"},
-    {"run", simulation_run, METH_O, "run(end): advance to exactly the time end [s]"},
+    {"step", simulation_step, METH_VARARGS, "step(n, pause=inf): n whole steps, or to the first that reaches pause [s]"},
+    {"run", simulation_run, METH_VARARGS,
+     "run(end, pause=inf): advance to exactly the time end [s], or to the first step that reaches pause [s]"},
+    {"hold", hold, METH_NOARGS, "From now on calls from other threads raise BusyError; for a run in pieces."},
+    {"release", release, METH_NOARGS, "Ends what hold began."},
     {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
     {"field", field, METH_O, "field(name) -> Field"},
     {"field_names", field_names, METH_NOARGS, "Names of all fields."},

@@ -1,0 +1,1 @@
+"""Files: trajectories (VTKHDF) and single states in the formats of other programs."""
