@@ -2,15 +2,17 @@
 
 Frames are appended. Their arrays are written first, and flushed; then the number of frames is raised, and flushed:
 who reads the file sees whole frames only. HDF5's mode for a single writer and multiple readers (SWMR) keeps the file
-consistent at every moment, also for readers while it grows and after the writer was killed. What is the same in
-successive frames (the vertices that ParaView wants, and fields such as ``id``) is written once and referred to.
+consistent at every moment, also for readers while it grows and after the writer was killed. As HDF5 does not survive a
+full disk, room is reserved before it is asked to write. What is the same in successive frames (the vertices that ParaView wants, and fields such as ``id``) is written once and referred to.
 
 The format is that of the VTK file formats documentation, "VTKHDF File Format"; our own additions are in ``/mpm``.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,6 +35,9 @@ LIBRARY = ("v110", "v110")
 TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
 # Rows per chunk: whole frames if they are not large, so that each is written and read in one piece.
 LEAST_CHUNK, MOST_CHUNK, FRAME_CHUNK = 256, 1 << 17, 256
+# Bytes that HDF5 needs besides a frame to index it; errors that say that there is no room.
+INDEX_ROOM = 1 << 20
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def h5py() -> Any:
@@ -50,6 +55,11 @@ class _Column:
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
         self.rows = 0
+
+    def room(self, rows: int) -> int:
+        """Bytes that so many more rows take at most: HDF5 allocates whole chunks, and moves one that it compresses."""
+        chunk = self.dataset.chunks
+        return math.prod(chunk) * self.dataset.dtype.itemsize * (rows // chunk[0] + 2)
 
     def put(self, values: Any) -> int:
         """Append rows; returns the first one's number."""
@@ -102,14 +112,16 @@ class Writer:
         self._topology = _Topology(-1, 0, [], [])
         self._last: dict[str, int] = {}
         self._filters = {"compression": compression, "shuffle": True} if compression else {}
+        self._columns: list[_Column] = []
         self._file = self._h5py.File(path, "w", libver=LIBRARY)
+        self._descriptor = os.open(path, os.O_RDWR)
         try:
             self._lay_out(first, totals, description)
             self._file.swmr_mode = True
             self._step_count = self._h5py.h5a.open(self._file["VTKHDF/Steps"].id, b"NSteps")
             self.append(first, totals)
         except BaseException:
-            self._file.close()
+            self.close()
             raise
 
     def _lay_out(self, first: State, totals: Mapping[str, Array], description: Mapping[str, Any]) -> None:
@@ -119,11 +131,16 @@ class Writer:
         root.attrs["Version"] = np.array(VTKHDF_VERSION, dtype=np.int64)
         root.attrs.create("Type", b"PolyData", dtype=self._h5py.string_dtype("ascii", 8))
         self._counts = self._grow(root, "NumberOfPoints")
-        self._points = self._grow(root, "Points", (3,), first.fields["x"].dtype, rows)
+        self._points = self._grow(root, "Points", (3,), first.fields["x"].dtype, rows, **self._filters)
         self._cells = {
-            (kind, name): self._grow(root.require_group(kind), name, (), np.int64, rows + 1)
+            (kind, name): self._grow(
+                root.require_group(kind), name, rows=long if kind == "Vertices" else FRAME_CHUNK
+            )
             for kind in TOPOLOGIES
-            for name in ("NumberOfCells", "NumberOfConnectivityIds", "Offsets", "Connectivity")
+            for name, long in {
+                **{"NumberOfCells": FRAME_CHUNK, "NumberOfConnectivityIds": FRAME_CHUNK},
+                **{"Offsets": rows + 1, "Connectivity": rows},
+            }.items()
         }
         steps = root.create_group("Steps")
         steps.attrs["NSteps"] = np.int64(0)
@@ -137,7 +154,7 @@ class Writer:
         for name in first.fields:
             if name != "x":
                 values = first.spatial(name)
-                column = self._grow(data, name, values.shape[1:], values.dtype, rows)
+                column = self._grow(data, name, values.shape[1:], values.dtype, rows, **self._filters)
                 self._fields[name] = column, self._grow(offsets, name)
         own = self._file.create_group("mpm")
         own.attrs["format"] = np.int64(FORMAT)
@@ -156,12 +173,42 @@ class Writer:
         shape: tuple[int, ...] = (),
         dtype: npt.DTypeLike = np.int64,
         rows: int = FRAME_CHUNK,
+        **filters: Any,
     ) -> _Column:
-        options = {"maxshape": (None, *shape), "chunks": (rows, *shape), **self._filters}
-        return _Column(group.create_dataset(name, (0, *shape), dtype, **options))
+        options = {"maxshape": (None, *shape), "chunks": (rows, *shape), **filters}
+        column = _Column(group.create_dataset(name, (0, *shape), dtype, **options))
+        self._columns.append(column)
+        return column
 
     def append(self, state: State, totals: Mapping[str, Array]) -> None:
-        """Write a frame; fields that the state does not have are those of the frame before."""
+        """Write a frame; fields that the state does not have are those of the frame before.
+
+        Raises
+        ------
+        OSError
+            There is no room for it, or the disk fails.
+        """
+        self._reserve(sum(column.room(state.count + 1) for column in self._columns))
+        try:
+            self._append(state, totals)
+        except RuntimeError as error:  # what h5py makes of an error of the file system
+            raise OSError(f"a frame could not be written ({error})") from error
+
+    def _reserve(self, size: int) -> None:
+        """Have the file system set bytes aside behind what HDF5 has used, or raise OSError."""
+        if not hasattr(os, "posix_fallocate"):
+            return
+        try:
+            os.posix_fallocate(self._descriptor, self._used(), size + INDEX_ROOM)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise
+
+    def _used(self) -> int:
+        """Where the file ends for HDF5: the end-of-file address of its superblock, version 3."""
+        return int.from_bytes(os.pread(self._descriptor, 8, 28), "little")
+
+    def _append(self, state: State, totals: Mapping[str, Array]) -> None:
         self._put_topology(state.count)
         self._starts.put([self._points.put(state.spatial("x"))])
         for name, (column, offsets) in self._fields.items():
@@ -195,7 +242,11 @@ class Writer:
 
     def close(self) -> None:
         """Finish the file."""
-        self._file.close()
+        if self._descriptor >= 0:
+            self._file.close()
+            os.truncate(self._descriptor, self._used())  # what was reserved and not used
+            os.close(self._descriptor)
+            self._descriptor = -1
 
 
 class Reader:
