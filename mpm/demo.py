@@ -99,6 +99,9 @@ def _export_frames(
     recording: Recording | None, folder: Path, formats: Sequence[str], outcome: Outcome
 ) -> None:
     if recording is None:
+        outcome.missing += [
+            f"no frames as {suffix}: they are taken from the trajectory" for suffix in formats
+        ]
         return
     outcome.written.append(recording.path)
     with mpm.replay(recording.path) as frames:

@@ -67,7 +67,7 @@ def same(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-# --- a run that is recorded is the same run ------------------------------------------------------------------------
+# --- a run that is recorded is the same run ----------------------------------------------------------------------
 
 
 @dims
@@ -157,7 +157,7 @@ def test_particles_that_leave_during_a_run(tmp_path, dim, dtype):
         assert same(frames[-1].x, np.array(recorded.particles.x))
 
 
-# --- what is recorded ----------------------------------------------------------------------------------------------
+# --- what is recorded --------------------------------------------------------------------------------------------
 
 
 @dims
@@ -311,7 +311,7 @@ def test_the_file_says_where_it_comes_from(tmp_path):
         assert said["provenance"]["program"] == sys.argv
 
 
-# --- files that are there, files that cannot be written ------------------------------------------------------------
+# --- files that are there, files that cannot be written ----------------------------------------------------------
 
 
 def test_a_recording_says_what_it_is(tmp_path):
@@ -406,7 +406,7 @@ def test_a_full_disk_ends_the_run_at_a_whole_step(tmp_path):
         assert len(replay) == int(frames) and np.isfinite(replay[-1].x).all()
 
 
-# --- while it is written ---------------------------------------------------------------------------------------------
+# --- while it is written -----------------------------------------------------------------------------------------
 
 
 def test_a_file_may_be_read_while_it_grows(tmp_path):
@@ -507,7 +507,7 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
         assert len(frames) == 3
 
 
-# --- after a crash ---------------------------------------------------------------------------------------------------
+# --- after a crash -----------------------------------------------------------------------------------------------
 
 
 def crash(folder, rng, reference):
@@ -568,7 +568,7 @@ def test_many_killed_processes_leave_all_whole_frames(tmp_path):
     kill_often(tmp_path, 200, seed=2)
 
 
-# --- cost --------------------------------------------------------------------------------------------------------------
+# --- cost --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -104,7 +104,7 @@ def _files(pattern: str | os.PathLike[str], count: int) -> list[Path]:
             (name, convert) for _, name, _, convert in string.Formatter().parse(text) if name is not None
         ]
         names = [text.format(k) for k in range(count)]
-    except (ValueError, IndexError, KeyError, AttributeError):
+    except (ValueError, TypeError, LookupError, AttributeError):
         raise ValueError(f"pattern = {_check.shown(text)}: must be {allowed}") from None
     if places != [("", None)] and (places or count > 1):
         raise ValueError(f"pattern = {_check.shown(text)}: must be {allowed}, there are {count} frames")

@@ -64,7 +64,7 @@ class State:
         padded = np.pad(values, [(0, 0), *padding]) if self.dimension == 2 else values
         if self.dimension == 2 and values.ndim == 3:
             padded[:, 2, 2] = self.out_of_plane.get(name, 0)
-        return padded.reshape(len(values), -1) if values.ndim == 3 else padded
+        return padded.reshape(len(values), 9) if values.ndim == 3 else padded
 
 
 def check_fields(fields: object, known: Sequence[str]) -> tuple[str, ...]:

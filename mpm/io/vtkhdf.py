@@ -3,7 +3,8 @@
 Frames are appended. Their arrays are written first, and flushed; then the number of frames is raised, and flushed:
 who reads the file sees whole frames only. HDF5's mode for a single writer and multiple readers (SWMR) keeps the file
 consistent at every moment, also for readers while it grows and after the writer was killed. As HDF5 does not survive a
-full disk, room is reserved before it is asked to write. What is the same in successive frames (the vertices that ParaView wants, and fields such as ``id``) is written once and referred to.
+full disk, room is reserved before it is asked to write. What is the same in successive frames (the vertices that
+ParaView wants, and fields such as ``id``) is written once and referred to.
 
 The format is that of the VTK file formats documentation, "VTKHDF File Format"; our own additions are in ``/mpm``.
 """
@@ -38,6 +39,15 @@ LEAST_CHUNK, MOST_CHUNK, FRAME_CHUNK = 256, 1 << 17, 256
 # Bytes that HDF5 needs besides a frame to index it; errors that say that there is no room.
 INDEX_ROOM = 1 << 20
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+# Of HDF5's superblock, version 3, with addresses of eight bytes: its length; how it begins; see `_end_of_file`. Its
+# byte 11 is not 0 while the file is open for writing.
+SUPERBLOCK, SIGNATURE = 48, b"\x89HDF\r\n\x1a\n\x03"
+
+
+def _end_of_file(superblock: bytes) -> int:
+    return int.from_bytes(superblock[28:36], "little")
 
 
 def h5py() -> Any:
@@ -205,8 +215,8 @@ class Writer:
                 raise
 
     def _used(self) -> int:
-        """Where the file ends for HDF5: the end-of-file address of its superblock, version 3."""
-        return int.from_bytes(os.pread(self._descriptor, 8, 28), "little")
+        """Where the file ends for HDF5."""
+        return _end_of_file(os.pread(self._descriptor, SUPERBLOCK, 0))
 
     def _append(self, state: State, totals: Mapping[str, Array]) -> None:
         self._put_topology(state.count)
@@ -267,23 +277,37 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         library = h5py()
+        growing = self._is_growing()
         try:
-            # Otherwise HDF5 refuses a file that grows, or whose writer was killed.
-            self._file = library.File(path, "r", swmr=True)
-        except FileNotFoundError:
-            raise FileNotFoundError(f"path = {str(path)!r}: there is no such file") from None
+            self._file = library.File(path, "r", swmr=growing)
         except OSError as error:
-            if path.is_dir() or not os.access(path, os.R_OK):
-                raise
             raise self.defect(f"is no trajectory ({error})") from None
         try:
             self._read_head()
         except FileFormatError:
             self._file.close()
             raise
-        except (OSError, KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        except (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
             self._file.close()
             raise self.defect(f"is no trajectory of this package ({error})") from None
+
+    def _is_growing(self) -> bool:
+        """Whether somebody writes to the file, or was killed while doing so.
+
+        Then HDF5 refuses to open it, except as SWMR. As SWMR it would wait for minutes for what is not there, so that
+        a file that was cut off is found here.
+        """
+        try:
+            with self.path.open("rb") as file:
+                head = file.read(SUPERBLOCK)
+                size = os.fstat(file.fileno()).st_size
+        except FileNotFoundError:
+            raise FileNotFoundError(f"path = {str(self.path)!r}: there is no such file") from None
+        if len(head) < SUPERBLOCK or head[:9] != SIGNATURE:
+            raise self.defect("is no trajectory: it does not begin like one")
+        if size < _end_of_file(head):
+            raise self.defect(f"is no trajectory any more: {size} of {_end_of_file(head)} bytes are there")
+        return head[11] != 0
 
     def defect(self, what: str) -> FileFormatError:
         return FileFormatError(f"{str(self.path)!r} {what}")
@@ -306,7 +330,8 @@ class Reader:
         offsets = {"x": steps["PointOffsets"], **dict(steps["PointDataOffsets"].items())}
         self._starts = {name: offsets[name][:n] for name in self._arrays}
         short = [name for name, starts in self._starts.items() if not self._holds(name, starts)]
-        if self.dimension not in (2, 3) or n < 1 or len(self.times) != n or len(self.steps) != n or short:
+        whole = all(len(column) == n for column in (self.times, self.steps, rows))
+        if self.dimension not in (2, 3) or n < 1 or not whole or short:
             raise self.defect(
                 f"is damaged: {n} frames do not fit what there is of {', '.join(short) or 'times'}"
             )
@@ -323,13 +348,13 @@ class Reader:
 
     def stored(self, frame: int, name: str) -> Array:
         """A field as it is in the file: (n,), (n, 3) or (n, 9)."""
+        if not self._file:
+            raise ValueError(f"the replay of {str(self.path)!r} is closed")
         start = int(self._starts[name][frame])
         try:
             values: Array = self._arrays[name][start : start + int(self.counts[frame])]
         except (OSError, RuntimeError) as error:
             raise self.defect(f"is damaged: {name} of frame {frame} cannot be read ({error})") from None
-        except (ValueError, TypeError):  # what h5py says of a dataset of a closed file
-            raise ValueError(f"the replay of {str(self.path)!r} is closed") from None
         return values
 
     def field(self, frame: int, name: str) -> Array:

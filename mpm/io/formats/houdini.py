@@ -31,7 +31,7 @@ def attributes(state: State) -> list[Attribute]:
             values = as_int32(name, state.spatial(name))
             kind = INT if values.dtype.kind == "i" else VECTOR if values.shape[1:] == (3,) else FLOAT
             stored = values if kind == INT else values.astype(np.float32)
-            found.append(Attribute(name, kind, stored.reshape(state.count, -1)))
+            found.append(Attribute(name, kind, stored if stored.ndim == 2 else stored[:, None]))
     return found
 
 
