@@ -357,7 +357,7 @@ def test_the_demo_leaves_a_trajectory(tmp_path, capsys):
     )
     with mpm.replay(out / "disks.vtkhdf") as frames:
         assert len(frames) == 5 and frames[0].time == 0 and "speed" in frames.fields
-        names = [f"disks_{k:04d}.{suffix}" for suffix in ("bgeo", "npz") for k in range(5)]
+        names = [f"disks_{k:04d}.{suffix}" for k in range(5) for suffix in ("bgeo", "npz")]
         assert sorted(p.name for p in (out / "disks_frames").iterdir()) == names
         with np.load(out / "disks_frames/disks_0004.npz") as last:
             assert np.array_equal(last["x"], frames[-1].x)

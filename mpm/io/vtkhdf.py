@@ -69,7 +69,7 @@ class _Column:
     def room(self, rows: int) -> int:
         """Bytes that so many more rows take at most: HDF5 allocates whole chunks, and moves one that it compresses."""
         chunk = self.dataset.chunks
-        return math.prod(chunk) * self.dataset.dtype.itemsize * (rows // chunk[0] + 2)
+        return int(math.prod(chunk) * self.dataset.dtype.itemsize * (rows // chunk[0] + 2))
 
     def put(self, values: Any) -> int:
         """Append rows; returns the first one's number."""
