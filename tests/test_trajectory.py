@@ -361,14 +361,49 @@ def test_a_recording_that_is_dropped_with_its_simulation_is_closed(tmp_path):
     sim.run(0.02)
     del sim
     gc.collect()
-    with h5py.File(tmp_path / "a.vtkhdf") as file:  # not marked as open for writing
+    assert_finished(tmp_path / "a.vtkhdf")
+
+
+def assert_finished(path):
+    """Not marked as open for writing, without the room that was reserved; nothing holds it."""
+    with h5py.File(path) as file:
         assert file["VTKHDF/Steps"].attrs["NSteps"] == 3
+    assert path.stat().st_size == int.from_bytes(path.read_bytes()[28:36], "little")
+    if os.path.isdir("/proc/self/fd"):
+        held = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
+        assert str(path) not in held
 
 
 def test_a_script_that_ends_without_closing_leaves_a_whole_file(tmp_path):
     run_script(tmp_path, "sim.record('a.vtkhdf', fps=100); sim.run(0.02)")
-    with h5py.File(tmp_path / "a.vtkhdf") as file:
-        assert file["VTKHDF/Steps"].attrs["NSteps"] == 3
+    assert_finished(tmp_path / "a.vtkhdf")
+
+
+def test_a_forked_process_has_no_part_in_it(tmp_path):
+    run_script(
+        tmp_path,
+        """
+        import os
+        sim.record('a.vtkhdf', fps=100)
+        sim.run(0.01)
+        if not os.fork():
+            sys.exit()
+        os.wait()
+        sim.run(0.01)
+        """,
+    )
+    assert_finished(tmp_path / "a.vtkhdf")
+
+
+def test_two_recordings_cannot_share_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sim = make(2)
+    with sim.record("a.vtkhdf", fps=100):
+        with pytest.raises(ValueError, match=r"path = .*another open recording"):
+            sim.record(tmp_path / "a.vtkhdf", fps=100)
+        sim.run(0.02)
+    assert_finished(tmp_path / "a.vtkhdf")
+    sim.record(tmp_path / "a.vtkhdf", fps=100).close()
 
 
 SCENE = """
