@@ -22,7 +22,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow all-tests lint format c asan tsan coverage wheel notebooks bench clean
+.PHONY: help demo test slow all-tests lint format c asan tsan coverage wheel notebooks formats bench clean
 
 help:
 	@echo "make demo       the elastic cube: installs, runs, writes out/ (ARGS='jelly --threads 2' for another)"
@@ -34,6 +34,7 @@ help:
 	@echo "make coverage   lines of C that the quick suite reaches"
 	@echo "make wheel      sdist -> wheel -> clean environment -> tests (PYTHONS='python3.11 python3.13')"
 	@echo "make notebooks  executes notebooks/*.ipynb;  make bench: particle-steps per second on this machine"
+	@echo "make formats    reads our files with VTK (installs 0.6 GB)"
 	@echo "make clean      removes everything that these made"
 
 demo: $(VENV)/installed-demo
@@ -95,6 +96,10 @@ notebooks: $(VENV)/installed-test
 	$(BUILD)
 	$(PYTEST) -m notebook $(ARGS)
 
+formats: $(VENV)/installed-test $(VENV)/installed-formats
+	$(BUILD)
+	$(PYTEST) tests/test_vtk.py $(ARGS)
+
 bench: $(VENV)/installed-demo
 	$(BUILD)
 	$(PY) -m mpm bench $(ARGS)
@@ -112,13 +117,16 @@ $(VENV)/created:
 	$(PIP) install --upgrade pip "setuptools>=77"
 	@touch $@
 $(VENV)/installed-demo: $(VENV)/created pyproject.toml setup.py
-	$(INSTALL) -e ".[movie]"
+	$(INSTALL) -e ".[movie,io]"
 	@touch $@
 $(VENV)/installed-test: $(VENV)/created pyproject.toml setup.py
-	$(INSTALL) -e ".[movie,mesh]" --group test
+	$(INSTALL) -e ".[movie,io,mesh]" --group test
 	@touch $@ $(VENV)/installed-demo
 $(VENV)/installed-lint: $(VENV)/created pyproject.toml
 	$(PIP) install --group lint
+	@touch $@
+$(VENV)/installed-formats: $(VENV)/installed-test pyproject.toml
+	$(PIP) install --group formats
 	@touch $@
 $(VENV)/installed-build: $(VENV)/created pyproject.toml
 	$(PIP) install --group build

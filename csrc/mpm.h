@@ -22,7 +22,7 @@
  *     mpm_simulation_new(&simulation, &memory, &settings);
  *     mpm_simulation_add_material(simulation, &(mpm_material){MPM_NEO_HOOKEAN, {1e5, 0.3}});
  *     mpm_simulation_add(simulation, n, x, v, C, F, volume, mass, 0);
- *     mpm_simulation_run(simulation, 100, INFINITY, NULL, NULL);
+ *     mpm_simulation_run(simulation, 100, INFINITY, INFINITY, NULL, NULL);
  *     mpm_simulation_free(simulation);
  */
 #pragma once

@@ -13,7 +13,7 @@ All units are SI; a 2-D scene is plane strain per metre of depth.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from mpm import config, materials, motion, shapes
 from mpm._check import nearest as _nearest
@@ -26,6 +26,8 @@ from mpm.walls import Wall
 if TYPE_CHECKING:
     from mpm.io.checkpoint import load
     from mpm.io.compare import diff
+    from mpm.io.export import export
+    from mpm.io.replay import replay
 
 __all__ = [
     "BusyError",
@@ -52,17 +54,12 @@ __all__ = [
 
 # Imported when first used: `import mpm` stays fast.
 _LAZY = ("bench", "cli", "gallery", "viz")
-_LAZY_FUNCTIONS = {"diff": "mpm.io.compare", "load": "mpm.io.checkpoint"}
-
-
-def replay(path: Any) -> NoReturn:
-    """Open a series written by `Simulation.record`; not implemented yet."""
-    raise NotImplementedError("mpm.replay is not implemented yet")
-
-
-def export(source: Any, pattern: str) -> NoReturn:
-    """Write a sequence of files; not implemented yet."""
-    raise NotImplementedError("mpm.export is not implemented yet")
+_LAZY_FUNCTIONS = {
+    "diff": "mpm.io.compare",
+    "export": "mpm.io.export",
+    "load": "mpm.io.checkpoint",
+    "replay": "mpm.io.replay",
+}
 
 
 def __getattr__(name: str) -> Any:

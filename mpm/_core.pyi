@@ -75,6 +75,10 @@ def shape_distance(dim: int, nodes: Any, numbers: Any, points: Any) -> tuple[byt
 class Field:
     """One live particle field: supports the buffer protocol (numpy.asarray makes a view of it)."""
 
+    def copy(self) -> tuple[bytes, str, tuple[int, ...]]:
+        """Bytes, format and shape, as it is now. Unlike a view it is no possible write: the next run has nothing
+        to compare."""
+
 class Simulation:
     def __init__(
         self,
@@ -120,11 +124,16 @@ class Simulation:
         density of the grid."""
     def delete_particles(self, mask: Any) -> int:
         """uint8 (n,): non-zero rows go. Returns how many went."""
-    def step(self, n: int) -> None: ...
-    def run(self, end: float) -> None:
-        """Advance to exactly the time `end` [s]."""
+    def step(self, n: int, pause: float = ...) -> None:
+        """n whole steps, or as many as reach the time `pause` [s], without changing any of them."""
+    def run(self, end: float, pause: float = ...) -> None:
+        """Advance to exactly the time `end` [s], or, on the way, to the first step that reaches `pause` [s]."""
     def step_forced(self, body_force: Any, end: float) -> None:
         """One step with the accelerations (n, d) float64 [m/s2] besides gravity, to the time `end` [s] at most."""
+    def hold(self) -> None:
+        """From now on calls from other threads raise BusyError: for a run in pieces."""
+    def release(self) -> None:
+        """Ends what `hold` began."""
     def stable_dt(self) -> tuple[float, str, int]:
         """(bound [s], limit, row or -1)."""
     def field(self, name: str) -> Field:

@@ -11,6 +11,8 @@ from pathlib import Path
 from mpm import config, gallery
 from mpm.errors import SimulationError
 
+FORMATS = ("bgeo", "geo", "npz", "ply", "vtp")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.
@@ -56,6 +58,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     demo.add_argument("--frames", type=_positive, metavar="N", help="how many, default: the scene's")
+    demo.add_argument(
+        "--format",
+        choices=FORMATS,
+        action="append",
+        default=[],
+        metavar="F",
+        help=f"write every frame as a file, too: {', '.join(FORMATS)}; may be repeated",
+    )
     demo.set_defaults(run=_demo)
 
     info = commands.add_parser("info", help="versions, compiler, kernel sets, threads")
@@ -71,9 +81,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     bench.set_defaults(run=_bench)
 
-    replay = commands.add_parser("replay", help="show a recorded series (not implemented yet)")
-    replay.add_argument("file", metavar="FILE")
-    replay.set_defaults(run=_later, feature="replay")
+    replay = commands.add_parser("replay", help="say what is in a recorded series; draw it, export it")
+    replay.add_argument("file", type=Path, metavar="FILE")
+    replay.add_argument("--plot", type=Path, metavar="PNG", help="draw a frame")
+    replay.add_argument(
+        "--frame", type=int, metavar="N", help="which one --plot draws, default: the last, -1"
+    )
+    replay.add_argument(
+        "--movie", type=Path, metavar="FILE", help="write a .mp4, a .gif or a directory of png"
+    )
+    replay.add_argument("--color", metavar="NAME", help="of plot and movie, default: speed or material")
+    replay.add_argument(
+        "--export", metavar="PATTERN", help="write every frame, such as 'frames/f_{:04d}.bgeo'"
+    )
+    replay.add_argument("--fields", nargs="+", metavar="NAME", help="what to export, default: all")
+    replay.add_argument(
+        "--repair", action="store_true", help="close the file of a run that was killed, for other programs"
+    )
+    replay.set_defaults(run=_replay)
 
     view = commands.add_parser("view", help="the viewer (not implemented yet)")
     view.add_argument("name", nargs="?", metavar="NAME")
@@ -103,7 +128,29 @@ def _demo(chosen: argparse.Namespace) -> int:
     from mpm import demo
 
     entry = gallery.get(chosen.name)
-    return demo.run(entry, chosen.out, frames=chosen.frames, threads=chosen.threads, dtype=chosen.dtype)
+    return demo.run(
+        entry,
+        chosen.out,
+        frames=chosen.frames,
+        threads=chosen.threads,
+        dtype=chosen.dtype,
+        formats=chosen.format,
+    )
+
+
+def _replay(chosen: argparse.Namespace) -> int:
+    from mpm.io import inspection
+
+    return inspection.run(
+        chosen.file,
+        plot=chosen.plot,
+        frame=chosen.frame,
+        movie=chosen.movie,
+        color=chosen.color,
+        export=chosen.export,
+        fields=chosen.fields,
+        repair=chosen.repair,
+    )
 
 
 def _info(chosen: argparse.Namespace) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import mpm
 from mpm import conservation
 from mpm.gallery import Entry
+from mpm.io.trajectory import Recording
 from mpm.simulation import Simulation
 from mpm.totals import Totals, per_depth
 
@@ -35,9 +37,27 @@ class Outcome:
 
 
 def run(
-    entry: Entry, out: Path, *, frames: int | None = None, threads: int | None = None, dtype: str = "float64"
+    entry: Entry,
+    out: Path,
+    *,
+    frames: int | None = None,
+    threads: int | None = None,
+    dtype: str = "float64",
+    formats: Sequence[str] = (),
 ) -> int:
     """Run a gallery scene into a directory.
+
+    Parameters
+    ----------
+    entry : Entry
+    out : Path
+        Made if need be.
+    frames : int, optional
+        How many after the first; default: the scene's.
+    threads, dtype
+        As in `mpm.Simulation`.
+    formats : sequence of str
+        Suffixes of `mpm.export` without the dot, for every frame.
 
     Returns
     -------
@@ -50,15 +70,46 @@ def run(
     print(sim)
     start = sim.totals()
     outcome = Outcome()
+    recording = _record(sim, entry, out / f"{entry.name}.vtkhdf", outcome)
+    first = recording.seconds if recording is not None else 0.0  # was written before the run
     sheet = _play(sim, entry, count, out, outcome)
+    if recording is not None:
+        recording.close()
+        outcome.wall -= recording.seconds - first
+    _export_frames(recording, out / f"{entry.name}_frames", formats, outcome)
     _still_pictures(sim, entry, sheet, out, outcome)
     _write_history(sim, out / f"{entry.name}_history.csv", outcome)
-    _report(sim, entry, start, count, outcome)
+    _report(sim, entry, start, count, outcome, recording)
     for path in outcome.written:
         print(f"wrote {path}")
     for reason in outcome.missing:
         print(f"mpm: {reason}", file=sys.stderr)
     return 1 if outcome.missing else 0
+
+
+def _record(sim: Simulation, entry: Entry, path: Path, outcome: Outcome) -> Recording | None:
+    """Begin the trajectory, if the extra is there."""
+    try:
+        return sim.record(path, fps=entry.fps, fields=("speed",))
+    except ImportError as error:
+        outcome.missing.append(f"no trajectory: {error}")
+        return None
+
+
+def _export_frames(
+    recording: Recording | None, folder: Path, formats: Sequence[str], outcome: Outcome
+) -> None:
+    if recording is None:
+        outcome.missing += [
+            f"no frames as {suffix}: they are taken from the trajectory" for suffix in formats
+        ]
+        return
+    outcome.written.append(recording.path)
+    with mpm.replay(recording.path) as frames:
+        for suffix in formats:
+            folder.mkdir(exist_ok=True)
+            files = mpm.export(frames, folder / f"{recording.path.stem}_{{:04d}}.{suffix}")
+            outcome.written += [files[0], files[-1]]
 
 
 def _play(sim: Simulation, entry: Entry, count: int, out: Path, outcome: Outcome) -> list[Image]:
@@ -118,12 +169,10 @@ def _still_pictures(sim: Simulation, entry: Entry, sheet: list[Image], out: Path
     if find_spec("matplotlib") is None:
         outcome.missing.append("no energy plot: it needs pip install 'mpm[plot]'")
         return
-    # A figure without pyplot: no window, whatever backend is set.
-    from matplotlib.figure import Figure
-
     from mpm.viz import plot_history
+    from mpm.viz.figures import new_figure
 
-    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    figure = new_figure((7.2, 4.2))
     plot_history(sim.history, ax=figure.subplots())
     path = out / f"{entry.name}_energy.png"
     figure.savefig(path, dpi=150)
@@ -131,16 +180,12 @@ def _still_pictures(sim: Simulation, entry: Entry, sheet: list[Image], out: Path
 
 
 def _write_history(sim: Simulation, path: Path, outcome: Outcome) -> None:
-    columns = sim.history.columns()
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        # The shortest text that reads back as the same number.
-        writer.writerows(map(repr, row) for row in zip(*(c.tolist() for c in columns.values()), strict=True))
-    outcome.written.append(path)
+    outcome.written += mpm.export(sim, path)
 
 
-def _report(sim: Simulation, entry: Entry, start: Totals, count: int, outcome: Outcome) -> None:
+def _report(
+    sim: Simulation, entry: Entry, start: Totals, count: int, outcome: Outcome, recording: Recording | None
+) -> None:
     n, steps = len(sim.particles), sim.steps
     rate = n * steps / outcome.wall if outcome.wall else 0.0
     print()
@@ -149,6 +194,10 @@ def _report(sim: Simulation, entry: Entry, start: Totals, count: int, outcome: O
     print(f"steps               {steps:,} (dt {outcome_dt(sim)})")
     print(f"wall time stepping  {outcome.wall:.2f} s ({sim.threads} threads, {sim.dtype})")
     print(f"particle-steps/s    {rate:.3g}")
+    if recording is not None:
+        size, share = recording.path.stat().st_size / 1e6, recording.seconds / (outcome.wall or 1)
+        written = f"{size:.1f} MB in {recording.seconds:.2f} s, {share:.1%} of stepping"
+        print(f"trajectory          {recording.frames} frames, {written}")
     if not steps:
         return
     _report_bounces(sim, start)

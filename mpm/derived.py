@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from mpm._check import FloatArray
 from mpm.materials import Material
-from mpm.particles import Particles
 
 # name: (what a colour bar says, unit)
 NAMES = {
@@ -24,25 +24,38 @@ NAMES = {
 FIELD_UNITS = {"J": "", "Jp": "", "mass": "kg", "volume": "m³", "material": "", "id": ""}
 
 
+# What fields alone tell; the others need the laws.
+_FROM_FIELDS = {"speed": {"v"}, "kinetic_energy": {"v", "mass"}}
+
+
+class Fields(Protocol):
+    """Particles, live or recorded."""
+
+    @property
+    def fields(self) -> tuple[str, ...]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, name: str, /) -> npt.NDArray[Any]: ...
+
+
 class Cauchy(NamedTuple):
     stress: FloatArray  # (n, d, d) [Pa]
     zz: FloatArray  # (n,) out of plane, in plane strain [Pa]; zeros in 3-D
     energy: FloatArray  # (n,) per rest volume [J/m^3]
 
 
-def plastic_state(particles: Particles) -> FloatArray:
+def plastic_state(particles: Fields) -> FloatArray:
     """Jp (n,) in float64; 1 where no material is plastic."""
     if "Jp" in particles.fields:
         return np.array(particles["Jp"], dtype=np.float64)
     return np.ones(len(particles))
 
 
-def volume_ratio(particles: Particles) -> FloatArray:
+def volume_ratio(particles: Fields) -> FloatArray:
     """Present over rest volume (n,): elastic times plastic part."""
     return np.array(particles["J"], dtype=np.float64) * plastic_state(particles)
 
 
-def cauchy(particles: Particles, materials: Sequence[Material]) -> Cauchy:
+def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
     """The laws' stress at the particles, in float64, without the viscous part (no function of the state)."""
     F = np.array(particles["F"], dtype=np.float64)
     J, plastic = volume_ratio(particles), plastic_state(particles)
@@ -60,7 +73,12 @@ def cauchy(particles: Particles, materials: Sequence[Material]) -> Cauchy:
     return result
 
 
-def compute(name: str, particles: Particles, materials: Sequence[Material]) -> FloatArray:
+def computable(fields: Sequence[str]) -> tuple[str, ...]:
+    """Those of `NAMES` that are among the fields or follow from them alone."""
+    return tuple(n for n in NAMES if n in fields or _FROM_FIELDS.get(n, {None}) <= set(fields))
+
+
+def compute(name: str, particles: Fields, materials: Sequence[Material]) -> FloatArray:
     """The quantity of that name, one of `NAMES`, as a new float64 array (n, …)."""
     if name in ("speed", "kinetic_energy"):
         v = np.array(particles["v"], dtype=np.float64)
@@ -70,7 +88,7 @@ def compute(name: str, particles: Particles, materials: Sequence[Material]) -> F
         return np.asarray(particles["mass"] / (particles["volume"] * volume_ratio(particles)))
     state = cauchy(particles, materials)
     if name == "elastic_energy":
-        return state.energy * particles["volume"]
+        return np.asarray(state.energy * particles["volume"])
     if name == "stress":
         return state.stress
     pressure = -(np.trace(state.stress, axis1=1, axis2=2) + state.zz) / 3

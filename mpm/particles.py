@@ -84,6 +84,11 @@ class Particles:
             raise KeyError(f"no field {name!r}; fields: {', '.join(fields)}{near}")
         return np.asarray(cast(Any, self._core.field(name)))
 
+    def _copy(self, name: str) -> Array:
+        """A field as it is now, read-only. Unlike a view it is no possible write, for which the next run would look."""
+        data, dtype, shape = self._core.field(name).copy()
+        return np.frombuffer(data, dtype=dtype).reshape(shape)
+
     def __setitem__(self, name: str, values: npt.ArrayLike) -> None:
         """Write values of the field's shape, or that broadcast to it; complete or not at all."""
         view = self[name]

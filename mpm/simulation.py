@@ -8,7 +8,7 @@ import math
 import os
 import struct
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,12 +21,14 @@ from mpm._check import FloatArray
 from mpm.colliders import Placed, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.materials import Material
 from mpm.particles import Particles
+from mpm.progress import bar as progress_bar
 from mpm.shapes import Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, restore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from mpm.io.trajectory import Recording
     from mpm.viz import Picture
 
 __all__ = ["Simulation", "StableDt"]
@@ -160,6 +162,7 @@ class Simulation(_check.Strict):
         "_materials",
         "_numerics",
         "_parts",
+        "_recordings",
         "_rng",
         "_scene",
     )
@@ -237,6 +240,7 @@ class Simulation(_check.Strict):
             _scene.warn_of_overlaps(body, arrays[0], scene.bodies[:index])
             self._insert(body, *arrays)
         self._find_volumes()
+        self._recordings: list[Recording] = []
 
     @classmethod
     def _of(cls, kept: Snapshot, threads: int) -> Simulation:
@@ -254,6 +258,7 @@ class Simulation(_check.Strict):
             self._core.add_material(material.law, material.parameters)
         self._colliders = [Placed(self._core, index, one) for index, one in enumerate(kept.colliders)]
         restore(self._core, self.dimension, self.dtype, kept.arrays)
+        self._recordings = []
         return self
 
     def _snapshot(self) -> Snapshot:
@@ -327,30 +332,38 @@ class Simulation(_check.Strict):
             Another thread is running this simulation.
         """
         length = _check.number("duration", duration, low=0, unit="s")
-        self._run(_check.number("time + duration", self._core.time + length, unit="s"))
+        self._advance(end=_check.number("time + duration", self._core.time + length, unit="s"))
 
     @_check.options
     def step(self, n: int = 1) -> None:
         """Advance by `n` whole steps; errors as in `run`."""
-        count = _check.integer("n", n, low=0, high=STEPS_MAX)
-        if self._scene.body_force is None:
-            self._core.step(count)
-        else:
-            self._run_forced(self._scene.body_force, count, math.inf)
+        self._advance(steps=_check.integer("n", n, low=0, high=STEPS_MAX))
 
-    def _run(self, end: float) -> None:
-        if self._scene.body_force is None:
-            self._core.run(end)
-        else:
-            self._run_forced(self._scene.body_force, STEPS_MAX, end)
+    def _advance(self, *, steps: int = STEPS_MAX, end: float = math.inf) -> None:
+        """Whole steps, or to a time; where something records, with pauses to look."""
+        if self._recordings:
+            from mpm.io import trajectory
 
-    def _run_forced(self, body_force: _scene.BodyForce, steps: int, end: float) -> None:
-        """As many steps, or as reach the time `end`, each under the body force at its beginning."""
+            trajectory.run(self, self._core, self._recordings, self._advance_to, steps=steps, end=end)
+        else:
+            self._advance_to(steps, end, math.inf)
+
+    def _advance_to(self, steps: int, end: float, pause: float) -> None:
+        """The same, but not beyond the first step that reaches the time `pause`."""
+        if self._scene.body_force is not None:
+            self._advance_forced(self._scene.body_force, steps, end, pause)
+        elif end < math.inf:
+            self._core.run(end, pause)
+        else:
+            self._core.step(steps, pause)
+
+    def _advance_forced(self, body_force: _scene.BodyForce, steps: int, end: float, pause: float) -> None:
+        """The same, each step under the body force at its beginning."""
         if not self._forced.acquire(blocking=False):
             raise _core.BusyError("the simulation is in a run already, whose body force is being asked")
         try:
             last = self._core.steps + steps
-            while self._core.steps < last and self._core.time < end:
+            while self._core.steps < last and self._core.time < min(end, pause):
                 self._core.totals()  # what was written through views is taken, or refused
                 x = np.array(self._core.field("x"), dtype=np.float64)
                 b = _check.array("body_force(x, t)", body_force(x, self._core.time), x.shape)
@@ -379,7 +392,7 @@ class Simulation(_check.Strict):
             Its time: exactly t₀ + i/fps. There are ``round(duration·fps)`` frames after the first.
         """
         count, rate = frame_count(duration, fps)
-        bar = _progress_bar(count) if _check.flag("progress", progress) else None
+        bar = progress_bar(count) if _check.flag("progress", progress) else None
         return self._frames(count, rate, bar)
 
     def _frames(self, count: int, fps: float, bar: Any) -> Iterator[tuple[int, float]]:
@@ -387,7 +400,7 @@ class Simulation(_check.Strict):
         try:
             yield 0, start
             for i in range(1, count + 1):
-                self._run(start + i / fps)
+                self._advance(end=start + i / fps)
                 if bar is not None:
                     bar.update()
                 yield i, self._core.time
@@ -675,6 +688,50 @@ class Simulation(_check.Strict):
             self, path, duration=duration, fps=fps, color=color, limits=limits, size=size, progress=progress
         )
 
+    # ---- trajectories ----------------------------------------------------------------------------------
+
+    @_check.options
+    def record(
+        self, path: str | os.PathLike[str], *, fps: float, fields: Sequence[str] = (), compression: int = 0
+    ) -> Recording:
+        """From now on, write frames while running; needs the extra ``io``.
+
+        A frame is the first whole step at or after its time t₀ + i/fps, the first one the present state (i = 0); a
+        step that passes several of these times is written once. Steps are those of a run that is not recorded, bit for
+        bit. An error in writing ends the run after a whole step, and the recording.
+
+        Parameters
+        ----------
+        path : str or path
+            ``.vtkhdf``, in a directory that exists; a file that is there is replaced. ParaView >= 5.12 and VTK >= 9.3
+            read it as a time series, `mpm.replay` as arrays. Until the recording is closed, only the latter
+            does. After a crash the file holds all frames up to the last whole one: ``python -m mpm replay FILE
+            --repair`` closes it for other programs.
+        fps : float
+            Frames per second of simulated time.
+        fields : sequence of str
+            What is written beside ``x``: fields of `particles` or names of `compute`. ``id``, ``material``,
+            ``mass`` and ``volume`` are always there, once for as long as no particle comes or goes.
+            Numbers are not rounded. A plane scene lies in z = 0, with the zz components of plane strain.
+        compression : int
+            Of gzip, 0 (none) to 9: smaller, but slower.
+
+        Returns
+        -------
+        Recording
+            With `path`, `fps`, `fields`, `frames`, `seconds` (what it has cost), `close`; a context manager.
+
+        Raises
+        ------
+        FileNotFoundError
+            The directory does not exist.
+        """
+        from mpm.io.trajectory import Recording
+
+        recording = Recording(self, path, fps=fps, fields=fields, compression=compression)
+        self._recordings.append(recording)
+        return recording
+
     # ---- keeping ---------------------------------------------------------------------------------------
 
     @_check.options
@@ -706,10 +763,6 @@ class Simulation(_check.Strict):
         checkpoint.save(self, path)
 
     # ---- not there yet ---------------------------------------------------------------------------------
-
-    def record(self, path: str | os.PathLike[str], *, fps: float, fields: tuple[str, ...] = ()) -> NoReturn:
-        """Write a series while running; not implemented yet."""
-        raise NotImplementedError("Simulation.record is not implemented yet")
 
     def view(self) -> NoReturn:
         """The notebook viewer; not implemented yet."""
@@ -775,14 +828,6 @@ def frame_count(duration: object, fps: object) -> tuple[int, float]:
     rate = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
     count = _check.number("duration*fps", length * rate, low=0, high=FRAMES_MAX)
     return round(count), rate
-
-
-def _progress_bar(count: int) -> Any:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise ImportError("progress=True needs tqdm: pip install 'mpm[plot]'") from None
-    return tqdm(total=count, unit="frame")
 
 
 def _described(part: Part, unit: str) -> str:

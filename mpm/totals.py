@@ -163,13 +163,18 @@ class History(Mapping[str, FloatArray]):
 
     def columns(self) -> dict[str, FloatArray]:
         """Everything as one-dimensional columns, vectors split up (``momentum_x``): for tables and files."""
-        result: dict[str, FloatArray] = {}
-        for name, values in self.items():
-            if values.ndim == 1:
-                result[name] = values
-            else:
-                result |= {f"{name}_{axis}": values[:, k] for k, axis in enumerate("xyz"[: values.shape[1]])}
-        return result
+        return columns(self)
 
     def __repr__(self) -> str:
         return f"<History: {len(self['time'])} records of {', '.join(self)}>"
+
+
+def columns(table: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """One-dimensional columns: vectors are split up (``momentum_x``)."""
+    result: dict[str, FloatArray] = {}
+    for name, values in table.items():
+        if values.ndim == 1:
+            result[name] = values
+        else:
+            result |= {f"{name}_{axis}": values[:, k] for k, axis in enumerate("xyz"[: values.shape[1]])}
+    return result

@@ -154,10 +154,7 @@ def test_bases_cannot_be_made(base):
 @pytest.mark.parametrize(
     ("feature", "call"),
     [
-        ("record", lambda sim: sim.record("x", fps=1)),
         ("view", lambda sim: sim.view()),
-        ("replay", lambda sim: mpm.replay("x")),
-        ("export", lambda sim: mpm.export(sim, "x{}")),
     ],
 )
 def test_what_is_not_there_yet_says_so(sim, feature, call):

@@ -249,14 +249,17 @@ mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask
 
 /* ---- running and looking ---------------------------------------------------------------------------------------- */
 
-mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context)
+mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
+                              void *context)
 {
     const int64_t before = simulation->steps;
-    const mpm_status status = mpm_step_run(simulation, steps, end, poll, context);
+    const mpm_status status = mpm_step_run(simulation, steps, end, pause, poll, context);
     if (simulation->steps > before)
         mpm_views_outdate(simulation);
     mpm_views_refresh(simulation);
-    if (simulation->frozen) {
+    /* Removal sorts particles anew: it waits for the end of the run, so that a pause changes nothing. */
+    const bool paused = !status && simulation->steps - before < steps && simulation->time < end;
+    if (simulation->frozen && !paused) {
         mpm_status removal = mpm_simulation_delete(simulation, NULL);
         return status ? status : removal;
     }
@@ -266,7 +269,7 @@ mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double 
 mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *body_force, double end)
 {
     simulation->body_force = body_force;
-    const mpm_status status = mpm_simulation_run(simulation, 1, end, NULL, NULL);
+    const mpm_status status = mpm_simulation_run(simulation, 1, end, INFINITY, NULL, NULL);
     simulation->body_force = NULL;
     memset(simulation->force, 0, sizeof simulation->force);
     return status;

@@ -117,8 +117,11 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
 /** Removes the rows with `mask[row] != 0`; the others keep their order and id. */
 mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask);
 
-/** Takes `steps` whole steps, or as many as reach the time `end` exactly (the other infinite or INT64_MAX). */
-mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context);
+/** Takes `steps` whole steps, or as many as reach the time `end` exactly (the other infinite or INT64_MAX). Returns
+ *  early, with MPM_OK, after the first step that reaches the time `pause`: called again with the steps that are left,
+ *  the same `end` and a later `pause`, it goes on with the same bits, as long as the state is only looked at. */
+mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
+                              void *context);
 
 /** Takes one whole step, to the time `end` at most, in which the particle of row k is also accelerated by b_k =
  *  `body_force`[k], (count, d) [m/s2]. The bound of the time step knows nothing of b; a step that it makes too far is

@@ -99,5 +99,6 @@ void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *s
 
 /* step.c */
 mpm_status mpm_step_settle(mpm_simulation *simulation); /* views read in, bins fresh, state measured */
-mpm_status mpm_step_run(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context);
+mpm_status mpm_step_run(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
+                        void *context);
 mpm_totals mpm_step_totals(const mpm_simulation *simulation);

@@ -393,7 +393,8 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context)
+static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
+                            void *context)
 {
     const int64_t last_step = steps > INT64_MAX - simulation->steps ? INT64_MAX : simulation->steps + steps;
     double next_poll = seconds() + 0.05;
@@ -425,7 +426,7 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
             report.approach = approach;
         }
         const double time = dt == end - simulation->time ? end : simulation->time + dt;
-        const bool last = simulation->steps + 1 == last_step || time >= end;
+        const bool last = simulation->steps + 1 == last_step || time >= end || time >= pause;
         /* The step after this one is planned from the state before this one, the last that was measured. */
         if (simulation->settings.dt <= 0)
             simulation->natural_dt = mpm_timestep_automatic(simulation);
@@ -468,7 +469,8 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
     }
 }
 
-mpm_status mpm_step_run(mpm_simulation *simulation, int64_t steps, double end, mpm_poll poll, void *context)
+mpm_status mpm_step_run(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
+                        void *context)
 {
     if (!simulation->suspect && (steps <= 0 || !(simulation->time < end)))
         return MPM_OK; /* nothing to do changes nothing, not even the bins */
@@ -477,7 +479,7 @@ mpm_status mpm_step_run(mpm_simulation *simulation, int64_t steps, double end, m
         return status;
     status = mpm_step_settle(simulation);
     if (!status)
-        status = run_steps(simulation, steps, end, poll, context);
+        status = run_steps(simulation, steps, end, pause, poll, context);
     if (status == MPM_UNSTABLE) /* what follows is planned anew, not from the last of the refused attempts */
         simulation->natural_dt = simulation->approach = 0;
     mpm_sweeps_end(simulation);

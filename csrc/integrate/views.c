@@ -235,9 +235,11 @@ void mpm_views_refresh(mpm_simulation *simulation)
 
 void mpm_views_outdate(mpm_simulation *simulation)
 {
-    for (int field = 0; field < MPM_FIELD_COUNT; field++)
-        if (simulation->mirrors[field] && field != MPM_FIELD_MASS && field != MPM_FIELD_VOLUME)
+    for (int field = 0; field < MPM_FIELD_COUNT; field++) {
+        const bool lasting = field == MPM_FIELD_MASS || field == MPM_FIELD_VOLUME; /* but those of frozen particles */
+        if (simulation->mirrors[field] && (!lasting || simulation->frozen))
             simulation->mirrors[field]->stale = true;
+    }
 }
 
 void mpm_views_forget(mpm_simulation *simulation)

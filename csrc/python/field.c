@@ -58,6 +58,24 @@ static void field_releasebuffer(PyObject *self, Py_buffer *view)
     ((field *)self)->mirror->exports--;
 }
 
+/* What a view is not: no possible write, so that the next run has nothing to compare. */
+static PyObject *field_copy(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const field *f = (field *)self;
+    const mpm_mirror *mirror = f->mirror;
+    const Py_ssize_t bytes = mirror->rows * mirror->components * (Py_ssize_t)mirror->element;
+    PyObject *shape = PyTuple_New(f->ndim);
+    for (int k = 0; shape && k < f->ndim; k++)
+        if (PyTuple_SetItem(shape, k, PyLong_FromSsize_t(f->shape[k])))
+            Py_CLEAR(shape);
+    PyObject *data = shape ? PyBytes_FromStringAndSize(mirror->data, bytes) : NULL;
+    if (data)
+        return Py_BuildValue("NsN", data, format_of(mirror), shape);
+    Py_XDECREF(shape);
+    return NULL;
+}
+
 static int field_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
@@ -93,8 +111,15 @@ PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, int dim)
     return (PyObject *)f;
 }
 
+static PyMethodDef field_methods[] = {
+    {"copy", field_copy, METH_NOARGS, 
+     "copy() -> (bytes, format, shape), as it is now. Unlike a view it is no possible write."},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyType_Slot field_slots[] = {
     {Py_tp_doc, "One live particle field; numpy.asarray makes a view of it."},
+    {Py_tp_methods, field_methods},
     {Py_tp_traverse, field_traverse},
     {Py_tp_dealloc, field_dealloc},
     {Py_bf_getbuffer, field_getbuffer},

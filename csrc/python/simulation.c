@@ -3,7 +3,8 @@
  * `mpm._core.Simulation`. Arguments are checked by the Python layer; here only what keeps memory safe.
  *
  * The interpreter lock is free while a run is in C. `busy` is set meanwhile (it is read and written with the lock
- * held): any other call on the same object raises BusyError.
+ * held): any other call on the same object raises BusyError. A run that pauses is held by its thread (`holder`), which
+ * may look at the state between its pieces; calls from other threads raise BusyError until it is released.
  */
 #include <float.h>
 #include <math.h>
@@ -15,6 +16,8 @@ typedef struct {
     PyObject_HEAD
     mpm_simulation *core;
     int busy;
+    int held;
+    unsigned long holder; /* a thread, if held */
 } simulation;
 
 static module_state *state_of(PyObject *self)
@@ -26,7 +29,7 @@ static module_state *state_of(PyObject *self)
 static mpm_simulation *enter(PyObject *self)
 {
     simulation *s = (simulation *)self;
-    if (!s->busy)
+    if (!s->busy && (!s->held || s->holder == PyThread_get_thread_ident()))
         return s->core;
     PyErr_SetString(state_of(self)->busy_error,
                     "the simulation is being run by another thread; wait for its run to end");
@@ -311,7 +314,7 @@ static int poll_signals(void *context)
 }
 
 /* With a body force: one step. */
-static PyObject *run(PyObject *self, int64_t steps, double end, const double *body_force)
+static PyObject *run(PyObject *self, int64_t steps, double end, double pause, const double *body_force)
 {
     mpm_simulation *core = enter(self);
     if (!core)
@@ -319,7 +322,7 @@ static PyObject *run(PyObject *self, int64_t steps, double end, const double *bo
     ((simulation *)self)->busy = 1;
     PyThreadState *saved = PyEval_SaveThread();
     const mpm_status status = body_force ? mpm_simulation_step_forced(core, body_force, end)
-                                         : mpm_simulation_run(core, steps, end, poll_signals, &saved);
+                                         : mpm_simulation_run(core, steps, end, pause, poll_signals, &saved);
     PyEval_RestoreThread(saved);
     ((simulation *)self)->busy = 0;
     if (!status && PyErr_CheckSignals()) /* a signal during a short run is answered here, not a statement later */
@@ -327,20 +330,21 @@ static PyObject *run(PyObject *self, int64_t steps, double end, const double *bo
     return finish(self, status);
 }
 
-static PyObject *simulation_step(PyObject *self, PyObject *argument)
+static PyObject *simulation_step(PyObject *self, PyObject *args)
 {
-    const long long steps = PyLong_AsLongLong(argument);
-    if (steps == -1 && PyErr_Occurred())
+    long long steps;
+    double pause = INFINITY;
+    if (!PyArg_ParseTuple(args, "L|d", &steps, &pause))
         return NULL;
-    return run(self, steps < 0 ? 0 : steps, INFINITY, NULL);
+    return run(self, steps < 0 ? 0 : steps, INFINITY, pause, NULL);
 }
 
-static PyObject *simulation_run(PyObject *self, PyObject *argument)
+static PyObject *simulation_run(PyObject *self, PyObject *args)
 {
-    const double end = PyFloat_AsDouble(argument);
-    if (end == -1 && PyErr_Occurred())
+    double end, pause = INFINITY;
+    if (!PyArg_ParseTuple(args, "d|d", &end, &pause))
         return NULL;
-    return run(self, INT64_MAX, end, NULL);
+    return run(self, INT64_MAX, end, pause, NULL);
 }
 
 static PyObject *simulation_step_forced(PyObject *self, PyObject *args)
@@ -355,9 +359,33 @@ static PyObject *simulation_step_forced(PyObject *self, PyObject *args)
     if (core && (view.shape[0] != mpm_simulation_count(core) || view.shape[1] != mpm_simulation_settings(core)->dim))
         PyErr_SetString(PyExc_ValueError, "body_force: wrong shape");
     else if (core)
-        result = run(self, 1, end, view.buf);
+        result = run(self, 1, end, INFINITY, view.buf);
     PyBuffer_Release(&view);
     return result;
+}
+
+static PyObject *hold(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    simulation *s = (simulation *)self;
+    if (!enter(self))
+        return NULL;
+    if (s->held) {
+        PyErr_SetString(state_of(self)->busy_error, "the simulation is being run: wait for the run to end");
+        return NULL;
+    }
+    s->held = 1;
+    s->holder = PyThread_get_thread_ident();
+    Py_RETURN_NONE;
+}
+
+static PyObject *release(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (!enter(self))
+        return NULL;
+    ((simulation *)self)->held = 0;
+    Py_RETURN_NONE;
 }
 
 /* ---- looking ---------------------------------------------------------------------------------------------------- */
@@ -665,10 +693,13 @@ static PyMethodDef methods[] = {
      "collider_distance(index, points) -> (phi (m,), normal (m, d)) now, float64 as bytes."},
     {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v, C, F, volume, mass, material)"},
     {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},
-    {"step", simulation_step, METH_O, "step(n): n whole steps"},
-    {"run", simulation_run, METH_O, "run(end): advance to exactly the time end [s]"},
+    {"step", simulation_step, METH_VARARGS, "step(n, pause=inf): n whole steps, or to the first that reaches pause [s]"},
+    {"run", simulation_run, METH_VARARGS,
+     "run(end, pause=inf): advance to exactly the time end [s], or to the first step that reaches pause [s]"},
     {"step_forced", simulation_step_forced, METH_VARARGS,
      "step_forced(body_force, end): one step with the accelerations (n, d), to the time end [s] at most"},
+    {"hold", hold, METH_NOARGS, "From now on calls from other threads raise BusyError; for a run in pieces."},
+    {"release", release, METH_NOARGS, "Ends what hold began."},
     {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
     {"field", field, METH_O, "field(name) -> Field"},
     {"field_names", field_names, METH_NOARGS, "Names of all fields."},

@@ -1,1 +1,1 @@
-"""Files: checkpoints of the complete state, and scenes as text."""
+"""Files: checkpoints, scenes as text, trajectories (VTKHDF), single states in the formats of other programs."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
+from mpm.io.replay import Frame
 from mpm.totals import per_depth
 
 if TYPE_CHECKING:
@@ -32,14 +33,14 @@ def _table() -> npt.NDArray[np.uint8]:
 TABLE = _table()
 
 
-def check(sim: Simulation, color: object) -> str:
+def check(sim: Simulation | Frame, color: object) -> str:
     """The name of a quantity with one value per particle."""
-    fields = [name for name in sim.particles.fields if sim.particles[name].ndim == 1]
-    allowed = [name for name in derived.NAMES if name != "stress"]
-    return _check.choice("color", color, [*allowed, *fields])
+    known = sim.quantities if isinstance(sim, Frame) else derived.NAMES
+    fields = [name for name in sim.particles.fields if sim.particles[name].ndim == 1 and name not in known]
+    return _check.choice("color", color, [*(name for name in known if name != "stress"), *fields])
 
 
-def values(sim: Simulation, color: str) -> npt.NDArray[Any]:
+def values(sim: Simulation | Frame, color: str) -> npt.NDArray[Any]:
     """The quantity, shape (n,)."""
     return sim.compute(color) if color in derived.NAMES else sim.particles[color]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mpm import _check
+from mpm.simulation import Simulation
 from mpm.totals import History, per_depth
 from mpm.viz import color as _color
 from mpm.viz.render import Renderer, check_simulation
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from mpm.simulation import Simulation
+    from mpm.io.replay import Frame
 
 ENERGIES = {"kinetic": "#264f9c", "elastic": "#2fb295", "gravitational": "#d9832b", "energy": "#1d2129"}
 STILL_SIZE = (1200, 1000)
@@ -48,6 +49,14 @@ def _matplotlib() -> Any:
     return matplotlib
 
 
+def new_figure(size: tuple[float, float]) -> Any:
+    """A figure [inches] without pyplot: no window, whatever backend is set."""
+    _matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained")
+
+
 def _axes(ax: object, size: tuple[float, float]) -> Any:
     _matplotlib()
     from matplotlib.axes import Axes
@@ -66,13 +75,13 @@ def _axes(ax: object, size: tuple[float, float]) -> Any:
 
 
 def plot(
-    sim: Simulation,
+    sim: Simulation | Frame,
     *,
     ax: Axes | None = None,
     color: str = "speed",
     limits: tuple[float, float] | None = None,
 ) -> Picture:
-    """Draw a simulation's particles; see `Simulation.plot`."""
+    """Draw the particles of a simulation or of a frame; see `Simulation.plot`."""
     check_simulation(sim)
     chosen = _color.check(sim, color)
     ends = _color.check_limits(limits)
@@ -107,7 +116,9 @@ def _mappable(limits: tuple[float, float]) -> Any:
     return ScalarMappable(Normalize(*limits), ListedColormap(_color.TABLE / 255, name="mpm"))
 
 
-def _plot_2d(sim: Simulation, axes: Any, color: str, limits: tuple[float, float]) -> tuple[Artist, Artist]:
+def _plot_2d(
+    sim: Simulation | Frame, axes: Any, color: str, limits: tuple[float, float]
+) -> tuple[Artist, Artist]:
     """Discs of the particles' own size in data units, and the domain."""
     from matplotlib.collections import EllipseCollection
     from matplotlib.patches import Rectangle
@@ -131,7 +142,8 @@ def _plot_2d(sim: Simulation, axes: Any, color: str, limits: tuple[float, float]
     axes.add_collection(particles)
     low, high = sim.scene.lower, sim.scene.upper
     width, height = high - low
-    _draw_colliders(sim, axes)
+    if isinstance(sim, Simulation):
+        _draw_colliders(sim, axes)
     domain = Rectangle(tuple(low), width, height, fill=False, edgecolor="0.45", linewidth=1)
     axes.add_patch(domain)
     margin = 0.03 * max(width, height)
@@ -157,7 +169,9 @@ def _draw_colliders(sim: Simulation, axes: Any) -> None:
             axes.contour(x, y, phi, levels=[0], colors=["0.55"], linewidths=1, zorder=0.6)
 
 
-def _plot_3d(sim: Simulation, axes: Any, color: str, limits: tuple[float, float]) -> tuple[Artist, Artist]:
+def _plot_3d(
+    sim: Simulation | Frame, axes: Any, color: str, limits: tuple[float, float]
+) -> tuple[Artist, Artist]:
     """An image of shaded discs, the domain in it; pixels are no data, so the axes are hidden."""
     renderer = Renderer(sim, color=color, limits=limits, size=STILL_SIZE, annotate=False)
     image = axes.imshow(renderer.frame(sim), interpolation="antialiased")

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
+from mpm.io.replay import Replay
+from mpm.progress import follow
 from mpm.simulation import Simulation, frame_count
 from mpm.viz import canvas
 from mpm.viz.render import Image, Renderer, check_image, check_size
@@ -157,6 +159,25 @@ def movie(
     with MovieWriter(path, fps=fps, size=size) as writer:
         for _ in sim.frames(duration=duration, fps=fps, progress=progress):
             writer.add(renderer.frame(sim))
+
+
+def write_frames(
+    frames: Replay,
+    path: str | os.PathLike[str],
+    *,
+    fps: float,
+    color: str,
+    limits: tuple[float, float] | None,
+    size: tuple[int, int],
+    progress: bool,
+) -> None:
+    """Write the frames of a replay as a movie; see `Replay.movie`."""
+    renderer = Renderer(frames[0], color=color, limits=limits, size=size)
+    check_path(path)
+    shown = follow(frames, progress)
+    with MovieWriter(path, fps=fps, size=size) as writer:
+        for frame in shown:
+            writer.add(renderer.frame(frame))
 
 
 def contact_sheet(frames: list[Image], *, columns: int = 4) -> Image:

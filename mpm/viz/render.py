@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
+from mpm.io.replay import Frame
 from mpm.simulation import Simulation
 from mpm.viz import canvas, surfaces
 from mpm.viz import color as _color
@@ -29,7 +30,8 @@ class Renderer:
 
     Parameters
     ----------
-    sim : Simulation
+    sim : Simulation or Frame
+        A frame of a replay holds no colliders.
     color : str
         As in `Simulation.plot`.
     limits : (float, float), optional
@@ -43,7 +45,7 @@ class Renderer:
 
     def __init__(
         self,
-        sim: Simulation,
+        sim: Simulation | Frame,
         *,
         color: str = "speed",
         limits: tuple[float, float] | None = None,
@@ -68,17 +70,18 @@ class Renderer:
         self.empty = canvas.background(self.camera, scene.lower, scene.upper, fine)
         self.fine, self.coarse = self.empty, _halved(self.empty)
         self.labelled: tuple[tuple[float, float], str] | None = None
-        self.moving = any(c.motion is not None or c.shape._only_collides for c in scene.colliders)
-        if scene.colliders:
+        self.moving = False
+        if isinstance(sim, Simulation) and (colliders := sim.scene.colliders):
+            self.moving = any(c.motion is not None or c.shape._only_collides for c in colliders)
             self._place_colliders(sim)
         self.floor = _Floor(self.camera, scene.lower) if sim.dimension == 3 else None
 
-    def frame(self, sim: Simulation) -> Image:
+    def frame(self, sim: Simulation | Frame) -> Image:
         """The current state, shape (height, width, 3)."""
         check_simulation(sim)
         if sim.dimension != self.dimension:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
-        if self.moving:
+        if self.moving and isinstance(sim, Simulation):
             self._place_colliders(sim)
         shown = _color.values(sim, self.color)
         limits = self._scale(shown)
@@ -112,7 +115,7 @@ class Renderer:
         return self.limits
 
     def _paint(
-        self, image: Image, sim: Simulation, shown: npt.NDArray[Any], limits: tuple[float, float]
+        self, image: Image, sim: Simulation | Frame, shown: npt.NDArray[Any], limits: tuple[float, float]
     ) -> None:
         x = np.asarray(sim.particles["x"])
         column, row, near = self.camera.project(x)
@@ -214,8 +217,8 @@ def _box_blur(image: npt.NDArray[np.float32], half: int) -> npt.NDArray[np.float
 
 
 def check_simulation(sim: object) -> None:
-    if not isinstance(sim, Simulation):
-        raise _check.wrong_type("sim", sim, "an mpm.Simulation")
+    if not isinstance(sim, (Simulation, Frame)):
+        raise _check.wrong_type("sim", sim, "an mpm.Simulation or a frame of a replay")
 
 
 def check_image(name: str, image: object) -> Image:

@@ -206,7 +206,7 @@ static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *
         ATTEMPT(mpm_simulation_add_material(simulation, &material));
         ATTEMPT(add_block(simulation, settings->dim, corner[law], 1));
     }
-    ATTEMPT(mpm_simulation_run(simulation, 8 - mpm_simulation_steps(simulation), INFINITY, NULL, NULL));
+    ATTEMPT(mpm_simulation_run(simulation, 8 - mpm_simulation_steps(simulation), INFINITY, INFINITY, NULL, NULL));
     ATTEMPT(mpm_simulation_field(simulation, MPM_FIELD_X, &mirror));
     ATTEMPT(mpm_simulation_totals(simulation, &totals));
     assert(isfinite(totals.kinetic) && totals.mass > 0);
@@ -215,7 +215,7 @@ static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *
     assert(mpm_simulation_count(simulation) == before - 2);
     ATTEMPT(mpm_simulation_totals(simulation, &totals));
     simulation = move(simulation, allocator, &refusals);
-    ATTEMPT(mpm_simulation_run(simulation, INT64_MAX, END, NULL, NULL));
+    ATTEMPT(mpm_simulation_run(simulation, INT64_MAX, END, INFINITY, NULL, NULL));
     assert(mpm_simulation_time(simulation) == END && mpm_simulation_steps(simulation) > 8);
     return simulation;
 }

@@ -1,0 +1,111 @@
+"""States as files of other programs: `mpm.export`."""
+
+from __future__ import annotations
+
+import os
+import string
+from collections.abc import Sequence
+from pathlib import Path
+
+from mpm import _check
+from mpm.io import paths, table
+from mpm.io.formats import WRITERS
+from mpm.io.replay import Frame, Replay
+from mpm.io.state import check_fields, names_of, take
+from mpm.progress import follow
+from mpm.simulation import Simulation
+
+TOTALS = ".csv"
+
+
+@_check.options
+def export(
+    source: Simulation | Replay | Frame,
+    pattern: str | os.PathLike[str],
+    *,
+    fields: Sequence[str] | None = None,
+    progress: bool = False,
+) -> list[Path]:
+    """Write the particles for other programs, a file per frame, or the totals as a table.
+
+    Parameters
+    ----------
+    source : Simulation, Replay or Frame
+        The present state, all frames, or one.
+    pattern : str or path
+        The path of a file; for more than one frame with the place of its number: ``"frames/f_{:04d}.bgeo"``. The
+        directory exists; what is there is replaced, each file when it is complete. By the suffix:
+
+        - ``.npz``: NumPy's arrays as they are.
+        - ``.ply``: binary PLY; ``id`` has 32 bits.
+        - ``.vtp``: VTK, ParaView, PyVista.
+        - ``.bgeo``, ``.geo``: Houdini's classic formats, version 5, as Partio reads them; in single precision.
+        - ``.csv``: the totals of `Simulation.history` or of the frames.
+
+        But for ``.npz``, particles of the plane lie in z = 0, with the zz components of plane strain.
+    fields : sequence of str, optional
+        What is written beside the positions; default: of a simulation all fields of `Simulation.particles`, of a
+        replay all that was recorded. Names of `compute` are allowed. Not for ``.csv``.
+    progress : bool, optional
+        A bar on stderr; needs the extra ``plot``.
+
+    Returns
+    -------
+    list of Path
+        The files, in order.
+
+    Raises
+    ------
+    FileNotFoundError
+        The directory does not exist.
+    """
+    if not isinstance(source, (Simulation, Replay, Frame)):
+        raise _check.wrong_type("source", source, "a simulation, a replay or a frame of one")
+    count = len(source) if isinstance(source, Replay) else 1
+    suffix = paths.check_path("pattern", pattern).suffix.lower()
+    if suffix == TOTALS:
+        return [_write_totals(source, pattern, fields, _check.flag("progress", progress))]
+    files = _files(pattern, count)
+    known = names_of(source) if isinstance(source, Simulation) else (*source.fields, *source.quantities)
+    default = source.particles.fields if isinstance(source, Simulation) else source.fields
+    chosen = check_fields(default if fields is None else fields, known)
+    frames = source if isinstance(source, Replay) else [source]
+    for number, file in enumerate(follow(files, progress)):
+        frame = frames[number]
+        state = take(frame, chosen) if isinstance(frame, Simulation) else frame._state(chosen)
+        with paths.created(file) as stream:
+            WRITERS[suffix](stream, state)
+    return files
+
+
+def _write_totals(
+    source: Simulation | Replay | Frame, pattern: object, fields: object, progress: bool
+) -> Path:
+    if isinstance(source, Frame):
+        raise ValueError("source is one frame: a .csv of totals is of a simulation or a replay")
+    if fields is not None:
+        raise ValueError(f"fields = {_check.shown(fields)}: must not be given for a .csv, which holds totals")
+    path = paths.check_file("pattern", pattern, (TOTALS,))
+    if isinstance(source, Simulation):
+        history = dict(source.history)
+    else:
+        history = {"time": source.times, **source.totals}
+    with paths.created(path) as stream:
+        table.write(stream, history)
+    return path
+
+
+def _files(pattern: str | os.PathLike[str], count: int) -> list[Path]:
+    """The names of all files, each once."""
+    text = os.fsdecode(pattern)
+    allowed = "a path with one place for the number of the frame, such as 'f_{:04d}.ply'"
+    try:
+        places = [
+            (name, convert) for _, name, _, convert in string.Formatter().parse(text) if name is not None
+        ]
+        names = [text.format(k) for k in range(count)]
+    except (ValueError, TypeError, LookupError, AttributeError):
+        raise ValueError(f"pattern = {_check.shown(text)}: must be {allowed}") from None
+    if places != [("", None)] and (places or count > 1):
+        raise ValueError(f"pattern = {_check.shown(text)}: must be {allowed}, there are {count} frames")
+    return [paths.check_file("pattern", name, (*WRITERS, TOTALS)) for name in names]

@@ -1,0 +1,72 @@
+"""``python -m mpm replay``: what is in a trajectory, drawn and exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mpm.io.export import export as _export
+from mpm.io.replay import Replay, replay
+from mpm.io.vtkhdf import repair as _repair
+
+
+def run(
+    path: Path,
+    *,
+    plot: Path | None,
+    frame: int | None,
+    movie: Path | None,
+    color: str | None,
+    export: str | None,
+    fields: list[str] | None,
+    repair: bool,
+) -> int:
+    """Say what is in a trajectory, and do what is asked for.
+
+    Returns
+    -------
+    int
+        0: all was done; what was not raises.
+    """
+    if frame is not None and plot is None:
+        raise ValueError(f"--frame {frame}: must come with --plot")
+    if color is not None and plot is None and movie is None:
+        raise ValueError(f"--color {color}: must come with --plot or --movie")
+    if fields is not None and export is None:
+        raise ValueError(f"--fields {' '.join(fields)}: must come with --export")
+    if repair:
+        print(f"repaired {path}: {_repair(path)} frames")
+    with replay(path) as frames:
+        print(_summary(frames))
+        if plot is not None:
+            _draw(frames, plot, -1 if frame is None else frame, color)
+            print(f"wrote {plot}")
+        if movie is not None:
+            frames.movie(movie, color=color)
+            print(f"wrote {movie}")
+        if export is not None:
+            files = _export(frames, export, fields=fields)
+            print(f"wrote {files[0]} to {files[-1]}" if len(files) > 1 else f"wrote {files[0]}")
+    return 0
+
+
+def _draw(frames: Replay, path: Path, number: int, color: str | None) -> None:
+    from mpm.viz.figures import new_figure
+
+    figure = new_figure((6.4, 5.4))
+    frames.plot(number, ax=figure.subplots(), color=color)
+    figure.savefig(path, dpi=150)
+
+
+def _summary(frames: Replay) -> str:
+    times, counts, said = frames.times, frames.counts, frames.description
+    n = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.min() < counts.max() else "")
+    energy = frames.totals["energy"]
+    rows = {
+        "file": f"{frames.path} ({frames.path.stat().st_size / 1e6:.3g} MB)",
+        "frames": f"{len(frames)}, t = {times[0]:g} to {times[-1]:g} s, {frames.fps:g}/s",
+        "particles": f"{n}, {frames.dimension}-D",
+        "fields": ", ".join(f"{name} [{said['units'][name]}]" for name in frames.fields),
+        "energy": f"{energy[0]:.6g} J -> {energy[-1]:.6g} J",
+        "written": f"{said['provenance']['written']} by mpm {said['versions']['mpm']}",
+    }
+    return "\n".join([*(f"{name:<10} {value}" for name, value in rows.items()), "", said["summary"]])

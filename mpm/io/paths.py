@@ -1,0 +1,52 @@
+"""Where files go: checked paths, and files that appear only when they are complete."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from mpm import _check
+
+
+def check_path(name: str, path: object) -> Path:
+    """A path that is not empty."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise _check.wrong_type(name, path, "a path")
+    checked = Path(os.fsdecode(path))
+    if not checked.name or "\0" in str(checked):
+        raise ValueError(f"{name} = {_check.shown(path)}: must be the path of a file")
+    return checked
+
+
+def check_file(name: str, path: object, suffixes: Sequence[str]) -> Path:
+    """The path of a file to be written: its suffix is among those given, in a directory that exists."""
+    checked = check_path(name, path)
+    if checked.suffix.lower() not in suffixes:
+        raise ValueError(f"{name} = {str(checked)!r}: must end in {' '.join(suffixes)}")
+    if not checked.parent.is_dir():
+        raise FileNotFoundError(
+            f"{name} = {str(checked)!r}: the directory {str(checked.parent)!r} does not exist"
+        )
+    return checked
+
+
+@contextmanager
+def created(path: Path) -> Iterator[BinaryIO]:
+    """A new file that takes the path's place when all of it is written."""
+    with renamed(path) as temporary, temporary.open("wb") as file:
+        yield file
+
+
+@contextmanager
+def renamed(path: Path) -> Iterator[Path]:
+    """A name beside the path for a new file that is to take its place: at the end, or not at all after an error."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")  # of this process, so that two do not meet
+    try:
+        yield temporary
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,374 @@
+"""Trajectories, read back: a `Replay` is a sequence of `Frame` objects, whose arrays are read when asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, derived
+from mpm._check import FloatArray
+from mpm.io import paths
+from mpm.io.state import State
+from mpm.io.vtkhdf import Reader
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+Array = npt.NDArray[Any]
+
+
+class Room(NamedTuple):
+    """Where a trajectory takes place: what a picture needs to know of the scene."""
+
+    lower: FloatArray
+    upper: FloatArray
+    gravity: FloatArray
+
+
+class Frame:
+    """One frame of a `Replay`. Every access to a field reads a new array from the file."""
+
+    __slots__ = ("_number", "_reader", "_room")
+
+    def __init__(self, reader: Reader, number: int, room: Room) -> None:
+        self._reader, self._number, self._room = reader, number, room
+
+    @property
+    def time(self) -> float:
+        """[s]."""
+        return float(self._reader.times[self._number])
+
+    @property
+    def step(self) -> int:
+        """Steps that the simulation had taken."""
+        return int(self._reader.steps[self._number])
+
+    @property
+    def dimension(self) -> int:
+        """d, 2 or 3."""
+        return self._reader.dimension
+
+    @property
+    def scene(self) -> Room:
+        """The domain and gravity; colliders are not in the file."""
+        return self._room
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of what was recorded, positions first."""
+        return self._reader.fields
+
+    @property
+    def particles(self) -> Frame:
+        """The frame itself: ``frame.particles.x`` is ``frame.x``, as it is of a simulation."""
+        return self
+
+    def __len__(self) -> int:
+        return int(self._reader.counts[self._number])
+
+    def __getitem__(self, name: str) -> Array:
+        """A field by name, shape (n,), (n, d) or (n, d, d); bit for bit what the simulation had.
+
+        Raises
+        ------
+        KeyError
+            It was not recorded.
+        """
+        if not isinstance(name, str):
+            raise _check.wrong_type("field", name, "a name from frame.fields")
+        if name not in self.fields:
+            near = _check.nearest(name, self.fields)
+            raise KeyError(f"no field {name!r}; recorded are {', '.join(self.fields)}{near}")
+        return self._reader.field(self._number, name)
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError:
+            near = _check.nearest(name, [*self.fields, *_public(Frame)])
+            raise AttributeError(f"Frame has no attribute {name!r}{near}", name=name, obj=self) from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.fields]
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What `compute` can answer from what was recorded."""
+        return derived.computable(self.fields)
+
+    @_check.options
+    def compute(self, name: str) -> Array:
+        """A quantity of the particles: one of those recorded, or ``"speed"`` where ``"v"`` was recorded, …
+
+        Parameters
+        ----------
+        name : str
+            One of `quantities`; as in `Simulation.compute`.
+
+        Returns
+        -------
+        ndarray, shape (n,), for the stress (n, d, d)
+        """
+        chosen = _check.choice("name", name, self.quantities)
+        return self[chosen] if chosen in self.fields else derived.compute(chosen, self, ())
+
+    @_check.options
+    def plot(
+        self, *, ax: Axes | None = None, color: str | None = None, limits: tuple[float, float] | None = None
+    ) -> tuple[Artist, ...]:
+        """Draw the particles with Matplotlib; as `Simulation.plot`, with the colour of `Replay.plot`."""
+        from mpm.viz import plot
+
+        return plot(self, ax=ax, color=_color(self, color), limits=limits)
+
+    def _state(self, names: tuple[str, ...]) -> State:
+        """What files hold of it."""
+        fields = {name: self[name] if name in self.fields else self.compute(name) for name in ("x", *names)}
+        tensors = [name for name, values in fields.items() if values.ndim == 3]
+        out_of_plane = {name: self._reader.stored(self._number, name)[:, 8] for name in tensors}
+        return State(self.time, self.step, self.dimension, fields, out_of_plane)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Frame: t = {self.time:g} s, step {self.step}, {len(self)} particles, {' '.join(self.fields)}>"
+        )
+
+
+class Replay(_check.Strict):
+    """A trajectory as a sequence: ``len``, ``[i]`` a `Frame`, ``[a:b]`` a shorter replay, iteration.
+
+    Made by `mpm.replay`. The file stays open until `close`, or the end of a ``with`` block.
+    """
+
+    __slots__ = ("_frames", "_reader", "_room")
+
+    def __init__(self, reader: Reader, frames: npt.NDArray[np.int64], room: Room) -> None:
+        self._reader, self._frames, self._room = reader, frames, room
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    @overload
+    def __getitem__(self, index: int) -> Frame: ...
+    @overload
+    def __getitem__(self, index: slice) -> Replay: ...
+    def __getitem__(self, index: int | slice) -> Frame | Replay:
+        if isinstance(index, slice):
+            return Replay(self._reader, self._frames[index], self._room)
+        n = len(self)
+        if isinstance(index, (bool, np.bool_)) or not isinstance(index, (int, np.integer)):
+            raise _check.wrong_type("index", index, "an integer or a slice")
+        if not -n <= index < n:
+            raise IndexError(f"index = {index}: must be >= {-n} and < {n}, there are {n} frames")
+        return Frame(self._reader, int(self._frames[index]), self._room)
+
+    def __iter__(self) -> Iterator[Frame]:
+        return (self[i] for i in range(len(self)))
+
+    @_check.options
+    def at(self, time: float) -> Frame:
+        """The frame that is nearest to a time.
+
+        Parameters
+        ----------
+        time : float
+            [s], between the first and the last frame's.
+        """
+        times = self.times
+        if not len(times):
+            raise ValueError(f"time = {_check.shown(time)}: the replay has no frames")
+        wanted = _check.number("time", time, low=float(times[0]), high=float(times[-1]), unit="s")
+        return self[int(np.argmin(np.abs(times - wanted)))]
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._reader.path
+
+    @property
+    def times(self) -> FloatArray:
+        """Of the frames [s], shape (len,)."""
+        return np.asarray(self._reader.times[self._frames])
+
+    @property
+    def steps(self) -> npt.NDArray[np.int64]:
+        """Steps that the simulation had taken, shape (len,)."""
+        return np.asarray(self._reader.steps[self._frames])
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Numbers of particles, shape (len,)."""
+        return np.asarray(self._reader.counts[self._frames])
+
+    @property
+    def totals(self) -> dict[str, FloatArray]:
+        """Mass, momentum, … of the frames, by the names of `mpm.totals.Totals`: (len,) or (len, k) each."""
+        found = {name: values[self._frames] for name, values in self._reader.totals.items()}
+        found = {name: v[:, 0] if v.shape[1] == 1 else v for name, v in found.items()}
+        return found | {"energy": found["kinetic"] + found["elastic"] + found["gravitational"]}
+
+    @property
+    def fps(self) -> float:
+        """Frames per second that were asked for."""
+        return float(self._reader.description["fps"])
+
+    @property
+    def dimension(self) -> int:
+        """d, 2 or 3."""
+        return self._reader.dimension
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of what was recorded, positions first."""
+        return self._reader.fields
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What `Frame.compute` can answer from what was recorded."""
+        return derived.computable(self.fields)
+
+    @property
+    def description(self) -> Mapping[str, Any]:
+        """What the file says of the simulation: scene, numerics, units, versions, where it comes from."""
+        return self._reader.description
+
+    @_check.options
+    def plot(
+        self,
+        i: int,
+        *,
+        ax: Axes | None = None,
+        color: str | None = None,
+        limits: tuple[float, float] | None = None,
+    ) -> tuple[Artist, ...]:
+        """Draw a frame with Matplotlib; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        i : int
+            Its number; negative ones count from the end.
+        ax : matplotlib.axes.Axes, optional
+            Default: those of a new figure.
+        color : str, optional
+            A field with one value per particle or one of `Frame.quantities`; default: the speed if that is known,
+            else the material. Colliders are not drawn: they are not in the file.
+        limits : (float, float), optional
+            Ends of the colour scale; default: the smallest and largest value.
+
+        Returns
+        -------
+        tuple of matplotlib.artist.Artist
+            Particles, domain, axes of the colour bar.
+        """
+        if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
+            raise _check.wrong_type("i", i, "an integer")
+        if not -len(self) <= i < len(self):
+            raise ValueError(
+                f"i = {i}: must be >= {-len(self)} and < {len(self)}, there are {len(self)} frames"
+            )
+        return self[int(i)].plot(ax=ax, color=color, limits=limits)
+
+    @_check.options
+    def movie(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        fps: float | None = None,
+        color: str | None = None,
+        limits: tuple[float, float] | None = None,
+        size: tuple[int, int] = (960, 720),
+        progress: bool = False,
+    ) -> None:
+        """Write all frames as a movie; needs the extra ``movie``.
+
+        Parameters
+        ----------
+        path : str or path
+            ``.mp4``, ``.gif``, or a directory (without suffix) for ``frame_0000.png``, …
+        fps : float, optional
+            Frames per second of the movie, 10 to 60; default: those of the recording.
+        color, limits
+            As in `plot`; the limits grow with the values so far.
+        size : (int, int)
+            Width and height in pixels, even.
+        progress : bool, optional
+            A bar on stderr.
+        """
+        from mpm.viz.movie import write_frames
+
+        if not len(self):
+            raise ValueError(f"path = {_check.shown(path)}: the replay has no frames")
+        rate = self.fps if fps is None else fps
+        chosen = _color(self[0], color)
+        write_frames(self, path, fps=rate, color=chosen, limits=limits, size=size, progress=progress)
+
+    def view(self) -> NoReturn:
+        """The notebook viewer; not implemented yet."""
+        raise NotImplementedError("Replay.view is not implemented yet")
+
+    def close(self) -> None:
+        """Close the file; what was read stays."""
+        self._reader.close()
+
+    def __enter__(self) -> Replay:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        times = self.times
+        span = f", t = {times[0]:g} to {times[-1]:g} s" if len(times) else ""
+        return f"<Replay {str(self.path)!r}: {len(self)} frames{span}, {' '.join(self.fields)}>"
+
+
+def _public(cls: type) -> list[str]:
+    return [name for name in dir(cls) if not name.startswith("_")]
+
+
+def _color(frame: Frame, color: str | None) -> str:
+    if color is None:
+        return "speed" if "speed" in frame.quantities else "material"
+    return color
+
+
+def replay(path: str | os.PathLike[str]) -> Replay:
+    """Open a trajectory that `Simulation.record` has written, or is writing; needs the extra ``io``.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.vtkhdf``. Of a file that grows, or whose writer was killed, the frames that are whole now.
+
+    Returns
+    -------
+    Replay
+        A sequence of frames, read when they are asked for.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    FileFormatError
+        It was not written by `Simulation.record`, or is damaged.
+    """
+    reader = Reader(paths.check_path("path", path))
+    try:
+        scene = reader.description["scene"]
+        room = Room(*(_check.array(name, scene[name], (reader.dimension,)) for name in Room._fields))
+        float(reader.description["fps"])
+    except (KeyError, TypeError, ValueError) as error:
+        reader.close()
+        raise reader.defect(f"is damaged: its description is not whole ({error})") from None
+    return Replay(reader, np.arange(reader.frames), room)

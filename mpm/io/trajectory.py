@@ -1,0 +1,224 @@
+"""Recording: the frames of a run, written while it is run."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import math
+import sys
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mpm import _check, config
+from mpm._check import FloatArray
+from mpm.io import paths
+from mpm.io.state import LASTING, UNITS, State, check_fields, names_of, take
+from mpm.io.vtkhdf import Writer, h5py
+
+if TYPE_CHECKING:
+    from mpm import _core
+    from mpm.simulation import Simulation
+
+SUFFIX = ".vtkhdf"
+TOTALS = ("mass", "momentum", "center_of_mass", "angular_momentum", "kinetic", "elastic", "gravitational")
+
+
+class Recording(_check.Strict):
+    """A trajectory that is being written; made by `Simulation.record`. A context manager.
+
+    Frames are taken while the simulation runs, until the recording is closed.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_due",
+        "_fields",
+        "_fps",
+        "_frames",
+        "_ids",
+        "_path",
+        "_seconds",
+        "_sim",
+        "_start",
+        "_writer",
+    )
+
+    def __init__(
+        self, sim: Simulation, path: object, *, fps: object, fields: object, compression: object
+    ) -> None:
+        self._path = paths.check_file("path", path, (SUFFIX,))
+        if self._path.resolve() in (other.path.resolve() for other in sim._recordings):
+            raise ValueError(f"path = {str(self._path)!r}: must not be that of another open recording")
+        self._fps = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
+        chosen = check_fields(fields, names_of(sim))
+        level = _check.integer("compression", compression, low=0, high=9)
+        h5py()  # before anything is computed for it
+        self._fields = (*LASTING, *(name for name in chosen if name not in LASTING))
+        # The simulation holds its recordings. Without a cycle a file is finished as soon as both are dropped.
+        self._sim = weakref.ref(sim)
+        began = time.perf_counter()
+        first = take(sim, self._fields)
+        self._ids = first.fields["id"]
+        description = describe(sim, fps=self._fps, fields=self._fields)
+        self._writer: Writer | None = None
+        with paths.renamed(self._path) as file:  # open files may be renamed
+            self._writer = Writer(file, first, _totals(sim), description=description, compression=level)
+        self._frames = 1
+        self._start = sim.time
+        self._due = _next_due(self._start, self._fps, self._start)
+        self._seconds = time.perf_counter() - began
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    @property
+    def fps(self) -> float:
+        """Frames per second of simulated time."""
+        return self._fps
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What is written of every particle beside its position."""
+        return self._fields
+
+    @property
+    def frames(self) -> int:
+        """How many have been written."""
+        return self._frames
+
+    @property
+    def seconds(self) -> float:
+        """Wall time that taking and writing them took [s]."""
+        return self._seconds
+
+    @property
+    def closed(self) -> bool:
+        """Whether no more frames are taken."""
+        return self._writer is None
+
+    def close(self) -> None:
+        """Finish the file; again: nothing."""
+        writer, self._writer = self._writer, None
+        sim = self._sim()
+        if sim is not None and self in sim._recordings:
+            sim._recordings.remove(self)
+        if writer is not None:
+            writer.close()
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "open"
+        return f"<Recording {str(self._path)!r}: {self._frames} frames at {self._fps:g}/s, {state}>"
+
+    def _look(self, sim: Simulation) -> None:
+        """Take a frame if one is due. An error closes the recording: what was written stays readable."""
+        if self._writer is None or sim.time < self._due:
+            return
+        began = time.perf_counter()
+        try:
+            self._writer.append(self._take(sim), _totals(sim))
+        except BaseException:
+            with contextlib.suppress(OSError, RuntimeError):  # HDF5 may not get over it
+                self.close()
+            raise
+        self._frames += 1
+        self._due = _next_due(self._start, self._fps, sim.time)
+        self._seconds += time.perf_counter() - began
+
+    def _take(self, sim: Simulation) -> State:
+        """The fields that are not those of the frame before."""
+        state = take(sim, ["id", *(name for name in self._fields if name not in LASTING)])
+        before, self._ids = self._ids, state.fields["id"]
+        if not np.array_equal(before, self._ids):
+            return take(sim, self._fields)
+        return replace(state, fields={k: v for k, v in state.fields.items() if k != "id"})
+
+
+def _next_due(start: float, fps: float, now: float) -> float:
+    """The first of the times start + k/fps after now."""
+    k = math.floor((now - start) * fps)
+    while start + k / fps <= now:
+        k += 1
+    return start + k / fps
+
+
+def _totals(sim: Simulation) -> dict[str, FloatArray]:
+    """Each of shape (1,) or (k,)."""
+    totals = sim.totals()
+    return {name: np.atleast_1d(np.array(getattr(totals, name), dtype=np.float64)) for name in TOTALS}
+
+
+def run(
+    sim: Simulation,
+    core: _core.Simulation,
+    recordings: Sequence[Recording],
+    advance: Callable[[int, float, float], None],
+    *,
+    steps: int,
+    end: float,
+) -> None:
+    """`steps` whole steps, or to the time `end`, in pieces that end where a frame is due.
+
+    `advance(steps, end, pause)` does the same, but not beyond the first step that reaches the time `pause`.
+
+    Pieces change no bit: a piece ends with the first step at or after the time of a frame, whatever its dt.
+    """
+    last = core.steps + steps
+    core.hold()
+    try:
+        while True:
+            pause = min((recording._due for recording in recordings), default=math.inf)
+            advance(last - core.steps, end, pause)
+            for recording in tuple(recordings):
+                recording._look(sim)
+            if core.steps >= last or core.time >= end:
+                return
+    finally:
+        core.release()
+
+
+def describe(sim: Simulation, *, fps: float, fields: Sequence[str]) -> dict[str, Any]:
+    """What is kept of a simulation beside its particles: scene, numerics, units, versions, where it comes from."""
+    scene, versions = sim.scene, asdict(config.show_config())
+    library = h5py()
+    return {
+        "summary": repr(sim),
+        "scene": {
+            "lower": scene.lower.tolist(),
+            "upper": scene.upper.tolist(),
+            "gravity": scene.gravity.tolist(),
+            "walls": {face: [wall.contact, wall.friction] for face, wall in scene.walls.items()},
+            "bodies": [repr(body) for body in scene.bodies],
+            "colliders": [repr(collider) for collider in scene.colliders],
+        },
+        "materials": [repr(material) for material in sim.materials],
+        "numerics": _finite(asdict(sim._numerics)),
+        "fps": fps,
+        "units": {name: UNITS[name] for name in ("x", *fields)} | {"time": "s"},
+        "versions": {**versions, "h5py": library.__version__, "hdf5": library.version.hdf5_version},
+        "provenance": {
+            "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "program": sys.argv,
+        },
+    }
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity: None stands for "no limit"."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}

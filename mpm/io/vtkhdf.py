@@ -1,0 +1,394 @@
+"""A series of particles as one file: VTKHDF, temporal PolyData, which ParaView 5.12 and VTK 9.3 play.
+
+Frames are appended. Their arrays are written first, and flushed; then the number of frames is raised, and flushed:
+who reads the file sees whole frames only. HDF5's mode for a single writer and multiple readers (SWMR) keeps the file
+consistent at every moment, also for readers while it grows and after the writer was killed. As HDF5 does not survive a
+full disk, room is reserved before it is asked to write. What is the same in successive frames (the vertices that
+ParaView wants, and fields such as ``id``) is written once and referred to.
+
+The format is that of the VTK file formats documentation, "VTKHDF File Format"; our own additions are in ``/mpm``.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm.errors import FileFormatError
+from mpm.io.paths import renamed
+from mpm.io.state import State
+
+Array = npt.NDArray[Any]
+
+FORMAT = 1  # of the group /mpm
+VTKHDF_VERSION = (2, 2)
+# The oldest format with SWMR, so that the HDF5 in other programs need not be as new as ours.
+LIBRARY = ("v110", "v110")
+TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
+# Rows per chunk: whole frames if they are not large, so that each is written and read in one piece.
+LEAST_CHUNK, MOST_CHUNK, FRAME_CHUNK = 256, 1 << 17, 256
+# Bytes that HDF5 needs besides a frame to index it; errors that say that there is no room.
+INDEX_ROOM = 1 << 20
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+# Of HDF5's superblock, version 3, with addresses of eight bytes: its length; how it begins; see `_end_of_file`. Its
+# byte 11 is not 0 while the file is open for writing.
+SUPERBLOCK, SIGNATURE = 48, b"\x89HDF\r\n\x1a\n\x03"
+
+
+def _end_of_file(superblock: bytes) -> int:
+    return int.from_bytes(superblock[28:36], "little")
+
+
+def h5py() -> Any:
+    """The package h5py, or an ImportError that names the extra."""
+    try:
+        import h5py
+    except ImportError:
+        raise ImportError("trajectories need h5py: pip install 'mpm[io]'") from None
+    return h5py
+
+
+class _Column:
+    """A dataset that grows by rows."""
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+        self.rows = 0
+
+    def room(self, rows: int) -> int:
+        """Bytes that so many more rows take at most: HDF5 allocates whole chunks, and moves one that it compresses."""
+        chunk = self.dataset.chunks
+        return int(math.prod(chunk) * self.dataset.dtype.itemsize * (rows // chunk[0] + 2))
+
+    def put(self, values: Any) -> int:
+        """Append rows; returns the first one's number."""
+        array = np.asarray(values)
+        start, self.rows = self.rows, self.rows + len(array)
+        if len(array):
+            self.dataset.resize(self.rows, axis=0)
+            self.dataset[start:] = array
+        return start
+
+
+@dataclass(frozen=True, slots=True)
+class _Topology:
+    """Where the vertices of frames with `count` particles are."""
+
+    count: int
+    part: int
+    cells: list[int]
+    ids: list[int]
+
+
+class Writer:
+    """Writes a trajectory, frame by frame, the first one at once. After an error it can only be closed.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file, which is made.
+    first : State
+        The first frame: says which fields there are, and of what type.
+    totals : mapping of ndarray
+        The first frame's, each of shape (k,).
+    description : mapping
+        What else is to be known, as JSON.
+    compression : int
+        Of gzip, 0 (none) to 9.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        first: State,
+        totals: Mapping[str, Array],
+        *,
+        description: Mapping[str, Any],
+        compression: int,
+    ) -> None:
+        self._h5py = h5py()
+        self.frames = 0
+        self._topology = _Topology(-1, 0, [], [])
+        self._last: dict[str, int] = {}
+        self._filters = {"compression": compression, "shuffle": True} if compression else {}
+        self._columns: list[_Column] = []
+        self._file = self._h5py.File(path, "w", libver=LIBRARY)
+        self._descriptor = os.open(path, os.O_RDWR)
+        # Also when nobody holds the writer any more, and at the end of the process.
+        self._finish = weakref.finalize(self, _finish, self._file, self._descriptor, os.getpid())
+        try:
+            self._lay_out(first, totals, description)
+            self._file.swmr_mode = True
+            self._step_count = self._h5py.h5a.open(self._file["VTKHDF/Steps"].id, b"NSteps")
+            self.append(first, totals)
+        except BaseException:
+            self.close()
+            raise
+
+    def _lay_out(self, first: State, totals: Mapping[str, Array], description: Mapping[str, Any]) -> None:
+        """All groups and datasets: none can be added later on."""
+        rows = min(max(first.count, LEAST_CHUNK), MOST_CHUNK)
+        root = self._file.create_group("VTKHDF")
+        root.attrs["Version"] = np.array(VTKHDF_VERSION, dtype=np.int64)
+        root.attrs.create("Type", b"PolyData", dtype=self._h5py.string_dtype("ascii", 8))
+        self._counts = self._grow(root, "NumberOfPoints")
+        self._points = self._grow(root, "Points", (3,), first.fields["x"].dtype, rows, **self._filters)
+        self._cells = {
+            (kind, name): self._grow(
+                root.require_group(kind), name, rows=long if kind == "Vertices" else FRAME_CHUNK
+            )
+            for kind in TOPOLOGIES
+            for name, long in {
+                **{"NumberOfCells": FRAME_CHUNK, "NumberOfConnectivityIds": FRAME_CHUNK},
+                **{"Offsets": rows + 1, "Connectivity": rows},
+            }.items()
+        }
+        steps = root.create_group("Steps")
+        steps.attrs["NSteps"] = np.int64(0)
+        self._times = self._grow(steps, "Values", (), np.float64)
+        names = ("PartOffsets", "NumberOfParts", "PointOffsets")
+        self._parts, self._part_counts, self._starts = (self._grow(steps, name) for name in names)
+        self._cell_starts = self._grow(steps, "CellOffsets", (len(TOPOLOGIES),))
+        self._id_starts = self._grow(steps, "ConnectivityIdOffsets", (len(TOPOLOGIES),))
+        data, offsets = root.create_group("PointData"), steps.create_group("PointDataOffsets")
+        self._fields = {}
+        for name in first.fields:
+            if name != "x":
+                values = first.spatial(name)
+                column = self._grow(data, name, values.shape[1:], values.dtype, rows, **self._filters)
+                self._fields[name] = column, self._grow(offsets, name)
+        own = self._file.create_group("mpm")
+        own.attrs["format"] = np.int64(FORMAT)
+        own.attrs["dimension"] = np.int64(first.dimension)
+        own.create_dataset("description", data=json.dumps(description, ensure_ascii=False))
+        self._steps = self._grow(own, "steps")
+        width = sum(len(values) for values in totals.values())
+        self._totals = self._grow(own, "totals", (width,), np.float64)
+        names_of_columns = [name for name, values in totals.items() for _ in values]
+        self._totals.dataset.attrs["names"] = names_of_columns
+
+    def _grow(
+        self,
+        group: Any,
+        name: str,
+        shape: tuple[int, ...] = (),
+        dtype: npt.DTypeLike = np.int64,
+        rows: int = FRAME_CHUNK,
+        **filters: Any,
+    ) -> _Column:
+        options = {"maxshape": (None, *shape), "chunks": (rows, *shape), **filters}
+        column = _Column(group.create_dataset(name, (0, *shape), dtype, **options))
+        self._columns.append(column)
+        return column
+
+    def append(self, state: State, totals: Mapping[str, Array]) -> None:
+        """Write a frame; fields that the state does not have are those of the frame before.
+
+        Raises
+        ------
+        OSError
+            There is no room for it, or the disk fails.
+        """
+        self._reserve(sum(column.room(state.count + 1) for column in self._columns))
+        try:
+            self._append(state, totals)
+        except RuntimeError as error:  # what h5py makes of an error of the file system
+            raise OSError(f"a frame could not be written ({error})") from error
+
+    def _reserve(self, size: int) -> None:
+        """Have the file system set bytes aside behind what HDF5 has used, or raise OSError."""
+        if not hasattr(os, "posix_fallocate"):
+            return
+        try:
+            os.posix_fallocate(self._descriptor, _used(self._descriptor), size + INDEX_ROOM)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise
+
+    def _append(self, state: State, totals: Mapping[str, Array]) -> None:
+        self._put_topology(state.count)
+        self._starts.put([self._points.put(state.spatial("x"))])
+        for name, (column, offsets) in self._fields.items():
+            if name in state.fields:
+                self._last[name] = column.put(state.spatial(name))
+            offsets.put([self._last[name]])
+        self._times.put([state.time])
+        self._steps.put([state.step])
+        self._totals.put([np.concatenate(list(totals.values()))])
+        self._file.flush()
+        self._step_count.write(np.array(self.frames + 1, dtype=np.int64))
+        self._file.flush()
+        self.frames += 1
+
+    def _put_topology(self, n: int) -> None:
+        """Every particle is a vertex; as many particles as in the frame before share its vertices."""
+        if self._topology.count != n:
+            part, cells, ids = self._counts.put([n]), [], []
+            for kind in TOPOLOGIES:
+                k = n if kind == "Vertices" else 0
+                self._cells[kind, "NumberOfCells"].put([k])
+                self._cells[kind, "NumberOfConnectivityIds"].put([k])
+                # Offsets have one more entry per part than there are cells; VTK counts cells.
+                cells.append(self._cells[kind, "Offsets"].put(np.arange(k + 1)) - part)
+                ids.append(self._cells[kind, "Connectivity"].put(np.arange(k)))
+            self._topology = _Topology(n, part, cells, ids)
+        self._part_counts.put([1])
+        self._parts.put([self._topology.part])
+        self._cell_starts.put([self._topology.cells])
+        self._id_starts.put([self._topology.ids])
+
+    def close(self) -> None:
+        """Finish the file; again: nothing."""
+        self._finish()
+
+
+def _finish(file: Any, descriptor: int, process: int) -> None:
+    if os.getpid() == process:  # a forked one has no part in it
+        file.close()
+        os.truncate(descriptor, _used(descriptor))  # what was reserved and not used
+        os.close(descriptor)
+
+
+def _used(descriptor: int) -> int:
+    """Where the file ends for HDF5."""
+    return _end_of_file(os.pread(descriptor, SUPERBLOCK, 0))
+
+
+class Reader:
+    """The frames that were whole when the file was opened, each array read when it is asked for.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none.
+    FileFormatError
+        It is no trajectory of this package, or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        library = h5py()
+        growing = self._is_growing()
+        try:
+            self._file = library.File(path, "r", swmr=growing)
+        except OSError as error:
+            raise self.defect(f"is no trajectory ({error})") from None
+        try:
+            self._read_head()
+        except FileFormatError:
+            self._file.close()
+            raise
+        except (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+            self._file.close()
+            raise self.defect(f"is no trajectory of this package ({error})") from None
+
+    def _is_growing(self) -> bool:
+        """Whether somebody writes to the file, or was killed while doing so.
+
+        Then HDF5 refuses to open it, except as SWMR. As SWMR it would wait for minutes for what is not there, so that
+        a file that was cut off is found here.
+        """
+        try:
+            with self.path.open("rb") as file:
+                head = file.read(SUPERBLOCK)
+                size = os.fstat(file.fileno()).st_size
+        except FileNotFoundError:
+            raise FileNotFoundError(f"path = {str(self.path)!r}: there is no such file") from None
+        if len(head) < SUPERBLOCK or head[:9] != SIGNATURE:
+            raise self.defect("is no trajectory: it does not begin like one")
+        if size < _end_of_file(head):
+            raise self.defect(f"is no trajectory any more: {size} of {_end_of_file(head)} bytes are there")
+        return head[11] != 0
+
+    def defect(self, what: str) -> FileFormatError:
+        return FileFormatError(f"{str(self.path)!r} {what}")
+
+    def _read_head(self) -> None:
+        own, root = self._file["mpm"], self._file["VTKHDF"]
+        if int(own.attrs["format"]) != FORMAT:
+            raise self.defect(f"has format {own.attrs['format']}: this version reads format {FORMAT}")
+        self.dimension = int(own.attrs["dimension"])
+        self.description: Mapping[str, Any] = json.loads(own["description"][()])
+        steps = root["Steps"]
+        n = self.frames = int(steps.attrs["NSteps"])
+        self.times, self.steps = steps["Values"][:n], own["steps"][:n]
+        names, rows = list(own["totals"].attrs["names"]), own["totals"][:n]
+        self.totals = {
+            name: rows[:, [k for k, of in enumerate(names) if of == name]] for name in dict.fromkeys(names)
+        }
+        self.counts = root["NumberOfPoints"][:][steps["PartOffsets"][:n]]
+        self._arrays = {"x": root["Points"], **dict(root["PointData"].items())}
+        offsets = {"x": steps["PointOffsets"], **dict(steps["PointDataOffsets"].items())}
+        self._starts = {name: offsets[name][:n] for name in self._arrays}
+        short = [name for name, starts in self._starts.items() if not self._holds(name, starts)]
+        whole = all(len(column) == n for column in (self.times, self.steps, rows))
+        if self.dimension not in (2, 3) or n < 1 or not whole or short:
+            raise self.defect(
+                f"is damaged: {n} frames do not fit what there is of {', '.join(short) or 'times'}"
+            )
+
+    def _holds(self, name: str, starts: Array) -> bool:
+        rows = len(self._arrays[name])
+        inside = (starts >= 0) & (self.counts >= 0) & (starts + self.counts <= rows)
+        return len(starts) == self.frames and bool(inside.all())
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of all fields, positions first."""
+        return tuple(self._arrays)
+
+    def stored(self, frame: int, name: str) -> Array:
+        """A field as it is in the file: (n,), (n, 3) or (n, 9)."""
+        if not self._file:
+            raise ValueError(f"the replay of {str(self.path)!r} is closed")
+        start = int(self._starts[name][frame])
+        try:
+            values: Array = self._arrays[name][start : start + int(self.counts[frame])]
+        except (OSError, RuntimeError) as error:
+            raise self.defect(f"is damaged: {name} of frame {frame} cannot be read ({error})") from None
+        return values
+
+    def field(self, frame: int, name: str) -> Array:
+        """A field in the dimension of the simulation: (n,), (n, d) or (n, d, d)."""
+        values, d = self.stored(frame, name), self.dimension
+        if values.ndim == 1:
+            return values
+        if values.shape[1] == 9:
+            values = values.reshape(-1, 3, 3)[:, :d, :d]
+        return np.ascontiguousarray(values[:, :d])
+
+    def copy(self, file: Any) -> None:
+        """Copy all groups to another file of h5py."""
+        for name in self._file:
+            self._file.copy(name, file)
+
+    def close(self) -> None:
+        """Close the file; what was read stays."""
+        self._file.close()
+
+
+def repair(path: Path) -> int:
+    """Copy a trajectory into a file that is closed, and put that in its place; returns how many frames it has."""
+    reader = Reader(path)
+    try:
+        with renamed(path) as temporary, h5py().File(temporary, "w", libver=LIBRARY) as file:
+            reader.copy(file)
+    finally:
+        reader.close()
+    return reader.frames

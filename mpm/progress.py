@@ -1,0 +1,38 @@
+"""Progress bars on stderr, where tqdm is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol, TypeVar
+
+from mpm import _check
+
+T = TypeVar("T", covariant=True)
+
+
+class Countable(Protocol[T]):
+    """What has a length and can be gone through."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[T]: ...
+
+
+def bar(count: int) -> Any:
+    """A bar of `count` frames, or an ImportError that names the extra."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        raise ImportError("progress=True needs tqdm: pip install 'mpm[plot]'") from None
+    return tqdm(total=count, unit="frame")
+
+
+def follow(frames: Countable[T], progress: object) -> Iterable[T]:
+    """The frames, with a bar if asked for; the argument is checked at once."""
+    return _followed(frames, bar(len(frames))) if _check.flag("progress", progress) else frames
+
+
+def _followed(frames: Iterable[T], shown: Any) -> Iterator[T]:
+    with shown:
+        for frame in frames:
+            yield frame
+            shown.update()
