@@ -643,3 +643,14 @@ def test_recording_costs_little(tmp_path):
         recording.path.unlink()
     overhead = min(spent[True]) / min(spent[False]) - 1
     assert overhead < 0.10  # measured: 0.084 on a busy machine; writing alone takes 0.04 to 0.06
+
+
+def test_a_run_under_a_body_force_is_recorded(tmp_path):
+    scene = mpm.Scene((0, 0), (1, 1), body_force=lambda x, t: np.cos(5 * t) * (x - 0.5)[:, ::-1])
+    scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), mpm.materials.Fluid(bulk_modulus=100, density=1))
+    plain, recorded = (mpm.Simulation(scene, dx=1 / 16, on_leave="clamp") for _ in range(2))
+    plain.run(0.1)
+    with recorded.record(tmp_path / "a.vtkhdf", fps=100) as recording:
+        recorded.run(0.1)
+    assert recorded == plain and recording.frames == 11
+    assert np.array_equal(mpm.replay(recording.path)[-1].x, plain.particles.x)
