@@ -124,6 +124,8 @@ class Simulation:
         density of the grid."""
     def delete_particles(self, mask: Any) -> int:
         """uint8 (n,): non-zero rows go. Returns how many went."""
+    def seconds(self) -> dict[str, float]:
+        """Seconds by the clock that all runs have spent, per phase: sweeps, grid, binning, views."""
     def step(self, n: int, pause: float = ...) -> None:
         """n whole steps, or as many as reach the time `pause` [s], without changing any of them."""
     def run(self, end: float, pause: float = ...) -> None:

@@ -12,7 +12,7 @@ import dataclasses
 import json
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -31,6 +31,7 @@ MATERIALS = {
     "neo-Hookean": materials.NeoHookean(E=1e5, nu=0.3, density=1000),
     "fixed corotated": materials.FixedCorotated(E=1e5, nu=0.3, density=1000),
 }
+STUDIES = ("phases", "family", "crowding", "calls", "order", "growth", "threads")
 CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
 CELLS_QUICK = {2: 32, 3: 8}
 
@@ -48,7 +49,7 @@ class Case:
         """A new simulation of it for a kernel set; `options` go to `mpm.Simulation`."""
         body = shapes.Box([1.0] * self.dimension, [2.0] * self.dimension)
         scene = Scene([0] * self.dimension, [3] * self.dimension, gravity=[0] * (self.dimension - 1) + [-9.8])
-        scene.add(body, MATERIALS[self.material], velocity=_stir)
+        scene.add(body, MATERIALS[self.material], velocity=stir)
         with config.using_isa(isa):
             return Simulation(scene, dx=1 / self.cells, dtype=self.dtype, threads=threads, **options)
 
@@ -77,7 +78,7 @@ class Result:
         return 1e9 / self.nanoseconds
 
 
-def _stir(x: FloatArray) -> FloatArray:
+def stir(x: FloatArray) -> FloatArray:
     """A rotation about the block's centre with a wave in it [m/s]."""
     v = np.zeros_like(x)
     v[:, 0] = -2 * (x[:, 1] - 1.5)
@@ -135,11 +136,15 @@ def _lines(isas: list[str], groups: Iterator[list[Result]]) -> Iterator[str]:
         yield f"{name:<36}{speeds}{max(r.speed for r in results) / oracle.speed:>13.1f}x"
 
 
-def run(*, json_path: Path | None = None, repeats: int = 5, quick: bool = False) -> int:
+def run(
+    studies: Sequence[str] = (), *, json_path: Path | None = None, repeats: int = 5, quick: bool = False
+) -> int:
     """Measure every case with every kernel set of this processor, print the table, write the JSON file.
 
     Parameters
     ----------
+    studies : sequence of str
+        Measure these instead: of `STUDIES`, see `mpm.studies`.
     json_path : path, optional
         Where the figures go, with the machine and the build they belong to.
     repeats : int
@@ -154,6 +159,7 @@ def run(*, json_path: Path | None = None, repeats: int = 5, quick: bool = False)
     """
     isas = _core.isas()
     found: list[Result] = []
+    rows: list[tuple[str, Any]] = []
 
     def groups() -> Iterator[list[Result]]:
         for case in cases(quick):
@@ -165,13 +171,20 @@ def run(*, json_path: Path | None = None, repeats: int = 5, quick: bool = False)
 
     print(config.show_config())
     print(f"processor    {config.processor()}\n")
-    for line in _lines(isas, groups()):
+    if studies:
+        from mpm import studies as _studies
+
+        lines = _studies.run(list(studies), repeats=repeats, quick=quick, found=rows)
+    else:
+        lines = _lines(isas, groups())
+    for line in lines:
         print(line, flush=True)
     if json_path:
         record = {
             "configuration": dataclasses.asdict(config.show_config()),
             "processor": config.processor(),
             "results": [{**dataclasses.asdict(result), "speed": result.speed} for result in found],
+            "studies": [{"study": name, **dataclasses.asdict(row)} for name, row in rows],
         }
         json_path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return 0

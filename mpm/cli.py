@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mpm import config, gallery
+from mpm.bench import STUDIES
 from mpm.errors import SimulationError
 
 FORMATS = ("bgeo", "geo", "npz", "ply", "vtp")
@@ -74,6 +75,14 @@ def _parser() -> argparse.ArgumentParser:
     bench = commands.add_parser(
         "bench", help="measure the speed of this machine: laws, dimensions, precisions and kernel sets"
     )
+    bench.add_argument(
+        "studies",
+        nargs="*",
+        default=[],
+        type=_study,
+        metavar="STUDY",
+        help=f"measure instead what it depends on: {', '.join(STUDIES)}, or all",
+    )
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
     bench.add_argument("--repeats", type=_positive, default=5, metavar="N", help="rounds, default: 5")
     bench.add_argument(
@@ -111,6 +120,12 @@ def _scene(text: str) -> str:
         return gallery.get(text).name
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _study(text: str) -> str:
+    if text not in (*STUDIES, "all"):
+        raise argparse.ArgumentTypeError(f"{text!r}: must be one of {', '.join(STUDIES)}, or all")
+    return text
 
 
 def _positive(text: str, most: int = 1_000_000) -> int:
@@ -161,7 +176,8 @@ def _info(chosen: argparse.Namespace) -> int:
 def _bench(chosen: argparse.Namespace) -> int:
     from mpm import bench
 
-    return bench.run(json_path=chosen.json, repeats=chosen.repeats, quick=chosen.quick)
+    studies = STUDIES if "all" in chosen.studies else chosen.studies
+    return bench.run(studies, json_path=chosen.json, repeats=chosen.repeats, quick=chosen.quick)
 
 
 def _later(chosen: argparse.Namespace) -> int:

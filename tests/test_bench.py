@@ -1,8 +1,11 @@
 """The benchmark runs, covers what it says, and its file can be read."""
 
 import json
+import time
 
-from mpm import _core, bench, cli, config
+import pytest
+
+from mpm import _core, bench, cli, config, studies
 
 
 def test_bench_prints_every_case_and_writes_its_figures(tmp_path, capsys):
@@ -31,3 +34,28 @@ def test_kernel_sets_are_really_different():
     for isa in _core.isas()[1:]:
         assert states[isa][0] != oracle[0]
         assert abs(states[isa][1] / oracle[1] - 1) < 1e-5  # measured 2e-7
+
+
+def test_studies_print_all_their_variants_and_write_their_figures(tmp_path, capsys):
+    path = tmp_path / "bench.json"
+    assert cli.main(["bench", "all", "--quick", "--repeats", "1", "--json", str(path)]) == 0
+    printed = capsys.readouterr().out
+    found = json.loads(path.read_text())["studies"]
+    assert {row["study"] for row in found} == set(bench.STUDIES) - {"phases"} == set(studies.STUDIES)
+    assert all(row["label"] in printed and row["nanoseconds"] > 0 < row["share"] for row in found)
+    assert "phases" in printed
+    with pytest.raises(SystemExit):
+        cli.main(["bench", "familiy"])
+    assert "'familiy': must be one of phases, family" in capsys.readouterr().err
+
+
+def test_the_phases_make_up_the_run():
+    sim = bench.cases(quick=True)[0].simulation(isa=_core.isas()[-1])
+    x = sim.particles.x
+    start = time.perf_counter()
+    sim.step(40)
+    whole = time.perf_counter() - start
+    seconds = sim._core.seconds()
+    assert set(seconds) == {"sweeps", "grid", "binning", "views"} and len(x)
+    assert 0 < seconds["grid"] < seconds["sweeps"] and 0 < seconds["views"]
+    assert sum(seconds.values()) < whole

@@ -256,7 +256,9 @@ mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double 
     const mpm_status status = mpm_step_run(simulation, steps, end, pause, poll, context);
     if (simulation->steps > before)
         mpm_views_outdate(simulation);
+    const double start = mpm_clock_seconds();
     mpm_views_refresh(simulation);
+    mpm_simulation_spend(simulation, MPM_PHASE_VIEWS, start);
     /* Removal sorts particles anew: it waits for the end of the run, so that a pause changes nothing. */
     const bool paused = !status && simulation->steps - before < steps && simulation->time < end;
     if (simulation->frozen && !paused) {
@@ -359,6 +361,11 @@ ptrdiff_t mpm_simulation_count(const mpm_simulation *simulation)
 const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation)
 {
     return &simulation->settings;
+}
+
+double mpm_simulation_seconds(const mpm_simulation *simulation, mpm_phase phase)
+{
+    return simulation->seconds[phase];
 }
 
 const mpm_health *mpm_simulation_health(const mpm_simulation *simulation)

@@ -145,6 +145,18 @@ double mpm_simulation_dt(const mpm_simulation *simulation); /* of the last step;
 int64_t mpm_simulation_steps(const mpm_simulation *simulation);
 ptrdiff_t mpm_simulation_count(const mpm_simulation *simulation);
 const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation);
+/** Where the time goes. What remains of a run is control: plans, reports, history. */
+typedef enum mpm_phase {
+    MPM_PHASE_SWEEPS, /* over particles: transfers, laws, motion, totals */
+    MPM_PHASE_GRID,   /* over nodes: sums of copies, gravity, colliders, walls */
+    MPM_PHASE_BINNING,
+    MPM_PHASE_VIEWS,  /* arrays of users, in and out */
+    MPM_PHASES
+} mpm_phase;
+
+/** Seconds by the clock that all runs together have spent in a phase. */
+double mpm_simulation_seconds(const mpm_simulation *simulation, mpm_phase phase);
+
 const mpm_health *mpm_simulation_health(const mpm_simulation *simulation);
 const mpm_trouble *mpm_simulation_trouble(const mpm_simulation *simulation);
 void mpm_simulation_set_threads(mpm_simulation *simulation, int threads);

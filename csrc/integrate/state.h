@@ -3,6 +3,7 @@
  * The inside of a simulation, shared by the files of this folder.
  */
 #pragma once
+#include "base/clock.h"
 #include "integrate/history.h"
 #include "integrate/simulation.h"
 
@@ -40,6 +41,7 @@ struct mpm_simulation {
     mpm_measure measure;
     mpm_health health;
     mpm_trouble trouble;
+    double seconds[MPM_PHASES]; /* spent, by the clock */
 
     double *history;
     size_t history_rows, history_capacity;
@@ -57,6 +59,12 @@ struct mpm_simulation {
     void **workspaces;          /* per thread */
     int workspace_count;
 };
+
+/** Counts the time since `start` for a phase. */
+static inline void mpm_simulation_spend(mpm_simulation *simulation, mpm_phase phase, double start)
+{
+    simulation->seconds[phase] += mpm_clock_seconds() - start;
+}
 
 /* views.c: between the resident state and the user's arrays */
 mpm_status mpm_views_read_in(mpm_simulation *simulation); /* within a pool */

@@ -15,7 +15,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_RETRIES = 12 };
 
@@ -348,8 +347,12 @@ static void commit(mpm_simulation *simulation, double dt, double time, double tr
 
 static mpm_status bin(mpm_simulation *simulation)
 {
+    const double start = mpm_clock_seconds();
     mpm_status status = mpm_views_bin(simulation, NULL, 0, false);
-    return status ? status : mpm_sweeps_fit(simulation);
+    if (!status)
+        status = mpm_sweeps_fit(simulation);
+    mpm_simulation_spend(simulation, MPM_PHASE_BINNING, start);
+    return status;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
@@ -370,7 +373,9 @@ static void find_volumes(mpm_simulation *simulation)
 
 mpm_status mpm_step_settle(mpm_simulation *simulation)
 {
+    const double start = mpm_clock_seconds();
     mpm_status status = mpm_views_read_in(simulation);
+    mpm_simulation_spend(simulation, MPM_PHASE_VIEWS, start);
     if (!status && simulation->binning_due)
         status = bin(simulation);
     if (status)
@@ -386,18 +391,11 @@ mpm_status mpm_step_settle(mpm_simulation *simulation)
     return MPM_OK;
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
                             void *context)
 {
     const int64_t last_step = steps > INT64_MAX - simulation->steps ? INT64_MAX : simulation->steps + steps;
-    double next_poll = seconds() + 0.05;
+    double next_poll = mpm_clock_seconds() + 0.05;
     if (simulation->suspect) {
         mpm_status status = find_trouble(simulation);
         if (status)
@@ -452,10 +450,10 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
         const bool revised = revise_plan(simulation);
         if (last)
             return MPM_OK;
-        if (poll && seconds() >= next_poll) {
+        if (poll && mpm_clock_seconds() >= next_poll) {
             if (poll(context))
                 return MPM_INTERRUPTED;
-            next_poll = seconds() + 0.05;
+            next_poll = mpm_clock_seconds() + 0.05;
         }
         if (simulation->binning_due && (status = bin(simulation)))
             return status;

@@ -134,10 +134,12 @@ mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)
     const mpm_kernels *kernels = simulation->kernels;
     const bool standard = mpm_scheme_is_standard(&sweep->scheme) && sweep->mode < MPM_FILTER;
     struct sweep_call call = {sweep, standard ? kernels->sweep_task : kernels->sweep_any_task};
+    const double start = mpm_clock_seconds();
     mpm_pool_for(simulation->pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
     mpm_measure sum = {.least_det = 1};
     for (size_t t = 0; t < simulation->grid.task_count; t++) /* in task order: the same bits for any thread count */
         add_measure(&sum, &simulation->measures[t]);
+    mpm_simulation_spend(simulation, MPM_PHASE_SWEEPS, start);
     return sum;
 }
 
@@ -169,6 +171,7 @@ static void fold_item(void *context, ptrdiff_t item, int thread)
 static void grid_pass(mpm_simulation *simulation, double dt, int filter_step, bool for_density)
 {
     const mpm_settings *settings = &simulation->settings;
+    const double start = mpm_clock_seconds();
     struct grid_call call = {simulation,
                              {.grid = &simulation->grid, .dt = dt, .scheme = settings->scheme,
                               .filter_step = filter_step, .for_density = for_density, .reports = simulation->reports}};
@@ -181,6 +184,7 @@ static void grid_pass(mpm_simulation *simulation, double dt, int filter_step, bo
     mpm_pool_for(simulation->pool, grid_item, &call, (blocks + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
     const ptrdiff_t folds = (ptrdiff_t)simulation->grid.images.block_count;
     mpm_pool_for(simulation->pool, fold_item, &call, (folds + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
+    mpm_simulation_spend(simulation, MPM_PHASE_GRID, start);
 }
 
 void mpm_sweeps_density(mpm_simulation *simulation)

@@ -588,6 +588,18 @@ static PyObject *health(PyObject *self, PyObject *unused)
                          "refused", (long long)h->refused, "binnings", (long long)h->binnings);
 }
 
+static PyObject *seconds(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    return Py_BuildValue("{s:d,s:d,s:d,s:d}", "sweeps", mpm_simulation_seconds(core, MPM_PHASE_SWEEPS), "grid",
+                         mpm_simulation_seconds(core, MPM_PHASE_GRID), "binning",
+                         mpm_simulation_seconds(core, MPM_PHASE_BINNING), "views",
+                         mpm_simulation_seconds(core, MPM_PHASE_VIEWS));
+}
+
 static PyObject *resident(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -708,6 +720,7 @@ static PyMethodDef methods[] = {
     {"history_array", history_array, METH_O, "history_array(index) -> bytes of float64"},
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
     {"health", health, METH_NOARGS, "Counters."},
+    {"seconds", seconds, METH_NOARGS, "Seconds by the clock that all runs have spent, per phase."},
     {"resident", resident, METH_NOARGS, "The resident state in row order, as bytes."},
     {"snapshot", snapshot, METH_NOARGS, "The complete state as a dict of bytes."},
     {"restore", restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},

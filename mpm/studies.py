@@ -1,0 +1,263 @@
+"""What the speed of a step depends on: the studies of ``python -m mpm bench STUDY``.
+
+A study compares variants of one block of material (`bench.Case`), all with the best kernel set of this processor.
+Rounds are interleaved and the median counts, as in `bench`; the share of every variant is to the first one of its
+group, so that what disturbs the machine does not disturb the figure.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mpm import _core, bench, materials, shapes
+from mpm.bench import Case
+from mpm.scene import Scene
+from mpm.simulation import Simulation
+
+__all__ = ["STUDIES", "Row", "run"]
+
+SNOW = materials.Snow(E=1e5, nu=0.3, density=1000)
+Advance = Callable[[Simulation, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A simulation to be made, and how it is driven; `threads` > 1 is timed by the clock, else by processor time."""
+
+    label: str
+    make: Callable[[], Simulation]
+    advance: Advance = Simulation.step
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A variant's figures.
+
+    Attributes
+    ----------
+    label : str
+    particles : int
+    nanoseconds : float
+        Per particle and step, median of the rounds.
+    share : float
+        Speed over that of the first variant of the group.
+    """
+
+    label: str
+    particles: int
+    nanoseconds: float
+    share: float
+
+
+def _block(
+    dimension: int,
+    cells: int,
+    *,
+    laws: tuple[materials.Material, ...] = (bench.MATERIALS["neo-Hookean"],),
+    room: int = 3,
+    **options: Any,
+) -> Simulation:
+    """The block of `bench`, of one law or of slabs of several, in a domain of `room` times its side."""
+    low = float((room - 1) // 2)
+    scene = Scene([0] * dimension, [room] * dimension, gravity=[0] * (dimension - 1) + [-9.8])
+    for k, law in enumerate(laws):
+        lower, upper = [low] * dimension, [low + 1] * dimension
+        lower[-1], upper[-1] = low + k / len(laws), low + (k + 1) / len(laws)
+        scene.add(shapes.Box(lower, upper), law, velocity=lambda x: bench.stir(x - low + 1))
+    return Simulation(scene, **{"dx": 1 / cells, "dtype": "float32", "threads": 1, **options})
+
+
+def _mixed(dimension: int, cells: int) -> Simulation:
+    """Two laws in every cell."""
+    first = _block(dimension, cells)
+    x = np.array(first.particles.x)
+    scene = Scene([0] * dimension, [3] * dimension, gravity=[0] * (dimension - 1) + [-9.8])
+    for k, law in enumerate(("neo-Hookean", "fixed corotated")):
+        half = shapes.Points(x[k::2], volume=(1 / cells) ** dimension / 2**dimension)
+        scene.add(half, bench.MATERIALS[law], velocity=bench.stir)
+    return Simulation(scene, dx=1 / cells, dtype="float32", threads=1)
+
+
+def _shuffled(dimension: int, cells: int) -> Simulation:
+    """The same particles, entered at random order."""
+    x = np.array(_block(dimension, cells).particles.x)
+    scene = Scene([0] * dimension, [3] * dimension, gravity=[0] * (dimension - 1) + [-9.8])
+    points = shapes.Points(
+        np.random.default_rng(0).permutation(x), volume=(1 / cells) ** dimension / 2**dimension
+    )
+    scene.add(points, bench.MATERIALS["neo-Hookean"], velocity=bench.stir)
+    return Simulation(scene, dx=1 / cells, dtype="float32", threads=1)
+
+
+def _one_by_one(sim: Simulation, steps: int) -> None:
+    for _ in range(steps):
+        sim.step()
+
+
+def _looked_at(sim: Simulation, steps: int) -> None:
+    """Every view is held; they are read once in 20 steps."""
+    views = [sim.particles[name] for name in sim.particles.fields]
+    for first in range(0, steps, 20):
+        sim.step(min(20, steps - first))
+        for view in views:
+            view[0]
+
+
+def _stirred(make: Callable[[], Simulation], steps: int) -> Simulation:
+    sim = make()
+    sim.step(steps)
+    return sim
+
+
+def _family(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
+    """The rest of the family beside quadratic neo-Hookean APIC in single precision."""
+    for d in (3, 2):
+        n = cells[d]
+        yield [
+            Variant(f"{d}-D neo-Hookean, quadratic, APIC, float32", partial(_block, d, n)),
+            Variant(f"{d}-D cubic", partial(_block, d, n, kernel="cubic")),
+            Variant(f"{d}-D FLIP", partial(_block, d, n, transfer="flip")),
+            Variant(f"{d}-D B-spline gradient", partial(_block, d, n, gradient="bspline")),
+            Variant(
+                f"{d}-D fixed corotated",
+                partial(_block, d, n, laws=(bench.MATERIALS["fixed corotated"],)),
+            ),
+            Variant(f"{d}-D fluid", partial(_block, d, n, laws=(bench.MATERIALS["fluid"],))),
+            Variant(f"{d}-D snow", partial(_block, d, n, laws=(SNOW,))),
+            Variant(f"{d}-D two laws in every cell", partial(_mixed, d, n)),
+            Variant(f"{d}-D float64", partial(_block, d, n, dtype="float64")),
+        ]
+
+
+def _crowding(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
+    """Particles per cell."""
+    for d, per_cell in ((3, (8, 1, 2, 4, 16, 27)), (2, (4, 1, 2, 9, 16))):
+        n = cells[d]
+        yield [
+            Variant(
+                f"{d}-D {k} per cell",
+                partial(_block, d, round(n * (2**d / k) ** (1 / d)), particles_per_cell=k, sampling="random"),
+            )
+            for k in per_cell
+        ]
+
+
+def _calls(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
+    """How a run is driven."""
+    for d in (3, 2):
+        make = partial(_block, d, cells[d])
+        usual = make()
+        usual.step(50)  # by then the automatic step has settled
+        yield [
+            Variant(f"{d}-D step(40), dt automatic", make),
+            Variant(f"{d}-D dt fixed", partial(make, dt=usual.dt)),
+            Variant(f"{d}-D step() one by one", make, _one_by_one),
+            Variant(f"{d}-D all views held, read every 20", make, _looked_at),
+            Variant(f"{d}-D no history", partial(make, history=0)),
+        ]
+
+
+def _order(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
+    """The order of the particles, and the room around them."""
+    for d in (3, 2):
+        make = partial(_block, d, cells[d])
+        yield [
+            Variant(f"{d}-D as sampled", make),
+            Variant(f"{d}-D entered at random order", partial(_shuffled, d, cells[d])),
+            Variant(f"{d}-D after 300 steps", partial(_stirred, make, 300)),
+            Variant(f"{d}-D in a box 8 times wider", partial(make, room=25)),
+        ]
+
+
+def _growth(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
+    """The number of particles."""
+    for d in (3, 2):
+        yield [
+            Variant(
+                f"{d}-D {factor:g} times the cells along a side", partial(_block, d, round(cells[d] * factor))
+            )
+            for factor in (1, 0.5, 2)
+        ]
+
+
+def _threads(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
+    """Two threads beside one, by the clock: an otherwise idle machine is needed."""
+    law = (bench.MATERIALS["fixed corotated"],)
+    for d, factor in ((3, 1), (2, 1), (3, 0.4), (2, 0.28)):
+        make = partial(_block, d, round(cells[d] * factor), laws=law)
+        yield [
+            Variant(f"{d}-D 1 thread", partial(make, threads=1), threads=1),
+            Variant(f"{d}-D 2 threads", partial(make, threads=2), threads=2),
+        ]
+
+
+STUDIES: dict[str, Callable[[Mapping[int, int]], Iterator[list[Variant]]]] = {
+    "family": _family,
+    "crowding": _crowding,
+    "calls": _calls,
+    "order": _order,
+    "growth": _growth,
+    "threads": _threads,
+}
+
+
+def compare(group: list[Variant], *, repeats: int, steps: int) -> list[Row]:
+    """The figures of variants, from interleaved rounds of `steps` steps."""
+    clock = time.perf_counter if any(variant.threads > 1 for variant in group) else time.thread_time
+    simulations = [variant.make() for variant in group]
+    times: list[list[float]] = [[] for _ in group]
+    for variant, sim in zip(group, simulations, strict=True):
+        variant.advance(sim, 2)
+    for _ in range(repeats):
+        for variant, sim, found in zip(group, simulations, times, strict=True):
+            start = clock()
+            variant.advance(sim, steps)
+            found.append((clock() - start) / steps / len(sim.particles) * 1e9)
+    medians = [statistics.median(found) for found in times]
+    return [
+        Row(variant.label, len(sim.particles), median, medians[0] / median)
+        for variant, sim, median in zip(group, simulations, medians, strict=True)
+    ]
+
+
+def phases(cells: Mapping[int, int], steps: int) -> Iterator[str]:
+    """Nanoseconds per particle and step by the clock, phase by phase; the rest is plans, reports and history."""
+    names = ["sweeps", "grid", "binning", "views"]
+    yield f"{'phases, ns per particle and step':<44}" + "".join(f"{name:>9}" for name in [*names, "rest"])
+    for d in (3, 2):
+        for law in bench.MATERIALS:
+            sim = Case(law, d, "float32", cells[d]).simulation(isa=_core.isas()[-1])
+            sim.step(4)
+            before, start = sim._core.seconds(), time.perf_counter()
+            sim.step(steps)
+            whole, after = time.perf_counter() - start, sim._core.seconds()
+            unit = 1e9 / steps / len(sim.particles)
+            spent = [unit * (after[name] - before[name]) for name in names]
+            figures = [*spent, unit * whole - sum(spent)]
+            yield f"{d}-D float32  {law:<31}" + "".join(f"{figure:>9.2f}" for figure in figures)
+
+
+def run(names: list[str], *, repeats: int, quick: bool, found: list[tuple[str, Row]]) -> Iterator[str]:
+    """The tables of studies, line by line as they are measured; the figures are put into `found`."""
+    cells, steps = (bench.CELLS_QUICK, 20) if quick else (bench.CELLS, 40)
+    for name in names:
+        if name == "phases":
+            yield from phases(cells, 2 * steps)
+            yield ""
+            continue
+        study = STUDIES[name]
+        yield f"{name + ': ' + (study.__doc__ or '').rstrip('.'):<76}"
+        yield f"{'':<44}{'particles':>11}{'ns':>8}{'share':>8}"
+        for group in study(cells):
+            for row in compare(group, repeats=repeats, steps=steps):
+                found.append((name, row))
+                yield f"{row.label:<44}{row.particles:>11,}{row.nanoseconds:>8.1f}{row.share:>8.2f}"
+        yield ""
