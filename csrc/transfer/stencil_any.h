@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * The transfers for every kernel and scheme: weights for a whole tile at once, nodes one particle at a time. The last
- * axis is summed first, with the weights, their slopes and the node's number; rows are combined across.
+ * The transfers for every kernel and scheme: weights for a whole tile at once, then particle by particle, row by row
+ * (rows.h). Rows hold four nodes; kernels of fewer give the rest the weight 0.
  *
  *     k = 0 .. degree   number of a node along an axis;  e = x_p - (node 0), in cells;  Delta = h (k - e)
  *     G2P:  S v = sum w v_i,  moment_a = sum w v_i k_a,  slope_a = sum v_i h dw/dx_a
  *     P2G:  p_i += w (Q + sum_a A_a k_a) + sum_a G_a h dw/dx_a
  */
 #pragma once
-#include "transfer/arena.h"
+#include "transfer/rows.h"
 #include "transfer/scheme.h"
 
-enum { MOST_NODES = 4 }; /* along an axis */
+enum { MOST_NODES = 4 };             /* along an axis */
+enum { ACROSS = DIM - 1 };           /* axes across rows; the last axis runs along them */
+enum { SUMS = 1 + 2 * DIM };         /* values, moments, slopes */
 
 struct stencil {
     int32_t offset[WIDTH] __attribute__((aligned(64))); /* lane -> arena position of its first node */
-    real weight[DIM][MOST_NODES][WIDTH] __attribute__((aligned(64)));
-    real slope[DIM][MOST_NODES][WIDTH] __attribute__((aligned(64))); /* h dN/dx */
-    real sums[1 + 2 * DIM][4][WIDTH] __attribute__((aligned(64)));   /* by component and lane */
+    /* across rows: weights w, k w, and slopes h dN/dx */
+    real weight[ACROSS][MOST_NODES][WIDTH] __attribute__((aligned(64)));
+    real moment[ACROSS][MOST_NODES][WIDTH] __attribute__((aligned(64)));
+    real slope[ACROSS][MOST_NODES][WIDTH] __attribute__((aligned(64)));
+    /* along rows: records of weights and slopes */
+    real along[WIDTH][MOST_NODES] __attribute__((aligned(64)));
+    real along_slope[WIDTH][MOST_NODES] __attribute__((aligned(64)));
+    real sums[SUMS][4][WIDTH] __attribute__((aligned(64))); /* by component and lane, or as records */
     wide e[DIM];
 };
 
@@ -59,9 +66,18 @@ INLINE void stencil_prepare_any(struct stencil *s, const wide x[DIM], const int 
             d[1] = f * wide_fma(wide_set((real)1.5), f, wide_set(-2));
             d[2] = -((d[0] + d[3]) + d[1]);
         }
-        UNROLL for (int k = 0; k <= degree; k++) {
-            wide_store(s->weight[a][k], w[k]);
-            wide_store(s->slope[a][k], d[k]);
+        UNROLL for (int k = 0; k < MOST_NODES; k++) {
+            if (k > degree)
+                w[k] = d[k] = wide_set(0);
+            if (a < ACROSS && k <= degree) {
+                wide_store(s->weight[a][k], w[k]);
+                wide_store(s->moment[a][k], wide_set((real)k) * w[k]);
+                wide_store(s->slope[a][k], d[k]);
+            }
+        }
+        if (a == DIM - 1) {
+            records_store(&s->along[0][0], w);
+            records_store(&s->along_slope[0][0], d);
         }
         offset = wide_fma(offset, wide_set(ARENA_SIDE), arena_first(base));
     }
@@ -82,58 +98,79 @@ INLINE void stencil_prepare(struct stencil *s, const wide x[DIM], int degree)
     }
 }
 
-INLINE node4 node_of(const real *at)
+/* Arena position, from that of the first node, of part j of row (i, k). */
+INLINE ptrdiff_t part_position(int i, int k, int j)
 {
-    return *(const node4 *)at;
+    return 4 * (DIM == 3 ? (i * ARENA_SIDE + k) * ARENA_SIDE : i * ARENA_SIDE) + j * PART_REALS;
 }
 
-INLINE void keep_sum(struct stencil *s, int which, int q, node4 sum)
-{
-    UNROLL for (int b = 0; b < 4; b++)
-        s->sums[which][b][q] = sum[b];
-}
+/* Row i of the first axis: the sums over the rows of the second one with w, k w and h dN/dx. In 2-D it is one row. */
+struct plane {
+    part value, moment, slope;
+};
 
-/* Sums for the particle in lane q: sums[0] values, [1 + a] moments, [1 + DIM + a] slopes. */
-INLINE void gather_lane(struct stencil *s, const real *arena, int q, const int degree, const unsigned wanted)
+INLINE struct plane gather_plane(const struct stencil *s, const real *first, int i, int j, int q, const int degree,
+                                 const unsigned wanted)
 {
-    const int nodes = degree + 1;
-    const real *first = arena + s->offset[q];
-    node4 value = {0}, moment[DIM] = {{0}}, slope[DIM] = {{0}};
-    UNROLL for (int i = 0; i < nodes; i++)
-        UNROLL for (int j = 0; j < (DIM == 3 ? nodes : 1); j++) {
-            const real *row = first + 4 * (DIM == 3 ? (i * ARENA_SIDE + j) * ARENA_SIDE : i * ARENA_SIDE);
-            const real wi = s->weight[0][i][q], wj = DIM == 3 ? s->weight[1][j][q] : 1, across = wi * wj;
-            node4 along = {0}, along_moment = {0}, along_slope = {0};
-            UNROLL for (int k = 0; k < nodes; k++) {
-                const node4 v = node_of(row + 4 * k), wv = s->weight[DIM - 1][k][q] * v;
-                along += wv;
-                if ((wanted & WANT_MOMENT) && k > 0)
-                    along_moment += (real)k * wv;
-                if (wanted & WANT_SLOPE)
-                    along_slope += s->slope[DIM - 1][k][q] * v;
-            }
-            const node4 here = across * along;
-            value += here;
-            if (wanted & WANT_MOMENT) {
-                moment[DIM - 1] += across * along_moment;
-                moment[0] += (real)i * here;
-                if (DIM == 3)
-                    moment[1] += (real)j * here;
-            }
-            if (wanted & WANT_SLOPE) {
-                slope[DIM - 1] += across * along_slope;
-                slope[0] += (s->slope[0][i][q] * wj) * along;
-                if (DIM == 3)
-                    slope[1] += (wi * s->slope[1][j][q]) * along;
-            }
-        }
-    keep_sum(s, 0, q, value);
-    UNROLL for (int a = 0; a < DIM; a++) {
-        if (wanted & WANT_MOMENT)
-            keep_sum(s, 1 + a, q, moment[a]);
+    struct plane plane;
+#if DIM == 2
+    (void)s, (void)q, (void)degree, (void)wanted;
+    plane.value = plane.moment = plane.slope = part_load(first + part_position(i, 0, j));
+#else
+    plane.value = plane.moment = plane.slope = part_set(0);
+    UNROLL for (int k = 0; k <= degree; k++) {
+        const part v = part_load(first + part_position(i, k, j));
+        plane.value = part_fma(part_set(s->weight[1][k][q]), v, plane.value);
+        if ((wanted & WANT_MOMENT) && k > 0)
+            plane.moment = part_fma(part_set(s->moment[1][k][q]), v, plane.moment);
         if (wanted & WANT_SLOPE)
-            keep_sum(s, 1 + DIM + a, q, slope[a]);
+            plane.slope = part_fma(part_set(s->slope[1][k][q]), v, plane.slope);
     }
+#endif
+    return plane;
+}
+
+/* The sums of particle p, still over the four nodes of a row: [0] values, [1 + a] moments, [1 + DIM + a] slopes. */
+INLINE void gather_one(const struct stencil *s, const real *arena, int p, part sums[SUMS], const int degree,
+                       const unsigned wanted)
+{
+    const int q = lane_of(p);
+    const real *first = arena + s->offset[q];
+    UNROLL for (int j = 0; j < ROW_PARTS; j++) {
+        part found[SUMS];
+        UNROLL for (int k = 0; k < SUMS; k++)
+            found[k] = part_set(0);
+        UNROLL for (int i = 0; i <= degree; i++) {
+            const struct plane plane = gather_plane(s, first, i, j, q, degree, wanted);
+            const part w = part_set(s->weight[0][i][q]);
+            found[0] = part_fma(w, plane.value, found[0]);
+            if ((wanted & WANT_MOMENT) && i > 0)
+                found[1] = part_fma(part_set(s->moment[0][i][q]), plane.value, found[1]);
+            if (DIM == 3 && (wanted & WANT_MOMENT))
+                found[2] = part_fma(w, plane.moment, found[2]);
+            if (wanted & WANT_SLOPE)
+                found[1 + DIM] = part_fma(part_set(s->slope[0][i][q]), plane.value, found[1 + DIM]);
+            if (DIM == 3 && (wanted & WANT_SLOPE))
+                found[2 + DIM] = part_fma(w, plane.slope, found[2 + DIM]);
+        }
+        const part along = row_weights(s->along[p], j), along_slope = row_weights(s->along_slope[p], j);
+        found[2 * DIM] = found[0] * along_slope;
+        UNROLL for (int k = 0; k < 2 * DIM; k++)
+            if (k != DIM)
+                found[k] *= along;
+        found[DIM] = found[0] * row_nodes(j);
+        UNROLL for (int k = 0; k < SUMS; k++) {
+            if (j == 0)
+                sums[k] = found[k];
+            else
+                sums[k] += found[k];
+        }
+    }
+}
+
+INLINE bool is_wanted(int which, const unsigned wanted)
+{
+    return which == 0 || (wanted & (which <= DIM ? WANT_MOMENT : WANT_SLOPE));
 }
 
 /* Instances of a function of (degree, flags), each compiled for its own. */
@@ -151,10 +188,28 @@ INLINE void gather_lane(struct stencil *s, const real *arena, int q, const int d
         } \
     } while (0)
 
-INLINE void gather_lanes(struct stencil *s, const real *arena, const int degree, const unsigned wanted)
+INLINE void gather_tile(struct stencil *s, const real *arena, const int degree, const unsigned wanted)
 {
-    for (int q = 0; q < WIDTH; q++)
-        gather_lane(s, arena, q, degree, wanted);
+    for (int p = 0; p < WIDTH; p += TOGETHER) {
+        part sums[SUMS][TOGETHER];
+        UNROLL for (int i = 0; i < TOGETHER; i++) {
+            part one[SUMS];
+            gather_one(s, arena, p + i, one, degree, wanted);
+            UNROLL for (int k = 0; k < SUMS; k++)
+                sums[k][i] = one[k];
+        }
+        UNROLL for (int k = 0; k < SUMS; k++)
+            if (is_wanted(k, wanted))
+                row_sums(&s->sums[k][0][0] + 4 * p, sums[k]);
+    }
+    UNROLL for (int k = 0; k < SUMS; k++) {
+        if (!is_wanted(k, wanted))
+            continue;
+        wide component[4];
+        records_load(component, &s->sums[k][0][0]);
+        UNROLL for (int b = 0; b < 4; b++)
+            wide_store(s->sums[k][b], component[b]);
+    }
 }
 
 /* Fills `sums` from node records. */
@@ -162,16 +217,16 @@ NOINLINE void stencil_gather(struct stencil *s, const real *arena, int degree, u
 {
     switch (wanted) {
     case 0:
-        FOR_DEGREE(degree, gather_lanes(s, arena, DEGREE, 0));
+        FOR_DEGREE(degree, gather_tile(s, arena, DEGREE, 0));
         break;
     case WANT_MOMENT:
-        FOR_DEGREE(degree, gather_lanes(s, arena, DEGREE, WANT_MOMENT));
+        FOR_DEGREE(degree, gather_tile(s, arena, DEGREE, WANT_MOMENT));
         break;
     case WANT_SLOPE:
-        FOR_DEGREE(degree, gather_lanes(s, arena, DEGREE, WANT_SLOPE));
+        FOR_DEGREE(degree, gather_tile(s, arena, DEGREE, WANT_SLOPE));
         break;
     default:
-        FOR_DEGREE(degree, gather_lanes(s, arena, DEGREE, WANT_MOMENT | WANT_SLOPE));
+        FOR_DEGREE(degree, gather_tile(s, arena, DEGREE, WANT_MOMENT | WANT_SLOPE));
     }
 }
 
@@ -187,70 +242,74 @@ struct deposit {
     bool by_offset, by_slope;      /* whether A and G take part */
 };
 
-INLINE node4 record_of(const struct stencil *s, int which, int q)
+INLINE void scatter_one(const struct stencil *s, real *arena, int p, const int degree, const unsigned parts)
 {
-    return (node4){s->sums[which][0][q], s->sums[which][1][q], s->sums[which][2][q], s->sums[which][3][q]};
-}
-
-INLINE void scatter_lane(const struct stencil *s, real *arena, int q, const int degree, const unsigned parts)
-{
-    const int nodes = degree + 1;
+    const int q = lane_of(p);
     real *first = arena + s->offset[q];
-    const node4 Q = record_of(s, 0, q);
-    node4 A[DIM], G[DIM];
-    UNROLL for (int a = 0; a < DIM; a++) {
-        A[a] = parts & WANT_MOMENT ? record_of(s, 1 + a, q) : (node4){0};
-        G[a] = parts & WANT_SLOPE ? record_of(s, 1 + DIM + a, q) : (node4){0};
-    }
-    UNROLL for (int i = 0; i < nodes; i++)
-        UNROLL for (int j = 0; j < (DIM == 3 ? nodes : 1); j++) {
-            real *row = first + 4 * (DIM == 3 ? (i * ARENA_SIDE + j) * ARENA_SIDE : i * ARENA_SIDE);
-            const real wi = s->weight[0][i][q], wj = DIM == 3 ? s->weight[1][j][q] : 1, across = wi * wj;
-            node4 base = Q;
-            if (parts & WANT_MOMENT) {
-                base += (real)i * A[0];
-                if (DIM == 3)
-                    base += (real)j * A[1];
-            }
-            base *= across;
-            if (parts & WANT_SLOPE) {
-                base += (s->slope[0][i][q] * wj) * G[0];
-                if (DIM == 3)
-                    base += (wi * s->slope[1][j][q]) * G[1];
-            }
-            const node4 per_node = across * A[DIM - 1], per_slope = across * G[DIM - 1];
-            UNROLL for (int k = 0; k < nodes; k++) {
-                node4 p = base;
-                if (parts & WANT_MOMENT)
-                    p += (real)k * per_node;
-                p *= s->weight[DIM - 1][k][q];
-                if (parts & WANT_SLOPE)
-                    p += s->slope[DIM - 1][k][q] * per_slope;
-                *(node4 *)(row + 4 * k) += p;
-            }
+    const real *record = &s->sums[0][0][0] + 4 * p;
+    enum { STEP = 4 * WIDTH }; /* from one quantity's record to the next one's */
+    UNROLL for (int j = 0; j < ROW_PARTS; j++) {
+        const part along = row_weights(s->along[p], j), zero = part_set(0);
+        part base = row_record(record), A[DIM], G[DIM];
+        UNROLL for (int a = 0; a < DIM; a++) {
+            A[a] = parts & WANT_MOMENT ? row_record(record + (1 + a) * STEP) : zero;
+            G[a] = parts & WANT_SLOPE ? row_record(record + (1 + DIM + a) * STEP) : zero;
         }
+        if (parts & WANT_MOMENT)
+            base = part_fma(row_nodes(j), A[DIM - 1], base);
+        base *= along;
+        if (parts & WANT_SLOPE)
+            base = part_fma(row_weights(s->along_slope[p], j), G[DIM - 1], base);
+        UNROLL for (int a = 0; a < ACROSS; a++) {
+            A[a] *= along;
+            G[a] *= along;
+        }
+        UNROLL for (int i = 0; i <= degree; i++) {
+            const part w = part_set(s->weight[0][i][q]);
+            part plane = w * base;
+            if ((parts & WANT_MOMENT) && i > 0)
+                plane = part_fma(part_set(s->moment[0][i][q]), A[0], plane);
+            if (parts & WANT_SLOPE)
+                plane = part_fma(part_set(s->slope[0][i][q]), G[0], plane);
+#if DIM == 2
+            real *at = first + part_position(i, 0, j);
+            part_store(at, part_load(at) + plane);
+#else
+            const part wA = w * A[1], wG = w * G[1];
+            UNROLL for (int k = 0; k <= degree; k++) {
+                real *at = first + part_position(i, k, j);
+                part row = part_fma(part_set(s->weight[1][k][q]), plane, part_load(at));
+                if ((parts & WANT_MOMENT) && k > 0)
+                    row = part_fma(part_set(s->moment[1][k][q]), wA, row);
+                if (parts & WANT_SLOPE)
+                    row = part_fma(part_set(s->slope[1][k][q]), wG, row);
+                part_store(at, row);
+            }
+#endif
+        }
+    }
 }
 
-INLINE void scatter_lanes(const struct stencil *s, real *arena, int count, const int degree, const unsigned parts)
+INLINE void scatter_tile(const struct stencil *s, real *arena, int count, const int degree, const unsigned parts)
 {
     for (int p = 0; p < count; p++)
-        scatter_lane(s, arena, lane_of(p), degree, parts);
+        scatter_one(s, arena, p, degree, parts);
 }
 
 NOINLINE void scatter_sums(const struct stencil *s, real *arena, int count, int degree, unsigned parts)
 {
     switch (parts) {
     case 0:
-        FOR_DEGREE(degree, scatter_lanes(s, arena, count, DEGREE, 0));
+        FOR_DEGREE(degree, scatter_tile(s, arena, count, DEGREE, 0));
         break;
     case WANT_MOMENT:
-        FOR_DEGREE(degree, scatter_lanes(s, arena, count, DEGREE, WANT_MOMENT));
+        FOR_DEGREE(degree, scatter_tile(s, arena, count, DEGREE, WANT_MOMENT));
         break;
     case WANT_SLOPE:
-        FOR_DEGREE(degree, scatter_lanes(s, arena, count, DEGREE, WANT_SLOPE));
+        FOR_DEGREE(degree, scatter_tile(s, arena, count, DEGREE, WANT_SLOPE));
         break;
     default:
-        FOR_DEGREE(degree, scatter_lanes(s, arena, count, DEGREE, WANT_MOMENT | WANT_SLOPE));
+        FOR_DEGREE(degree, scatter_tile(s, arena, count, DEGREE, WANT_MOMENT | WANT_SLOPE));
     }
 }
 
@@ -258,12 +317,11 @@ NOINLINE void scatter_sums(const struct stencil *s, real *arena, int count, int 
 INLINE void stencil_scatter(struct stencil *s, real *arena, int count, int degree, const struct deposit *deposit)
 {
     const wide zero = wide_set(0);
-    UNROLL for (int b = 0; b < 4; b++) {
-        wide_store(s->sums[0][b], b < DIM ? deposit->Q[b] : b == 3 ? deposit->mass : zero);
-        UNROLL for (int a = 0; a < DIM; a++) {
-            wide_store(s->sums[1 + a][b], b < DIM ? deposit->A[a][b] : zero);
-            wide_store(s->sums[1 + DIM + a][b], b < DIM ? deposit->G[a][b] : zero);
-        }
+    UNROLL for (int k = 0; k < SUMS; k++) {
+        const wide *of = k == 0 ? deposit->Q : k <= DIM ? deposit->A[k - 1] : deposit->G[k - 1 - DIM];
+        const wide component[4] = {of[0], of[1], DIM == 3 ? of[DIM - 1] : zero, k == 0 ? deposit->mass : zero};
+        if (k == 0 || (k <= DIM ? deposit->by_offset : deposit->by_slope))
+            records_store(&s->sums[k][0][0], component);
     }
     scatter_sums(s, arena, count, degree,
                  (deposit->by_offset ? WANT_MOMENT : 0) | (deposit->by_slope ? WANT_SLOPE : 0));

@@ -14,10 +14,9 @@
  *     G2P: the sums of w v and of its first moments with the same i, j, k
  */
 #pragma once
-#include "transfer/arena.h"
+#include "transfer/rows.h"
 
 #define ROWS (DIM == 3 ? 9 : 3)
-#define ROW_WIDES (16 / WIDTH) /* registers per row */
 #define AXES_ACROSS (DIM - 1)  /* axes across rows; the last axis runs along them */
 
 enum { NO_ROWS = INT32_MIN };
@@ -33,68 +32,6 @@ struct stencil {
 INLINE ptrdiff_t row_position(int row)
 {
     return 4 * (DIM == 3 ? (row / 3 * ARENA_SIDE + row % 3) * ARENA_SIDE : row * ARENA_SIDE);
-}
-
-/* ---- what depends on the width: a row is ROW_WIDES registers, register j holds reals j WIDTH .. ------------- */
-
-/* The weight of each real's node. */
-INLINE wide row_weights(const real *four, int j)
-{
-#if WIDTH == 16
-    (void)j;
-    const __m512i nodes = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-    return _mm512_permutexvar_ps(nodes, _mm512_castps128_ps512(_mm_load_ps(four)));
-#elif defined(MPM_ISA_AVX512)
-    const __m512i nodes = _mm512_setr_epi64(2 * j, 2 * j, 2 * j, 2 * j, 2 * j + 1, 2 * j + 1, 2 * j + 1, 2 * j + 1);
-    return _mm512_permutexvar_pd(nodes, _mm512_castpd256_pd512(_mm256_load_pd(four)));
-#elif WIDTH == 8
-    const __m256i nodes = _mm256_setr_epi32(2 * j, 2 * j, 2 * j, 2 * j, 2 * j + 1, 2 * j + 1, 2 * j + 1, 2 * j + 1);
-    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_load_ps(four)), nodes);
-#else
-    return wide_set(four[j]);
-#endif
-}
-
-/* A record of four reals, repeated for every node. */
-INLINE wide row_record(const real *four)
-{
-#if WIDTH == 16
-    return _mm512_broadcast_f32x4(_mm_load_ps(four));
-#elif defined(MPM_ISA_AVX512)
-    return _mm512_broadcast_f64x4(_mm256_load_pd(four));
-#elif WIDTH == 8
-    return _mm256_broadcast_ps((const __m128 *)four);
-#else
-    return wide_load(four);
-#endif
-}
-
-/* The index 0 .. 3 of each real's node. */
-INLINE wide row_nodes(int j)
-{
-    static const real index[16] __attribute__((aligned(64))) = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
-    return wide_load(index + j * WIDTH);
-}
-
-/* The records of TOGETHER particles, each summed over the four nodes of its row: (n0 + n2) + (n1 + n3). */
-#define TOGETHER (WIDTH == 16 ? 4 : 1)
-INLINE void row_sums(real *records, const wide row[TOGETHER])
-{
-#if WIDTH == 16
-    __m512 pair[2]; /* of two particles each: n0 + n2, n1 + n3 */
-    UNROLL for (int i = 0; i < 2; i++) {
-        const __m512 a = row[2 * i], b = row[2 * i + 1];
-        pair[i] = _mm512_add_ps(_mm512_mask_blend_ps(0xff00, a, b), _mm512_shuffle_f32x4(a, b, 0x4e));
-    }
-    _mm512_store_ps(records, _mm512_add_ps(_mm512_shuffle_f32x4(pair[0], pair[1], 0x88),
-                                           _mm512_shuffle_f32x4(pair[0], pair[1], 0xdd)));
-#elif defined(MPM_ISA_AVX512)
-    _mm256_store_pd(records, _mm256_add_pd(_mm512_castpd512_pd256(row[0]), _mm512_extractf64x4_pd(row[0], 1)));
-#elif WIDTH == 8
-    _mm_store_ps(records, _mm_add_ps(_mm256_castps256_ps128(row[0]), _mm256_extractf128_ps(row[0], 1)));
-#else
-    wide_store(records, row[0]);
-#endif
 }
 
 /* ---- weights -------------------------------------------------------------------------------------------------- */
@@ -130,11 +67,9 @@ INLINE void stencil_prepare(struct stencil *s, const wide x[DIM])
 #endif
     const wide *z = w[DIM - 1];
     const mask second = wide_less(half, odd); /* the second cell of the pair: weights shifted by one node */
-    wide records[4];
-    wide_transpose4(wide_select(second, zero, z[0]), wide_select(second, z[0], z[1]),
-                    wide_select(second, z[1], z[2]), wide_select(second, z[2], zero), records);
-    UNROLL for (int r = 0; r < 4; r++)
-        wide_store(&s->along[0][0] + r * WIDTH, records[r]);
+    const wide along[4] = {wide_select(second, zero, z[0]), wide_select(second, z[0], z[1]),
+                           wide_select(second, z[1], z[2]), wide_select(second, z[2], zero)};
+    records_store(&s->along[0][0], along);
 }
 
 INLINE const wide *stencil_middle(const struct stencil *s)
@@ -146,10 +81,10 @@ INLINE const wide *stencil_middle(const struct stencil *s)
 
 /* Node values of the rows of the current particle. Where a row is one register they stay there while particles of the
  * same two cells follow each other. */
-#define KEEP_ROWS (ROW_WIDES == 1)
+#define KEEP_ROWS (ROW_PARTS == 1)
 struct rows {
     int32_t offset;
-    wide row[ROWS][ROW_WIDES];
+    wide row[ROWS][ROW_PARTS];
 };
 
 INLINE void rows_read(struct rows *rows, const real *arena, int32_t offset)
@@ -158,7 +93,7 @@ INLINE void rows_read(struct rows *rows, const real *arena, int32_t offset)
         return;
     rows->offset = offset;
     UNROLL for (int r = 0; r < ROWS; r++)
-        UNROLL for (int j = 0; j < ROW_WIDES; j++)
+        UNROLL for (int j = 0; j < ROW_PARTS; j++)
             rows->row[r][j] = wide_load_any(arena + offset + row_position(r) + j * WIDTH);
 }
 
@@ -167,7 +102,7 @@ INLINE void gather_one(struct stencil *s, struct rows *rows, const real *arena, 
 {
     const int q = lane_of(p);
     rows_read(rows, arena, s->offset[q]);
-    UNROLL for (int j = 0; j < ROW_WIDES; j++) {
+    UNROLL for (int j = 0; j < ROW_PARTS; j++) {
 #define ROW(r) rows->row[r][j]
 #define WEIGHT(r) wide_set(s->across[r][q])
         const wide along = row_weights(s->along[p], j);
@@ -211,10 +146,8 @@ INLINE void stencil_gather(struct stencil *s, const real *arena, wide v[DIM], wi
             row_sums(s->quantity[k][p], sum[k]);
     }
     UNROLL for (int k = 0; k < 1 + DIM; k++) {
-        const real *records = &s->quantity[k][0][0];
         wide component[4];
-        wide_transpose4(wide_load(records), wide_load(records + WIDTH), wide_load(records + 2 * WIDTH),
-                        wide_load(records + 3 * WIDTH), component);
+        records_load(component, &s->quantity[k][0][0]);
         UNROLL for (int b = 0; b < DIM; b++)
             if (k == 0)
                 v[b] = component[b];
@@ -235,7 +168,7 @@ INLINE void stencil_gather(struct stencil *s, const real *arena, wide v[DIM], wi
 struct run {
     int32_t offset;
 #if KEEP_RUN
-    wide row[ROWS][ROW_WIDES];
+    wide row[ROWS][ROW_PARTS];
 #endif
 };
 
@@ -244,7 +177,7 @@ INLINE void run_begin(struct run *run)
     run->offset = NO_ROWS;
 #if KEEP_RUN
     UNROLL for (int r = 0; r < ROWS; r++)
-        UNROLL for (int j = 0; j < ROW_WIDES; j++)
+        UNROLL for (int j = 0; j < ROW_PARTS; j++)
             run->row[r][j] = wide_set(0);
 #endif
 }
@@ -255,7 +188,7 @@ INLINE void run_end(struct run *run, real *arena)
     if (run->offset == NO_ROWS)
         return;
     UNROLL for (int r = 0; r < ROWS; r++)
-        UNROLL for (int j = 0; j < ROW_WIDES; j++) {
+        UNROLL for (int j = 0; j < ROW_PARTS; j++) {
             real *at = arena + run->offset + row_position(r) + j * WIDTH;
             wide_store_any(at, wide_load_any(at) + run->row[r][j]);
             run->row[r][j] = wide_set(0);
@@ -289,7 +222,7 @@ INLINE void scatter_one(struct stencil *s, struct run *run, real *arena, int p)
     }
 #endif
     real *first = arena + offset;
-    UNROLL for (int j = 0; j < ROW_WIDES; j++) {
+    UNROLL for (int j = 0; j < ROW_PARTS; j++) {
         const wide along = row_weights(s->along[p], j);
         const wide Q = row_record(s->quantity[0][p]), last = row_record(s->quantity[DIM][p]);
         const wide middle = wide_fma(row_nodes(j), last, Q) * along;
@@ -323,10 +256,8 @@ INLINE void stencil_scatter(struct stencil *s, struct run *run, real *arena, int
     const wide zero = wide_set(0);
     UNROLL for (int k = 0; k < 1 + DIM; k++) {
         const wide *row = k == 0 ? Q : A[k - 1];
-        wide records[4];
-        wide_transpose4(row[0], row[1], DIM == 3 ? row[DIM - 1] : zero, k == 0 ? m : zero, records);
-        UNROLL for (int r = 0; r < 4; r++)
-            wide_store(&s->quantity[k][0][0] + r * WIDTH, records[r]);
+        const wide component[4] = {row[0], row[1], DIM == 3 ? row[DIM - 1] : zero, k == 0 ? m : zero};
+        records_store(&s->quantity[k][0][0], component);
     }
     for (int p = 0; p < count; p++)
         scatter_one(s, run, arena, p);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows: four nodes along the last axis, four reals each, in ROW_PARTS vectors of the type `part`; part j holds the
+ * reals from j PART_REALS on. Per particle there are *records*, {x, y, z, w} or the weights of four nodes: `WIDTH`
+ * quantities of a tile become records by transposes, record p being the particle in lane lane_of(p).
+ */
+#pragma once
+#include "transfer/arena.h"
+
+#ifdef MPM_ONE_LANE
+typedef node4 part;
+#else
+typedef wide part;
+#endif
+#define PART_REALS ((int)(sizeof(part) / sizeof(real)))
+#define ROW_PARTS (16 / PART_REALS)
+
+/* ---- between lanes and records ---------------------------------------------------------------------------------- */
+
+/* `records`: WIDTH records of four reals. */
+INLINE void records_store(real *records, const wide component[4])
+{
+#ifdef MPM_ONE_LANE
+    for (int b = 0; b < 4; b++)
+        records[b] = component[b];
+#else
+    wide r[4];
+    wide_transpose4(component[0], component[1], component[2], component[3], r);
+    UNROLL for (int k = 0; k < 4; k++)
+        wide_store(records + k * WIDTH, r[k]);
+#endif
+}
+
+INLINE void records_load(wide component[4], const real *records)
+{
+#ifdef MPM_ONE_LANE
+    for (int b = 0; b < 4; b++)
+        component[b] = records[b];
+#else
+    wide_transpose4(wide_load(records), wide_load(records + WIDTH), wide_load(records + 2 * WIDTH),
+                    wide_load(records + 3 * WIDTH), component);
+#endif
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------ */
+
+INLINE part part_load(const real *p) /* any alignment */
+{
+    part a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+INLINE void part_store(real *p, part a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+INLINE part part_set(real a)
+{
+#ifdef MPM_ONE_LANE
+    return (node4){a, a, a, a};
+#else
+    return wide_set(a);
+#endif
+}
+
+/** a b + c */
+INLINE part part_fma(part a, part b, part c)
+{
+#ifdef MPM_ONE_LANE
+    return a * b + c;
+#else
+    return wide_fma(a, b, c);
+#endif
+}
+
+/* The weight of each real's node. */
+INLINE part row_weights(const real *four, int j)
+{
+#if WIDTH == 16
+    (void)j;
+    const __m512i nodes = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    return _mm512_permutexvar_ps(nodes, _mm512_castps128_ps512(_mm_load_ps(four)));
+#elif defined(MPM_ISA_AVX512)
+    const __m512i nodes = _mm512_setr_epi64(2 * j, 2 * j, 2 * j, 2 * j, 2 * j + 1, 2 * j + 1, 2 * j + 1, 2 * j + 1);
+    return _mm512_permutexvar_pd(nodes, _mm512_castpd256_pd512(_mm256_load_pd(four)));
+#elif WIDTH == 8
+    const __m256i nodes = _mm256_setr_epi32(2 * j, 2 * j, 2 * j, 2 * j, 2 * j + 1, 2 * j + 1, 2 * j + 1, 2 * j + 1);
+    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_load_ps(four)), nodes);
+#else
+    return part_set(four[j]);
+#endif
+}
+
+/* A record of four reals, repeated for every node. */
+INLINE part row_record(const real *four)
+{
+#if WIDTH == 16
+    return _mm512_broadcast_f32x4(_mm_load_ps(four));
+#elif defined(MPM_ISA_AVX512)
+    return _mm512_broadcast_f64x4(_mm256_load_pd(four));
+#elif WIDTH == 8
+    return _mm256_broadcast_ps((const __m128 *)four);
+#else
+    return part_load(four);
+#endif
+}
+
+/* The index 0 .. 3 of each real's node. */
+INLINE part row_nodes(int j)
+{
+    static const real index[16] __attribute__((aligned(64))) = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
+    return part_load(index + j * PART_REALS);
+}
+
+/* The records of TOGETHER particles, each summed over the four nodes of its row: (n0 + n2) + (n1 + n3). */
+#define TOGETHER (WIDTH == 16 ? 4 : 1)
+INLINE void row_sums(real *records, const part row[TOGETHER])
+{
+#if WIDTH == 16
+    __m512 pair[2]; /* of two particles each: n0 + n2, n1 + n3 */
+    UNROLL for (int i = 0; i < 2; i++) {
+        const __m512 a = row[2 * i], b = row[2 * i + 1];
+        pair[i] = _mm512_add_ps(_mm512_mask_blend_ps(0xff00, a, b), _mm512_shuffle_f32x4(a, b, 0x4e));
+    }
+    _mm512_store_ps(records, _mm512_add_ps(_mm512_shuffle_f32x4(pair[0], pair[1], 0x88),
+                                           _mm512_shuffle_f32x4(pair[0], pair[1], 0xdd)));
+#elif defined(MPM_ISA_AVX512)
+    _mm256_store_pd(records, _mm256_add_pd(_mm512_castpd512_pd256(row[0]), _mm512_extractf64x4_pd(row[0], 1)));
+#elif WIDTH == 8
+    _mm_store_ps(records, _mm_add_ps(_mm256_castps256_ps128(row[0]), _mm256_extractf128_ps(row[0], 1)));
+#else
+    part_store(records, row[0]);
+#endif
+}
