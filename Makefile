@@ -12,7 +12,7 @@ PIP := $(PY) -m pip --disable-pip-version-check -q
 PYTEST := $(PY) -m pytest
 BUILD := $(PY) setup.py -q build_ext --inplace
 SANITIZED := MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
-QUICK := not slow
+QUICK := not slow and not notebook
 
 # An environment that was moved, copied or whose Python went away is made anew.
 ifneq ($(wildcard $(VENV)),)
@@ -79,14 +79,14 @@ asan: $(VENV)/installed-test
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
 	  ASAN_OPTIONS=detect_leaks=0,log_path=$(CURDIR)/build/asan/report \
 	  UBSAN_OPTIONS=print_stacktrace=1,log_path=$(CURDIR)/build/asan/report \
-	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source and not notebook and not numbers" $(ARGS) \
+	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source and not numbers" $(ARGS) \
 	  || { head -n 60 build/asan/report.* 2>/dev/null; exit 1; }
 
 coverage: $(VENV)/installed-test
 	$(PIP) install gcovr
 	MPM_COVERAGE=1 $(PY) setup.py -q build --build-base build/cov
 	PYTHONPATH=$$(echo $(CURDIR)/build/cov/lib.*) MPM_TESTED=build/cov \
-	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source and not notebook" $(ARGS)
+	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source" $(ARGS)
 	$(PY) -m gcovr --root . --filter csrc/ --merge-lines build/cov
 
 wheel: $(VENV)/installed-build

@@ -8,11 +8,12 @@ right on average and exact for a box whose faces lie on sub-cells.
 from __future__ import annotations
 
 import os
+import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm import measures
+from mpm import _check, measures
 from mpm.shapes import Box, Points, Shape
 from mpm.shapes.arguments import as_number, as_vector, brief
 
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 SAMPLINGS = ("stratified", "lattice", "random")
 MOST_PARTICLES = 2**30 - 1  # of the core
 BYTES_PER_PARTICLE = 200  # in the leanest case
+COARSE = 0.2  # an error of the sampled volume of which the user is told
 CHUNK = 1 << 18  # candidate points that are looked at together
 MILLIMETRES = 20  # times as large as the domain: what is that large can hardly be meant
 MARGIN = 1e-9  # of a (sub-)cell: random points keep off its faces, where rounding would choose the cell
@@ -120,6 +122,13 @@ def sample(
     x = np.concatenate(kept)
     if not len(x):
         raise ValueError(_nothing(shape, dx, domain, of_body))
+    if expected and abs(len(x) * each / expected - 1) > COARSE:
+        warnings.warn(
+            f"{len(x)} particles{of_body} have {len(x) * each / expected:.3g} times the volume of {shape!r}: it is too "
+            f"small for dx = {dx:g}; choose a smaller dx or more particles_per_cell",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),
+        )
     return x, np.full(len(x), each)
 
 

@@ -776,10 +776,10 @@ class Simulation(_check.Strict):
         return self.__copy__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle holds the bytes of a checkpoint."""
+        """A pickle holds the bytes of a checkpoint, and the body force as pickles hold functions: by its name."""
         from mpm.io import checkpoint
 
-        return checkpoint.loads, (checkpoint.dumps(self),)
+        return checkpoint.loads, (checkpoint.dumps(self), None, self._scene.body_force)
 
     def __eq__(self, other: object) -> bool:
         """Whether two simulations have the same complete state, bit for bit; `mpm.diff` tells what differs."""

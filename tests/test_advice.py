@@ -214,3 +214,10 @@ def test_a_reference_is_cited_once_for_all_that_it_is_used_for():
     references = [line.partition(": ")[2] for line in lines]
     assert len(set(references)) == len(references) == 4
     assert lines[3].startswith("blend of PIC and FLIP, Snow, colliders: A. Stomakhin")
+
+
+def test_a_body_that_is_too_small_for_the_cells_is_told():
+    small = mpm.Scene((0, 0), (1, 1))
+    small.add(Ball((0.5, 0.5), 0.005), JELLY, name="seed")
+    with pytest.warns(UserWarning, match=r"particles of 'seed' have .* times the volume .* dx = 0.03125"):
+        mpm.Simulation(small, dx=1 / 32)

@@ -133,9 +133,10 @@ def test_a_body_force_is_handed_back_to_the_run_that_goes_on(tmp_path):
     path = tmp_path / "a.mpm"
     sim.save(path)
     twin, other, bare = copy.deepcopy(sim), mpm.load(path, threads=2, body_force=swirl), mpm.load(path)
-    for one in (sim, twin, other):
+    pickled = pickle.loads(pickle.dumps(sim))
+    for one in (sim, twin, other, pickled):
         one.step(5)
-    assert sim == twin and sim.state_hash() == other.state_hash()
+    assert sim == twin == pickled and sim.state_hash() == other.state_hash()
     assert np.array_equal(sim.history["body_impulse"], other.history["body_impulse"])
     with pytest.raises(ValueError, match=r"'swirl' was not kept in the file.*mpm.load\(path, body_force=f\)"):
         bare.step()

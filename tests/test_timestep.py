@@ -360,3 +360,14 @@ def test_after_an_error_the_step_is_planned_anew(dim):
     bound = sim.stable_dt().dt
     sim.step()
     assert sim.dt == pytest.approx(0.6 * bound)
+
+
+def test_a_fixed_step_is_kept_however_a_run_is_cut():
+    """The round-off of times neither adds steps nor halves one."""
+    whole, cut = (scenes.free_body(2, dt=1e-4) for _ in range(2))
+    whole.run(0.1)
+    for _ in range(10):
+        cut.run(0.01)
+    assert whole.steps == cut.steps == 1000
+    assert cut.history["dt"] == pytest.approx(1e-4, rel=1e-6)
+    assert (whole.time, cut.time) == (0.1, pytest.approx(0.1, rel=1e-14))

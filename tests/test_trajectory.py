@@ -654,3 +654,19 @@ def test_a_run_under_a_body_force_is_recorded(tmp_path):
         recorded.run(0.1)
     assert recorded == plain and recording.frames == 11
     assert np.array_equal(mpm.replay(recording.path)[-1].x, plain.particles.x)
+
+
+@pytest.mark.parametrize("fps", [24, 25, 30, 60])
+def test_no_frame_is_missed_by_the_rounding_of_times(tmp_path, fps):
+    sim = scenes.free_body(2)
+    with sim.record(tmp_path / "a.vtkhdf", fps=fps) as recording:
+        for _ in range(fps):
+            sim.run(1 / fps / 16)
+        assert recording.frames == 1 + fps // 16
+    sim = scenes.free_body(2)
+    with sim.record(tmp_path / "b.vtkhdf", fps=16 * fps) as recording:
+        for _ in range(fps):
+            sim.run(1 / fps / 16)
+    assert recording.frames == fps + 1
+    times = mpm.replay(recording.path).times
+    assert times == pytest.approx(np.arange(fps + 1) / fps / 16, rel=1e-12)

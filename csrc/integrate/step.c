@@ -105,11 +105,12 @@ static mpm_status find_trouble(mpm_simulation *simulation)
 
 /* ---- the time step ---------------------------------------------------------------------------------------------- */
 
-/* The size of the step from `time`: as planned, but ending exactly at `end`, without a tiny last step. */
+/* The size of the step from `time`: as planned, but ending exactly at `end`, without a tiny last step. Where the rest
+ * is one step but for the round-off of times, it is one step. */
 static double landing_dt(double planned, double time, double end)
 {
     const double left = end - time;
-    return planned >= left ? left : 2 * planned > left ? left / 2 : planned;
+    return planned * (1 + 1e-6) >= left ? left : 2 * planned > left ? left / 2 : planned;
 }
 
 static double planned_dt(const mpm_simulation *simulation)

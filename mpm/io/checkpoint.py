@@ -13,7 +13,7 @@ from mpm import _check, _core, config, numerics
 from mpm.colliders import Collider, Prepared
 from mpm.errors import FileFormatError
 from mpm.io import container, files
-from mpm.io.description import Arrays, Reader, Tree, Writer, listing, mapping, understood
+from mpm.io.description import Arrays, Lost, Reader, Tree, Writer, listing, mapping, understood
 from mpm.materials import Material
 from mpm.scene import Body, BodyForce, Scene
 from mpm.simulation import Simulation
@@ -96,7 +96,7 @@ def loads(data: bytes, threads: int | None = None, body_force: BodyForce | None 
     """The simulation of which these are the bytes."""
     tree, arrays = container.unpack(data)
     kept = understood("the state", lambda: _snapshot(tree, arrays))
-    if body_force is not None:
+    if body_force is not None and not isinstance(body_force, Lost):
         if kept.scene.body_force is None:
             raise ValueError(f"body_force = {_check.shown(body_force)}: must be None: the scene has none")
         kept.scene._body_force = body_force

@@ -56,7 +56,7 @@ def read(path: str | bytes) -> bytes:
         It cannot be read.
     """
     # A pipe without a writer would wait for ever.
-    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as stream:
+    with _named(path), open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as stream:
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise FileFormatError("is not a regular file")
@@ -84,5 +84,4 @@ def _named(path: str | bytes) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        error.filename, error.filename2 = path, None
-        raise
+        raise OSError(error.errno, error.strerror, path) from error

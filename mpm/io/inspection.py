@@ -7,6 +7,7 @@ from pathlib import Path
 from mpm.io.export import export as _export
 from mpm.io.replay import Replay, replay
 from mpm.io.vtkhdf import repair as _repair
+from mpm.totals import per_depth
 
 
 def run(
@@ -60,13 +61,13 @@ def _draw(frames: Replay, path: Path, number: int, color: str | None) -> None:
 def _summary(frames: Replay) -> str:
     times, counts, said = frames.times, frames.counts, frames.description
     n = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.min() < counts.max() else "")
-    energy = frames.totals["energy"]
+    energy, joule = frames.totals["energy"], per_depth("J", frames.dimension)
     rows = {
         "file": f"{frames.path} ({frames.path.stat().st_size / 1e6:.3g} MB)",
         "frames": f"{len(frames)}, t = {times[0]:g} to {times[-1]:g} s, {frames.fps:g}/s",
         "particles": f"{n}, {frames.dimension}-D",
         "fields": ", ".join(f"{name} [{said['units'][name]}]" for name in frames.fields),
-        "energy": f"{energy[0]:.6g} J -> {energy[-1]:.6g} J",
+        "energy": f"{energy[0]:.6g} {joule} -> {energy[-1]:.6g} {joule}",
         "written": f"{said['provenance']['written']} by mpm {said['versions']['mpm']}",
     }
     return "\n".join([*(f"{name:<10} {value}" for name, value in rows.items()), "", said["summary"]])

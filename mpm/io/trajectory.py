@@ -21,6 +21,7 @@ from mpm._check import FloatArray
 from mpm.io import paths
 from mpm.io.state import LASTING, UNITS, State, check_fields, names_of, take
 from mpm.io.vtkhdf import Writer, h5py
+from mpm.totals import per_depth
 
 if TYPE_CHECKING:
     from mpm import _core
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 SUFFIX = ".vtkhdf"
 TOTALS = ("mass", "momentum", "center_of_mass", "angular_momentum", "kinetic", "elastic", "gravitational")
+
+
+EARLY = 1e-6  # of the time between frames
 
 
 class Recording(_check.Strict):
@@ -151,11 +155,10 @@ class Recording(_check.Strict):
 
 
 def _next_due(start: float, fps: float, now: float) -> float:
-    """The first of the times start + k/fps after now."""
-    k = math.floor((now - start) * fps)
-    while start + k / fps <= now:
-        k += 1
-    return start + k / fps
+    """The first of the times start + k/fps after now; they begin earlier by what times are rounded by."""
+    k = math.floor((now - start) * fps + EARLY) + 1
+    due = start + (k - EARLY) / fps
+    return due if due > now else start + (k + 1 - EARLY) / fps
 
 
 def _totals(sim: Simulation) -> dict[str, FloatArray]:
@@ -210,7 +213,7 @@ def describe(sim: Simulation, *, fps: float, fields: Sequence[str]) -> dict[str,
         "materials": [repr(material) for material in sim.materials],
         "numerics": _finite(asdict(sim._numerics)),
         "fps": fps,
-        "units": {name: UNITS[name] for name in ("x", *fields)} | {"time": "s"},
+        "units": {name: per_depth(UNITS[name], sim.dimension) for name in ("x", *fields)} | {"time": "s"},
         "versions": {**versions, "h5py": library.__version__, "hdf5": library.version.hdf5_version},
         "provenance": {
             "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -290,7 +290,8 @@ static void sweeps_take_turns(mpm_settings settings)
     mpm_totals totals, pulled, pushed;
     mpm_simulation *before = one_block(&settings, 0), *within = one_block(&settings, 0);
     assert(!mpm_simulation_totals(before, &totals));
-    assert(!mpm_simulation_run(before, 5, INFINITY, NULL, NULL) && !mpm_simulation_run(within, 5, INFINITY, NULL, NULL));
+    assert(!mpm_simulation_run(before, 5, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_simulation_run(within, 5, INFINITY, INFINITY, NULL, NULL));
     struct state one = state_of(before), other = state_of(within);
     assert(one.bytes == other.bytes && !memcmp(one.data, other.data, one.bytes));
     free(one.data);
@@ -305,7 +306,7 @@ static void sweeps_take_turns(mpm_settings settings)
         b[i] = settings.gravity[i % dim];
     memset(settings.gravity, 0, sizeof settings.gravity);
     mpm_simulation *force = one_block(&settings, 1);
-    assert(!mpm_simulation_run(gravity, 5, INFINITY, NULL, NULL) && !mpm_simulation_totals(gravity, &pulled));
+    assert(!mpm_simulation_run(gravity, 5, INFINITY, INFINITY, NULL, NULL) && !mpm_simulation_totals(gravity, &pulled));
     for (int step = 0; step < 5; step++)
         assert(!mpm_simulation_step_forced(force, b, INFINITY));
     assert(mpm_simulation_steps(force) == 5 && !mpm_simulation_totals(force, &pushed));
