@@ -234,6 +234,29 @@ def test_several_recordings_at_once(tmp_path):
         assert a.times[-1] <= 0.062 and 0.06 < b.times[-1] <= 0.093
 
 
+@pytest.mark.parametrize("fps", [1e16, 1e30, 1e308])
+def test_more_frames_than_times_can_tell_apart(tmp_path, fps):
+    sim = make(2)
+    sim.step(2)
+    with sim.record(tmp_path / "a.vtkhdf", fps=fps) as recording:
+        sim.step(3)
+        assert recording.frames == 4
+
+
+def test_a_recording_stays_where_it_was_opened(tmp_path, monkeypatch):
+    sim = make(2)
+    (tmp_path / "b").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with sim.record("a.vtkhdf", fps=1e6) as recording:
+        monkeypatch.chdir("b")
+        with pytest.raises(ValueError, match="that of another open recording"):
+            sim.record(tmp_path / "a.vtkhdf", fps=1)
+        sim.record("a.vtkhdf", fps=1).close()
+        sim.step(3)
+    assert recording.frames == 4
+    assert [len(mpm.replay(tmp_path / name)) for name in ("a.vtkhdf", "b/a.vtkhdf")] == [4, 1]
+
+
 @dims
 @dtypes
 def test_particles_come_and_go(tmp_path, dim, dtype):
