@@ -17,6 +17,7 @@ import pytest
 import mpm
 import scenes
 from mpm import materials, motion, shapes
+from mpm.io import vtkhdf
 
 h5py = pytest.importorskip("h5py")
 
@@ -255,6 +256,25 @@ def test_a_recording_stays_where_it_was_opened(tmp_path, monkeypatch):
         sim.step(3)
     assert recording.frames == 4
     assert [len(mpm.replay(tmp_path / name)) for name in ("a.vtkhdf", "b/a.vtkhdf")] == [4, 1]
+
+
+def test_what_is_being_recorded_is_not_repaired(tmp_path):
+    """The copy would take the file's place, and what comes would be lost with the old one."""
+    sim, path = make(2), tmp_path / "a.vtkhdf"
+    with sim.record(path, fps=1e6):
+        sim.step(3)
+        with pytest.raises(ValueError, match="still being recorded"):
+            vtkhdf.repair(path)
+        sim.step(3)
+    assert os.listdir(tmp_path) == ["a.vtkhdf"]
+    assert len(mpm.replay(path)) == vtkhdf.repair(path) == 7
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_no_trajectory(tmp_path):
+    os.mkfifo(tmp_path / "a.vtkhdf")
+    with pytest.raises(mpm.FileFormatError, match="is not a regular file"):
+        mpm.replay(tmp_path / "a.vtkhdf")
 
 
 @dims
