@@ -7,7 +7,6 @@ import hashlib
 import math
 import os
 import struct
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -157,7 +156,6 @@ class Simulation(_check.Strict):
         "__weakref__",
         "_colliders",
         "_core",
-        "_forced",
         "_indices",
         "_materials",
         "_numerics",
@@ -223,8 +221,6 @@ class Simulation(_check.Strict):
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._scene = scene._kept_copy()
-        # Held in a run under a body force, which the core sees as single steps.
-        self._forced = threading.Lock()
         self._materials: list[Material] = []
         self._indices: dict[Material, int] = {}
         self._parts: list[Part] = []
@@ -249,7 +245,6 @@ class Simulation(_check.Strict):
         self._numerics = replace(kept.numerics, threads=threads)
         self._rng = copy.deepcopy(kept.rng)
         self._scene = kept.scene._kept_copy()
-        self._forced = threading.Lock()
         self._materials = list(kept.materials)
         self._indices = {material: index for index, material in enumerate(kept.materials)}
         self._parts = list(kept.parts)
@@ -345,6 +340,12 @@ class Simulation(_check.Strict):
             from mpm.io import trajectory
 
             trajectory.run(self, self._core, self._recordings, self._advance_to, steps=steps, end=end)
+        elif self._scene.body_force is not None:
+            self._core.hold()  # the core sees single steps
+            try:
+                self._advance_to(steps, end, math.inf)
+            finally:
+                self._core.release()
         else:
             self._advance_to(steps, end, math.inf)
 
@@ -358,18 +359,19 @@ class Simulation(_check.Strict):
             self._core.step(steps, pause)
 
     def _advance_forced(self, body_force: _scene.BodyForce, steps: int, end: float, pause: float) -> None:
-        """The same, each step under the body force at its beginning."""
-        if not self._forced.acquire(blocking=False):
-            raise _core.BusyError("the simulation is in a run already, whose body force is being asked")
-        try:
-            last = self._core.steps + steps
-            while self._core.steps < last and self._core.time < min(end, pause):
-                self._core.totals()  # what was written through views is taken, or refused
-                x = np.array(self._core.field("x"), dtype=np.float64)
-                b = _check.array("body_force(x, t)", body_force(x, self._core.time), x.shape)
-                self._core.step_forced(b, end)
-        finally:
-            self._forced.release()
+        """The same, each step under the body force at its beginning; the core is held."""
+        last = self._core.steps + steps
+        while self._core.steps < last and self._core.time < min(end, pause):
+            self._core.totals()  # what was written through views is taken, or refused
+            x, rows = np.array(self._core.field("x"), dtype=np.float64), self._rows()
+            b = _check.array("body_force(x, t)", body_force(x, self._core.time), x.shape)
+            if self._rows() != rows:
+                raise ValueError("body_force(x, t) has added or deleted particles: its answer is for others")
+            self._core.step_forced(b, end)
+
+    def _rows(self) -> tuple[int, int]:
+        """What changes when particles come or go."""
+        return self._core.particles, self._core.health()["deleted"]
 
     @_check.options
     def frames(self, *, duration: float, fps: float, progress: bool = False) -> Iterator[tuple[int, float]]:

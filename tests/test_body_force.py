@@ -1,5 +1,7 @@
 """Body forces of a scene: when they are asked, what they give, and that nothing else changes."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -258,11 +260,48 @@ def test_what_it_asks_cannot_run_the_simulation():
         return 0 * x
 
     sim = block(2, body_force=force)
-    with pytest.raises(mpm.BusyError, match="body force"):
+    with pytest.raises(mpm.BusyError, match="is being run"):
         sim.step(5)
     assert sim.steps == 2
     with pytest.raises(mpm.BusyError):  # again: the run has ended
         sim.step()
+
+
+def test_what_it_asks_cannot_change_the_rows():
+    """As many rows as before, but its answer would be for others."""
+
+    def force(x, t):
+        if sim.steps == 2:
+            sim.particles.delete([0])
+            sim.add(mpm.shapes.Points([[0.1, 0.1]], volume=0.0025), MATERIALS["neo_hookean"])
+        return 0 * x
+
+    sim = block(2, body_force=force)
+    with pytest.raises(ValueError, match="has added or deleted particles"):
+        sim.step(5)
+    assert sim.steps == 2
+
+
+def test_other_threads_wait_for_its_run_as_for_any():
+    asked, seen = threading.Event(), threading.Event()
+
+    def force(x, t):
+        asked.set()
+        assert seen.wait(60)
+        return 0 * x
+
+    sim = block(2, body_force=force)
+    run = threading.Thread(target=sim.step)
+    run.start()
+    assert asked.wait(60)
+    try:
+        for look in (sim.totals, lambda: sim.particles.x, lambda: sim.particles.delete([0]), sim.state_hash):
+            with pytest.raises(mpm.BusyError):
+                look()
+    finally:
+        seen.set()
+        run.join()
+    assert sim.steps == 1 and len(sim.particles) == 225
 
 
 def test_the_report_of_conservation_counts_it():

@@ -261,6 +261,25 @@ def test_patterns_that_name_no_sequence_are_refused(tmp_path, monkeypatch, patte
     assert os.listdir(tmp_path) == ["a.vtkhdf"]
 
 
+def test_a_pattern_that_names_a_file_twice_is_refused(tmp_path):
+    sim = make(2)
+    with sim.record(tmp_path / "a.vtkhdf", fps=1e6):
+        sim.step(11)
+    with mpm.replay(tmp_path / "a.vtkhdf") as frames:
+        with pytest.raises(ValueError, match="gives 11 for 12 frames"):
+            mpm.export(frames, tmp_path / "{:.0e}.ply")  # 10 and 11 are 1e+01
+        assert os.listdir(tmp_path) == ["a.vtkhdf"]
+        assert len(set(mpm.export(frames[:11], tmp_path / "{:.0e}.ply"))) == 11
+
+
+def test_names_as_long_as_they_may_be(tmp_path):
+    sim = make(2)
+    paths = [tmp_path / ("n" * (255 - len(suffix)) + suffix) for suffix in (".vtkhdf", ".npz")]
+    sim.record(paths[0], fps=1).close()
+    mpm.export(sim, paths[1])
+    assert sorted(os.listdir(tmp_path)) == sorted(path.name for path in paths)
+
+
 def test_a_directory_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"pattern = .*nowhere"):
         mpm.export(make(2), tmp_path / "nowhere" / "a.ply")

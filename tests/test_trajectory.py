@@ -17,6 +17,7 @@ import pytest
 import mpm
 import scenes
 from mpm import materials, motion, shapes
+from mpm.io import vtkhdf
 
 h5py = pytest.importorskip("h5py")
 
@@ -232,6 +233,48 @@ def test_several_recordings_at_once(tmp_path):
     with mpm.replay(first.path) as a, mpm.replay(second.path) as b:
         assert len(a) == 7 and len(b) == 21 and b.times[0] == 0.031
         assert a.times[-1] <= 0.062 and 0.06 < b.times[-1] <= 0.093
+
+
+@pytest.mark.parametrize("fps", [1e16, 1e30, 1e308])
+def test_more_frames_than_times_can_tell_apart(tmp_path, fps):
+    sim = make(2)
+    sim.step(2)
+    with sim.record(tmp_path / "a.vtkhdf", fps=fps) as recording:
+        sim.step(3)
+        assert recording.frames == 4
+
+
+def test_a_recording_stays_where_it_was_opened(tmp_path, monkeypatch):
+    sim = make(2)
+    (tmp_path / "b").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with sim.record("a.vtkhdf", fps=1e6) as recording:
+        monkeypatch.chdir("b")
+        with pytest.raises(ValueError, match="that of another open recording"):
+            sim.record(tmp_path / "a.vtkhdf", fps=1)
+        sim.record("a.vtkhdf", fps=1).close()
+        sim.step(3)
+    assert recording.frames == 4
+    assert [len(mpm.replay(tmp_path / name)) for name in ("a.vtkhdf", "b/a.vtkhdf")] == [4, 1]
+
+
+def test_what_is_being_recorded_is_not_repaired(tmp_path):
+    """The copy would take the file's place, and what comes would be lost with the old one."""
+    sim, path = make(2), tmp_path / "a.vtkhdf"
+    with sim.record(path, fps=1e6):
+        sim.step(3)
+        with pytest.raises(ValueError, match="still being recorded"):
+            vtkhdf.repair(path)
+        sim.step(3)
+    assert os.listdir(tmp_path) == ["a.vtkhdf"]
+    assert len(mpm.replay(path)) == vtkhdf.repair(path) == 7
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_no_trajectory(tmp_path):
+    os.mkfifo(tmp_path / "a.vtkhdf")
+    with pytest.raises(mpm.FileFormatError, match="is not a regular file"):
+        mpm.replay(tmp_path / "a.vtkhdf")
 
 
 @dims

@@ -108,4 +108,8 @@ def _files(pattern: str | os.PathLike[str], count: int) -> list[Path]:
         raise ValueError(f"pattern = {_check.shown(text)}: must be {allowed}") from None
     if places != [("", None)] and (places or count > 1):
         raise ValueError(f"pattern = {_check.shown(text)}: must be {allowed}, there are {count} frames")
+    if len(set(names)) < count:
+        raise ValueError(
+            f"pattern = {_check.shown(text)}: must name every frame's file, gives {len(set(names))} for {count} frames"
+        )
     return [paths.check_file("pattern", name, (*WRITERS, TOTALS)) for name in names]

@@ -43,7 +43,8 @@ def created(path: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def renamed(path: Path) -> Iterator[Path]:
     """A name beside the path for a new file that is to take its place: at the end, or not at all after an error."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")  # of this process, so that two do not meet
+    # Of this call, so that two do not meet, and not too long for a file system where the path is not.
+    temporary = path.with_name(f".{path.name[:32]}.{os.urandom(8).hex()}.part")
     try:
         yield temporary
         temporary.replace(path)

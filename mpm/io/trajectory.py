@@ -48,6 +48,7 @@ class Recording(_check.Strict):
         "_frames",
         "_ids",
         "_path",
+        "_place",
         "_seconds",
         "_sim",
         "_start",
@@ -58,7 +59,8 @@ class Recording(_check.Strict):
         self, sim: Simulation, path: object, *, fps: object, fields: object, compression: object
     ) -> None:
         self._path = paths.check_file("path", path, (SUFFIX,))
-        if self._path.resolve() in (other.path.resolve() for other in sim._recordings):
+        self._place = self._path.resolve()  # now: the working directory may change
+        if self._place in (other._place for other in sim._recordings):
             raise ValueError(f"path = {str(self._path)!r}: must not be that of another open recording")
         self._fps = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
         chosen = check_fields(fields, names_of(sim))
@@ -156,6 +158,8 @@ class Recording(_check.Strict):
 
 def _next_due(start: float, fps: float, now: float) -> float:
     """The first of the times start + k/fps after now; they begin earlier by what times are rounded by."""
+    if 1 / fps < math.ulp(now):  # every time is one of them
+        return math.nextafter(now, math.inf)
     k = math.floor((now - start) * fps + EARLY) + 1
     due = start + (k - EARLY) / fps
     return due if due > now else start + (k + 1 - EARLY) / fps

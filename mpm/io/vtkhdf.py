@@ -15,6 +15,7 @@ import errno
 import json
 import math
 import os
+import stat
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -130,7 +131,8 @@ class Writer:
         self._finish = weakref.finalize(self, _finish, self._file, self._descriptor, os.getpid())
         try:
             self._lay_out(first, totals, description)
-            self._file.swmr_mode = True
+            self._file.swmr_mode = True  # HDF5 gives up its lock
+            _locked(self._descriptor, shared=True)  # for as long as it is written to: see `repair`
             self._step_count = self._h5py.h5a.open(self._file["VTKHDF/Steps"].id, b"NSteps")
             self.append(first, totals)
         except BaseException:
@@ -284,7 +286,7 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         library = h5py()
-        growing = self._is_growing()
+        growing = self.growing = self._is_growing()
         try:
             self._file = library.File(path, "r", swmr=growing)
         except OSError as error:
@@ -305,6 +307,9 @@ class Reader:
         a file that was cut off is found here.
         """
         try:
+            mode = self.path.stat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe would wait for ever
+                raise self.defect("is no trajectory: it is not a regular file")
             with self.path.open("rb") as file:
                 head = file.read(SUPERBLOCK)
                 size = os.fstat(file.fileno()).st_size
@@ -383,8 +388,39 @@ class Reader:
         self._file.close()
 
 
+def _locked(descriptor: int, *, shared: bool) -> bool:
+    """Lock an open file as long as it is open, unless another lock forbids it; true where there are no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_NB | (fcntl.LOCK_SH if shared else fcntl.LOCK_EX))
+    except (ImportError, OSError) as error:
+        return not isinstance(error, BlockingIOError)
+    return True
+
+
+def _is_in_use(path: Path) -> bool:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return not _locked(descriptor, shared=False)
+    finally:
+        os.close(descriptor)
+
+
 def repair(path: Path) -> int:
-    """Copy a trajectory into a file that is closed, and put that in its place; returns how many frames it has."""
+    """Copy a trajectory into a file that is closed, and put that in its place; returns how many frames it has.
+
+    Raises
+    ------
+    ValueError
+        It is still being recorded (what comes would be lost), or read by a program that locks it, as HDF5 does.
+    """
+    reader = Reader(path)
+    reader.close()
+    if reader.growing and _is_in_use(path):
+        raise ValueError(
+            f"path = {str(path)!r}: must not be in use: is still being recorded, or read elsewhere"
+        )
     reader = Reader(path)
     try:
         with renamed(path) as temporary, h5py().File(temporary, "w", libver=LIBRARY) as file:
