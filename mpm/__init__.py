@@ -26,6 +26,7 @@ from mpm.walls import Wall
 if TYPE_CHECKING:
     from mpm.io.export import export
     from mpm.io.replay import replay
+    from mpm.viewer import view
 
 __all__ = [
     "BusyError",
@@ -47,12 +48,13 @@ __all__ = [
     "set_num_threads",
     "shapes",
     "show_config",
+    "view",
     "viz",
 ]
 
 # Imported when first used: `import mpm` stays fast.
 _LAZY = ("bench", "cli", "gallery", "viz")
-_LAZY_FUNCTIONS = ("export", "replay")  # of the modules of that name in mpm.io
+_LAZY_FUNCTIONS = {"export": "mpm.io.export", "replay": "mpm.io.replay", "view": "mpm.viewer"}
 
 
 def load(path: Any) -> NoReturn:
@@ -69,7 +71,7 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"mpm.{name}")
     if name in _LAZY_FUNCTIONS:
-        return getattr(importlib.import_module(f"mpm.io.{name}"), name)
+        return getattr(importlib.import_module(_LAZY_FUNCTIONS[name]), name)
     if name == "__version__":
         return config.version()
     raise AttributeError(f"module 'mpm' has no attribute {name!r}{_nearest(name, [*__all__, *_LAZY])}")

@@ -275,6 +275,27 @@ def _dtype(value: Any) -> DType:
     raise _check.wrong_type("dtype", value, "'float64' or 'float32'")
 
 
+def options(chosen: Numerics) -> dict[str, Any]:
+    """The keywords of `mpm.Simulation` that lead to these options, without the sampling's rng."""
+    scheme = chosen.scheme
+    values: dict[str, Any] = {
+        name: getattr(chosen, name)
+        for name in ("dx", "particles_per_cell", "sampling", "volume", "allow_unstable", "dtype", "threads")
+    }
+    values |= {name: getattr(chosen, name) for name in ("on_leave", "history")}
+    values |= {name: getattr(scheme, name) for name in ("transfer", "kernel", "gradient")}
+    values["dt"] = chosen.dt or "auto"
+    values["max_dt"] = chosen.max_dt if math.isfinite(chosen.max_dt) else None
+    values["f_update"] = "cayley" if scheme.cayley else "linear"
+    used = {
+        "flip_ratio": scheme.flip_ratio,
+        "xpic_order": scheme.xpic_order,
+        "advect": "particle" if scheme.advect_particle else "pic",
+        "c_damping": 1 - scheme.c_keep,
+    }
+    return values | {name: value for name, value in used.items() if scheme.transfer in USED_BY[name]}
+
+
 def stored_C(chosen: Numerics, gradient: _check.FloatArray, offset: _check.FloatArray) -> _check.FloatArray:
     """What particles store for a velocity gradient (n, d, d), `offset` (n, d) from node 0 [m].
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mpm.io.trajectory import Recording
+    from mpm.viewer.widget import Viewer
 
 __all__ = ["Simulation", "StableDt"]
 
@@ -168,6 +169,7 @@ class Simulation(_check.Strict):
         "_parts",
         "_recordings",
         "_rng",
+        "_rng_before",
         "_scene",
     )
 
@@ -224,6 +226,7 @@ class Simulation(_check.Strict):
         )
         walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
         self._rng = _generator(rng)
+        self._rng_before = copy.deepcopy(self._rng)
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._scene = copy.copy(scene)
@@ -259,6 +262,10 @@ class Simulation(_check.Strict):
         mass = body.material.density * volume
         numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype)
         return x, v, F, volume, mass
+
+    def _sampled_with(self) -> np.random.Generator:
+        """A generator as it was before the bodies of the scene were sampled."""
+        return copy.deepcopy(self._rng_before)
 
     def _insert(
         self,
@@ -629,6 +636,12 @@ class Simulation(_check.Strict):
             self, path, duration=duration, fps=fps, color=color, limits=limits, size=size, progress=progress
         )
 
+    def view(self) -> Viewer:
+        """The notebook viewer: `mpm.view` of this simulation; needs the extra ``widget``."""
+        from mpm.viewer import view
+
+        return view(self)
+
     # ---- trajectories ----------------------------------------------------------------------------------
 
     @_check.options
@@ -678,10 +691,6 @@ class Simulation(_check.Strict):
     def save(self, path: str | os.PathLike[str]) -> NoReturn:
         """Write the complete state; not implemented yet."""
         raise NotImplementedError("Simulation.save is not implemented yet")
-
-    def view(self) -> NoReturn:
-        """The notebook viewer; not implemented yet."""
-        raise NotImplementedError("Simulation.view is not implemented yet")
 
     def __copy__(self) -> NoReturn:
         raise NotImplementedError("copying a simulation is not implemented yet")
