@@ -37,8 +37,7 @@ def serve(name: str, *, port: int, browser: bool) -> int:
         notebook.write_text(json.dumps(document(name)), encoding="utf-8")
         # Each page has a kernel of its own; its files are those of the folder where this was called.
         command = [sys.executable, "-m", "voila", str(notebook), f"--Voila.ip={ADDRESS}", f"--port={port}"]
-        command += ["--ServerApp.log_level=WARN", "--VoilaConfiguration.template=lab"]
-        command += ["--MappingKernelManager.cull_idle_timeout=0"] + ["--no-browser"] * (not browser)
+        command += ["--Voila.port_retries=0"] + ["--no-browser"] * (not browser)
         print(f"http://{ADDRESS}:{port}/   Ctrl-C ends it", flush=True)
         try:
             return subprocess.run(command, check=False).returncode

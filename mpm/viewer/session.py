@@ -325,7 +325,7 @@ class Session:
         if self._frame_due and not self._under_way:
             message, vertices = self._picture()
             self._frame += 1
-            self._send(message | {"frame": self._frame}, (vertices.data.cast("B"),))
+            self._send(message | {"frame": self._frame}, (vertices.reshape(-1).view(np.uint8).data,))
             self._frame_due, self._under_way = False, True
 
     def _picture(self) -> tuple[Message, frames.Vertices]:
