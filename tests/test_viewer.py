@@ -1,7 +1,9 @@
 """The viewer without a browser: messages in, states and frames out; the widget that carries them."""
 
+import asyncio
 import re
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -376,6 +378,25 @@ def test_the_widget_carries_messages(monkeypatch):
     assert sent[-1][0]["type"] == "state" and sent[-2][0]["type"] == "error"
     assert "export default" in view._esm and "class Picture" in view._esm and ".mpm-viewer" in view._css
     view.close()
+
+
+def test_messages_are_answered_in_the_thread_of_the_cells():
+    pytest.importorskip("anywidget")
+    sim, answered = make(), []
+
+    async def cell():
+        view = sim.view()
+        view._session.receive = lambda message: answered.append(threading.get_ident())
+        other = threading.Thread(target=view._handle_custom_msg, args=({"type": "step"}, []))
+        other.start()
+        other.join()
+        assert not answered  # while a cell runs
+        await asyncio.sleep(0)
+        view._handle_custom_msg({"type": "step"}, [])
+        view.close()
+
+    asyncio.run(cell())
+    assert answered == [threading.get_ident()] * 2
 
 
 def test_closing_the_widget_ends_its_recording(tmp_path):

@@ -263,6 +263,7 @@ function render({ model, el }) {
 
   const sizes = new ResizeObserver(redraw);
   sizes.observe(root);
+  stage.addEventListener("transitionend", redraw); // of its colours: another theme
   stage.addEventListener("webglcontextlost", () => fail("The browser has given up the picture: run the cell again."));
   model.on("msg:custom", receive);
   model.send({ type: "ready" });

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,11 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc] # which has no types
     def __init__(self, source: Simulation | Replay, *, scene: str | None = None) -> None:
         super().__init__()
         self._session = Session(source, self._deliver, scene=scene)
+        try:
+            self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:
+            self._loop = None
+        self._thread = threading.get_ident()
         self.on_msg(self._receive)
 
     @property
@@ -80,4 +87,12 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc] # which has no types
         self.send(message, list(buffers))
 
     def _receive(self, widget: object, message: object, buffers: object) -> None:
-        self._session.receive(message)
+        """Answer in the thread in which cells run, between them.
+
+        JupyterLab may have messages of widgets handled in another thread. There a cell could meet the simulation in the
+        middle of a step, and would get a `BusyError` for it.
+        """
+        if self._loop is None or threading.get_ident() == self._thread:
+            self._session.receive(message)
+        else:
+            self._loop.call_soon_threadsafe(self._session.receive, message)
