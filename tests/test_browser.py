@@ -134,15 +134,18 @@ class Notebook:
         """Wait until what the kernel has is on the screen."""
         self.sees(f"step {self.steps} ")
 
+    def keep(self):
+        """A picture of the whole viewer, as a file."""
+        self.pictures += 1
+        SCREENS.mkdir(parents=True, exist_ok=True)
+        self.viewer.screenshot(path=SCREENS / f"{self.name}_{self.pictures}.png")
+
     def pixels(self):
-        """The picture as it is on the screen, (height, width, 3); kept as a file as well."""
+        """The picture as it is on the screen, (height, width, 3)."""
         from PIL import Image
 
         self.page.wait_for_timeout(150)  # what has arrived is drawn at the next refresh
         data = self.viewer.locator(".mpm-picture").screenshot()
-        self.pictures += 1
-        SCREENS.mkdir(parents=True, exist_ok=True)
-        self.viewer.screenshot(path=SCREENS / f"{self.name}_{self.pictures}.png")
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
 
 
@@ -222,6 +225,7 @@ def test_play_pause_and_step(notebook):
     book.rest()
     played, steps = book.pixels(), book.steps
     assert changed(first, played) > 500
+    book.keep()
     assert book.ask("view.playing") is False
     assert changed(played, book.pixels()) == 0 and book.steps == steps
     book.press("Step")
@@ -259,6 +263,7 @@ def test_a_parameter_and_reset(notebook):
     stiffness.press("Enter")
     alert = book.viewer.get_by_role("alert")
     alert.wait_for(state="visible")
+    book.keep()
     assert "E = -1" in alert.text_content() and "must be > 0" in alert.text_content()
     eventually(lambda: stiffness.input_value() == "200000", "the field shows what holds")
     book.press("Dismiss")
@@ -275,6 +280,7 @@ def test_colours_and_velocities(notebook):
         tick = book.viewer.get_by_label(label)
         tick.check()
         eventually(lambda: changed(plain, book.pixels()) > 300, f"{label} are drawn")
+        book.keep()
         tick.uncheck()
         eventually(lambda: changed(plain, book.pixels()) == 0, f"{label} are gone")
     book.viewer.get_by_label("Colour").select_option(label="material")
@@ -302,10 +308,12 @@ def test_record_load_scrub_and_replay(notebook):
     book.sees("step 0 ")
     start = book.pixels()
     assert changed(live, start) > 500
+    book.keep()
     timeline = book.viewer.get_by_label("Timeline")
     timeline.fill(str(count - 1))
     book.sees(f"step {book.ask('int(view.replay.steps[-1])')} ")
     assert changed(start, book.pixels()) > 500
+    book.keep()
     assert f"frame {count} of {count}" in book.viewer.text_content()
     timeline.fill("0")
     book.sees("step 0 ")
@@ -325,7 +333,7 @@ def test_an_error_is_shown_and_the_kernel_lives(notebook):
     alert.wait_for(state="visible", timeout=1000 * PATIENCE)
     assert "InstabilityError" in alert.text_content()
     assert book.ask("1 + 1") == 2 and book.ask("view.playing") is False and book.steps == 0
-    book.pixels()
+    book.keep()
     step = book.viewer.get_by_label("dt", exact=True)
     step.fill("")
     step.press("Enter")
@@ -348,9 +356,11 @@ def test_turning_and_zooming_in_the_dark(notebook):
     mouse.move(x + 90, y + 30, steps=4)
     mouse.up()
     turned = book.pixels()
+    book.keep()
     assert changed(plain, turned) > 2000
     mouse.wheel(0, -400)
-    assert changed(turned, book.pixels()) > 2000
+    eventually(lambda: changed(turned, book.pixels()) > 2000, "the wheel zooms")
+    book.keep()
     mouse.dblclick(x, y)
     eventually(lambda: changed(plain, book.pixels()) == 0, "a double click shows everything as it was")
     assert book.steps == 0

@@ -67,7 +67,7 @@ function render({ model, el }) {
     model.send({ type, ...values });
   };
 
-  let state = null, frame = null, curve = [], drawnAt = 0, waiting = false;
+  let state = null, frame = null, curve = [], drawnAt = 0, drawnOn = "", waiting = false;
   const stage = find(".mpm-picture");
   const picture = new Picture(stage, redraw);
   const chart = new Chart(find(".mpm-chart"));
@@ -90,6 +90,7 @@ function render({ model, el }) {
   function draw() {
     if (!state) return;
     const style = getComputedStyle(stage), background = fromStyle(style.backgroundColor);
+    drawnOn = style.backgroundColor;
     const dark = background[0] + background[1] + background[2] < 1.5;
     // Dark colours of the scale would drown in a dark page.
     const lift = (color, k) => color.map((value) => (dark ? value + (1 - k / 5) * 0.3 * (1 - value) : value));
@@ -263,13 +264,15 @@ function render({ model, el }) {
 
   const sizes = new ResizeObserver(redraw);
   sizes.observe(root);
-  stage.addEventListener("transitionend", redraw); // of its colours: another theme
+  // No event says that a notebook has another theme.
+  const theme = setInterval(() => { if (getComputedStyle(stage).backgroundColor !== drawnOn) redraw(); }, 500);
   stage.addEventListener("webglcontextlost", () => fail("The browser has given up the picture: run the cell again."));
   model.on("msg:custom", receive);
   model.send({ type: "ready" });
   return () => {
     model.off("msg:custom", receive);
     sizes.disconnect();
+    clearInterval(theme);
   };
 }
 
