@@ -1,9 +1,12 @@
 """The command line: what it writes, prints and returns."""
 
 import csv
+import importlib.util
+import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,10 +36,11 @@ def test_demo_writes_a_movie_pictures_and_the_history(tmp_path):
     out = tmp_path / "new" / "folder"
     run = python_m_mpm("demo", "jelly", "--frames", 3, "--out", out, "--threads", 2, "--dtype", "float32")
     assert run.returncode == 0, run.stderr
-    names = ["jelly.mp4", "jelly_energy.png", "jelly_frames.png", "jelly_history.csv"]
+    names = ["jelly.mp4", "jelly.vtkhdf", "jelly_energy.png", "jelly_frames.png", "jelly_history.csv"]
     assert sorted(path.name for path in out.iterdir()) == names
     assert [line[6:] for line in run.stdout.splitlines() if line.startswith("wrote ")] == [
-        str(out / name) for name in ("jelly.mp4", "jelly_frames.png", "jelly_energy.png", "jelly_history.csv")
+        str(out / f"jelly{rest}")
+        for rest in (".mp4", ".vtkhdf", "_frames.png", "_energy.png", "_history.csv")
     ]
     assert "frames              3 (0.05 s)" in run.stdout and "float32" in run.stdout
     assert "P_x - impulses" in run.stdout and re.search(r"^mass .* kg +0\.0e\+00$", run.stdout, re.MULTILINE)
@@ -72,7 +76,7 @@ def test_demo_runs_again_into_the_same_folder(tmp_path, capsys):
     for _ in range(2):
         assert cli.main(["demo", "beam", "--frames", "1", "--out", str(tmp_path)]) == 0
     capsys.readouterr()
-    assert len(list(tmp_path.iterdir())) == 4
+    assert len(list(tmp_path.iterdir())) == 5
 
 
 def test_what_an_extra_is_missing_for_is_said_and_the_rest_done(tmp_path, capsys, monkeypatch):
@@ -80,6 +84,7 @@ def test_what_an_extra_is_missing_for_is_said_and_the_rest_done(tmp_path, capsys
     assert cli.main(["demo", "beam", "--frames", "1", "--out", str(tmp_path)]) == 1
     assert "no movie: writing mp4 needs imageio-ffmpeg: pip install 'mpm[movie]'" in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "beam.vtkhdf",
         "beam_energy.png",
         "beam_frames.png",
         "beam_history.csv",
@@ -91,7 +96,7 @@ def test_demo_without_any_extra_still_runs_and_writes_the_history(tmp_path):
         "import sys\n"
         "class Nothing:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.split('.')[0] in ('matplotlib', 'PIL', 'tqdm', 'imageio_ffmpeg'):\n"
+        "        if name.split('.')[0] in ('matplotlib', 'PIL', 'tqdm', 'imageio_ffmpeg', 'h5py'):\n"
         "            raise ModuleNotFoundError(name)\n"
         "import importlib.util\n"
         "found = importlib.util.find_spec\n"
@@ -104,7 +109,7 @@ def test_demo_without_any_extra_still_runs_and_writes_the_history(tmp_path):
     run = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
     assert run.returncode == 1, run.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["beam_history.csv"]
-    assert "pip install 'mpm[movie]'" in run.stderr and "pip install 'mpm[plot]'" in run.stderr
+    assert all(f"pip install 'mpm[{extra}]'" in run.stderr for extra in ("movie", "plot", "io"))
     assert "frame 2/2" in run.stderr  # a plain counter for the bar
 
 
@@ -137,7 +142,12 @@ def test_help_lists_the_scenes():
         (["demo", "cube", "jelly"], "jelly"),
         (["demo", "--fps=1"], "--fps"),
         (["info", "now"], "now"),
+        (["demo", "--format", "obj"], "--format"),
         (["replay"], "FILE"),
+        (["view", "drm"], "drm"),
+        (["view", "--port", "0"], "--port"),
+        (["view", "--port", "65536"], "--port"),
+        (["replay", "a.vtkhdf", "--frame", "last"], "--frame"),
     ],
 )
 def test_wrong_usage_is_2_and_says_why_on_stderr(capsys, arguments, said):
@@ -147,10 +157,31 @@ def test_wrong_usage_is_2_and_says_why_on_stderr(capsys, arguments, said):
     assert left.value.code == 2 and said in err and "usage:" in err and not out
 
 
-@pytest.mark.parametrize("arguments", [["replay", "a.vtkhdf"], ["view", "cube"]])
-def test_what_is_not_there_yet_says_so(capsys, arguments):
-    assert cli.main(arguments) == 1
-    assert capsys.readouterr().err == f"mpm: the command {arguments[0]!r} is not implemented yet\n"
+@pytest.mark.parametrize("absent", ["voila", "anywidget"])
+def test_view_says_what_it_needs(capsys, monkeypatch, absent):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == absent else found("json"))
+    assert cli.main(["view", "drum"]) == 1
+    assert capsys.readouterr().err == f"mpm: ImportError: mpm view needs {absent}: pip install 'mpm[app]'\n"
+
+
+def test_view_serves_a_notebook_with_the_scene(capsys, monkeypatch):
+    def run(command, check):
+        served.append(command)
+        document = json.loads(Path(command[3]).read_text())
+        (source,) = [cell["source"] for cell in document["cells"]]
+        assert source.endswith("mpm.viewer.gallery('drum')") and str(Path.cwd()) in source
+        return subprocess.CompletedProcess(command, returncode)
+
+    served = []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(subprocess, "run", run)
+    for returncode, options in ((0, []), (7, ["--port", "1234", "--no-browser"])):
+        assert cli.main(["view", "drum", *options]) == returncode
+    assert "--port=8866" in served[0] and "--no-browser" not in served[0]
+    assert {"--port=1234", "--no-browser", "--Voila.ip=127.0.0.1"} <= set(served[1])
+    assert "http://127.0.0.1:1234/" in capsys.readouterr().out
+    assert not Path(served[1][3]).exists()  # nothing is left behind
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path, capsys):

@@ -158,12 +158,8 @@ def test_bases_cannot_be_made(base):
     ("feature", "call"),
     [
         ("save", lambda sim: sim.save("x")),
-        ("record", lambda sim: sim.record("x", fps=1)),
-        ("view", lambda sim: sim.view()),
         ("load", lambda sim: mpm.load("x")),
-        ("replay", lambda sim: mpm.replay("x")),
         ("diff", lambda sim: mpm.diff(sim, sim)),
-        ("export", lambda sim: mpm.export(sim, "x{}")),
         ("copying", lambda sim: copy.deepcopy(sim)),
         ("copying", lambda sim: copy.copy(sim)),
         ("pickling", lambda sim: pickle.dumps(sim)),

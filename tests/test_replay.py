@@ -163,6 +163,22 @@ def test_every_truncated_file_is_refused(tmp_path):
             mpm.replay(short)
 
 
+def test_a_growing_file_that_was_cut_off_is_refused_at_once(tmp_path):
+    """HDF5 would wait for what is not there."""
+    sim, copy = make(2), tmp_path / "copy.vtkhdf"
+    with sim.record(tmp_path / "a.vtkhdf", fps=100) as recording:
+        sim.run(0.02)
+        data = recording.path.read_bytes()
+        used = int.from_bytes(data[28:36], "little")  # more is reserved
+        for size in (10, 50, 3000, used // 2, used - 1):
+            copy.write_bytes(data[:size])
+            with pytest.raises(mpm.FileFormatError, match="is no trajectory"):
+                mpm.replay(copy)
+        copy.write_bytes(data)
+        with mpm.replay(copy) as frames:
+            assert len(frames) == 3
+
+
 def damage(attribute, value):
     def change(file):
         file["mpm"].attrs[attribute] = value
@@ -352,7 +368,7 @@ def test_the_demo_leaves_a_trajectory(tmp_path, capsys):
     )
     with mpm.replay(out / "disks.vtkhdf") as frames:
         assert len(frames) == 5 and frames[0].time == 0 and "speed" in frames.fields
-        names = [f"disks_{k:04d}.{suffix}" for suffix in ("bgeo", "npz") for k in range(5)]
+        names = [f"disks_{k:04d}.{suffix}" for k in range(5) for suffix in ("bgeo", "npz")]
         assert sorted(p.name for p in (out / "disks_frames").iterdir()) == names
         with np.load(out / "disks_frames/disks_0004.npz") as last:
             assert np.array_equal(last["x"], frames[-1].x)

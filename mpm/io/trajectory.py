@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 import sys
@@ -53,6 +54,8 @@ class Recording(_check.Strict):
         self, sim: Simulation, path: object, *, fps: object, fields: object, compression: object
     ) -> None:
         self._path = paths.check_file("path", path, (SUFFIX,))
+        if self._path.resolve() in (other.path.resolve() for other in sim._recordings):
+            raise ValueError(f"path = {str(self._path)!r}: must not be that of another open recording")
         self._fps = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
         chosen = check_fields(fields, names_of(sim))
         level = _check.integer("compression", compression, low=0, high=9)
@@ -131,7 +134,8 @@ class Recording(_check.Strict):
         try:
             self._writer.append(self._take(sim), _totals(sim))
         except BaseException:
-            self.close()
+            with contextlib.suppress(OSError, RuntimeError):  # HDF5 may not get over it
+                self.close()
             raise
         self._frames += 1
         self._due = _next_due(self._start, self._fps, sim.time)

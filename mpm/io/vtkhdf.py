@@ -15,6 +15,7 @@ import errno
 import json
 import math
 import os
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,7 @@ class _Column:
     def room(self, rows: int) -> int:
         """Bytes that so many more rows take at most: HDF5 allocates whole chunks, and moves one that it compresses."""
         chunk = self.dataset.chunks
-        return math.prod(chunk) * self.dataset.dtype.itemsize * (rows // chunk[0] + 2)
+        return int(math.prod(chunk) * self.dataset.dtype.itemsize * (rows // chunk[0] + 2))
 
     def put(self, values: Any) -> int:
         """Append rows; returns the first one's number."""
@@ -125,6 +126,8 @@ class Writer:
         self._columns: list[_Column] = []
         self._file = self._h5py.File(path, "w", libver=LIBRARY)
         self._descriptor = os.open(path, os.O_RDWR)
+        # Also when nobody holds the writer any more, and at the end of the process.
+        self._finish = weakref.finalize(self, _finish, self._file, self._descriptor, os.getpid())
         try:
             self._lay_out(first, totals, description)
             self._file.swmr_mode = True
@@ -209,14 +212,10 @@ class Writer:
         if not hasattr(os, "posix_fallocate"):
             return
         try:
-            os.posix_fallocate(self._descriptor, self._used(), size + INDEX_ROOM)
+            os.posix_fallocate(self._descriptor, _used(self._descriptor), size + INDEX_ROOM)
         except OSError as error:
             if error.errno in NO_ROOM:
                 raise
-
-    def _used(self) -> int:
-        """Where the file ends for HDF5."""
-        return _end_of_file(os.pread(self._descriptor, SUPERBLOCK, 0))
 
     def _append(self, state: State, totals: Mapping[str, Array]) -> None:
         self._put_topology(state.count)
@@ -251,12 +250,20 @@ class Writer:
         self._id_starts.put([self._topology.ids])
 
     def close(self) -> None:
-        """Finish the file."""
-        if self._descriptor >= 0:
-            self._file.close()
-            os.truncate(self._descriptor, self._used())  # what was reserved and not used
-            os.close(self._descriptor)
-            self._descriptor = -1
+        """Finish the file; again: nothing."""
+        self._finish()
+
+
+def _finish(file: Any, descriptor: int, process: int) -> None:
+    if os.getpid() == process:  # a forked one has no part in it
+        file.close()
+        os.truncate(descriptor, _used(descriptor))  # what was reserved and not used
+        os.close(descriptor)
+
+
+def _used(descriptor: int) -> int:
+    """Where the file ends for HDF5."""
+    return _end_of_file(os.pread(descriptor, SUPERBLOCK, 0))
 
 
 class Reader:
