@@ -142,6 +142,35 @@ def check(
     )
 
 
+def options(chosen: Numerics) -> dict[str, Any]:
+    """The keywords of `mpm.Simulation` that give these numerics, but for `threads` and `rng`; what JSON can hold."""
+    scheme = chosen.scheme
+    sometimes = {
+        "flip_ratio": scheme.flip_ratio,
+        "xpic_order": scheme.xpic_order,
+        "advect": "particle" if scheme.advect_particle else "pic",
+        "c_damping": 1 - scheme.c_keep,  # exact: c_keep is what is left of 1
+    }
+    fixed = chosen.dt > 0
+    return {
+        "dx": chosen.dx,
+        "particles_per_cell": chosen.particles_per_cell,
+        "sampling": chosen.sampling,
+        "volume": chosen.volume,
+        "transfer": scheme.transfer,
+        "kernel": scheme.kernel,
+        "gradient": scheme.gradient,
+        **{name: value for name, value in sometimes.items() if scheme.transfer in USED_BY[name]},
+        "f_update": "cayley" if scheme.cayley else "linear",
+        "dt": chosen.dt if fixed else "auto",
+        "max_dt": None if fixed or chosen.max_dt == math.inf else chosen.max_dt,
+        "allow_unstable": chosen.allow_unstable,
+        "dtype": chosen.dtype,
+        "on_leave": chosen.on_leave,
+        "history": chosen.history,
+    }
+
+
 def _scheme(
     transfer: object,
     kernel: object,
@@ -273,27 +302,6 @@ def _dtype(value: Any) -> DType:
     if isinstance(value, (str, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
         raise ValueError(f"dtype = {value!r}: must be 'float64' or 'float32'")
     raise _check.wrong_type("dtype", value, "'float64' or 'float32'")
-
-
-def options(chosen: Numerics) -> dict[str, Any]:
-    """The keywords of `mpm.Simulation` that lead to these options, without the sampling's rng."""
-    scheme = chosen.scheme
-    values: dict[str, Any] = {
-        name: getattr(chosen, name)
-        for name in ("dx", "particles_per_cell", "sampling", "volume", "allow_unstable", "dtype", "threads")
-    }
-    values |= {name: getattr(chosen, name) for name in ("on_leave", "history")}
-    values |= {name: getattr(scheme, name) for name in ("transfer", "kernel", "gradient")}
-    values["dt"] = chosen.dt or "auto"
-    values["max_dt"] = chosen.max_dt if math.isfinite(chosen.max_dt) else None
-    values["f_update"] = "cayley" if scheme.cayley else "linear"
-    used = {
-        "flip_ratio": scheme.flip_ratio,
-        "xpic_order": scheme.xpic_order,
-        "advect": "particle" if scheme.advect_particle else "pic",
-        "c_damping": 1 - scheme.c_keep,
-    }
-    return values | {name: value for name, value in used.items() if scheme.transfer in USED_BY[name]}
 
 
 def stored_C(chosen: Numerics, gradient: _check.FloatArray, offset: _check.FloatArray) -> _check.FloatArray:

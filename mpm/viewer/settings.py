@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -155,36 +156,20 @@ def rebuild(sim: Simulation, changes: Mapping[str, float | None]) -> Simulation:
     for key in ("dx", "particles_per_cell", "dt", "max_dt", "history", *numerics.USED_BY):
         if key in changes:
             options[key] = "auto" if key == "dt" and changes[key] is None else changes[key]
-    made = Simulation(_changed_scene(sim.scene, changes), **options)
-    made.threads = sim.threads
-    return made
+    return Simulation(_changed_scene(sim.scene, changes), threads=sim.threads, **options)
 
 
 def _changed_scene(scene: Scene, changes: Mapping[str, float | None]) -> Scene:
+    """A copy with other materials and gravity, and all else as it is."""
+    made = copy.copy(scene)
     gravity = scene.gravity.copy()
     for axis, name in enumerate("xyz"[: scene.dimension]):
         gravity[axis] = changes.get(f"gravity {name}", gravity[axis])
+    made._gravity = _check.frozen(gravity)
     materials: dict[Material, Material] = {}
     for number, material in enumerate(_materials(scene)):
         prefix = f"material {number} "
         new: Any = {key.removeprefix(prefix): v for key, v in changes.items() if key.startswith(prefix)}
         materials[material] = replace(material, **new)  # type: ignore[type-var]
-    made = Scene(scene.lower, scene.upper, gravity=gravity, walls=scene.walls)
-    for body in scene.bodies:
-        made.add(
-            body.shape,
-            materials[body.material],
-            velocity=body.velocity,
-            angular_velocity=body.angular_velocity,
-            F=body.F,
-            name=body.name,
-        )
-    for collider in scene.colliders:
-        made.add_collider(
-            collider.shape,
-            contact=collider.contact,
-            friction=collider.friction,
-            motion=collider.motion,
-            name=collider.name,
-        )
+    made._bodies = [replace(body, material=materials[body.material]) for body in scene.bodies]
     return made
