@@ -321,6 +321,22 @@ def test_an_interrupt_of_the_kernel_pauses(monkeypatch):
 # --- the gallery, the widget, the package ------------------------------------------------------------------------
 
 
+def test_a_scene_of_the_gallery_has_its_own_colour_scale():
+    entry = mpm.gallery.get("cube")
+    assert entry.limits is not None
+    browser = Browser(entry.simulation(scale=0.5), scene="cube")
+    browser.ask("step")
+    browser.draw()
+    assert browser.frame["limits"] == entry.limits
+    browser.ask("reset")
+    browser.draw()
+    assert browser.frame["limits"] == entry.limits and browser.frame["steps"] == 0
+    for name in ("J", "speed"):  # chosen by hand: what there is
+        browser.ask("color", name=name)
+        browser.draw()
+        assert browser.frame["limits"] != entry.limits
+
+
 def test_scenes_of_the_gallery_can_be_chosen():
     browser = Browser(mpm.gallery.get("jelly").simulation(), scene="jelly")
     assert [name for name, _ in browser.state["scenes"]] == list(mpm.gallery.names())

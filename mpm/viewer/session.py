@@ -87,11 +87,18 @@ class Session:
         self._changes: dict[str, float | None] = {}
         self._recording: Recording | None = None
         self._lines = dict.fromkeys(LINES, False)
+        self._limits: tuple[float, float] | None = (
+            None  # of the colours, and whether they grow with the values
+        )
+        self._limits_grow = True
         self._playing = False
         self._frame = 0  # number of the last frame sent
         self._under_way = False
         self._frame_due = self._state_due = True
-        self._begin_simulation(None if scene is None else gallery.get(scene).color)
+        if scene is None:
+            self._begin_simulation(None)
+        else:
+            self._begin_entry(gallery.get(scene))
 
     # ---- what Python may ask ---------------------------------------------------------------------------
 
@@ -155,8 +162,10 @@ class Session:
         if self._recorded is not None:
             self._recorded.index, self._frame_due = 0, True
             return
-        made = settings.rebuild(self._running, self._changes)
-        self._replace(made, self._color)
+        self._replace(settings.rebuild(self._running, self._changes))
+        limits = None if self._limits_grow else self._limits
+        self._begin_simulation(self._color)
+        self._limits, self._limits_grow = limits, limits is None
 
     def _on_set(self, key: object, value: object) -> None:
         known = {setting.key: setting for setting in self._shown_settings()}
@@ -174,7 +183,7 @@ class Session:
 
     def _on_color(self, name: object) -> None:
         self._color = _check.choice("color", name, self._source.colors)
-        self._limits: tuple[float, float] | None = None
+        self._limits, self._limits_grow = None, True
         self._state_due = self._frame_due = True
 
     def _on_show(self, what: object, on: object) -> None:
@@ -224,8 +233,8 @@ class Session:
             raise ValueError("name: this viewer has no list of scenes")
         entry = gallery.get(name)  # type: ignore[arg-type]
         self._on_pause()
-        self._replace(entry.simulation(), entry.color)
-        self._scene = entry.name
+        self._replace(entry.simulation())
+        self._begin_entry(entry)
 
     # ---- inside ----------------------------------------------------------------------------------------
 
@@ -257,11 +266,16 @@ class Session:
         self._playing, self._state_due = False, True
         self._send({"type": "error", "text": text}, ())
 
-    def _replace(self, simulation: Simulation, color: str | None) -> None:
+    def _replace(self, simulation: Simulation) -> None:
         self.close()
         self._leave_replay()
         self._live = Live(simulation)
-        self._begin_simulation(color)
+
+    def _begin_entry(self, entry: gallery.Entry) -> None:
+        """Of a scene of the gallery, with the colours that suit it."""
+        self._scene = entry.name
+        self._begin_simulation(entry.color)
+        self._limits, self._limits_grow = entry.limits, entry.limits is None
 
     def _leave_replay(self) -> None:
         if self._recorded is not None and self._recorded.ours:
@@ -281,7 +295,7 @@ class Session:
         self._box = frames.Box.around(room.lower, room.upper)
         known = source.colors
         self._color = next(name for name in (color, "speed", "material", *known) if name in known)
-        self._limits, self._fastest = None, 0.0
+        self._limits, self._limits_grow, self._fastest = None, True, 0.0
         self._curve: list[Energies] = [source.energies()] if isinstance(source, Live) else list(source.curve)
         volume = source.take(("volume",)).fields["volume"]
         self._spacing = float(np.mean(volume)) ** (1 / len(room.lower)) if len(volume) else 0.0
@@ -334,7 +348,8 @@ class Session:
         names = [self._color, *(["v"] if self._lines["particles"] and "v" in source.fields else [])]
         now = source.take(names)
         x, values = now.fields["x"], now.fields[self._color]
-        self._limits = _grown(self._limits, _color.span(self._color, values), self._color)
+        if self._limits is None or self._limits_grow:
+            self._limits = _grown(self._limits, _color.span(self._color, values), self._color)
         parts = {"points": frames.points(box, x, values, self._limits)}
         ways = {}
         if "v" in now.fields:

@@ -166,6 +166,7 @@ function render({ model, el }) {
       box.checked = message.lines[label.dataset.lines];
       box.disabled = !message.linesOffered.includes(label.dataset.lines);
     }
+    find(".mpm-legend b").textContent = `Energy [${message.domain.lower.length === 2 ? "J/m" : "J"}]`;
     showButtons();
     if (!before || before.path !== message.path) part("path").value = message.path;
     if (!part("load").value || (before && before.recording && !message.recording))
@@ -260,7 +261,7 @@ function render({ model, el }) {
   // Notebooks have shortcuts for single keys: not while typing here.
   root.addEventListener("keydown", (event) => event.stopPropagation());
   find(".mpm-legend").innerHTML =
-    "<b>Energy [J]</b>" + ENERGIES.map(([name, color]) => `<span style="--color: ${color}">${name}</span>`).join("");
+    "<b></b>" + ENERGIES.map(([name, color]) => `<span style="--color: ${color}">${name}</span>`).join("");
 
   const sizes = new ResizeObserver(redraw);
   sizes.observe(root);
