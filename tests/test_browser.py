@@ -46,15 +46,18 @@ def eventually(condition, what):
 
 
 @contextlib.contextmanager
-def running(command, **options):
-    """A process that is interrupted at the end, as a user would."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options) as process:
+def running(command, log, **options):
+    """A process that writes to a file (a pipe that nobody reads would stop it), interrupted at the end as by a user."""
+    with (
+        log.open("wb") as file,
+        subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, **options) as process,
+    ):
         try:
             yield process
         finally:
             process.send_signal(signal.SIGINT)
             try:
-                process.communicate(timeout=20)
+                process.wait(timeout=20)
             except subprocess.TimeoutExpired:
                 process.kill()
 
@@ -98,7 +101,7 @@ def lab(tmp_path_factory):
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"),
         *(f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token="),
     ]
-    with running(command, cwd=home / "work", env=environment):
+    with running(command, home / "lab.log", cwd=home / "work", env=environment):
         yield f"http://127.0.0.1:{port}", home
 
 
@@ -373,8 +376,8 @@ def test_the_gallery_without_a_notebook(chromium, tmp_path):
     port = free_port()
     environment = os.environ | {"PYTHONPATH": str(ROOT), "MPM_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "mpm", "view", "disks", "--no-browser", f"--port={port}"]
-    with running(command, cwd=tmp_path, env=environment) as process:
-        assert f"http://127.0.0.1:{port}/" in process.stdout.readline().decode()
+    log = tmp_path / "voila.log"
+    with running(command, log, cwd=tmp_path, env=environment) as process:
         page = chromium.new_page(viewport=SIZE)
 
         def opens():
@@ -394,4 +397,4 @@ def test_the_gallery_without_a_notebook(chromium, tmp_path):
         SCREENS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=SCREENS / "gallery.png")
         page.close()
-    assert process.returncode == 0
+    assert process.returncode == 0 and f"http://127.0.0.1:{port}/" in log.read_text()
