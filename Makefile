@@ -22,7 +22,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow all-tests lint format c asan tsan coverage wheel notebooks formats bench clean
+.PHONY: help drive-browser demo test slow all-tests lint format c asan tsan coverage wheel notebooks formats browser bench clean
 
 help:
 	@echo "make demo       the elastic cube: installs, runs, writes out/ (ARGS='jelly --threads 2' for another)"
@@ -35,6 +35,7 @@ help:
 	@echo "make wheel      sdist -> wheel -> clean environment -> tests (PYTHONS='python3.11 python3.13')"
 	@echo "make notebooks  executes notebooks/*.ipynb;  make bench: particle-steps per second on this machine"
 	@echo "make formats    reads our files with VTK (installs 0.6 GB)"
+	@echo "make browser    drives the viewer in JupyterLab with Chromium (ARGS='-k record'; installs into .venv-browser)"
 	@echo "make clean      removes everything that these made"
 
 demo: $(VENV)/installed-demo
@@ -100,12 +101,20 @@ formats: $(VENV)/installed-test $(VENV)/installed-formats
 	$(BUILD)
 	$(PYTEST) tests/test_vtk.py $(ARGS)
 
+# In an environment of its own, so that the tests run without JupyterLab, too. mpm is that of this folder.
+browser:
+	$(MAKE) VENV=.venv-browser PYTHON=$(PYTHON) ARGS="$(ARGS)" drive-browser
+
+drive-browser: $(VENV)/installed-browser
+	$(BUILD)
+	$(PYTEST) -m browser $(ARGS)
+
 bench: $(VENV)/installed-demo
 	$(BUILD)
 	$(PY) -m mpm bench $(ARGS)
 
 clean:
-	rm -rf build dist out *.egg-info .venv mpm/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist out *.egg-info .venv .venv-browser mpm/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find mpm tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps. A change of the metadata or of the build installs again.
@@ -127,6 +136,9 @@ $(VENV)/installed-lint: $(VENV)/created pyproject.toml
 	@touch $@
 $(VENV)/installed-formats: $(VENV)/installed-test pyproject.toml
 	$(PIP) install --group formats
+	@touch $@
+$(VENV)/installed-browser: $(VENV)/created pyproject.toml
+	$(PIP) install --group browser
 	@touch $@
 $(VENV)/installed-build: $(VENV)/created pyproject.toml
 	$(PIP) install --group build

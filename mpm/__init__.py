@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mpm.io.compare import diff
     from mpm.io.export import export
     from mpm.io.replay import replay
+    from mpm.viewer import view
 
 __all__ = [
     "BusyError",
@@ -49,6 +50,7 @@ __all__ = [
     "set_num_threads",
     "shapes",
     "show_config",
+    "view",
     "viz",
 ]
 
@@ -59,6 +61,7 @@ _LAZY_FUNCTIONS = {
     "export": "mpm.io.export",
     "load": "mpm.io.checkpoint",
     "replay": "mpm.io.replay",
+    "view": "mpm.viewer",
 }
 
 

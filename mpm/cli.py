@@ -37,8 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(chosen.run(chosen))
     except KeyboardInterrupt:
         print("mpm: interrupted", file=sys.stderr)
-    except NotImplementedError as error:
-        print(f"mpm: {error}", file=sys.stderr)
     except (SimulationError, ImportError, OSError, ValueError, MemoryError) as error:
         print(f"mpm: {type(error).__name__}: {error}", file=sys.stderr)
     return 1
@@ -109,9 +107,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     replay.set_defaults(run=_replay)
 
-    view = commands.add_parser("view", help="the viewer (not implemented yet)")
-    view.add_argument("name", nargs="?", metavar="NAME")
-    view.set_defaults(run=_later, feature="view")
+    view = commands.add_parser("view", help="look at a scene of the gallery in the browser")
+    view.add_argument(
+        "name", nargs="?", default="jelly", choices=gallery.names(), metavar="NAME", help=listed
+    )
+    view.add_argument("--port", type=_port, default=8866, metavar="N", help="default: 8866")
+    view.add_argument(
+        "--no-browser", action="store_true", help="only serve; open the printed address yourself"
+    )
+    view.set_defaults(run=_view)
     return parser
 
 
@@ -137,6 +141,10 @@ def _positive(text: str, most: int = 1_000_000) -> int:
 
 def _threads(text: str) -> int:
     return _positive(text, config.MAX_THREADS)
+
+
+def _port(text: str) -> int:
+    return _positive(text, 65_535)
 
 
 def _demo(chosen: argparse.Namespace) -> int:
@@ -180,5 +188,7 @@ def _bench(chosen: argparse.Namespace) -> int:
     return bench.run(studies, json_path=chosen.json, repeats=chosen.repeats, quick=chosen.quick)
 
 
-def _later(chosen: argparse.Namespace) -> int:
-    raise NotImplementedError(f"the command {chosen.feature!r} is not implemented yet")
+def _view(chosen: argparse.Namespace) -> int:
+    from mpm.viewer import app
+
+    return app.serve(chosen.name, port=chosen.port, browser=not chosen.no_browser)

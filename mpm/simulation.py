@@ -9,7 +9,7 @@ import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mpm.io.trajectory import Recording
+    from mpm.viewer.widget import Viewer
     from mpm.viz import Picture
 
 __all__ = ["Simulation", "StableDt"]
@@ -162,6 +163,7 @@ class Simulation(_check.Strict):
         "_parts",
         "_recordings",
         "_rng",
+        "_rng_before",
         "_scene",
     )
 
@@ -218,6 +220,7 @@ class Simulation(_check.Strict):
         )
         walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
         self._rng = _generator(rng)
+        self._rng_before = copy.deepcopy(self._rng)
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._scene = scene._kept_copy()
@@ -244,6 +247,7 @@ class Simulation(_check.Strict):
         self = cls.__new__(cls)
         self._numerics = replace(kept.numerics, threads=threads)
         self._rng = copy.deepcopy(kept.rng)
+        self._rng_before = copy.deepcopy(kept.rng)
         self._scene = kept.scene._kept_copy()
         self._materials = list(kept.materials)
         self._indices = {material: index for index, material in enumerate(kept.materials)}
@@ -286,6 +290,10 @@ class Simulation(_check.Strict):
         mass = body.material.density * volume
         numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype)
         return x, v, F, volume, mass
+
+    def _sampled_with(self) -> np.random.Generator:
+        """A generator as it was before the bodies of the scene were sampled."""
+        return copy.deepcopy(self._rng_before)
 
     def _insert(
         self,
@@ -690,6 +698,12 @@ class Simulation(_check.Strict):
             self, path, duration=duration, fps=fps, color=color, limits=limits, size=size, progress=progress
         )
 
+    def view(self) -> Viewer:
+        """The notebook viewer: `mpm.view` of this simulation; needs the extra ``widget``."""
+        from mpm.viewer import view
+
+        return view(self)
+
     # ---- trajectories ----------------------------------------------------------------------------------
 
     @_check.options
@@ -763,12 +777,6 @@ class Simulation(_check.Strict):
         from mpm.io import checkpoint
 
         checkpoint.save(self, path)
-
-    # ---- not there yet ---------------------------------------------------------------------------------
-
-    def view(self) -> NoReturn:
-        """The notebook viewer; not implemented yet."""
-        raise NotImplementedError("Simulation.view is not implemented yet")
 
     def __copy__(self) -> Simulation:
         """The same as a deep copy: two simulations share no state."""

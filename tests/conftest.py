@@ -50,3 +50,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             lines = path.read_bytes().count(b"\n")
             if lines > 600:
                 terminalreporter.write_line(f"long file: {path.relative_to(ROOT)} has {lines} lines")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that drive a browser run where they are asked for, in an environment of their own."""
+    if "browser" not in config.option.markexpr:
+        driven = [item for item in items if item.get_closest_marker("browser")]
+        items[:] = [item for item in items if item not in driven]
+        config.hook.pytest_deselected(items=driven)

@@ -1,9 +1,12 @@
 """The command line: what it writes, prints and returns."""
 
 import csv
+import importlib.util
+import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,6 +146,9 @@ def test_help_lists_the_scenes():
         (["info", "now"], "now"),
         (["demo", "--format", "obj"], "--format"),
         (["replay"], "FILE"),
+        (["view", "drm"], "drm"),
+        (["view", "--port", "0"], "--port"),
+        (["view", "--port", "65536"], "--port"),
         (["replay", "a.vtkhdf", "--frame", "last"], "--frame"),
     ],
 )
@@ -153,10 +159,31 @@ def test_wrong_usage_is_2_and_says_why_on_stderr(capsys, arguments, said):
     assert left.value.code == 2 and said in err and "usage:" in err and not out
 
 
-@pytest.mark.parametrize("arguments", [["view", "cube"]])
-def test_what_is_not_there_yet_says_so(capsys, arguments):
-    assert cli.main(arguments) == 1
-    assert capsys.readouterr().err == f"mpm: the command {arguments[0]!r} is not implemented yet\n"
+@pytest.mark.parametrize("absent", ["voila", "anywidget"])
+def test_view_says_what_it_needs(capsys, monkeypatch, absent):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == absent else found("json"))
+    assert cli.main(["view", "drum"]) == 1
+    assert capsys.readouterr().err == f"mpm: ImportError: mpm view needs {absent}: pip install 'mpm[app]'\n"
+
+
+def test_view_serves_a_notebook_with_the_scene(capsys, monkeypatch):
+    def run(command, check):
+        served.append(command)
+        document = json.loads(Path(command[3]).read_text())
+        (source,) = [cell["source"] for cell in document["cells"]]
+        assert source.endswith("mpm.viewer.gallery('drum')") and str(Path.cwd()) in source
+        return subprocess.CompletedProcess(command, returncode)
+
+    served = []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(subprocess, "run", run)
+    for returncode, options in ((0, []), (7, ["--port", "1234", "--no-browser"])):
+        assert cli.main(["view", "drum", *options]) == returncode
+    assert "--port=8866" in served[0] and "--no-browser" not in served[0]
+    assert {"--port=1234", "--no-browser", "--Voila.ip=127.0.0.1"} <= set(served[1])
+    assert "http://127.0.0.1:1234/" in capsys.readouterr().out
+    assert not Path(served[1][3]).exists()  # nothing is left behind
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path, capsys):

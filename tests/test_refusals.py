@@ -149,14 +149,3 @@ def test_values_are_immutable(thing, name):
 def test_bases_cannot_be_made(base):
     with pytest.raises(TypeError, match=f"{base.__name__} is the base"):
         base()
-
-
-@pytest.mark.parametrize(
-    ("feature", "call"),
-    [
-        ("view", lambda sim: sim.view()),
-    ],
-)
-def test_what_is_not_there_yet_says_so(sim, feature, call):
-    with pytest.raises(NotImplementedError, match=feature):
-        call(sim)

@@ -133,11 +133,6 @@ def test_a_closed_replay_says_so(tmp_path):
     path.unlink()  # nothing holds it
 
 
-def test_the_viewer_is_not_there_yet(frames):
-    with pytest.raises(NotImplementedError, match=r"Replay\.view"):
-        frames.view()
-
-
 # --- files that are none -----------------------------------------------------------------------------------------
 
 

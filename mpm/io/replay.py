@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from mpm.io.vtkhdf import Reader
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+
+    from mpm.viewer.widget import Viewer
 
 Array = npt.NDArray[Any]
 
@@ -311,9 +313,11 @@ class Replay(_check.Strict):
         chosen = _color(self[0], color)
         write_frames(self, path, fps=rate, color=chosen, limits=limits, size=size, progress=progress)
 
-    def view(self) -> NoReturn:
-        """The notebook viewer; not implemented yet."""
-        raise NotImplementedError("Replay.view is not implemented yet")
+    def view(self) -> Viewer:
+        """The notebook viewer: `mpm.view` of this replay; needs the extra ``widget``."""
+        from mpm.viewer import view
+
+        return view(self)
 
     def close(self) -> None:
         """Close the file; what was read stays."""

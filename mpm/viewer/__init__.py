@@ -1,0 +1,77 @@
+"""The viewer: a simulation or a recorded trajectory, run and looked at in a notebook or in the browser.
+
+`view` makes it. A `Session` knows what is shown and answers what a browser asks; it needs no browser and no extra.
+The widget carries its messages, and the scripts beside this file draw. Needs the extra ``widget``.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from mpm import _check
+from mpm.io.replay import Replay
+from mpm.simulation import Simulation
+
+if TYPE_CHECKING:
+    from mpm.viewer.widget import Viewer
+
+__all__ = ["gallery", "view"]
+
+
+@_check.options
+def view(source: Simulation | Replay) -> Viewer:
+    """A simulation or a replay as a widget for notebooks; needs the extra ``widget``.
+
+    Particles are drawn with WebGL: drag to turn or shift, use the wheel to zoom. A simulation can be played, paused,
+    taken step by step, recorded, and reset with other parameters; a replay can be played and scrubbed through. Only
+    whole steps are taken, so that looking changes no bit of a run; a page that is hidden does not play.
+
+    Parameters
+    ----------
+    source : Simulation or Replay
+        The viewer advances this very simulation. A reset replaces it by a new one, made from its scene: see
+        `mpm.viewer.widget.Viewer.simulation`.
+
+    Returns
+    -------
+    Viewer
+        To be the last expression of a cell.
+
+    Raises
+    ------
+    ImportError
+        anywidget is not installed.
+    """
+    if not isinstance(source, (Simulation, Replay)):
+        raise _check.wrong_type("source", source, "an mpm.Simulation or what mpm.replay returned")
+    return _viewer()(source)
+
+
+@_check.options
+def gallery(name: str = "cube") -> Viewer:
+    """The viewer with a scene of `mpm.gallery`, and a list to choose others from; needs the extra ``widget``.
+
+    Parameters
+    ----------
+    name : str
+        One of `mpm.gallery.names`: the scene to begin with.
+    """
+    from mpm import gallery as scenes
+
+    entry = scenes.get(name)
+    return _viewer()(entry.simulation(), scene=entry.name)
+
+
+def _viewer() -> type[Viewer]:
+    try:
+        import anywidget  # noqa: F401
+    except ImportError:
+        raise ImportError("the viewer needs anywidget: pip install 'mpm[widget]'") from None
+    from mpm.viewer.widget import Viewer
+
+    return Viewer
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *(name for name in vars(sys.modules[__name__]) if name.startswith("__"))])

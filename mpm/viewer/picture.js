@@ -1,0 +1,242 @@
+// The picture: vertices of a frame drawn with WebGL2, and the mouse that turns, shifts and zooms them.
+// A vertex is four 16-bit numbers: the position in the box of the state message, and the colour.
+
+const VERTEX = `#version 300 es
+layout(location = 0) in vec4 vertex;
+uniform vec3 boxLower, boxSize, middle;
+uniform mat3 turn;         // rows: right, up, towards the eye
+uniform vec2 scale, shift; // from metres to the screen's -1 ... 1
+uniform float nearness;    // of depth, per metre
+uniform float pointSize;
+uniform vec3 stops[6];
+uniform vec4 ink;          // alpha 0: from the colour scale
+out vec4 color;
+void main() {
+  vec3 seen = turn * (boxLower + vertex.xyz * boxSize - middle);
+  gl_Position = vec4(seen.xy * scale + shift, -seen.z * nearness, 1.0);
+  gl_PointSize = pointSize;
+  float at = clamp(vertex.w, 0.0, 1.0) * 5.0;
+  int stop = min(int(at), 4);
+  color = ink.a > 0.0 ? ink : vec4(mix(stops[stop], stops[stop + 1], at - float(stop)), 1.0);
+}`;
+
+const FRAGMENT = `#version 300 es
+precision mediump float;
+in vec4 color;
+uniform bool round, shaded;
+out vec4 pixel;
+void main() {
+  pixel = color;
+  if (!round) return;
+  vec2 at = 2.0 * gl_PointCoord - 1.0;
+  float far = dot(at, at);
+  if (far > 1.0) discard;
+  if (shaded) pixel.rgb *= 0.62 + 0.46 * max(0.0, dot(vec3(-0.42, -0.72, 0.55), vec3(at, sqrt(1.0 - far))));
+}`;
+
+const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8],
+  outlines: [0.45, 0.5, 0.57, 1] };
+const DARK_INKS = { ...INKS, particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], outlines: [0.66, 0.71, 0.78, 1] };
+
+class Picture {
+  // `onChange` is called when the mouse has changed what is seen: to draw again.
+  constructor(canvas, onChange) {
+    this.canvas = canvas;
+    this.onChange = onChange;
+    this.gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
+    this.parts = [];
+    this.state = null;
+    if (!this.gl) return;
+    this.prepare();
+    this.listen();
+  }
+
+  prepare() {
+    const gl = this.gl, program = gl.createProgram();
+    for (const [kind, text] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
+      const shader = gl.createShader(kind);
+      gl.shaderSource(shader, text);
+      gl.compileShader(shader);
+      gl.attachShader(program, shader);
+    }
+    gl.linkProgram(program);
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
+    gl.useProgram(program);
+    this.at = (name) => gl.getUniformLocation(program, name);
+    this.buffers = { frame: gl.createBuffer(), domain: gl.createBuffer() };
+    gl.enableVertexAttribArray(0);
+    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+  }
+
+  // A new state: another place looks at the whole domain again.
+  show(state) {
+    const place = JSON.stringify([state.box, state.domain, state.up, state.falls_up]);
+    this.state = state;
+    if (place === this.place) return;
+    this.place = place;
+    this.parts = [];
+    this.look();
+    this.fillDomain();
+  }
+
+  look() {
+    const { lower, upper } = this.state.domain;
+    this.flat = lower.length === 2;
+    this.extent = upper.map((value, axis) => value - lower[axis]);
+    this.middle = [0, 1, 2].map((axis) => (axis < lower.length ? (lower[axis] + upper[axis]) / 2 : 0));
+    [this.azimuth, this.elevation] = this.state.eye;
+    this.zoom = 1;
+    this.shift = [0, 0];
+  }
+
+  // One buffer straight from the message, see Session.
+  fill(parts, data) {
+    this.parts = parts;
+    const gl = this.gl;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.frame);
+    gl.bufferData(gl.ARRAY_BUFFER, data, gl.STREAM_DRAW);
+  }
+
+  // The edges of the domain, in 3-D with a grid on its floor.
+  fillDomain() {
+    const { lower, upper } = this.state.domain, box = this.state.box, d = lower.length, up = this.state.up;
+    const numbers = [];
+    const put = (point) => {
+      for (let axis = 0; axis < 3; axis++)
+        numbers.push(axis < d ? Math.round((65535 * (point[axis] - box.lower[axis])) / box.size[axis]) : 0);
+      numbers.push(0);
+    };
+    const corner = (bits) => lower.map((value, axis) => ((bits >> axis) & 1 ? upper[axis] : value));
+    for (let bits = 0; bits < 1 << d; bits++)
+      for (let axis = 0; axis < d; axis++)
+        if (!((bits >> axis) & 1)) { put(corner(bits)); put(corner(bits | (1 << axis))); }
+    this.edges = numbers.length / 4;
+    if (d === 3)
+      for (const [along, across] of [[(up + 1) % 3, (up + 2) % 3], [(up + 2) % 3, (up + 1) % 3]])
+        for (let k = 1; k < 10; k++) {
+          const from = [...lower], to = [...lower];
+          const floor = this.state.falls_up ? upper[up] : lower[up];
+          from[up] = to[up] = floor;
+          from[across] = to[across] = lower[across] + (k / 10) * this.extent[across];
+          to[along] = upper[along];
+          put(from); put(to);
+        }
+    this.floor = numbers.length / 4 - this.edges;
+    const gl = this.gl;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.domain);
+    gl.bufferData(gl.ARRAY_BUFFER, new Uint16Array(numbers), gl.STATIC_DRAW);
+  }
+
+  // Rows: right, up, towards the eye.
+  rows() {
+    if (this.flat) return [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
+    const [sa, ca] = [Math.sin(this.azimuth), Math.cos(this.azimuth)];
+    const [se, ce] = [Math.sin(this.elevation), Math.cos(this.elevation)];
+    const up = this.state.up, order = [(up + 1) % 3, (up + 2) % 3, up];
+    const over = this.state.falls_up ? -1 : 1;
+    return [[-sa * over, ca * over, 0], [-ca * se * over, -sa * se * over, ce * over], [ca * ce, sa * ce, se]].map((row) => {
+      const placed = [0, 0, 0];
+      order.forEach((axis, k) => { placed[axis] = row[k]; });
+      return placed;
+    });
+  }
+
+  // Pixels per metre at which the whole domain is seen.
+  fitting() {
+    // In 3-D from any side, so that turning does not zoom.
+    const round = 0.92 * Math.hypot(...this.extent), [wide, high] = this.flat ? this.extent : [round, round];
+    return 0.93 * Math.min(this.canvas.width / wide, this.canvas.height / high);
+  }
+
+  // Draws what is there into a canvas of its present size.
+  draw(dark, colors, background) {
+    const gl = this.gl, state = this.state, canvas = this.canvas;
+    if (!gl || !state) return;
+    const ratio = window.devicePixelRatio || 1;
+    const width = Math.max(1, Math.round(canvas.clientWidth * ratio));
+    const height = Math.max(1, Math.round(canvas.clientHeight * ratio));
+    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    gl.viewport(0, 0, width, height);
+    gl.clearColor(...background, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    const perMetre = this.fitting() * this.zoom;
+    const three = (values) => [values[0], values[1], values.length > 2 ? values[2] : 0];
+    gl.uniform3fv(this.at("boxLower"), three(state.box.lower));
+    gl.uniform3fv(this.at("boxSize"), three(state.box.size));
+    gl.uniform3fv(this.at("middle"), this.middle);
+    gl.uniformMatrix3fv(this.at("turn"), true, this.rows().flat());
+    gl.uniform2f(this.at("scale"), (2 * perMetre) / width, (2 * perMetre) / height);
+    gl.uniform2f(this.at("shift"), (2 * ratio * this.shift[0]) / width, (-2 * ratio * this.shift[1]) / height);
+    gl.uniform1f(this.at("nearness"), 0.5 / Math.hypot(...state.box.size));
+    gl.uniform3fv(this.at("stops"), colors.flat());
+    gl.uniform1f(this.at("pointSize"), Math.max(1.5 * ratio, 1.25 * state.spacing * perMetre));
+    gl.uniform1i(this.at("shaded"), this.flat ? 0 : 1);
+
+    this.use(this.buffers.domain);
+    gl.disable(gl.DEPTH_TEST);
+    gl.enable(gl.BLEND);
+    this.lines([0.5, 0.55, 0.62, 0.28], this.edges, this.floor);
+    this.lines([0.5, 0.55, 0.62, 0.9], 0, this.edges);
+
+    this.use(this.buffers.frame);
+    let first = 0;
+    for (const [name, count] of this.parts) {
+      if (name === "points") {
+        gl.disable(gl.BLEND);
+        if (!this.flat) gl.enable(gl.DEPTH_TEST);
+        gl.uniform4f(this.at("ink"), 0, 0, 0, 0);
+        gl.uniform1i(this.at("round"), 1);
+        gl.drawArrays(gl.POINTS, first, count);
+        gl.enable(gl.BLEND);
+      } else this.lines((dark ? DARK_INKS : INKS)[name], first, count);
+      first += count;
+    }
+  }
+
+  use(buffer) {
+    this.gl.bindBuffer(this.gl.ARRAY_BUFFER, buffer);
+    this.gl.vertexAttribPointer(0, 4, this.gl.UNSIGNED_SHORT, true, 0, 0);
+  }
+
+  lines(ink, first, count) {
+    this.gl.uniform4fv(this.at("ink"), ink);
+    this.gl.uniform1i(this.at("round"), 0);
+    if (count) this.gl.drawArrays(this.gl.LINES, first, count);
+  }
+
+  listen() {
+    const canvas = this.canvas;
+    let last = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      last = [event.clientX, event.clientY];
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!last || !this.state) return;
+      const [dx, dy] = [event.clientX - last[0], event.clientY - last[1]];
+      last = [event.clientX, event.clientY];
+      if (this.flat || event.shiftKey || event.buttons & 2) {
+        this.shift = [this.shift[0] + dx, this.shift[1] + dy];
+      } else {
+        this.azimuth -= 0.008 * dx;
+        this.elevation = Math.min(1.57, Math.max(-1.57, this.elevation + 0.008 * dy));
+      }
+      this.onChange();
+    });
+    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { last = null; });
+    canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+    canvas.addEventListener("wheel", (event) => {
+      if (!this.state) return;
+      event.preventDefault();
+      const factor = Math.exp(-0.0015 * Math.max(-200, Math.min(200, event.deltaY)));
+      const zoom = Math.min(200, Math.max(0.2, this.zoom * factor)), grown = zoom / this.zoom;
+      // What is under the pointer stays there.
+      const box = canvas.getBoundingClientRect();
+      const from = [event.clientX - box.left - box.width / 2, event.clientY - box.top - box.height / 2];
+      this.shift = this.shift.map((value, k) => from[k] - grown * (from[k] - value));
+      this.zoom = zoom;
+      this.onChange();
+    }, { passive: false });
+    canvas.addEventListener("dblclick", () => { if (this.state) { this.look(); this.onChange(); } });
+  }
+}

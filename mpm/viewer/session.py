@@ -1,0 +1,457 @@
+"""What the viewer does: messages from a browser in, states and frames out. Needs no browser and no extra.
+
+A browser gets three kinds of messages: ``state``, all that panels and lists show, whenever that has changed;
+``frame``, a picture's vertices; and ``error``, a sentence. At most one frame is under way: the next is computed when
+the browser says that it has drawn the last one, so that neither it nor the kernel ever falls behind, and between
+frames the kernel is free.
+
+Whatever a message contains, the worst that comes of it is a sentence in the viewer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mpm import _check, derived, gallery
+from mpm.io import state as _state
+from mpm.io.replay import Replay, replay
+from mpm.io.trajectory import Recording
+from mpm.simulation import Simulation
+from mpm.viewer import frames, outlines, settings
+from mpm.viewer.sources import Energies, Live, Recorded
+from mpm.viz import camera
+from mpm.viz import color as _color
+
+Message = dict[str, Any]
+Send = Callable[[Message, Sequence[memoryview]], None]
+
+# What a browser may ask for, with the names of the values that come along.
+REQUESTS: dict[str, tuple[str, ...]] = {
+    "ready": (),
+    "drawn": ("frame",),
+    "play": (),
+    "pause": (),
+    "step": (),
+    "reset": (),
+    "set": ("key", "value"),
+    "color": ("name",),
+    "show": ("what", "on"),
+    "record": ("path", "fps"),
+    "stop": (),
+    "load": ("path",),
+    "seek": ("index",),
+    "simulation": (),
+    "scene": ("name",),
+}
+LINES = ("particles", "grid")  # whose velocities can be drawn
+
+STEPS = 10  # of a frame
+RECORDED_FPS = 60.0
+PATH = "viewer.vtkhdf"
+CURVE_MAX = 2000  # points of the energy curves that a browser which comes late is told
+
+
+class Session:
+    """What is shown, and how.
+
+    Parameters
+    ----------
+    source : Simulation or Replay
+    send : callable
+        Takes a message for the browser and its buffers.
+    scene : str, optional
+        Name of the gallery's scene that `source` is; other scenes can be chosen then.
+    """
+
+    def __init__(self, source: Simulation | Replay, send: Send, *, scene: str | None = None) -> None:
+        self._send = send
+        self._scene = scene
+        self._live = Live(source) if isinstance(source, Simulation) else None
+        self._recorded = None if isinstance(source, Simulation) else Recorded(source)
+        self._steps = settings.Setting(
+            "steps",
+            "Run",
+            "steps per frame",
+            "",
+            STEPS,
+            low=1,
+            high=1_000_000,
+            whole=True,
+            meaning="fewer are taken if a frame would need more than a quarter of a second",
+        )
+        self._settings: tuple[settings.Setting, ...] = ()
+        self._changes: dict[str, float | None] = {}
+        self._recording: Recording | None = None
+        self._lines = dict.fromkeys(LINES, False)
+        self._limits: tuple[float, float] | None = (
+            None  # of the colours, and whether they grow with the values
+        )
+        self._limits_grow = True
+        self._playing = False
+        self._frame = 0  # number of the last frame sent
+        self._under_way = False
+        self._frame_due = self._state_due = True
+        if scene is None:
+            self._begin_simulation(None)
+        else:
+            self._begin_entry(gallery.get(scene))
+
+    # ---- what Python may ask ---------------------------------------------------------------------------
+
+    @property
+    def simulation(self) -> Simulation | None:
+        """The simulation as it is now: after a reset a new one. None where a replay was given."""
+        return None if self._live is None else self._live.simulation
+
+    @property
+    def replay(self) -> Replay | None:
+        """The replay that is shown, if it is one."""
+        return None if self._recorded is None else self._recorded.replay
+
+    @property
+    def playing(self) -> bool:
+        """Whether frame follows frame."""
+        return self._playing
+
+    def receive(self, message: object) -> None:
+        """Answer a browser. Never raises: what went wrong is told to the browser."""
+        self._guarded(lambda: self._do(message))
+        self._guarded(self._answer)
+
+    def close(self) -> None:
+        """End a recording that is under way."""
+        self._playing = False
+        if self._recording is not None:
+            self._recording.close()
+            self._recording = None
+
+    # ---- the browser's requests: one method for each of REQUESTS ---------------------------------------
+
+    def _on_ready(self) -> None:
+        """A page shows the viewer, for the first time or again; frames sent to another may be lost."""
+        self._under_way = False
+        self._state_due = self._frame_due = True
+
+    def _on_drawn(self, frame: int) -> None:
+        if not self._under_way or frame != self._frame:
+            return  # of a second page, or from before a page was opened again
+        self._under_way = False
+        if self._playing:
+            self._play_on()
+
+    def _on_play(self) -> None:
+        if self._recorded is not None and self._recorded.at_end:
+            self._recorded.index = 0
+        self._playing = self._state_due = True
+        if not self._under_way:
+            self._play_on()
+
+    def _on_pause(self) -> None:
+        self._playing, self._state_due = False, True
+
+    def _on_step(self) -> None:
+        self._on_pause()
+        self._advance(1)
+
+    def _on_reset(self) -> None:
+        self._on_pause()
+        if self._recorded is not None:
+            self._recorded.index, self._frame_due = 0, True
+            return
+        self._replace(settings.rebuild(self._running, self._changes))
+        limits = None if self._limits_grow else self._limits
+        self._begin_simulation(self._color)
+        self._limits, self._limits_grow = limits, limits is None
+
+    def _on_set(self, key: object, value: object) -> None:
+        known = {setting.key: setting for setting in self._shown_settings()}
+        setting = known[_check.choice("key", key, tuple(known))]
+        checked = setting.check(value)
+        if key == "steps":
+            self._steps = dataclasses.replace(self._steps, value=checked)
+        elif key == "threads":
+            self._running.threads = int(checked or 1)
+        elif checked == next(s.value for s in self._settings if s.key == key):
+            self._changes.pop(setting.key, None)
+        else:
+            self._changes[setting.key] = checked
+        self._state_due = True
+
+    def _on_color(self, name: object) -> None:
+        self._color = _check.choice("color", name, self._source.colors)
+        self._limits, self._limits_grow = None, True
+        self._state_due = self._frame_due = True
+
+    def _on_show(self, what: object, on: object) -> None:
+        lines = _check.choice("what", what, LINES)
+        self._lines[lines] = _check.flag("on", on)
+        self._state_due = self._frame_due = True
+
+    def _on_record(self, path: object, fps: object) -> None:
+        if self._recording is not None:
+            raise ValueError(f"{self._recording.path} is being recorded: stop it first")
+        if self._recorded is not None:
+            raise ValueError("a replay is shown: go back to the simulation to record it")
+        fields = ["v"]
+        if self._color not in (*_state.LASTING, *derived.computable(("v", *_state.LASTING))):
+            fields.append(self._color)
+        self._recording = self._running.record(_check.text("path", path), fps=fps, fields=fields)  # type: ignore[arg-type]
+        self._state_due = True
+
+    def _on_stop(self) -> None:
+        self.close()
+        self._state_due = True
+
+    def _on_load(self, path: object) -> None:
+        found = Recorded(replay(_check.text("path", path)), ours=True)
+        self._leave_replay()
+        self._recorded, self._playing = found, False
+        self._begin_source(self._color)
+
+    def _on_seek(self, index: object) -> None:
+        if self._recorded is None:
+            raise ValueError("index: there is no replay to seek in")
+        last = len(self._recorded.replay) - 1
+        self._recorded.index = _check.integer("index", index, low=0, high=last)
+        self._playing = False
+        self._state_due = self._frame_due = True
+
+    def _on_simulation(self) -> None:
+        """Leave the replay."""
+        if self._live is None:
+            raise ValueError("there is only a replay")
+        self._on_pause()
+        self._leave_replay()
+        self._begin_source(self._color)
+
+    def _on_scene(self, name: object) -> None:
+        if self._scene is None:
+            raise ValueError("name: this viewer has no list of scenes")
+        entry = gallery.get(name)  # type: ignore[arg-type]
+        self._on_pause()
+        self._replace(entry.simulation())
+        self._begin_entry(entry)
+
+    # ---- inside ----------------------------------------------------------------------------------------
+
+    @property
+    def _source(self) -> Live | Recorded:
+        source = self._recorded or self._live
+        assert source is not None
+        return source
+
+    @property
+    def _running(self) -> Simulation:
+        if self._live is None:
+            raise ValueError("there is only a replay, and no simulation")
+        return self._live.simulation
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except KeyboardInterrupt:
+            self._fail("interrupted")
+        except Exception as error:  # of any kind: the browser is the only one who can be told
+            self._fail(f"{type(error).__name__}: {error}")
+
+    def _do(self, message: object) -> None:
+        name, values = parse(message)
+        getattr(self, f"_on_{name}")(**values)
+
+    def _fail(self, text: str) -> None:
+        self._playing, self._state_due = False, True
+        self._send({"type": "error", "text": text}, ())
+
+    def _replace(self, simulation: Simulation) -> None:
+        self.close()
+        self._leave_replay()
+        self._live = Live(simulation)
+
+    def _begin_entry(self, entry: gallery.Entry) -> None:
+        """Of a scene of the gallery, with the colours that suit it."""
+        self._scene = entry.name
+        self._begin_simulation(entry.color)
+        self._limits, self._limits_grow = entry.limits, entry.limits is None
+
+    def _leave_replay(self) -> None:
+        if self._recorded is not None and self._recorded.ours:
+            self._recorded.replay.close()
+        self._recorded = None
+
+    def _begin_simulation(self, color: str | None) -> None:
+        """Of a new simulation: what can be set."""
+        self._settings = () if self._live is None else settings.of(self._live.simulation)
+        self._changes = {}
+        self._begin_source(color)
+
+    def _begin_source(self, color: str | None) -> None:
+        """Of a new source: where it takes place, what can be seen, its energies."""
+        source = self._source
+        room = source.room
+        self._box = frames.Box.around(room.lower, room.upper)
+        known = source.colors
+        self._color = next(name for name in (color, "speed", "material", *known) if name in known)
+        self._limits, self._limits_grow, self._fastest = None, True, 0.0
+        self._curve: list[Energies] = [source.energies()] if isinstance(source, Live) else list(source.curve)
+        volume = source.take(("volume",)).fields["volume"]
+        self._spacing = float(np.mean(volume)) ** (1 / len(room.lower)) if len(volume) else 0.0
+        self._outlines = self._outline()
+        self._state_due = self._frame_due = True
+
+    def _play_on(self) -> None:
+        if self._source.at_end:
+            self._on_pause()
+        else:
+            self._advance(int(self._steps.value or 1) if self._recorded is None else 1)
+
+    def _advance(self, steps: int) -> None:
+        """Steps of a simulation, frames of a replay; what there is after an error is shown as well."""
+        try:
+            self._source.advance(steps)
+        finally:
+            self._moved()
+
+    def _moved(self) -> None:
+        """The source is somewhere else."""
+        self._frame_due = True
+        if self._recorded is None:
+            now = self._source.energies()
+            if now[0] > self._curve[-1][0]:
+                self._curve.append(now)
+            if any(collider.motion is not None for collider in self._running.scene.colliders):
+                self._outlines = self._outline()
+        if self._recording is not None and self._recording.closed:  # by an error in writing
+            self._recording, self._state_due = None, True
+
+    def _outline(self) -> frames.Vertices:
+        if self._recorded is None:
+            return frames.segments(self._box, *outlines.of(self._running))
+        return frames.segments(self._box, *[np.empty((0, len(self._box.lower)))] * 2)
+
+    def _answer(self) -> None:
+        if self._state_due:
+            self._send(self._state(), ())
+            self._state_due = False
+        if self._frame_due and not self._under_way:
+            message, vertices = self._picture()
+            self._frame += 1
+            self._send(message | {"frame": self._frame}, (vertices.reshape(-1).view(np.uint8).data,))
+            self._frame_due, self._under_way = False, True
+
+    def _picture(self) -> tuple[Message, frames.Vertices]:
+        """A frame: what a browser needs to know of it, and its vertices."""
+        source, box = self._source, self._box
+        names = [self._color, *(["v"] if self._lines["particles"] and "v" in source.fields else [])]
+        now = source.take(names)
+        x, values = now.fields["x"], now.fields[self._color]
+        if self._limits is None or self._limits_grow:
+            self._limits = _grown(self._limits, _color.span(self._color, values), self._color)
+        parts = {"points": frames.points(box, x, values, self._limits)}
+        ways = {}
+        if "v" in now.fields:
+            ways["particles"] = frames.thinned(x, now.fields["v"])
+        if self._lines["grid"] and isinstance(source, Live):
+            grid = source.simulation.grid
+            ways["grid"] = frames.thinned(grid.x, grid.v)
+        for _, v in ways.values():
+            fastest = float(np.sqrt((v**2).sum(axis=1).max(initial=0)))
+            self._fastest = max(self._fastest, _color.round_up(fastest))
+        for name, (starts, v) in ways.items():
+            parts[name] = frames.lines(box, starts, v, self._fastest)
+        parts["outlines"] = self._outlines
+        message = {
+            "type": "frame",
+            "parts": [[name, len(vertices)] for name, vertices in parts.items()],
+            "particles": len(x),
+            "time": now.time,
+            "steps": now.step,
+            "limits": self._limits,
+            "energies": self._curve[-1] if self._recorded is None else source.energies(),
+            "index": 0 if self._recorded is None else self._recorded.index,
+            "recorded": 0 if self._recording is None else self._recording.frames,
+        }
+        return message, np.concatenate(list(parts.values()))
+
+    def _state(self) -> Message:
+        """All that the panels show."""
+        source, room = self._source, self._source.room
+        recorded, recording = self._recorded, self._recording
+        view = camera.Camera(room.lower, room.upper, room.gravity, (0, 0, 1, 1))
+        stride = max(1, -(-len(self._curve) // CURVE_MAX))
+        return {
+            "type": "state",
+            "playing": self._playing,
+            "settings": [self._described(setting) for setting in self._shown_settings()],
+            "colors": [[name, _color.label(name, len(room.lower))] for name in source.colors],
+            "color": self._color,
+            "stops": _color.STOPS,
+            "lines": self._lines,
+            "linesOffered": [
+                name
+                for name, there in zip(LINES, ("v" in source.fields, recorded is None), strict=True)
+                if there
+            ],
+            "box": {"lower": self._box.lower.tolist(), "size": self._box.size.tolist()},
+            "domain": {"lower": room.lower.tolist(), "upper": room.upper.tolist()},
+            "up": view.order[-1],
+            "falls_up": bool(room.gravity[view.order[-1]] > 0),
+            "eye": [camera.AZIMUTH, camera.ELEVATION],
+            "spacing": self._spacing,
+            "curve": self._curve[::stride],
+            "simulation": self._live is not None,
+            "replay": None if recorded is None else self._described_replay(recorded),
+            "recording": None if recording is None else str(recording.path),
+            "path": PATH if recording is None else str(recording.path),
+            "fps": RECORDED_FPS,
+            "scene": self._scene,
+            "scenes": []
+            if self._scene is None
+            else [[name, gallery.get(name).summary] for name in gallery.names()],
+        }
+
+    def _described_replay(self, recorded: Recorded) -> Message:
+        frames_per_second = min(max(recorded.replay.fps, 10.0), 60.0)
+        return {
+            "path": str(recorded.replay.path),
+            "frames": len(recorded.replay),
+            "times": recorded.replay.times.tolist(),
+            "interval": 1000 / frames_per_second,
+        }
+
+    def _shown_settings(self) -> tuple[settings.Setting, ...]:
+        if self._live is None:
+            return ()
+        return (self._steps, settings.threads(self._live.simulation), *self._settings)
+
+    def _described(self, setting: settings.Setting) -> Message:
+        described = dataclasses.asdict(setting)
+        keep = ("key", "group", "name", "unit", "meaning", "optional", "whole")
+        return {name: described[name] for name in keep} | {
+            "value": self._changes.get(setting.key, setting.value),
+            "allowed": setting.allowed,
+            "changed": setting.key in self._changes,
+        }
+
+
+def parse(message: object) -> tuple[str, Mapping[str, Any]]:
+    """The request's name and values; ValueError if it is none of `REQUESTS`."""
+    kind = message.get("type") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(kind, str) or kind not in REQUESTS:
+        raise ValueError(f"message = {_check.shown(message)}: must be one of {', '.join(REQUESTS)}")
+    values = {name: value for name, value in message.items() if name != "type"}
+    wanted = REQUESTS[kind]
+    if set(values) != set(wanted):
+        raise ValueError(f"message = {_check.shown(message)}: must have {', '.join(('type', *wanted))}")
+    return kind, values
+
+
+def _grown(before: tuple[float, float] | None, now: tuple[float, float], color: str) -> tuple[float, float]:
+    """A colour scale that grows in few steps and never shrinks, so that colours keep their meaning."""
+    low, high = now
+    if color in _color.FROM_ZERO:
+        high = _color.round_up(high)
+    return (low, high) if before is None else (min(low, before[0]), max(high, before[1]))

@@ -1,0 +1,175 @@
+"""The numbers that can be changed in the viewer, and simulations made anew with them."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mpm import _check, config, numerics
+from mpm.materials import Material, registry
+from mpm.scene import Scene
+from mpm.simulation import Simulation
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A number with its range.
+
+    Attributes
+    ----------
+    key : str
+        What it is called in messages: ``"material 0 E"``, ``"gravity y"``, ``"dx"``, …
+    group, name, unit, meaning : str
+        What is shown.
+    value : float, int or None
+        None: automatic, or no limit.
+    low, high : float
+        Allowed range, without its ends if `low_open`, `high_open`.
+    whole : bool
+        Only integers.
+    optional : bool
+        May be None.
+    """
+
+    key: str
+    group: str
+    name: str
+    unit: str
+    value: float | None
+    low: float = -math.inf
+    low_open: bool = False
+    high: float = math.inf
+    high_open: bool = False
+    whole: bool = False
+    optional: bool = False
+    meaning: str = ""
+
+    def check(self, value: object) -> float | None:
+        """The value if it is allowed; TypeError or ValueError otherwise."""
+        if value is None and self.optional:
+            return None
+        if self.whole:
+            return _check.integer(
+                self.name, value, low=int(self.low), high=None if math.isinf(self.high) else int(self.high)
+            )
+        return _check.number(
+            self.name,
+            value,
+            low=self.low,
+            low_open=self.low_open,
+            high=self.high,
+            high_open=self.high_open,
+            unit=self.unit,
+        )
+
+    @property
+    def allowed(self) -> str:
+        """The range in words."""
+        kind = "integer " if self.whole else ""
+        alternative = ", or empty: automatic" if self.optional else ""
+        return kind + _check.interval(self.low, self.low_open, self.high, self.high_open) + alternative
+
+
+def of(sim: Simulation) -> tuple[Setting, ...]:
+    """Everything numeric of a simulation: its materials, gravity, and options of `Simulation`."""
+    return (*_of_materials(sim.scene), *_of_gravity(sim.scene), *_of_numerics(sim._numerics))
+
+
+def _materials(scene: Scene) -> dict[Material, list[str]]:
+    """The scene's materials, each with the names of its bodies."""
+    found: dict[Material, list[str]] = {}
+    for body in scene.bodies:
+        found.setdefault(body.material, []).append(body.name)
+    return found
+
+
+def _of_materials(scene: Scene) -> list[Setting]:
+    return [
+        Setting(
+            key=f"material {number} {parameter['name']}",
+            group=f"{type(material).__name__} · {', '.join(bodies)}",
+            name=parameter["name"],
+            unit=parameter["unit"].replace("m3", "m³"),
+            value=getattr(material, parameter["name"]),
+            low=parameter["low"],
+            low_open=parameter["low_open"],
+            high=parameter["high"],
+            high_open=parameter["high_open"],
+            meaning=parameter["meaning"],
+        )
+        for number, (material, bodies) in enumerate(_materials(scene).items())
+        for parameter in registry()[material.law]["parameters"]
+    ]
+
+
+def _of_gravity(scene: Scene) -> list[Setting]:
+    axes = "xyz"[: scene.dimension]
+    return [
+        Setting(f"gravity {axis}", "Gravity", f"g{axis}", "m/s²", float(value))
+        for axis, value in zip(axes, scene.gravity, strict=True)
+    ]
+
+
+def _of_numerics(chosen: numerics.Numerics) -> list[Setting]:
+    given = numerics.options(chosen)
+
+    def setting(name: str, unit: str = "", **limits: Any) -> Setting:
+        value = given[name]
+        return Setting(name, "Numerics", name, unit, None if value == "auto" else value, **limits)
+
+    positive: dict[str, Any] = {"low": 0, "low_open": True}
+    found = [
+        setting("dx", "m", meaning="cell size; the domain must be a whole number of cells", **positive),
+        setting("particles_per_cell", low=1, high=10_000, whole=True, meaning="at the start"),
+        setting("dt", "s", optional=True, meaning="time step", **positive),
+        setting("max_dt", "s", optional=True, meaning="upper limit of the automatic time step", **positive),
+        setting("history", low=0, high=numerics.MAX_HISTORY, whole=True, meaning="record every n-th step"),
+    ]
+    if "flip_ratio" in given:
+        found.append(setting("flip_ratio", low=0, high=1, meaning="share of FLIP"))
+    if "xpic_order" in given:
+        found.append(setting("xpic_order", low=1, high=numerics.MAX_XPIC_ORDER, whole=True))
+    if "c_damping" in given:
+        found.append(setting("c_damping", low=0, high=1, meaning="damping of the symmetric part of C"))
+    return found
+
+
+def threads(sim: Simulation) -> Setting:
+    """How many threads take the next steps."""
+    return Setting("threads", "Run", "threads", "", sim.threads, low=1, high=config.MAX_THREADS, whole=True)
+
+
+def rebuild(sim: Simulation, changes: Mapping[str, float | None]) -> Simulation:
+    """A new simulation of the scene of another, with some settings changed; bodies added later are not in it.
+
+    Without changes it starts with the very particles that the other one did.
+
+    Raises
+    ------
+    ValueError
+        Values that are allowed one by one do not go together.
+    """
+    options = numerics.options(sim._numerics) | {"rng": sim._sampled_with()}
+    for key in ("dx", "particles_per_cell", "dt", "max_dt", "history", *numerics.USED_BY):
+        if key in changes:
+            options[key] = "auto" if key == "dt" and changes[key] is None else changes[key]
+    return Simulation(_changed_scene(sim.scene, changes), threads=sim.threads, **options)
+
+
+def _changed_scene(scene: Scene, changes: Mapping[str, float | None]) -> Scene:
+    """A copy with other materials and gravity, and all else as it is."""
+    made = copy.copy(scene)
+    gravity = scene.gravity.copy()
+    for axis, name in enumerate("xyz"[: scene.dimension]):
+        gravity[axis] = changes.get(f"gravity {name}", gravity[axis])
+    made._gravity = _check.frozen(gravity)
+    materials: dict[Material, Material] = {}
+    for number, material in enumerate(_materials(scene)):
+        prefix = f"material {number} "
+        new: Any = {key.removeprefix(prefix): v for key, v in changes.items() if key.startswith(prefix)}
+        materials[material] = replace(material, **new)  # type: ignore[type-var]
+    made._bodies = [replace(body, material=materials[body.material]) for body in scene.bodies]
+    return made

@@ -1,0 +1,280 @@
+// The panels: what is shown of the state, and which message each control sends. Drawing is in Picture and Chart.
+
+const MARKUP = `
+<header data-part="scenes" hidden>
+  <label class="mpm-scene">Scene <select data-send="scene" aria-label="Scene"></select></label>
+  <span data-part="summary"></span>
+</header>
+<aside class="mpm-left">
+  <form data-part="settings" autocomplete="off"></form>
+</aside>
+<main>
+  <div class="mpm-bar">
+    <button data-send="play" class="mpm-main">Play</button>
+    <button data-send="pause">Pause</button>
+    <button data-send="step">Step</button>
+    <button data-send="reset">Reset</button>
+    <span class="mpm-gap"></span>
+    <label>Colour <select data-send="color" aria-label="Colour"></select></label>
+  </div>
+  <div class="mpm-stage">
+    <canvas class="mpm-picture" tabindex="0" aria-label="Particles"></canvas>
+    <div class="mpm-scale"><b></b><i></i><ol></ol></div>
+    <div class="mpm-error" role="alert" hidden><span></span><button aria-label="Dismiss">✕</button></div>
+  </div>
+  <div class="mpm-bar mpm-ticks">
+    <label data-lines="particles"><input type="checkbox"> Particle velocities</label>
+    <label data-lines="grid"><input type="checkbox"> Grid velocities</label>
+    <span class="mpm-status"></span>
+  </div>
+  <div class="mpm-energy">
+    <div class="mpm-legend"></div>
+    <canvas class="mpm-chart" aria-label="Energies"></canvas>
+  </div>
+</main>
+<aside class="mpm-right">
+  <section data-part="record">
+    <h4>Record</h4>
+    <label>File <input data-part="path" spellcheck="false"></label>
+    <label>Frames per second <input data-part="fps" type="number" min="0" step="any"></label>
+    <div class="mpm-row"><button data-send="record">Record</button><button data-send="stop">Stop</button></div>
+    <p data-part="recorded"></p>
+  </section>
+  <section>
+    <h4>Replay</h4>
+    <label data-part="loadlabel">File <input data-part="load" spellcheck="false"></label>
+    <div class="mpm-row"><button data-send="load">Load</button><button data-send="simulation">Simulation</button></div>
+    <label class="mpm-time">Timeline <input data-part="timeline" type="range" min="0" value="0" aria-label="Timeline"></label>
+    <p data-part="frame"></p>
+  </section>
+</aside>`;
+
+// "rrggbb", and "rgb(255, 255, 255)" or "color(srgb 1 1 1)", as three numbers from 0 to 1.
+const fromHex = (text) => [0, 2, 4].map((k) => parseInt(text.slice(k, k + 2), 16) / 255);
+const fromStyle = (text) => text.match(/[\d.]+/g).slice(0, 3).map((value) => value / (text.startsWith("color") ? 1 : 255));
+const shown = (value) => (value === 0 ? "0" : Number(value.toPrecision(4)).toString());
+
+function render({ model, el }) {
+  const root = document.createElement("div");
+  root.className = "mpm-viewer";
+  root.innerHTML = `<div class="mpm-grid">${MARKUP}</div>`;
+  el.append(root);
+  const find = (selector) => root.querySelector(selector);
+  const part = (name) => find(`[data-part=${name}]`);
+  const control = (name) => find(`[data-send=${name}]`);
+  const send = (type, values = {}) => {
+    find(".mpm-error").hidden = true;
+    model.send({ type, ...values });
+  };
+
+  let state = null, frame = null, curve = [], drawnAt = 0, drawnOn = "", waiting = false;
+  const stage = find(".mpm-picture");
+  const picture = new Picture(stage, redraw);
+  const chart = new Chart(find(".mpm-chart"));
+  if (!picture.gl) {
+    fail("This browser has no WebGL2, which the picture needs.");
+    return undefined;
+  }
+
+  // ---- drawing: once per refresh of the screen, however much has changed ----
+
+  function redraw() {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      draw();
+    });
+  }
+
+  function draw() {
+    if (!state) return;
+    const style = getComputedStyle(stage), background = fromStyle(style.backgroundColor);
+    drawnOn = style.backgroundColor;
+    const dark = background[0] + background[1] + background[2] < 1.5;
+    // Dark colours of the scale would drown in a dark page.
+    const lift = (color, k) => color.map((value) => (dark ? value + (1 - k / 5) * 0.3 * (1 - value) : value));
+    const colors = state.stops.map((stop, k) => lift(fromHex(stop), k));
+    picture.draw(dark, colors, background);
+    const css = colors.map((color) => `rgb(${color.map((value) => Math.round(255 * value))})`);
+    find(".mpm-scale i").style.background = `linear-gradient(to top, ${css})`;
+    chart.draw(curve, style.color, state.replay && frame ? frame.time : null);
+    if (frame && !frame.drawn) acknowledge();
+  }
+
+  // The next frame comes when this one is on the screen; a replay keeps to its frames per second.
+  function acknowledge() {
+    frame.drawn = true;
+    const number = frame.frame, pause = state.replay && state.playing ? state.replay.interval : 0;
+    const left = Math.max(0, pause - (performance.now() - drawnAt));
+    setTimeout(() => {
+      drawnAt = performance.now();
+      model.send({ type: "drawn", frame: number });
+    }, left);
+  }
+
+  // ---- messages ----
+
+  function receive(message, buffers) {
+    if (message.type === "state") showState(message);
+    if (message.type === "frame") showFrame(message, buffers[0]);
+    if (message.type === "error") fail(message.text);
+    redraw();
+  }
+
+  function fail(text) {
+    find(".mpm-error").hidden = false;
+    find(".mpm-error span").textContent = text;
+  }
+
+  function showFrame(message, data) {
+    frame = message;
+    picture.fill(message.parts, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    const last = curve[curve.length - 1];
+    if (!state.replay && (!last || message.energies[0] > last[0])) curve.push(message.energies);
+    find(".mpm-status").textContent =
+      `t = ${shown(message.time)} s · step ${message.steps} · ${message.particles.toLocaleString("en")} particles`;
+    const [low, high] = message.limits;
+    find(".mpm-scale ol").replaceChildren(...[1, 0.75, 0.5, 0.25, 0].map((share) => {
+      const item = document.createElement("li");
+      item.textContent = shown(low + share * (high - low));
+      return item;
+    }));
+    if (state.replay) {
+      const timeline = part("timeline");
+      if (document.activeElement !== timeline || state.playing) timeline.value = message.index;
+      part("frame").textContent =
+        `frame ${message.index + 1} of ${state.replay.frames}, t = ${shown(message.time)} s`;
+    }
+    if (state.recording) part("recorded").textContent = `● ${message.recorded} frames in ${state.recording}`;
+  }
+
+  function showState(message) {
+    const before = state;
+    state = message;
+    curve = [...message.curve];
+    picture.show(message);
+    root.classList.toggle("mpm-only-replay", !message.simulation);
+    showSettings(before);
+    fillList(control("color"), message.colors, message.color);
+    fillList(control("scene"), message.scenes.map(([name]) => [name, name]), message.scene);
+    part("scenes").hidden = !message.scenes.length;
+    part("summary").textContent = (message.scenes.find(([name]) => name === message.scene) || ["", ""])[1];
+    find(".mpm-scale b").textContent = message.colors.find(([name]) => name === message.color)[1];
+    for (const label of root.querySelectorAll("[data-lines]")) {
+      const box = label.querySelector("input");
+      box.checked = message.lines[label.dataset.lines];
+      box.disabled = !message.linesOffered.includes(label.dataset.lines);
+    }
+    find(".mpm-legend b").textContent = `Energy [${message.domain.lower.length === 2 ? "J/m" : "J"}]`;
+    showButtons();
+    if (!before || before.path !== message.path) part("path").value = message.path;
+    if (!part("load").value || (before && before.recording && !message.recording))
+      part("load").value = before && before.recording ? before.recording : message.path;
+    if (!before) part("fps").value = message.fps;
+    const timeline = part("timeline");
+    timeline.disabled = !message.replay;
+    timeline.max = message.replay ? message.replay.frames - 1 : 0;
+    if (!message.replay) part("frame").textContent = "The simulation is shown.";
+    if (before && before.recording && !message.recording)
+      part("recorded").textContent = `Saved ${before.recording}`;
+  }
+
+  function showButtons() {
+    const able = {
+      play: !state.playing, pause: state.playing, step: true, reset: true,
+      record: !state.recording && !state.replay, stop: Boolean(state.recording),
+      load: true, simulation: Boolean(state.replay) && state.simulation,
+    };
+    for (const [name, possible] of Object.entries(able)) control(name).disabled = !possible;
+    root.classList.toggle("mpm-recording", Boolean(state.recording));
+  }
+
+  function fillList(list, entries, chosen) {
+    const key = JSON.stringify(entries);
+    if (list.dataset.entries !== key) {
+      list.dataset.entries = key;
+      list.replaceChildren(...entries.map(([value, label]) => new Option(label, value)));
+    }
+    list.value = chosen;
+  }
+
+  // ---- settings: built anew only if there are others, so that a field keeps the cursor ----
+
+  function showSettings(before) {
+    const keys = (of) => JSON.stringify(of.settings.map((setting) => [setting.key, setting.group, setting.unit]));
+    const form = part("settings");
+    if (!before || keys(before) !== keys(state)) form.replaceChildren(...groups());
+    for (const setting of state.settings) {
+      const input = form.querySelector(`[data-key="${setting.key}"]`);
+      if (document.activeElement !== input || !input.classList.contains("mpm-editing"))
+        input.value = setting.value === null ? "" : Number(setting.value.toPrecision(12));
+      input.closest("label").classList.toggle("mpm-changed", setting.changed);
+    }
+    root.classList.toggle("mpm-pending", state.settings.some((setting) => setting.changed));
+  }
+
+  function groups() {
+    const names = [...new Set(state.settings.map((setting) => setting.group))];
+    return names.map((name) => {
+      const group = document.createElement("fieldset"), title = document.createElement("legend");
+      title.textContent = name;
+      group.append(title, ...state.settings.filter((setting) => setting.group === name).map(field));
+      return group;
+    });
+  }
+
+  function field(setting) {
+    const label = document.createElement("label"), input = document.createElement("input");
+    const [name, unit] = [document.createElement("span"), document.createElement("small")];
+    name.textContent = setting.name.replaceAll("_", " ");
+    unit.textContent = setting.unit === "1" ? "" : setting.unit;
+    Object.assign(input, { type: "text", inputMode: "decimal", placeholder: setting.optional ? "auto" : "" });
+    input.dataset.key = setting.key;
+    input.setAttribute("aria-label", setting.name);
+    label.title = [setting.meaning, setting.allowed].filter(Boolean).join("; ");
+    label.append(name, input, unit);
+    input.addEventListener("input", () => input.classList.add("mpm-editing"));
+    input.addEventListener("change", () => {
+      input.classList.remove("mpm-editing");
+      const text = input.value.trim(), number = Number(text);
+      // What is no number goes as it is: the answer says what is allowed.
+      send("set", { key: setting.key, value: text === "" ? null : Number.isFinite(number) ? number : text });
+    });
+    return label;
+  }
+
+  // ---- controls ----
+
+  for (const name of ["play", "pause", "step", "reset", "stop", "simulation"])
+    control(name).addEventListener("click", () => send(name));
+  control("record").addEventListener("click", () =>
+    send("record", { path: part("path").value, fps: Number(part("fps").value) }));
+  control("load").addEventListener("click", () => send("load", { path: part("load").value }));
+  for (const name of ["color", "scene"])
+    control(name).addEventListener("change", (event) => send(name, { name: event.target.value }));
+  for (const label of root.querySelectorAll("[data-lines]"))
+    label.addEventListener("change", (event) => send("show", { what: label.dataset.lines, on: event.target.checked }));
+  part("timeline").addEventListener("input", (event) => send("seek", { index: Number(event.target.value) }));
+  part("settings").addEventListener("submit", (event) => event.preventDefault());
+  find(".mpm-error button").addEventListener("click", () => { find(".mpm-error").hidden = true; });
+  // Notebooks have shortcuts for single keys: not while typing here.
+  root.addEventListener("keydown", (event) => event.stopPropagation());
+  find(".mpm-legend").innerHTML =
+    "<b></b>" + ENERGIES.map(([name, color]) => `<span style="--color: ${color}">${name}</span>`).join("");
+
+  const sizes = new ResizeObserver(redraw);
+  sizes.observe(root);
+  // No event says that a notebook has another theme.
+  const theme = setInterval(() => { if (getComputedStyle(stage).backgroundColor !== drawnOn) redraw(); }, 500);
+  stage.addEventListener("webglcontextlost", () => fail("The browser has given up the picture: run the cell again."));
+  model.on("msg:custom", receive);
+  model.send({ type: "ready" });
+  return () => {
+    model.off("msg:custom", receive);
+    sizes.disconnect();
+    clearInterval(theme);
+  };
+}
+
+export default { render };

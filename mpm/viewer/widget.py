@@ -1,0 +1,98 @@
+"""The widget: carries messages between a `Session` and the scripts that draw."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+
+from mpm.io.replay import Replay
+from mpm.simulation import Simulation
+from mpm.viewer.session import Session
+
+FOLDER = Path(__file__).parent
+SCRIPTS = ("picture.js", "chart.js", "view.js")  # one module when joined, in this order
+
+
+def _text(*names: str) -> str:
+    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
+
+
+class Viewer(anywidget.AnyWidget):  # type: ignore[misc] # which has no types
+    """What `Simulation.view` and `Replay.view` return: a Jupyter widget.
+
+    Parameters
+    ----------
+    source : Simulation or Replay
+    scene : str, optional
+        Name of the gallery's scene that it is; others can be chosen then.
+    """
+
+    _esm = _text(*SCRIPTS)
+    _css = _text("style.css")
+
+    def __init__(self, source: Simulation | Replay, *, scene: str | None = None) -> None:
+        super().__init__()
+        self._session = Session(source, self._deliver, scene=scene)
+        try:
+            self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:
+            self._loop = None
+        self._thread = threading.get_ident()
+        self.on_msg(self._receive)
+
+    @property
+    def simulation(self) -> Simulation | None:
+        """The simulation as it is now: after a reset a new one. None where a replay was given."""
+        return self._session.simulation
+
+    @property
+    def replay(self) -> Replay | None:
+        """The replay that is shown, if it is one."""
+        return self._session.replay
+
+    @property
+    def playing(self) -> bool:
+        """Whether frame follows frame."""
+        return self._session.playing
+
+    def play(self) -> None:
+        """Like the button: frame follows frame, as fast as they are drawn, between the cells of a notebook."""
+        self._session.receive({"type": "play"})
+
+    def pause(self) -> None:
+        """Like the button."""
+        self._session.receive({"type": "pause"})
+
+    def step(self) -> None:
+        """Like the button: one time step of a simulation, one frame of a replay."""
+        self._session.receive({"type": "step"})
+
+    def reset(self) -> None:
+        """Like the button: a new simulation with the settings as they are shown, or the replay's first frame."""
+        self._session.receive({"type": "reset"})
+
+    def close(self) -> None:
+        """End a recording that is under way, and the widget."""
+        # The widget is closed when it is collected, too, and by its base class even if it was never whole.
+        if (session := getattr(self, "_session", None)) is not None:
+            session.close()
+        super().close()
+
+    def _deliver(self, message: dict[str, Any], buffers: Sequence[memoryview]) -> None:
+        self.send(message, list(buffers))
+
+    def _receive(self, widget: object, message: object, buffers: object) -> None:
+        """Answer in the thread in which cells run, between them.
+
+        JupyterLab may have messages of widgets handled in another thread. There a cell could meet the simulation in the
+        middle of a step, and would get a `BusyError` for it.
+        """
+        if self._loop is None or threading.get_ident() == self._thread:
+            self._session.receive(message)
+        else:
+            self._loop.call_soon_threadsafe(self._session.receive, message)

@@ -1,0 +1,400 @@
+"""The viewer in JupyterLab and behind `mpm view`, in a headless Chromium: buttons pressed, kernels asked, pixels seen.
+
+Run by ``make browser``, in an environment of its own. Pictures of every step are left in ``out/screens``.
+"""
+
+import ast
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.source]
+
+ROOT = Path(__file__).resolve().parents[1]
+SCREENS = ROOT / "out" / "screens"
+PATIENCE = 60.0  # s, for what a slow machine may need; nothing waits longer than it has to
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+SIZE = {"width": 1400, "height": 1000}
+
+JELLY = 'import mpm\nsim = mpm.gallery.get("jelly").simulation()\nview = sim.view()\nview'
+BLOW_UP = (
+    "import mpm\nentry = mpm.gallery.get('jelly')\nsim = entry.simulation(dt=1e-2)\nview = sim.view()\nview"
+)
+CUBE = 'import mpm\nsim = mpm.gallery.get("cube").simulation(scale=0.5)\nview = sim.view()\nview'
+
+
+def eventually(condition, what):
+    """The first true answer; an error that says what did not happen if there is none in time."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if answer := condition():
+            return answer
+        time.sleep(0.05)
+    raise AssertionError(f"not within {PATIENCE:g} s: {what}")
+
+
+@contextlib.contextmanager
+def running(command, log, **options):
+    """A process that writes to a file (a pipe that nobody reads would stop it), interrupted at the end as by a user."""
+    with (
+        log.open("wb") as file,
+        subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, **options) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip(f"none of {', '.join(BROWSERS)} is on the PATH")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """A JupyterLab with nobody's settings: its address, its folder, and where its kernels can be found."""
+    home = tmp_path_factory.mktemp("lab")
+    port = free_port()
+    news = home / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+    news.parent.mkdir(parents=True)
+    news.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}))
+    folders = {
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_RUNTIME_DIR": "run",
+    }
+    environment = os.environ | {name: str(home / folder) for name, folder in folders.items()}
+    environment |= {"PYTHONPATH": str(ROOT), "MPM_NUM_THREADS": "1"}
+    (home / "work").mkdir()
+    command = [
+        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"),
+        *(f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token="),
+    ]
+    with running(command, home / "lab.log", cwd=home / "work", env=environment):
+        yield f"http://127.0.0.1:{port}", home
+
+
+class Notebook:
+    """A page with a notebook that shows a viewer, and the kernel behind it."""
+
+    def __init__(self, page, kernel, name):
+        self.page, self.kernel, self.name, self.pictures = page, kernel, name, 0
+        self.viewer = page.locator(".mpm-viewer")
+
+    def press(self, label):
+        self.viewer.get_by_role("button", name=label, exact=True).click()
+
+    def ask(self, expression):
+        """Its value in the kernel."""
+        reply = self.kernel.execute("", user_expressions={"it": expression}, reply=True, timeout=PATIENCE)
+        answer = reply["content"]["user_expressions"]["it"]
+        assert answer["status"] == "ok", answer
+        return ast.literal_eval(answer["data"]["text/plain"])
+
+    @property
+    def steps(self):
+        return self.ask("view.simulation.steps")
+
+    def shown(self):
+        """What the line below the picture says."""
+        return self.viewer.locator(".mpm-status").text_content()
+
+    def sees(self, text):
+        eventually(lambda: text in self.shown(), f"{text!r} in {self.shown()!r}")
+
+    def rest(self):
+        """Wait until what the kernel has is on the screen."""
+        self.sees(f"step {self.steps} ")
+
+    def keep(self):
+        """A picture of the whole viewer, as a file."""
+        self.pictures += 1
+        SCREENS.mkdir(parents=True, exist_ok=True)
+        self.viewer.screenshot(path=SCREENS / f"{self.name}_{self.pictures}.png")
+
+    def pixels(self):
+        """The picture as it is on the screen, (height, width, 3)."""
+        from PIL import Image
+
+        self.page.wait_for_timeout(150)  # what has arrived is drawn at the next refresh
+        data = self.viewer.locator(".mpm-picture").screenshot()
+        return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
+
+
+def changed(a, b):
+    """How many pixels differ clearly."""
+    return int((np.abs(a - b).max(axis=2) > 8).sum())
+
+
+@pytest.fixture
+def notebook(chromium, lab, request):
+    """Opens a notebook of one cell and runs it."""
+    address, home = lab
+    stack = contextlib.ExitStack()
+
+    def open_notebook(code, **options):
+        from jupyter_client import BlockingKernelClient
+
+        name = request.node.name.removeprefix("test_")
+        cell = {"cell_type": "code", "id": "one", "metadata": {}, "outputs": [], "execution_count": None}
+        document = {"cells": [cell | {"source": code}], "nbformat": 4, "nbformat_minor": 5}
+        document["metadata"] = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+        (home / "work" / f"{name}.ipynb").write_text(json.dumps(document))
+        before = set(home.glob("run/kernel-*.json"))
+        page = chromium.new_page(viewport=SIZE, **options)
+        stack.callback(page.close)
+        troubles, strangers = [], []
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on(
+            "request",
+            lambda sent: (
+                None if sent.url.startswith((address, "data:", "blob:")) else strangers.append(sent.url)
+            ),
+        )
+        stack.callback(lambda: pytest.fail(f"{troubles} {strangers}") if troubles or strangers else None)
+
+        def opens():
+            with contextlib.suppress(Exception):
+                return page.goto(f"{address}/lab/tree/{name}.ipynb?reset")
+
+        eventually(opens, "JupyterLab answers")
+        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=1000 * PATIENCE)
+        page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
+        prompt = page.locator(".jp-CodeCell .jp-InputPrompt").first
+
+        def runs():
+            if (
+                prompt.text_content() == "[ ]:"
+            ):  # a kernel that is still being connected to forgets what it was told
+                page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+            page.wait_for_timeout(500)
+            return page.locator(".mpm-picture").count()
+
+        eventually(runs, "the viewer is shown")
+        (file,) = set(home.glob("run/kernel-*.json")) - before
+        kernel = BlockingKernelClient(connection_file=str(file))
+        kernel.load_connection_file()
+        kernel.start_channels()
+        stack.callback(kernel.stop_channels)
+        stack.callback(kernel.shutdown)
+        found = Notebook(page, kernel, name)
+        found.sees("step 0 ")
+        return found
+
+    with stack:
+        yield open_notebook
+
+
+# --- JupyterLab --------------------------------------------------------------------------------------------------
+
+
+def test_play_pause_and_step(notebook):
+    book = notebook(JELLY)
+    first = book.pixels()
+    book.press("Play")
+    eventually(lambda: book.steps >= 60, "the simulation runs")  # the kernel answers while it plays
+    book.press("Pause")
+    book.rest()
+    played, steps = book.pixels(), book.steps
+    assert changed(first, played) > 500
+    book.keep()
+    assert book.ask("view.playing") is False
+    assert changed(played, book.pixels()) == 0 and book.steps == steps
+    book.press("Step")
+    book.sees(f"step {steps + 1} ")
+    assert book.steps == steps + 1 and book.ask("sim.steps") == steps + 1
+    shown = float(book.shown().split()[2])
+    assert shown == pytest.approx(book.ask("view.simulation.time"), rel=1e-3)
+    # The bits are those of a run that nobody looked at.
+    assert book.ask(
+        "(lambda other: (other.step(sim.steps), other.state_hash() == sim.state_hash())[1])"
+        "(mpm.gallery.get('jelly').simulation())"
+    )
+
+
+def test_a_parameter_and_reset(notebook):
+    book = notebook(JELLY)
+    first = book.pixels()
+    gravity = book.viewer.get_by_label("gy", exact=True)
+    gravity.fill("-50")
+    gravity.press("Enter")
+    stiffness = book.viewer.get_by_label("E", exact=True)
+    stiffness.fill("2e5")
+    stiffness.press("Enter")
+    book.press("Play")
+    eventually(lambda: book.steps >= 30, "the simulation runs")
+    assert book.ask("view.simulation.scene.gravity[1].item()") == -9.81  # until the reset
+    book.press("Reset")
+    book.sees("step 0 ")
+    assert book.steps == 0 and book.ask("sim.steps") >= 30
+    assert book.ask("view.simulation.scene.gravity[1].item()") == -50
+    assert book.ask("view.simulation.materials[1].E") == 2e5
+    assert changed(first, book.pixels()) == 0
+    # What is not allowed is said, and nothing changes.
+    stiffness.fill("-1")
+    stiffness.press("Enter")
+    alert = book.viewer.get_by_role("alert")
+    alert.wait_for(state="visible")
+    book.keep()
+    assert "E = -1" in alert.text_content() and "must be > 0" in alert.text_content()
+    eventually(lambda: stiffness.input_value() == "200000", "the field shows what holds")
+    book.press("Dismiss")
+    assert alert.is_hidden()
+
+
+def test_colours_and_velocities(notebook):
+    book = notebook(JELLY)
+    for _ in range(3):
+        book.press("Step")
+    book.sees("step 3 ")
+    plain = book.pixels()
+    for label in ("Grid velocities", "Particle velocities"):
+        tick = book.viewer.get_by_label(label)
+        tick.check()
+        eventually(lambda: changed(plain, book.pixels()) > 300, f"{label} are drawn")
+        book.keep()
+        tick.uncheck()
+        eventually(lambda: changed(plain, book.pixels()) == 0, f"{label} are gone")
+    book.viewer.get_by_label("Colour").select_option(label="material")
+    eventually(lambda: changed(plain, book.pixels()) > 2000, "the colours change")
+    assert book.viewer.locator(".mpm-scale b").text_content() == "material"
+    assert book.steps == 3
+
+
+def test_record_load_scrub_and_replay(notebook):
+    book = notebook(JELLY)
+    book.viewer.get_by_label("Colour").select_option(label="id")  # whose scale is the same for all frames
+    book.viewer.get_by_label("Frames per second").fill("400")
+    book.press("Record")
+    book.press("Play")
+    eventually(lambda: book.steps >= 100, "the simulation runs")
+    book.press("Pause")
+    book.press("Stop")
+    eventually(lambda: book.ask("view._session._recording is None"), "the recording ends")
+    book.rest()
+    live, steps = book.pixels(), book.steps
+    book.press("Load")
+    eventually(lambda: book.ask("view.replay is not None"), "the replay is shown")
+    count = book.ask("len(view.replay)")
+    assert count > 10
+    book.sees("step 0 ")
+    start = book.pixels()
+    assert changed(live, start) > 500
+    book.keep()
+    timeline = book.viewer.get_by_label("Timeline")
+    timeline.fill(str(count - 1))
+    book.sees(f"step {book.ask('int(view.replay.steps[-1])')} ")
+    assert changed(start, book.pixels()) > 500
+    book.keep()
+    assert f"frame {count} of {count}" in book.viewer.text_content()
+    timeline.fill("0")
+    book.sees("step 0 ")
+    assert changed(start, book.pixels()) == 0
+    book.press("Play")
+    eventually(lambda: timeline.input_value() == str(count - 1), "the replay plays to its end")
+    eventually(lambda: not book.ask("view.playing"), "and stops there")
+    book.press("Simulation")
+    book.sees(f"step {steps} ")
+    assert changed(live, book.pixels()) == 0 and book.steps == steps
+
+
+def test_an_error_is_shown_and_the_kernel_lives(notebook):
+    book = notebook(BLOW_UP)
+    book.press("Play")
+    alert = book.viewer.get_by_role("alert")
+    alert.wait_for(state="visible", timeout=1000 * PATIENCE)
+    assert "InstabilityError" in alert.text_content()
+    assert book.ask("1 + 1") == 2 and book.ask("view.playing") is False and book.steps == 0
+    book.keep()
+    step = book.viewer.get_by_label("dt", exact=True)
+    step.fill("")
+    step.press("Enter")
+    book.press("Reset")
+    book.press("Step")
+    book.sees("step 1 ")
+    assert alert.is_hidden() and book.steps == 1
+
+
+def test_turning_and_zooming_in_the_dark(notebook):
+    book = notebook(CUBE)
+    bright = book.pixels()
+    book.page.evaluate("jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+    eventually(lambda: book.pixels().mean() < 80 < bright.mean(), "the picture follows the theme")
+    place = book.viewer.locator(".mpm-picture").bounding_box()
+    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+    plain, mouse = book.pixels(), book.page.mouse
+    mouse.move(x, y)
+    mouse.down()
+    mouse.move(x + 90, y + 30, steps=4)
+    mouse.up()
+    turned = book.pixels()
+    book.keep()
+    assert changed(plain, turned) > 2000
+    mouse.wheel(0, -400)
+    eventually(lambda: changed(turned, book.pixels()) > 2000, "the wheel zooms")
+    book.keep()
+    mouse.dblclick(x, y)
+    eventually(lambda: changed(plain, book.pixels()) == 0, "a double click shows everything as it was")
+    assert book.steps == 0
+
+
+# --- the application ---------------------------------------------------------------------------------------------
+
+
+def test_the_gallery_without_a_notebook(chromium, tmp_path):
+    port = free_port()
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "MPM_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "mpm", "view", "disks", "--no-browser", f"--port={port}"]
+    log = tmp_path / "voila.log"
+    with running(command, log, cwd=tmp_path, env=environment) as process:
+        page = chromium.new_page(viewport=SIZE)
+
+        def opens():
+            with contextlib.suppress(Exception):
+                return page.goto(f"http://127.0.0.1:{port}/", wait_until="domcontentloaded")
+
+        eventually(opens, "Voila answers")
+        viewer = page.locator(".mpm-viewer")
+        viewer.wait_for(timeout=1000 * PATIENCE)
+        status = viewer.locator(".mpm-status")
+        eventually(lambda: "1,617 particles" in (status.text_content() or ""), "the disks are shown")
+        viewer.get_by_label("Scene").select_option("jelly")
+        eventually(lambda: "3,904 particles" in status.text_content(), "another scene is shown")
+        viewer.get_by_role("button", name="Play").click()
+        eventually(lambda: int(status.text_content().split()[6]) > 50, "it runs")
+        viewer.get_by_role("button", name="Pause").click()
+        SCREENS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENS / "gallery.png")
+        page.close()
+    assert process.returncode == 0 and f"http://127.0.0.1:{port}/" in log.read_text()
