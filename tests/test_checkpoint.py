@@ -284,7 +284,7 @@ def test_copies_keep_threads_and_functions_that_files_do_not():
 def test_a_pickle_holds_the_bytes_of_a_checkpoint():
     sim = scenes.free_body(2, side=4)
     make, arguments = sim.__reduce__()
-    assert make is checkpoint.loads and arguments == (checkpoint.dumps(sim),)
+    assert make is checkpoint.loads and arguments == (checkpoint.dumps(sim), None, None)
 
 
 @pytest.mark.numbers

@@ -363,7 +363,7 @@ def test_the_file_says_where_it_comes_from(tmp_path):
         assert said["numerics"]["scheme"]["transfer"] == "apic" and said["summary"] == repr(sim)
         assert said["versions"]["mpm"] == mpm.__version__ and said["versions"]["isa"]
         assert said["units"] == {
-            **{"x": "m", "time": "s", "id": "1", "material": "1", "mass": "kg", "volume": "m³"}
+            **{"x": "m", "time": "s", "id": "1", "material": "1", "mass": "kg/m", "volume": "m²"}
         }
         assert said["provenance"]["program"] == sys.argv
 

@@ -22,7 +22,7 @@ def _text(*names: str) -> str:
     return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
 
 
-class Viewer(anywidget.AnyWidget):  # type: ignore[misc] # which has no types
+class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
     """What `Simulation.view` and `Replay.view` return: a Jupyter widget.
 
     Parameters
