@@ -101,4 +101,4 @@ def test_commands_name_what_there_is():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(re.findall(r'pip install "\.\[([a-z]+)\]"', COMMANDS)) <= set(extras)
     others = re.search(r"extras: (.*?)\.", README, re.DOTALL)[1]
-    assert {"plot", "mesh", "notebook", "all"} <= set(re.findall(r"`([a-z]+)`", others)) <= set(extras)
+    assert {"plot", "mesh", "widget", "all"} <= set(re.findall(r"`([a-z]+)`", others)) <= set(extras)
