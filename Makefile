@@ -107,7 +107,7 @@ browser:
 
 drive-browser: $(VENV)/installed-browser
 	$(BUILD)
-	$(PYTEST) -m browser $(ARGS)
+	$(PYTEST) -m browser tests/test_browser.py $(ARGS)
 
 bench: $(VENV)/installed-demo
 	$(BUILD)
