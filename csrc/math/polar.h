@@ -123,41 +123,74 @@ INLINE wide rough_inverse_cbrt(wide a)
     return g * wide_fnma(a * third, g * g * g, wide_set((real)(4.0 / 3)));
 }
 
-/** Newton's iteration X <- (g X + (g X)^-T)/2 (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160), scaled by
- *  g = det^(-1/3) while it is far from the rotation. It is kept in the form X = h Y, Y <- Y + c cof Y with
- *  c = 1/(g^2 det Y), which costs nine products less. After a step all singular values of X are >= 1, so det X - 1
- *  bounds the error e, and the next step leaves e^2/2: where that is nothing it is the last one of its lane, which then
- *  keeps still, so that the bits of a particle do not depend on its neighbours. What does not converge soon, what is
- *  nearly singular (rounding leaves little of its cofactors), and all with det F <= 0 take the robust way. */
+#ifdef MPM_ONE_LANE
+
+/** Newton's iteration X <- (X + X^-T)/2 (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160) for one matrix, until it
+ *  has converged: after the first step all singular values are >= 1, so det X - 1 bounds the error e, and the next
+ *  step leaves e^2/2. Nearly singular matrices, of whose cofactors rounding leaves little, and all with det F <= 0
+ *  take the robust way, as does what does not converge soon. */
 INLINE matrix polar_rotation(matrix f)
 {
-    const wide one = wide_set(1), half = wide_set((real)0.5);
-    const real flat = (real)(REAL_IS_FLOAT ? 1e-8 : 1e-18), least = (real)(REAL_IS_FLOAT ? 1e-18 : 1e-100);
-    const wide close = wide_set((real)(REAL_IS_FLOAT ? 1.0003 : 1.00000001));
-    const wide tiny = wide_set((real)(REAL_IS_FLOAT ? 1e-30 : 1e-290));
-    const int most = REAL_IS_FLOAT ? 5 : 7;
-    matrix k = matrix_cofactor(f), y = f;
-    wide det = matrix_det_from(f, k), h = one;
-    const wide size2 = matrix_dot(f, f);
-    mask proper = wide_less(wide_set(least), det) & wide_less(wide_set(flat) * size2 * (size2 * size2), det * det);
-    mask last = wide_less(one, one), done = last;
-    det = wide_select(proper, det, one);
-    for (int step = 0; step <= most; step++) {
-        const wide g = wide_select(last, h, rough_inverse_cbrt(det)), c = one / (g * g * det);
-        UNROLL for (int i = 0; i < 9; i++) {
-            wide *element = &y.m[i / 3][i % 3];
-            *element = wide_select(done, *element, wide_fma(c, k.m[i / 3][i % 3], *element));
-        }
-        h = wide_select(done, h, half * g);
-        done = last;
-        if (!mask_any(proper & mask_not(done)))
-            break;
+    const real close = REAL_IS_FLOAT ? 3e-4 : 1e-8, flat = REAL_IS_FLOAT ? 1e-2 : 1e-6;
+    matrix x = f, k = matrix_cofactor(f);
+    const real size2 = matrix_dot(f, f);
+    real det = matrix_det_from(f, k);
+    const bool proper = det > 0 && det * det > flat * flat * size2 * size2 * size2;
+    bool converged = false;
+    for (int step = 0; step < 8 && proper && !converged; step++) {
+        converged = step > 0 && det < 1 + close;
+        const real half = (real)0.5, c = half / det;
+        UNROLL for (int i = 0; i < 9; i++)
+            x.m[i / 3][i % 3] = half * x.m[i / 3][i % 3] + c * k.m[i / 3][i % 3];
+        k = matrix_cofactor(x);
+        det = matrix_det_from(x, k);
+    }
+    if (!converged)
+        polar_rotation_lanes(&f, &x, 1);
+    return x;
+}
+
+#else
+
+/** Newton's iteration X <- (g X + (g X)^-T)/2 scaled by g (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160),
+ *  kept in the form X = h Y, Y <- Y + c cof Y with c = 1/(g^2 det Y), which costs nine products less. The scaled
+ *  steps use g = det^(-1/3), for which c = g; their scale is rough, so each leaves an error of about 2e-3, which
+ *  the unscaled steps square. After an unscaled step all singular values of X are >= 1, so det X - 1 bounds the
+ *  error e and the next step leaves e^2/2: lanes where e is too large before the last step, and all with
+ *  det F <= 0, take the robust way. */
+INLINE matrix polar_rotation(matrix f)
+{
+    matrix k = matrix_cofactor(f), y;
+    wide det = matrix_det_from(f, k);
+    mask proper = wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100)), det);
+    wide size2 = matrix_dot(f, f);
+    proper &= wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-8 : 1e-18)) * size2 * (size2 * size2), det * det);
+    const int scaled = 2, unscaled = REAL_IS_FLOAT ? 2 : 3; /* after the first, which is scaled */
+    wide g = rough_inverse_cbrt(wide_select(proper, det, wide_set(1))), h = g * wide_set((real)0.5);
+    UNROLL for (int i = 0; i < 9; i++)
+        y.m[i / 3][i % 3] = wide_fma(g, k.m[i / 3][i % 3], f.m[i / 3][i % 3]);
+    UNROLL for (int step = 0; step < scaled; step++) {
         k = matrix_cofactor(y);
-        det = wide_max(matrix_det_from(y, k), tiny);
-        last = wide_less(det * (h * h * h), close) | done;
+        det = matrix_det_from(y, k);
+        g = rough_inverse_cbrt(wide_max(det, wide_set((real)(REAL_IS_FLOAT ? 1e-30 : 1e-290))));
+        UNROLL for (int i = 0; i < 9; i++)
+            y.m[i / 3][i % 3] = wide_fma(g, k.m[i / 3][i % 3], y.m[i / 3][i % 3]);
+        h = g * wide_set((real)0.5);
+    }
+    wide inverse_h2 = wide_set(1) / (h * h);
+    UNROLL for (int step = 0; step < unscaled; step++) {
+        k = matrix_cofactor(y);
+        det = matrix_det_from(y, k);
+        wide c = inverse_h2 / det;
+        if (step == unscaled - 1)
+            proper &= wide_less(det * (h * h * h), wide_set((real)(REAL_IS_FLOAT ? 1.0003 : 1.00000001)));
+        inverse_h2 *= wide_set(4);
+        h *= wide_set((real)0.5);
+        UNROLL for (int i = 0; i < 9; i++)
+            y.m[i / 3][i % 3] = wide_fma(c, k.m[i / 3][i % 3], y.m[i / 3][i % 3]);
     }
     matrix r = matrix_scale(h, y);
-    const mask doubtful = mask_not(proper & done);
+    mask doubtful = mask_not(proper);
     if (__builtin_expect(mask_any(doubtful), 0)) {
         matrix copy = f, fixed = r; /* memory copies only here, so that f and r stay in registers otherwise */
         polar_rotation_lanes(&copy, &fixed, mask_bits(doubtful));
@@ -166,4 +199,5 @@ INLINE matrix polar_rotation(matrix f)
     return r;
 }
 
+#endif
 #endif
