@@ -66,21 +66,13 @@ def run(executable: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([executable], capture_output=True, text=True, env=environment, timeout=240)
 
 
-def marks_of(name: str, sanitizer: str) -> list:
-    marks = [pytest.mark.slow] if sanitizer != "plain" and sources_of(name) == ["library"] else []
-    if (name, sanitizer) == ("test_simulation", "tsan"):
-        # No race is reported, but the automatic step of one case (avx512, 3-D, double) shrinks to nothing there.
-        marks.append(pytest.mark.xfail(reason="an automatic step that shrinks under this sanitizer only"))
-    return marks
-
-
 def programs() -> list:
     """Every program with every sanitizer; building the whole core anew for one of them is slow."""
     return [
         pytest.param(
             path.stem,
             sanitizer,
-            marks=marks_of(path.stem, sanitizer),
+            marks=[pytest.mark.slow] if sanitizer != "plain" and sources_of(path.stem) == ["library"] else [],
         )
         for path in sorted(PROGRAMS.glob("test_*.c"))
         for sanitizer in SANITIZERS

@@ -371,6 +371,28 @@ INLINE int lane_of(int p)
 }
 
 #ifndef MPM_ONE_LANE
+#if !REAL_IS_FLOAT && (defined(MPM_ISA_AVX512) || defined(MPM_ISA_AVX2))
+/** {a0, b0, a2, b2, ...} and {a1, b1, a3, b3, ...}. As integers, because GCC 12 takes the unpacklo of doubles, or any
+ *  shuffle that equals it, for a vmovddup of `a` alone where `a` was spilled. */
+INLINE wide wide_interleave_low(wide a, wide b)
+{
+#ifdef MPM_ISA_AVX512
+    return (wide)_mm512_unpacklo_epi64((__m512i)a, (__m512i)b);
+#else
+    return (wide)_mm256_unpacklo_epi64((__m256i)a, (__m256i)b);
+#endif
+}
+
+INLINE wide wide_interleave_high(wide a, wide b)
+{
+#ifdef MPM_ISA_AVX512
+    return (wide)_mm512_unpackhi_epi64((__m512i)a, (__m512i)b);
+#else
+    return (wide)_mm256_unpackhi_epi64((__m256i)a, (__m256i)b);
+#endif
+}
+#endif
+
 /** WIDTH records {a, b, c, d}, record p (of lane lane_of(p)) in reals 4p .. 4p + 3 of `r[0..3]`; its own inverse. */
 INLINE void wide_transpose4(wide a, wide b, wide c, wide d, wide r[4])
 {
@@ -391,15 +413,15 @@ INLINE void wide_transpose4(wide a, wide b, wide c, wide d, wide r[4])
 #elif defined(MPM_ISA_AVX512)
     const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
     const __m512i high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
-    __m512d t = _mm512_unpacklo_pd(a, b), u = _mm512_unpackhi_pd(a, b);
-    __m512d v = _mm512_unpacklo_pd(c, d), w = _mm512_unpackhi_pd(c, d);
+    const wide t = wide_interleave_low(a, b), u = wide_interleave_high(a, b);
+    const wide v = wide_interleave_low(c, d), w = wide_interleave_high(c, d);
     r[0] = _mm512_permutex2var_pd(t, low, v);
     r[1] = _mm512_permutex2var_pd(u, low, w);
     r[2] = _mm512_permutex2var_pd(t, high, v);
     r[3] = _mm512_permutex2var_pd(u, high, w);
 #elif defined(MPM_ISA_AVX2)
-    __m256d t = _mm256_unpacklo_pd(a, b), u = _mm256_unpackhi_pd(a, b);
-    __m256d v = _mm256_unpacklo_pd(c, d), w = _mm256_unpackhi_pd(c, d);
+    const wide t = wide_interleave_low(a, b), u = wide_interleave_high(a, b);
+    const wide v = wide_interleave_low(c, d), w = wide_interleave_high(c, d);
     r[0] = _mm256_permute2f128_pd(t, v, 0x20);
     r[1] = _mm256_permute2f128_pd(u, w, 0x20);
     r[2] = _mm256_permute2f128_pd(t, v, 0x31);
