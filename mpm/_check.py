@@ -58,11 +58,29 @@ class Strict:
         raise AttributeError(f"{type(self).__name__}.{name} is read-only", name=name, obj=self)
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """The sentence that proposes the name closest to a wrong one, or nothing."""
+WORDS = MappingProxyType(
+    {"rho": "density", "poisson": "nu", "sphere": "Ball", "disk": "Ball", "circle": "Ball"}
+)
+
+
+def nearest(name: str, names: Iterable[str], words: Mapping[str, str] = WORDS) -> str:
+    """The sentence that proposes the name closest to a wrong one, or nothing. `words` are what users may take for some
+    of the names."""
     plain = {_plain(known): known for known in reversed(list(names))}
+    meant = words.get(name.casefold())
+    if meant in plain.values():
+        return f"; did you mean {meant!r}?"
     found = difflib.get_close_matches(_plain(name), list(plain), n=1, cutoff=0.6)
     return f"; did you mean {plain[found[0]]!r}?" if found else ""
+
+
+def names_of_module(module: str, names: Iterable[str]) -> Callable[[str], NoReturn]:
+    """The ``__getattr__`` of a module: called when the ordinary look-up failed."""
+
+    def __getattr__(name: str) -> NoReturn:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{nearest(name, names)}")
+
+    return __getattr__
 
 
 def _plain(name: str) -> str:
@@ -202,10 +220,9 @@ def choice(
     value: object,
     allowed: Sequence[str],
     later: Sequence[str] = (),
-    words: Mapping[str, str] = MappingProxyType({}),
+    words: Mapping[str, str] = WORDS,
 ) -> str:
-    """One of the allowed names; one of `later` is a name whose feature is not there yet. `words` are what users may
-    take for some of the names."""
+    """One of the allowed names; one of `later` is a name whose feature is not there yet; `words` as in `nearest`."""
     if not isinstance(value, str):
         raise wrong_type(name, value, "one of " + ", ".join(map(repr, allowed)))
     if value in later:
@@ -213,10 +230,10 @@ def choice(
             f"{name} = {value!r} is not implemented yet; available: " + ", ".join(map(repr, allowed))
         )
     if value not in allowed:
-        meant = words.get(value.casefold())
-        near = f"; did you mean {meant!r}?" if meant in allowed else nearest(value, [*allowed, *later])
         listed = ", ".join(map(repr, allowed))
-        raise ValueError(f"{name} = {shown(value)}: must be one of {listed}{near}")
+        raise ValueError(
+            f"{name} = {shown(value)}: must be one of {listed}{nearest(value, [*allowed, *later], words)}"
+        )
     return value
 
 

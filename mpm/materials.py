@@ -25,6 +25,9 @@ def __dir__() -> list[str]:
     return __all__
 
 
+__getattr__ = _check.names_of_module(__name__, __all__)
+
+
 NEARLY_INCOMPRESSIBLE = 0.49
 
 

@@ -20,6 +20,13 @@ from mpm._check import FloatArray
 __all__ = ["Keyframes", "Linear", "Motion", "Rotation", "Sinusoid"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
+__getattr__ = _check.names_of_module(__name__, __all__)
+
+
 # Up to here, squares of what a motion is made of are numbers, and so are poses.
 LARGEST = 1e90
 

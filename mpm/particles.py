@@ -176,7 +176,6 @@ class Particles:
 
 def _proposal(name: str, names: Sequence[str]) -> str:
     """What to say of a field that is not there."""
-    meant = IN_WORDS.get(name.casefold(), name)
-    if meant == "Jp" and meant not in names:
+    if IN_WORDS.get(name.casefold(), name) == "Jp" and "Jp" not in names:
         return NO_PLASTIC
-    return f"; did you mean {meant!r}?" if meant in names else _check.nearest(name, names)
+    return _check.nearest(name, names, IN_WORDS)

@@ -371,7 +371,8 @@ class Scene(_check.Strict):
         contact : {"separate", "slip", "sticky"}
         friction : float, optional
             Coulomb's coefficient >= 0 of ``"separate"`` and ``"slip"``: the tangential velocity loses at most
-            `friction` times the normal velocity that was removed.
+            `friction` times the normal velocity that was removed. ``"slip"`` removes it both ways, so that
+            material which is held back from leaving is braked, too.
         motion : one of `mpm.motion`, optional
             Default: at rest.
         name : str, optional

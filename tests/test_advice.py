@@ -167,6 +167,33 @@ def test_case_and_underscores_are_seen_through():
 
 
 @pytest.mark.parametrize(
+    ("module", "word", "name"),
+    [
+        (mpm.materials, "NeoHookian", "NeoHookean"),
+        (shapes, "Sphere", "Ball"),
+        (shapes, "cylinder", "Cylinder"),
+        (mpm.motion, "Linar", "Linear"),
+    ],
+)
+def test_names_of_modules(module, word, name):
+    with pytest.raises(AttributeError, match=f"did you mean '{name}'"):
+        getattr(module, word)
+
+
+def test_words_of_other_packages():
+    with pytest.raises(TypeError, match="did you mean 'density'"):
+        mpm.materials.NeoHookean(E=1e4, nu=0.3, rho=1000)
+
+
+def test_degrees():
+    with pytest.warns(UserWarning, match="angles are in radians"):
+        Box((0, 0), (1, 1)).rotate(45)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Box((0, 0), (1, 1)).rotate(-2 * np.pi)
+
+
+@pytest.mark.parametrize(
     ("word", "field"),
     [
         ("velocity", "v"),

@@ -1,6 +1,7 @@
 """Compiles tests/c/*.c against the core's sources and runs them: plain, and under each sanitizer."""
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests" / "c"
 CC = os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc")
 FLAGS = ["-std=gnu11", "-g", "-O1", "-pthread", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Werror"]
+FLAGS += ["-Wno-psabi", "-ffp-contract=off"]
+SKIPPED = 77  # as tests/c/check.h has it
 SANITIZERS = {"plain": "", "asan": "address,undefined", "tsan": "thread"}
 
 pytestmark = [pytest.mark.source, pytest.mark.skipif(CC is None, reason="no C compiler")]
@@ -24,6 +27,15 @@ def sources_of(name: str) -> list[str]:
     line = re.search(r"^/\* sources: (.*) \*/$", (PROGRAMS / f"{name}.c").read_text(), re.MULTILINE)
     assert line, f"{name}.c has no line `/* sources: ... */`"
     return line[1].split()
+
+
+def variants_of(name: str) -> list[tuple[str, ...]]:
+    """The compiler's flags of each variant of tests/c/`name`.c, those for other processors than x86 left out there."""
+    text = (PROGRAMS / f"{name}.c").read_text()
+    found = re.search(r"^/\* variants: (.*?) \*/$", text, re.MULTILINE | re.DOTALL)
+    variants = [tuple(one.replace("\n *", " ").split()) for one in found[1].split("|")] if found else [()]
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    return [flags for flags in variants if x86 or not any(flag.startswith("-m") for flag in flags)]
 
 
 def library(sanitizer: str) -> list[str]:
@@ -37,7 +49,7 @@ def library(sanitizer: str) -> list[str]:
     return ["-Wl,--start-group", *map(str, sorted(folder.glob("libmpm_*.a"))), "-Wl,--end-group"]
 
 
-def build(tmp_path: Path, name: str, sanitizer: str) -> Path:
+def build(tmp_path: Path, name: str, sanitizer: str, variant: tuple[str, ...] = ()) -> Path:
     sources = sources_of(name)
     linked = library(sanitizer) if sources == ["library"] else [str(ROOT / "csrc" / path) for path in sources]
     flags = (
@@ -45,44 +57,58 @@ def build(tmp_path: Path, name: str, sanitizer: str) -> Path:
     )
     includes = [f"-I{ROOT / 'csrc'}", f"-I{PROGRAMS}"]
     executable = tmp_path / name
-    command = [
-        *CC.split(),
-        *FLAGS,
-        *flags,
-        *includes,
-        PROGRAMS / f"{name}.c",
-        *linked,
-        "-lm",
-        "-o",
-        executable,
-    ]
+    program = PROGRAMS / f"{name}.c"
+    command = [*CC.split(), *FLAGS, *variant, *flags, *includes, program, *linked, "-lm", "-o", executable]
     subprocess.run(command, check=True)
     return executable
 
 
-def run(executable: Path) -> subprocess.CompletedProcess[str]:
+def run(executable: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     # A suite that itself runs under a preloaded sanitizer must not hand it on.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    return subprocess.run([executable], capture_output=True, text=True, env=environment, timeout=240)
+    return subprocess.run(
+        [executable, *arguments], capture_output=True, text=True, env=environment, timeout=240
+    )
 
 
 def programs() -> list:
-    """Every program with every sanitizer; building the whole core anew for one of them is slow."""
+    """Every program, all its variants, with every sanitizer that can find something; building the whole core anew for
+    one of them is slow."""
     return [
         pytest.param(
-            path.stem,
-            sanitizer,
+            *(path.stem, variant, sanitizer),
             marks=[pytest.mark.slow] if sanitizer != "plain" and sources_of(path.stem) == ["library"] else [],
+            id="-".join([path.stem, *filter(None, [words_of(variant)]), sanitizer]),
         )
         for path in sorted(PROGRAMS.glob("test_*.c"))
+        for variant in variants_of(path.stem)
         for sanitizer in SANITIZERS
+        if sanitizer != "tsan" or sources_of(path.stem)  # what links nothing of the core has no threads
     ]
 
 
-@pytest.mark.parametrize(("name", "sanitizer"), programs())
-def test_program(tmp_path, name, sanitizer):
-    result = run(build(tmp_path, name, sanitizer))
+def words_of(variant: tuple[str, ...]) -> str:
+    """A short name: what its macros say."""
+    return " ".join(
+        re.sub("^-D(MPM_ISA_|.*=)", "", flag).lower() for flag in variant if flag.startswith("-D")
+    )
+
+
+def check(result: subprocess.CompletedProcess[str]) -> None:
+    if result.returncode == SKIPPED:
+        pytest.skip("this processor lacks the instructions")
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(("name", "variant", "sanitizer"), programs())
+def test_program(tmp_path, name, variant, sanitizer):
+    check(run(build(tmp_path, name, sanitizer, variant)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", variants_of("test_decompositions"), ids=words_of)
+def test_ten_million_matrices(tmp_path, variant):
+    check(run(build(tmp_path, "test_decompositions", "plain", variant), "10000000"))
 
 
 def test_thread_sanitizer_sees_a_race(tmp_path):

@@ -261,7 +261,7 @@ def test_moved_shape_contains_moved_points(shape, data):
             by = by if data.draw(st.booleans()) else by[0]
             y, moved = about + by * (y - about), moved.scale(by, about=about)
         else:
-            angle = data.draw(st.floats(-7, 7))
+            angle = data.draw(st.floats(-6.25, 6.25))
             if d == 2:
                 turn = np.exp(1j * angle) * ((y - about) @ (1, 1j))
                 y = about + np.stack([turn.real, turn.imag], 1)

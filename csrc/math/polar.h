@@ -17,7 +17,7 @@ INLINE matrix polar_rotation(matrix f)
 {
     wide largest = wide_max(wide_max(wide_abs(f.m[0][0]), wide_abs(f.m[0][1])),
                             wide_max(wide_abs(f.m[1][0]), wide_abs(f.m[1][1])));
-    wide scale = wide_set(1) / wide_max(largest, wide_set((real)(REAL_IS_FLOAT ? 1e-30 : 1e-290)));
+    wide scale = wide_set(1) / wide_max(largest, wide_set((real)(REAL_IS_FLOAT ? 1.2e-38 : 2.3e-308)));
     wide c = f.m[0][0] * scale + f.m[1][1] * scale, s = f.m[1][0] * scale - f.m[0][1] * scale;
     wide r2 = wide_fma(c, c, s * s);
     mask defined = wide_less(wide_set(REAL_EPSILON * REAL_EPSILON), r2);
@@ -123,74 +123,44 @@ INLINE wide rough_inverse_cbrt(wide a)
     return g * wide_fnma(a * third, g * g * g, wide_set((real)(4.0 / 3)));
 }
 
-#ifdef MPM_ONE_LANE
-
-/** Newton's iteration X <- (X + X^-T)/2 (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160) for one matrix, until it
- *  has converged: after the first step all singular values are >= 1, so det X - 1 bounds the error e, and the next
- *  step leaves e^2/2. Nearly singular matrices, of whose cofactors rounding leaves little, and all with det F <= 0
- *  take the robust way, as does what does not converge soon. */
+/** Newton's iteration X <- (g X + (g X)^-T)/2 (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160), scaled by
+ *  g = det^(-1/3) while it is far from the rotation, in the form X = h Y, Y <- Y + c cof Y with c = 1/((g h)^2 det Y),
+ *  which costs nine products less. After a step all singular values of X are >= 1, so det X - 1 bounds the error e, and
+ *  an unscaled step leaves e^2/2: where that is nothing it is the last one of its lane, which then keeps still, so that
+ *  the bits of a particle do not depend on its neighbours. What does not converge soon, what is so flat that rounding
+ *  leaves little of its cofactors, and all with det F <= 0 take the robust way. */
 INLINE matrix polar_rotation(matrix f)
 {
-    const real close = REAL_IS_FLOAT ? 3e-4 : 1e-8, flat = REAL_IS_FLOAT ? 1e-2 : 1e-6;
-    matrix x = f, k = matrix_cofactor(f);
-    const real size2 = matrix_dot(f, f);
-    real det = matrix_det_from(f, k);
-    const bool proper = det > 0 && det * det > flat * flat * size2 * size2 * size2;
-    bool converged = false;
-    for (int step = 0; step < 8 && proper && !converged; step++) {
-        converged = step > 0 && det < 1 + close;
-        const real half = (real)0.5, c = half / det;
-        UNROLL for (int i = 0; i < 9; i++)
-            x.m[i / 3][i % 3] = half * x.m[i / 3][i % 3] + c * k.m[i / 3][i % 3];
-        k = matrix_cofactor(x);
-        det = matrix_det_from(x, k);
-    }
-    if (!converged)
-        polar_rotation_lanes(&f, &x, 1);
-    return x;
-}
-
-#else
-
-/** Newton's iteration X <- (g X + (g X)^-T)/2 scaled by g (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160),
- *  kept in the form X = h Y, Y <- Y + c cof Y with c = 1/(g^2 det Y), which costs nine products less. The scaled
- *  steps use g = det^(-1/3), for which c = g; their scale is rough, so each leaves an error of about 2e-3, which
- *  the unscaled steps square. After an unscaled step all singular values of X are >= 1, so det X - 1 bounds the
- *  error e and the next step leaves e^2/2: lanes where e is too large before the last step, and all with
- *  det F <= 0, take the robust way. */
-INLINE matrix polar_rotation(matrix f)
-{
-    matrix k = matrix_cofactor(f), y;
-    wide det = matrix_det_from(f, k);
-    mask proper = wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100)), det);
-    wide size2 = matrix_dot(f, f);
-    proper &= wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-8 : 1e-18)) * size2 * (size2 * size2), det * det);
-    const int scaled = 2, unscaled = REAL_IS_FLOAT ? 2 : 3; /* after the first, which is scaled */
-    wide g = rough_inverse_cbrt(wide_select(proper, det, wide_set(1))), h = g * wide_set((real)0.5);
-    UNROLL for (int i = 0; i < 9; i++)
-        y.m[i / 3][i % 3] = wide_fma(g, k.m[i / 3][i % 3], f.m[i / 3][i % 3]);
-    UNROLL for (int step = 0; step < scaled; step++) {
+    const wide one = wide_set(1), half = wide_set((real)0.5);
+    const wide least = wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100)); /* det F, before it leaves the normal range */
+    const wide flat = wide_set((real)(REAL_IS_FLOAT ? 1e-8 : 1e-12));    /* (det F)^2/|F|^6 */
+    const wide near = wide_set((real)1.1), close = wide_set((real)(REAL_IS_FLOAT ? 1.0003 : 1.00000001));
+    const int most = REAL_IS_FLOAT ? 6 : 8;
+    matrix k = matrix_cofactor(f), y = f;
+    wide det = matrix_det_from(f, k), h = one;
+    const wide size2 = matrix_dot(f, f);
+    mask proper = wide_less(least, det) & wide_less(flat * size2 * (size2 * size2), det * det);
+    mask last = wide_less(one, one), done = last;
+    mask unscaled = wide_less(wide_abs(det - one), wide_set((real)0.1)); /* and so exact for F = I */
+    det = wide_select(proper, det, one);
+    for (int step = 0; step < most; step++) {
+        const wide g = wide_select(unscaled, h, rough_inverse_cbrt(det)), c = one / (g * g * det);
+        UNROLL for (int i = 0; i < 9; i++) {
+            wide *element = &y.m[i / 3][i % 3];
+            *element = wide_select(done, *element, wide_fma(c, k.m[i / 3][i % 3], *element));
+        }
+        h = wide_select(done, h, half * g);
+        done = last;
+        if (!mask_any(proper & mask_not(done)))
+            break;
         k = matrix_cofactor(y);
         det = matrix_det_from(y, k);
-        g = rough_inverse_cbrt(wide_max(det, wide_set((real)(REAL_IS_FLOAT ? 1e-30 : 1e-290))));
-        UNROLL for (int i = 0; i < 9; i++)
-            y.m[i / 3][i % 3] = wide_fma(g, k.m[i / 3][i % 3], y.m[i / 3][i % 3]);
-        h = g * wide_set((real)0.5);
-    }
-    wide inverse_h2 = wide_set(1) / (h * h);
-    UNROLL for (int step = 0; step < unscaled; step++) {
-        k = matrix_cofactor(y);
-        det = matrix_det_from(y, k);
-        wide c = inverse_h2 / det;
-        if (step == unscaled - 1)
-            proper &= wide_less(det * (h * h * h), wide_set((real)(REAL_IS_FLOAT ? 1.0003 : 1.00000001)));
-        inverse_h2 *= wide_set(4);
-        h *= wide_set((real)0.5);
-        UNROLL for (int i = 0; i < 9; i++)
-            y.m[i / 3][i % 3] = wide_fma(c, k.m[i / 3][i % 3], y.m[i / 3][i % 3]);
+        const wide grown = det * (h * h * h); /* det X */
+        last = wide_less(grown, close) | done;
+        unscaled = wide_less(grown, near) | done;
     }
     matrix r = matrix_scale(h, y);
-    mask doubtful = mask_not(proper);
+    const mask doubtful = mask_not(proper & done);
     if (__builtin_expect(mask_any(doubtful), 0)) {
         matrix copy = f, fixed = r; /* memory copies only here, so that f and r stay in registers otherwise */
         polar_rotation_lanes(&copy, &fixed, mask_bits(doubtful));
@@ -199,5 +169,4 @@ INLINE matrix polar_rotation(matrix f)
     return r;
 }
 
-#endif
 #endif

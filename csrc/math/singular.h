@@ -33,7 +33,7 @@ INLINE struct singular singular_decompose(matrix f)
     struct singular s;
     const wide largest = wide_max(wide_max(wide_abs(f.m[0][0]), wide_abs(f.m[0][1])),
                                   wide_max(wide_abs(f.m[1][0]), wide_abs(f.m[1][1])));
-    const wide size = wide_max(largest, wide_set((real)(REAL_IS_FLOAT ? 1e-30 : 1e-290)));
+    const wide size = wide_max(largest, wide_set((real)(REAL_IS_FLOAT ? 1.2e-38 : 2.3e-308)));
     f = matrix_scale(wide_set((real)0.5) / size, f);
     const wide p = singular_direction(f.m[0][0] + f.m[1][1], f.m[1][0] - f.m[0][1], s.turn);
     const wide q = singular_direction(f.m[0][0] - f.m[1][1], f.m[1][0] + f.m[0][1], s.mirror);
@@ -197,7 +197,7 @@ INLINE wide singular_dot_columns(const matrix *g, const int i, const int j)
 INLINE struct singular singular_decompose(matrix f)
 {
     const int sweeps = REAL_IS_FLOAT ? 3 : 4;
-    const wide zero = wide_set(0), one = wide_set(1), tolerance = wide_set(24 * (real)REAL_EPSILON);
+    const wide zero = wide_set(0), one = wide_set(1), tolerance = wide_set(12 * (real)REAL_EPSILON);
     struct singular s;
     matrix a, g;
     UNROLL for (int i = 0; i < 3; i++)

@@ -14,6 +14,7 @@ what the core knows of them.
 
 from __future__ import annotations
 
+from mpm import _check
 from mpm.shapes.deforming import Deforming
 from mpm.shapes.lattice import DistanceGrid
 from mpm.shapes.mesh import Mesh
@@ -38,3 +39,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+__getattr__ = _check.names_of_module(__name__, __all__)

