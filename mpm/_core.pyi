@@ -119,7 +119,9 @@ class Simulation:
         """Before the first step; the shape as in `shape_distance`."""
     def collider_distance(self, index: int, points: Any) -> tuple[bytes, bytes]:
         """Signed distance (m,) and normal (m, d) of a collider, counted from 0, now."""
-    def add_particles(self, x: Any, v: Any, C: Any, F: Any, volume: Any, mass: Any, material: int) -> None:
+    def add_particles(
+        self, x: Any, v: Any, C: Any | None, F: Any | None, volume: Any, mass: Any, material: int
+    ) -> None:
         """float64 (m, d), (m, d), (m, d, d), (m, d, d), (m,), (m,). A fluid takes J = det F. Volume 0: from the
         density of the grid."""
     def delete_particles(self, mask: Any) -> int:

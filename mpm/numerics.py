@@ -336,20 +336,27 @@ def _dtype(value: Any) -> DType:
     raise _check.wrong_type("dtype", value, "'float64' or 'float32'")
 
 
-def stored_C(chosen: Numerics, gradient: _check.FloatArray, offset: _check.FloatArray) -> _check.FloatArray:
-    """What particles store for a velocity gradient (n, d, d), `offset` (n, d) from node 0 [m].
+def stored_C(
+    chosen: Numerics, gradient: _check.FloatArray | None, x: _check.FloatArray, lower: _check.FloatArray
+) -> _check.FloatArray | None:
+    """What particles at x (n, d) store for a velocity gradient (n, d, d); None: 0.
 
     The gradient itself, but with the linear kernel and transfers by B: 4/dx² B, B = ∇v D, D = dx² f (1 − f).
     """
-    if chosen.scheme.kernel != "linear" or chosen.scheme.transfer not in ("apic", "aflip", "asflip"):
+    stores_B = chosen.scheme.kernel == "linear" and chosen.scheme.transfer in ("apic", "aflip", "asflip")
+    if gradient is None or not stores_B:
         return gradient
-    f = offset / chosen.dx
+    f = (x - lower) / chosen.dx
     f -= np.floor(f)
     return np.ascontiguousarray(gradient * (4 * f * (1 - f))[:, None, :])
 
 
 def refuse_out_of_range(
-    mass: _check.FloatArray, volume: _check.FloatArray, v: _check.FloatArray, F: _check.FloatArray, dtype: str
+    mass: _check.FloatArray,
+    volume: _check.FloatArray,
+    v: _check.FloatArray,
+    F: _check.FloatArray | None,
+    dtype: str,
 ) -> None:
     """Raise ValueError if a number is too large, or a mass too small, for the precision of the run."""
     with np.errstate(over="ignore", under="ignore"):
@@ -368,5 +375,5 @@ def refuse_out_of_range(
                 f"shape: particle volumes of {volume.min():g} to {volume.max():g} m^d are beyond the range of {dtype}"
             )
         for name, values in (("velocity", v), ("F", F)):
-            if not np.isfinite(values.astype(dtype)).all():
+            if values is not None and not np.isfinite(values.astype(dtype)).all():
                 raise ValueError(f"{name}: {np.abs(values).max():g} is beyond the range of {dtype}")

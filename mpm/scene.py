@@ -57,9 +57,12 @@ class Body:
                 v = v + np.cross(self.angular_velocity, r)
         return np.ascontiguousarray(v)
 
-    def initial_velocity_gradient(self, x: FloatArray) -> FloatArray:
-        """C (n, d, d) of particles at x (n, d): that of the rotation, which so starts without a loss of energy."""
+    def initial_velocity_gradient(self, x: FloatArray) -> FloatArray | None:
+        """C (n, d, d) of particles at x (n, d): that of the rotation, which so starts without a loss of energy; None
+        where there is none."""
         n, d = _check.array("x", x, (None, self.shape.dimension)).shape
+        if not np.any(self.angular_velocity):
+            return None
         if d == 2:
             omega = float(np.asarray(self.angular_velocity))
             spin = np.array([[0, -omega], [omega, 0]])
@@ -67,12 +70,13 @@ class Body:
             spin = np.cross(np.asarray(self.angular_velocity), np.eye(3)).T  # column b: omega x e_b
         return np.ascontiguousarray(np.broadcast_to(spin, (n, d, d)))
 
-    def initial_gradient(self, x: FloatArray) -> FloatArray:
-        """Deformation gradients (n, d, d) of particles at x (n, d)."""
+    def initial_gradient(self, x: FloatArray) -> FloatArray | None:
+        """Deformation gradients (n, d, d) of particles at x (n, d); None where they are the identity."""
         x = _check.array("x", x, (None, self.shape.dimension))
         n, d = x.shape
-        given = np.eye(d) if self.F is None else self.F
-        F = np.ascontiguousarray(_evaluated("F", given, x, (n, d, d)))
+        if self.F is None:
+            return None
+        F = np.ascontiguousarray(_evaluated("F", self.F, x, (n, d, d)))
         _check_orientation("F", F)
         return F
 

@@ -273,8 +273,10 @@ class Simulation(_check.Strict):
             arrays=arrays,
         )
 
-    def _sample(self, body: _scene.Body) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-        """x, v, F, volume and mass of a body's particles."""
+    def _sample(
+        self, body: _scene.Body
+    ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, FloatArray]:
+        """x, v, F (None: the identity), volume and mass of a body's particles."""
         chosen = self._numerics
         x, volume = sampling.sample(
             body.shape,
@@ -300,7 +302,7 @@ class Simulation(_check.Strict):
         body: _scene.Body,
         x: FloatArray,
         v: FloatArray,
-        F: FloatArray,
+        F: FloatArray | None,
         volume: FloatArray,
         mass: FloatArray,
     ) -> None:
@@ -309,7 +311,7 @@ class Simulation(_check.Strict):
         if material not in self._indices:
             self._indices[material] = self._core.add_material(material.law, material.parameters)
             self._materials.append(material)
-        C = numerics.stored_C(self._numerics, body.initial_velocity_gradient(x), x - self._scene.lower)
+        C = numerics.stored_C(self._numerics, body.initial_velocity_gradient(x), x, self._scene.lower)
         known = np.zeros_like(volume) if self._numerics.volume == "grid-density" else volume
         self._core.add_particles(x, v, C, F, known, mass, self._indices[material])
         self._parts.append(Part(body, len(x), float(mass.sum()), float(volume.sum())))

@@ -251,9 +251,12 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOOOOOi", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
                                    &objects[5], &material))
         return NULL;
-    for (; held < ARRAYS; held++)
-        if (mpm_python_get_buffer(objects[held], &views[held], names[held], "d", ndim[held], 0))
+    for (; held < ARRAYS; held++) {
+        if (ndim[held] == 3 && objects[held] == Py_None) /* C, F */
+            views[held] = (Py_buffer){0};
+        else if (mpm_python_get_buffer(objects[held], &views[held], names[held], "d", ndim[held], 0))
             goto done;
+    }
     mpm_simulation *core = enter(self);
     if (!core)
         goto done;
@@ -263,7 +266,7 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
     }
     const Py_ssize_t count = views[0].shape[0], dim = mpm_simulation_settings(core)->dim;
     for (int i = 0; i < ARRAYS; i++)
-        for (int axis = 0; axis < ndim[i]; axis++)
+        for (int axis = 0; views[i].buf && axis < ndim[i]; axis++)
             if (views[i].shape[axis] != (axis == 0 ? count : dim)) {
                 PyErr_Format(PyExc_ValueError, "%s: wrong shape", names[i]);
                 goto done;
@@ -703,7 +706,7 @@ static PyMethodDef methods[] = {
      "add_collider(name, contact, friction, nodes, numbers, reference, motion, vector, frequency, keys)"},
     {"collider_distance", collider_distance, METH_VARARGS,
      "collider_distance(index, points) -> (phi (m,), normal (m, d)) now, float64 as bytes."},
-    {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v, C, F, volume, mass, material)"},
+    {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v, C, F, volume, mass, material); C, F may be None: 0, identity"},
     {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},
     {"step", simulation_step, METH_VARARGS, "step(n, pause=inf): n whole steps, or to the first that reaches pause [s]"},
     {"run", simulation_run, METH_VARARGS,

@@ -394,10 +394,14 @@ void MPM_KERNEL(exchange_wrap)(mpm_exchange *exchange, const mpm_placement *plac
 void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
 {
     mpm_particles *p = arrivals->particles;
+    double zero[DIM * DIM] = {0}, identity[DIM * DIM] = {0};
+    for (int a = 0; a < DIM; a++)
+        identity[a * DIM + a] = 1;
     for (ptrdiff_t i = 0; i < arrivals->count; i++) {
         const ptrdiff_t slot = arrivals->first_slot + i, tile = slot / WIDTH;
         const int lane = (int)(slot % WIDTH);
-        const double *C = arrivals->C + i * DIM * DIM, *F = arrivals->F + i * DIM * DIM;
+        const double *C = arrivals->C ? arrivals->C + i * DIM * DIM : zero;
+        const double *F = arrivals->F ? arrivals->F + i * DIM * DIM : identity;
         mpm_placement *placement = &arrivals->placements[i];
         real x[DIM], f[DIM * DIM];
         *placement = (mpm_placement){.material = arrivals->material, .slot = slot};

@@ -136,7 +136,7 @@ typedef struct mpm_arrivals {
     int32_t first_row, material;
     bool fluid;
     const double *x, *v;         /* (count, d) */
-    const double *C, *F;         /* (count, d, d) */
+    const double *C, *F;         /* (count, d, d); NULL: 0, identity */
     const double *volume, *mass; /* (count,) */
     mpm_placement *placements;               /* filled: one per particle, ascending in slot */
 } mpm_arrivals;
