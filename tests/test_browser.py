@@ -37,6 +37,11 @@ READY = """() => {
     const context = window.jupyterapp?.shell.currentWidget?.sessionContext, kernel = context?.session?.kernel;
     return Boolean(context?.isReady && kernel?.connectionStatus === "connected" && kernel.status === "idle");
 }"""
+# What has arrived is drawn at the next refresh of the screen.
+DRAWN = """(patience) => new Promise((done, fail) => {
+    requestAnimationFrame(() => requestAnimationFrame(done));
+    setTimeout(() => fail(new Error("nothing is drawn")), patience);
+})"""
 CUBE = 'import mpm\nsim = mpm.gallery.get("cube").simulation(scale=0.5)\nview = sim.view()\nview'
 
 
@@ -131,6 +136,12 @@ def report(page, name, log):
     print("".join(log.read_text(errors="replace").splitlines(keepends=True)[-30:]))
 
 
+def end_kernel(page, address):
+    """End a kernel through the server, which would start it again if it ended by itself."""
+    token = next(cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "_xsrf")
+    page.request.delete(address, headers={"X-XSRFToken": token})
+
+
 class Notebook:
     """A page with a notebook that shows a viewer, and the kernel behind it."""
 
@@ -173,7 +184,7 @@ class Notebook:
         """The picture as it is on the screen, (height, width, 3)."""
         from PIL import Image
 
-        self.page.wait_for_timeout(150)  # what has arrived is drawn at the next refresh
+        self.page.evaluate(DRAWN, 1000 * PATIENCE)
         data = self.viewer.locator(".mpm-picture").screenshot()
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
 
@@ -226,7 +237,7 @@ def notebook(chromium, lab, request):
         kernel.load_connection_file()
         kernel.start_channels()
         stack.callback(kernel.stop_channels)
-        stack.callback(kernel.shutdown)
+        stack.callback(end_kernel, page, f"{address}/api/kernels/{file.stem.removeprefix('kernel-')}")
         found = Notebook(page, kernel, name)
         found.sees("step 0 ")
         return found
