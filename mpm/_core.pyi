@@ -117,8 +117,8 @@ class Simulation:
         keys: Any,  # float64 (k, 7): time, displacement, rotation vector
     ) -> None:
         """Before the first step; the shape as in `shape_distance`."""
-    def collider_distance(self, index: int, points: Any) -> tuple[bytes, bytes]:
-        """Signed distance (m,) and normal (m, d) of a collider, counted from 0, now."""
+    def collider_distance(self, index: int, points: Any, time: float) -> tuple[bytes, bytes]:
+        """Signed distance (m,) and normal (m, d) of a collider, counted from 0, where it is at a time [s]."""
     def add_particles(self, x: Any, v: Any, C: Any, F: Any, volume: Any, mass: Any, material: int) -> None:
         """float64 (m, d), (m, d), (m, d, d), (m, d, d), (m,), (m,). A fluid takes J = det F. Volume 0: from the
         density of the grid."""

@@ -17,7 +17,14 @@ import numpy.typing as npt
 from mpm import _check, _core, citations, config, derived, grid, measures, numerics, sampling, totals, walls
 from mpm import scene as _scene
 from mpm._check import FloatArray
-from mpm.colliders import Placed, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.colliders import (
+    Placed,
+    Posed,
+    distance_of,
+    prepare,
+    warn_of_particles_inside,
+    warn_of_thin_or_missing,
+)
 from mpm.materials import Material
 from mpm.particles import Particles
 from mpm.progress import bar as progress_bar
@@ -579,13 +586,12 @@ class Simulation(_check.Strict):
             scaled shapes it is a lower bound of the size. Meshes are known within 4 dx of the domain; beyond they go on
             as they are there.
         """
-        names = [placed.collider.name for placed in self._colliders]
-        if not names:
-            raise ValueError(f"name = {_check.shown(name)}: the scene has no colliders")
-        chosen = _check.choice("name", name, names)
-        points = _check.array("x", x, (None, self.dimension))
-        (placed,) = (placed for placed in self._colliders if placed.collider.name == chosen)
-        return placed.distance(self._core, points)[0]
+        return distance_of(self._posed(), name, x, self.dimension)
+
+    def _posed(self) -> list[Posed]:
+        """The colliders as they are now."""
+        now = self.time
+        return [Posed(placed, self._core, now) for placed in self._colliders]
 
     def state_hash(self) -> str:
         """Hexadecimal digest of the complete state: equal for runs that are equal bit for bit.

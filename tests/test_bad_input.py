@@ -275,6 +275,8 @@ TARGETS = {
                {"path": [1, None, "", ["x"], {}, "a\0"]}),
     "view": (lambda c, **k: mpm.view(**{"source": c.frames, **k}), {}, {"source": [*SIM, mpm.Scene((0, 0), (1, 1))]}),
     "Frame.compute": (lambda c, **k: c.frames[0].compute(**k), {"name": "speed"}, {"name": [*NAME, "pressure", "x"]}),
+    "Frame.collider_distance": (lambda c, **k: c.frames[0].collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
+                                {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
     "Frame.plot": (lambda c, **k: c.frames[0].plot(**{"ax": c.ax, **k}), {},
                    {"ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS}),
     "Replay.at": (lambda c, **k: c.frames.at(**k), {"time": 0.0}, {"time": [*NUMBER, -1.0, 1e9]}),

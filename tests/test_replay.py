@@ -204,7 +204,7 @@ def overwrite(path, value):
 @pytest.mark.parametrize(
     "change",
     [
-        damage("format", 2),
+        damage("format", 1),
         damage("dimension", 4),
         damage("dimension", "two"),
         *(

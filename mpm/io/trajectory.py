@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import datetime
 import math
 import sys
@@ -19,6 +20,8 @@ import numpy as np
 from mpm import _check, config
 from mpm._check import FloatArray
 from mpm.io import paths
+from mpm.io.description import Arrays, Tree
+from mpm.io.description import describe as describe_scene
 from mpm.io.state import LASTING, UNITS, State, check_fields, names_of, take
 from mpm.io.vtkhdf import Writer, h5py
 from mpm.totals import per_depth
@@ -73,9 +76,12 @@ class Recording(_check.Strict):
         first = take(sim, self._fields)
         self._ids = first.fields["id"]
         description = describe(sim, fps=self._fps, fields=self._fields)
+        scene = stage(sim)
         self._writer: Writer | None = None
         with paths.renamed(self._path) as file:  # open files may be renamed
-            self._writer = Writer(file, first, _totals(sim), description=description, compression=level)
+            self._writer = Writer(
+                file, first, _totals(sim), description=description, scene=scene, compression=level
+            )
         self._frames = 1
         self._start = sim.time
         self._due = _next_due(self._start, self._fps, self._start)
@@ -224,6 +230,14 @@ def describe(sim: Simulation, *, fps: float, fields: Sequence[str]) -> dict[str,
             "program": sys.argv,
         },
     }
+
+
+def stage(sim: Simulation) -> tuple[Tree, Arrays]:
+    """The scene as `mpm.io.description` has it, without its bodies: these are the particles, whose shapes and functions
+    would only have to be kept."""
+    scene = copy.copy(sim.scene)
+    scene._bodies = []
+    return describe_scene(scene)
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:

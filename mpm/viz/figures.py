@@ -142,8 +142,7 @@ def _plot_2d(
     axes.add_collection(particles)
     low, high = sim.scene.lower, sim.scene.upper
     width, height = high - low
-    if isinstance(sim, Simulation):
-        _draw_colliders(sim, axes)
+    _draw_colliders(sim, axes)
     domain = Rectangle(tuple(low), width, height, fill=False, edgecolor="0.45", linewidth=1)
     axes.add_patch(domain)
     margin = 0.03 * max(width, height)
@@ -155,14 +154,14 @@ def _plot_2d(
     return particles, domain
 
 
-def _draw_colliders(sim: Simulation, axes: Any) -> None:
+def _draw_colliders(sim: Simulation | Frame, axes: Any) -> None:
     """Where the signed distances are negative, in the domain."""
     low, high = sim.scene.lower, sim.scene.upper
     nodes = np.maximum(2, (COLLIDER_NODES * (high - low) / (high - low).max()).astype(int))
     x, y = (np.linspace(a, b, n) for a, b, n in zip(low, high, nodes, strict=True))
     points = np.stack(np.meshgrid(x, y), axis=-1)
-    for collider in sim.scene.colliders:
-        phi = sim.collider_distance(collider.name, points.reshape(-1, 2)).reshape(points.shape[:2])
+    for collider in sim._posed():
+        phi = collider.distance(points.reshape(-1, 2))[0].reshape(points.shape[:2])
         if phi.min() < 0:
             axes.contourf(x, y, phi, levels=[phi.min() - 1, 0], colors=["0.85"], zorder=0.5)
         if phi.min() < 0 < phi.max():

@@ -31,7 +31,6 @@ class Renderer:
     Parameters
     ----------
     sim : Simulation or Frame
-        A frame of a replay holds no colliders.
     color : str
         As in `Simulation.plot`.
     limits : (float, float), optional
@@ -71,8 +70,8 @@ class Renderer:
         self.fine, self.coarse = self.empty, _halved(self.empty)
         self.labelled: tuple[tuple[float, float], str] | None = None
         self.moving = False
-        if isinstance(sim, Simulation) and (colliders := sim.scene.colliders):
-            self.moving = any(c.motion is not None or c.shape._only_collides for c in colliders)
+        if colliders := sim._posed():
+            self.moving = any(collider.moves for collider in colliders)
             self._place_colliders(sim)
         self.floor = _Floor(self.camera, scene.lower) if sim.dimension == 3 else None
 
@@ -81,7 +80,7 @@ class Renderer:
         check_simulation(sim)
         if sim.dimension != self.dimension:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
-        if self.moving and isinstance(sim, Simulation):
+        if self.moving:
             self._place_colliders(sim)
         shown = _color.values(sim, self.color)
         limits = self._scale(shown)
@@ -97,7 +96,7 @@ class Renderer:
             canvas.write(image, f"t = {sim.time:.3f} s", (round(0.05 * self.height), size), size)
         return image
 
-    def _place_colliders(self, sim: Simulation) -> None:
+    def _place_colliders(self, sim: Simulation | Frame) -> None:
         draw = canvas.colliders if self.dimension == 2 else surfaces.draw
         self.fine = draw(self.empty, sim, self.camera)
         self.coarse = _halved(self.fine)
