@@ -641,7 +641,12 @@ class Simulation(_check.Strict):
 
     @_check.options
     def plot(
-        self, *, ax: Axes | None = None, color: str = "speed", limits: tuple[float, float] | None = None
+        self,
+        *,
+        ax: Axes | None = None,
+        color: str = "speed",
+        limits: tuple[float, float] | None = None,
+        renderer: str = "builtin",
     ) -> Picture:
         """Draw particles and colliders with Matplotlib; needs the extra ``plot``.
 
@@ -656,6 +661,9 @@ class Simulation(_check.Strict):
         limits : (float, float), optional
             Ends of the colour scale; default: the smallest (of a quantity without a sign, 0) and largest value, but
             for a few far off: then the 1st and 99.5th percentile. The colour bar has a tip where values go on.
+        renderer : {"builtin", "pyvista"}
+            What draws 3-D scenes: our own, fast; or PyVista, lit spheres among translucent colliders, which needs the
+            extra ``3d`` and a second or two. In 2-D ``"builtin"``.
 
         Returns
         -------
@@ -665,7 +673,7 @@ class Simulation(_check.Strict):
         """
         from mpm.viz import plot
 
-        return plot(self, ax=ax, color=color, limits=limits)
+        return plot(self, ax=ax, color=color, limits=limits, renderer=renderer)
 
     @_check.options
     def movie(
@@ -677,6 +685,7 @@ class Simulation(_check.Strict):
         color: str = "speed",
         limits: tuple[float, float] | None = None,
         size: tuple[int, int] = (960, 720),
+        renderer: str = "builtin",
         progress: bool = False,
     ) -> None:
         """Run for `duration` and write a movie; needs the extra ``movie``.
@@ -695,13 +704,23 @@ class Simulation(_check.Strict):
             far off.
         size : (int, int)
             Width and height in pixels, even.
+        renderer : str
+            As in `plot`.
         progress : bool, optional
             A bar on stderr.
         """
         from mpm.viz import movie
 
         movie(
-            self, path, duration=duration, fps=fps, color=color, limits=limits, size=size, progress=progress
+            self,
+            path,
+            duration=duration,
+            fps=fps,
+            color=color,
+            limits=limits,
+            size=size,
+            renderer=renderer,
+            progress=progress,
         )
 
     def view(self) -> Viewer:

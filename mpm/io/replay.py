@@ -23,10 +23,10 @@ from mpm.io.vtkhdf import Reader
 from mpm.scene import Scene
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from mpm.viewer.widget import Viewer
+    from mpm.viz import Picture
 
 Array = npt.NDArray[Any]
 
@@ -168,12 +168,17 @@ class Frame:
 
     @_check.options
     def plot(
-        self, *, ax: Axes | None = None, color: str | None = None, limits: tuple[float, float] | None = None
-    ) -> tuple[Artist, ...]:
+        self,
+        *,
+        ax: Axes | None = None,
+        color: str | None = None,
+        limits: tuple[float, float] | None = None,
+        renderer: str = "builtin",
+    ) -> Picture:
         """Draw the particles with Matplotlib; as `Simulation.plot`, with the colour of `Replay.plot`."""
         from mpm.viz import plot
 
-        return plot(self, ax=ax, color=_color(self, color), limits=limits)
+        return plot(self, ax=ax, color=_color(self, color), limits=limits, renderer=renderer)
 
     def _state(self, names: tuple[str, ...]) -> State:
         """What files hold of it."""
@@ -294,7 +299,8 @@ class Replay(_check.Strict):
         ax: Axes | None = None,
         color: str | None = None,
         limits: tuple[float, float] | None = None,
-    ) -> tuple[Artist, ...]:
+        renderer: str = "builtin",
+    ) -> Picture:
         """Draw a frame with Matplotlib, with the colliders where they were; needs the extra ``plot``.
 
         Parameters
@@ -308,10 +314,12 @@ class Replay(_check.Strict):
             else the material.
         limits : (float, float), optional
             Ends of the colour scale; default: the smallest and largest value.
+        renderer : {"builtin", "pyvista"}
+            As in `Simulation.plot`.
 
         Returns
         -------
-        tuple of matplotlib.artist.Artist
+        mpm.viz.Picture
             Particles, domain, axes of the colour bar.
         """
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
@@ -320,7 +328,7 @@ class Replay(_check.Strict):
             raise ValueError(
                 f"i = {i}: must be >= {-len(self)} and < {len(self)}, there are {len(self)} frames"
             )
-        return self[int(i)].plot(ax=ax, color=color, limits=limits)
+        return self[int(i)].plot(ax=ax, color=color, limits=limits, renderer=renderer)
 
     @_check.options
     def movie(
@@ -331,6 +339,7 @@ class Replay(_check.Strict):
         color: str | None = None,
         limits: tuple[float, float] | None = None,
         size: tuple[int, int] = (960, 720),
+        renderer: str = "builtin",
         progress: bool = False,
     ) -> None:
         """Write all frames as a movie; needs the extra ``movie``.
@@ -345,6 +354,8 @@ class Replay(_check.Strict):
             As in `plot`; the limits grow with the values so far.
         size : (int, int)
             Width and height in pixels, even.
+        renderer : str
+            As in `plot`.
         progress : bool, optional
             A bar on stderr.
         """
@@ -354,7 +365,16 @@ class Replay(_check.Strict):
             raise ValueError(f"path = {_check.shown(path)}: the replay has no frames")
         rate = self.fps if fps is None else fps
         chosen = _color(self[0], color)
-        write_frames(self, path, fps=rate, color=chosen, limits=limits, size=size, progress=progress)
+        write_frames(
+            self,
+            path,
+            fps=rate,
+            color=chosen,
+            limits=limits,
+            size=size,
+            renderer=renderer,
+            progress=progress,
+        )
 
     def view(self) -> Viewer:
         """The notebook viewer: `mpm.view` of this replay; needs the extra ``widget``."""
