@@ -44,6 +44,15 @@ DRAWN = """(patience) => new Promise((done, fail) => {
 })"""
 CUBE = 'import mpm\nsim = mpm.gallery.get("cube").simulation(scale=0.5)\nview = sim.view()\nview'
 
+# Only the collider moves.
+PUSHED = """import mpm
+scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+scene.add(mpm.shapes.Box((0.1, 0.1, 0.1), (0.3, 0.3, 0.3)), mpm.materials.FixedCorotated(E=1e5, nu=0.3, density=1000))
+scene.add_collider(mpm.shapes.Ball((0.6, 0.6, 0.5), 0.2), motion=mpm.motion.Linear((0, 0, 1)), name="ball")
+sim = mpm.Simulation(scene, dx=1 / 16, dt=1e-3)
+view = sim.view()
+view"""
+
 
 def eventually(condition, what):
     """The first true answer; an error that says what did not happen if there is none in time."""
@@ -397,6 +406,21 @@ def test_turning_and_zooming_in_the_dark(notebook):
     mouse.dblclick(x, y)
     eventually(lambda: changed(plain, book.pixels()) == 0, "a double click shows everything as it was")
     assert book.steps == 0
+
+
+def test_colliders_in_space(notebook):
+    book = notebook(PUSHED)
+    first = book.pixels()
+    book.keep()
+    for k in range(1, 31):
+        book.press("Step")
+        book.sees(f"step {k} ")
+    moved = book.pixels()
+    book.keep()
+    assert changed(first, moved) > 1000  # the lines along the ball
+    book.press("Reset")
+    book.sees("step 0 ")
+    assert changed(first, book.pixels()) == 0
 
 
 # --- the application ---------------------------------------------------------------------------------------------

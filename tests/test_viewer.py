@@ -513,12 +513,12 @@ def test_a_frame_of_125000_particles_takes_the_kernel_little(capsys):
         steps.append(time.perf_counter() - began)
 
     monkey.advance = timed
-    for _ in range(15):
+    for _ in range(40):
         began = time.perf_counter()
         browser.draw()
         share.append(time.perf_counter() - began - steps[-1])
     best = 1e3 * min(share)
     with capsys.disabled():
         print(f"\n125,000 particles: a frame takes the kernel {best:.1f} ms beside the steps", end=" ")
-    # Measured: 6 ms on a quiet machine, 10 to 20 where two cores have several more to serve.
-    assert best < 20
+    # Measured: 5.9 to 6.6 ms. The least of many frames, which others that the machine serves touch little.
+    assert best < 10

@@ -7,7 +7,6 @@ import functools
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -17,6 +16,7 @@ from mpm import _check, derived
 from mpm._check import FloatArray
 from mpm.colliders import Placed, Posed, distance_of, empty_core, prepare
 from mpm.io import paths
+from mpm.io.closing import Closing
 from mpm.io.description import restore, understood
 from mpm.io.state import State
 from mpm.io.vtkhdf import Reader
@@ -193,7 +193,7 @@ class Frame:
         )
 
 
-class Replay(_check.Strict):
+class Replay(_check.Strict, Closing):
     """A trajectory as a sequence: ``len``, ``[i]`` a `Frame`, ``[a:b]`` a shorter replay, iteration.
 
     Made by `mpm.replay`. The file stays open until `close`, or the end of a ``with`` block.
@@ -385,14 +385,6 @@ class Replay(_check.Strict):
     def close(self) -> None:
         """Close the file; what was read stays."""
         self._reader.close()
-
-    def __enter__(self) -> Replay:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         times = self.times

@@ -12,7 +12,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +19,11 @@ import numpy as np
 from mpm import _check, config
 from mpm._check import FloatArray
 from mpm.io import paths
+from mpm.io.closing import Closing
 from mpm.io.description import Arrays, Tree
 from mpm.io.description import describe as describe_scene
 from mpm.io.state import LASTING, UNITS, State, check_fields, names_of, take
-from mpm.io.vtkhdf import Writer, h5py
+from mpm.io.vtkhdf import Writer, h5py, is_recorded
 from mpm.totals import per_depth
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ TOTALS = ("mass", "momentum", "center_of_mass", "angular_momentum", "kinetic", "
 EARLY = 1e-6  # of the time between frames
 
 
-class Recording(_check.Strict):
+class Recording(_check.Strict, Closing):
     """A trajectory that is being written; made by `Simulation.record`. A context manager.
 
     Frames are taken while the simulation runs, until the recording is closed.
@@ -63,7 +63,7 @@ class Recording(_check.Strict):
     ) -> None:
         self._path = paths.check_file("path", path, (SUFFIX,))
         self._place = self._path.resolve()  # now: the working directory may change
-        if self._place in (other._place for other in sim._recordings):
+        if self._place in (other._place for other in sim._recordings) or is_recorded(self._place):
             raise ValueError(f"path = {str(self._path)!r}: must not be that of another open recording")
         self._fps = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
         chosen = check_fields(fields, names_of(sim))
@@ -125,14 +125,6 @@ class Recording(_check.Strict):
             sim._recordings.remove(self)
         if writer is not None:
             writer.close()
-
-    def __enter__(self) -> Recording:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "open"

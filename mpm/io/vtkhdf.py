@@ -422,6 +422,15 @@ def _is_in_use(path: Path) -> bool:
         os.close(descriptor)
 
 
+def is_recorded(path: Path) -> bool:
+    """Whether a recording, of this process or another, is writing to a file; False where files cannot be locked."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(SUPERBLOCK)
+    return head[:9] == SIGNATURE and head[11] != 0 and _is_in_use(path)
+
+
 def repair(path: Path) -> int:
     """Copy a trajectory into a file that is closed, and put that in its place; returns how many frames it has.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
+from mpm.io.closing import Closing
 from mpm.io.replay import Replay
 from mpm.progress import follow
 from mpm.simulation import Simulation, frame_count
@@ -23,7 +23,7 @@ PLAYBACK_LOW, PLAYBACK_HIGH = 10.0, 60.0
 GIF_PLAYBACK_HIGH = 50.0
 
 
-class MovieWriter:
+class MovieWriter(Closing):
     """Writes RGB images of one size to a movie; a context manager.
 
     Parameters
@@ -115,14 +115,6 @@ class MovieWriter:
                 number = old.stem.removeprefix("frame_")
                 if number.isascii() and number.isdigit() and int(number) >= self.frames:
                     old.unlink()
-
-    def __enter__(self) -> MovieWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def check_path(path: object) -> Path:
