@@ -248,6 +248,8 @@ def test_particles_as_tables(tmp_path, dim):
             ("x", "y", "z") if name == "x" else [n for n in head if n == name or n.startswith(f"{name}_")]
         )
         assert np.array_equal(np.stack([table[n] for n in starts], axis=1), wanted), name
+    assert np.array_equal(table["F_xy"], sim.particles.F[:, 0, 1])  # row, column
+    assert np.array_equal(table["v_y"], sim.particles.v[:, 1])
     with mpm.replay(tmp_path / "a.vtkhdf") as frames:
         files = mpm.export(frames, tmp_path / "{}.csv", fields=["v"])
         assert [file.name for file in files] == [f"{k}.csv" for k in range(len(frames))]
