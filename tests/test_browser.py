@@ -385,6 +385,21 @@ def test_an_error_is_shown_and_the_kernel_lives(notebook):
     assert alert.is_hidden() and book.steps == 1
 
 
+def test_colliders_in_space(notebook):
+    book = notebook(PUSHED)
+    first = book.pixels()
+    book.keep()
+    for k in range(1, 31):
+        book.press("Step")
+        book.sees(f"step {k} ")
+    moved = book.pixels()
+    book.keep()
+    assert changed(first, moved) > 1000  # the lines along the ball
+    book.press("Reset")
+    book.sees("step 0 ")
+    assert changed(first, book.pixels()) == 0
+
+
 def test_turning_and_zooming_in_the_dark(notebook):
     book = notebook(CUBE)
     bright = book.pixels()
@@ -406,21 +421,6 @@ def test_turning_and_zooming_in_the_dark(notebook):
     mouse.dblclick(x, y)
     eventually(lambda: changed(plain, book.pixels()) == 0, "a double click shows everything as it was")
     assert book.steps == 0
-
-
-def test_colliders_in_space(notebook):
-    book = notebook(PUSHED)
-    first = book.pixels()
-    book.keep()
-    for k in range(1, 31):
-        book.press("Step")
-        book.sees(f"step {k} ")
-    moved = book.pixels()
-    book.keep()
-    assert changed(first, moved) > 1000  # the lines along the ball
-    book.press("Reset")
-    book.sees("step 0 ")
-    assert changed(first, book.pixels()) == 0
 
 
 # --- the application ---------------------------------------------------------------------------------------------
