@@ -34,7 +34,7 @@ help:
 	@echo "make coverage   lines of C that the quick suite reaches"
 	@echo "make wheel      sdist -> wheel -> clean environment -> tests (PYTHONS='python3.11 python3.13')"
 	@echo "make notebooks  executes notebooks/*.ipynb;  make bench: particle-steps per second on this machine"
-	@echo "make formats    reads our files with VTK (installs 0.6 GB)"
+	@echo "make formats    reads our files and draws 3-D scenes with VTK (installs 0.6 GB)"
 	@echo "make browser    drives the viewer in JupyterLab with Chromium (ARGS='-k record'; installs into .venv-browser)"
 	@echo "make clean      removes everything that these made"
 
@@ -99,7 +99,7 @@ notebooks: $(VENV)/installed-test
 
 formats: $(VENV)/installed-test $(VENV)/installed-formats
 	$(BUILD)
-	$(PYTEST) tests/test_vtk.py $(ARGS)
+	$(PYTEST) tests/test_vtk.py tests/test_pyvista.py $(ARGS)
 
 # In an environment of its own, so that the tests run without JupyterLab, too. mpm is that of this folder.
 browser:

@@ -117,8 +117,8 @@ class Simulation:
         keys: Any,  # float64 (k, 7): time, displacement, rotation vector
     ) -> None:
         """Before the first step; the shape as in `shape_distance`."""
-    def collider_distance(self, index: int, points: Any) -> tuple[bytes, bytes]:
-        """Signed distance (m,) and normal (m, d) of a collider, counted from 0, now."""
+    def collider_distance(self, index: int, points: Any, time: float) -> tuple[bytes, bytes]:
+        """Signed distance (m,) and normal (m, d) of a collider, counted from 0, where it is at a time [s]."""
     def add_particles(
         self, x: Any, v: Any, C: Any | None, F: Any | None, volume: Any, mass: Any, material: int
     ) -> None:

@@ -12,7 +12,7 @@ from mpm import config, gallery
 from mpm.bench import STUDIES
 from mpm.errors import SimulationError
 
-FORMATS = ("bgeo", "geo", "npz", "ply", "vtp")
+FORMATS = ("bgeo", "csv", "geo", "npz", "ply", "vtp")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mpm", description="The Material Point Method for research.")
+    parser.add_argument("--version", action="version", version=f"mpm {config.version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     demo = commands.add_parser(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core
+from mpm import _check, _core, config
 from mpm import motion as _motion
 from mpm._check import FloatArray
 from mpm.sampling import if_in_millimetres
@@ -93,6 +94,11 @@ class Prepared:
         motion = self.collider.motion
         return _motion.Prescription("none") if motion is None else motion._describe()
 
+    @property
+    def moves(self) -> bool:
+        """Whether it is not the same at all times."""
+        return self.collider.motion is not None or self.collider.shape._only_collides
+
 
 def prepare(collider: Collider, lower: FloatArray, upper: FloatArray, dx: float) -> Prepared:
     """What the core needs to know of a collider, in a domain with cells of dx [m]."""
@@ -110,7 +116,7 @@ def prepare(collider: Collider, lower: FloatArray, upper: FloatArray, dx: float)
 
 
 class Placed:
-    """A collider in a simulation's core."""
+    """A collider in a core."""
 
     def __init__(self, core: _core.Simulation, index: int, prepared: Prepared) -> None:
         collider, motion = prepared.collider, prepared.motion
@@ -131,10 +137,61 @@ class Placed:
         self.index = index
         self.digest = _digest(prepared)
 
-    def distance(self, core: _core.Simulation, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Signed distance (m,) and normal (m, d) now at x (m, d)."""
-        phi, normal = core.collider_distance(self.index, np.ascontiguousarray(x, dtype=np.float64))
+    def distance(
+        self, core: _core.Simulation, x: FloatArray, time: float | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Signed distance (m,) and normal (m, d) at x (m, d), at a time [s], by default now."""
+        points = np.ascontiguousarray(x, dtype=np.float64)
+        phi, normal = core.collider_distance(self.index, points, core.time if time is None else time)
         return np.frombuffer(phi).copy(), np.frombuffer(normal).reshape(x.shape).copy()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Posed:
+    """A collider at a time [s]: what pictures are drawn of."""
+
+    placed: Placed
+    core: _core.Simulation
+    time: float
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is elsewhere at other times."""
+        return self.placed.prepared.moves
+
+    def distance(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Signed distance (m,) [m] and normal (m, d) at x (m, d) [m]."""
+        return self.placed.distance(self.core, x, self.time)
+
+
+def distance_of(posed: Sequence[Posed], name: str, x: npt.ArrayLike, dimension: int) -> FloatArray:
+    """The answer of `Simulation.collider_distance`."""
+    names = [one.placed.collider.name for one in posed]
+    if not names:
+        raise ValueError(f"name = {_check.shown(name)}: the scene has no colliders")
+    chosen = names.index(_check.choice("name", name, names))
+    return posed[chosen].distance(_check.array("x", x, (None, dimension)))[0]
+
+
+def empty_core(lower: FloatArray, upper: FloatArray, dx: float) -> _core.Simulation:
+    """A core that has no particles and takes no steps, for colliders that are only looked at."""
+    return _core.Simulation(
+        dim=len(lower),
+        dtype="float64",
+        lower=lower.tolist(),
+        cells=np.rint((upper - lower) / dx).astype(int).tolist(),
+        dx=dx,
+        gravity=[0.0] * len(lower),
+        walls=[("slip", 0.0)] * (2 * len(lower)),
+        scheme=("apic", "quadratic", "mls", 0.0, 1, False, False, 1.0),
+        dt=0.0,
+        max_dt=np.inf,
+        allow_unstable=False,
+        on_leave="raise",
+        history=0,
+        threads=1,
+        isa=config.isa(),
+    )
 
 
 def warn_of_thin_or_missing(

@@ -17,7 +17,14 @@ import numpy.typing as npt
 from mpm import _check, _core, citations, config, derived, grid, measures, numerics, sampling, totals, walls
 from mpm import scene as _scene
 from mpm._check import FloatArray
-from mpm.colliders import Placed, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.colliders import (
+    Placed,
+    Posed,
+    distance_of,
+    prepare,
+    warn_of_particles_inside,
+    warn_of_thin_or_missing,
+)
 from mpm.materials import Material
 from mpm.particles import Particles
 from mpm.progress import bar as progress_bar
@@ -581,13 +588,12 @@ class Simulation(_check.Strict):
             scaled shapes it is a lower bound of the size. Meshes are known within 4 dx of the domain; beyond they go on
             as they are there.
         """
-        names = [placed.collider.name for placed in self._colliders]
-        if not names:
-            raise ValueError(f"name = {_check.shown(name)}: the scene has no colliders")
-        chosen = _check.choice("name", name, names)
-        points = _check.array("x", x, (None, self.dimension))
-        (placed,) = (placed for placed in self._colliders if placed.collider.name == chosen)
-        return placed.distance(self._core, points)[0]
+        return distance_of(self._posed(), name, x, self.dimension)
+
+    def _posed(self) -> list[Posed]:
+        """The colliders as they are now."""
+        now = self.time
+        return [Posed(placed, self._core, now) for placed in self._colliders]
 
     def state_hash(self) -> str:
         """Hexadecimal digest of the complete state: equal for runs that are equal bit for bit.
@@ -637,7 +643,12 @@ class Simulation(_check.Strict):
 
     @_check.options
     def plot(
-        self, *, ax: Axes | None = None, color: str = "speed", limits: tuple[float, float] | None = None
+        self,
+        *,
+        ax: Axes | None = None,
+        color: str = "speed",
+        limits: tuple[float, float] | None = None,
+        renderer: str = "builtin",
     ) -> Picture:
         """Draw particles and colliders with Matplotlib; needs the extra ``plot``.
 
@@ -652,6 +663,9 @@ class Simulation(_check.Strict):
         limits : (float, float), optional
             Ends of the colour scale; default: the smallest (of a quantity without a sign, 0) and largest value, but
             for a few far off: then the 1st and 99.5th percentile. The colour bar has a tip where values go on.
+        renderer : {"builtin", "pyvista"}
+            What draws 3-D scenes: our own, fast; or PyVista, lit spheres among translucent colliders, which needs the
+            extra ``3d`` and a second or two. In 2-D ``"builtin"``.
 
         Returns
         -------
@@ -661,7 +675,7 @@ class Simulation(_check.Strict):
         """
         from mpm.viz import plot
 
-        return plot(self, ax=ax, color=color, limits=limits)
+        return plot(self, ax=ax, color=color, limits=limits, renderer=renderer)
 
     @_check.options
     def movie(
@@ -673,6 +687,7 @@ class Simulation(_check.Strict):
         color: str = "speed",
         limits: tuple[float, float] | None = None,
         size: tuple[int, int] = (960, 720),
+        renderer: str = "builtin",
         progress: bool = False,
     ) -> None:
         """Run for `duration` and write a movie; needs the extra ``movie``.
@@ -691,13 +706,23 @@ class Simulation(_check.Strict):
             far off.
         size : (int, int)
             Width and height in pixels, even.
+        renderer : str
+            As in `plot`.
         progress : bool, optional
             A bar on stderr.
         """
         from mpm.viz import movie
 
         movie(
-            self, path, duration=duration, fps=fps, color=color, limits=limits, size=size, progress=progress
+            self,
+            path,
+            duration=duration,
+            fps=fps,
+            color=color,
+            limits=limits,
+            size=size,
+            renderer=renderer,
+            progress=progress,
         )
 
     def view(self) -> Viewer:

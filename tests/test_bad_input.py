@@ -53,6 +53,7 @@ JP += [[NAN], [0.0], [-1.0], [INF], [1.0, 1.0], [[1.0]], ["1"], [1j], [True], [[
 ELASTIC = {"E": POSITIVE, "nu": NU, "density": POSITIVE}
 COLOR = [*NAME, "stress", "x", "F", "spede"]
 PLAIN_COLOR = [v for v in COLOR if v is not None] + ["pressure"]
+RENDERER = [*NAME, "pyvist", "pyvista"]  # the last draws no 2-D scenes
 LIMITS = ["ab", 1.0, {}, (1,), (1, 2, 3), (2, 1), (1, 1), (0, NAN), (-INF, 0), ("a", "b")]
 SIZE = [1, None, "ab", (1,), (64, 64, 3), (64.0, 64), (65, 64), (0, 64), (10**6, 64), (True, 64), (NAN, 64)]
 PICTURE = [
@@ -275,14 +276,17 @@ TARGETS = {
                {"path": [1, None, "", ["x"], {}, "a\0"]}),
     "view": (lambda c, **k: mpm.view(**{"source": c.frames, **k}), {}, {"source": [*SIM, mpm.Scene((0, 0), (1, 1))]}),
     "Frame.compute": (lambda c, **k: c.frames[0].compute(**k), {"name": "speed"}, {"name": [*NAME, "pressure", "x"]}),
+    "Frame.collider_distance": (lambda c, **k: c.frames[0].collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
+                                {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
     "Frame.plot": (lambda c, **k: c.frames[0].plot(**{"ax": c.ax, **k}), {},
-                   {"ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS}),
+                   {"ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER}),
     "Replay.at": (lambda c, **k: c.frames.at(**k), {"time": 0.0}, {"time": [*NUMBER, -1.0, 1e9]}),
     "Replay.plot": (lambda c, **k: c.frames.plot(**{"i": 0, "ax": c.ax, **k}), {},
-                    {"i": ["0", None, 0.0, [0], 99, -99, True], "ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS}),
+                    {"i": ["0", None, 0.0, [0], 99, -99, True], "ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS,
+                     "renderer": RENDERER}),
     "Replay.movie": (lambda c, **k: c.frames.movie(**{"path": c.folder / "frames", **k}), {"size": (64, 64)},
                      {"path": [1, None, "a.avi", ""], "fps": [v for v in POSITIVE if v is not None],
-                      "color": PLAIN_COLOR, "limits": LIMITS, "size": SIZE, "progress": FLAG}),
+                      "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "size": SIZE, "progress": FLAG}),
     "viz.plot_history": (lambda c, **k: viz.plot_history(**{"history": c.sim.history, "ax": c.ax, **k}), {},
                          {"history": [None, 1, {}, mpm.Simulation], "ax": AXES}),
 }
@@ -299,9 +303,9 @@ METHODS = {
     "Simulation.compute": (lambda c, **k: c.sim.compute(**k), {"name": "speed"}, {"name": [*NAME, "presure", "x"]}),
     "Simulation.threads": (lambda c, **k: setattr(c.sim, *k.popitem()), {"threads": 1}, {"threads": [*COUNT, 10**9]}),
     "Simulation.plot": (lambda c, **k: c.sim.plot(**{"ax": c.ax, **k}), {},
-                        {"color": COLOR, "limits": LIMITS, "ax": AXES}),
+                        {"color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER}),
     "viz.plot": (lambda c, **k: viz.plot(**{"sim": c.sim, "ax": c.ax, **k}), {},
-                 {"sim": SIM, "color": COLOR, "limits": LIMITS, "ax": AXES}),
+                 {"sim": SIM, "color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER}),
     "Simulation.save": (lambda c, **k: c.sim.save(**{"path": c.folder / "a.mpm", **k}), {}, {"path": NO_PATH}),
     "load": (lambda c, **k: mpm.load(**{"path": saved(c), **k}), {"threads": 2},
              {"path": NO_PATH, "threads": [*(v for v in COUNT if v is not None), 10**9],
@@ -310,11 +314,11 @@ METHODS = {
     "Simulation.movie": (lambda c, **k: c.sim.movie(**{"path": c.folder / "frames", **k}),
                          {"duration": 0, "fps": 10, "size": (64, 64)},
                          {"path": [1, None, "a.avi", ""], "duration": [*NOT_NEGATIVE, 1e12], "fps": POSITIVE,
-                          "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE}),
+                          "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE, "renderer": RENDERER}),
     "viz.movie": (lambda c, **k: viz.movie(**{"sim": c.sim, "path": c.folder / "frames", **k}),
                   {"duration": 0, "fps": 10, "size": (64, 64)},
                   {"sim": SIM, "path": [1, None, "a.avi", ""], "duration": NOT_NEGATIVE, "fps": POSITIVE,
-                   "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE}),
+                   "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE, "renderer": RENDERER}),
     "viz.Renderer.frame": (lambda c, **k: viz.Renderer(c.sim, size=(64, 64)).frame(**{"sim": c.sim, **k}), {},
                            {"sim": SIM}),
     "Simulation.record": (lambda c, **k: c.sim.record(**{"path": c.folder / "b.vtkhdf", **k}), {"fps": 10},

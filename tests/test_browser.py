@@ -32,7 +32,26 @@ JELLY = 'import mpm\nsim = mpm.gallery.get("jelly").simulation()\nview = sim.vie
 BLOW_UP = (
     "import mpm\nentry = mpm.gallery.get('jelly')\nsim = entry.simulation(dt=1e-2)\nview = sim.view()\nview"
 )
+# A cell that runs before the kernel is there makes JupyterLab ask for one, in a dialog that nobody answers.
+READY = """() => {
+    const context = window.jupyterapp?.shell.currentWidget?.sessionContext, kernel = context?.session?.kernel;
+    return Boolean(context?.isReady && kernel?.connectionStatus === "connected" && kernel.status === "idle");
+}"""
+# What has arrived is drawn at the next refresh of the screen.
+DRAWN = """(patience) => new Promise((done, fail) => {
+    requestAnimationFrame(() => requestAnimationFrame(done));
+    setTimeout(() => fail(new Error("nothing is drawn")), patience);
+})"""
 CUBE = 'import mpm\nsim = mpm.gallery.get("cube").simulation(scale=0.5)\nview = sim.view()\nview'
+
+# Only the collider moves.
+PUSHED = """import mpm
+scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+scene.add(mpm.shapes.Box((0.1, 0.1, 0.1), (0.3, 0.3, 0.3)), mpm.materials.FixedCorotated(E=1e5, nu=0.3, density=1000))
+scene.add_collider(mpm.shapes.Ball((0.6, 0.6, 0.5), 0.2), motion=mpm.motion.Linear((0, 0, 1)), name="ball")
+sim = mpm.Simulation(scene, dx=1 / 16, dt=1e-3)
+view = sim.view()
+view"""
 
 
 def eventually(condition, what):
@@ -97,12 +116,39 @@ def lab(tmp_path_factory):
     environment = os.environ | {name: str(home / folder) for name, folder in folders.items()}
     environment |= {"PYTHONPATH": str(ROOT), "MPM_NUM_THREADS": "1"}
     (home / "work").mkdir()
-    command = [
+    served = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"),
         *(f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token="),
     ]
-    with running(command, home / "lab.log", cwd=home / "work", env=environment):
+    with running(served, home / "lab.log", cwd=home / "work", env=environment):
         yield f"http://127.0.0.1:{port}", home
+
+
+def command(page, name, options="{}"):
+    """Have JupyterLab do something, without waiting for it: some of its promises are never kept."""
+    page.evaluate(f"void jupyterapp.commands.execute('{name}', {options})")
+
+
+def new_page(chromium, **options):
+    """A page whose every wait has an end."""
+    page = chromium.new_page(viewport=SIZE, **options)
+    page.set_default_timeout(1000 * PATIENCE)
+    return page
+
+
+def report(page, name, log):
+    """What there was at the end: a picture in any case; dialogs and the server's last lines, shown of what failed."""
+    SCREENS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENS / f"{name}_end.png")
+    for dialog in page.locator("[role=dialog], dialog[open], .jp-Dialog").all_inner_texts():
+        print(f"a dialog is open: {dialog!r}")
+    print("".join(log.read_text(errors="replace").splitlines(keepends=True)[-30:]))
+
+
+def end_kernel(page, address):
+    """End a kernel through the server, which would start it again if it ended by itself."""
+    token = next(cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "_xsrf")
+    page.request.delete(address, headers={"X-XSRFToken": token})
 
 
 class Notebook:
@@ -131,7 +177,7 @@ class Notebook:
         return self.viewer.locator(".mpm-status").text_content()
 
     def sees(self, text):
-        eventually(lambda: text in self.shown(), f"{text!r} in {self.shown()!r}")
+        eventually(lambda: text in self.shown(), f"{text!r} is shown")
 
     def rest(self):
         """Wait until what the kernel has is on the screen."""
@@ -147,7 +193,7 @@ class Notebook:
         """The picture as it is on the screen, (height, width, 3)."""
         from PIL import Image
 
-        self.page.wait_for_timeout(150)  # what has arrived is drawn at the next refresh
+        self.page.evaluate(DRAWN, 1000 * PATIENCE)
         data = self.viewer.locator(".mpm-picture").screenshot()
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
 
@@ -172,8 +218,9 @@ def notebook(chromium, lab, request):
         document["metadata"] = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
         (home / "work" / f"{name}.ipynb").write_text(json.dumps(document))
         before = set(home.glob("run/kernel-*.json"))
-        page = chromium.new_page(viewport=SIZE, **options)
+        page = new_page(chromium, **options)
         stack.callback(page.close)
+        stack.callback(report, page, name, home / "lab.log")
         troubles, strangers = [], []
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on(
@@ -189,25 +236,17 @@ def notebook(chromium, lab, request):
                 return page.goto(f"{address}/lab/tree/{name}.ipynb?reset")
 
         eventually(opens, "JupyterLab answers")
-        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=1000 * PATIENCE)
-        page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
-        prompt = page.locator(".jp-CodeCell .jp-InputPrompt").first
-
-        def runs():
-            if (
-                prompt.text_content() == "[ ]:"
-            ):  # a kernel that is still being connected to forgets what it was told
-                page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
-            page.wait_for_timeout(500)
-            return page.locator(".mpm-picture").count()
-
-        eventually(runs, "the viewer is shown")
+        page.wait_for_selector(".jp-Notebook .jp-CodeCell")
+        eventually(lambda: page.evaluate(READY), "the kernel is ready")
+        command(page, "application:toggle-left-area")
+        command(page, "notebook:run-all-cells")
+        eventually(lambda: page.locator(".mpm-picture").count(), "the viewer is shown")
         (file,) = set(home.glob("run/kernel-*.json")) - before
         kernel = BlockingKernelClient(connection_file=str(file))
         kernel.load_connection_file()
         kernel.start_channels()
         stack.callback(kernel.stop_channels)
-        stack.callback(kernel.shutdown)
+        stack.callback(end_kernel, page, f"{address}/api/kernels/{file.stem.removeprefix('kernel-')}")
         found = Notebook(page, kernel, name)
         found.sees("step 0 ")
         return found
@@ -333,7 +372,7 @@ def test_an_error_is_shown_and_the_kernel_lives(notebook):
     book = notebook(BLOW_UP)
     book.press("Play")
     alert = book.viewer.get_by_role("alert")
-    alert.wait_for(state="visible", timeout=1000 * PATIENCE)
+    alert.wait_for(state="visible")
     assert "InstabilityError" in alert.text_content()
     assert book.ask("1 + 1") == 2 and book.ask("view.playing") is False and book.steps == 0
     book.keep()
@@ -346,10 +385,25 @@ def test_an_error_is_shown_and_the_kernel_lives(notebook):
     assert alert.is_hidden() and book.steps == 1
 
 
+def test_colliders_in_space(notebook):
+    book = notebook(PUSHED)
+    first = book.pixels()
+    book.keep()
+    for k in range(1, 31):
+        book.press("Step")
+        book.sees(f"step {k} ")
+    moved = book.pixels()
+    book.keep()
+    assert changed(first, moved) > 1000  # the lines along the ball
+    book.press("Reset")
+    book.sees("step 0 ")
+    assert changed(first, book.pixels()) == 0
+
+
 def test_turning_and_zooming_in_the_dark(notebook):
     book = notebook(CUBE)
     bright = book.pixels()
-    book.page.evaluate("jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+    command(book.page, "apputils:change-theme", "{theme: 'JupyterLab Dark'}")
     eventually(lambda: book.pixels().mean() < 80 < bright.mean(), "the picture follows the theme")
     place = book.viewer.locator(".mpm-picture").bounding_box()
     x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
@@ -375,10 +429,12 @@ def test_turning_and_zooming_in_the_dark(notebook):
 def test_the_gallery_without_a_notebook(chromium, tmp_path):
     port = free_port()
     environment = os.environ | {"PYTHONPATH": str(ROOT), "MPM_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "mpm", "view", "disks", "--no-browser", f"--port={port}"]
+    served = [sys.executable, "-m", "mpm", "view", "disks", "--no-browser", f"--port={port}"]
     log = tmp_path / "voila.log"
-    with running(command, log, cwd=tmp_path, env=environment) as process:
-        page = chromium.new_page(viewport=SIZE)
+    with running(served, log, cwd=tmp_path, env=environment) as process, contextlib.ExitStack() as ends:
+        page = new_page(chromium)
+        ends.callback(page.close)
+        ends.callback(report, page, "gallery", log)
 
         def opens():
             with contextlib.suppress(Exception):
@@ -386,7 +442,7 @@ def test_the_gallery_without_a_notebook(chromium, tmp_path):
 
         eventually(opens, "Voila answers")
         viewer = page.locator(".mpm-viewer")
-        viewer.wait_for(timeout=1000 * PATIENCE)
+        viewer.wait_for()
         status = viewer.locator(".mpm-status")
         eventually(lambda: "1,617 particles" in (status.text_content() or ""), "the disks are shown")
         viewer.get_by_label("Scene").select_option("jelly")
@@ -394,7 +450,4 @@ def test_the_gallery_without_a_notebook(chromium, tmp_path):
         viewer.get_by_role("button", name="Play").click()
         eventually(lambda: int(status.text_content().split()[6]) > 50, "it runs")
         viewer.get_by_role("button", name="Pause").click()
-        SCREENS.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=SCREENS / "gallery.png")
-        page.close()
     assert process.returncode == 0 and f"http://127.0.0.1:{port}/" in log.read_text()

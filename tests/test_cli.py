@@ -49,6 +49,11 @@ def test_demo_writes_a_movie_pictures_and_the_history(tmp_path):
     assert "3/3" in run.stderr  # the progress bar, apart from the results
 
 
+def test_the_version():
+    run = python_m_mpm("--version")
+    assert (run.returncode, run.stdout) == (0, f"mpm {mpm.__version__}\n")
+
+
 def test_demo_is_the_scene_of_the_gallery(tmp_path, capsys):
     assert cli.main(["demo", "disks", "--frames", "2", "--out", str(tmp_path), "--threads", "1"]) == 0
     entry = gallery.get("disks")

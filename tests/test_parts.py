@@ -31,7 +31,7 @@ def pins(dim: int, count: int) -> list[Shape]:
     return [
         (
             Ball(c, radius),
-            Box(c - 0.7 * radius, c + 0.7 * radius).rotate(k / 2, about=c, **axis),
+            Box(c - 0.7 * radius, c + 0.7 * radius).rotate(k % 6, about=c, **axis),
             Capsule(c - 0.4 * radius, c + 0.4 * radius, 0.5 * radius),
         )[k % 3]
         for k, c in enumerate(centers)

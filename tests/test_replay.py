@@ -13,14 +13,11 @@ from PIL import Image
 import mpm
 import scenes
 from mpm import cli, viz
+from trajectories import make
 
 h5py = pytest.importorskip("h5py")
 
 dims = pytest.mark.parametrize("dim", scenes.DIMS)
-
-
-def make(dim, **numerics):
-    return scenes.three_materials(dim, 32 if dim == 2 else 12, **numerics)
 
 
 def recorded(folder, dim=2, fields=("v", "J", "F"), **numerics):
@@ -129,6 +126,16 @@ def test_a_closed_replay_says_so(tmp_path):
     frames.close()
     with pytest.raises(ValueError, match=r"the replay of .*a.vtkhdf' is closed"):
         frames[3].x  # noqa: B018
+    for call in (
+        lambda: frames.plot(0),
+        lambda: frames.movie(tmp_path / "a.gif"),
+        lambda: mpm.export(frames, tmp_path / "{}.npz"),
+        lambda: frames[0].compute("speed"),
+        lambda: mpm.view(frames),
+    ):
+        with pytest.raises(ValueError, match=r"the replay of .*a.vtkhdf' is closed"):
+            call()
+    assert [file.name for file in tmp_path.iterdir()] == ["a.vtkhdf"]
     assert len(kept) and len(frames) == 7
     path.unlink()  # nothing holds it
 
@@ -204,7 +211,7 @@ def overwrite(path, value):
 @pytest.mark.parametrize(
     "change",
     [
-        damage("format", 2),
+        damage("format", 1),
         damage("dimension", 4),
         damage("dimension", "two"),
         *(
@@ -336,6 +343,16 @@ def test_options_that_would_do_nothing_are_refused(tmp_path, capsys, options):
     path, _ = recorded(tmp_path)
     assert cli.main(["replay", str(path), *options]) == 1
     assert re.search(rf"{options[0]} .*: must come with --", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("number", ["7", "-8", "99"])
+def test_a_frame_that_is_not_there(tmp_path, capsys, number):
+    path, _ = recorded(tmp_path)
+    command = ["replay", str(path), "--plot", str(tmp_path / "p.png"), f"--frame={number}"]
+    assert cli.main(command) == 1
+    said = capsys.readouterr()
+    assert f"--frame {number}: must be >= -7 and < 7, there are 7 frames" in said.err and not said.out
+    assert not (tmp_path / "p.png").exists()
 
 
 def test_a_file_that_cannot_be_replayed(tmp_path, capsys):

@@ -18,16 +18,13 @@ import mpm
 import scenes
 from mpm import materials, motion, shapes
 from mpm.io import vtkhdf
+from trajectories import make
 
 h5py = pytest.importorskip("h5py")
 
 dims = pytest.mark.parametrize("dim", scenes.DIMS)
 dtypes = pytest.mark.parametrize("dtype", scenes.DTYPES)
 FPS = 200
-
-
-def make(dim, dtype="float64", **numerics):
-    return scenes.three_materials(dim, 32 if dim == 2 else 12, dtype=dtype, **numerics)
 
 
 def bits(sim):
@@ -444,6 +441,11 @@ def test_two_recordings_cannot_share_a_file(tmp_path, monkeypatch):
     with sim.record("a.vtkhdf", fps=100):
         with pytest.raises(ValueError, match=r"path = .*another open recording"):
             sim.record(tmp_path / "a.vtkhdf", fps=100)
+        with pytest.raises(ValueError, match=r"path = .*another open recording"):
+            make(2).record("a.vtkhdf", fps=100)  # of another simulation
+        elsewhere = "import mpm; mpm.gallery.get('disks').simulation().record('a.vtkhdf', fps=1)"
+        other = subprocess.run([sys.executable, "-c", elsewhere], capture_output=True, text=True, check=False)
+        assert other.returncode == 1 and "another open recording" in other.stderr
         sim.run(0.02)
     assert_finished(tmp_path / "a.vtkhdf")
     sim.record(tmp_path / "a.vtkhdf", fps=100).close()

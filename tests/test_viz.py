@@ -380,6 +380,7 @@ def test_pictures_on_one_sheet(tmp_path):
         ("matplotlib", "plot", lambda sim, folder: sim.plot()),
         ("PIL", "plot", lambda sim, folder: viz.Renderer(sim)),
         ("imageio_ffmpeg", "movie", lambda sim, folder: sim.movie(folder / "a.mp4", duration=0, fps=1)),
+        ("pyvista", "3d", lambda sim, folder: make(3).plot(renderer="pyvista")),
         ("tqdm", "plot", lambda sim, folder: sim.frames(duration=1, fps=1, progress=True)),
     ],
 )

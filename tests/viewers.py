@@ -51,8 +51,17 @@ class Browser:
 
     def positions(self, name="points"):
         """Of the vertices, in metres."""
+        return self.placed(self.part(name))
+
+    def colliders(self):
+        """Ends (m, 2, d) of the lines along them, in metres."""
+        _, (data,) = self.last("colliders")
+        x = self.placed(np.frombuffer(data, dtype=np.uint16).reshape(-1, 4))
+        return x.reshape(-1, 2, x.shape[1])
+
+    def placed(self, vertices):
         lower, size = (np.array(self.state["box"][k]) for k in ("lower", "size"))
-        return lower + self.part(name)[:, : len(lower)] / 65535 * size
+        return lower + vertices[:, : len(lower)] / 65535 * size
 
     def setting(self, key):
         return next(setting for setting in self.state["settings"] if setting["key"] == key)

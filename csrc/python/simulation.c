@@ -488,16 +488,17 @@ static PyObject *collider_distance(PyObject *self, PyObject *args)
 {
     Py_ssize_t index;
     PyObject *points;
+    double time;
     size_t count;
     mpm_simulation *core;
-    if (!PyArg_ParseTuple(args, "nO", &index, &points) || !(core = enter(self)))
+    if (!PyArg_ParseTuple(args, "nOd", &index, &points, &time) || !(core = enter(self)))
         return NULL;
     const mpm_collider *colliders = mpm_simulation_colliders(core, &count);
     if (index < 0 || (size_t)index >= count) {
         PyErr_SetString(PyExc_ValueError, "index: no such collider");
         return NULL;
     }
-    struct moment moment = {&colliders[index], mpm_collider_state_at(&colliders[index], mpm_simulation_time(core), 0)};
+    struct moment moment = {&colliders[index], mpm_collider_state_at(&colliders[index], time, 0)};
     return mpm_python_distances(points, mpm_simulation_settings(core)->dim, measure_collider, &moment);
 }
 
@@ -705,8 +706,9 @@ static PyMethodDef methods[] = {
     {"add_collider", add_collider, METH_VARARGS,
      "add_collider(name, contact, friction, nodes, numbers, reference, motion, vector, frequency, keys)"},
     {"collider_distance", collider_distance, METH_VARARGS,
-     "collider_distance(index, points) -> (phi (m,), normal (m, d)) now, float64 as bytes."},
-    {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v, C, F, volume, mass, material); C, F may be None: 0, identity"},
+     "collider_distance(index, points, time) -> (phi (m,), normal (m, d)) at that time [s], float64 as bytes."},
+    {"add_particles", add_particles, METH_VARARGS,
+     "add_particles(x, v, C, F, volume, mass, material); C, F may be None: 0, identity"},
     {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},
     {"step", simulation_step, METH_VARARGS, "step(n, pause=inf): n whole steps, or to the first that reaches pause [s]"},
     {"run", simulation_run, METH_VARARGS,

@@ -40,12 +40,13 @@ def export(
         - ``.ply``: binary PLY; ``id`` has 32 bits.
         - ``.vtp``: VTK, ParaView, PyVista.
         - ``.bgeo``, ``.geo``: Houdini's classic formats, version 5, as Partio reads them; in single precision.
-        - ``.csv``: the totals of `Simulation.history` or of the frames.
+        - ``.csv``: text, a line per particle; without the place of a number, the totals of `Simulation.history` or of
+          the frames.
 
         But for ``.npz``, particles of the plane lie in z = 0, with the zz components of plane strain.
     fields : sequence of str, optional
         What is written beside the positions; default: of a simulation all fields of `Simulation.particles`, of a
-        replay all that was recorded. Names of `compute` are allowed. Not for ``.csv``.
+        replay all that was recorded. Names of `compute` are allowed. Not for totals.
     progress : bool, optional
         A bar on stderr; needs the extra ``plot``.
 
@@ -63,7 +64,7 @@ def export(
         raise _check.wrong_type("source", source, "a simulation, a replay or a frame of one")
     count = len(source) if isinstance(source, Replay) else 1
     suffix = paths.check_path("pattern", pattern).suffix.lower()
-    if suffix == TOTALS:
+    if suffix == TOTALS and "{" not in os.fsdecode(pattern):
         return [_write_totals(source, pattern, fields, _check.flag("progress", progress))]
     files = _files(pattern, count)
     known = names_of(source) if isinstance(source, Simulation) else (*source.fields, *source.quantities)
@@ -82,9 +83,11 @@ def _write_totals(
     source: Simulation | Replay | Frame, pattern: object, fields: object, progress: bool
 ) -> Path:
     if isinstance(source, Frame):
-        raise ValueError("source is one frame: a .csv of totals is of a simulation or a replay")
+        raise ValueError(
+            "source is one frame: a .csv of totals is of a simulation or a replay; 'f_{}.csv' holds particles"
+        )
     if fields is not None:
-        raise ValueError(f"fields = {_check.shown(fields)}: must not be given for a .csv, which holds totals")
+        raise ValueError(f"fields = {_check.shown(fields)}: must not be given for a .csv of totals")
     path = paths.check_file("pattern", pattern, (TOTALS,))
     if isinstance(source, Simulation):
         history = dict(source.history)
@@ -112,4 +115,4 @@ def _files(pattern: str | os.PathLike[str], count: int) -> list[Path]:
         raise ValueError(
             f"pattern = {_check.shown(text)}: must name every frame's file, gives {len(set(names))} for {count} frames"
         )
-    return [paths.check_file("pattern", name, (*WRITERS, TOTALS)) for name in names]
+    return [paths.check_file("pattern", name, tuple(WRITERS)) for name in names]

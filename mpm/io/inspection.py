@@ -37,6 +37,9 @@ def run(
     if repair:
         print(f"repaired {path}: {_repair(path)} frames")
     with replay(path) as frames:
+        count = len(frames)
+        if frame is not None and not -count <= frame < count:
+            raise ValueError(f"--frame {frame}: must be >= {-count} and < {count}, there are {count} frames")
         print(_summary(frames))
         if plot is not None:
             _draw(frames, plot, -1 if frame is None else frame, color)

@@ -2,45 +2,66 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
 from mpm._check import FloatArray
+from mpm.colliders import Placed, Posed, distance_of, empty_core, prepare
 from mpm.io import paths
+from mpm.io.closing import Closing
+from mpm.io.description import restore, understood
 from mpm.io.state import State
 from mpm.io.vtkhdf import Reader
+from mpm.scene import Scene
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from mpm.viewer.widget import Viewer
+    from mpm.viz import Picture
 
 Array = npt.NDArray[Any]
 
 
-class Room(NamedTuple):
-    """Where a trajectory takes place: what a picture needs to know of the scene."""
+class Stage:
+    """Where a trajectory takes place: the scene without its bodies, and its colliders at any time."""
 
-    lower: FloatArray
-    upper: FloatArray
-    gravity: FloatArray
+    def __init__(self, scene: Scene, dx: float) -> None:
+        self.scene = scene._kept_copy()
+        self._dx = dx
+
+    @functools.cached_property
+    def _posed(self) -> list[Posed]:
+        """The colliders as they were described, made when they are first asked for: those of meshes take a while."""
+        lower, upper, dx = self.scene.lower, self.scene.upper, self._dx
+
+        def made() -> list[Posed]:
+            core = empty_core(lower, upper, dx)
+            prepared = (prepare(collider, lower, upper, dx) for collider in self.scene.colliders)
+            return [Posed(Placed(core, index, one), core, 0.0) for index, one in enumerate(prepared)]
+
+        return understood("the colliders", made)
+
+    def posed(self, time: float) -> list[Posed]:
+        """The colliders at a time [s]."""
+        return [dataclasses.replace(one, time=time) for one in self._posed]
 
 
 class Frame:
     """One frame of a `Replay`. Every access to a field reads a new array from the file."""
 
-    __slots__ = ("_number", "_reader", "_room")
+    __slots__ = ("_number", "_reader", "_stage")
 
-    def __init__(self, reader: Reader, number: int, room: Room) -> None:
-        self._reader, self._number, self._room = reader, number, room
+    def __init__(self, reader: Reader, number: int, stage: Stage) -> None:
+        self._reader, self._number, self._stage = reader, number, stage
 
     @property
     def time(self) -> float:
@@ -58,9 +79,9 @@ class Frame:
         return self._reader.dimension
 
     @property
-    def scene(self) -> Room:
-        """The domain and gravity; colliders are not in the file."""
-        return self._room
+    def scene(self) -> Scene:
+        """Domain, gravity, walls and colliders; the bodies are not in the file, but for their particles."""
+        return self._stage.scene
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -124,13 +145,40 @@ class Frame:
         return self[chosen] if chosen in self.fields else derived.compute(chosen, self, ())
 
     @_check.options
+    def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:
+        """Signed distance of a collider where it was: as `Simulation.collider_distance`.
+
+        Parameters
+        ----------
+        name : str
+            Of the collider.
+        x : array_like, shape (m, d)
+            Positions [m].
+
+        Returns
+        -------
+        ndarray, shape (m,)
+            [m], negative inside; bit for bit what the simulation answered.
+        """
+        return distance_of(self._posed(), name, x, self.dimension)
+
+    def _posed(self) -> list[Posed]:
+        """The colliders as they were."""
+        return self._stage.posed(self.time)
+
+    @_check.options
     def plot(
-        self, *, ax: Axes | None = None, color: str | None = None, limits: tuple[float, float] | None = None
-    ) -> tuple[Artist, ...]:
+        self,
+        *,
+        ax: Axes | None = None,
+        color: str | None = None,
+        limits: tuple[float, float] | None = None,
+        renderer: str = "builtin",
+    ) -> Picture:
         """Draw the particles with Matplotlib; as `Simulation.plot`, with the colour of `Replay.plot`."""
         from mpm.viz import plot
 
-        return plot(self, ax=ax, color=_color(self, color), limits=limits)
+        return plot(self, ax=ax, color=_color(self, color), limits=limits, renderer=renderer)
 
     def _state(self, names: tuple[str, ...]) -> State:
         """What files hold of it."""
@@ -145,16 +193,16 @@ class Frame:
         )
 
 
-class Replay(_check.Strict):
+class Replay(_check.Strict, Closing):
     """A trajectory as a sequence: ``len``, ``[i]`` a `Frame`, ``[a:b]`` a shorter replay, iteration.
 
     Made by `mpm.replay`. The file stays open until `close`, or the end of a ``with`` block.
     """
 
-    __slots__ = ("_frames", "_reader", "_room")
+    __slots__ = ("_frames", "_reader", "_stage")
 
-    def __init__(self, reader: Reader, frames: npt.NDArray[np.int64], room: Room) -> None:
-        self._reader, self._frames, self._room = reader, frames, room
+    def __init__(self, reader: Reader, frames: npt.NDArray[np.int64], stage: Stage) -> None:
+        self._reader, self._frames, self._stage = reader, frames, stage
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -165,13 +213,13 @@ class Replay(_check.Strict):
     def __getitem__(self, index: slice) -> Replay: ...
     def __getitem__(self, index: int | slice) -> Frame | Replay:
         if isinstance(index, slice):
-            return Replay(self._reader, self._frames[index], self._room)
+            return Replay(self._reader, self._frames[index], self._stage)
         n = len(self)
         if isinstance(index, (bool, np.bool_)) or not isinstance(index, (int, np.integer)):
             raise _check.wrong_type("index", index, "an integer or a slice")
         if not -n <= index < n:
             raise IndexError(f"index = {index}: must be >= {-n} and < {n}, there are {n} frames")
-        return Frame(self._reader, int(self._frames[index]), self._room)
+        return Frame(self._reader, int(self._frames[index]), self._stage)
 
     def __iter__(self) -> Iterator[Frame]:
         return (self[i] for i in range(len(self)))
@@ -251,8 +299,9 @@ class Replay(_check.Strict):
         ax: Axes | None = None,
         color: str | None = None,
         limits: tuple[float, float] | None = None,
-    ) -> tuple[Artist, ...]:
-        """Draw a frame with Matplotlib; needs the extra ``plot``.
+        renderer: str = "builtin",
+    ) -> Picture:
+        """Draw a frame with Matplotlib, with the colliders where they were; needs the extra ``plot``.
 
         Parameters
         ----------
@@ -262,13 +311,15 @@ class Replay(_check.Strict):
             Default: those of a new figure.
         color : str, optional
             A field with one value per particle or one of `Frame.quantities`; default: the speed if that is known,
-            else the material. Colliders are not drawn: they are not in the file.
+            else the material.
         limits : (float, float), optional
             Ends of the colour scale; default: the smallest and largest value.
+        renderer : {"builtin", "pyvista"}
+            As in `Simulation.plot`.
 
         Returns
         -------
-        tuple of matplotlib.artist.Artist
+        mpm.viz.Picture
             Particles, domain, axes of the colour bar.
         """
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
@@ -277,7 +328,7 @@ class Replay(_check.Strict):
             raise ValueError(
                 f"i = {i}: must be >= {-len(self)} and < {len(self)}, there are {len(self)} frames"
             )
-        return self[int(i)].plot(ax=ax, color=color, limits=limits)
+        return self[int(i)].plot(ax=ax, color=color, limits=limits, renderer=renderer)
 
     @_check.options
     def movie(
@@ -288,6 +339,7 @@ class Replay(_check.Strict):
         color: str | None = None,
         limits: tuple[float, float] | None = None,
         size: tuple[int, int] = (960, 720),
+        renderer: str = "builtin",
         progress: bool = False,
     ) -> None:
         """Write all frames as a movie; needs the extra ``movie``.
@@ -302,6 +354,8 @@ class Replay(_check.Strict):
             As in `plot`; the limits grow with the values so far.
         size : (int, int)
             Width and height in pixels, even.
+        renderer : str
+            As in `plot`.
         progress : bool, optional
             A bar on stderr.
         """
@@ -311,7 +365,16 @@ class Replay(_check.Strict):
             raise ValueError(f"path = {_check.shown(path)}: the replay has no frames")
         rate = self.fps if fps is None else fps
         chosen = _color(self[0], color)
-        write_frames(self, path, fps=rate, color=chosen, limits=limits, size=size, progress=progress)
+        write_frames(
+            self,
+            path,
+            fps=rate,
+            color=chosen,
+            limits=limits,
+            size=size,
+            renderer=renderer,
+            progress=progress,
+        )
 
     def view(self) -> Viewer:
         """The notebook viewer: `mpm.view` of this replay; needs the extra ``widget``."""
@@ -322,14 +385,6 @@ class Replay(_check.Strict):
     def close(self) -> None:
         """Close the file; what was read stays."""
         self._reader.close()
-
-    def __enter__(self) -> Replay:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         times = self.times
@@ -369,10 +424,12 @@ def replay(path: str | os.PathLike[str]) -> Replay:
     """
     reader = Reader(paths.check_path("path", path))
     try:
-        scene = reader.description["scene"]
-        room = Room(*(_check.array(name, scene[name], (reader.dimension,)) for name in Room._fields))
+        scene = restore(*reader.scene)
+        if scene.dimension != reader.dimension:
+            raise ValueError(f"the scene is {scene.dimension}-D")
+        stage = Stage(scene, _check.number("dx", reader.description["numerics"]["dx"], low=0, low_open=True))
         float(reader.description["fps"])
     except (KeyError, TypeError, ValueError) as error:
         reader.close()
         raise reader.defect(f"is damaged: its description is not whole ({error})") from None
-    return Replay(reader, np.arange(reader.frames), room)
+    return Replay(reader, np.arange(reader.frames), stage)

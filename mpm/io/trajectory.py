@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import datetime
 import math
 import sys
@@ -11,7 +12,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +19,11 @@ import numpy as np
 from mpm import _check, config
 from mpm._check import FloatArray
 from mpm.io import paths
+from mpm.io.closing import Closing
+from mpm.io.description import Arrays, Tree
+from mpm.io.description import describe as describe_scene
 from mpm.io.state import LASTING, UNITS, State, check_fields, names_of, take
-from mpm.io.vtkhdf import Writer, h5py
+from mpm.io.vtkhdf import Writer, h5py, is_recorded
 from mpm.totals import per_depth
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ TOTALS = ("mass", "momentum", "center_of_mass", "angular_momentum", "kinetic", "
 EARLY = 1e-6  # of the time between frames
 
 
-class Recording(_check.Strict):
+class Recording(_check.Strict, Closing):
     """A trajectory that is being written; made by `Simulation.record`. A context manager.
 
     Frames are taken while the simulation runs, until the recording is closed.
@@ -60,7 +63,7 @@ class Recording(_check.Strict):
     ) -> None:
         self._path = paths.check_file("path", path, (SUFFIX,))
         self._place = self._path.resolve()  # now: the working directory may change
-        if self._place in (other._place for other in sim._recordings):
+        if self._place in (other._place for other in sim._recordings) or is_recorded(self._place):
             raise ValueError(f"path = {str(self._path)!r}: must not be that of another open recording")
         self._fps = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
         chosen = check_fields(fields, names_of(sim))
@@ -73,9 +76,12 @@ class Recording(_check.Strict):
         first = take(sim, self._fields)
         self._ids = first.fields["id"]
         description = describe(sim, fps=self._fps, fields=self._fields)
+        scene = stage(sim)
         self._writer: Writer | None = None
         with paths.renamed(self._path) as file:  # open files may be renamed
-            self._writer = Writer(file, first, _totals(sim), description=description, compression=level)
+            self._writer = Writer(
+                file, first, _totals(sim), description=description, scene=scene, compression=level
+            )
         self._frames = 1
         self._start = sim.time
         self._due = _next_due(self._start, self._fps, self._start)
@@ -119,14 +125,6 @@ class Recording(_check.Strict):
             sim._recordings.remove(self)
         if writer is not None:
             writer.close()
-
-    def __enter__(self) -> Recording:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "open"
@@ -224,6 +222,14 @@ def describe(sim: Simulation, *, fps: float, fields: Sequence[str]) -> dict[str,
             "program": sys.argv,
         },
     }
+
+
+def stage(sim: Simulation) -> tuple[Tree, Arrays]:
+    """The scene as `mpm.io.description` has it, without its bodies: these are the particles, whose shapes and functions
+    would only have to be kept."""
+    scene = copy.copy(sim.scene)
+    scene._bodies = []
+    return describe_scene(scene)
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from mpm.io.state import State
 
 Array = npt.NDArray[Any]
 
-FORMAT = 1  # of the group /mpm
+FORMAT = 2  # of the group /mpm
 VTKHDF_VERSION = (2, 2)
 # The oldest format with SWMR, so that the HDF5 in other programs need not be as new as ours.
 LIBRARY = ("v110", "v110")
@@ -106,6 +106,8 @@ class Writer:
         The first frame's, each of shape (k,).
     description : mapping
         What else is to be known, as JSON.
+    scene : (dict, dict of ndarray)
+        What `mpm.io.description.describe` returns.
     compression : int
         Of gzip, 0 (none) to 9.
     """
@@ -117,6 +119,7 @@ class Writer:
         totals: Mapping[str, Array],
         *,
         description: Mapping[str, Any],
+        scene: tuple[Mapping[str, Any], Mapping[str, Array]],
         compression: int,
     ) -> None:
         self._h5py = h5py()
@@ -130,7 +133,7 @@ class Writer:
         # Also when nobody holds the writer any more, and at the end of the process.
         self._finish = weakref.finalize(self, _finish, self._file, self._descriptor, os.getpid())
         try:
-            self._lay_out(first, totals, description)
+            self._lay_out(first, totals, description, scene)
             self._file.swmr_mode = True  # HDF5 gives up its lock
             _locked(self._descriptor, shared=True)  # for as long as it is written to: see `repair`
             self._step_count = self._h5py.h5a.open(self._file["VTKHDF/Steps"].id, b"NSteps")
@@ -139,7 +142,13 @@ class Writer:
             self.close()
             raise
 
-    def _lay_out(self, first: State, totals: Mapping[str, Array], description: Mapping[str, Any]) -> None:
+    def _lay_out(
+        self,
+        first: State,
+        totals: Mapping[str, Array],
+        description: Mapping[str, Any],
+        scene: tuple[Mapping[str, Any], Mapping[str, Array]],
+    ) -> None:
         """All groups and datasets: none can be added later on."""
         rows = min(max(first.count, LEAST_CHUNK), MOST_CHUNK)
         root = self._file.create_group("VTKHDF")
@@ -175,6 +184,11 @@ class Writer:
         own.attrs["format"] = np.int64(FORMAT)
         own.attrs["dimension"] = np.int64(first.dimension)
         own.create_dataset("description", data=json.dumps(description, ensure_ascii=False))
+        tree, arrays = scene
+        own.create_dataset("scene", data=json.dumps(tree, ensure_ascii=False))
+        kept = own.create_group("arrays")
+        for name, array in arrays.items():
+            kept.create_dataset(name, data=array)
         self._steps = self._grow(own, "steps")
         width = sum(len(values) for values in totals.values())
         self._totals = self._grow(own, "totals", (width,), np.float64)
@@ -330,6 +344,7 @@ class Reader:
             raise self.defect(f"has format {own.attrs['format']}: this version reads format {FORMAT}")
         self.dimension = int(own.attrs["dimension"])
         self.description: Mapping[str, Any] = json.loads(own["description"][()])
+        self.scene = json.loads(own["scene"][()]), {name: array[()] for name, array in own["arrays"].items()}
         steps = root["Steps"]
         n = self.frames = int(steps.attrs["NSteps"])
         self.times, self.steps = steps["Values"][:n], own["steps"][:n]
@@ -405,6 +420,15 @@ def _is_in_use(path: Path) -> bool:
         return not _locked(descriptor, shared=False)
     finally:
         os.close(descriptor)
+
+
+def is_recorded(path: Path) -> bool:
+    """Whether a recording, of this process or another, is writing to a file; False where files cannot be locked."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(SUPERBLOCK)
+    return head[:9] == SIGNATURE and head[11] != 0 and _is_in_use(path)
 
 
 def repair(path: Path) -> int:

@@ -1,28 +1,58 @@
-"""Outlines of the colliders of 2-D scenes: where their signed distance is zero (marching squares)."""
+"""Colliders as lines, where their signed distance is zero: outlines in 2-D, in 3-D cuts through their surface."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from mpm._check import FloatArray
-from mpm.simulation import Simulation
+from mpm.colliders import Posed
 
-LATTICE = 160  # points along the longer side
+LATTICE = 160  # cells along the longest side in 2-D
+CUTS = 12  # along the longest side in 3-D: planes across every axis, first and last in faces of the domain
+CUT_LATTICE = 48  # cells along the longest side of these planes
 
 
-def of(sim: Simulation) -> tuple[FloatArray, FloatArray]:
-    """Starts and ends (m, 2) [m] of line segments, where the colliders are now; none in 3-D."""
-    lower, upper = sim.scene.lower, sim.scene.upper
-    found = [(np.empty((0, sim.dimension)),) * 2]
-    if sim.dimension == 2 and sim.scene.colliders:
-        spacing = (upper - lower).max() / LATTICE
-        axes = [np.linspace(a, b, round((b - a) / spacing) + 1) for a, b in zip(lower, upper, strict=True)]
-        x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-        for collider in sim.scene.colliders:
-            phi = sim.collider_distance(collider.name, x.reshape(-1, 2)).reshape(x.shape[:2])
-            found.append(zero_line(x, phi))
-    starts, ends = (np.concatenate(part) for part in zip(*found, strict=True))
+def of(posed: Sequence[Posed], lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Starts and ends (m, d) [m] of line segments along the colliders in the domain."""
+    d = len(lower)
+    parts = [(np.empty((0, d)), np.empty((0, d)))]
+    for collider in posed:
+        if d == 2:
+            x = _lattice(lower, upper, LATTICE)
+            parts.append(zero_line(x, collider.distance(x.reshape(-1, 2))[0].reshape(x.shape[:2])))
+        else:
+            parts += [_cut(collider, lower, upper, axis) for axis in range(3)]
+    starts, ends = (np.concatenate(part) for part in zip(*parts, strict=True))
     return starts, ends
+
+
+def _lattice(lower: FloatArray, upper: FloatArray, cells: int) -> FloatArray:
+    """Points (a, b, 2) of a rectangle, so many cells along its longer side."""
+    spacing = (upper - lower).max() / cells
+    axes = [
+        np.linspace(a, b, max(1, round((b - a) / spacing)) + 1) for a, b in zip(lower, upper, strict=True)
+    ]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+
+
+def _cut(collider: Posed, lower: FloatArray, upper: FloatArray, axis: int) -> tuple[FloatArray, FloatArray]:
+    """Segments (m, 3) each, where a surface crosses planes across an axis."""
+    across = [k for k in range(3) if k != axis]
+    longest = (upper - lower).max()
+    rectangle = _lattice(lower[across], upper[across], CUT_LATTICE)
+    levels = np.linspace(lower[axis], upper[axis], max(1, round(CUTS * (upper - lower)[axis] / longest)) + 1)
+    x = np.empty((len(levels), *rectangle.shape[:2], 3))
+    x[..., across] = rectangle
+    x[..., axis] = levels[:, None, None]
+    phi = collider.distance(x.reshape(-1, 3))[0].reshape(x.shape[:3])
+    starts: list[FloatArray] = []
+    ends: list[FloatArray] = []
+    for level, distances in zip(levels, phi, strict=True):
+        for found, flat in zip((starts, ends), zero_line(rectangle, distances), strict=True):
+            found.append(np.insert(flat, axis, level, axis=1))
+    return np.concatenate(starts), np.concatenate(ends)
 
 
 def zero_line(x: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -34,9 +34,8 @@ void main() {
   if (shaded) pixel.rgb *= 0.62 + 0.46 * max(0.0, dot(vec3(-0.42, -0.72, 0.55), vec3(at, sqrt(1.0 - far))));
 }`;
 
-const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8],
-  outlines: [0.45, 0.5, 0.57, 1] };
-const DARK_INKS = { ...INKS, particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], outlines: [0.66, 0.71, 0.78, 1] };
+const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8], colliders: [0.45, 0.5, 0.57, 1] };
+const DARK_INKS = { particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], colliders: [0.66, 0.71, 0.78, 1] };
 
 class Picture {
   // `onChange` is called when the mouse has changed what is seen: to draw again.
@@ -45,6 +44,7 @@ class Picture {
     this.onChange = onChange;
     this.gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
     this.parts = [];
+    this.colliders = 0;
     this.state = null;
     if (!this.gl) return;
     this.prepare();
@@ -63,7 +63,7 @@ class Picture {
     if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
     gl.useProgram(program);
     this.at = (name) => gl.getUniformLocation(program, name);
-    this.buffers = { frame: gl.createBuffer(), domain: gl.createBuffer() };
+    this.buffers = { frame: gl.createBuffer(), domain: gl.createBuffer(), colliders: gl.createBuffer() };
     gl.enableVertexAttribArray(0);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
   }
@@ -75,6 +75,7 @@ class Picture {
     if (place === this.place) return;
     this.place = place;
     this.parts = [];
+    this.colliders = 0;
     this.look();
     this.fillDomain();
   }
@@ -95,6 +96,13 @@ class Picture {
     const gl = this.gl;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.frame);
     gl.bufferData(gl.ARRAY_BUFFER, data, gl.STREAM_DRAW);
+  }
+
+  fillColliders(data) {
+    this.colliders = data.byteLength / 8;
+    const gl = this.gl;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.colliders);
+    gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
   }
 
   // The edges of the domain, in 3-D with a grid on its floor.
@@ -178,6 +186,7 @@ class Picture {
     this.lines([0.5, 0.55, 0.62, 0.28], this.edges, this.floor);
     this.lines([0.5, 0.55, 0.62, 0.9], 0, this.edges);
 
+    const inks = dark ? DARK_INKS : INKS;
     this.use(this.buffers.frame);
     let first = 0;
     for (const [name, count] of this.parts) {
@@ -188,9 +197,11 @@ class Picture {
         gl.uniform1i(this.at("round"), 1);
         gl.drawArrays(gl.POINTS, first, count);
         gl.enable(gl.BLEND);
-      } else this.lines((dark ? DARK_INKS : INKS)[name], first, count);
+      } else this.lines(inks[name], first, count);
       first += count;
     }
+    this.use(this.buffers.colliders);
+    this.lines(inks.colliders, 0, this.colliders);
   }
 
   use(buffer) {

@@ -1,7 +1,8 @@
 """What the viewer does: messages from a browser in, states and frames out. Needs no browser and no extra.
 
-A browser gets three kinds of messages: ``state``, all that panels and lists show, whenever that has changed;
-``frame``, a picture's vertices; and ``error``, a sentence. At most one frame is under way: the next is computed when
+A browser gets four kinds of messages: ``state``, all that panels and lists show, whenever that has changed;
+``colliders``, lines along them, before the first frame in which they are elsewhere; ``frame``, a picture's vertices;
+and ``error``, a sentence. At most one frame is under way: the next is computed when
 the browser says that it has drawn the last one, so that neither it nor the kernel ever falls behind, and between
 frames the kernel is free.
 
@@ -95,6 +96,7 @@ class Session:
         self._frame = 0  # number of the last frame sent
         self._under_way = False
         self._frame_due = self._state_due = True
+        self._posed: tuple[float, ...] | None = None  # at what times the browser has the colliders
         if scene is None:
             self._begin_simulation(None)
         else:
@@ -134,6 +136,7 @@ class Session:
     def _on_ready(self) -> None:
         """A page shows the viewer, for the first time or again; frames sent to another may be lost."""
         self._under_way = False
+        self._posed = None
         self._state_due = self._frame_due = True
 
     def _on_drawn(self, frame: int) -> None:
@@ -291,15 +294,15 @@ class Session:
     def _begin_source(self, color: str | None) -> None:
         """Of a new source: where it takes place, what can be seen, its energies."""
         source = self._source
-        room = source.room
-        self._box = frames.Box.around(room.lower, room.upper)
+        lower, upper = source.scene.lower, source.scene.upper
+        self._box = frames.Box.around(lower, upper)
         known = source.colors
         self._color = next(name for name in (color, "speed", "material", *known) if name in known)
         self._limits, self._limits_grow, self._fastest = None, True, 0.0
         self._curve: list[Energies] = [source.energies()] if isinstance(source, Live) else list(source.curve)
         volume = source.take(("volume",)).fields["volume"]
-        self._spacing = float(np.mean(volume)) ** (1 / len(room.lower)) if len(volume) else 0.0
-        self._outlines = self._outline()
+        self._spacing = float(np.mean(volume)) ** (1 / len(lower)) if len(volume) else 0.0
+        self._posed = None
         self._state_due = self._frame_due = True
 
     def _play_on(self) -> None:
@@ -322,25 +325,28 @@ class Session:
             now = self._source.energies()
             if now[0] > self._curve[-1][0]:
                 self._curve.append(now)
-            if any(collider.motion is not None for collider in self._running.scene.colliders):
-                self._outlines = self._outline()
         if self._recording is not None and self._recording.closed:  # by an error in writing
             self._recording, self._state_due = None, True
-
-    def _outline(self) -> frames.Vertices:
-        if self._recorded is None:
-            return frames.segments(self._box, *outlines.of(self._running))
-        return frames.segments(self._box, *[np.empty((0, len(self._box.lower)))] * 2)
 
     def _answer(self) -> None:
         if self._state_due:
             self._send(self._state(), ())
             self._state_due = False
         if self._frame_due and not self._under_way:
+            self._send_colliders()
             message, vertices = self._picture()
             self._frame += 1
-            self._send(message | {"frame": self._frame}, (vertices.reshape(-1).view(np.uint8).data,))
+            self._send(message | {"frame": self._frame}, (_bytes(vertices),))
             self._frame_due, self._under_way = False, True
+
+    def _send_colliders(self) -> None:
+        """Where they are, unless that is what the browser has."""
+        colliders, scene = self._source.posed(), self._source.scene
+        posed = tuple(one.time if one.moves else 0.0 for one in colliders)
+        if posed != self._posed:
+            vertices = frames.segments(self._box, *outlines.of(colliders, scene.lower, scene.upper))
+            self._send({"type": "colliders"}, (_bytes(vertices),))
+            self._posed = posed
 
     def _picture(self) -> tuple[Message, frames.Vertices]:
         """A frame: what a browser needs to know of it, and its vertices."""
@@ -362,7 +368,6 @@ class Session:
             self._fastest = max(self._fastest, _color.round_up(fastest))
         for name, (starts, v) in ways.items():
             parts[name] = frames.lines(box, starts, v, self._fastest)
-        parts["outlines"] = self._outlines
         message = {
             "type": "frame",
             "parts": [[name, len(vertices)] for name, vertices in parts.items()],
@@ -378,15 +383,15 @@ class Session:
 
     def _state(self) -> Message:
         """All that the panels show."""
-        source, room = self._source, self._source.room
+        source, scene = self._source, self._source.scene
         recorded, recording = self._recorded, self._recording
-        view = camera.Camera(room.lower, room.upper, room.gravity, (0, 0, 1, 1))
+        view = camera.Camera(scene.lower, scene.upper, scene.gravity, (0, 0, 1, 1))
         stride = max(1, -(-len(self._curve) // CURVE_MAX))
         return {
             "type": "state",
             "playing": self._playing,
             "settings": [self._described(setting) for setting in self._shown_settings()],
-            "colors": [[name, _color.label(name, len(room.lower))] for name in source.colors],
+            "colors": [[name, _color.label(name, scene.dimension)] for name in source.colors],
             "color": self._color,
             "stops": _color.STOPS,
             "lines": self._lines,
@@ -396,9 +401,9 @@ class Session:
                 if there
             ],
             "box": {"lower": self._box.lower.tolist(), "size": self._box.size.tolist()},
-            "domain": {"lower": room.lower.tolist(), "upper": room.upper.tolist()},
+            "domain": {"lower": scene.lower.tolist(), "upper": scene.upper.tolist()},
             "up": view.order[-1],
-            "falls_up": bool(room.gravity[view.order[-1]] > 0),
+            "falls_up": bool(scene.gravity[view.order[-1]] > 0),
             "eye": [camera.AZIMUTH, camera.ELEVATION],
             "spacing": self._spacing,
             "curve": self._curve[::stride],
@@ -447,6 +452,10 @@ def parse(message: object) -> tuple[str, Mapping[str, Any]]:
     if set(values) != set(wanted):
         raise ValueError(f"message = {_check.shown(message)}: must have {', '.join(('type', *wanted))}")
     return kind, values
+
+
+def _bytes(vertices: frames.Vertices) -> memoryview:
+    return vertices.reshape(-1).view(np.uint8).data
 
 
 def _grown(before: tuple[float, float] | None, now: tuple[float, float], color: str) -> tuple[float, float]:

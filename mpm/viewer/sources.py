@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from mpm import derived
+from mpm.colliders import Posed
 from mpm.io import state as _state
-from mpm.io.replay import Replay, Room
+from mpm.io.replay import Replay
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 
@@ -22,7 +23,7 @@ class Source(Protocol):
     """What both have in common."""
 
     @property
-    def room(self) -> Scene | Room: ...
+    def scene(self) -> Scene: ...
     @property
     def fields(self) -> tuple[str, ...]: ...
     @property
@@ -31,6 +32,9 @@ class Source(Protocol):
 
     @property
     def at_end(self) -> bool: ...
+    def posed(self) -> list[Posed]:
+        """The colliders now."""
+
     def advance(self, steps: int) -> None: ...
     def take(self, names: Sequence[str]) -> _state.State:
         """Positions, rest volumes and the named quantities now."""
@@ -48,7 +52,7 @@ class Live:
         self._affordable = 1  # steps of a frame; measured with every frame
 
     @property
-    def room(self) -> Scene:
+    def scene(self) -> Scene:
         return self.simulation.scene
 
     @property
@@ -58,6 +62,9 @@ class Live:
     @property
     def colors(self) -> tuple[str, ...]:
         return scalars(derived.NAMES, self.fields)
+
+    def posed(self) -> list[Posed]:
+        return self.simulation._posed()
 
     def advance(self, steps: int) -> None:
         """Whole steps, but not more than `PATIENCE` allows."""
@@ -88,7 +95,7 @@ class Recorded:
         self.curve: list[Energies] = list(zip(*(column.tolist() for column in columns), strict=True))
 
     @property
-    def room(self) -> Room:
+    def scene(self) -> Scene:
         return self.replay[0].scene
 
     @property
@@ -102,6 +109,9 @@ class Recorded:
     @property
     def at_end(self) -> bool:
         return self.index == len(self.replay) - 1
+
+    def posed(self) -> list[Posed]:
+        return self.replay[self.index]._posed()
 
     def advance(self, steps: int) -> None:
         """Frames, up to the last one."""

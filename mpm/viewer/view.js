@@ -52,6 +52,7 @@ const MARKUP = `
 // "rrggbb", and "rgb(255, 255, 255)" or "color(srgb 1 1 1)", as three numbers from 0 to 1.
 const fromHex = (text) => [0, 2, 4].map((k) => parseInt(text.slice(k, k + 2), 16) / 255);
 const fromStyle = (text) => text.match(/[\d.]+/g).slice(0, 3).map((value) => value / (text.startsWith("color") ? 1 : 255));
+const bytes = (data) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 const shown = (value) => (value === 0 ? "0" : Number(value.toPrecision(4)).toString());
 
 function render({ model, el }) {
@@ -117,6 +118,7 @@ function render({ model, el }) {
 
   function receive(message, buffers) {
     if (message.type === "state") showState(message);
+    if (message.type === "colliders") picture.fillColliders(bytes(buffers[0]));
     if (message.type === "frame") showFrame(message, buffers[0]);
     if (message.type === "error") fail(message.text);
     redraw();
@@ -129,7 +131,7 @@ function render({ model, el }) {
 
   function showFrame(message, data) {
     frame = message;
-    picture.fill(message.parts, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    picture.fill(message.parts, bytes(data));
     const last = curve[curve.length - 1];
     if (!state.replay && (!last || message.energies[0] > last[0])) curve.push(message.energies);
     find(".mpm-status").textContent =

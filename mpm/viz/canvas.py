@@ -14,6 +14,7 @@ from mpm.viz import color as _color
 from mpm.viz.camera import Camera, corners
 
 if TYPE_CHECKING:
+    from mpm.io.replay import Frame
     from mpm.simulation import Simulation
 
 Image = npt.NDArray[np.uint8]
@@ -91,15 +92,15 @@ def _floor_grid(pen: Any, camera: Camera, lower: FloatArray, upper: FloatArray, 
             pen.line([(column[0], row[0]), (column[1], row[1])], fill=GRID, width=max(1, thickness // 2))
 
 
-def distances(sim: Simulation, camera: Camera, shape: tuple[int, int], step: int) -> list[FloatArray]:
+def distances(sim: Simulation | Frame, camera: Camera, shape: tuple[int, int], step: int) -> list[FloatArray]:
     """Signed distance [pixels] of every collider of a 2-D scene at the pixels (height, width), computed at every
     `step`-th and linear between them."""
     height, width = shape
     rows, columns = np.arange(0, height + step, step), np.arange(0, width + step, step)
     x = camera.positions(*(axis.ravel() for axis in np.meshgrid(columns + 0.0, rows + 0.0)))
     found = []
-    for collider in sim.scene.colliders:
-        coarse = camera.scale * sim.collider_distance(collider.name, x).reshape(len(rows), len(columns))
+    for collider in sim._posed():
+        coarse = camera.scale * collider.distance(x)[0].reshape(len(rows), len(columns))
         found.append(_stretched(_stretched(coarse, step)[:height].T, step)[:width].T)
     return found
 
@@ -111,7 +112,7 @@ def _stretched(values: FloatArray, step: int) -> FloatArray:
     return np.asarray(between.reshape(-1, values.shape[1]))
 
 
-def colliders(image: Image, sim: Simulation, camera: Camera) -> Image:
+def colliders(image: Image, sim: Simulation | Frame, camera: Camera) -> Image:
     """A copy of an image of a 2-D scene's domain with the colliders in it."""
     result = image.copy()
     corner = camera.project(np.array([sim.scene.lower, sim.scene.upper]))

@@ -10,7 +10,8 @@ from mpm import _check
 from mpm.simulation import Simulation
 from mpm.totals import History, per_depth
 from mpm.viz import color as _color
-from mpm.viz.render import Renderer, check_simulation
+from mpm.viz.render import Image
+from mpm.viz.solid import renderer_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -80,16 +81,20 @@ def plot(
     ax: Axes | None = None,
     color: str = "speed",
     limits: tuple[float, float] | None = None,
+    renderer: str = "builtin",
 ) -> Picture:
     """Draw the particles of a simulation or of a frame; see `Simulation.plot`."""
-    check_simulation(sim)
+    drawn_by = renderer_of(renderer, sim)
     chosen = _color.check(sim, color)
     ends = _color.check_limits(limits)
     axes = _axes(ax, (6.4, 5.4))
     shown = _color.values(sim, chosen)
     ends = ends or _color.span(chosen, shown)
-    draw = _plot_2d if sim.dimension == 2 else _plot_3d
-    particles, domain = draw(sim, axes, chosen, ends)
+    if sim.dimension == 2:
+        particles, domain = _plot_2d(sim, axes, chosen, ends)
+    else:
+        picture = drawn_by(sim, color=chosen, limits=ends, size=STILL_SIZE, annotate=False)
+        particles, domain = _show(picture.frame(sim), axes)
     share = _bar_share(axes)
     extend = _color.beyond(shown, ends)
     bar = axes.figure.colorbar(_mappable(ends), ax=axes, shrink=share, aspect=25 * share, extend=extend)
@@ -142,8 +147,7 @@ def _plot_2d(
     axes.add_collection(particles)
     low, high = sim.scene.lower, sim.scene.upper
     width, height = high - low
-    if isinstance(sim, Simulation):
-        _draw_colliders(sim, axes)
+    _draw_colliders(sim, axes)
     domain = Rectangle(tuple(low), width, height, fill=False, edgecolor="0.45", linewidth=1)
     axes.add_patch(domain)
     margin = 0.03 * max(width, height)
@@ -155,26 +159,23 @@ def _plot_2d(
     return particles, domain
 
 
-def _draw_colliders(sim: Simulation, axes: Any) -> None:
+def _draw_colliders(sim: Simulation | Frame, axes: Any) -> None:
     """Where the signed distances are negative, in the domain."""
     low, high = sim.scene.lower, sim.scene.upper
     nodes = np.maximum(2, (COLLIDER_NODES * (high - low) / (high - low).max()).astype(int))
     x, y = (np.linspace(a, b, n) for a, b, n in zip(low, high, nodes, strict=True))
     points = np.stack(np.meshgrid(x, y), axis=-1)
-    for collider in sim.scene.colliders:
-        phi = sim.collider_distance(collider.name, points.reshape(-1, 2)).reshape(points.shape[:2])
+    for collider in sim._posed():
+        phi = collider.distance(points.reshape(-1, 2))[0].reshape(points.shape[:2])
         if phi.min() < 0:
             axes.contourf(x, y, phi, levels=[phi.min() - 1, 0], colors=["0.85"], zorder=0.5)
         if phi.min() < 0 < phi.max():
             axes.contour(x, y, phi, levels=[0], colors=["0.55"], linewidths=1, zorder=0.6)
 
 
-def _plot_3d(
-    sim: Simulation | Frame, axes: Any, color: str, limits: tuple[float, float]
-) -> tuple[Artist, Artist]:
-    """An image of shaded discs, the domain in it; pixels are no data, so the axes are hidden."""
-    renderer = Renderer(sim, color=color, limits=limits, size=STILL_SIZE, annotate=False)
-    image = axes.imshow(renderer.frame(sim), interpolation="antialiased")
+def _show(picture: Image, axes: Any) -> tuple[Artist, Artist]:
+    """An image with the domain in it; pixels are no data, so the axes are hidden."""
+    image = axes.imshow(picture, interpolation="antialiased")
     axes.set_axis_off()
     return image, axes.patch
 

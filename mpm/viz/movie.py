@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
+from mpm.io.closing import Closing
 from mpm.io.replay import Replay
 from mpm.progress import follow
 from mpm.simulation import Simulation, frame_count
 from mpm.viz import canvas
-from mpm.viz.render import Image, Renderer, check_image, check_size
+from mpm.viz.render import Image, check_image, check_size
+from mpm.viz.solid import renderer_of
 
 # What players show smoothly; with more or fewer frames per simulated second a movie plays slower or faster.
 PLAYBACK_LOW, PLAYBACK_HIGH = 10.0, 60.0
 GIF_PLAYBACK_HIGH = 50.0
 
 
-class MovieWriter:
+class MovieWriter(Closing):
     """Writes RGB images of one size to a movie; a context manager.
 
     Parameters
@@ -115,14 +116,6 @@ class MovieWriter:
                 if number.isascii() and number.isdigit() and int(number) >= self.frames:
                     old.unlink()
 
-    def __enter__(self) -> MovieWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 def check_path(path: object) -> Path:
     """The path of a movie: a suffix that can be written, in a directory that exists."""
@@ -149,16 +142,17 @@ def movie(
     color: str = "speed",
     limits: tuple[float, float] | None = None,
     size: tuple[int, int] = (960, 720),
+    renderer: str = "builtin",
     progress: bool = False,
 ) -> None:
     """Run a simulation and write what it looks like; see `Simulation.movie`."""
     # Everything is checked before the file is begun, and the bar comes last: nothing is left over from an error.
-    renderer = Renderer(sim, color=color, limits=limits, size=size)
+    picture = renderer_of(renderer, sim)(sim, color=color, limits=limits, size=size)
     frame_count(duration, fps)
     _check.flag("progress", progress)
     with MovieWriter(path, fps=fps, size=size) as writer:
         for _ in sim.frames(duration=duration, fps=fps, progress=progress):
-            writer.add(renderer.frame(sim))
+            writer.add(picture.frame(sim))
 
 
 def write_frames(
@@ -169,15 +163,16 @@ def write_frames(
     color: str,
     limits: tuple[float, float] | None,
     size: tuple[int, int],
+    renderer: str,
     progress: bool,
 ) -> None:
     """Write the frames of a replay as a movie; see `Replay.movie`."""
-    renderer = Renderer(frames[0], color=color, limits=limits, size=size)
+    picture = renderer_of(renderer, frames[0])(frames[0], color=color, limits=limits, size=size)
     check_path(path)
     shown = follow(frames, progress)
     with MovieWriter(path, fps=fps, size=size) as writer:
         for frame in shown:
-            writer.add(renderer.frame(frame))
+            writer.add(picture.frame(frame))
 
 
 def contact_sheet(frames: list[Image], *, columns: int = 4) -> Image:

@@ -31,7 +31,6 @@ class Renderer:
     Parameters
     ----------
     sim : Simulation or Frame
-        A frame of a replay holds no colliders.
     color : str
         As in `Simulation.plot`.
     limits : (float, float), optional
@@ -68,11 +67,11 @@ class Renderer:
         scene = sim.scene
         self.camera = Camera(scene.lower, scene.upper, scene.gravity, frame)
         self.empty = canvas.background(self.camera, scene.lower, scene.upper, fine)
-        self.fine, self.coarse = self.empty, _halved(self.empty)
+        self.fine, self.coarse = self.empty, halved(self.empty)
         self.labelled: tuple[tuple[float, float], str] | None = None
         self.moving = False
-        if isinstance(sim, Simulation) and (colliders := sim.scene.colliders):
-            self.moving = any(c.motion is not None or c.shape._only_collides for c in colliders)
+        if colliders := sim._posed():
+            self.moving = any(collider.moves for collider in colliders)
             self._place_colliders(sim)
         self.floor = _Floor(self.camera, scene.lower) if sim.dimension == 3 else None
 
@@ -81,26 +80,25 @@ class Renderer:
         check_simulation(sim)
         if sim.dimension != self.dimension:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
-        if self.moving and isinstance(sim, Simulation):
+        if self.moving:
             self._place_colliders(sim)
         shown = _color.values(sim, self.color)
         limits = self._scale(shown)
         if self.annotate and self.labelled != (wanted := (limits, _color.beyond(shown, limits))):
-            self.coarse = _halved(self.fine)
+            self.coarse = halved(self.fine)
             canvas.color_bar(self.coarse, _color.label(self.color, self.dimension), *wanted)
             self.labelled = wanted
         image = self.coarse.copy()
-        if len(shown):
-            self._paint(image, sim, shown, limits)
+        self._paint(image, sim, shown, limits)
         if self.annotate:
             size = max(10, round(self.height / 32))
             canvas.write(image, f"t = {sim.time:.3f} s", (round(0.05 * self.height), size), size)
         return image
 
-    def _place_colliders(self, sim: Simulation) -> None:
+    def _place_colliders(self, sim: Simulation | Frame) -> None:
         draw = canvas.colliders if self.dimension == 2 else surfaces.draw
         self.fine = draw(self.empty, sim, self.camera)
-        self.coarse = _halved(self.fine)
+        self.coarse = halved(self.fine)
         self.labelled = None
 
     def _scale(self, shown: npt.NDArray[Any]) -> tuple[float, float]:
@@ -117,6 +115,8 @@ class Renderer:
     def _paint(
         self, image: Image, sim: Simulation | Frame, shown: npt.NDArray[Any], limits: tuple[float, float]
     ) -> None:
+        if not len(shown):
+            return
         x = np.asarray(sim.particles["x"])
         column, row, near = self.camera.project(x)
         spacing = float(np.median(sim.particles["volume"])) ** (1 / sim.dimension)
@@ -191,12 +191,14 @@ def _compose(image: Image, fine: Image, seen: Splats, values: npt.NDArray[np.uin
     visible = seen.shade > 0
     part[visible] = PALETTE[seen.shade[visible], values[seen.particle[visible]]]
     coarse = [edge // OVERSAMPLE for edge in (top, bottom, left, right)]
-    image[coarse[0] : coarse[1], coarse[2] : coarse[3]] = _halved(window)
+    image[coarse[0] : coarse[1], coarse[2] : coarse[3]] = halved(window)
 
 
-def _halved(fine: Image) -> Image:
+def halved(fine: Image) -> Image:
     """Average of squares of OVERSAMPLE x OVERSAMPLE pixels."""
-    total = np.zeros((fine.shape[0] // OVERSAMPLE, fine.shape[1] // OVERSAMPLE, 3), dtype=np.uint16)
+    total = np.zeros(
+        (fine.shape[0] // OVERSAMPLE, fine.shape[1] // OVERSAMPLE, fine.shape[2]), dtype=np.uint16
+    )
     for i in range(OVERSAMPLE):
         for j in range(OVERSAMPLE):
             total += fine[i::OVERSAMPLE, j::OVERSAMPLE]

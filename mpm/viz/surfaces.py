@@ -14,6 +14,7 @@ from mpm.viz.canvas import COLLIDER
 from mpm.viz.splat import LIGHT, splat
 
 if TYPE_CHECKING:
+    from mpm.io.replay import Frame
     from mpm.simulation import Simulation
 
 Image = npt.NDArray[np.uint8]
@@ -54,16 +55,12 @@ def _may_cross(phi: FloatArray, spacing: float) -> npt.NDArray[np.bool_]:
     return np.asarray(np.abs(phi) <= STEEP * np.sqrt(3) / 2 * spacing)
 
 
-def draw(image: Image, sim: Simulation, camera: Camera) -> Image:
+def draw(image: Image, sim: Simulation | Frame, camera: Camera) -> Image:
     """A copy of an image of a 3-D scene's domain with the colliders in it."""
     result = image.copy()
     height, width = image.shape[:2]
-    for placed in sim._colliders:
-        x, normal, spacing = points(
-            lambda at, placed=placed: placed.distance(sim._core, at),  # type: ignore[misc]
-            sim.scene.lower,
-            sim.scene.upper,
-        )
+    for collider in sim._posed():
+        x, normal, spacing = points(collider.distance, sim.scene.lower, sim.scene.upper)
         column, row, near = camera.project(x)
         seen = splat(
             column,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import BinaryIO
 
-from mpm.io.formats import bgeo, geo, npz, ply, vtp
+from mpm.io.formats import bgeo, csv, geo, npz, ply, vtp
 from mpm.io.state import State
 
 WRITERS: dict[str, Callable[[BinaryIO, State], None]] = {
     ".bgeo": bgeo.write,
+    ".csv": csv.write,
     ".geo": geo.write,
     ".npz": npz.write,
     ".ply": ply.write,

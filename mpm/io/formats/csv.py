@@ -1,0 +1,24 @@
+"""Particles as a table: CSV with a line for each, for spreadsheets and whatever reads text."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+from mpm.io import table
+from mpm.io.formats.integers import Array
+from mpm.io.state import State
+
+
+def write(file: BinaryIO, state: State) -> None:
+    """Write a state: ``x``, ``y``, ``z``, then the fields, vectors and tensors split up (``v_x``, ``F_xy``)."""
+    columns: dict[str, Array] = {}
+    for name in state.fields:
+        values = state.spatial(name)
+        if name == "x":
+            columns |= zip("xyz", values.T, strict=True)
+        elif values.ndim == 1:
+            columns[name] = values
+        else:
+            ends = "xyz" if values.shape[1] == 3 else [a + b for a in "xyz" for b in "xyz"]
+            columns |= {f"{name}_{end}": column for end, column in zip(ends, values.T, strict=True)}
+    table.write(file, columns)

@@ -1,0 +1,135 @@
+"""Pictures of 3-D scenes by PyVista (VTK), with colliders as surfaces among the particles. Needs the extra ``3d``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check
+from mpm._check import FloatArray
+from mpm.colliders import Posed
+from mpm.io.replay import Frame
+from mpm.simulation import Simulation
+from mpm.viz import canvas
+from mpm.viz import color as _color
+from mpm.viz.render import COVER, OVERSAMPLE, Image, Renderer, check_simulation, halved
+
+SURFACE_CELLS = (
+    96  # along the longest side of the domain, of the lattice in which colliders' surfaces are found
+)
+OPACITY = 0.45
+LIGHT = {"ambient": 0.35, "diffuse": 0.7, "specular": 0.15}
+
+
+class SolidRenderer(Renderer):
+    """A `Renderer` of 3-D scenes that has PyVista draw the particles and colliders, seen from the same place.
+
+    Parameters
+    ----------
+    sim, color, limits, size, annotate
+        As of `Renderer`.
+
+    Raises
+    ------
+    ImportError
+        PyVista is not installed.
+    """
+
+    def __init__(self, sim: Simulation | Frame, **options: Any) -> None:
+        self._pyvista = _pyvista()
+        self._surfaces: list[Any] = []
+        super().__init__(sim, **options)
+        self._lower, self._upper = sim.scene.lower, sim.scene.upper
+
+    def _place_colliders(self, sim: Simulation | Frame) -> None:
+        self._surfaces = [
+            self._surface(collider, sim.scene.lower, sim.scene.upper) for collider in sim._posed()
+        ]
+
+    def _surface(self, collider: Posed, lower: FloatArray, upper: FloatArray) -> Any:
+        """Where the distance is zero in the domain."""
+        cells = np.maximum(2, np.rint(SURFACE_CELLS * (upper - lower) / (upper - lower).max())).astype(int)
+        lattice = self._pyvista.ImageData(dimensions=cells + 1, spacing=(upper - lower) / cells, origin=lower)
+        lattice["phi"] = collider.distance(np.asarray(lattice.points, dtype=np.float64))[0]
+        return lattice.contour([0.0], scalars="phi")
+
+    def _paint(
+        self, image: Image, sim: Simulation | Frame, shown: npt.NDArray[Any], limits: tuple[float, float]
+    ) -> None:
+        x = np.array(sim.particles["x"], dtype=np.float64)
+        there = np.isfinite(x).all(axis=1)
+        cloud = None
+        if there.any():
+            spacing = float(np.median(sim.particles["volume"])) ** (1 / 3)
+            if self.floor is not None:
+                self.floor.shadowed(image, self.fine, x[there], spacing)
+            cloud = self._pyvista.PolyData(x[there])
+            cloud["ink"] = _color.TABLE[_color.index(shown[there], limits)]
+        seen = self._seen(cloud, 0 if cloud is None else 2 * COVER[3] * spacing * self.camera.scale)
+        cover = seen[..., 3:].astype(np.float32) / 255
+        image[:] = (image * (1 - cover) + seen[..., :3] * cover).round().astype(np.uint8)
+
+    def _seen(self, cloud: Any, diameter: float) -> npt.NDArray[np.uint8]:
+        """Particles (with the diameter in fine pixels) and surfaces, (height, width, 4): colour and cover."""
+        fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
+        plotter = self._pyvista.Plotter(off_screen=True, window_size=fine, lighting="light kit")
+        try:
+            if cloud is not None:
+                plotter.add_mesh(
+                    cloud,
+                    scalars="ink",
+                    rgb=True,
+                    render_points_as_spheres=True,
+                    point_size=max(3.0, diameter),
+                    **LIGHT,
+                )
+            for surface in self._surfaces:
+                if surface.n_points:
+                    plotter.add_mesh(
+                        surface, color=canvas.COLLIDER, opacity=OPACITY, smooth_shading=True, **LIGHT
+                    )
+            self._look(plotter)
+            rgba = plotter.screenshot(None, transparent_background=True, return_img=True)
+        finally:
+            plotter.close()
+        return halved(np.asarray(rgba))
+
+    def _look(self, plotter: Any) -> None:
+        """See with the pixels of the camera what `Renderer` sees with them."""
+        camera, lower, upper = self.camera, self._lower, self._upper
+        right, up, towards = camera.rows
+        fine = OVERSAMPLE * np.array([self.width, self.height])
+        across, down = (
+            fine / 2 - camera.offset
+        ) / camera.scale  # of the middle of the picture, from the lower corner
+        depth = float(np.linalg.norm(upper - lower))
+        nearness = float(towards @ (upper - lower) / 2)
+        middle = lower + across * right - down * up + nearness * towards
+        plotter.enable_parallel_projection()
+        plotter.camera.focal_point = middle
+        plotter.camera.position = middle + 2 * depth * towards
+        plotter.camera.up = up
+        plotter.camera.parallel_scale = fine[1] / 2 / camera.scale
+        plotter.camera.clipping_range = (0.5 * depth, 3.5 * depth)
+
+
+RENDERERS: dict[str, type[Renderer]] = {"builtin": Renderer, "pyvista": SolidRenderer}
+
+
+def renderer_of(renderer: object, sim: Simulation | Frame) -> type[Renderer]:
+    """The one that is called so, if it can draw the scene."""
+    check_simulation(sim)
+    chosen = RENDERERS[_check.choice("renderer", renderer, tuple(RENDERERS))]
+    if chosen is SolidRenderer and sim.dimension == 2:
+        raise ValueError("renderer = 'pyvista': must be 'builtin' in 2-D: PyVista draws 3-D scenes")
+    return chosen
+
+
+def _pyvista() -> Any:
+    try:
+        import pyvista
+    except ImportError:
+        raise ImportError("renderer = 'pyvista' needs PyVista: pip install 'mpm[3d]'") from None
+    return pyvista
