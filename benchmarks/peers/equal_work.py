@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 LIMIT = 1e-5  # single precision; measured up to 1.5e-6
-# The package's own time step is several times longer, and the paths it computes are apart by the error of a step: measured up to 1.5e-2.
+# The package's own time step is several times longer, and the path that it computes is apart by the error of a step:
+# measured up to 1.5e-2.
 LIMIT_OWN_DT = 3e-2
 
 

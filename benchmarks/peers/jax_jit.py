@@ -91,7 +91,7 @@ class Jitted:
         x, v = self.given
         n, d = x.shape
         F = jnp.broadcast_to(jnp.eye(d), (n, d, d)) if self.solid else jnp.ones(n)
-        self.now = tuple(map(jnp.asarray, (x, v))) + (jnp.zeros((n, d, d)), F)
+        self.now = (jnp.asarray(x), jnp.asarray(v), jnp.zeros((n, d, d)), F)
 
     def step(self, n: int) -> None:
         self.now = self.advance(n, self.now)

@@ -12,7 +12,7 @@ from . import protocol
 from .problems import Problem
 
 f32 = np.float32
-fast = njit(fastmath=True, inline="always")
+fast = njit(fastmath=True)
 
 
 @fast

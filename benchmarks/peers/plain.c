@@ -172,16 +172,18 @@ static void particles_to_grid(const particle *particles, node *grid)
     for (size_t n = 0; n < problem.particles; n++) {
         const particle *p = &particles[n];
         const struct stencil s = stencil_of(p);
-        real A[DIM][DIM] = {{0}};
+        real A[DIM][DIM] = {{0}}, mv[DIM];
         stress(p, A);
-        for (int i = 0; i < DIM; i++)
+        for (int i = 0; i < DIM; i++) {
+            mv[i] = mass * p->v[i];
             for (int j = 0; j < DIM; j++)
                 A[i][j] = stress_factor * A[i][j] + h * mass * p->C[i][j];
+        }
         FOR_NEIGHBOURS(i, j, k) {
             const struct neighbour q = neighbour_of(&s, i, j, k);
             grid[q.at].mass += q.weight * mass;
             for (int b = 0; b < DIM; b++) {
-                real momentum = mass * p->v[b];
+                real momentum = mv[b];
                 for (int a = 0; a < DIM; a++)
                     momentum += A[b][a] * q.offset[a];
                 grid[q.at].momentum[b] += q.weight * momentum;

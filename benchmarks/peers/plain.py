@@ -29,10 +29,13 @@ def compile(
     gamma: int = 1,
     compiler: str = "cc",
 ) -> Path:
-    """The program for a law of `LAWS`, a dimension and a precision."""
+    """The program for a law of `LAWS`, a dimension and a precision.
+
+    It is gnu11, gcc's default: with c11, gcc does not fuse a b + c, which costs up to 40 % of the speed.
+    """
     defines = [f"-DDIM={dimension}", f"-DREAL={real}", f"-DLAW={LAWS[law]}", f"-DGAMMA={gamma}"]
     subprocess.run(
-        [compiler, "-std=c11", *flags, *defines, SOURCE, "-o", program, "-lm"], check=True, timeout=120
+        [compiler, "-std=gnu11", *flags, *defines, SOURCE, "-o", program, "-lm"], check=True, timeout=120
     )
     return program
 

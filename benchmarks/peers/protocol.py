@@ -3,8 +3,8 @@
     python -m benchmarks.peers.PEER --particles FILE --problem JSON --threads T --rounds K
 
 It compiles on a first step, which is start-up and timed apart; then takes the problem's steps K times from the state of
-the file, and prints one line of JSON: seconds of each round by the clock and of the process's time, seconds of the first step, the versions that
-matter, and centre of mass, momentum and kinetic energy at the end.
+the file, and prints one line of JSON: seconds of each round, by the clock and of the process's time; seconds of the
+first step; the versions that matter; centre of mass, momentum and kinetic energy at the end.
 """
 
 import argparse

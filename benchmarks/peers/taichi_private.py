@@ -18,7 +18,7 @@ class Private:
     """Fields and kernels for a problem."""
 
     def __init__(self, problem: Problem, x: np.ndarray, v: np.ndarray, threads: int) -> None:
-        ti.init(arch=ti.cpu, cpu_max_num_threads=threads, offline_cache=False, log_level=ti.ERROR)
+        ti.init(arch=ti.cpu, cpu_max_num_threads=threads, log_level=ti.ERROR)
         self.given = x, v
         n, d = x.shape
         self.x, self.v = (ti.Vector.field(d, float, n) for _ in range(2))

@@ -28,45 +28,48 @@ def compile_kernels(problem: Problem, tuned: bool):
     fall = wp.constant(problem.dt * problem.gravity)
     low, high = wp.constant(problem.low), wp.constant(problem.high)
     D, LAST, NODES = wp.constant(d), wp.constant(d - 1), wp.constant(nodes)
-    DEPTH = wp.constant(3 if d == 3 else 1)
-    weights = wp.types.matrix((3, 3), wp.float32)
-    integers = wp.types.vector(3, wp.int32)
-    offsets = wp.types.vector(d, wp.float32)
+    weights = wp.types.matrix((d, 3), wp.float32)
+    eye = matrix(np.eye(d, dtype=np.float32))
 
     @wp.func
-    def base_of(x: vector):
-        base = integers(0, 0, 0)
-        for a in range(D):
-            base[a] = int(x[a] * per_h - 0.5)
-        return base
+    def along(x: float):
+        """Lowest node along an axis, as a float."""
+        return wp.floor(x * per_h - 0.5)
 
     @wp.func
-    def weights_of(x: vector, base: integers):
-        w = weights()
-        for a in range(D):
-            f = x[a] * per_h - float(base[a])
-            w[a, 0] = 0.5 * (1.5 - f) * (1.5 - f)
-            w[a, 1] = 0.75 - (f - 1.0) * (f - 1.0)
-            w[a, 2] = 0.5 * (f - 0.5) * (f - 0.5)
-        return w
+    def three(f: float):
+        """Weights along an axis, f cells from the lowest node."""
+        return wp.vec3(0.5 * (1.5 - f) * (1.5 - f), 0.75 - (f - 1.0) * (f - 1.0), 0.5 * (f - 0.5) * (f - 0.5))
 
     if d == 3:
 
         @wp.func
-        def place(base: integers, i: int, j: int, k: int):
-            return ((base[0] + i) * NODES + base[1] + j) * NODES + base[2] + k
+        def base_of(x: vector):
+            return vector(along(x[0]), along(x[1]), along(x[2]))
+
+        @wp.func
+        def weights_of(f: vector):
+            return wp.matrix_from_rows(three(f[0]), three(f[1]), three(f[2]))
+
+        @wp.func
+        def place(base: vector, i: int, j: int, k: int):
+            return ((int(base[0]) + i) * NODES + int(base[1]) + j) * NODES + int(base[2]) + k
 
         @wp.func
         def weight_at(w: weights, i: int, j: int, k: int):
             return w[0, i] * w[1, j] * w[2, k]
 
         @wp.func
-        def offset_at(x: vector, base: integers, i: int, j: int, k: int):
-            return offsets(
-                float(base[0] + i) - x[0] * per_h,
-                float(base[1] + j) - x[1] * per_h,
-                float(base[2] + k) - x[2] * per_h,
-            )
+        def offset_at(f: vector, i: int, j: int, k: int):
+            return vector(float(i) - f[0], float(j) - f[1], float(k) - f[2])
+
+        @wp.func
+        def together_of(q: vector, m: float):
+            return record(q[0], q[1], q[2], m)
+
+        @wp.func
+        def first_of(both: record):
+            return vector(both[0], both[1], both[2])
 
         @wp.func
         def coordinate(node: int, a: int):
@@ -91,16 +94,32 @@ def compile_kernels(problem: Problem, tuned: bool):
     else:
 
         @wp.func
-        def place(base: integers, i: int, j: int, k: int):
-            return (base[0] + i) * NODES + base[1] + j
+        def base_of(x: vector):
+            return vector(along(x[0]), along(x[1]))
+
+        @wp.func
+        def weights_of(f: vector):
+            return wp.matrix_from_rows(three(f[0]), three(f[1]))
+
+        @wp.func
+        def place(base: vector, i: int, j: int, k: int):
+            return (int(base[0]) + i) * NODES + int(base[1]) + j
 
         @wp.func
         def weight_at(w: weights, i: int, j: int, k: int):
             return w[0, i] * w[1, j]
 
         @wp.func
-        def offset_at(x: vector, base: integers, i: int, j: int, k: int):
-            return offsets(float(base[0] + i) - x[0] * per_h, float(base[1] + j) - x[1] * per_h)
+        def offset_at(f: vector, i: int, j: int, k: int):
+            return vector(float(i) - f[0], float(j) - f[1])
+
+        @wp.func
+        def together_of(q: vector, m: float):
+            return record(q[0], q[1], m)
+
+        @wp.func
+        def first_of(both: record):
+            return vector(both[0], both[1])
 
         @wp.func
         def coordinate(node: int, a: int):
@@ -131,11 +150,9 @@ def compile_kernels(problem: Problem, tuned: bool):
                 R = rotation_by_svd(F)
             ratio = wp.determinant(F)
             A = A + factor * 2.0 * first * (F - R) * wp.transpose(F)
-            for a in range(D):
-                A[a, a] += factor * second * ratio * (ratio - 1.0)
+            A = A + factor * second * ratio * (ratio - 1.0) * eye
         else:
-            for a in range(D):
-                A[a, a] += factor * first * (J - 1.0)
+            A = A + factor * first * (J - 1.0) * eye
         return A
 
     @wp.func
@@ -160,21 +177,18 @@ def compile_kernels(problem: Problem, tuned: bool):
     ):
         p = wp.tid()
         base = base_of(x[p])
-        w = weights_of(x[p], base)
+        f = per_h * x[p] - base
+        w = weights_of(f)
         A = affine_of(C[p], F[p], J[p])
         mv = mass * v[p]
         for i in range(3):
             for j in range(3):
-                for k in range(DEPTH):
+                for k in range(wp.static(3 if d == 3 else 1)):
                     weight = weight_at(w, i, j, k)
-                    q = weight * (mv + A * offset_at(x[p], base, i, j, k))
+                    q = weight * (mv + A * offset_at(f, i, j, k))
                     at = place(base, i, j, k)
                     if wp.static(tuned):
-                        both = record()
-                        for a in range(D):
-                            both[a] = q[a]
-                        both[D] = weight * mass
-                        wp.atomic_add(together, at, both)
+                        wp.atomic_add(together, at, together_of(q, weight * mass))
                     else:
                         wp.atomic_add(momentum, at, q)
                         wp.atomic_add(masses, at, weight * mass)
@@ -187,13 +201,7 @@ def compile_kernels(problem: Problem, tuned: bool):
         if wp.static(tuned):
             both = together[node]
             if both[D] > 0.0:
-                g = vector()
-                for a in range(D):
-                    g[a] = both[a] / both[D]
-                g = after_forces(g, node)
-                for a in range(D):
-                    both[a] = g[a]
-                together[node] = both
+                together[node] = together_of(after_forces(first_of(both) / both[D], node), both[D])
         else:
             if masses[node] > 0.0:
                 momentum[node] = after_forces(momentum[node] / masses[node], node)
@@ -210,27 +218,24 @@ def compile_kernels(problem: Problem, tuned: bool):
     ):
         p = wp.tid()
         base = base_of(x[p])
-        w = weights_of(x[p], base)
+        f = per_h * x[p] - base
+        w = weights_of(f)
         new_v = vector()
         B = matrix()
         for i in range(3):
             for j in range(3):
-                for k in range(DEPTH):
+                for k in range(wp.static(3 if d == 3 else 1)):
                     at = place(base, i, j, k)
                     g = vector()
                     if wp.static(tuned):
-                        both = together[at]
-                        for a in range(D):
-                            g[a] = both[a]
+                        g = first_of(together[at])
                     else:
                         g = momentum[at]
                     g = weight_at(w, i, j, k) * g
                     new_v += g
-                    B += wp.outer(g, offset_at(x[p], base, i, j, k))
+                    B += wp.outer(g, offset_at(f, i, j, k))
         new_C = 4.0 * per_h * B
-        change = dt * new_C
-        for a in range(D):
-            change[a, a] += 1.0
+        change = eye + dt * new_C
         v[p] = new_v
         C[p] = new_C
         x[p] = x[p] + dt * new_v
