@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+from peers import equal_work, plain
 
 from mpm import _core, bench
 from mpm.simulation import Simulation
-from peers import equal_work, plain
 
 STEPS = 40
 DT = 5e-5
