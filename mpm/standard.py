@@ -101,12 +101,12 @@ def limits(dtype: str, repeats: int) -> Limits:
 def arithmetic(dimension: int, law: str, kernel: str = "quadratic") -> int:
     """Additions and multiplications per particle and step of APIC as the textbook writes it.
 
-    Per node: its weight (d − 1); in G2P v and B (2 d + 2 d²); in P2G mass and momentum with the affine part
-    (2 + 2 d + 2 d²). Per particle: d rows of weights (6 each node), F (2 d³), x (2 d), and the law.
+    Per node: its weight (d − 1 in P2G and in G2P); v and B (2 d + 2 d²); mass and momentum with its affine part
+    (2 + 2 d + 2 d²). Per particle: the weights along d axes (6 each, twice), F (2 d³), x (2 d), and the law.
     """
     d, n = dimension, NODES[kernel]
     node = 2 * (d - 1) + 2 * d + 2 * d * d + 2 + 2 * d + 2 * d * d
-    return n**d * node + 2 * 6 * d * n + 2 * d**3 + 2 * d + LAW_FLOPS[law][d]
+    return int(n**d * node + 2 * 6 * d * n + 2 * d**3 + 2 * d + LAW_FLOPS[law][d])
 
 
 def traffic(dimension: int, law: str, dtype: str) -> int:
@@ -114,7 +114,7 @@ def traffic(dimension: int, law: str, dtype: str) -> int:
     d = dimension
     state = 1 if law == "fluid" else d * d
     plastic = 1 if law == "snow" else 0
-    return (2 * (2 * d + d * d + state + plastic) + 2) * np.dtype(dtype).itemsize
+    return (2 * (2 * d + d * d + state + plastic) + 2) * int(np.dtype(dtype).itemsize)
 
 
 def _mpm88(quick: bool) -> Simulation:
