@@ -22,7 +22,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help drive-browser demo test slow all-tests lint format c asan tsan coverage wheel notebooks formats browser bench clean
+.PHONY: help drive-browser demo test slow all-tests lint format c asan tsan coverage wheel notebooks formats browser bench gate peers clean
 
 help:
 	@echo "make demo       the elastic cube: installs, runs, writes out/ (ARGS='jelly --threads 2' for another)"
@@ -34,6 +34,7 @@ help:
 	@echo "make coverage   lines of C that the quick suite reaches"
 	@echo "make wheel      sdist -> wheel -> clean environment -> tests (PYTHONS='python3.11 python3.13')"
 	@echo "make notebooks  executes notebooks/*.ipynb;  make bench: particle-steps per second on this machine"
+	@echo "make gate       are the kernels as fast as they were? (ratios; ARGS=--update);  make peers: beside other programs"
 	@echo "make formats    reads our files and draws 3-D scenes with VTK (installs 0.6 GB)"
 	@echo "make browser    drives the viewer in JupyterLab with Chromium (ARGS='-k record'; installs into .venv-browser)"
 	@echo "make clean      removes everything that these made"
@@ -112,6 +113,14 @@ drive-browser: $(VENV)/installed-browser
 bench: $(VENV)/installed-demo
 	$(BUILD)
 	$(PY) -m mpm bench $(ARGS)
+
+gate: $(VENV)/installed-demo
+	$(BUILD)
+	$(PY) benchmarks/gate.py $(ARGS)
+
+peers: $(VENV)/installed-demo
+	$(BUILD)
+	$(PY) -m benchmarks.peers $(ARGS)
 
 clean:
 	rm -rf build dist out *.egg-info .venv .venv-browser mpm/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

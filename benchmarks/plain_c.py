@@ -2,27 +2,24 @@
 
     python benchmarks/plain_c.py [rounds]
 
-`plain/plain_mpm.c` is compiled with cc -O3, and again for this very processor, for every law, dimension and precision,
+`peers/plain.c` is compiled with cc -O3, and again for this very processor, for every law, dimension and precision,
 and takes the same steps from the same state. Its centre of mass, momentum and kinetic energy must agree with those of
 every kernel set before a time counts. Rounds are interleaved; processor time of one thread, medians; the ratios are to
 plain C with -O3.
 """
 
 import statistics
-import struct
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from peers import equal_work, plain
 
 from mpm import _core, bench
 from mpm.simulation import Simulation
 
-SOURCE = Path(__file__).parent / "plain" / "plain_mpm.c"
-LAWS = {"fluid": 0, "neo-Hookean": 1, "fixed corotated": 2}
 STEPS = 40
 DT = 5e-5
 AGREEMENT = {"float64": 1e-9, "float32": 1e-4}  # measured up to 2e-13 and 4e-5
@@ -33,59 +30,50 @@ PLAIN = {"plain C": ["-O3"], "native": ["-O3", "-march=native"]}
 
 def compile_plain(case: bench.Case, flags: list[str], program: Path) -> None:
     """The plain program for a case."""
+    gamma = getattr(bench.MATERIALS[case.material], "gamma", 1)
     real = "float" if case.dtype == "float32" else "double"
-    defines = [f"-DDIM={case.dimension}", f"-DREAL={real}", f"-DLAW={LAWS[case.material]}"]
-    subprocess.run(["cc", *flags, *defines, SOURCE, "-o", program, "-lm"], check=True)
+    plain.compile(program, flags, law=case.material, dimension=case.dimension, real=real, gamma=int(gamma))
 
 
-def write_state(case: bench.Case, sim: Simulation, path: Path) -> None:
-    """The particles of a fresh simulation as the plain program reads them; its domain begins at 0."""
+def write_state(case: bench.Case, sim: Simulation, path: Path) -> dict[str, float]:
+    """Write the particles of a fresh simulation as the plain program reads them; its numbers, but for the steps.
+
+    The domain of the case begins at 0 and is three blocks wide; the block does not reach its walls.
+    """
+    p = sim.particles
+    with path.open("wb") as file:
+        np.save(file, np.column_stack([p.x, p.v]).astype(case.dtype))
     material = bench.MATERIALS[case.material]
-    values = {name: getattr(material, name, 0.0) for name in ("E", "nu", "bulk_modulus", "gamma")}
-    E, nu = values["E"], values["nu"]
-    mu, lam = E / (2 * (1 + nu)), E * nu / ((1 + nu) * (1 - 2 * nu))
+    if case.material == "fluid":
+        first, second = material.bulk_modulus, 0.0
+    else:
+        E, nu = material.E, material.nu
+        first, second = E / (2 * (1 + nu)), E * nu / ((1 + nu) * (1 - 2 * nu))
     nodes = 3 * case.cells + 1
-    numbers = (sim.dx, DT, -9.8, values["bulk_modulus"], values["gamma"], mu, lam)
-    p = sim.particles
-    table = np.column_stack([p.x, p.v, p.mass, p.volume]).astype(case.dtype)
-    path.write_bytes(struct.pack("<2q7d", len(table), nodes, *numbers) + table.tobytes())
-
-
-def run_plain(program: Path, state: Path) -> tuple[float, np.ndarray]:
-    """Seconds of one round, and centre of mass, momentum and kinetic energy at its end."""
-    output = subprocess.run(
-        [program, state, str(STEPS), "1"], check=True, capture_output=True, text=True
-    ).stdout
-    lines = output.split("\n")
-    return float(lines[0]), np.array(lines[1].split(), dtype=float)
-
-
-def outcome(sim: Simulation) -> np.ndarray:
-    """The same of a simulation; without the affine part of the energy, as the plain program counts."""
-    p = sim.particles
-    mass, x, v = (np.asarray(a, dtype=float) for a in (p.mass, p.x, p.v))
-    return np.concatenate([mass @ x / mass.sum(), mass @ v, [0.5 * mass @ (v * v).sum(axis=1)]])
+    grid = {"nodes": nodes, "h": sim.dx, "low": 0, "high": nodes - 1}
+    body = {"mass": float(p.mass[0]), "volume": float(p.volume[0]), "first": first, "second": second}
+    return {**grid, **body, "dt": DT, "gravity": -9.8}
 
 
 def compare(case: bench.Case, rounds: int, folder: Path) -> dict[str, float]:
     """Median nanoseconds per particle and step, of `PLAIN` and of every kernel set."""
     state = folder / "state"
-    write_state(case, case.simulation(isa="scalar"), state)
+    numbers = write_state(case, case.simulation(isa="scalar"), state)
     for name, flags in PLAIN.items():
         compile_plain(case, flags, folder / name)
     times: dict[str, list[float]] = {name: [] for name in [*PLAIN, *_core.isas()]}
     for _ in range(rounds):
         for name in PLAIN:
-            seconds, reference = run_plain(folder / name, state)
-            times[name].append(seconds)
+            [(_, processor)], reference = plain.run(folder / name, state, steps=STEPS, **numbers)
+            times[name].append(processor)
         for isa in _core.isas():
             sim = case.simulation(isa=isa, dt=DT)
             start = time.thread_time()
             sim.step(STEPS)
             times[isa].append(time.thread_time() - start)
-            difference = np.abs(outcome(sim) - reference).max() / np.abs(reference).max()
-            if difference > AGREEMENT[case.dtype]:
-                raise SystemExit(f"{case} {isa}: not equal work, {difference:.1e} apart")
+            p = sim.particles
+            found = equal_work.outcome(p.x, p.v, numbers["mass"])
+            equal_work.check(f"{case} {isa}", found, reference, AGREEMENT[case.dtype])
     n = len(sim.particles)
     return {name: 1e9 * statistics.median(values) / STEPS / n for name, values in times.items()}
 

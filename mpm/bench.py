@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import statistics
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ MATERIALS = {
     "fixed corotated": materials.FixedCorotated(E=1e5, nu=0.3, density=1000),
 }
 STUDIES = ("phases", "family", "crowding", "calls", "order", "growth", "threads")
+STANDARD = ("B1", "B2", "B3", "B4", "B5", "B7")
 CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
 CELLS_QUICK = {2: 32, 3: 8}
 
@@ -136,6 +138,32 @@ def _lines(isas: list[str], groups: Iterator[list[Result]]) -> Iterator[str]:
         yield f"{name:<36}{speeds}{max(r.speed for r in results) / oracle.speed:>13.1f}x"
 
 
+def _chosen(
+    names: Sequence[str], *, repeats: int, quick: bool, found: list[tuple[str, Any]]
+) -> Iterator[str]:
+    """The tables of studies, then of standard scenes."""
+    from mpm import standard, studies
+
+    scenes = [name for name in names if name in STANDARD]
+    yield from studies.run([n for n in names if n not in scenes], repeats=repeats, quick=quick, found=found)
+    if scenes:
+        yield from standard.run(scenes, repeats=repeats, quick=quick, found=found)
+
+
+def commit() -> str | None:
+    """Of the source tree that the package is imported from; None if it is installed elsewhere, or not with Git."""
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--exclude=*"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+        )
+    except OSError:
+        return None
+    return done.stdout.strip() or None
+
+
 def run(
     studies: Sequence[str] = (), *, json_path: Path | None = None, repeats: int = 5, quick: bool = False
 ) -> int:
@@ -144,7 +172,7 @@ def run(
     Parameters
     ----------
     studies : sequence of str
-        Measure these instead: of `STUDIES`, see `mpm.studies`.
+        Measure these instead: of `STUDIES`, see `mpm.studies`, or of `STANDARD`, see `mpm.standard`.
     json_path : path, optional
         Where the figures go, with the machine and the build they belong to.
     repeats : int
@@ -172,9 +200,7 @@ def run(
     print(config.show_config())
     print(f"processor    {config.processor()}\n")
     if studies:
-        from mpm import studies as _studies
-
-        lines = _studies.run(list(studies), repeats=repeats, quick=quick, found=rows)
+        lines = _chosen(studies, repeats=repeats, quick=quick, found=rows)
     else:
         lines = _lines(isas, groups())
     for line in lines:
@@ -183,6 +209,7 @@ def run(
         record = {
             "configuration": dataclasses.asdict(config.show_config()),
             "processor": config.processor(),
+            "commit": commit(),
             "results": [{**dataclasses.asdict(result), "speed": result.speed} for result in found],
             "studies": [{"study": name, **dataclasses.asdict(row)} for name, row in rows],
         }

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mpm import config, gallery
-from mpm.bench import STUDIES
+from mpm.bench import STANDARD, STUDIES
 from mpm.errors import SimulationError
 
 FORMATS = ("bgeo", "csv", "geo", "npz", "ply", "vtp")
@@ -80,7 +80,8 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         type=_study,
         metavar="STUDY",
-        help=f"measure instead what it depends on: {', '.join(STUDIES)}, or all",
+        help=f"measure instead what it depends on: {', '.join(STUDIES)}, or all; "
+        f"or published scenes beside the limits of this machine: {', '.join(STANDARD)}",
     )
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
     bench.add_argument("--repeats", type=_positive, default=5, metavar="N", help="rounds, default: 5")
@@ -128,8 +129,9 @@ def _scene(text: str) -> str:
 
 
 def _study(text: str) -> str:
-    if text not in (*STUDIES, "all"):
-        raise argparse.ArgumentTypeError(f"{text!r}: must be one of {', '.join(STUDIES)}, or all")
+    known = (*STUDIES, *STANDARD, "all")
+    if text not in known:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be one of {', '.join(known)}")
     return text
 
 
@@ -185,7 +187,7 @@ def _info(chosen: argparse.Namespace) -> int:
 def _bench(chosen: argparse.Namespace) -> int:
     from mpm import bench
 
-    studies = STUDIES if "all" in chosen.studies else chosen.studies
+    studies = [*STUDIES, *STANDARD] if "all" in chosen.studies else chosen.studies
     return bench.run(studies, json_path=chosen.json, repeats=chosen.repeats, quick=chosen.quick)
 
 

@@ -3,9 +3,10 @@
 import json
 import time
 
+import numpy as np
 import pytest
 
-from mpm import _core, bench, cli, config, studies
+from mpm import _core, bench, cli, config, standard, studies
 
 
 def test_bench_prints_every_case_and_writes_its_figures(tmp_path, capsys):
@@ -41,12 +42,37 @@ def test_studies_print_all_their_variants_and_write_their_figures(tmp_path, caps
     assert cli.main(["bench", "all", "--quick", "--repeats", "1", "--json", str(path)]) == 0
     printed = capsys.readouterr().out
     found = json.loads(path.read_text())["studies"]
-    assert {row["study"] for row in found} == set(bench.STUDIES) - {"phases"} == set(studies.STUDIES)
-    assert all(row["label"] in printed and row["nanoseconds"] > 0 < row["share"] for row in found)
+    rows = [row for row in found if row["study"] in bench.STUDIES]
+    assert {row["study"] for row in rows} == set(bench.STUDIES) - {"phases"} == set(studies.STUDIES)
+    assert all(row["label"] in printed and row["nanoseconds"] > 0 < row["share"] for row in rows)
+    scenes = [row for row in found if row["study"] in bench.STANDARD]
+    assert {row["study"] for row in scenes} == set(bench.STANDARD) == set(standard.SCENES)
+    assert all(row["label"] in printed and 0 < row["flops_share"] < 2 for row in scenes)
+    assert all(row["bandwidth_share"] > 0 for row in scenes)
+    measured = {row["study"]: row for row in found if row["study"].startswith("limits")}
+    assert all(measured[f"limits {dtype}"]["flops"] > 1e8 for dtype in ("float32", "float64"))
     assert "phases" in printed
     with pytest.raises(SystemExit):
         cli.main(["bench", "familiy"])
     assert "'familiy': must be one of phases, family" in capsys.readouterr().err
+
+
+def test_the_estimates_are_those_of_the_textbook():
+    """Counted by hand for a node of a 2-D stencil: 2 + 12 in G2P, 14 in P2G."""
+    assert standard.arithmetic(2, "fluid") == 9 * 28 + 72 + 16 + 4 + 15
+    assert standard.arithmetic(3, "fixed_corotated") > 27 * 52
+    assert standard.arithmetic(3, "fluid", "cubic") > 2 * standard.arithmetic(3, "fluid")
+    assert standard.traffic(3, "neo_hookean", "float32") == 4 * (2 * 24 + 2)
+    assert standard.traffic(2, "fluid", "float64") == 8 * (2 * 9 + 2)
+
+
+@pytest.mark.parametrize("name", standard.SCENES)
+def test_a_standard_scene_goes_on(name):
+    """Small ones, for 200 steps: no time step is refused."""
+    for _, make in standard.SCENES[name]:
+        sim = make(True)
+        sim.step(200)
+        assert sim.steps == 200 and np.isfinite(sim.particles.x).all()
 
 
 def test_the_phases_make_up_the_run():

@@ -1,0 +1,218 @@
+"""Has the code become slower? A gate by ratios, which hold on a disturbed machine and on a faster one.
+
+    python benchmarks/gate.py [--update] [--rounds 9]
+
+Every vector kernel set of this processor is timed beside the scalar oracle and beside plain C (peers/plain.c, cc -O3
+-march=native): one thread, fixed time step, processor time, interleaved rounds; the median of a case's ratios must
+reach `KEPT` of the one in gate.json. A kernel set without an entry there is skipped, and said to be: ratios are a
+property of the instruction set.
+
+Where a ratio fails, instructions decide: those of the AVX2 kernels, counted by callgrind, which does not know AVX-512.
+They must not be more than `GROWTH` times the committed number. They say nothing about AVX-512 where it alone has
+become slower. There, without valgrind, or with another compiler than that of the committed numbers, the ratio has the
+last word.
+
+--update measures everything and rewrites gate.json.
+"""
+
+import argparse
+import functools
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import plain_c
+from peers import equal_work, plain
+
+from mpm import _core, bench, config
+
+COMMITTED = Path(__file__).with_suffix(".json")
+KEPT = 0.85
+GROWTH = 1.05
+COUNTED = "avx2"
+STEPS = 40
+CELLS = {2: 64, 3: 12}  # 16,384 and 13,824 particles
+CASES = [
+    bench.Case(law, dimension, dtype, CELLS[dimension])
+    for dimension in (3, 2)
+    for dtype in ("float32", "float64")
+    for law in ("fixed corotated", "fluid")
+]
+VECTORS = ("avx2", "avx512")  # the portable vectors are for machines without
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How many times faster a kernel set is than something else in a case; `key` names all three in gate.json."""
+
+    case: bench.Case
+    isa: str
+    against: str
+    value: float
+
+    @property
+    def key(self) -> str:
+        return f"{name_of(self.case)} / {self.against}"
+
+
+def name_of(case: bench.Case) -> str:
+    """Of a case, in gate.json."""
+    return f"{case.dimension}-D {case.dtype} {case.material}"
+
+
+def failures(found: Iterable[Ratio], committed: dict) -> list[Ratio]:
+    """The ratios that are below `KEPT` of the committed ones."""
+    return [
+        ratio
+        for ratio in found
+        if ratio.isa in committed and ratio.value < KEPT * committed[ratio.isa].get(ratio.key, 0)
+    ]
+
+
+def measure(case: bench.Case, isas: list[str], rounds: int, folder: Path) -> Iterator[Ratio]:
+    """Ratios of a case, after the equal-work check; plain C in single precision only."""
+    state, program = folder / "state", folder / "plain"
+    numbers = plain_c.write_state(case, case.simulation(isa=bench.ORACLE), state)
+    with_plain = case.dtype == "float32"
+    if with_plain:
+        plain_c.compile_plain(case, ["-O3", "-march=native"], program)
+    simulations = {isa: case.simulation(isa=isa, dt=plain_c.DT) for isa in [bench.ORACLE, *isas]}
+    times: dict[str, list[float]] = {name: [] for name in [*simulations, "plain C"]}
+    for number in range(rounds):
+        if with_plain:
+            [(_, processor)], reference = plain.run(program, state, steps=STEPS, **numbers)
+            times["plain C"].append(processor)
+        for isa, sim in simulations.items():
+            start = time.thread_time()
+            sim.step(STEPS)
+            times[isa].append(time.thread_time() - start)
+            if with_plain and number == 0:
+                outcome = equal_work.outcome(sim.particles.x, sim.particles.v, numbers["mass"])
+                equal_work.check(f"{name_of(case)} {isa}", outcome, reference, plain_c.AGREEMENT[case.dtype])
+    for isa in isas:
+        for against in (bench.ORACLE, "plain C"):
+            pairs = list(zip(times[against], times[isa], strict=False))
+            if pairs:
+                yield Ratio(case, isa, against, round(statistics.median(a / b for a, b in pairs), 2))
+
+
+def work(case: bench.Case) -> None:
+    """What is counted: the steps of a small case, in a process of its own."""
+    case.simulation(isa=COUNTED, dt=plain_c.DT).step(STEPS)
+
+
+@functools.cache
+def instructions(case: bench.Case) -> float:
+    """Instructions per particle and step, all of `Simulation.step` in C, with the kernels `COUNTED`."""
+    with tempfile.TemporaryDirectory() as folder:
+        profile = Path(folder) / "callgrind.out"
+        tool = [
+            "valgrind",
+            "--tool=callgrind",
+            f"--callgrind-out-file={profile}",
+            "--toggle-collect=mpm_simulation_run",
+        ]
+        subprocess.run(
+            [*tool, sys.executable, __file__, "--count", json.dumps(asdict(case))],
+            env=os.environ | {"MPM_ISA": COUNTED, "OPENBLAS_NUM_THREADS": "1"},
+            check=True,
+            capture_output=True,
+        )
+        total = int(re.search(r"^(?:summary|totals): (\d+)", profile.read_text(), re.MULTILINE).group(1))
+    return round(total / STEPS / case.cells**case.dimension / 2**case.dimension, 1)
+
+
+def why_not_counted(committed: dict) -> str:
+    """The reason why instructions cannot decide here; "" if they can."""
+    if not shutil.which("valgrind"):
+        return "there is no valgrind"
+    if COUNTED not in _core.isas():
+        return f"this processor has no {COUNTED}"
+    compiler = config.show_config().compiler
+    if committed["instructions"]["compiler"] != compiler:
+        return f"{compiler} is not the compiler of the committed numbers, {committed['instructions']['compiler']}"
+    return ""
+
+
+def judge(failed: list[Ratio], committed: dict) -> bool:
+    """Let instructions decide about ratios that are too small; True if the code is as fast as it was."""
+    reason = why_not_counted(committed)
+    if reason:
+        print(f"instructions cannot decide: {reason}")
+        return False
+    kept = True
+    both = {ratio.case for ratio in failed if ratio.isa == COUNTED}
+    for ratio in failed:
+        if ratio.case not in both:
+            print(f"{ratio.key}: {ratio.isa} is slower, {COUNTED} is not: INSTRUCTIONS ARE NOT ASKED")
+            kept = False
+    for case in sorted(both, key=name_of):
+        before, now = committed["instructions"][name_of(case)], instructions(case)
+        good = now <= GROWTH * before
+        kept &= good
+        print(
+            f"{name_of(case)}: {now} instructions per particle-step with {COUNTED}, committed {before}:"
+            + (" the code is as it was, the machine is not" if good else " MORE WORK")
+        )
+    return kept
+
+
+def update(found: list[Ratio]) -> None:
+    """Rewrite gate.json: kernel sets that this processor does not have keep their entries."""
+    committed = json.loads(COMMITTED.read_text()) if COMMITTED.is_file() else {}
+    for isa in dict.fromkeys(ratio.isa for ratio in found):
+        committed[isa] = {ratio.key: ratio.value for ratio in found if ratio.isa == isa}
+    if shutil.which("valgrind") and COUNTED in _core.isas():
+        counts = {name_of(case): instructions(case) for case in CASES}
+        committed["instructions"] = {"compiler": config.show_config().compiler, **counts}
+    COMMITTED.write_text(json.dumps(committed, indent=1) + "\n")
+
+
+def main() -> int:
+    """Measure, print, judge."""
+    parser = argparse.ArgumentParser(prog="gate.py", description=__doc__.split("\n")[0])
+    parser.add_argument("--update", action="store_true", help="rewrite gate.json with what is measured")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--count", type=lambda text: bench.Case(**json.loads(text)), help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.count:
+        work(chosen.count)
+        return 0
+    committed = json.loads(COMMITTED.read_text()) if COMMITTED.is_file() else {}
+    isas = [isa for isa in VECTORS if isa in _core.isas()]
+    for isa in isas:
+        if isa not in committed and not chosen.update:
+            print(f"skipped: gate.json has no ratios of {isa}")
+    if not chosen.update:
+        isas = [isa for isa in isas if isa in committed]
+    if not isas:
+        print("skipped: this processor has none of the kernel sets of gate.json")
+        return 0
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for case in CASES:
+            for ratio in measure(case, isas, chosen.rounds, Path(folder)):
+                found.append(ratio)
+                before = committed.get(ratio.isa, {}).get(ratio.key)
+                beside = f"{ratio.value / before - 1:+.0%} of {before}" if before else "new"
+                print(f"{ratio.isa:<8}{ratio.key:<44}{ratio.value:>7.2f}   {beside}", flush=True)
+    if chosen.update:
+        update(found)
+        return 0
+    failed = failures(found, committed)
+    if failed:
+        print(f"{len(failed)} of {len(found)} ratios are below {KEPT:.0%} of the committed ones")
+    return 0 if not failed or judge(failed, committed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
