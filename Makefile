@@ -45,7 +45,7 @@ demo: $(VENV)/installed-demo
 
 test: $(VENV)/installed-test
 	$(BUILD)
-	$(PYTEST) -m "$(QUICK)" $(ARGS)
+	$(PYTEST) -n auto --dist worksteal -m "$(QUICK)" $(ARGS)
 
 slow: $(VENV)/installed-test
 	$(BUILD)

@@ -498,7 +498,7 @@ def test_a_frame_of_125000_particles_takes_the_kernel_little(capsys):
     scene = mpm.Scene((0, 0, 0), (1, 1, 1), gravity=(0, 0, -9.81))
     material = mpm.materials.FixedCorotated(E=1e5, nu=0.3, density=1000)
     scene.add(mpm.shapes.Box((0.25, 0.25, 0.25), (0.75, 0.75, 0.75)), material)
-    sim = mpm.Simulation(scene, dx=1 / 50)
+    sim = mpm.Simulation(scene, dx=1 / 50, threads=1)  # others would spin on a while
     assert len(sim.particles) == 125_000
     browser = Browser(sim)
     browser.ask("set", key="steps", value=1)
@@ -508,17 +508,17 @@ def test_a_frame_of_125000_particles_takes_the_kernel_little(capsys):
     advance = monkey.advance
 
     def timed(n):
-        began = time.perf_counter()
+        began = time.process_time()
         advance(n)
-        steps.append(time.perf_counter() - began)
+        steps.append(time.process_time() - began)
 
     monkey.advance = timed
     for _ in range(40):
-        began = time.perf_counter()
+        began = time.process_time()
         browser.draw()
-        share.append(time.perf_counter() - began - steps[-1])
+        share.append(time.process_time() - began - steps[-1])
     best = 1e3 * min(share)
     with capsys.disabled():
         print(f"\n125,000 particles: a frame takes the kernel {best:.1f} ms beside the steps", end=" ")
-    # Measured: 5.9 to 6.6 ms. The least of many frames, which others that the machine serves touch little.
+    # Measured: 5.9 to 6.6 ms. Processor time and the least of many frames: not what others do to the machine.
     assert best < 10

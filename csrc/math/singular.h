@@ -124,6 +124,11 @@ NOINLINE void singular_decompose_one(const real f[9], real value[3], real U[9], 
         for (int k = 0; k < 3; k++)
             u[n][k] = w[k] / __builtin_sqrt(length2);
     }
+    for (int i = 0; i < 3; i++) { /* back to length 1, from which every rotation has led away a little */
+        const double rest = 0.5 - 0.5 * (v[i][0] * v[i][0] + v[i][1] * v[i][1] + v[i][2] * v[i][2]);
+        for (int k = 0; k < 3; k++)
+            v[i][k] += rest * v[i][k];
+    }
     double last[3], sign = 0, turn = 0;
     const double *v0 = v[order[0]], *v1 = v[order[1]], *v2 = v[order[2]];
     for (int k = 0; k < 3; k++) {
@@ -208,6 +213,11 @@ INLINE struct singular singular_decompose(matrix f)
         singular_rotate(&a, &s.V, 0, 1);
         singular_rotate(&a, &s.V, 0, 2);
         singular_rotate(&a, &s.V, 1, 2);
+    }
+    UNROLL for (int i = 0; i < 3; i++) { /* as above */
+        const wide half = wide_set((real)0.5), rest = wide_fnma(half, singular_dot_columns(&s.V, i, i), half);
+        UNROLL for (int k = 0; k < 3; k++)
+            s.V.m[k][i] = wide_fma(rest, s.V.m[k][i], s.V.m[k][i]);
     }
     g = matrix_multiply(f, s.V);
     UNROLL for (int i = 0; i < 3; i++)

@@ -159,8 +159,10 @@ static void check_lane(struct worst *worst, struct square f, struct square r, st
 {
     const struct square zero = {{{0}}}, stretch = product(r, f, true);
     struct square one = zero;
-    long double size = largest(f, zero), sum = 0, trace = 0;
-    size = fmaxl(size, REAL_IS_FLOAT ? FLT_MIN : DBL_MIN); /* below it numbers have fewer digits */
+    long double size = 0, sum = 0, trace = 0;
+    for (int k = 0; k < DIM * DIM; k++)
+        size += f.m[k / DIM][k % DIM] * f.m[k / DIM][k % DIM];
+    size = fmaxl(sqrtl(size), REAL_IS_FLOAT ? FLT_MIN : DBL_MIN); /* below it numbers have fewer digits */
     for (int i = 0; i < DIM; i++) {
         one.m[i][i] = 1;
         sum += value[i];
