@@ -196,14 +196,12 @@ def _row(label: str, sim: Simulation, nanoseconds: float, most: Limits) -> Row:
     """A scene's figures; the estimates are means over its particles."""
     laws = np.bincount(np.asarray(sim.particles.material))
     d, n, kernel = sim.dimension, len(sim.particles), sim._numerics.scheme.kernel
-    flops = (
-        sum(count * arithmetic(d, law.law, kernel) for count, law in zip(laws, sim.materials, strict=True))
-        / n
-    )
-    moved = (
-        sum(count * traffic(d, law.law, sim.dtype) for count, law in zip(laws, sim.materials, strict=True))
-        / n
-    )
+
+    def mean(of: Callable[[str], int]) -> float:
+        return float(sum(count * of(law.law) for count, law in zip(laws, sim.materials, strict=True)) / n)
+
+    flops = mean(lambda law: arithmetic(d, law, kernel))
+    moved = mean(lambda law: traffic(d, law, sim.dtype))
     per_second = 1e9 / nanoseconds
     return Row(label, n, nanoseconds, flops * per_second / most.flops, moved * per_second / most.bandwidth)
 

@@ -14,8 +14,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests" / "c"
 CC = os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc")
-FLAGS = ["-std=gnu11", "-g", "-O1", "-pthread", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Werror"]
-FLAGS += ["-Wno-psabi", "-ffp-contract=off"]
+FLAGS = [
+    *("-std=gnu11", "-g", "-O1", "-ffp-contract=off", "-pthread", "-fno-omit-frame-pointer"),
+    *("-Wall", "-Wextra", "-Werror", "-Wno-psabi"),
+]
 SKIPPED = 77  # as tests/c/check.h has it
 SANITIZERS = {"plain": "", "asan": "address,undefined", "tsan": "thread"}
 

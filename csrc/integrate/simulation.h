@@ -109,8 +109,9 @@ mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_col
 /** The colliders in the order in which they were added. */
 const mpm_collider *mpm_simulation_colliders(const mpm_simulation *simulation, size_t *count);
 
-/** Adds `count` particles of `material`; every value finite, positions in the domain, mass, volume, det F > 0. `C`
- *  and `F` may be NULL: 0 and the identity. A volume of 0 stands for m h^d over the mass of the grid around the particle, found when the state is next looked at. */
+/** Adds `count` particles of `material`; every value finite, positions in the domain, mass, volume, det F > 0. `C` and
+ *  `F` may be NULL: 0 and the identity. A volume of 0 stands for m h^d over the mass of the grid around the particle,
+ *  found when the state is next looked at. */
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
                               const double *C, const double *F, const double *volume, const double *mass, int material);
 
