@@ -10,6 +10,7 @@ CC ?= cc
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -q
 PYTEST := $(PY) -m pytest
+SPREAD := -n auto --dist worksteal
 BUILD := $(PY) setup.py -q build_ext --inplace
 SANITIZED := MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
 QUICK := not slow and not notebook
@@ -45,7 +46,7 @@ demo: $(VENV)/installed-demo
 
 test: $(VENV)/installed-test
 	$(BUILD)
-	$(PYTEST) -n auto --dist worksteal -m "$(QUICK)" $(ARGS)
+	$(PYTEST) $(SPREAD) -m "$(QUICK)" $(ARGS)
 
 slow: $(VENV)/installed-test
 	$(BUILD)
@@ -72,23 +73,23 @@ c: $(VENV)/installed-test
 tsan: $(VENV)/installed-test
 	$(PYTEST) tests/test_c.py -k "tsan or thread_sanitizer" $(ARGS)
 
-# -P keeps the source tree, and the plain build in it, out of sys.path: PYTHONPATH must win. The sanitizer needs the
-# C++ library from the start, for extensions that throw; pytest would swallow its report, so that goes to a file.
+# A safe path keeps the source tree, and the plain build in it, out of sys.path: PYTHONPATH must win. The sanitizer needs
+# the C++ library from the start, for extensions that throw; pytest would swallow its report, so that goes to a file.
 asan: $(VENV)/installed-test
 	$(SANITIZED)
 	@rm -f build/asan/report.*
-	PYTHONPATH=$$(echo $(CURDIR)/build/asan/lib.*) PYTHONMALLOC=malloc MPM_TESTED=build/asan \
+	PYTHONPATH=$$(echo $(CURDIR)/build/asan/lib.*) PYTHONSAFEPATH=1 PYTHONMALLOC=malloc MPM_TESTED=build/asan \
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
 	  ASAN_OPTIONS=detect_leaks=0,log_path=$(CURDIR)/build/asan/report \
 	  UBSAN_OPTIONS=print_stacktrace=1,log_path=$(CURDIR)/build/asan/report \
-	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source and not numbers" $(ARGS) \
+	  $(PYTEST) $(SPREAD) -p no:cacheprovider -m "$(QUICK) and not source and not numbers" $(ARGS) \
 	  || { head -n 60 build/asan/report.* 2>/dev/null; exit 1; }
 
 coverage: $(VENV)/installed-test
 	$(PIP) install gcovr
 	MPM_COVERAGE=1 $(PY) setup.py -q build --build-base build/cov
-	PYTHONPATH=$$(echo $(CURDIR)/build/cov/lib.*) MPM_TESTED=build/cov \
-	  $(PY) -P -m pytest -p no:cacheprovider -m "$(QUICK) and not source" $(ARGS)
+	PYTHONPATH=$$(echo $(CURDIR)/build/cov/lib.*) PYTHONSAFEPATH=1 MPM_TESTED=build/cov \
+	  $(PYTEST) -p no:cacheprovider -m "$(QUICK) and not source" $(ARGS)
 	$(PY) -m gcovr --root . --filter csrc/ --merge-lines build/cov
 
 wheel: $(VENV)/installed-build

@@ -5,6 +5,7 @@ MPM_COVERAGE=1, MPM_JOBS=n, MPM_ISAS="scalar avx2" to build only some of the ins
 """
 
 import copy
+import json
 import os
 import platform
 import sys
@@ -44,6 +45,9 @@ if wanted := os.environ.get("MPM_ISAS", "").split():
     if not set(wanted) <= set(ISAS):
         raise SystemExit(f"MPM_ISAS = {' '.join(wanted)}: must be some of {', '.join(ISAS)}")
     ISAS = {isa: flags for isa, flags in ISAS.items() if isa in wanted}
+
+# What `mpm.show_config()` tells of it.
+FLAGS = " ".join([os.environ.get("CFLAGS", ""), *CFLAGS]).strip()
 
 HEADERS = sorted(glob("csrc/**/*.h", recursive=True))
 MODULE = sorted(glob("csrc/python/*.c"))
@@ -117,7 +121,7 @@ setup(
         Extension(
             "mpm._core", MODULE, include_dirs=["csrc"], depends=[*HEADERS, *KERNELS, *CORE, str(CHOICE), "setup.py"],
             extra_compile_args=CFLAGS, extra_link_args=LDFLAGS, py_limited_api=ABI3,
-            define_macros=[("Py_LIMITED_API", "0x030B0000")] if ABI3 else [],
+            define_macros=[("MPM_FLAGS", json.dumps(FLAGS)), *([("Py_LIMITED_API", "0x030B0000")] if ABI3 else [])],
         )
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if ABI3 else {},

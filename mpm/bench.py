@@ -8,6 +8,7 @@ other, so that what disturbs a round disturbs them alike; the median of the roun
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 import statistics
@@ -165,9 +166,14 @@ def commit() -> str | None:
 
 
 def run(
-    studies: Sequence[str] = (), *, json_path: Path | None = None, repeats: int = 5, quick: bool = False
+    studies: Sequence[str] = (),
+    *,
+    json_path: Path | None = None,
+    csv_path: Path | None = None,
+    repeats: int = 5,
+    quick: bool = False,
 ) -> int:
-    """Measure every case with every kernel set of this processor, print the table, write the JSON file.
+    """Measure every case with every kernel set of this processor, print the table, write the files.
 
     Parameters
     ----------
@@ -175,6 +181,8 @@ def run(
         Measure these instead: of `STUDIES`, see `mpm.studies`, or of `STANDARD`, see `mpm.standard`.
     json_path : path, optional
         Where the figures go, with the machine and the build they belong to.
+    csv_path : path, optional
+        The same as a table, one line per figure.
     repeats : int
         Rounds.
     quick : bool
@@ -205,13 +213,29 @@ def run(
         lines = _lines(isas, groups())
     for line in lines:
         print(line, flush=True)
+    machine = {"processor": config.processor(), "commit": commit()}
+    results = [{**dataclasses.asdict(result), "speed": result.speed} for result in found]
+    lines_of_studies = [{"study": name, **dataclasses.asdict(row)} for name, row in rows]
     if json_path:
         record = {
             "configuration": dataclasses.asdict(config.show_config()),
-            "processor": config.processor(),
-            "commit": commit(),
-            "results": [{**dataclasses.asdict(result), "speed": result.speed} for result in found],
-            "studies": [{"study": name, **dataclasses.asdict(row)} for name, row in rows],
+            **machine,
+            "results": results,
+            "studies": lines_of_studies,
         }
         json_path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if csv_path:
+        built = config.show_config()
+        machine |= {"compiler": built.compiler, "flags": built.flags, "mpm": built.mpm}
+        flat = [{**row.pop("case"), **row} for row in results] + lines_of_studies
+        write_table(csv_path, [{**row, **machine} for row in flat])
     return 0
+
+
+def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
+    """As CSV, with the columns of all rows in the order in which they come first."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)

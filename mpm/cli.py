@@ -84,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         f"or published scenes beside the limits of this machine: {', '.join(STANDARD)}",
     )
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
+    bench.add_argument("--csv", type=Path, metavar="FILE", help="the same as a table, with machine and build")
     bench.add_argument("--repeats", type=_positive, default=5, metavar="N", help="rounds, default: 5")
     bench.add_argument(
         "--quick", action="store_true", help="small bodies: to see that it works, not to quote"
@@ -188,7 +189,9 @@ def _bench(chosen: argparse.Namespace) -> int:
     from mpm import bench
 
     studies = [*STUDIES, *STANDARD] if "all" in chosen.studies else chosen.studies
-    return bench.run(studies, json_path=chosen.json, repeats=chosen.repeats, quick=chosen.quick)
+    return bench.run(
+        studies, json_path=chosen.json, csv_path=chosen.csv, repeats=chosen.repeats, quick=chosen.quick
+    )
 
 
 def _view(chosen: argparse.Namespace) -> int:

@@ -154,6 +154,7 @@ class Configuration:
     numpy: str
     platform: str
     compiler: str
+    flags: str
     abi: str
     isas: tuple[str, ...]
     isa: str
@@ -167,6 +168,7 @@ class Configuration:
             "numpy": self.numpy,
             "platform": self.platform,
             "compiler": self.compiler,
+            "flags": self.flags,
             "abi": self.abi,
             "kernel sets": f"{sets}   (active in brackets; MPM_ISA chooses)",
             "threads": str(self.threads),
@@ -189,6 +191,7 @@ def show_config() -> Configuration:
         numpy=np.__version__,
         platform=f"{platform.system()} {platform.machine()}",
         compiler=built.get("compiler", "unknown"),
+        flags=built.get("flags", "unknown"),
         abi=built.get("abi", "unknown"),
         isas=tuple(_core.isas()),
         isa=isa(),

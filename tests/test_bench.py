@@ -1,5 +1,6 @@
 """The benchmark runs, covers what it says, and its file can be read."""
 
+import csv
 import json
 import time
 
@@ -10,8 +11,8 @@ from mpm import _core, bench, cli, config, standard, studies
 
 
 def test_bench_prints_every_case_and_writes_its_figures(tmp_path, capsys):
-    path = tmp_path / "bench.json"
-    assert cli.main(["bench", "--quick", "--json", str(path)]) == 0
+    path, table = tmp_path / "bench.json", tmp_path / "bench.csv"
+    assert cli.main(["bench", "--quick", "--json", str(path), "--csv", str(table)]) == 0
     printed = capsys.readouterr().out
     results = json.loads(path.read_text())["results"]
     assert len(results) == len(bench.cases()) * len(_core.isas()) == 12 * len(_core.isas())
@@ -20,6 +21,12 @@ def test_bench_prints_every_case_and_writes_its_figures(tmp_path, capsys):
     } == {(case.material, case.dimension, case.dtype, isa) for case in bench.cases() for isa in _core.isas()}
     assert all(r["speed"] > 0 and r["particles"] == 4096 for r in results)
     assert printed.count("fixed corotated") == 4 and config.processor() in printed
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["material"], row["isa"], float(row["speed"])) for row in rows] == [
+        (r["case"]["material"], r["isa"], r["speed"]) for r in results
+    ]
+    assert all("-O3" in row["flags"] and row["processor"] == config.processor() for row in rows)
 
 
 def test_kernel_sets_are_really_different():

@@ -87,7 +87,7 @@ static PyObject *build_info(PyObject *module, PyObject *unused)
 #else
     const char *abi = "version-specific";
 #endif
-    return Py_BuildValue("{s:s,s:s}", "compiler", compiler, "abi", abi);
+    return Py_BuildValue("{s:s,s:s,s:s}", "compiler", compiler, "abi", abi, "flags", MPM_FLAGS);
 }
 
 static PyMethodDef module_methods[] = {
