@@ -367,12 +367,13 @@ static mpm_status bin(mpm_simulation *simulation, mpm_bin_kind kind)
 static mpm_status bin_if_due(mpm_simulation *simulation, double travel)
 {
     const double room = 0.999;
-    bool periodic = false;
+    bool after_the_step = travel > room || !mpm_scheme_is_standard(&simulation->settings.scheme);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
-        periodic |= mpm_walls_periodic(simulation->settings.walls, axis);
-    simulation->binning_due = simulation->drift + travel > room;
-    if (!simulation->binning_due || travel > room || periodic || !mpm_scheme_is_standard(&simulation->settings.scheme))
-        return MPM_OK; /* or after the step */
+        after_the_step |= mpm_walls_periodic(simulation->settings.walls, axis);
+    const bool due = simulation->drift + travel > room;
+    simulation->binning_due = due && after_the_step;
+    if (!due || after_the_step)
+        return MPM_OK;
     const mpm_status status = bin(simulation, MPM_BIN_MID_STEP);
     if (!status)
         simulation->recalled_from = NULL; /* what is recalled from now on is this step */
@@ -460,14 +461,14 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
             report = mpm_sweeps_filter(simulation);
             report.approach = approach;
         }
+        if ((status = bin_if_due(simulation, travel)))
+            return status;
         const double time = dt == end - simulation->time ? end : simulation->time + dt;
         const bool last = simulation->steps + 1 == last_step || time >= end || time >= pause;
         /* The step after this one is planned from the state before this one, the last that was measured. */
         if (simulation->settings.dt <= 0)
             simulation->natural_dt = mpm_timestep_automatic(simulation);
         double next_dt = landing_dt(planned_dt(simulation), time, end);
-        if ((status = bin_if_due(simulation, travel)))
-            return status;
         const bool fuse = !last && !simulation->binning_due;
         mpm_sweep sweep =
             mpm_sweeps_describe(simulation, MPM_GATHER | MPM_MEASURE | (fuse ? MPM_SCATTER : 0));
