@@ -371,3 +371,29 @@ def test_a_fixed_step_is_kept_however_a_run_is_cut():
     assert whole.steps == cut.steps == 1000
     assert cut.history["dt"] == pytest.approx(1e-4, rel=1e-6)
     assert (whole.time, cut.time) == (0.1, pytest.approx(0.1, rel=1e-14))
+
+
+@every_dim
+@every_dtype
+def test_a_refused_step_leaves_the_velocities_of_the_last_one(dim, dtype):
+    """Within a run they are not stored but recalled, here after a collider on its way has pushed particles."""
+
+    def falling():
+        scene = mpm.Scene([-1] * dim, [1] * dim, gravity=[0] * (dim - 1) + [-400])
+        scene.add(mpm.shapes.Box([-0.25] * dim, [0.25] * dim), scenes.MATERIALS["neo_hookean"])
+        scene.add(mpm.shapes.Box([0.3] * dim, [0.6] * dim), scenes.MATERIALS["fluid"])
+        swing = mpm.motion.Sinusoid([0] * (dim - 1) + [0.2], frequency=8)
+        scene.add_collider(mpm.shapes.Ball([0.1] * (dim - 1) + [-0.5], 0.2), friction=0.3, motion=swing)
+        return mpm.Simulation(scene, dx=1 / 16, dt=2e-3, allow_unstable=True, dtype=dtype)
+
+    run, steps = falling(), falling()
+    with pytest.raises(mpm.InstabilityError, match="not taken"):
+        run.step(1000)
+    with pytest.raises(mpm.InstabilityError, match="not taken"):
+        while True:
+            steps.step()
+    assert run.steps == steps.steps > 5
+    assert np.any(run.history["impulse:collider0"][-1] != 0)
+    for field in ("v", "C"):
+        np.testing.assert_array_equal(run.particles[field], steps.particles[field])
+    assert run.state_hash() == steps.state_hash()

@@ -55,6 +55,7 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
     if (mpm_laws_plastic(material->law) &&
         mpm_particles_add_plastic(&simulation->particles, &simulation->allocator))
         return MPM_OUT_OF_MEMORY;
+    simulation->particles.has_F |= !mpm_laws_get(material->law)->fluid;
     simulation->materials[simulation->material_count++] = *material;
     return MPM_OK;
 }
@@ -137,7 +138,7 @@ static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
     memset(particles->row + tiles * lanes, 0xff, (size_t)(waiting * lanes) * sizeof *particles->row);
     simulation->kernels->arrive(arrivals);
     particles->tiles = tiles + waiting;
-    mpm_status status = mpm_views_bin(simulation, arrivals->placements, (size_t)arrivals->count, false);
+    mpm_status status = mpm_views_bin(simulation, arrivals->placements, (size_t)arrivals->count, MPM_BIN_ALL);
     if (status)
         particles->tiles = tiles;
     mpm_memory_free(&simulation->allocator, arrivals->placements);
@@ -222,7 +223,7 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
             if (row >= 0)
                 new_row[row] = mass_at(particles, slot) > 0 ? 0 : -1;
         }
-        status = mpm_views_bin(simulation, NULL, 0, true);
+        status = mpm_views_bin(simulation, NULL, 0, MPM_BIN_WITHOUT_MASSLESS);
         if (status)
             memcpy(particles->mass, saved, (size_t)slots * particles->real_size);
         else {

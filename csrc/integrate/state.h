@@ -28,7 +28,8 @@ struct mpm_simulation {
     int64_t next_id;
     mpm_mirror *mirrors[MPM_ALL_FIELDS]; /* NULL: nobody has asked yet */
 
-    double time, dt;
+    double time, dt;   /* now, and of the last step */
+    double began;      /* the last step [s] */
     int64_t steps;
     double natural_dt; /* what the control plans for the next step; 0: not yet planned */
     double drift;      /* cells a particle can have moved since the last binning */
@@ -50,6 +51,10 @@ struct mpm_simulation {
 
     const double *body_force; /* during mpm_simulation_step_forced: [row][dim] [m/s2] */
     double force[3];          /* its sum over the particles of the step that begins [N] */
+
+    /* Within a run, after a lean sweep: the velocities of nodes that v and C of the particles follow from, with the
+     * positions in `spare_vector`; NULL: v and C are there. */
+    void *recalled_from;
 
     /* Scratch of a run */
     mpm_pool *pool;
@@ -74,7 +79,8 @@ void mpm_views_forget(mpm_simulation *simulation);        /* the rows have chang
 mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **mirror);
 mpm_exchange mpm_views_describe(mpm_simulation *simulation, int field, void *rows);
 mpm_grid_records mpm_views_records(const mpm_settings *settings); /* what nodes keep, by the scheme */
-mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, bool drop_massless);
+typedef enum mpm_bin_kind { MPM_BIN_ALL, MPM_BIN_WITHOUT_MASSLESS, MPM_BIN_MID_STEP } mpm_bin_kind; /* see mpm_binning */
+mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind);
 
 /* periodic.c: particles that lie beyond a periodic face come in at the other side, at every binning */
 typedef struct mpm_periodic_wrap {
@@ -97,7 +103,8 @@ double mpm_timestep_automatic(const mpm_simulation *simulation);
 /* sweeps.c: the kernels called on a simulation, within a pool */
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation, int threads); /* starts the pool, makes scratch */
 void mpm_sweeps_end(mpm_simulation *simulation);
-mpm_status mpm_sweeps_fit(mpm_simulation *simulation);                /* scratch for the present grid */
+mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* scratch for that grid; prepares a binning */
+void mpm_sweeps_recall(mpm_simulation *simulation); /* stores v and C, if a lean sweep has not */
 mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode);
 mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep);
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);

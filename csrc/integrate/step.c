@@ -9,7 +9,8 @@
  *     commit   clock, books, limits of the new state
  *
  * A run chains them as  scatter, (grid, check, gather + scatter of the next)*, grid, check, gather: the middle is one
- * fused sweep. The sweep stores all of x, v, C and F, so that after every sweep the last whole step is there.
+ * fused sweep. Where that sweep is lean (kernels.h), v and C of the last whole step are recalled when somebody asks: a
+ * scatter by itself, or the end of the run, whatever ended it.
  */
 #include "integrate/state.h"
 
@@ -145,6 +146,7 @@ static mpm_status check_fixed_dt(mpm_simulation *simulation, double dt)
 
 static void scatter(mpm_simulation *simulation, double dt)
 {
+    mpm_sweeps_recall(simulation);
     mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_SCATTER);
     sweep.scatter_dt = dt;
     mpm_sweeps_run(simulation, &sweep);
@@ -252,6 +254,10 @@ static mpm_reason find_refusal(mpm_simulation *simulation, mpm_block_report *rep
 static mpm_status grid_and_check(mpm_simulation *simulation, double *dt, mpm_block_report *report, double *travel)
 {
     simulation->grid_valid = false;
+    if (simulation->recalled_from) { /* stays as it is */
+        simulation->grid.velocity = simulation->grid.previous;
+        simulation->grid.previous = simulation->recalled_from;
+    }
     for (int attempt = 0;; attempt++) {
         *report = mpm_sweeps_grid(simulation, *dt);
         const mpm_reason reason = find_refusal(simulation, report, *dt, travel);
@@ -324,6 +330,7 @@ static mpm_status reserve_history(mpm_simulation *simulation)
 static void commit(mpm_simulation *simulation, double dt, double time, double travel, const mpm_block_report *report,
                    const mpm_measure *measure)
 {
+    simulation->began = simulation->time;
     simulation->dt = dt;
     simulation->time = time;
     simulation->steps++;
@@ -346,14 +353,44 @@ static void commit(mpm_simulation *simulation, double dt, double time, double tr
     record_history(simulation);
 }
 
-static mpm_status bin(mpm_simulation *simulation)
+static mpm_status bin(mpm_simulation *simulation, mpm_bin_kind kind)
 {
     const double start = mpm_clock_seconds();
-    mpm_status status = mpm_views_bin(simulation, NULL, 0, false);
-    if (!status)
-        status = mpm_sweeps_fit(simulation);
+    const mpm_status status = mpm_views_bin(simulation, NULL, 0, kind);
     mpm_simulation_spend(simulation, MPM_PHASE_BINNING, start);
     return status;
+}
+
+/* Particles may lie one cell beside where they were binned, not more, when they scatter again; `travel` is how far the
+ * step can carry them. Before the gather there is less to be moved, but nodes at periodic faces are not all there for
+ * particles that come in on the other side, and other schemes keep more on particles and nodes. */
+static mpm_status bin_if_due(mpm_simulation *simulation, double travel)
+{
+    const double room = 0.999;
+    bool after_the_step = travel > room || !mpm_scheme_is_standard(&simulation->settings.scheme);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        after_the_step |= mpm_walls_periodic(simulation->settings.walls, axis);
+    const bool due = simulation->drift + travel > room;
+    simulation->binning_due = due && after_the_step;
+    if (!due || after_the_step)
+        return MPM_OK;
+    const mpm_status status = bin(simulation, MPM_BIN_MID_STEP);
+    if (!status)
+        simulation->recalled_from = NULL; /* what is recalled from now on is this step */
+    return status;
+}
+
+static void gather(mpm_simulation *simulation, const mpm_sweep *sweep, mpm_measure *measure)
+{
+    *measure = mpm_sweeps_run(simulation, sweep);
+    simulation->recalled_from = NULL;
+    if (mpm_sweep_is_lean(&sweep->scheme, sweep->mode)) {
+        mpm_particles *particles = &simulation->particles;
+        void *before = particles->vector[MPM_X];
+        particles->vector[MPM_X] = particles->spare_vector;
+        particles->spare_vector = before;
+        simulation->recalled_from = simulation->grid.velocity;
+    }
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
@@ -378,7 +415,7 @@ mpm_status mpm_step_settle(mpm_simulation *simulation)
     mpm_status status = mpm_views_read_in(simulation);
     mpm_simulation_spend(simulation, MPM_PHASE_VIEWS, start);
     if (!status && simulation->binning_due)
-        status = bin(simulation);
+        status = bin(simulation, MPM_BIN_ALL);
     if (status)
         return status;
     if (simulation->volumes_due)
@@ -424,20 +461,21 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
             report = mpm_sweeps_filter(simulation);
             report.approach = approach;
         }
+        if ((status = bin_if_due(simulation, travel)))
+            return status;
         const double time = dt == end - simulation->time ? end : simulation->time + dt;
         const bool last = simulation->steps + 1 == last_step || time >= end || time >= pause;
         /* The step after this one is planned from the state before this one, the last that was measured. */
         if (simulation->settings.dt <= 0)
             simulation->natural_dt = mpm_timestep_automatic(simulation);
         double next_dt = landing_dt(planned_dt(simulation), time, end);
-        /* Particles may lie one cell beside where they were binned, not more, when they scatter again. */
-        simulation->binning_due = simulation->drift + travel > 0.999;
         const bool fuse = !last && !simulation->binning_due;
         mpm_sweep sweep =
             mpm_sweeps_describe(simulation, MPM_GATHER | MPM_MEASURE | (fuse ? MPM_SCATTER : 0));
         sweep.gather_dt = dt;
         sweep.scatter_dt = next_dt;
-        const mpm_measure measure = mpm_sweeps_run(simulation, &sweep);
+        mpm_measure measure;
+        gather(simulation, &sweep, &measure);
         commit(simulation, dt, time, travel, &report, &measure);
         /* A collider may have pushed a particle faster than any node, and so farther than was foreseen. */
         const bool overtaken = !simulation->binning_due && simulation->drift > 0.999;
@@ -456,8 +494,11 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
                 return MPM_INTERRUPTED;
             next_poll = mpm_clock_seconds() + 0.05;
         }
-        if (simulation->binning_due && (status = bin(simulation)))
-            return status;
+        if (simulation->binning_due) {
+            mpm_sweeps_recall(simulation);
+            if ((status = bin(simulation, MPM_BIN_ALL)))
+                return status;
+        }
         if (revised)
             next_dt = landing_dt(planned_dt(simulation), simulation->time, end);
         if ((status = check_fixed_dt(simulation, next_dt)))
@@ -479,6 +520,7 @@ mpm_status mpm_step_run(mpm_simulation *simulation, int64_t steps, double end, d
     status = mpm_step_settle(simulation);
     if (!status)
         status = run_steps(simulation, steps, end, pause, poll, context);
+    mpm_sweeps_recall(simulation);
     if (status == MPM_UNSTABLE) /* what follows is planned anew, not from the last of the refused attempts */
         simulation->natural_dt = simulation->approach = 0;
     mpm_sweeps_end(simulation);

@@ -4,6 +4,19 @@
 #include <math.h>
 #include <string.h>
 
+static void free_scratch(mpm_simulation *simulation)
+{
+    const mpm_allocator *allocator = &simulation->allocator;
+    mpm_memory_free(allocator, simulation->measures);
+    mpm_memory_free(allocator, simulation->reports);
+    mpm_memory_free(allocator, simulation->block_books);
+    mpm_memory_free(allocator, simulation->task_books);
+    simulation->measures = NULL;
+    simulation->reports = NULL;
+    simulation->block_books = NULL;
+    simulation->task_books = NULL;
+}
+
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation, int threads)
 {
     const mpm_allocator *allocator = &simulation->allocator;
@@ -15,7 +28,7 @@ mpm_status mpm_sweeps_begin(mpm_simulation *simulation, int threads)
     int failed = !simulation->workspaces;
     for (int t = 0; !failed && t < simulation->workspace_count; t++)
         failed = !(simulation->workspaces[t] = mpm_memory_new(allocator, 1, *simulation->kernels->workspace_bytes));
-    if (failed || mpm_sweeps_fit(simulation)) {
+    if (failed || mpm_sweeps_fit(simulation, &simulation->grid)) {
         mpm_sweeps_end(simulation);
         return MPM_OUT_OF_MEMORY;
     }
@@ -28,35 +41,43 @@ void mpm_sweeps_end(mpm_simulation *simulation)
     for (int t = 0; simulation->workspaces && t < simulation->workspace_count; t++)
         mpm_memory_free(allocator, simulation->workspaces[t]);
     mpm_memory_free(allocator, simulation->workspaces);
-    mpm_memory_free(allocator, simulation->measures);
-    mpm_memory_free(allocator, simulation->reports);
-    mpm_memory_free(allocator, simulation->block_books);
-    mpm_memory_free(allocator, simulation->task_books);
     simulation->workspaces = NULL;
-    simulation->measures = NULL;
-    simulation->reports = NULL;
-    simulation->block_books = NULL;
-    simulation->task_books = NULL;
+    free_scratch(simulation);
     mpm_pool_stop(simulation->pool);
     simulation->pool = NULL;
 }
 
-mpm_status mpm_sweeps_fit(mpm_simulation *simulation)
+mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
 {
+    mpm_simulation *simulation = context;
     const mpm_allocator *allocator = &simulation->allocator;
-    mpm_memory_free(allocator, simulation->measures);
-    mpm_memory_free(allocator, simulation->reports);
-    mpm_memory_free(allocator, simulation->block_books);
-    mpm_memory_free(allocator, simulation->task_books);
-    const size_t blocks = simulation->grid.block_count + 1, tasks = simulation->grid.task_count + 1;
-    const size_t books = simulation->collider_count * sizeof(mpm_collider_book);
-    simulation->measures = mpm_memory_new(allocator, tasks, sizeof *simulation->measures);
-    simulation->reports = mpm_memory_new(allocator, blocks, sizeof *simulation->reports);
-    simulation->block_books = mpm_memory_new(allocator, blocks, books);
-    simulation->task_books = mpm_memory_new(allocator, tasks, books);
-    return simulation->measures && simulation->reports && simulation->block_books && simulation->task_books
-               ? MPM_OK
-               : MPM_OUT_OF_MEMORY;
+    const size_t blocks = grid->block_count + 1, tasks = grid->task_count + 1, count = simulation->collider_count;
+    mpm_simulation fitted = {
+        .allocator = *allocator,
+        .measures = mpm_memory_new(allocator, tasks, sizeof *fitted.measures),
+        .reports = mpm_memory_new(allocator, blocks, sizeof *fitted.reports),
+        .block_books = mpm_memory_new(allocator, blocks, count * sizeof(mpm_collider_book)),
+        .task_books = mpm_memory_new(allocator, tasks, count * sizeof(mpm_collider_book)),
+    };
+    if (!fitted.measures || !fitted.reports || !fitted.block_books || !fitted.task_books) {
+        free_scratch(&fitted);
+        return MPM_OUT_OF_MEMORY;
+    }
+    /* In mid step the nodes have met the colliders already: the first block keeps the books of all. */
+    for (size_t i = 0; simulation->block_books && i < simulation->grid.block_count * count; i++)
+        mpm_collider_add_book(&fitted.block_books[i % count], &simulation->block_books[i]);
+    free_scratch(simulation);
+    simulation->measures = fitted.measures;
+    simulation->reports = fitted.reports;
+    simulation->block_books = fitted.block_books;
+    simulation->task_books = fitted.task_books;
+    return MPM_OK;
+}
+
+static void set_colliders(mpm_simulation *simulation, double time, double dt)
+{
+    for (size_t k = 0; k < simulation->collider_count; k++)
+        simulation->colliders[k].now = mpm_collider_state_at(&simulation->colliders[k], time, dt);
 }
 
 static mpm_colliders describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books)
@@ -132,7 +153,7 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
 mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)
 {
     const mpm_kernels *kernels = simulation->kernels;
-    const bool standard = mpm_scheme_is_standard(&sweep->scheme) && sweep->mode < MPM_FILTER;
+    const bool standard = mpm_scheme_is_standard(&sweep->scheme) && sweep->mode <= MPM_RECALL;
     struct sweep_call call = {sweep, standard ? kernels->sweep_task : kernels->sweep_any_task};
     const double start = mpm_clock_seconds();
     mpm_pool_for(simulation->pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
@@ -141,6 +162,23 @@ mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)
         add_measure(&sum, &simulation->measures[t]);
     mpm_simulation_spend(simulation, MPM_PHASE_SWEEPS, start);
     return sum;
+}
+
+void mpm_sweeps_recall(mpm_simulation *simulation)
+{
+    mpm_particles particles = simulation->particles;
+    mpm_grid grid = simulation->grid;
+    mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_RECALL);
+    if (!simulation->recalled_from)
+        return;
+    particles.vector[MPM_X] = particles.spare_vector;
+    grid.velocity = simulation->recalled_from;
+    sweep.particles = &particles;
+    sweep.grid = &grid;
+    sweep.gather_dt = simulation->dt;
+    set_colliders(simulation, simulation->began, simulation->dt);
+    mpm_sweeps_run(simulation, &sweep);
+    simulation->recalled_from = NULL;
 }
 
 struct grid_call {
@@ -212,8 +250,7 @@ static mpm_block_report sum_reports(const mpm_simulation *simulation)
 
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 {
-    for (size_t k = 0; k < simulation->collider_count; k++)
-        simulation->colliders[k].now = mpm_collider_state_at(&simulation->colliders[k], simulation->time, dt);
+    set_colliders(simulation, simulation->time, dt);
     grid_pass(simulation, dt, 0, false);
     return sum_reports(simulation);
 }

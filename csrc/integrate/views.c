@@ -32,10 +32,12 @@ static bool may_be_written(const mpm_mirror *mirror)
 mpm_grid_records mpm_views_records(const mpm_settings *settings)
 {
     const mpm_scheme *scheme = &settings->scheme;
-    return (mpm_grid_records){.before = mpm_scheme_is_split(scheme), .filtered = scheme->transfer == MPM_XPIC};
+    return (mpm_grid_records){.previous = mpm_scheme_is_standard(scheme),
+                              .before = mpm_scheme_is_split(scheme),
+                              .filtered = scheme->transfer == MPM_XPIC};
 }
 
-mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, bool drop_massless)
+mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind)
 {
     mpm_periodic_wrap wrap = {0};
     mpm_status status = mpm_periodic_begin(simulation, placements, count, &wrap);
@@ -47,7 +49,10 @@ mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placem
         .locate = simulation->kernels->locate,
         .placements = wrap.placements ? wrap.placements : placements,
         .placement_count = count + wrap.count,
-        .drop_massless = drop_massless,
+        .drop_massless = kind == MPM_BIN_WITHOUT_MASSLESS,
+        .mid_step = kind == MPM_BIN_MID_STEP,
+        .prepare = mpm_sweeps_fit,
+        .context = simulation,
         .records = mpm_views_records(&simulation->settings),
     };
     for (int axis = 0; axis < simulation->settings.dim; axis++)
@@ -169,7 +174,7 @@ static mpm_status read_in_positions(mpm_simulation *simulation, const struct wri
     if (exchange.placements && saved) {
         memcpy(saved, p->vector[MPM_X], bytes);
         simulation->kernels->read_in(&exchange);
-        status = mpm_views_bin(simulation, exchange.placements, exchange.placement_count, false);
+        status = mpm_views_bin(simulation, exchange.placements, exchange.placement_count, MPM_BIN_ALL);
         if (status)
             memcpy(p->vector[MPM_X], saved, bytes); /* nothing was moved: undo */
         else
@@ -177,7 +182,7 @@ static mpm_status read_in_positions(mpm_simulation *simulation, const struct wri
     }
     mpm_memory_free(allocator, saved);
     mpm_memory_free(allocator, exchange.placements);
-    return status ? status : mpm_sweeps_fit(simulation);
+    return status;
 }
 
 mpm_status mpm_views_read_in(mpm_simulation *simulation)

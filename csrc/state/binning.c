@@ -299,7 +299,8 @@ void mpm_binning_pad(mpm_particles *particles)
             for (int f = 0; f < mpm_particles_vectors(particles); f++)
                 for (int k = 0; k < dim; k++) {
                     const int row_of_F = f - mpm_particles_F(dim);
-                    const double value = f == MPM_X ? mpm_block_side(dim) / 2.0 : row_of_F == k ? 1 : 0;
+                    const bool one = row_of_F == k && (k == 0 || particles->has_F);
+                    const double value = f == MPM_X ? mpm_block_side(dim) / 2.0 : one ? 1 : 0;
                     set_real(particles->vector[f], (tile * (size_t)dim + (size_t)k) * (size_t)lanes + lane,
                              particles->real_size, value);
                 }
@@ -332,11 +333,20 @@ static void swap(void **a, void **b)
     *b = t;
 }
 
+/* Fields that hold nothing, or nothing that is needed, stay behind. */
+static bool moves(const struct plan *plan, int field)
+{
+    const int F = mpm_particles_F(plan->old->dim);
+    return field == MPM_X || (field < F ? !plan->request->mid_step : field == F || plan->old->has_F);
+}
+
 /* Moves everything within the arrays at hand, through the spares. */
 static void move_in_place(struct plan *plan, mpm_particles *particles)
 {
     const size_t real_size = particles->real_size;
     for (int f = 0; f < mpm_particles_vectors(particles); f++) {
+        if (!moves(plan, f))
+            continue;
         move_field(plan, particles->vector[f], particles->spare_vector, real_size, particles->dim, f == MPM_X);
         swap(&particles->vector[f], &particles->spare_vector);
     }
@@ -358,7 +368,8 @@ static void move_to(struct plan *plan, const mpm_particles *particles, mpm_parti
 {
     const size_t real_size = particles->real_size;
     for (int f = 0; f < mpm_particles_vectors(particles); f++)
-        move_field(plan, particles->vector[f], fresh->vector[f], real_size, particles->dim, f == MPM_X);
+        if (moves(plan, f))
+            move_field(plan, particles->vector[f], fresh->vector[f], real_size, particles->dim, f == MPM_X);
     move_field(plan, particles->mass, fresh->mass, real_size, 1, false);
     move_field(plan, particles->volume, fresh->volume, real_size, 1, false);
     if (particles->has_plastic)
@@ -410,9 +421,13 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     const bool grows = (size_t)plan.tiles > particles->capacity;
     if (grows && (status = mpm_binning_allocate(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16)))
         goto done;
+    if (binning->prepare && (status = binning->prepare(binning->context, &fresh_grid)))
+        goto done;
 
     /* Nothing can fail from here on. */
     set_sources(&plan);
+    if (binning->mid_step)
+        mpm_grid_take_velocities(&fresh_grid, grid, particles->real_size);
     if (grows) {
         move_to(&plan, particles, &fresh);
         mpm_particles_clear(particles, allocator);

@@ -30,11 +30,16 @@ typedef struct mpm_binning {
     const mpm_placement *placements; /* ascending in `slot` */
     size_t placement_count;
     bool drop_massless; /* particles of mass 0 leave */
+    bool mid_step;      /* between grid pass and gather: the new grid takes over the velocities of nodes, and v and C,
+                         * which are about to be found anew, are not moved */
+    /** Whatever else depends on the grid; the last that may fail, before anything has changed. */
+    mpm_status (*prepare)(void *context, const mpm_grid *grid);
+    void *context;
     mpm_grid_records records; /* of the new grid */
     mpm_symmetry symmetry[3]; /* of the grid's axes */
 } mpm_binning;
 
-/** Re-orders `particles` and rebuilds `grid` (whose velocities are lost). On error nothing has changed. */
+/** Re-orders `particles` and rebuilds `grid` (whose velocities are lost but in mid step). On error nothing has changed. */
 mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid);
 
 /** Makes room for `extra` more tiles at the end, so that new particles can wait there. */

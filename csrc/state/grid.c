@@ -174,6 +174,8 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
         grid->velocity = mpm_memory_new(allocator, grid->block_count, block_bytes);
         grid->copies = mpm_memory_new(allocator, grid->copy_count, block_bytes);
         int failed = !grid->velocity || !grid->copies;
+        if (records.previous)
+            failed |= !(grid->previous = mpm_memory_new(allocator, grid->block_count, block_bytes));
         if (records.before) {
             grid->before = mpm_memory_new(allocator, grid->block_count, block_bytes);
             grid->impulse_copies = mpm_memory_new(allocator, grid->copy_count, block_bytes);
@@ -181,7 +183,7 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
         }
         if (records.filtered)
             failed |= !(grid->filtered = mpm_memory_new(allocator, grid->block_count, block_bytes));
-        const size_t nodes = 1u + records.before + records.filtered, copies = 1u + records.before;
+        const size_t nodes = 1u + records.previous + records.before + records.filtered, copies = 1u + records.before;
         grid->bytes = (nodes * grid->block_count + copies * grid->copy_count) * block_bytes;
         status = failed ? MPM_OUT_OF_MEMORY : MPM_OK;
     }
@@ -192,6 +194,26 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
     return status;
 }
 
+static int compare_blocks(const mpm_node_block *a, const mpm_node_block *b)
+{
+    for (int axis = 0; axis < 3; axis++)
+        if (a->block[axis] != b->block[axis])
+            return a->block[axis] < b->block[axis] ? -1 : 1;
+    return 0;
+}
+
+void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size)
+{
+    const size_t bytes = MPM_BLOCK_NODES * 4 * real_size;
+    size_t o = 0; /* both are sorted */
+    for (size_t b = 0; b < grid->block_count; b++) {
+        while (o < older->block_count && compare_blocks(&older->blocks[o], &grid->blocks[b]) < 0)
+            o++;
+        if (o < older->block_count && !compare_blocks(&older->blocks[o], &grid->blocks[b]))
+            memcpy((char *)grid->velocity + b * bytes, (const char *)older->velocity + o * bytes, bytes);
+    }
+}
+
 void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator)
 {
     mpm_memory_free(allocator, grid->blocks);
@@ -199,6 +221,7 @@ void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator)
     mpm_memory_free(allocator, grid->task_group);
     mpm_memory_free(allocator, grid->task_copy);
     mpm_memory_free(allocator, grid->velocity);
+    mpm_memory_free(allocator, grid->previous);
     mpm_memory_free(allocator, grid->before);
     mpm_memory_free(allocator, grid->filtered);
     mpm_memory_free(allocator, grid->copies);

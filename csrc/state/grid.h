@@ -19,6 +19,7 @@ typedef struct mpm_node_block {
 
 /** What the transfer scheme keeps on a node besides its velocity. */
 typedef struct mpm_grid_records {
+    bool previous; /* the velocity that the last step has ended with */
     bool before;   /* the velocity before forces; impulses then have copies of their own */
     bool filtered; /* one more velocity */
 } mpm_grid_records;
@@ -30,7 +31,7 @@ typedef struct mpm_grid {
     int32_t *task_group;        /* task t works on groups task_group[t] .. task_group[t + 1] */
     int32_t *task_copy;         /* and owns the copies task_copy[t] .. task_copy[t + 1] */
     void *velocity;             /* [block][MPM_BLOCK_NODES][4] */
-    void *before, *filtered;    /* the same; NULL where not asked for */
+    void *previous, *before, *filtered; /* the same; NULL where not asked for */
     void *copies;               /* [copy][MPM_BLOCK_NODES][4] */
     void *impulse_copies;       /* the same, for {dt f_x, dt f_y, dt f_z, 0}; NULL: dt f is part of the momentum */
     mpm_images images;          /* of nodes at planes of symmetry and periodic faces */
@@ -42,6 +43,9 @@ typedef struct mpm_grid {
 mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
                           ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size,
                           mpm_grid_records records);
+
+/** Velocities of the nodes that `grid` shares with the `older` one, which has all that particles touch. */
+void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size);
 
 /** Frees all arrays and leaves an empty grid. */
 void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator);

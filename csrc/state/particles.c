@@ -7,6 +7,7 @@ mpm_particles mpm_particles_empty_like(const mpm_particles *particles)
                            .lanes = particles->lanes,
                            .degree = particles->degree,
                            .real_size = particles->real_size,
+                           .has_F = particles->has_F,
                            .has_plastic = particles->has_plastic};
 }
 

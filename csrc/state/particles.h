@@ -59,10 +59,11 @@ typedef struct mpm_particles {
     size_t capacity;     /* tiles allocated in every array below */
     void *vector[MPM_VECTORS]; /* [tile][dim][lanes] */
     void *mass, *volume;       /* [tile][lanes]; rest volume. Mass 0: padding, or taken out of the run */
+    bool has_F;                /* a solid is registered; otherwise F is but one number, J, and 0 beyond it */
     bool has_plastic;          /* a plastic law is registered: the next array is there */
     void *plastic;             /* [tile][lanes] scalar state of plastic laws (J_P of snow), 1 for the others */
     int32_t *row;              /* [tile][lanes] row of the particle, -1 in padding */
-    void *spare_vector, *spare_scalar; /* the target of the next move */
+    void *spare_vector, *spare_scalar; /* the target of the next move; after a lean sweep, the positions before it */
     mpm_group *groups;
     size_t group_count;
 } mpm_particles;

@@ -30,9 +30,10 @@ enum mpm_sweep_mode {
     MPM_MEASURE = 2,
     MPM_SCATTER = 4,
     MPM_PROBE = 8,  /* alone: gathers without writing, to see how far particles would move and be strained */
-    MPM_FILTER = 16, /* alone, XPIC: grid -> particles -> grid, of the velocities v_k */
-    MPM_VOLUME = 32, /* alone: rest volumes that are 0 from the mass of the nodes around */
-    MPM_PUSH = 64    /* alone, after SCATTER: a body force on the particles, to the grid */
+    MPM_RECALL = 16, /* alone: v and C as the last fused sweep found them and did not store them (mpm_sweep_is_lean) */
+    MPM_FILTER = 32, /* alone, XPIC: grid -> particles -> grid, of the velocities v_k */
+    MPM_VOLUME = 64, /* alone: rest volumes that are 0 from the mass of the nodes around */
+    MPM_PUSH = 128   /* alone, after SCATTER: a body force on the particles, to the grid */
 };
 
 typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_CLAMP, MPM_LEAVE_DELETE } mpm_leave;
@@ -79,6 +80,14 @@ typedef struct mpm_sweep {
     mpm_measure *measures;
     void **workspaces;
 } mpm_sweep;
+
+/** Is the fused sweep of the scheme a lean one? The next step finds v and C of the standard scheme anew, so it stores only
+ *  positions, into `spare_vector`, and strain. What it gathered from stays: the positions before, and the velocities of
+ *  nodes (mpm_grid_records.previous). */
+static inline bool mpm_sweep_is_lean(const mpm_scheme *scheme, unsigned mode)
+{
+    return mpm_scheme_is_standard(scheme) && (mode & MPM_GATHER) && (mode & MPM_SCATTER);
+}
 
 /** What the grid pass finds in one block. */
 typedef struct mpm_block_report {

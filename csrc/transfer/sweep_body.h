@@ -13,11 +13,12 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
                         mpm_measure *result, const int law, const unsigned mode)
 {
     const bool fluid = law == MPM_FLUID, plastic = mpm_laws_plastic(law);
-    const bool gathers = mode & (MPM_GATHER | MPM_PROBE);
+    const bool gathers = mode & (MPM_GATHER | MPM_PROBE | MPM_RECALL);
+    const bool lean = !ANY_SCHEME && (mode & MPM_GATHER) && (mode & MPM_SCATTER);
     const bool cayley = ANY_SCHEME && sweep->scheme.cayley;
     const struct constants k = group_constants(sweep, group);
     mpm_collider_book *books = sweep->colliders.books + (size_t)task * sweep->colliders.count;
-    const bool collides = (mode & MPM_GATHER) && sweep->colliders.count &&
+    const bool collides = (mode & (MPM_GATHER | MPM_RECALL)) && sweep->colliders.count &&
                           MPM_KERNEL(collide_reaches)(&sweep->colliders, group, sweep->gather_dt, books);
     union law_parameters parameters = {0};
     struct tally tally;
@@ -33,7 +34,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         struct tile tile;
         struct motion motion;
         tile_load(&tile, sweep->particles, group->first_tile + t, fluid, !gathers || ANY_SCHEME);
-        tile_prefetch(sweep->particles, group->first_tile + t + 1, fluid);
+        tile_prefetch(sweep->particles, group->first_tile + t + 1, fluid, lean);
         if (plastic)
             tile_load_plastic(&tile, sweep->particles, group->first_tile + t);
         if (gathers)
@@ -45,6 +46,10 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         }
         if (__builtin_expect(collides, 0))
             collide_and_copy(sweep, group, &tile, &motion, books, &result->pushed);
+        if (mode & MPM_RECALL) {
+            tile_store_motion(&tile, sweep->particles, group->first_tile + t);
+            continue;
+        }
         if (mode & MPM_GATHER)
             advance(&k, &tile, &motion, fluid, cayley);
         if ((mode & MPM_GATHER) && plastic)
@@ -55,7 +60,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         if (mode & MPM_MEASURE)
             measure(sweep, &k, &tile, &response, &tally, fluid, mode & MPM_GATHER);
         if (mode & MPM_GATHER)
-            tile_store(&tile, sweep->particles, group->first_tile + t, fluid);
+            tile_store(&tile, sweep->particles, group->first_tile + t, fluid, lean);
         if ((mode & MPM_GATHER) && plastic)
             tile_store_plastic(&tile, sweep->particles, group->first_tile + t);
         if (mode & MPM_SCATTER) {
@@ -85,7 +90,7 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
     const mpm_grid *grid = sweep->grid;
     mpm_measure *result = &sweep->measures[task];
     *result = (mpm_measure){.least_det = 1};
-    if ((mode & MPM_GATHER) && sweep->colliders.count)
+    if ((mode & (MPM_GATHER | MPM_RECALL)) && sweep->colliders.count)
         memset(sweep->colliders.books + (size_t)task * sweep->colliders.count, 0,
                sweep->colliders.count * sizeof *sweep->colliders.books);
     if (mode & MPM_SCATTER) {

@@ -44,14 +44,25 @@ INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff
         tile->state.J = wide_load(tile_vector(particles, MPM_C + DIM, t));
 }
 
-/* Asks for a tile that comes next. The fields are too many streams for the processor to foresee. */
-INLINE void tile_prefetch(const mpm_particles *particles, ptrdiff_t t, const bool fluid)
+/* Where a sweep puts new positions. */
+INLINE real *tile_target(const mpm_particles *particles, ptrdiff_t t, const bool lean)
 {
+    return (real *)(lean ? particles->spare_vector : particles->vector[MPM_X]) + t * DIM * WIDTH;
+}
+
+/* Asks for a tile that comes next. The fields are too many streams for the processor to foresee. */
+INLINE void tile_prefetch(const mpm_particles *particles, ptrdiff_t t, const bool fluid, const bool lean)
+{
+    const int F = MPM_C + DIM;
     __builtin_prefetch((const real *)particles->mass + t * WIDTH);
     __builtin_prefetch((const real *)particles->volume + t * WIDTH);
-    for (int field = 0; field < MPM_C + DIM + (fluid ? 1 : DIM); field++)
-        for (int a = 0; a < (fluid && field == MPM_C + DIM ? 1 : DIM); a++)
-            __builtin_prefetch(tile_vector(particles, field, t) + a * WIDTH, 1);
+    for (int field = 0; field < F + (fluid ? 1 : DIM); field++)
+        for (int a = 0; a < (fluid && field == F ? 1 : DIM); a++)
+            if (!lean || field == MPM_X || field >= F)
+                __builtin_prefetch(tile_vector(particles, field, t) + a * WIDTH, 1);
+    if (lean)
+        for (int a = 0; a < DIM; a++)
+            __builtin_prefetch(tile_target(particles, t, lean) + a * WIDTH, 1);
 }
 
 /* The plastic state, of groups whose law has one. */
@@ -65,19 +76,28 @@ INLINE void tile_store_plastic(const struct tile *tile, const mpm_particles *par
     wide_store((real *)particles->plastic + t * WIDTH, tile->state.plastic);
 }
 
-INLINE void tile_store(const struct tile *tile, const mpm_particles *particles, ptrdiff_t t, const bool fluid)
+INLINE void tile_store_motion(const struct tile *tile, const mpm_particles *particles, ptrdiff_t t)
 {
     UNROLL for (int a = 0; a < DIM; a++) {
-        wide_store(tile_vector(particles, MPM_X, t) + a * WIDTH, tile->x[a]);
         wide_store(tile_vector(particles, MPM_V, t) + a * WIDTH, tile->v[a]);
         UNROLL for (int b = 0; b < DIM; b++)
             wide_store(tile_vector(particles, MPM_C + a, t) + b * WIDTH, tile->C.m[a][b]);
+    }
+}
+
+INLINE void tile_store(const struct tile *tile, const mpm_particles *particles, ptrdiff_t t, const bool fluid,
+                       const bool lean)
+{
+    UNROLL for (int a = 0; a < DIM; a++) {
+        wide_store(tile_target(particles, t, lean) + a * WIDTH, tile->x[a]);
         if (!fluid)
             UNROLL for (int b = 0; b < DIM; b++)
                 wide_store(tile_vector(particles, MPM_C + DIM + a, t) + b * WIDTH, tile->state.F.m[a][b]);
     }
     if (fluid)
         wide_store(tile_vector(particles, MPM_C + DIM, t), tile->state.J);
+    if (!lean)
+        tile_store_motion(tile, particles, t);
     if (__builtin_expect(tile->mass_changed, 0)) {
         wide_store((real *)particles->mass + t * WIDTH, tile->mass);
         wide_store((real *)particles->volume + t * WIDTH, tile->volume);
