@@ -110,11 +110,14 @@ def arithmetic(dimension: int, law: str, kernel: str = "quadratic") -> int:
 
 
 def traffic(dimension: int, law: str, dtype: str) -> int:
-    """Bytes per particle and step: x, v, C and F (J of a fluid) in and out, mass and volume in; no nodes."""
+    """Bytes per particle and step: x and F (J of a fluid) in and out, mass and volume in.
+
+    Not those of nodes, nor v and C, which stay in registers from one step to the next.
+    """
     d = dimension
     state = 1 if law == "fluid" else d * d
     plastic = 1 if law == "snow" else 0
-    return (2 * (2 * d + d * d + state + plastic) + 2) * int(np.dtype(dtype).itemsize)
+    return (2 * (d + state + plastic) + 2) * int(np.dtype(dtype).itemsize)
 
 
 def _mpm88(quick: bool) -> Simulation:

@@ -69,8 +69,8 @@ def test_the_estimates_are_those_of_the_textbook():
     assert standard.arithmetic(2, "fluid") == 9 * 28 + 72 + 16 + 4 + 15
     assert standard.arithmetic(3, "fixed_corotated") > 27 * 52
     assert standard.arithmetic(3, "fluid", "cubic") > 2 * standard.arithmetic(3, "fluid")
-    assert standard.traffic(3, "neo_hookean", "float32") == 4 * (2 * 24 + 2)
-    assert standard.traffic(2, "fluid", "float64") == 8 * (2 * 9 + 2)
+    assert standard.traffic(3, "neo_hookean", "float32") == 4 * (2 * 12 + 2)
+    assert standard.traffic(2, "fluid", "float64") == 8 * (2 * 3 + 2)
 
 
 @pytest.mark.parametrize("name", standard.SCENES)
