@@ -15,8 +15,7 @@
 struct fluid {
     wide bulk_modulus, gamma; /* K [Pa], exponent */
     wide viscosity;           /* eta [Pa s] */
-    bool linear;              /* gamma = 1: the energy needs the logarithm itself */
-    int whole_power;          /* gamma - 1 where that is 0, 1 .. 7, so that products do; else -1 */
+    int whole_power;          /* n = gamma - 1 where that is 0, 1 .. 7, so that products do; else -1 */
 };
 
 INLINE struct fluid fluid_prepare(const double *values)
@@ -24,35 +23,42 @@ INLINE struct fluid fluid_prepare(const double *values)
     const double power = values[1] - 1;
     const int whole = power >= 0 && power < 8 ? (int)power : -1;
     return (struct fluid){wide_set((real)values[0]), wide_set((real)values[1]), wide_set((real)values[2]),
-                          power == 0, whole == power ? whole : -1};
+                          whole == power ? whole : -1};
 }
 
-/** J^(1 - gamma) */
-INLINE wide fluid_power(const struct fluid *law, wide J)
+/** J^(1 - gamma), and gamma Psi/K, which is small of second order near J = 1 and sums of larger terms there. With
+ *  u = 1/J, e = u - 1 and S_k = 1 + u + ... + u^(k - 1), u^n - 1 = e S_n, and so it is e^2 (S_0 + ... + S_(n-1) + n J)/n. */
+INLINE wide fluid_power(const struct fluid *law, wide J, wide *energy)
 {
     const wide one = wide_set(1);
-    if (law->whole_power < 0)
-        return wide_exp((one - law->gamma) * wide_log(J));
-    const wide inverse = one / J;
-    wide power = one;
-    for (int k = 0; k < law->whole_power; k++)
+    if (law->whole_power < 0) {
+        const wide power = wide_exp((one - law->gamma) * wide_log(J));
+        *energy = (power - one) / (law->gamma - one) + (J - one);
+        return power;
+    }
+    if (law->whole_power == 0) {
+        *energy = wide_log_excess(J);
+        return one;
+    }
+    const wide inverse = one / J, e = (one - J) * inverse, n = wide_set((real)law->whole_power);
+    wide power = one, sum = wide_set(0), sums = n * J;
+    for (int k = 0; k < law->whole_power; k++) {
+        sums += sum;
+        sum += power;
         power *= inverse;
+    }
+    *energy = e * e * sums / n;
     return power;
 }
 
 INLINE struct law_response fluid_respond(const struct fluid *law, struct law_state state,
                                          matrix velocity_gradient)
 {
-    const wide one = wide_set(1), J = state.J, K = law->bulk_modulus, gamma = law->gamma;
-    const wide J_power = fluid_power(law, J);
-    const wide K_gamma = K / gamma;
-
+    const wide J = state.J, K = law->bulk_modulus, K_gamma = K / law->gamma;
     struct law_response r;
+    const wide J_power = fluid_power(law, J, &r.energy);
     const wide minus_pJ = K_gamma * (J - J_power); /* -p J */
-    if (law->linear)
-        r.energy = K * (J - one - wide_log(J));
-    else
-        r.energy = K_gamma * ((J_power - one) / (gamma - one) + (J - one));
+    r.energy *= K_gamma;
 
     const wide eta_J = law->viscosity * J;
     const wide third_trace = matrix_trace(velocity_gradient) * wide_set((real)(1.0 / 3));

@@ -6,10 +6,21 @@
 #pragma once
 #include "base/simd.h"
 
+/* f - log(1 + f) for m = 1 + f in [sqrt(1/2), sqrt(2)). With s = f/(m + 1), |s| <= 0.1716, log m = 2 artanh s is
+ * f - s (f - 2 s^2 p), p = 1/3 + s^2/5 + ..., which falls by 34 per term: nothing cancels. */
+INLINE wide log_defect(wide f, wide m)
+{
+    const wide s = f / (m + wide_set(1)), s2 = s * s;
+    wide p = wide_set(0);
+    const int terms = REAL_IS_FLOAT ? 5 : 11;
+    UNROLL for (int k = terms; k > 0; k--)
+        p = wide_fma(p, s2, wide_set((real)(1.0 / (2 * k + 1))));
+    return s * (f - wide_set(2) * s2 * p);
+}
+
 /** Natural logarithm. Positive normal arguments only.
  *
- *  a = 2^e m with m in [sqrt(1/2), sqrt(2)); log m = 2 artanh s, s = (m - 1)/(m + 1), |s| <= 0.1716, whose
- *  series sum s^(2k+1)/(2k+1) falls by 34 per term. */
+ *  a = 2^e m with m in [sqrt(1/2), sqrt(2)); the leading term m - 1 of log m is exact. */
 INLINE wide wide_log(wide a)
 {
     const real_int sqrt_half = REAL_IS_FLOAT ? (real_int)0x3f3504f3 : (real_int)0x3fe6a09e667f3bcd;
@@ -19,17 +30,21 @@ INLINE wide wide_log(wide a)
     wide m = wide_as_real(wide_as_int(a) - wide_int_shift_left(exponent, MANTISSA_BITS));
     wide e = wide_from_int(exponent);
 
-    wide f = m - wide_set(1);
-    wide s = f / (m + wide_set(1)), s2 = s * s;
-    wide p = wide_set(0);
-    const int terms = REAL_IS_FLOAT ? 5 : 11;
-    UNROLL for (int k = terms; k > 0; k--)
-        p = wide_fma(p, s2, wide_set((real)(1.0 / (2 * k + 1))));
-    /* 2 artanh s = f - s (f - 2 s^2 p): keeps the leading term f exact near m = 1 */
-    wide log_m = f - s * (f - wide_set(2) * s2 * p);
+    const wide f = m - wide_set(1), log_m = f - log_defect(f, m);
     const real ln2_high = (real)(REAL_IS_FLOAT ? 0.693145751953125 : 0.6931471803691238);
     const real ln2_low = (real)(REAL_IS_FLOAT ? 1.42860682030941723e-6 : 1.9082149292705877e-10);
     return wide_fma(e, wide_set(ln2_high), wide_fma(e, wide_set(ln2_low), log_m));
+}
+
+/** a - 1 - log a, 0 or positive, of positive normal arguments. Within 4 ulp near a = 1, where the difference of its terms
+ *  would lose all digits; within 16 elsewhere. */
+INLINE wide wide_log_excess(wide a)
+{
+    const wide f = a - wide_set(1), near = log_defect(f, a);
+    const mask far = mask_not(wide_less(wide_set((real)0.7072), a) & wide_less(a, wide_set((real)1.4142)));
+    if (__builtin_expect(mask_any(far), 0))
+        return wide_select(far, f - wide_log(a), near);
+    return near;
 }
 
 /** Exponential. The argument is clamped to where the result is a normal number.
