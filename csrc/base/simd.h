@@ -432,3 +432,41 @@ INLINE void wide_transpose4(wide a, wide b, wide c, wide d, wide r[4])
 #endif
 }
 #endif
+
+#ifdef MPM_ISA_AVX512
+INLINE mask mask_all(void)
+{
+    return (mask)-1;
+}
+
+/** The least of the lanes in `m`, of which there is one at least. */
+INLINE real wide_least_of(mask m, wide a)
+{
+#if REAL_IS_FLOAT
+    return _mm512_mask_reduce_min_ps(m, a);
+#else
+    return _mm512_mask_reduce_min_pd(m, a);
+#endif
+}
+
+/** Each lane's real of the 2 WIDTH in `low` and `high`. */
+INLINE wide wide_look_up(wide low, wide high, wide_int index)
+{
+#if REAL_IS_FLOAT
+    return _mm512_permutex2var_ps(low, (__m512i)index, high);
+#else
+    return _mm512_permutex2var_pd(low, (__m512i)index, high);
+#endif
+}
+
+/** From lanes in the order of lane_of to the order of records: real p of the result is that of lane lane_of(p). */
+INLINE wide wide_by_record(wide a)
+{
+#if REAL_IS_FLOAT
+    const __m512i lanes = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_ps(lanes, a);
+#else
+    return _mm512_permutexvar_pd(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), a);
+#endif
+}
+#endif

@@ -36,6 +36,19 @@ INLINE wide arena_first(wide base)
     return wide_min(wide_max(base + wide_set(1), wide_set(0)), wide_set(BLOCK_SIDE + 1));
 }
 
+/* The quadratic B-spline along one axis: the weights of the three nodes, the particle's place `e` from the middle one, in
+ * [-1/2, 1/2], and, as the result, the first of them. All in cells from the block's first node. */
+INLINE wide quadratic_weights(wide x, wide weight[3], wide *e)
+{
+    const wide half = wide_set((real)0.5), base = wide_floor(x - half);
+    *e = x - (base + wide_set(1));
+    const wide before = half - *e, after = half + *e;
+    weight[0] = half * before * before;
+    weight[1] = wide_fnma(*e, *e, wide_set((real)0.75));
+    weight[2] = half * after * after;
+    return base;
+}
+
 /* For every line of nodes along the last axis of the group's range, calls
  * `piece(arena position, grid position, nodes)` for the parts that lie in the three blocks along it. */
 #define ARENA_PIECES(group, table, body) \

@@ -59,8 +59,22 @@ INLINE struct stencil_node stencil_node(const struct stencil *s, int i, int j, i
         UNROLL for (int j = 0; j < 3; j++) \
             UNROLL for (int l = 0; l < (DIM == 3 ? 3 : 1); l++)
 
-INLINE void stencil_gather(struct stencil *s, const real *arena, wide v[DIM], wide moment[DIM][DIM])
+struct velocities {
+    arena nodes;
+};
+
+INLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
 {
+    arena_read(velocities->nodes + ARENA_SLACK, group, grid);
+}
+
+INLINE void stencil_gather(struct stencil *s, const struct velocities *velocities, const wide x[DIM], wide v[DIM],
+                           wide moment[DIM][DIM], wide middle[DIM])
+{
+    const real *arena = velocities->nodes + ARENA_SLACK;
+    stencil_prepare(s, x);
+    for (int a = 0; a < DIM; a++)
+        middle[a] = s->middle[a];
     node4 sum = {0}, offset_sum[DIM] = {{0}};
     FOR_STENCIL(i, j, l) {
         const struct stencil_node node = stencil_node(s, i, j, l);
