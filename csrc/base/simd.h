@@ -346,21 +346,35 @@ INLINE real wide_lane(wide a, int q)
 #endif
 }
 
-/** Sum over lanes, in lane order, in double. */
+/** Sum over lanes, in an order that only the instruction set decides, in double. */
 INLINE double wide_sum(wide a)
 {
+#if defined(MPM_ISA_AVX512) && REAL_IS_FLOAT
+    const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(a));
+    return _mm512_reduce_add_pd(_mm512_add_pd(low, _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1))));
+#elif defined(MPM_ISA_AVX512)
+    return _mm512_reduce_add_pd(a);
+#else
     double s = 0;
     for (int q = 0; q < WIDTH; q++)
         s += (double)wide_lane(a, q);
     return s;
+#endif
 }
 
+/** The largest lane; none is NaN. */
 INLINE double wide_largest(wide a)
 {
+#if defined(MPM_ISA_AVX512) && REAL_IS_FLOAT
+    return (double)_mm512_reduce_max_ps(a);
+#elif defined(MPM_ISA_AVX512)
+    return _mm512_reduce_max_pd(a);
+#else
     double s = (double)wide_lane(a, 0);
     for (int q = 1; q < WIDTH; q++)
         s = s > (double)wide_lane(a, q) ? s : (double)wide_lane(a, q);
     return s;
+#endif
 }
 
 /** Which storage lane holds the p-th particle (in cell order) of a tile. With this order a 4 x 4 transpose inside
