@@ -92,18 +92,39 @@ INLINE void arena_read(real *arena, const mpm_group *group, const real *grid)
     });
 }
 
+/* Nodes in as large pieces as a register holds. */
+#define SPAN_REALS (WIDTH < 4 ? 4 : WIDTH)
+typedef real span __attribute__((vector_size(SPAN_REALS * sizeof(real)), may_alias, aligned(4 * sizeof(real))));
+
+/* A line of the block's own nodes: added and cleared. */
+INLINE void arena_move_spans(real *arena, real *copy)
+{
+    enum { SPANS = 4 * BLOCK_SIDE / SPAN_REALS };
+    span *from = (span *)arena, *to = (span *)copy, sum[SPANS];
+    UNROLL for (int n = 0; n < SPANS; n++)
+        sum[n] = to[n] + from[n];
+    UNROLL for (int n = 0; n < SPANS; n++) {
+        to[n] = sum[n];
+        from[n] = (span){0};
+    }
+}
+
+INLINE void arena_move_nodes(real *arena, real *copy, const int nodes)
+{
+    node4 *from = (node4 *)arena, *to = (node4 *)copy;
+    UNROLL for (int n = 0; n < nodes; n++) {
+        to[n] += from[n];
+        from[n] = (node4){0};
+    }
+}
+
 /* Adds what a group has collected to its task's copies and clears the arena for the next group. */
 INLINE void arena_add(real *arena, const mpm_group *group, real *copies)
 {
     ARENA_PIECES(group, group->copy, {
-        node4 *to = (node4 *)(copies + in_grid);
-        node4 *from = (node4 *)(arena + in_arena);
-        node4 sum[BLOCK_SIDE];
-        UNROLL for (int n = 0; n < nodes; n++)
-            sum[n] = to[n] + from[n];
-        UNROLL for (int n = 0; n < nodes; n++) {
-            to[n] = sum[n];
-            from[n] = (node4){0};
-        }
+        if (part == 1)
+            arena_move_spans(arena + in_arena, copies + in_grid);
+        else
+            arena_move_nodes(arena + in_arena, copies + in_grid, nodes);
     });
 }
