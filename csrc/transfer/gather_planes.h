@@ -3,18 +3,23 @@
  * Grid to particles in 2-D with AVX-512, all particles of a tile at once: lanes stay particles, and every lane picks
  * the nodes that it needs from registers.
  *
- * What a group can see is kept as *planes*, one per component: 16 reals per row of the arena (12 nodes and a rest that
- * nobody picks). One look-up reaches 2 WIDTH reals, that is two rows of floats or one row of doubles, and the particles
- * of a tile, which lie in cell order, have base nodes in few rows: most tiles need one pass over the stencil (floats).
+ * What a group can see is kept as *planes*, one per component, with 16 reals per row of the arena: 12 nodes, and a rest
+ * that nobody picks. One look-up reaches 2 WIDTH reals, two rows of floats or one of doubles. Particles lie in cell
+ * order, so the base nodes of a tile are in few rows: floats mostly need one pass over the stencil, doubles two.
  */
 #pragma once
 #include "transfer/stencil_rows.h"
 
-enum { PLANE_ROW = 16, PLANE_REALS = (ARENA_SIDE + 1) * PLANE_ROW, LOOK_UP_ROWS = 2 * WIDTH / PLANE_ROW };
+enum {
+    PLANE_ROW_BITS = 4,
+    PLANE_ROW = 1 << PLANE_ROW_BITS,
+    LOOK_UP_ROWS = 2 * WIDTH / PLANE_ROW,
+    PLANE_ROWS = ARENA_SIDE + LOOK_UP_ROWS - 1, /* a look-up reaches beyond the last row, but nobody picks from there */
+};
 
 struct velocities {
     arena nodes;
-    real plane[DIM][PLANE_REALS] __attribute__((aligned(64)));
+    real plane[DIM][PLANE_ROWS * PLANE_ROW] __attribute__((aligned(64)));
 };
 
 INLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
@@ -54,27 +59,24 @@ INLINE void gather_rows(const struct velocities *velocities, int first, wide_int
 }
 
 /* `x` in cells from the block's first node; `middle`: particle minus the node from which moments count, in cells. */
-INLINE void stencil_gather(struct stencil *unused, const struct velocities *velocities, const wide x[DIM], wide v[DIM],
-                           wide moment[DIM][DIM], wide middle[DIM])
+INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wide v[DIM], wide moment[DIM][DIM],
+                           wide middle[DIM])
 {
-    (void)unused;
+    const wide zero = wide_set(0);
     wide weight[DIM][3], first[DIM];
-    UNROLL for (int a = 0; a < DIM; a++)
+    UNROLL for (int a = 0; a < DIM; a++) {
+        v[a] = moment[a][0] = moment[a][1] = zero;
         first[a] = arena_first(quadratic_weights(x[a], weight[a], &middle[a]));
+    }
     const wide_int column = wide_to_int(first[1]);
     mask left = mask_all();
-    UNROLL for (int b = 0; b < DIM; b++) {
-        v[b] = wide_set(0);
-        UNROLL for (int a = 0; a < DIM; a++)
-            moment[a][b] = wide_set(0);
-    }
     do {
-        const wide lowest = wide_set(wide_least_of(left, first[0]));
-        const wide row = first[0] - lowest;
-        const mask now = wide_less(row, wide_set(LOOK_UP_ROWS)) & left;
-        const wide_int place = wide_int_shift_left(wide_to_int(row), 4) + column;
+        const real lowest = wide_least_of(left, first[0]);
+        const wide row = first[0] - wide_set(lowest);
+        const mask now = left & wide_less(row, wide_set(LOOK_UP_ROWS));
+        const wide_int place = wide_int_shift_left(wide_to_int(row), PLANE_ROW_BITS) + column;
         wide new_v[DIM], new_moment[DIM][DIM];
-        gather_rows(velocities, (int)wide_lane(lowest, 0), place, weight[0], weight[1], new_v, new_moment);
+        gather_rows(velocities, (int)lowest, place, weight[0], weight[1], new_v, new_moment);
         UNROLL for (int b = 0; b < DIM; b++) {
             v[b] = wide_select(now, new_v[b], v[b]);
             UNROLL for (int a = 0; a < DIM; a++)

@@ -7,6 +7,7 @@
 
 struct velocities {
     arena nodes;
+    struct stencil stencil; /* of the tile at hand */
 };
 
 INLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
@@ -67,9 +68,10 @@ INLINE void gather_one(struct stencil *s, struct rows *rows, const real *arena, 
 }
 
 /* `x` in cells from the block's first node; `middle`: particle minus the node from which moments count, in cells. */
-INLINE void stencil_gather(struct stencil *s, const struct velocities *velocities, const wide x[DIM], wide v[DIM],
-                           wide moment[DIM][DIM], wide middle[DIM])
+INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wide v[DIM], wide moment[DIM][DIM],
+                           wide middle[DIM])
 {
+    struct stencil *s = &velocities->stencil;
     const real *arena = velocities->nodes + ARENA_SLACK;
     struct rows rows = {.offset = NO_ROWS};
     stencil_prepare(s, x);

@@ -20,7 +20,7 @@ enum { ANY_SCHEME = 0 };
 struct workspace {
     struct velocities velocities;
     arena momentum;
-    struct stencil stencil;
+    struct stencil stencil; /* of the scatter */
 };
 
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
@@ -35,7 +35,7 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
     (void)sweep, (void)fluid;
     struct motion motion;
     wide moment[DIM][DIM], d[DIM];
-    stencil_gather(&work->stencil, &work->velocities, tile->x, tile->v, moment, d);
+    stencil_gather(&work->velocities, tile->x, tile->v, moment, d);
     const wide zero = wide_set(0);
     const mask alive = wide_less(zero, tile->mass);
     UNROLL for (int b = 0; b < DIM; b++) {
