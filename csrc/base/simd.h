@@ -346,21 +346,35 @@ INLINE real wide_lane(wide a, int q)
 #endif
 }
 
-/** Sum over lanes, in lane order, in double. */
+/** Sum over lanes, in an order that only the instruction set decides, in double. */
 INLINE double wide_sum(wide a)
 {
+#if defined(MPM_ISA_AVX512) && REAL_IS_FLOAT
+    const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(a));
+    return _mm512_reduce_add_pd(_mm512_add_pd(low, _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1))));
+#elif defined(MPM_ISA_AVX512)
+    return _mm512_reduce_add_pd(a);
+#else
     double s = 0;
     for (int q = 0; q < WIDTH; q++)
         s += (double)wide_lane(a, q);
     return s;
+#endif
 }
 
+/** The largest lane; none is NaN. */
 INLINE double wide_largest(wide a)
 {
+#if defined(MPM_ISA_AVX512) && REAL_IS_FLOAT
+    return (double)_mm512_reduce_max_ps(a);
+#elif defined(MPM_ISA_AVX512)
+    return _mm512_reduce_max_pd(a);
+#else
     double s = (double)wide_lane(a, 0);
     for (int q = 1; q < WIDTH; q++)
         s = s > (double)wide_lane(a, q) ? s : (double)wide_lane(a, q);
     return s;
+#endif
 }
 
 /** Which storage lane holds the p-th particle (in cell order) of a tile. With this order a 4 x 4 transpose inside
@@ -429,6 +443,44 @@ INLINE void wide_transpose4(wide a, wide b, wide c, wide d, wide r[4])
 #else
     for (int q = 0; q < 4; q++)
         r[q] = (wide){a[q], b[q], c[q], d[q]};
+#endif
+}
+#endif
+
+#ifdef MPM_ISA_AVX512
+INLINE mask mask_all(void)
+{
+    return (mask)-1;
+}
+
+/** The least of the lanes in `m`, of which there is one at least. */
+INLINE real wide_least_of(mask m, wide a)
+{
+#if REAL_IS_FLOAT
+    return _mm512_mask_reduce_min_ps(m, a);
+#else
+    return _mm512_mask_reduce_min_pd(m, a);
+#endif
+}
+
+/** Each lane's real of the 2 WIDTH in `low` and `high`. */
+INLINE wide wide_look_up(wide low, wide high, wide_int index)
+{
+#if REAL_IS_FLOAT
+    return _mm512_permutex2var_ps(low, (__m512i)index, high);
+#else
+    return _mm512_permutex2var_pd(low, (__m512i)index, high);
+#endif
+}
+
+/** From lanes in the order of lane_of to the order of records: real p of the result is that of lane lane_of(p). */
+INLINE wide wide_by_record(wide a)
+{
+#if REAL_IS_FLOAT
+    const __m512i lanes = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_ps(lanes, a);
+#else
+    return _mm512_permutexvar_pd(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), a);
 #endif
 }
 #endif

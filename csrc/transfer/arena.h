@@ -36,6 +36,19 @@ INLINE wide arena_first(wide base)
     return wide_min(wide_max(base + wide_set(1), wide_set(0)), wide_set(BLOCK_SIDE + 1));
 }
 
+/* The quadratic B-spline along one axis: the weights of the three nodes, the particle's place `e` from the middle one, in
+ * [-1/2, 1/2], and, as the result, the first of them. All in cells from the block's first node. */
+INLINE wide quadratic_weights(wide x, wide weight[3], wide *e)
+{
+    const wide half = wide_set((real)0.5), base = wide_floor(x - half);
+    *e = x - (base + wide_set(1));
+    const wide before = half - *e, after = half + *e;
+    weight[0] = half * before * before;
+    weight[1] = wide_fnma(*e, *e, wide_set((real)0.75));
+    weight[2] = half * after * after;
+    return base;
+}
+
 /* For every line of nodes along the last axis of the group's range, calls
  * `piece(arena position, grid position, nodes)` for the parts that lie in the three blocks along it. */
 #define ARENA_PIECES(group, table, body) \
@@ -79,18 +92,39 @@ INLINE void arena_read(real *arena, const mpm_group *group, const real *grid)
     });
 }
 
+/* Nodes in as large pieces as a register holds. */
+#define SPAN_REALS (WIDTH < 4 ? 4 : WIDTH)
+typedef real span __attribute__((vector_size(SPAN_REALS * sizeof(real)), may_alias, aligned(4 * sizeof(real))));
+
+/* A line of the block's own nodes: added and cleared. */
+INLINE void arena_move_spans(real *arena, real *copy)
+{
+    enum { SPANS = 4 * BLOCK_SIDE / SPAN_REALS };
+    span *from = (span *)arena, *to = (span *)copy, sum[SPANS];
+    UNROLL for (int n = 0; n < SPANS; n++)
+        sum[n] = to[n] + from[n];
+    UNROLL for (int n = 0; n < SPANS; n++) {
+        to[n] = sum[n];
+        from[n] = (span){0};
+    }
+}
+
+INLINE void arena_move_nodes(real *arena, real *copy, const int nodes)
+{
+    node4 *from = (node4 *)arena, *to = (node4 *)copy;
+    UNROLL for (int n = 0; n < nodes; n++) {
+        to[n] += from[n];
+        from[n] = (node4){0};
+    }
+}
+
 /* Adds what a group has collected to its task's copies and clears the arena for the next group. */
 INLINE void arena_add(real *arena, const mpm_group *group, real *copies)
 {
     ARENA_PIECES(group, group->copy, {
-        node4 *to = (node4 *)(copies + in_grid);
-        node4 *from = (node4 *)(arena + in_arena);
-        node4 sum[BLOCK_SIDE];
-        UNROLL for (int n = 0; n < nodes; n++)
-            sum[n] = to[n] + from[n];
-        UNROLL for (int n = 0; n < nodes; n++) {
-            to[n] = sum[n];
-            from[n] = (node4){0};
-        }
+        if (part == 1)
+            arena_move_spans(arena + in_arena, copies + in_grid);
+        else
+            arena_move_nodes(arena + in_arena, copies + in_grid, nodes);
     });
 }

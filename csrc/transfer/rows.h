@@ -31,14 +31,15 @@ INLINE void records_store(real *records, const wide component[4])
 #endif
 }
 
+/* `records` of any alignment. */
 INLINE void records_load(wide component[4], const real *records)
 {
 #ifdef MPM_ONE_LANE
     for (int b = 0; b < 4; b++)
         component[b] = records[b];
 #else
-    wide_transpose4(wide_load(records), wide_load(records + WIDTH), wide_load(records + 2 * WIDTH),
-                    wide_load(records + 3 * WIDTH), component);
+    wide_transpose4(wide_load_any(records), wide_load_any(records + WIDTH), wide_load_any(records + 2 * WIDTH),
+                    wide_load_any(records + 3 * WIDTH), component);
 #endif
 }
 

@@ -42,13 +42,7 @@ INLINE void stencil_prepare(struct stencil *s, const wide x[DIM])
     const wide half = wide_set((real)0.5), one = wide_set(1), zero = wide_set(0);
     wide w[DIM][3], offset = zero, odd = zero;
     UNROLL for (int a = 0; a < DIM; a++) {
-        wide base = wide_floor(x[a] - half);
-        wide e = s->middle[a] = x[a] - (base + one); /* from the middle node, in [-1/2, 1/2] */
-        wide before = half - e, after = half + e;
-        w[a][0] = half * before * before;
-        w[a][1] = wide_fnma(e, e, wide_set((real)0.75));
-        w[a][2] = half * after * after;
-        wide first = arena_first(base);
+        wide first = arena_first(quadratic_weights(x[a], w[a], &s->middle[a]));
         if (a == DIM - 1) { /* rows begin at arena nodes -1, 1, 3, ... */
             wide pair = first + one;
             odd = pair - (wide_floor(pair * half) + wide_floor(pair * half));
@@ -75,85 +69,6 @@ INLINE void stencil_prepare(struct stencil *s, const wide x[DIM])
 INLINE const wide *stencil_middle(const struct stencil *s)
 {
     return s->middle;
-}
-
-/* ---- grid to particles ---------------------------------------------------------------------------------------- */
-
-/* Node values of the rows of the current particle. Where a row is one register they stay there while particles of the
- * same two cells follow each other. */
-#define KEEP_ROWS (ROW_PARTS == 1)
-struct rows {
-    int32_t offset;
-    wide row[ROWS][ROW_PARTS];
-};
-
-INLINE void rows_read(struct rows *rows, const real *arena, int32_t offset)
-{
-    if (KEEP_ROWS && __builtin_expect(offset == rows->offset, 1))
-        return;
-    rows->offset = offset;
-    UNROLL for (int r = 0; r < ROWS; r++)
-        UNROLL for (int j = 0; j < ROW_PARTS; j++)
-            rows->row[r][j] = wide_load_any(arena + offset + row_position(r) + j * WIDTH);
-}
-
-/* One particle: the sums over rows of the node values and of their first moments, by adds where i, j are +-1. */
-INLINE void gather_one(struct stencil *s, struct rows *rows, const real *arena, int p, wide sum[1 + DIM])
-{
-    const int q = lane_of(p);
-    rows_read(rows, arena, s->offset[q]);
-    UNROLL for (int j = 0; j < ROW_PARTS; j++) {
-#define ROW(r) rows->row[r][j]
-#define WEIGHT(r) wide_set(s->across[r][q])
-        const wide along = row_weights(s->along[p], j);
-        wide value[1 + DIM];
-#if DIM == 3
-        const wide pp = WEIGHT(8) * ROW(8), pm = WEIGHT(6) * ROW(6); /* (i, j) = (+, +), (+, -) */
-        const wide mp = WEIGHT(2) * ROW(2), mm = WEIGHT(0) * ROW(0);
-        const wide zp = WEIGHT(5) * ROW(5), zm = WEIGHT(3) * ROW(3);
-        const wide plus = wide_fma(WEIGHT(7), ROW(7), pp + pm), minus = wide_fma(WEIGHT(1), ROW(1), mp + mm);
-        value[0] = wide_fma(WEIGHT(4), ROW(4), (plus + minus) + (zp + zm)) * along;
-        value[1] = (plus - minus) * along;
-        value[2] = (((pp - pm) + (mp - mm)) + (zp - zm)) * along;
-#else
-        const wide plus = WEIGHT(2) * ROW(2), minus = WEIGHT(0) * ROW(0);
-        value[0] = wide_fma(WEIGHT(1), ROW(1), plus + minus) * along;
-        value[1] = (plus - minus) * along;
-#endif
-#undef WEIGHT
-#undef ROW
-        value[DIM] = value[0] * row_nodes(j);
-        UNROLL for (int k = 0; k < 1 + DIM; k++)
-            if (j == 0)
-                sum[k] = value[k];
-            else
-                sum[k] += value[k];
-    }
-}
-
-INLINE void stencil_gather(struct stencil *s, const real *arena, wide v[DIM], wide moment[DIM][DIM])
-{
-    struct rows rows = {.offset = NO_ROWS};
-    for (int p = 0; p < WIDTH; p += TOGETHER) {
-        wide sum[1 + DIM][TOGETHER];
-        UNROLL for (int i = 0; i < TOGETHER; i++) {
-            wide one[1 + DIM];
-            gather_one(s, &rows, arena, p + i, one);
-            UNROLL for (int k = 0; k < 1 + DIM; k++)
-                sum[k][i] = one[k];
-        }
-        UNROLL for (int k = 0; k < 1 + DIM; k++)
-            row_sums(s->quantity[k][p], sum[k]);
-    }
-    UNROLL for (int k = 0; k < 1 + DIM; k++) {
-        wide component[4];
-        records_load(component, &s->quantity[k][0][0]);
-        UNROLL for (int b = 0; b < DIM; b++)
-            if (k == 0)
-                v[b] = component[b];
-            else
-                moment[k - 1][b] = component[b];
-    }
 }
 
 /* ---- particles to grid ---------------------------------------------------------------------------------------- */

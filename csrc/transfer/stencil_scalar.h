@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The transfers, one particle at a time and node by node: what the vector form in stencil_rows.h must agree with.
+ * The transfers, one particle at a time and node by node: what the vector forms (gather_rows.h,
+ * gather_planes.h, stencil_rows.h) must agree with.
  *
  *     w_i = prod_a N((x - x_i)/dx)        quadratic B-spline, nodes base .. base + 2 per axis
  *     P2G: p_i += w_i (Q + A k_i),  m_i += w_i m        k_i: node offset from the middle node, in cells
@@ -59,11 +60,26 @@ INLINE struct stencil_node stencil_node(const struct stencil *s, int i, int j, i
         UNROLL for (int j = 0; j < 3; j++) \
             UNROLL for (int l = 0; l < (DIM == 3 ? 3 : 1); l++)
 
-INLINE void stencil_gather(struct stencil *s, const real *arena, wide v[DIM], wide moment[DIM][DIM])
+struct velocities {
+    arena nodes;
+};
+
+INLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
 {
+    arena_read(velocities->nodes + ARENA_SLACK, group, grid);
+}
+
+INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wide v[DIM], wide moment[DIM][DIM],
+                           wide middle[DIM])
+{
+    const real *arena = velocities->nodes + ARENA_SLACK;
+    struct stencil stencil;
+    stencil_prepare(&stencil, x);
+    for (int a = 0; a < DIM; a++)
+        middle[a] = stencil.middle[a];
     node4 sum = {0}, offset_sum[DIM] = {{0}};
     FOR_STENCIL(i, j, l) {
-        const struct stencil_node node = stencil_node(s, i, j, l);
+        const struct stencil_node node = stencil_node(&stencil, i, j, l);
         const node4 wv = node.weight * *(const node4 *)(arena + node.at);
         sum += wv;
         for (int a = 0; a < DIM; a++)

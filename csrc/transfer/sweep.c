@@ -9,20 +9,23 @@
  */
 enum { ANY_SCHEME = 0 };
 #include "transfer/pieces.h"
-#ifdef MPM_ONE_LANE
+#if defined(MPM_ONE_LANE)
 #include "transfer/stencil_scalar.h"
+#elif defined(MPM_ISA_AVX512) && DIM == 2
+#include "transfer/gather_planes.h"
 #else
-#include "transfer/stencil_rows.h"
+#include "transfer/gather_rows.h"
 #endif
 
 struct workspace {
-    arena velocity, momentum;
-    struct stencil stencil;
+    struct velocities velocities;
+    arena momentum;
+    struct stencil stencil; /* of the scatter */
 };
 
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
-    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->velocity);
+    velocities_read(&work->velocities, group, sweep->grid->velocity);
 }
 
 /* Velocity and its gradient from the grid; frozen particles (mass 0) do not move. */
@@ -30,12 +33,10 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
                             struct tile *tile, const bool fluid)
 {
     (void)sweep, (void)fluid;
-    struct stencil *stencil = &work->stencil;
     struct motion motion;
-    wide moment[DIM][DIM];
-    stencil_prepare(stencil, tile->x);
-    stencil_gather(stencil, work->velocity + ARENA_SLACK, tile->v, moment);
-    const wide *d = stencil_middle(stencil), zero = wide_set(0);
+    wide moment[DIM][DIM], d[DIM];
+    stencil_gather(&work->velocities, tile->x, tile->v, moment, d);
+    const wide zero = wide_set(0);
     const mask alive = wide_less(zero, tile->mass);
     UNROLL for (int b = 0; b < DIM; b++) {
         UNROLL for (int a = 0; a < DIM; a++)

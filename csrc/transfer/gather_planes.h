@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Grid to particles in 2-D with AVX-512, all particles of a tile at once: lanes stay particles, and every lane picks
+ * the nodes that it needs from registers.
+ *
+ * What a group can see is kept as *planes*, one per component, with 16 reals per row of the arena: 12 nodes, and a rest
+ * that nobody picks. One look-up reaches 2 WIDTH reals, two rows of floats or one of doubles. Particles lie in cell
+ * order, so the base nodes of a tile are in few rows: floats mostly need one pass over the stencil, doubles two.
+ */
+#pragma once
+#include "transfer/stencil_rows.h"
+
+enum {
+    PLANE_ROW_BITS = 4,
+    PLANE_ROW = 1 << PLANE_ROW_BITS,
+    LOOK_UP_ROWS = 2 * WIDTH / PLANE_ROW,
+    PLANE_ROWS = ARENA_SIDE + LOOK_UP_ROWS - 1, /* a look-up reaches beyond the last row, but nobody picks from there */
+};
+
+struct velocities {
+    arena nodes;
+    real plane[DIM][PLANE_ROWS * PLANE_ROW] __attribute__((aligned(64)));
+};
+
+INLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
+{
+    const real *nodes = velocities->nodes + ARENA_SLACK;
+    arena_read(velocities->nodes + ARENA_SLACK, group, grid);
+    for (int i = group->first_node[0]; i <= group->last_node[0]; i++)
+        UNROLL for (int first = 0; first < ARENA_SIDE; first += WIDTH) {
+            wide component[4];
+            records_load(component, nodes + 4 * (i * ARENA_SIDE + first));
+            UNROLL for (int b = 0; b < DIM; b++)
+                wide_store(&velocities->plane[b][i * PLANE_ROW + first], wide_by_record(component[b]));
+        }
+}
+
+/* Sums over the stencil of particles whose base nodes lie in the rows from `first` on that a look-up reaches. `place`
+ * is that of the base node, counted from row `first`; what other particles get is meaningless. */
+INLINE void gather_rows(const struct velocities *velocities, int first, wide_int place, const wide across[3],
+                        const wide along[3], wide v[DIM], wide moment[DIM][DIM])
+{
+    const wide_int places[3] = {place, place + wide_int_set(1), place + wide_int_set(2)};
+    UNROLL for (int b = 0; b < DIM; b++) {
+        wide value[3], slope[3]; /* of each row: the sum over its nodes, and that of the first moments */
+        UNROLL for (int i = 0; i < 3; i++) {
+            const real *row = &velocities->plane[b][(first + i) * PLANE_ROW];
+            const wide low = wide_load(row), high = wide_load(row + WIDTH);
+            const wide before = along[0] * wide_look_up(low, high, places[0]);
+            const wide after = along[2] * wide_look_up(low, high, places[2]);
+            value[i] = wide_fma(along[1], wide_look_up(low, high, places[1]), before + after);
+            slope[i] = after - before;
+        }
+        const wide before = across[0] * value[0], after = across[2] * value[2];
+        v[b] = wide_fma(across[1], value[1], before + after);
+        moment[0][b] = after - before;
+        moment[1][b] = wide_fma(across[2], slope[2], wide_fma(across[1], slope[1], across[0] * slope[0]));
+    }
+}
+
+/* `x` in cells from the block's first node; `middle`: particle minus the node from which moments count, in cells. */
+INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wide v[DIM], wide moment[DIM][DIM],
+                           wide middle[DIM])
+{
+    const wide zero = wide_set(0);
+    wide weight[DIM][3], first[DIM];
+    UNROLL for (int a = 0; a < DIM; a++) {
+        v[a] = moment[a][0] = moment[a][1] = zero;
+        first[a] = arena_first(quadratic_weights(x[a], weight[a], &middle[a]));
+    }
+    const wide_int column = wide_to_int(first[1]);
+    mask left = mask_all();
+    do {
+        const real lowest = wide_least_of(left, first[0]);
+        const wide row = first[0] - wide_set(lowest);
+        const mask now = left & wide_less(row, wide_set(LOOK_UP_ROWS));
+        const wide_int place = wide_int_shift_left(wide_to_int(row), PLANE_ROW_BITS) + column;
+        wide new_v[DIM], new_moment[DIM][DIM];
+        gather_rows(velocities, (int)lowest, place, weight[0], weight[1], new_v, new_moment);
+        UNROLL for (int b = 0; b < DIM; b++) {
+            v[b] = wide_select(now, new_v[b], v[b]);
+            UNROLL for (int a = 0; a < DIM; a++)
+                moment[a][b] = wide_select(now, new_moment[a][b], moment[a][b]);
+        }
+        left &= mask_not(now);
+    } while (__builtin_expect(mask_any(left), 0));
+}
