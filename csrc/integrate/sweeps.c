@@ -166,11 +166,11 @@ mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)
 
 void mpm_sweeps_recall(mpm_simulation *simulation)
 {
+    if (!simulation->recalled_from)
+        return;
     mpm_particles particles = simulation->particles;
     mpm_grid grid = simulation->grid;
     mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_RECALL);
-    if (!simulation->recalled_from)
-        return;
     particles.vector[MPM_X] = particles.spare_vector;
     grid.velocity = simulation->recalled_from;
     sweep.particles = &particles;
