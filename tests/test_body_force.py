@@ -49,7 +49,10 @@ def test_a_uniform_force_is_gravity(dim, transfer, dtype):
     assert apart < 5e3 * EPSILON[dtype], apart
     given, weight = pushed.history["body_impulse"], fallen.history["body_impulse"]
     assert largest(given - weight) <= max(1e-13, EPSILON[dtype]) * largest(weight)
-    assert largest(weight - 1e-3 * fallen.history["mass"][:, None] * g) <= EPSILON[dtype] * largest(weight)
+    # Products in another order, of a mass that the step before has summed in another order: measured 1.9.
+    assert largest(weight - 1e-3 * fallen.history["mass"][:, None] * g) <= 3 * EPSILON[dtype] * largest(
+        weight
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
