@@ -102,7 +102,7 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
         const int law = sweep->materials[group->material].law;
-        if (ANY_SCHEME) { /* one body for all laws: it is large */
+        if (ANY_SCHEME || mode & (MPM_PROBE | MPM_RECALL)) { /* one body for all laws: large, or not about them */
             sweep_group(sweep, group, task, work, result, law, mode);
             continue;
         }
