@@ -205,7 +205,8 @@ def run(
             found.extend(results)
             yield results
 
-    print(config.show_config())
+    built = config.show_config()
+    print(built)
     print(f"processor    {config.processor()}\n")
     if studies:
         lines = _chosen(studies, repeats=repeats, quick=quick, found=rows)
@@ -218,17 +219,16 @@ def run(
     lines_of_studies = [{"study": name, **dataclasses.asdict(row)} for name, row in rows]
     if json_path:
         record = {
-            "configuration": dataclasses.asdict(config.show_config()),
+            "configuration": dataclasses.asdict(built),
             **machine,
             "results": results,
             "studies": lines_of_studies,
         }
         json_path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if csv_path:
-        built = config.show_config()
         machine |= {"compiler": built.compiler, "flags": built.flags, "mpm": built.mpm}
-        flat = [{**row.pop("case"), **row} for row in results] + lines_of_studies
-        write_table(csv_path, [{**row, **machine} for row in flat])
+        rows_of_cases = [{**row.pop("case"), **row} for row in results]
+        write_table(csv_path, [{**row, **machine} for row in rows_of_cases + lines_of_studies])
     return 0
 
 
