@@ -196,10 +196,9 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
 
 static int compare_blocks(const mpm_node_block *a, const mpm_node_block *b)
 {
-    for (int axis = 0; axis < 3; axis++)
-        if (a->block[axis] != b->block[axis])
-            return a->block[axis] < b->block[axis] ? -1 : 1;
-    return 0;
+    const mpm_block_key p = {{a->block[0], a->block[1], a->block[2]}, 0};
+    const mpm_block_key q = {{b->block[0], b->block[1], b->block[2]}, 0};
+    return mpm_block_map_compare(&p, &q);
 }
 
 void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size)

@@ -37,7 +37,7 @@ INLINE void velocities_read(struct velocities *velocities, const mpm_group *grou
 
 /* Sums over the stencil of particles whose base nodes lie in the rows from `first` on that a look-up reaches. `place`
  * is that of the base node, counted from row `first`; what other particles get is meaningless. */
-INLINE void gather_rows(const struct velocities *velocities, int first, wide_int place, const wide across[3],
+INLINE void gather_pass(const struct velocities *velocities, int first, wide_int place, const wide across[3],
                         const wide along[3], wide v[DIM], wide moment[DIM][DIM])
 {
     const wide_int places[3] = {place, place + wide_int_set(1), place + wide_int_set(2)};
@@ -76,7 +76,7 @@ INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wid
         const mask now = left & wide_less(row, wide_set(LOOK_UP_ROWS));
         const wide_int place = wide_int_shift_left(wide_to_int(row), PLANE_ROW_BITS) + column;
         wide new_v[DIM], new_moment[DIM][DIM];
-        gather_rows(velocities, (int)lowest, place, weight[0], weight[1], new_v, new_moment);
+        gather_pass(velocities, (int)lowest, place, weight[0], weight[1], new_v, new_moment);
         UNROLL for (int b = 0; b < DIM; b++) {
             v[b] = wide_select(now, new_v[b], v[b]);
             UNROLL for (int a = 0; a < DIM; a++)
