@@ -384,6 +384,12 @@ INLINE int lane_of(int p)
     return WIDTH < 4 ? p : (p % (WIDTH / 4)) * 4 + p / (WIDTH / 4);
 }
 
+/** Its inverse. */
+INLINE int record_of(int lane)
+{
+    return WIDTH < 4 ? lane : (lane % 4) * (WIDTH / 4) + lane / 4;
+}
+
 #ifndef MPM_ONE_LANE
 #if !REAL_IS_FLOAT && (defined(MPM_ISA_AVX512) || defined(MPM_ISA_AVX2))
 /** {a0, b0, a2, b2, ...} and {a1, b1, a3, b3, ...}. As integers, because GCC 12 takes the unpacklo of doubles, or any

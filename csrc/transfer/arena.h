@@ -25,8 +25,6 @@ INLINE double wall_room(int degree)
     return mpm_scheme_wall_depth(degree) + (REAL_IS_FLOAT ? 1e-5 : 1e-9);
 }
 
-#define LINES (DIM == 3 ? ARENA_SIDE * ARENA_SIDE : ARENA_SIDE)
-
 typedef real arena[ARENA_REALS] __attribute__((aligned(64)));
 
 /* Arena index of the first node of a stencil, kept inside the arena whatever happens (a NaN gives 0): the last
@@ -49,45 +47,60 @@ INLINE wide quadratic_weights(wide x, wide weight[3], wide *e)
     return base;
 }
 
-/* For every line of nodes along the last axis of the group's range, calls
- * `piece(arena position, grid position, nodes)` for the parts that lie in the three blocks along it. */
-#define ARENA_PIECES(group, table, body) \
+/* Along every axis an arena meets three blocks: the one before, its own, the one after. Where the nodes of each begin
+ * in the arena, how many there are, and the coordinate of the first of them within its block. */
+static const int piece_begin[3] = {0, 1, BLOCK_SIDE + 1};
+static const int piece_nodes[3] = {1, BLOCK_SIDE, 1 + ARENA_DEGREE};
+static const int piece_inside[3] = {BLOCK_SIDE - 1, 0, 0};
+
+/* Those of the group's nodes along an axis that lie in one of the three blocks. */
+struct piece {
+    int first, end; /* arena indices */
+    int inside;     /* coordinate of the first within the block */
+};
+
+INLINE struct piece piece_along(const mpm_group *group, int axis, int which)
+{
+    const int begin = piece_begin[which], end = begin + piece_nodes[which], stop = group->last_node[axis] + 1;
+    const int first = group->first_node[axis] > begin ? group->first_node[axis] : begin;
+    return (struct piece){first, stop < end ? stop : end, piece_inside[which] + first - begin};
+}
+
+/* Runs `body` for every line of nodes along the last axis of the group's range, block by block: `in_arena` and
+ * `in_grid` are where the line's part in that block begins in the arena and in an array of blocks, `nodes` is its
+ * length, which is known when it is compiled. `table` holds the numbers of the 27 or 9 blocks. */
+#define ARENA_LINES(group, table, body) \
     do { \
-        for (int i = (group)->first_node[0]; i <= (group)->last_node[0]; i++) \
-            for (int j = DIM == 3 ? (group)->first_node[1] : 0; j <= (DIM == 3 ? (group)->last_node[1] : 0); j++) { \
-                const int32_t *line_blocks = \
-                    (table) + 3 * (DIM == 3 ? 3 * arena_neighbour(i) + arena_neighbour(j) : arena_neighbour(i)); \
-                const int line = DIM == 3 ? arena_inside(i) * BLOCK_SIDE + arena_inside(j) : arena_inside(i); \
-                const ptrdiff_t at = 4 * (DIM == 3 ? i * ARENA_SIDE + j : i) * ARENA_SIDE; \
-                UNROLL for (int part = 0; part < 3; part++) { \
-                    if (line_blocks[part] < 0) \
+        const ptrdiff_t arena_line = 4 * ARENA_SIDE, arena_plane = arena_line * ARENA_SIDE; \
+        const ptrdiff_t grid_line = 4 * BLOCK_SIDE, grid_plane = grid_line * BLOCK_SIDE; \
+        for (int a = 0; a < (DIM == 3 ? 3 : 1); a++) { \
+            const struct piece planes = DIM == 3 ? piece_along(group, 0, a) : (struct piece){0, 1, 0}; \
+            for (int b = 0; b < 3; b++) { \
+                const struct piece lines = piece_along(group, DIM - 2, b); \
+                UNROLL for (int c = 0; c < 3; c++) { \
+                    const int32_t block = (table)[9 * a + 3 * b + c]; \
+                    const int nodes = piece_nodes[c]; \
+                    if (block < 0) \
                         continue; \
-                    const int first = part == 0 ? 0 : part == 1 ? 1 : BLOCK_SIDE + 1; \
-                    const int nodes = part == 0 ? 1 : part == 1 ? BLOCK_SIDE : 1 + ARENA_DEGREE; \
-                    const ptrdiff_t in_arena = at + 4 * first; \
-                    const ptrdiff_t in_grid = 4 * ((ptrdiff_t)line_blocks[part] * MPM_BLOCK_NODES + \
-                                                   line * BLOCK_SIDE + (part == 0 ? BLOCK_SIDE - 1 : 0)); \
-                    body \
+                    ptrdiff_t arena_at = planes.first * arena_plane + lines.first * arena_line + 4 * piece_begin[c]; \
+                    ptrdiff_t grid_at = 4 * (ptrdiff_t)MPM_BLOCK_NODES * block + planes.inside * grid_plane + \
+                                        lines.inside * grid_line + 4 * piece_inside[c]; \
+                    for (int i = planes.first; i < planes.end; i++, arena_at += arena_plane, grid_at += grid_plane) { \
+                        ptrdiff_t in_arena = arena_at, in_grid = grid_at; \
+                        for (int j = lines.first; j < lines.end; j++, in_arena += arena_line, in_grid += grid_line) \
+                            body \
+                    } \
                 } \
             } \
+        } \
     } while (0)
-
-INLINE int arena_neighbour(int index) /* 0: block before, 1: own, 2: block after */
-{
-    return (index > 0) + (index > BLOCK_SIDE);
-}
-
-INLINE int arena_inside(int index) /* coordinate within that block */
-{
-    return (index + BLOCK_SIDE - 1) & (BLOCK_SIDE - 1);
-}
 
 typedef real node4 __attribute__((vector_size(4 * sizeof(real)), may_alias, aligned(4 * sizeof(real))));
 
 /* Copies the velocities a group can see. */
 INLINE void arena_read(real *arena, const mpm_group *group, const real *grid)
 {
-    ARENA_PIECES(group, group->node_block, {
+    ARENA_LINES(group, group->node_block, {
         memcpy(arena + in_arena, grid + in_grid, 4 * (size_t)nodes * sizeof(real));
     });
 }
@@ -121,8 +134,8 @@ INLINE void arena_move_nodes(real *arena, real *copy, const int nodes)
 /* Adds what a group has collected to its task's copies and clears the arena for the next group. */
 INLINE void arena_add(real *arena, const mpm_group *group, real *copies)
 {
-    ARENA_PIECES(group, group->copy, {
-        if (part == 1)
+    ARENA_LINES(group, group->copy, {
+        if (nodes == BLOCK_SIDE)
             arena_move_spans(arena + in_arena, copies + in_grid);
         else
             arena_move_nodes(arena + in_arena, copies + in_grid, nodes);

@@ -22,7 +22,7 @@ struct velocities {
     real plane[DIM][PLANE_ROWS * PLANE_ROW] __attribute__((aligned(64)));
 };
 
-INLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
+NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
 {
     const real *nodes = velocities->nodes + ARENA_SLACK;
     arena_read(velocities->nodes + ARENA_SLACK, group, grid);

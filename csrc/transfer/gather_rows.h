@@ -10,7 +10,7 @@ struct velocities {
     struct stencil stencil; /* of the tile at hand */
 };
 
-INLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
+NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
 {
     arena_read(velocities->nodes + ARENA_SLACK, group, grid);
 }
@@ -33,10 +33,10 @@ INLINE void rows_read(struct rows *rows, const real *arena, int32_t offset)
             rows->row[r][j] = wide_load_any(arena + offset + row_position(r) + j * WIDTH);
 }
 
-/* One particle: the sums over rows of the node values and of their first moments, by adds where i, j are +-1. */
-INLINE void gather_one(struct stencil *s, struct rows *rows, const real *arena, int p, wide sum[1 + DIM])
+/* Particle p, which is in lane q: the sums over rows of the node values and of their first moments, by adds where i, j
+ * are +-1. */
+INLINE void gather_one(struct stencil *s, struct rows *rows, const real *arena, int p, int q, wide sum[1 + DIM])
 {
-    const int q = lane_of(p);
     rows_read(rows, arena, s->offset[q]);
     UNROLL for (int j = 0; j < ROW_PARTS; j++) {
 #define ROW(r) rows->row[r][j]
@@ -81,7 +81,7 @@ INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wid
         wide sum[1 + DIM][TOGETHER];
         UNROLL for (int i = 0; i < TOGETHER; i++) {
             wide one[1 + DIM];
-            gather_one(s, &rows, arena, p + i, one);
+            gather_one(s, &rows, arena, p + i, lane_together(p, i), one);
             UNROLL for (int k = 0; k < 1 + DIM; k++)
                 sum[k][i] = one[k];
         }

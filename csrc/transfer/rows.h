@@ -115,8 +115,16 @@ INLINE part row_nodes(int j)
     return part_load(index + j * PART_REALS);
 }
 
+/* As many particles as records fill one vector are treated together. */
+#define TOGETHER (WIDTH < 8 ? 1 : WIDTH / 4)
+
+/* lane_of(p + i) where p is a multiple of TOGETHER: without arithmetic in a loop over i that is unrolled. */
+INLINE int lane_together(int p, int i)
+{
+    return TOGETHER == 1 ? lane_of(p) : p / TOGETHER + 4 * i;
+}
+
 /* The records of TOGETHER particles, each summed over the four nodes of its row: (n0 + n2) + (n1 + n3). */
-#define TOGETHER (WIDTH == 16 ? 4 : 1)
 INLINE void row_sums(real *records, const part row[TOGETHER])
 {
 #if WIDTH == 16
@@ -128,9 +136,11 @@ INLINE void row_sums(real *records, const part row[TOGETHER])
     _mm512_store_ps(records, _mm512_add_ps(_mm512_shuffle_f32x4(pair[0], pair[1], 0x88),
                                            _mm512_shuffle_f32x4(pair[0], pair[1], 0xdd)));
 #elif defined(MPM_ISA_AVX512)
-    _mm256_store_pd(records, _mm256_add_pd(_mm512_castpd512_pd256(row[0]), _mm512_extractf64x4_pd(row[0], 1)));
+    _mm512_store_pd(records, _mm512_add_pd(_mm512_shuffle_f64x2(row[0], row[1], 0x44),
+                                           _mm512_shuffle_f64x2(row[0], row[1], 0xee)));
 #elif WIDTH == 8
-    _mm_store_ps(records, _mm_add_ps(_mm256_castps256_ps128(row[0]), _mm256_extractf128_ps(row[0], 1)));
+    _mm256_store_ps(records, _mm256_add_ps(_mm256_permute2f128_ps(row[0], row[1], 0x20),
+                                           _mm256_permute2f128_ps(row[0], row[1], 0x31)));
 #else
     part_store(records, row[0]);
 #endif

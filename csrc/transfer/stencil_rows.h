@@ -126,9 +126,19 @@ INLINE void row_add(struct run *run, real *at, int r, int j, wide weight, wide v
 #endif
 }
 
-INLINE void scatter_one(struct stencil *s, struct run *run, real *arena, int p)
+/* The value at node 0, 1 or 2 of a stencil, from that at the middle one. */
+INLINE wide beside(wide middle, wide step, int node)
 {
-    const int q = lane_of(p);
+    if (node == 0)
+        return middle - step;
+    if (node == 2)
+        return middle + step;
+    return middle;
+}
+
+/* Particle p, which is in lane q. All is read before a row is written, so that the parts of a row share it. */
+INLINE void scatter_one(const struct stencil *s, struct run *run, real *arena, int p, int q)
+{
     const int32_t offset = s->offset[q];
 #if KEEP_RUN
     if (__builtin_expect(offset != run->offset, 0)) {
@@ -136,35 +146,27 @@ INLINE void scatter_one(struct stencil *s, struct run *run, real *arena, int p)
         run->offset = offset;
     }
 #endif
-    real *first = arena + offset;
+    const wide Q = row_record(s->quantity[0][p]), last = row_record(s->quantity[DIM][p]);
+    wide middle[ROW_PARTS], step[AXES_ACROSS][ROW_PARTS];
     UNROLL for (int j = 0; j < ROW_PARTS; j++) {
         const wide along = row_weights(s->along[p], j);
-        const wide Q = row_record(s->quantity[0][p]), last = row_record(s->quantity[DIM][p]);
-        const wide middle = wide_fma(row_nodes(j), last, Q) * along;
-        const wide x = row_record(s->quantity[1][p]) * along;
-#define ADD(r, value) row_add(run, first, r, j, wide_set(s->across[r][q]), value)
-#if DIM == 3
-        const wide y = row_record(s->quantity[2][p]) * along;
-        const wide minus = middle - x, plus = middle + x;
-        ADD(0, minus - y);
-        ADD(1, minus);
-        ADD(2, minus + y);
-        ADD(3, middle - y);
-        ADD(4, middle);
-        ADD(5, middle + y);
-        ADD(6, plus - y);
-        ADD(7, plus);
-        ADD(8, plus + y);
-#else
-        ADD(0, middle - x);
-        ADD(1, middle);
-        ADD(2, middle + x);
-#endif
-#undef ADD
+        middle[j] = wide_fma(row_nodes(j), last, Q) * along;
+        UNROLL for (int a = 0; a < AXES_ACROSS; a++)
+            step[a][j] = row_record(s->quantity[1 + a][p]) * along;
+    }
+    UNROLL for (int r = 0; r < ROWS; r++) {
+        const wide weight = wide_set(s->across[r][q]);
+        UNROLL for (int j = 0; j < ROW_PARTS; j++) {
+            wide value = beside(middle[j], step[0][j], DIM == 3 ? r / 3 : r);
+            if (DIM == 3)
+                value = beside(value, step[AXES_ACROSS - 1][j], r % 3);
+            row_add(run, arena + offset, r, j, weight, value);
+        }
     }
 }
 
-/* Adds the first `count` particles of the tile, in cell order. A[a][b]: momentum component b per cell along axis a. */
+/* Adds the first `count` particles of the tile, in cell order, and padding, which weighs nothing, up to a multiple of
+ * TOGETHER. A[a][b]: momentum component b per cell along axis a. */
 INLINE void stencil_scatter(struct stencil *s, struct run *run, real *arena, int count, const wide Q[DIM], wide m,
                             wide A[DIM][DIM])
 {
@@ -174,6 +176,7 @@ INLINE void stencil_scatter(struct stencil *s, struct run *run, real *arena, int
         const wide component[4] = {row[0], row[1], DIM == 3 ? row[DIM - 1] : zero, k == 0 ? m : zero};
         records_store(&s->quantity[k][0][0], component);
     }
-    for (int p = 0; p < count; p++)
-        scatter_one(s, run, arena, p);
+    for (int p = 0; p < count; p += TOGETHER)
+        UNROLL for (int i = 0; i < TOGETHER; i++)
+            scatter_one(s, run, arena, p + i, lane_together(p, i));
 }

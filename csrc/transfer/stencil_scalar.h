@@ -64,7 +64,7 @@ struct velocities {
     arena nodes;
 };
 
-INLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
+NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
 {
     arena_read(velocities->nodes + ARENA_SLACK, group, grid);
 }

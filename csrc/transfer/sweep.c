@@ -13,6 +13,8 @@ enum { ANY_SCHEME = 0 };
 #include "transfer/stencil_scalar.h"
 #elif defined(MPM_ISA_AVX512) && DIM == 2
 #include "transfer/gather_planes.h"
+#elif defined(MPM_ISA_AVX2) && DIM == 2
+#include "transfer/gather_pairs.h"
 #else
 #include "transfer/gather_rows.h"
 #endif
@@ -72,10 +74,16 @@ INLINE void begin_scatter(struct workspace *work)
     memset(work->momentum, 0, sizeof work->momentum);
 }
 
+/* Not inlined, like velocities_read, so that the loop over tiles has the registers to itself. */
+NOINLINE void momentum_add(struct workspace *work, const mpm_group *group, real *copies)
+{
+    arena_add(work->momentum + ARENA_SLACK, group, copies);
+}
+
 INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
 {
     run_end(run, work->momentum + ARENA_SLACK);
-    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
+    momentum_add(work, group, sweep->grid->copies);
 }
 
 #include "transfer/sweep_body.h"
