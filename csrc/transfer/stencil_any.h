@@ -17,9 +17,8 @@ enum { SUMS = 1 + 2 * DIM };         /* values, moments, slopes */
 
 struct stencil {
     int32_t offset[WIDTH] __attribute__((aligned(64))); /* lane -> arena position of its first node */
-    /* across rows: weights w, k w, and slopes h dN/dx */
+    /* across rows: weights w and slopes h dN/dx */
     real weight[ACROSS][MOST_NODES][WIDTH] __attribute__((aligned(64)));
-    real moment[ACROSS][MOST_NODES][WIDTH] __attribute__((aligned(64)));
     real slope[ACROSS][MOST_NODES][WIDTH] __attribute__((aligned(64)));
     /* along rows: records of weights and slopes */
     real along[WIDTH][MOST_NODES] __attribute__((aligned(64)));
@@ -31,6 +30,22 @@ struct stencil {
 /* What is gathered: which of `sums` are wanted. */
 enum stencil_wanted { WANT_MOMENT = 1, WANT_SLOPE = 2 };
 
+/* Rows of less than four nodes begin at every second one, so that particles of two cells share theirs: where a stencil
+ * begins at an odd node, its weights and slopes move on by one. The result is by how much. */
+INLINE wide shift_to_pair(wide first, wide w[MOST_NODES], wide d[MOST_NODES], wide *e)
+{
+    const wide half = wide_set((real)0.5), twice = wide_floor(first * half), odd = first - (twice + twice);
+    const mask shifts = wide_less(half, odd);
+    UNROLL for (int k = MOST_NODES - 1; k > 0; k--) {
+        w[k] = wide_select(shifts, w[k - 1], w[k]);
+        d[k] = wide_select(shifts, d[k - 1], d[k]);
+    }
+    w[0] = wide_select(shifts, wide_set(0), w[0]);
+    d[0] = wide_select(shifts, wide_set(0), d[0]);
+    *e += odd;
+    return odd;
+}
+
 /* `x` in cells from the block's first node. One weight closes the sum to 1 and one slope that to 0; the cubic kernel's
  * inner weights come from sum w = 1 and sum w Delta = 0 together. So nothing is lost to the rounding of thirds and
  * sixths, which would be the same in every step. */
@@ -41,6 +56,7 @@ INLINE void stencil_prepare_any(struct stencil *s, const wide x[DIM], const int 
     UNROLL for (int a = 0; a < DIM; a++) {
         wide w[MOST_NODES], d[MOST_NODES];
         const wide base = wide_floor(x[a] - wide_set((real)(0.5 * (degree - 1))));
+        wide first = arena_first(base);
         const wide e = s->e[a] = x[a] - base;
         if (degree == MPM_LINEAR) {
             w[0] = one - e;
@@ -66,20 +82,20 @@ INLINE void stencil_prepare_any(struct stencil *s, const wide x[DIM], const int 
             d[1] = f * wide_fma(wide_set((real)1.5), f, wide_set(-2));
             d[2] = -((d[0] + d[3]) + d[1]);
         }
-        UNROLL for (int k = 0; k < MOST_NODES; k++) {
-            if (k > degree)
-                w[k] = d[k] = wide_set(0);
-            if (a < ACROSS && k <= degree) {
+        UNROLL for (int k = degree + 1; k < MOST_NODES; k++)
+            w[k] = d[k] = wide_set(0);
+        if (a < ACROSS) {
+            UNROLL for (int k = 0; k <= degree; k++) {
                 wide_store(s->weight[a][k], w[k]);
-                wide_store(s->moment[a][k], wide_set((real)k) * w[k]);
                 wide_store(s->slope[a][k], d[k]);
             }
-        }
-        if (a == DIM - 1) {
+        } else {
+            if (degree < MPM_CUBIC)
+                first -= shift_to_pair(first, w, d, &s->e[a]);
             records_store(&s->along[0][0], w);
             records_store(&s->along_slope[0][0], d);
         }
-        offset = wide_fma(offset, wide_set(ARENA_SIDE), arena_first(base));
+        offset = wide_fma(offset, wide_set(ARENA_SIDE), first);
     }
     wide_store_int32(s->offset, offset * wide_set(4));
 }
@@ -118,11 +134,11 @@ INLINE struct plane gather_plane(const struct stencil *s, const real *first, int
     plane.value = plane.moment = plane.slope = part_load(first + part_position(i, 0, j));
 #else
     plane.value = plane.moment = plane.slope = part_set(0);
-    UNROLL for (int k = 0; k <= degree; k++) {
+    UNROLL for (int k = degree; k >= 0; k--) {
         const part v = part_load(first + part_position(i, k, j));
         plane.value = part_fma(part_set(s->weight[1][k][q]), v, plane.value);
         if ((wanted & WANT_MOMENT) && k > 0)
-            plane.moment = part_fma(part_set(s->moment[1][k][q]), v, plane.moment);
+            plane.moment += plane.value;
         if (wanted & WANT_SLOPE)
             plane.slope = part_fma(part_set(s->slope[1][k][q]), v, plane.slope);
     }
@@ -131,21 +147,20 @@ INLINE struct plane gather_plane(const struct stencil *s, const real *first, int
 }
 
 /* The sums of particle p, still over the four nodes of a row: [0] values, [1 + a] moments, [1 + DIM + a] slopes. */
-INLINE void gather_one(const struct stencil *s, const real *arena, int p, part sums[SUMS], const int degree,
+INLINE void gather_one(const struct stencil *s, const real *arena, int p, int q, part sums[SUMS], const int degree,
                        const unsigned wanted)
 {
-    const int q = lane_of(p);
     const real *first = arena + s->offset[q];
     UNROLL for (int j = 0; j < ROW_PARTS; j++) {
         part found[SUMS];
         UNROLL for (int k = 0; k < SUMS; k++)
             found[k] = part_set(0);
-        UNROLL for (int i = 0; i <= degree; i++) {
+        UNROLL for (int i = degree; i >= 0; i--) {
             const struct plane plane = gather_plane(s, first, i, j, q, degree, wanted);
             const part w = part_set(s->weight[0][i][q]);
             found[0] = part_fma(w, plane.value, found[0]);
             if ((wanted & WANT_MOMENT) && i > 0)
-                found[1] = part_fma(part_set(s->moment[0][i][q]), plane.value, found[1]);
+                found[1] += found[0];
             if (DIM == 3 && (wanted & WANT_MOMENT))
                 found[2] = part_fma(w, plane.moment, found[2]);
             if (wanted & WANT_SLOPE)
@@ -194,7 +209,7 @@ INLINE void gather_tile(struct stencil *s, const real *arena, const int degree, 
         part sums[SUMS][TOGETHER];
         UNROLL for (int i = 0; i < TOGETHER; i++) {
             part one[SUMS];
-            gather_one(s, arena, p + i, one, degree, wanted);
+            gather_one(s, arena, p + i, lane_together(p, i), one, degree, wanted);
             UNROLL for (int k = 0; k < SUMS; k++)
                 sums[k][i] = one[k];
         }
@@ -242,58 +257,109 @@ struct deposit {
     bool by_offset, by_slope;      /* whether A and G take part */
 };
 
-INLINE void scatter_one(const struct stencil *s, real *arena, int p, const int degree, const unsigned parts)
-{
-    const int q = lane_of(p);
-    real *first = arena + s->offset[q];
-    const real *record = &s->sums[0][0][0] + 4 * p;
-    enum { STEP = 4 * WIDTH }; /* from one quantity's record to the next one's */
-    UNROLL for (int j = 0; j < ROW_PARTS; j++) {
-        const part along = row_weights(s->along[p], j), zero = part_set(0);
-        part base = row_record(record), A[DIM], G[DIM];
-        UNROLL for (int a = 0; a < DIM; a++) {
-            A[a] = parts & WANT_MOMENT ? row_record(record + (1 + a) * STEP) : zero;
-            G[a] = parts & WANT_SLOPE ? row_record(record + (1 + DIM + a) * STEP) : zero;
-        }
-        if (parts & WANT_MOMENT)
-            base = part_fma(row_nodes(j), A[DIM - 1], base);
-        base *= along;
-        if (parts & WANT_SLOPE)
-            base = part_fma(row_weights(s->along_slope[p], j), G[DIM - 1], base);
-        UNROLL for (int a = 0; a < ACROSS; a++) {
-            A[a] *= along;
-            G[a] *= along;
-        }
-        UNROLL for (int i = 0; i <= degree; i++) {
-            const part w = part_set(s->weight[0][i][q]);
-            part plane = w * base;
-            if ((parts & WANT_MOMENT) && i > 0)
-                plane = part_fma(part_set(s->moment[0][i][q]), A[0], plane);
-            if (parts & WANT_SLOPE)
-                plane = part_fma(part_set(s->slope[0][i][q]), G[0], plane);
-#if DIM == 2
-            real *at = first + part_position(i, 0, j);
-            part_store(at, part_load(at) + plane);
+/* The sums of a run of particles with the same rows stay in registers where there are enough of them (AVX-512);
+ * otherwise every particle adds to the arena. */
+#define PLANE_ROWS(degree) (DIM == 3 ? (degree) + 1 : 1)
+#ifdef MPM_ISA_AVX512
+#define KEEPS_RUN(degree) (((degree) + 1) * PLANE_ROWS(degree) * ROW_PARTS <= 18)
 #else
-            const part wA = w * A[1], wG = w * G[1];
-            UNROLL for (int k = 0; k <= degree; k++) {
-                real *at = first + part_position(i, k, j);
-                part row = part_fma(part_set(s->weight[1][k][q]), plane, part_load(at));
-                if ((parts & WANT_MOMENT) && k > 0)
-                    row = part_fma(part_set(s->moment[1][k][q]), wA, row);
-                if (parts & WANT_SLOPE)
-                    row = part_fma(part_set(s->slope[1][k][q]), wG, row);
-                part_store(at, row);
-            }
+#define KEEPS_RUN(degree) 0
 #endif
+struct any_run {
+    int32_t offset;
+    part row[MOST_NODES][PLANE_ROWS(MOST_NODES - 1)][ROW_PARTS];
+};
+
+INLINE void begin_run(struct any_run *run, int32_t offset, const int degree)
+{
+    run->offset = offset;
+    UNROLL for (int i = 0; i <= degree; i++)
+        UNROLL for (int k = 0; k < PLANE_ROWS(degree); k++)
+            UNROLL for (int j = 0; j < ROW_PARTS; j++)
+                run->row[i][k][j] = part_set(0);
+}
+
+INLINE void end_run(struct any_run *run, real *arena, const int degree)
+{
+    UNROLL for (int i = 0; i <= degree; i++)
+        UNROLL for (int k = 0; k < PLANE_ROWS(degree); k++)
+            UNROLL for (int j = 0; j < ROW_PARTS; j++) {
+                real *at = arena + run->offset + part_position(i, k, j);
+                part_store(at, part_load(at) + run->row[i][k][j]);
+            }
+}
+
+/* Particle p, which is in lane q. */
+INLINE void scatter_one(const struct stencil *s, struct any_run *run, real *arena, int p, int q, const int degree,
+                        const unsigned parts)
+{
+    const int32_t offset = s->offset[q];
+    if (KEEPS_RUN(degree) && __builtin_expect(offset != run->offset, 0)) {
+        end_run(run, arena, degree);
+        begin_run(run, offset, degree);
+    }
+
+    /* along the row: what the particle brings to node 0 of the axes across, and how that grows from node to node */
+    const real *record = &s->sums[0][0][0] + 4 * p;
+    enum { STEP = 4 * WIDTH, A = STEP, G = (1 + DIM) * STEP }; /* from one quantity's record to the next one's */
+    part base[ROW_PARTS], step[ACROSS][ROW_PARTS], slope[ACROSS][ROW_PARTS];
+    UNROLL for (int j = 0; j < ROW_PARTS; j++) {
+        const part along = row_weights(s->along[p], j);
+        base[j] = row_record(record);
+        if (parts & WANT_MOMENT)
+            base[j] = part_fma(row_nodes(j), row_record(record + A + ACROSS * STEP), base[j]);
+        base[j] *= along;
+        if (parts & WANT_SLOPE)
+            base[j] = part_fma(row_weights(s->along_slope[p], j), row_record(record + G + ACROSS * STEP), base[j]);
+        UNROLL for (int a = 0; a < ACROSS; a++) {
+            step[a][j] = slope[a][j] = part_set(0);
+            if (parts & WANT_MOMENT)
+                step[a][j] = along * row_record(record + A + a * STEP);
+            if (parts & WANT_SLOPE)
+                slope[a][j] = along * row_record(record + G + a * STEP);
         }
+    }
+    enum { SECOND = ACROSS - 1 }; /* of the axes across; in 2-D there is none, and a plane is a row */
+    UNROLL for (int i = 0; i <= degree; i++) {
+        const part w = part_set(s->weight[0][i][q]);
+        part plane[ROW_PARTS];
+        UNROLL for (int j = 0; j < ROW_PARTS; j++) {
+            if ((parts & WANT_MOMENT) && i > 0)
+                base[j] += step[0][j];
+            plane[j] = w * base[j];
+            if (parts & WANT_SLOPE)
+                plane[j] = part_fma(part_set(s->slope[0][i][q]), slope[0][j], plane[j]);
+        }
+        UNROLL for (int k = 0; k < PLANE_ROWS(degree); k++)
+            UNROLL for (int j = 0; j < ROW_PARTS; j++) {
+                real *at = arena + offset + part_position(i, k, j);
+                part row = KEEPS_RUN(degree) ? run->row[i][k][j] : part_load(at);
+                if (DIM == 2) {
+                    row += plane[j];
+                } else {
+                    if ((parts & WANT_MOMENT) && k > 0)
+                        plane[j] += w * step[SECOND][j];
+                    row = part_fma(part_set(s->weight[SECOND][k][q]), plane[j], row);
+                    if (parts & WANT_SLOPE)
+                        row = part_fma(part_set(s->slope[SECOND][k][q]), w * slope[SECOND][j], row);
+                }
+                if (KEEPS_RUN(degree))
+                    run->row[i][k][j] = row;
+                else
+                    part_store(at, row);
+            }
     }
 }
 
 INLINE void scatter_tile(const struct stencil *s, real *arena, int count, const int degree, const unsigned parts)
 {
-    for (int p = 0; p < count; p++)
-        scatter_one(s, arena, p, degree, parts);
+    struct any_run run;
+    begin_run(&run, s->offset[0], degree);
+    for (int p = 0; p < count; p += TOGETHER)
+        UNROLL for (int i = 0; i < TOGETHER; i++)
+            scatter_one(s, &run, arena, p + i, lane_together(p, i), degree, parts);
+    if (KEEPS_RUN(degree))
+        end_run(&run, arena, degree);
 }
 
 NOINLINE void scatter_sums(const struct stencil *s, real *arena, int count, int degree, unsigned parts)
