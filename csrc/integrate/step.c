@@ -363,11 +363,11 @@ static mpm_status bin(mpm_simulation *simulation, mpm_bin_kind kind)
 
 /* Particles may lie one cell beside where they were binned, not more, when they scatter again; `travel` is how far the
  * step can carry them. Before the gather there is less to be moved, but nodes at periodic faces are not all there for
- * particles that come in on the other side, and other schemes keep more on particles and nodes. */
+ * particles that come in on the other side, and schemes that do not forget keep more on particles and nodes. */
 static mpm_status bin_if_due(mpm_simulation *simulation, double travel)
 {
     const double room = 0.999;
-    bool after_the_step = travel > room || !mpm_scheme_is_standard(&simulation->settings.scheme);
+    bool after_the_step = travel > room || !mpm_scheme_forgets(&simulation->settings.scheme);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         after_the_step |= mpm_walls_periodic(simulation->settings.walls, axis);
     const bool due = simulation->drift + travel > room;

@@ -32,7 +32,7 @@ static bool may_be_written(const mpm_mirror *mirror)
 mpm_grid_records mpm_views_records(const mpm_settings *settings)
 {
     const mpm_scheme *scheme = &settings->scheme;
-    return (mpm_grid_records){.previous = mpm_scheme_is_standard(scheme),
+    return (mpm_grid_records){.previous = mpm_scheme_forgets(scheme),
                               .before = mpm_scheme_is_split(scheme),
                               .filtered = scheme->transfer == MPM_XPIC};
 }

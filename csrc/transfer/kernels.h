@@ -81,12 +81,12 @@ typedef struct mpm_sweep {
     void **workspaces;
 } mpm_sweep;
 
-/** Is the fused sweep of the scheme a lean one? The next step finds v and C of the standard scheme anew, so it stores only
+/** Is this sweep a lean one? Where the scheme forgets v and C, the next step finds them anew, so a fused sweep stores only
  *  positions, into `spare_vector`, and strain. What it gathered from stays: the positions before, and the velocities of
  *  nodes (mpm_grid_records.previous). */
 static inline bool mpm_sweep_is_lean(const mpm_scheme *scheme, unsigned mode)
 {
-    return mpm_scheme_is_standard(scheme) && (mode & MPM_GATHER) && (mode & MPM_SCATTER);
+    return mpm_scheme_forgets(scheme) && (mode & MPM_GATHER) && (mode & MPM_SCATTER);
 }
 
 /** What the grid pass finds in one block. */

@@ -72,6 +72,12 @@ static inline bool mpm_scheme_is_split(const mpm_scheme *scheme)
     return mpm_scheme_is_flip(scheme) || scheme->transfer == MPM_XPIC;
 }
 
+/** Do v and C of particles follow from the velocities of nodes alone, whatever they were before? */
+static inline bool mpm_scheme_forgets(const mpm_scheme *scheme)
+{
+    return !mpm_scheme_is_split(scheme);
+}
+
 /** Can a particle move with another velocity than that of the grid? */
 static inline bool mpm_scheme_moves_apart(const mpm_scheme *scheme)
 {

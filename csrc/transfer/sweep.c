@@ -88,14 +88,9 @@ INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct w
 
 #include "transfer/sweep_body.h"
 
-SWEEP_MODE(sweep_recall, MPM_RECALL)
-
 void MPM_KERNEL(sweep_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread)
 {
-    if (sweep->mode == MPM_RECALL)
-        sweep_recall(sweep, task, sweep->workspaces[thread]);
-    else
-        sweep_by_mode(sweep, task, sweep->workspaces[thread]);
+    sweep_by_mode(sweep, task, sweep->workspaces[thread]);
 }
 
 int32_t MPM_KERNEL(sweep_find_limit)(const mpm_sweep *sweep, int which)

@@ -14,7 +14,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
 {
     const bool fluid = law == MPM_FLUID, plastic = mpm_laws_plastic(law);
     const bool gathers = mode & (MPM_GATHER | MPM_PROBE | MPM_RECALL);
-    const bool lean = !ANY_SCHEME && (mode & MPM_GATHER) && (mode & MPM_SCATTER);
+    const bool forgets = !ANY_SCHEME || mpm_scheme_forgets(&sweep->scheme);
+    const bool lean = forgets && (mode & MPM_GATHER) && (mode & MPM_SCATTER); /* mpm_sweep_is_lean, when compiled */
     const bool cayley = ANY_SCHEME && sweep->scheme.cayley;
     const struct constants k = group_constants(sweep, group);
     mpm_collider_book *books = sweep->colliders.books + (size_t)task * sweep->colliders.count;
@@ -33,7 +34,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         struct motion motion;
-        tile_load(&tile, sweep->particles, group->first_tile + t, fluid, !gathers || ANY_SCHEME);
+        tile_load(&tile, sweep->particles, group->first_tile + t, fluid, !(gathers && forgets));
         tile_prefetch(sweep->particles, group->first_tile + t + 1, fluid, lean);
         if (plastic)
             tile_load_plastic(&tile, sweep->particles, group->first_tile + t);
@@ -128,6 +129,7 @@ SWEEP_MODE(sweep_gather, MPM_GATHER | MPM_MEASURE)
 SWEEP_MODE(sweep_scatter, MPM_SCATTER)
 SWEEP_MODE(sweep_measure, MPM_MEASURE)
 SWEEP_MODE(sweep_probe, MPM_PROBE)
+SWEEP_MODE(sweep_recall, MPM_RECALL)
 
 static void sweep_by_mode(const mpm_sweep *sweep, ptrdiff_t task, struct workspace *work)
 {
@@ -146,6 +148,9 @@ static void sweep_by_mode(const mpm_sweep *sweep, ptrdiff_t task, struct workspa
         break;
     case MPM_PROBE:
         sweep_probe(sweep, task, work);
+        break;
+    case MPM_RECALL:
+        sweep_recall(sweep, task, work);
         break;
     }
 }

@@ -31,11 +31,9 @@ INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff
     tile->state = (struct law_state){.F = matrix_identity(), .J = wide_set(1), .plastic = wide_set(1)};
     UNROLL for (int a = 0; a < DIM; a++) {
         tile->x[a] = wide_load(tile_vector(particles, MPM_X, t) + a * WIDTH);
-        if (with_velocity) {
-            tile->v[a] = wide_load(tile_vector(particles, MPM_V, t) + a * WIDTH);
-            UNROLL for (int b = 0; b < DIM; b++)
-                tile->C.m[a][b] = wide_load(tile_vector(particles, MPM_C + a, t) + b * WIDTH);
-        }
+        tile->v[a] = with_velocity ? wide_load(tile_vector(particles, MPM_V, t) + a * WIDTH) : wide_set(0);
+        UNROLL for (int b = 0; b < DIM; b++)
+            tile->C.m[a][b] = with_velocity ? wide_load(tile_vector(particles, MPM_C + a, t) + b * WIDTH) : wide_set(0);
         if (!fluid)
             UNROLL for (int b = 0; b < DIM; b++)
                 tile->state.F.m[a][b] = wide_load(tile_vector(particles, MPM_C + DIM + a, t) + b * WIDTH);
