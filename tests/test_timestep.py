@@ -375,8 +375,20 @@ def test_a_fixed_step_is_kept_however_a_run_is_cut():
 
 @every_dim
 @every_dtype
-def test_a_refused_step_leaves_the_velocities_of_the_last_one(dim, dtype):
-    """Within a run they are not stored but recalled, here after a collider on its way has pushed particles."""
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        {},
+        {"kernel": "cubic"},
+        {"gradient": "bspline"},
+        {"transfer": "pic"},
+        {"transfer": "tpic"},
+        {"transfer": "flip"},
+    ],
+    ids=lambda scheme: "-".join(scheme.values()) or "standard",
+)
+def test_a_refused_step_leaves_the_velocities_of_the_last_one(dim, dtype, scheme):
+    """Within a run most schemes do not store but recall them, here after a collider on its way has pushed particles."""
 
     def falling():
         scene = mpm.Scene([-1] * dim, [1] * dim, gravity=[0] * (dim - 1) + [-400])
@@ -384,7 +396,7 @@ def test_a_refused_step_leaves_the_velocities_of_the_last_one(dim, dtype):
         scene.add(mpm.shapes.Box([0.3] * dim, [0.6] * dim), scenes.MATERIALS["fluid"])
         swing = mpm.motion.Sinusoid([0] * (dim - 1) + [0.2], frequency=8)
         scene.add_collider(mpm.shapes.Ball([0.1] * (dim - 1) + [-0.5], 0.2), friction=0.3, motion=swing)
-        return mpm.Simulation(scene, dx=1 / 16, dt=2e-3, allow_unstable=True, dtype=dtype)
+        return mpm.Simulation(scene, dx=1 / 16, dt=2e-3, allow_unstable=True, dtype=dtype, **scheme)
 
     run, steps = falling(), falling()
     with pytest.raises(mpm.InstabilityError, match="not taken"):
