@@ -83,7 +83,9 @@ done:
 static mpm_status cut_tasks(mpm_grid *grid, const mpm_allocator *allocator, const mpm_group *groups,
                             size_t group_count, ptrdiff_t particles)
 {
-    ptrdiff_t tasks = particles / PARTICLES_PER_TASK;
+    ptrdiff_t tasks = (particles + PARTICLES_PER_TASK - 1) / PARTICLES_PER_TASK;
+    if (tasks > LEAST_TASKS) /* two or four threads get as much each */
+        tasks = (tasks + 3) / 4 * 4;
     tasks = tasks < LEAST_TASKS ? LEAST_TASKS : tasks > MOST_TASKS ? MOST_TASKS : tasks;
     grid->task_count = (size_t)tasks;
     grid->task_group = mpm_memory_new(allocator, (size_t)tasks + 1, sizeof *grid->task_group);
