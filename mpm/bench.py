@@ -33,7 +33,7 @@ MATERIALS = {
     "neo-Hookean": materials.NeoHookean(E=1e5, nu=0.3, density=1000),
     "fixed corotated": materials.FixedCorotated(E=1e5, nu=0.3, density=1000),
 }
-STUDIES = ("phases", "family", "crowding", "calls", "order", "growth", "threads")
+STUDIES = ("phases", "family", "crowding", "calls", "order", "growth", "flow", "threads")
 STANDARD = ("B1", "B2", "B3", "B4", "B5", "B7")
 CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
 CELLS_QUICK = {2: 32, 3: 8}

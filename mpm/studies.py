@@ -178,13 +178,31 @@ def _order(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
 
 
 def _growth(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
-    """The number of particles."""
-    for d in (3, 2):
+    """The number of particles: 64,000, half a million, a million and 8 million beside the usual ones."""
+    for d, factors in ((3, (1, 0.8, 1.6, 2, 4)), (2, (1, 0.8, 2.25, 3.125, 8.84))):
         yield [
             Variant(
                 f"{d}-D {factor:g} times the cells along a side", partial(_block, d, round(cells[d] * factor))
             )
-            for factor in (1, 0.5, 2)
+            for factor in factors
+        ]
+
+
+def _dam(dimension: int, cells: int) -> Simulation:
+    """A column of fluid that collapses into a tank three times as long."""
+    lower, upper, tank = [0.0] * dimension, [1.0] * dimension, [3.0, *[1.0] * (dimension - 2), 2.0]
+    scene = Scene(lower, tank, gravity=[0] * (dimension - 1) + [-9.8], walls="separate")
+    scene.add(shapes.Box(lower, upper), bench.MATERIALS["fluid"])
+    return Simulation(scene, dx=1 / cells, dtype="float32", threads=1)
+
+
+def _flow(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
+    """The order that a flow leaves: the collapse of a column, from its beginning and after a thousand steps."""
+    for d in (3, 2):
+        make = partial(_dam, d, cells[d])
+        yield [
+            Variant(f"{d}-D dam break, from its beginning", make),
+            Variant(f"{d}-D dam break, after 1,000 steps", partial(_stirred, make, 1000)),
         ]
 
 
@@ -205,6 +223,81 @@ STUDIES: dict[str, Callable[[Mapping[int, int]], Iterator[list[Variant]]]] = {
     "calls": _calls,
     "order": _order,
     "growth": _growth,
+    "flow": _flow,
+    "threads": _threads,
+}
+
+
+def compare(group: list[Variant], *, repeats: int, steps: int) -> list[Row]:
+    """The figures of variants, from interleaved rounds of `steps` steps."""
+    clock = time.perf_counter if any(variant.threads > 1 for variant in group) else time.thread_time
+    simulations = [variant.make() for variant in group]
+    times: list[list[float]] = [[] for _ in group]
+    for variant, sim in zip(group, simulations, strict=True):
+        variant.advance(sim, 2)
+    for _ in range(repeats):
+        for variant, sim, found in zip(group, simulations, times, strict=True):
+            start = clock()
+            variant.advance(sim, steps)
+            found.append((clock() - start) / steps / len(sim.particles) * 1e9)
+    medians = [statistics.median(found) for found in times]
+    return [
+        Row(variant.label, len(sim.particles), median, medians[0] / median)
+        for variant, sim, median in zip(group, simulations, medians, strict=True)
+    ]
+
+
+def phases(cells: Mapping[int, int], steps: int) -> Iterator[str]:
+    """Nanoseconds per particle and step by the clock, phase by phase; the rest is plans, reports and history."""
+    names = ["sweeps", "grid", "binning", "views"]
+    yield f"{'phases, ns per particle and step':<44}" + "".join(f"{name:>9}" for name in [*names, "rest"])
+    for d in (3, 2):
+        for law in bench.MATERIALS:
+            sim = Case(law, d, "float32", cells[d]).simulation(isa=_core.isas()[-1])
+            sim.step(4)
+            before, start = sim._core.seconds(), time.perf_counter()
+            sim.step(steps)
+            whole, after = time.perf_counter() - start, sim._core.seconds()
+            unit = 1e9 / steps / len(sim.particles)
+            spent = [unit * (after[name] - before[name]) for name in names]
+            figures = [*spent, unit * whole - sum(spent)]
+            yield f"{d}-D float32  {law:<31}" + "".join(f"{figure:>9.2f}" for figure in figures)
+
+
+def run(names: list[str], *, repeats: int, quick: bool, found: list[tuple[str, Row]]) -> Iterator[str]:
+    """The tables of studies, line by line as they are measured; the figures are put into `found`."""
+    cells, steps = (bench.CELLS_QUICK, 20) if quick else (bench.CELLS, 40)
+    for name in names:
+        if name == "phases":
+            yield from phases(cells, 2 * steps)
+            yield ""
+            continue
+        study = STUDIES[name]
+        yield f"{name + ': ' + (study.__doc__ or '').rstrip('.'):<76}"
+        yield f"{'':<44}{'particles':>11}{'ns':>8}{'share':>8}"
+        for group in study(cells):
+            for row in compare(group, repeats=repeats, steps=steps):
+                found.append((name, row))
+                yield f"{row.label:<44}{row.particles:>11,}{row.nanoseconds:>8.1f}{row.share:>8.2f}"
+        yield ""
+def _threads(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
+    """Two threads beside one, by the clock: an otherwise idle machine is needed."""
+    law = (bench.MATERIALS["fixed corotated"],)
+    for d, factor in ((3, 1), (2, 1), (3, 0.4), (2, 0.28)):
+        make = partial(_block, d, round(cells[d] * factor), laws=law)
+        yield [
+            Variant(f"{d}-D 1 thread", partial(make, threads=1), threads=1),
+            Variant(f"{d}-D 2 threads", partial(make, threads=2), threads=2),
+        ]
+
+
+STUDIES: dict[str, Callable[[Mapping[int, int]], Iterator[list[Variant]]]] = {
+    "family": _family,
+    "crowding": _crowding,
+    "calls": _calls,
+    "order": _order,
+    "growth": _growth,
+    "flow": _flow,
     "threads": _threads,
 }
 
