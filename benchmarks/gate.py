@@ -7,10 +7,11 @@ Every vector kernel set of this processor is timed beside the scalar oracle and 
 reach `KEPT` of the one in gate.json. A kernel set without an entry there is skipped, and said to be: ratios are a
 property of the instruction set.
 
-Where a ratio fails, instructions decide: those of the AVX2 kernels, counted by callgrind, which does not know AVX-512.
-They must not be more than `GROWTH` times the committed number. They say nothing about AVX-512 where it alone has
-become slower. There, without valgrind, or with another compiler than that of the committed numbers, the ratio has the
-last word.
+A case whose ratios fail is measured again, `TRIES` times in all, and the best of each counts: a disturbance passes,
+slower code stays. Where a ratio fails still, instructions decide: those of the AVX2 kernels, counted by callgrind,
+which does not know AVX-512. They must not be more than `GROWTH` times the committed number. They say nothing about
+AVX-512 where it alone has become slower. There, without valgrind, or with another compiler than that of the committed
+numbers, the ratio has the last word, but only on the model of processor that gave the committed ones.
 
 --update measures everything and rewrites gate.json.
 """
@@ -38,6 +39,7 @@ from mpm import _core, bench, config
 COMMITTED = Path(__file__).with_suffix(".json")
 KEPT = 0.85
 GROWTH = 1.05
+TRIES = 3
 COUNTED = "avx2"
 STEPS = 40
 CELLS = {2: 64, 3: 12}  # 16,384 and 13,824 particles
@@ -105,6 +107,17 @@ def measure(case: bench.Case, isas: list[str], rounds: int, folder: Path) -> Ite
                 yield Ratio(case, isa, against, round(statistics.median(a / b for a, b in pairs), 2))
 
 
+def best_of_tries(case: bench.Case, isas: list[str], rounds: int, folder: Path, committed: dict) -> list[Ratio]:
+    """The ratios of a case, the best of as many tries as it needs to pass."""
+    best = list(measure(case, isas, rounds, folder))
+    for _ in range(TRIES - 1):
+        if not failures(best, committed):
+            break
+        again = measure(case, isas, rounds, folder)
+        best = [max(pair, key=lambda ratio: ratio.value) for pair in zip(best, again, strict=True)]
+    return best
+
+
 def work(case: bench.Case) -> None:
     """What is counted: the steps of a small case, in a process of its own."""
     case.simulation(isa=COUNTED, dt=plain_c.DT).step(STEPS)
@@ -146,15 +159,19 @@ def why_not_counted(committed: dict) -> str:
 def judge(failed: list[Ratio], committed: dict) -> bool:
     """Let instructions decide about ratios that are too small; True if the code is as fast as it was."""
     reason = why_not_counted(committed)
+    known = committed.get("processor") == config.processor()
     if reason:
         print(f"instructions cannot decide: {reason}")
-        return False
+    if not known:
+        print(f"another model of processor than that of the committed ratios, {committed.get('processor')}")
+    if reason or (not known and not any(ratio.isa == COUNTED for ratio in failed)):
+        return not known
     kept = True
     both = {ratio.case for ratio in failed if ratio.isa == COUNTED}
     for ratio in failed:
         if ratio.case not in both:
             print(f"{ratio.key}: {ratio.isa} is slower, {COUNTED} is not: INSTRUCTIONS ARE NOT ASKED")
-            kept = False
+            kept &= not known
     for case in sorted(both, key=name_of):
         before, now = committed["instructions"][name_of(case)], instructions(case)
         good = now <= GROWTH * before
@@ -171,6 +188,7 @@ def update(found: list[Ratio]) -> None:
     committed = json.loads(COMMITTED.read_text()) if COMMITTED.is_file() else {}
     for isa in dict.fromkeys(ratio.isa for ratio in found):
         committed[isa] = {ratio.key: ratio.value for ratio in found if ratio.isa == isa}
+    committed["processor"] = config.processor()
     if shutil.which("valgrind") and COUNTED in _core.isas():
         counts = {name_of(case): instructions(case) for case in CASES}
         committed["instructions"] = {"compiler": config.show_config().compiler, **counts}
@@ -200,7 +218,7 @@ def main() -> int:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
-            for ratio in measure(case, isas, chosen.rounds, Path(folder)):
+            for ratio in best_of_tries(case, isas, chosen.rounds, Path(folder), {} if chosen.update else committed):
                 found.append(ratio)
                 before = committed.get(ratio.isa, {}).get(ratio.key)
                 beside = f"{ratio.value / before - 1:+.0%} of {before}" if before else "new"

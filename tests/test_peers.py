@@ -185,7 +185,10 @@ def test_the_committed_ratios_are_of_all_cases():
 def test_instructions_have_the_last_word(monkeypatch, capsys):
     case = gate.CASES[0]
     failed = [gate.Ratio(case, "avx2", "scalar", 1.0)]
-    committed = {"instructions": {"compiler": mpm.show_config().compiler, gate.name_of(case): 100.0}}
+    committed = {
+        "processor": mpm.config.processor(),
+        "instructions": {"compiler": mpm.show_config().compiler, gate.name_of(case): 100.0},
+    }
     monkeypatch.setattr(gate.shutil, "which", lambda name: name)
     monkeypatch.setattr(gate._core, "isas", lambda: ["scalar", gate.COUNTED])
     for count, kept in ((104.0, True), (106.0, False)):
@@ -197,6 +200,33 @@ def test_instructions_have_the_last_word(monkeypatch, capsys):
     committed["instructions"]["compiler"] = "another"
     assert not gate.judge(failed, committed)
     assert "cannot decide: " in capsys.readouterr().out
+
+
+def test_ratios_of_another_processor_decide_nothing_by_themselves(monkeypatch):
+    case = gate.CASES[0]
+    slow = [gate.Ratio(case, isa, "scalar", 1.0) for isa in ("avx512", "avx2")]
+    committed = {
+        "processor": "another",
+        "instructions": {"compiler": mpm.show_config().compiler, gate.name_of(case): 100.0},
+    }
+    monkeypatch.setattr(gate.shutil, "which", lambda name: name)
+    monkeypatch.setattr(gate._core, "isas", lambda: ["scalar", gate.COUNTED])
+    monkeypatch.setattr(gate, "instructions", lambda case: 106.0)
+    assert gate.judge(slow[:1], committed)
+    assert not gate.judge(slow, committed)
+    committed["instructions"]["compiler"] = "another"
+    assert gate.judge(slow, committed)
+
+
+def test_a_case_that_fails_is_measured_again(monkeypatch, tmp_path):
+    case = gate.CASES[0]
+    committed = {"avx2": {f"{gate.name_of(case)} / scalar": 4.0}}
+    for values, best, tries in (((3.9, 9), 3.9, 1), ((3.0, 3.5, 9), 3.5, 2), ((3.2, 3.0, 3.1, 9), 3.2, 3)):
+        left = list(values)
+        measured = lambda *_, left=left: iter([gate.Ratio(case, "avx2", "scalar", left.pop(0))])  # noqa: E731
+        monkeypatch.setattr(gate, "measure", measured)
+        [found] = gate.best_of_tries(case, ["avx2"], 1, tmp_path, committed)
+        assert found.value == best and len(left) == len(values) - tries
 
 
 def test_the_gate_measures_a_ratio(tmp_path):
