@@ -107,7 +107,9 @@ def measure(case: bench.Case, isas: list[str], rounds: int, folder: Path) -> Ite
                 yield Ratio(case, isa, against, round(statistics.median(a / b for a, b in pairs), 2))
 
 
-def best_of_tries(case: bench.Case, isas: list[str], rounds: int, folder: Path, committed: dict) -> list[Ratio]:
+def best_of_tries(
+    case: bench.Case, isas: list[str], rounds: int, folder: Path, committed: dict
+) -> list[Ratio]:
     """The ratios of a case, the best of as many tries as it needs to pass."""
     best = list(measure(case, isas, rounds, folder))
     for _ in range(TRIES - 1):
@@ -218,7 +220,9 @@ def main() -> int:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
-            for ratio in best_of_tries(case, isas, chosen.rounds, Path(folder), {} if chosen.update else committed):
+            for ratio in best_of_tries(
+                case, isas, chosen.rounds, Path(folder), {} if chosen.update else committed
+            ):
                 found.append(ratio)
                 before = committed.get(ratio.isa, {}).get(ratio.key)
                 beside = f"{ratio.value / before - 1:+.0%} of {before}" if before else "new"
