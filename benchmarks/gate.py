@@ -201,9 +201,11 @@ def main() -> int:
     """Measure, print, judge."""
     parser = argparse.ArgumentParser(prog="gate.py", description=__doc__.split("\n")[0])
     parser.add_argument("--update", action="store_true", help="rewrite gate.json with what is measured")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=9, help="of a case, at least 1; default: 9")
     parser.add_argument("--count", type=lambda text: bench.Case(**json.loads(text)), help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    if chosen.rounds < 1:
+        parser.error(f"argument --rounds: {chosen.rounds}: must be at least 1")
     if chosen.count:
         work(chosen.count)
         return 0
@@ -233,7 +235,9 @@ def main() -> int:
     failed = failures(found, committed)
     if failed:
         print(f"{len(failed)} of {len(found)} ratios are below {KEPT:.0%} of the committed ones")
-    return 0 if not failed or judge(failed, committed) else 1
+    passed = not failed or judge(failed, committed)
+    print("as fast as it was" if passed else "SLOWER THAN IT WAS")
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

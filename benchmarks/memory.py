@@ -1,13 +1,15 @@
 """Bytes per particle of a million particles in 3-D, fresh and after 1,000 steps.
 
-    python benchmarks/memory.py [steps]
+    python benchmarks/memory.py [steps] [--cells 50] [--dtype float32]
+
+`--cells` is the number along a side of the block: 108 are ten million particles.
 
 A block is thrown into a corner, so that blocks of the grid come and go and tiles fill unevenly. Counts the working copy
 of the particles with its padding and the rows' id and material; the grid is listed apart, and so is what the operating
 system says the process has gained.
 """
 
-import sys
+import argparse
 
 import mpm
 
@@ -20,21 +22,28 @@ def resident() -> int:
         return int(file.read().split()[1]) * 4096
 
 
-def block(dtype: str) -> mpm.Simulation:
-    """50^3 cells of 8 particles."""
+def block(dtype: str, cells: int) -> mpm.Simulation:
+    """cells^3 cells of 8 particles."""
     scene = mpm.Scene(lower=[0, 0, 0], upper=[2, 2, 2], gravity=[0, 0, -9.81], walls="separate")
     jelly = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)
     scene.add(mpm.shapes.Box([0.25] * 3, [1.25] * 3), jelly, velocity=[-3, -2, -1])
-    return mpm.Simulation(scene, dx=0.02, dtype=dtype)
+    return mpm.Simulation(scene, dx=1 / cells, dtype=dtype)
 
 
 def main() -> None:
     """Print the figures."""
-    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    kept = True
-    for dtype, promised in PROMISED.items():
+    parser = argparse.ArgumentParser(prog="memory.py", description=__doc__.split("\n")[0])
+    parser.add_argument("steps", type=int, nargs="?", default=1000)
+    parser.add_argument("--cells", type=int, default=50, metavar="N")
+    parser.add_argument("--dtype", choices=PROMISED, action="append", help="default: both")
+    chosen = parser.parse_args()
+    if chosen.steps < 0 or chosen.cells < 1:
+        parser.error("steps must not be negative, and cells at least 1")
+    steps, kept = chosen.steps, True
+    for dtype in chosen.dtype or PROMISED:
+        promised = PROMISED[dtype]
         before = resident()
-        sim = block(dtype)
+        sim = block(dtype, chosen.cells)
         n = len(sim.particles)
         for done in (0, steps):
             sim.step(done)
@@ -44,7 +53,7 @@ def main() -> None:
             print(
                 f"{dtype}  {n:,} particles, {sim.steps:>5} steps: {each:.0f} bytes per particle "
                 f"(promised: at most {promised}), grid {held['grid'] / n:.0f}, views {held['views'] / n:.0f}, "
-                f"process {(resident() - before) / n:.0f}",
+                f"process {(resident() - before) / n:.0f} ({(resident() - before) / 1e9:.2f} GB)",
                 flush=True,
             )
         del sim

@@ -8,8 +8,8 @@ every kernel set before a time counts. Rounds are interleaved; processor time of
 plain C with -O3.
 """
 
+import argparse
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -80,7 +80,11 @@ def compare(case: bench.Case, rounds: int, folder: Path) -> dict[str, float]:
 
 def main() -> None:
     """Print the table."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    parser = argparse.ArgumentParser(prog="plain_c.py", description=__doc__.split("\n")[0])
+    parser.add_argument("rounds", type=int, nargs="?", default=5)
+    rounds = parser.parse_args().rounds
+    if rounds < 1:
+        parser.error(f"argument rounds: {rounds}: must be at least 1")
     isas = _core.isas()
     print(
         f"{'ns per particle-step':<30}"

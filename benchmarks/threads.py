@@ -6,6 +6,7 @@ Prints one hash per precision for 1, 2, 3 and 7 threads after 100 steps; how muc
 and what a box eight times as wide costs in time and memory. Rounds are interleaved; medians count.
 """
 
+import argparse
 import statistics
 import time
 
@@ -64,6 +65,7 @@ def held(sim: mpm.Simulation) -> int:
 
 def main() -> None:
     """Print the figures."""
+    argparse.ArgumentParser(prog="threads.py", description=__doc__.split("\n")[0]).parse_args()
     same = True
     for dtype in ("float64", "float32"):
         for threads, digest in (found := hashes(dtype)).items():

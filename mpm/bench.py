@@ -193,6 +193,8 @@ def run(
     int
         0.
     """
+    for path in filter(None, (json_path, csv_path)):
+        path.touch()  # what cannot be written is told before anything is measured
     isas = _core.isas()
     found: list[Result] = []
     rows: list[tuple[str, Any]] = []

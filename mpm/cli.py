@@ -80,8 +80,8 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         type=_study,
         metavar="STUDY",
-        help=f"measure instead what it depends on: {', '.join(STUDIES)}, or all; "
-        f"or published scenes beside the limits of this machine: {', '.join(STANDARD)}",
+        help=f"measure instead what it depends on: {', '.join(STUDIES)}; or published scenes beside the limits of "
+        f"this machine: {', '.join(STANDARD)}; or all of them",
     )
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
     bench.add_argument("--csv", type=Path, metavar="FILE", help="the same as a table, with machine and build")

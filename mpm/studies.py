@@ -274,7 +274,9 @@ def run(names: list[str], *, repeats: int, quick: bool, found: list[tuple[str, R
             continue
         study = STUDIES[name]
         yield f"{name + ': ' + (study.__doc__ or '').rstrip('.'):<76}"
-        yield f"{'':<44}{'particles':>11}{'ns':>8}{'share':>8}"
+        clock = "by the clock" if name == "threads" else "of the processor"
+        yield f"ns per particle and step, {clock}; speed beside that of the first of a group"
+        yield f"{'':<44}{'particles':>11}{'ns':>8}{'speed':>8}"
         for group in study(cells):
             for row in compare(group, repeats=repeats, steps=steps):
                 found.append((name, row))

@@ -207,10 +207,10 @@ def machine() -> dict[str, str]:
 
 EXPLAINED = """\
 Million particle-steps per second, median ± half the range of the rounds; losers included. Columns `1T` are by
-processor time, others by the clock. `x`: one thread over plain C, gcc -O3. First step: seconds until the first step is
-done, compilation included, the slowest case. Apart: largest relative difference from plain C in centre of mass,
-momentum and energy at the end; allowed are {limit:.0e}, and {own:.0e} for `dt="auto"`, whose steps are its own. –: has
-no such form. fcr: fixed corotated; fluid: p = K (1/J − 1).
+processor time, others by the clock. `x`: one thread over plain C, gcc -O3 -march=native. First step: seconds until the
+first step is done, compilation included, the slowest case. Apart: largest relative difference from plain C in centre of
+mass, momentum and energy at the end; allowed are {limit:.0e}, and {own:.0e} for `dt="auto"`, whose steps are its own.
+–: has no such form. fcr: fixed corotated; fluid: p = K (1/J − 1).
 """
 
 
@@ -268,6 +268,10 @@ def arguments() -> argparse.Namespace:
         "--out", type=Path, default=BUILD / "results", help="without suffix; .md and .json are written"
     )
     chosen = parser.parse_args()
+    if chosen.rounds < 1:
+        parser.error(f"argument --rounds: {chosen.rounds}: must be at least 1")
+    if chosen.out.parent != BUILD and not chosen.out.parent.is_dir():
+        parser.error(f"argument --out: there is no folder {chosen.out.parent}")
     if chosen.quick:
         chosen.scenes = list(problems.QUICK)
     return chosen
