@@ -57,6 +57,31 @@ def test_a_restarted_run_is_the_uninterrupted_one_bit_for_bit(dim, dtype, tmp_pa
         assert entries == meant[name], name
 
 
+@pytest.mark.parametrize("dtype", scenes.DTYPES)
+@pytest.mark.parametrize("transfer", ["apic", "flip"])
+def test_the_history_of_a_copy_goes_on_bit_for_bit(transfer, dtype):
+    """Copied after every step, so that some copies have to be binned before the next one, and are measured anew."""
+
+    def make(seed):
+        random = np.random.default_rng(seed)
+        scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81), walls={"x": "periodic", "y": "slip"})
+        points = mpm.shapes.Points(
+            random.uniform(0.2, 0.8, (300, 2)), volume=1e-3 * random.uniform(0.5, 1.5, 300)
+        )
+        soft = mpm.materials.NeoHookean(E=10, nu=0.3, density=1)
+        scene.add(points, soft, velocity=lambda x: 3 * np.sin(5 * x[:, ::-1]) + [4, 0])
+        return mpm.Simulation(scene, dx=1 / 16, transfer=transfer, dtype=dtype)
+
+    for seed in range(6):
+        sim = make(seed)
+        for _ in range(12):
+            sim.step()
+            copied = copy.deepcopy(sim)
+            copied.step(2), sim.step(2)
+            for name, values in sim.history.items():
+                assert values.tobytes() == copied.history[name].tobytes(), name
+
+
 @pytest.mark.parametrize("isa", scenes.ISAS)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_a_state_is_the_same_for_every_instruction_set(dim, isa):

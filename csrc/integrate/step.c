@@ -337,8 +337,12 @@ static void commit(mpm_simulation *simulation, double dt, double time, double tr
     simulation->drift += fmax(travel, measure->pushed * dt / simulation->settings.dx);
     simulation->approach = report->approach;
     simulation->grid_valid = true;
+    /* Gravity has acted on the mass before the step. It is that after it, summed in the order of the bins that the step
+     * has used, whereas the earlier sum may have been made anew in another order, after a look or from a file. */
+    const bool lost = simulation->settings.on_leave == MPM_LEAVE_DELETE && measure->outside;
+    const double mass = lost ? simulation->measure.mass : measure->mass;
     for (int a = 0; a < 3; a++) {
-        const double weight = simulation->measure.mass * simulation->settings.gravity[a];
+        const double weight = mass * simulation->settings.gravity[a];
         simulation->body_impulse[a] += dt * (weight + simulation->force[a]);
         simulation->impulse[a] += report->impulse[a];
     }
