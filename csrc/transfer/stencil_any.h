@@ -379,7 +379,8 @@ NOINLINE void scatter_sums(const struct stencil *s, real *arena, int count, int 
     }
 }
 
-/* Adds the first `count` particles of the tile, in cell order. */
+/* Adds the first `count` particles of the tile, in cell order, and padding, which weighs nothing, up to a multiple of
+ * TOGETHER. */
 INLINE void stencil_scatter(struct stencil *s, real *arena, int count, int degree, const struct deposit *deposit)
 {
     const wide zero = wide_set(0);
