@@ -115,6 +115,13 @@ INLINE part row_nodes(int j)
     return part_load(index + j * PART_REALS);
 }
 
+/* 1 where the whole number `a` is odd, else 0: rows that two cells share begin at every second node. */
+INLINE wide parity(wide a)
+{
+    const wide half = wide_floor(a * wide_set((real)0.5));
+    return a - (half + half);
+}
+
 /* As many particles as records fill one vector are treated together. */
 #define TOGETHER (WIDTH < 8 ? 1 : WIDTH / 4)
 

@@ -34,8 +34,8 @@ enum stencil_wanted { WANT_MOMENT = 1, WANT_SLOPE = 2 };
  * begins at an odd node, its weights and slopes move on by one. The result is by how much. */
 INLINE wide shift_to_pair(wide first, wide w[MOST_NODES], wide d[MOST_NODES], wide *e)
 {
-    const wide half = wide_set((real)0.5), twice = wide_floor(first * half), odd = first - (twice + twice);
-    const mask shifts = wide_less(half, odd);
+    const wide odd = parity(first);
+    const mask shifts = wide_less(wide_set(0), odd);
     UNROLL for (int k = MOST_NODES - 1; k > 0; k--) {
         w[k] = wide_select(shifts, w[k - 1], w[k]);
         d[k] = wide_select(shifts, d[k - 1], d[k]);

@@ -44,8 +44,7 @@ INLINE void stencil_prepare(struct stencil *s, const wide x[DIM])
     UNROLL for (int a = 0; a < DIM; a++) {
         wide first = arena_first(quadratic_weights(x[a], w[a], &s->middle[a]));
         if (a == DIM - 1) { /* rows begin at arena nodes -1, 1, 3, ... */
-            wide pair = first + one;
-            odd = pair - (wide_floor(pair * half) + wide_floor(pair * half));
+            odd = parity(first + one);
             first -= odd;
             s->middle[a] += odd + one;
         }
