@@ -24,15 +24,26 @@ mpm_allocator mpm_memory_default(void)
     return (mpm_allocator){.allocate = default_allocate, .release = default_release};
 }
 
-void *mpm_memory_new(const mpm_allocator *allocator, size_t count, size_t size)
+/* Bytes to ask for, a multiple of the alignment; 0: too many. */
+static size_t bytes_of(size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX - ALIGNMENT)
-        return NULL;
-    bytes = bytes ? (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
-    void *memory = allocator->allocate(allocator->user, bytes);
+        return 0;
+    return bytes ? (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
+}
+
+void *mpm_memory_new_unset(const mpm_allocator *allocator, size_t count, size_t size)
+{
+    const size_t bytes = bytes_of(count, size);
+    return bytes ? allocator->allocate(allocator->user, bytes) : NULL;
+}
+
+void *mpm_memory_new(const mpm_allocator *allocator, size_t count, size_t size)
+{
+    void *memory = mpm_memory_new_unset(allocator, count, size);
     if (memory)
-        memset(memory, 0, bytes);
+        memset(memory, 0, bytes_of(count, size));
     return memory;
 }
 

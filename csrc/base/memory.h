@@ -19,6 +19,9 @@ mpm_allocator mpm_memory_default(void);
  *  of 64. NULL: out of memory, or the product overflows. */
 void *mpm_memory_new(const mpm_allocator *allocator, size_t count, size_t size);
 
+/** The same, but what is in it is left open: for what is written before it is read. */
+void *mpm_memory_new_unset(const mpm_allocator *allocator, size_t count, size_t size);
+
 /** Gives `memory` back; NULL is allowed. */
 void mpm_memory_free(const mpm_allocator *allocator, void *memory);
 

@@ -6,47 +6,125 @@
 
 #include "state/block_map.h"
 
-enum { CELLS = 64, NOWHERE = -1, PLACED = 255, TILES_PER_ITEM = 256, MOST_LANES = 16 };
+enum { CELLS = 64, NOBODY = 254, PLACED = 255, GROUPS_PER_ITEM = 8, MOST_LANES = 16 };
+
+/* Particles that come into one new group: those of old group `from` that have moved by `shift`, or, if that is PLACED,
+ * the one of placement `from`. */
+struct feed {
+    int32_t from, to;
+    uint8_t shift;
+};
 
 /* Scratch of one binning. */
 struct plan {
     const mpm_binning *request;
     const mpm_particles *old;
-    size_t slots;
-    uint8_t *cell, *shift;
-    int32_t *found;      /* old slot -> discovery index of its new group */
-    int32_t *source;     /* new slot -> old slot; padding: that of the group's first particle */
-    mpm_block_map map;   /* new groups in order of discovery */
+    int lane[MOST_LANES]; /* of the p-th particle of a tile */
+    size_t grouped, slots; /* old slots in groups; with those of the waiting tiles */
+    uint8_t *cell, *shift; /* of the particle in every old slot */
+    uint32_t *present;     /* the shifts that there are in every old group, a bit each */
+    mpm_block_map map;     /* keys of the new groups in order of discovery */
+    struct feed *feeds;    /* by new group; old groups ascending, then placements */
+    int32_t *first_feed;   /* of every new group, and an end */
     uint32_t (*histogram)[CELLS];
-    size_t histogram_capacity;
-    int32_t *rank;       /* discovery index -> sorted index */
-    mpm_group *groups;   /* the new groups, sorted */
+    mpm_group *groups; /* the new groups, sorted */
+    int32_t *source;   /* new slot -> old slot; padding: that of the group's first particle */
     ptrdiff_t tiles, count;
 };
+
+/* One field on its way from the old tiles to the new ones. `components` reals (or row numbers) per lane. */
+struct move {
+    const void *from;
+    void *to;
+    size_t element;
+    int components;
+};
+
+/* Fields that are moved in one go: their targets are different arrays. */
+struct round {
+    struct plan *plan;
+    struct move moves[MPM_VECTORS + 4];
+    int count;
+    bool first; /* finds the sources; the positions come first in it */
+};
+
+/* What is needed of a plan particle by particle, for one new group. */
+struct cursor {
+    const int *lane;
+    const uint8_t *cell;
+    uint32_t *next; /* of every cell: particles that have come, then the place of the next one */
+    int32_t *source;
+    int lane_bits;
+};
+
+static struct cursor cursor_of(const struct plan *plan, size_t g)
+{
+    return (struct cursor){plan->lane, plan->cell, plan->histogram[g], NULL, __builtin_ctz((unsigned)plan->old->lanes)};
+}
+
+/* ---- where particles are ----------------------------------------------------------------------------------------- */
+
+static bool is_massless(const mpm_particles *particles, size_t slot)
+{
+    return particles->real_size == 4 ? ((const float *)particles->mass)[slot] == 0
+                                     : ((const double *)particles->mass)[slot] == 0;
+}
+
+static bool stays(const struct plan *plan, size_t slot)
+{
+    return plan->old->row[slot] >= 0 && !(plan->request->drop_massless && is_massless(plan->old, slot));
+}
+
+/* The first placement whose slot is not below `slot`. */
+static size_t placement_from(const mpm_binning *request, ptrdiff_t slot)
+{
+    size_t low = 0, high = request->placement_count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (request->placements[middle].slot < slot)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of the slots from `first` to below `last`: a moved or new particle has no valid group, its place is told. */
+static void mark_placed(struct plan *plan, size_t first, size_t last)
+{
+    const mpm_binning *request = plan->request;
+    for (size_t i = placement_from(request, (ptrdiff_t)first); i < request->placement_count; i++) {
+        const size_t slot = (size_t)request->placements[i].slot;
+        if (slot >= last)
+            break;
+        if (stays(plan, slot)) {
+            plan->cell[slot] = request->placements[i].cell;
+            plan->shift[slot] = PLACED;
+        }
+    }
+}
 
 static void locate_item(void *context, ptrdiff_t g, int thread)
 {
     (void)thread;
     struct plan *plan = context;
-    plan->request->locate(plan->old, g, plan->cell, plan->shift);
+    const mpm_group *group = &plan->old->groups[g];
+    const size_t lanes = (size_t)plan->old->lanes, first = (size_t)group->first_tile * lanes;
+    const size_t last = first + (size_t)group->tiles * lanes;
+    uint8_t *shift = plan->shift;
+    plan->request->locate(plan->old, g, plan->cell, shift);
+    for (size_t slot = first; slot < last; slot++)
+        shift[slot] = stays(plan, slot) ? shift[slot] : NOBODY;
+    mark_placed(plan, first, last);
+    bool seen[256] = {false};
+    for (size_t slot = first; slot < last; slot++)
+        seen[shift[slot]] = true;
+    plan->present[g] = 0;
+    for (int k = 0; k < MPM_NEIGHBOURS; k++)
+        plan->present[g] |= (uint32_t)seen[k] << k;
 }
 
-/* Waiting and moved particles have no valid group: their place is told by the request. */
-static void mark_placed(struct plan *plan, size_t grouped_slots)
-{
-    const mpm_binning *request = plan->request;
-    memset(plan->shift + grouped_slots, PLACED, plan->slots - grouped_slots);
-    for (size_t i = 0; i < request->placement_count; i++) {
-        plan->shift[request->placements[i].slot] = PLACED;
-        plan->cell[request->placements[i].slot] = request->placements[i].cell;
-    }
-}
-
-static int is_massless(const mpm_particles *particles, size_t slot)
-{
-    return particles->real_size == 4 ? ((const float *)particles->mass)[slot] == 0
-                                     : ((const double *)particles->mass)[slot] == 0;
-}
+/* ---- where they go ----------------------------------------------------------------------------------------------- */
 
 static mpm_block_key shifted_key(const mpm_group *group, int dim, int shift)
 {
@@ -56,59 +134,121 @@ static mpm_block_key shifted_key(const mpm_group *group, int dim, int shift)
     return key;
 }
 
-static int enter(struct plan *plan, size_t slot, int32_t group)
+/* Adds what comes from `from` by `shift` to the `count` feeds that there are. */
+static mpm_status feed(struct plan *plan, struct feed *feeds, size_t *count, mpm_block_key key, size_t from, int shift)
 {
-    if (group < 0 || mpm_memory_grow(plan->request->allocator, (void **)&plan->histogram, &plan->histogram_capacity,
-                                     (size_t)group, (size_t)group + 1, sizeof *plan->histogram))
-        return -1;
-    plan->found[slot] = group;
-    plan->histogram[group][plan->cell[slot]]++;
-    plan->count++;
-    return 0;
+    const int32_t to = mpm_block_map_insert(&plan->map, key);
+    if (to < 0)
+        return MPM_OUT_OF_MEMORY;
+    feeds[(*count)++] = (struct feed){(int32_t)from, to, (uint8_t)shift};
+    return MPM_OK;
 }
 
-/* The first scan: the new group of every particle, and how many come into every cell. */
-static mpm_status count_cells(struct plan *plan)
+/* Finds the new groups and from where particles come into each. */
+static mpm_status discover(struct plan *plan, struct feed *feeds, size_t *count)
 {
     const mpm_particles *old = plan->old;
-    const mpm_binning *request = plan->request;
-    const mpm_placement *next = request->placements, *end = next + request->placement_count;
-    size_t slot = 0;
-    for (size_t g = 0; g <= old->group_count; g++) { /* the last round: the waiting tiles, all placed */
-        const mpm_group *group = old->groups + g;
-        const size_t stop = g == old->group_count
-                                ? plan->slots
-                                : (size_t)(group->first_tile + group->tiles) * (size_t)old->lanes;
-        int32_t seen[MPM_NEIGHBOURS];
-        memset(seen, 0xff, sizeof seen);
-        /* particles in cell order, so that the sort is stable with respect to it */
-        for (; slot < stop; slot += (size_t)old->lanes)
-            for (int p = 0; p < old->lanes; p++) {
-                const size_t s = slot + (size_t)mpm_particles_lane(old->lanes, p);
-                const uint8_t shift = plan->shift[s];
-                plan->found[s] = NOWHERE;
-                if (old->row[s] < 0 || (request->drop_massless && is_massless(old, s)))
-                    continue;
-                if (shift == PLACED) {
-                    while (next < end && next->slot < (ptrdiff_t)slot)
-                        next++;
-                    const mpm_placement *mine = next; /* at most one tile away */
-                    while (mine < end && mine->slot != (ptrdiff_t)s)
-                        mine++;
-                    if (mine == end)
-                        continue;
-                    mpm_block_key key = {{mine->block[0], mine->block[1], mine->block[2]}, mine->material};
-                    if (enter(plan, s, mpm_block_map_insert(&plan->map, key)))
-                        return MPM_OUT_OF_MEMORY;
-                    continue;
-                }
-                if (seen[shift] < 0)
-                    seen[shift] = mpm_block_map_insert(&plan->map, shifted_key(group, old->dim, shift));
-                if (enter(plan, s, seen[shift]))
-                    return MPM_OUT_OF_MEMORY;
-            }
+    const mpm_placement *placements = plan->request->placements;
+    mpm_status status = MPM_OK;
+    for (size_t g = 0; g < old->group_count && !status; g++)
+        for (uint32_t left = plan->present[g]; left && !status; left &= left - 1) {
+            const int shift = __builtin_ctz(left);
+            status = feed(plan, feeds, count, shifted_key(&old->groups[g], old->dim, shift), g, shift);
+        }
+    for (size_t i = 0; i < plan->request->placement_count && !status; i++) {
+        const mpm_placement *mine = &placements[i];
+        if (plan->shift[mine->slot] == PLACED)
+            status = feed(plan, feeds, count,
+                          (mpm_block_key){{mine->block[0], mine->block[1], mine->block[2]}, mine->material}, i, PLACED);
     }
-    return plan->count > INT32_MAX / 2 ? MPM_TOO_LARGE : MPM_OK;
+    return status;
+}
+
+/* Sorts the new groups by block and material, and the feeds by group. */
+static mpm_status sort_groups(struct plan *plan, const struct feed *feeds, size_t feed_count)
+{
+    const mpm_allocator *allocator = plan->request->allocator;
+    const size_t count = plan->map.count;
+    struct {
+        mpm_block_key key;
+        int32_t found;
+    } *order = mpm_memory_new(allocator, count, sizeof *order); /* the key first: compared as a key */
+    int32_t *rank = mpm_memory_new(allocator, count, sizeof *rank);
+    plan->groups = mpm_memory_new(allocator, count, sizeof *plan->groups);
+    plan->histogram = mpm_memory_new(allocator, count, sizeof *plan->histogram);
+    plan->first_feed = mpm_memory_new(allocator, count + 1, sizeof *plan->first_feed);
+    plan->feeds = mpm_memory_new_unset(allocator, feed_count, sizeof *plan->feeds);
+    const bool failed =
+        !order || !rank || !plan->groups || !plan->histogram || !plan->first_feed || !plan->feeds;
+    if (!failed) {
+        for (size_t i = 0; i < count; i++)
+            order[i].key = plan->map.keys[i], order[i].found = (int32_t)i;
+        qsort(order, count, sizeof *order, mpm_block_map_compare);
+        for (size_t i = 0; i < count; i++) {
+            rank[order[i].found] = (int32_t)i;
+            memcpy(plan->groups[i].block, order[i].key.block, sizeof plan->groups[i].block);
+            plan->groups[i].material = order[i].key.material;
+        }
+        /* a counting sort: the end of every group's feeds, then from there backwards */
+        for (size_t i = 0; i < feed_count; i++)
+            plan->first_feed[rank[feeds[i].to]]++;
+        for (size_t i = 1; i <= count; i++)
+            plan->first_feed[i] += plan->first_feed[i - 1];
+        for (size_t i = feed_count; i-- > 0;)
+            plan->feeds[--plan->first_feed[rank[feeds[i].to]]] = feeds[i];
+    }
+    mpm_memory_free(allocator, order);
+    mpm_memory_free(allocator, rank);
+    return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
+}
+
+static mpm_status find_groups(struct plan *plan)
+{
+    const mpm_allocator *allocator = plan->request->allocator;
+    size_t most = plan->request->placement_count, count = 0;
+    for (size_t g = 0; g < plan->old->group_count; g++)
+        most += (size_t)__builtin_popcount(plan->present[g]);
+    if (most > INT32_MAX / 2)
+        return MPM_TOO_LARGE;
+    struct feed *feeds = mpm_memory_new_unset(allocator, most, sizeof *feeds);
+    mpm_status status = feeds ? discover(plan, feeds, &count) : MPM_OUT_OF_MEMORY;
+    if (!status)
+        status = sort_groups(plan, feeds, count);
+    mpm_memory_free(allocator, feeds);
+    return status;
+}
+
+/* Calls `visit` for the old slot of every particle of new group `g`: old groups ascending, particles in cell order, so
+ * that the sort is stable with respect to it. */
+typedef void visitor(const struct cursor *cursor, size_t slot);
+
+static inline __attribute__((always_inline)) void for_each_slot(const struct plan *plan, size_t g,
+                                                                const struct cursor *cursor, visitor *visit)
+{
+    const size_t lanes = (size_t)plan->old->lanes;
+    for (int32_t f = plan->first_feed[g]; f < plan->first_feed[g + 1]; f++) {
+        const struct feed feed = plan->feeds[f];
+        if (feed.shift == PLACED) {
+            visit(cursor, (size_t)plan->request->placements[feed.from].slot);
+            continue;
+        }
+        const mpm_group *from = &plan->old->groups[feed.from];
+        const uint8_t *shift = plan->shift + (size_t)from->first_tile * lanes, *end = shift + (size_t)from->tiles * lanes;
+        /* a look finds the next tile that has one of them */
+        for (const uint8_t *next = shift; (next = memchr(next, feed.shift, (size_t)(end - next)));) {
+            const uint8_t *tile = shift + (size_t)(next - shift) / lanes * lanes;
+            const size_t slot = (size_t)(tile - plan->shift);
+            for (size_t p = 0; p < lanes; p++)
+                if (tile[cursor->lane[p]] == feed.shift)
+                    visit(cursor, slot + (size_t)cursor->lane[p]);
+            next = tile + lanes;
+        }
+    }
+}
+
+static void count_one(const struct cursor *cursor, size_t slot)
+{
+    cursor->next[cursor->cell[slot]]++;
 }
 
 /* The range of nodes, counted from node -1, that particles with base nodes in `histogram` can touch when each may
@@ -131,110 +271,128 @@ static void set_node_range(mpm_group *group, int dim, int degree, const uint32_t
     }
 }
 
-/* Sorts the new groups and gives every group its tiles; the histogram becomes the next free place of each cell. */
+/* Calls `each` for the groups of an item. */
+#define FOR_GROUPS_OF_ITEM(plan, item, g) \
+    for (size_t g = (size_t)(item)*GROUPS_PER_ITEM; g < ((size_t)(item) + 1) * GROUPS_PER_ITEM && g < (plan)->map.count; g++)
+
+static void count_item(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    struct plan *plan = context;
+    FOR_GROUPS_OF_ITEM(plan, item, g) {
+        const struct cursor cursor = cursor_of(plan, g);
+        for_each_slot(plan, g, &cursor, count_one);
+        set_node_range(&plan->groups[g], plan->old->dim, plan->old->degree, plan->histogram[g]);
+    }
+}
+
+/* Calls `item` for all new groups. */
+static void for_groups(struct plan *plan, mpm_pool_item item, void *context)
+{
+    mpm_pool_for(plan->request->pool, item, context, (ptrdiff_t)((plan->map.count + GROUPS_PER_ITEM - 1) / GROUPS_PER_ITEM));
+}
+
+/* Gives every group its tiles; the histogram becomes the first place of each cell. */
 static mpm_status lay_groups(struct plan *plan)
 {
-    const mpm_allocator *allocator = plan->request->allocator;
-    const size_t count = plan->map.count;
-    const int lanes = plan->old->lanes, dim = plan->old->dim;
-    struct {
-        mpm_block_key key;
-        int32_t found;
-    } *order = mpm_memory_new(allocator, count, sizeof *order); /* the key first: compared as a key */
-    plan->rank = mpm_memory_new(allocator, count, sizeof *plan->rank);
-    plan->groups = mpm_memory_new(allocator, count, sizeof *plan->groups);
-    if (!order || !plan->rank || !plan->groups) {
-        mpm_memory_free(allocator, order);
-        return MPM_OUT_OF_MEMORY;
-    }
-    for (size_t i = 0; i < count; i++)
-        order[i].key = plan->map.keys[i], order[i].found = (int32_t)i;
-    qsort(order, count, sizeof *order, mpm_block_map_compare);
-    for (size_t i = 0; i < count; i++) {
-        mpm_group *group = &plan->groups[i];
-        uint32_t *histogram = plan->histogram[order[i].found];
-        plan->rank[order[i].found] = (int32_t)i;
-        memcpy(group->block, order[i].key.block, sizeof group->block);
-        group->material = order[i].key.material;
-        set_node_range(group, dim, plan->old->degree, histogram);
+    const uint32_t lanes = (uint32_t)plan->old->lanes;
+    for (size_t g = 0; g < plan->map.count; g++) {
+        mpm_group *group = &plan->groups[g];
         uint32_t particles = 0;
         for (int c = 0; c < CELLS; c++) {
-            uint32_t here = histogram[c];
-            histogram[c] = particles;
+            const uint32_t here = plan->histogram[g][c];
+            plan->histogram[g][c] = particles;
             particles += here;
         }
         group->count = (int32_t)particles;
-        group->tiles = (int32_t)((particles + (uint32_t)lanes - 1) / (uint32_t)lanes);
+        group->tiles = (int32_t)((particles + lanes - 1) / lanes);
         group->first_tile = plan->tiles;
         plan->tiles += group->tiles;
+        plan->count += group->count;
     }
-    mpm_memory_free(allocator, order);
-    return MPM_OK;
+    return plan->count > INT32_MAX / 2 ? MPM_TOO_LARGE : MPM_OK;
 }
 
-/* The second scan, in the same order: where the particle of every new slot is now. */
-static void set_sources(struct plan *plan)
+/* ---- the move ---------------------------------------------------------------------------------------------------- */
+
+/* Where the p-th particle of a group is put. Divisions take long. */
+static int32_t *source_of(const struct cursor *cursor, uint32_t p)
 {
-    const int lanes = plan->old->lanes, lane_bits = __builtin_ctz((unsigned)lanes);
-    for (size_t tile = 0; tile < plan->slots; tile += (size_t)lanes)
-        for (int p = 0; p < lanes; p++) {
-            const size_t s = tile + (size_t)mpm_particles_lane(lanes, p);
-            const int32_t found = plan->found[s];
-            if (found == NOWHERE)
-                continue;
-            const mpm_group *group = &plan->groups[plan->rank[found]];
-            const uint32_t place = plan->histogram[found][plan->cell[s]]++;
-            plan->source[(group->first_tile + (place >> lane_bits)) * lanes +
-                         mpm_particles_lane(lanes, (int)(place & (uint32_t)(lanes - 1)))] = (int32_t)s;
+    return cursor->source + (p >> cursor->lane_bits << cursor->lane_bits) + cursor->lane[p & ((1u << cursor->lane_bits) - 1)];
+}
+
+static void set_source(const struct cursor *cursor, size_t slot)
+{
+    *source_of(cursor, cursor->next[cursor->cell[slot]]++) = (int32_t)slot;
+}
+
+static void set_sources(const struct plan *plan, size_t g)
+{
+    const mpm_group *group = &plan->groups[g];
+    struct cursor cursor = cursor_of(plan, g);
+    cursor.source = plan->source + group->first_tile * plan->old->lanes;
+    for_each_slot(plan, g, &cursor, set_source);
+    for (int32_t p = group->count; p < group->tiles * plan->old->lanes; p++)
+        *source_of(&cursor, (uint32_t)p) = *cursor.source;
+}
+
+/* Moves a tile of one field, lane q from `at[q]` elements on. The numbers of lanes and components are constants where
+ * this is inlined. Row numbers move as floats: 32 bits are 32 bits, and they are only copied. */
+#define MOVE_TILE(type) \
+    static inline __attribute__((always_inline)) void move_##type(const struct move *move, size_t tile, \
+                                                                  const size_t *at, size_t components, size_t lanes) \
+    { \
+        const type *from = move->from; \
+        type *to = (type *)move->to + tile * lanes * components; \
+        for (size_t k = 0; k < components; k++, from += lanes, to += lanes) \
+            for (size_t q = 0; q < lanes; q++) \
+                to[q] = from[at[q]]; \
+    }
+MOVE_TILE(float)
+MOVE_TILE(double)
+
+static inline __attribute__((always_inline)) void move_tiles(const struct round *round, const mpm_group *group,
+                                                             const size_t dim, const size_t lanes)
+{
+    const int32_t *source = round->plan->source + (size_t)group->first_tile * lanes;
+    for (size_t tile = (size_t)group->first_tile; tile < (size_t)(group->first_tile + group->tiles); tile++)  {
+        size_t in_scalar[MOST_LANES], in_vector[MOST_LANES];
+        for (size_t q = 0; q < lanes; q++) {
+            const size_t lane = (size_t)*source % lanes;
+            in_scalar[q] = (size_t)*source++;
+            in_vector[q] = (in_scalar[q] - lane) * dim + lane;
         }
-    for (size_t g = 0; g < plan->map.count; g++) {
-        const mpm_group *group = &plan->groups[g];
-        int32_t *first = plan->source + group->first_tile * lanes, *last = first + (group->tiles - 1) * (ptrdiff_t)lanes;
-        for (int p = group->count - (group->tiles - 1) * lanes; p < lanes; p++)
-            last[mpm_particles_lane(lanes, p)] = *first;
+        for (int i = 0; i < round->count; i++) {
+            const struct move *move = &round->moves[i];
+            if (move->element == sizeof(float))
+                move->components == 1 ? move_float(move, tile, in_scalar, 1, lanes)
+                                      : move_float(move, tile, in_vector, dim, lanes);
+            else
+                move->components == 1 ? move_double(move, tile, in_scalar, 1, lanes)
+                                      : move_double(move, tile, in_vector, dim, lanes);
+        }
     }
 }
 
-/* One field on its way from the old tiles to the new ones. `components` reals (or row numbers) per lane. */
-struct move {
-    const struct plan *plan;
-    const char *from;
-    char *to;
-    size_t element;
-    int components;
-    bool is_position;
-};
-
-/* Numbers of lanes are powers of two, and divisions take long. The number of components is a constant where this is
- * inlined. Row numbers move as floats: 32 bits are 32 bits, and they are only copied. */
-#define MOVE_TILES(type) \
-    static inline __attribute__((always_inline)) void move_##type(const struct move *move, ptrdiff_t first, \
-                                                                  ptrdiff_t last, const size_t components) \
-    { \
-        const size_t lanes = (size_t)move->plan->old->lanes, lane = lanes - 1; \
-        const type *from = (const type *)move->from; \
-        type *to = (type *)move->to + (size_t)first * lanes * components; \
-        const int32_t *source = move->plan->source + (size_t)first * lanes; \
-        for (ptrdiff_t tile = first; tile < last; tile++, source += lanes, to += lanes * components) { \
-            const type *at[MOST_LANES]; \
-            for (size_t q = 0; q < lanes; q++) \
-                at[q] = from + ((size_t)source[q] & ~lane) * components + ((size_t)source[q] & lane); \
-            for (size_t k = 0; k < components; k++) \
-                for (size_t q = 0; q < lanes; q++) \
-                    to[k * lanes + q] = at[q][k * lanes]; \
-        } \
-    }
-MOVE_TILES(float)
-MOVE_TILES(double)
+static void move_group(const struct round *round, const mpm_group *group)
+{
+    const int dim = round->plan->old->dim;
+#define CASE(lanes) \
+    case lanes: \
+        dim == 3 ? move_tiles(round, group, 3, lanes) : move_tiles(round, group, 2, lanes); \
+        break;
+    switch (round->plan->old->lanes) { CASE(1) CASE(2) CASE(4) CASE(8) CASE(16) }
+#undef CASE
+}
 
 /* Positions count from the first node of the block: of particles that have come to another one. */
-static void shift_positions(const struct move *move, ptrdiff_t first, ptrdiff_t last)
+static void shift_positions(const struct plan *plan, const struct move *move, const mpm_group *group)
 {
-    const struct plan *plan = move->plan;
     const size_t lanes = (size_t)plan->old->lanes, d = (size_t)move->components;
+    const size_t first = (size_t)group->first_tile * lanes, last = first + (size_t)group->tiles * lanes;
     const int side = mpm_block_side(plan->old->dim);
     const uint8_t own = plan->old->dim == 3 ? 13 : 4;
-    for (size_t t = (size_t)first * lanes; t < (size_t)last * lanes; t++) {
+    for (size_t t = first; t < last; t++) {
         int shift = plan->shift[plan->source[t]];
         if (shift == own || shift >= MPM_NEIGHBOURS)
             continue;
@@ -249,63 +407,54 @@ static void shift_positions(const struct move *move, ptrdiff_t first, ptrdiff_t 
     }
 }
 
-static void move_item(void *context, ptrdiff_t item, int thread)
+static void round_item(void *context, ptrdiff_t item, int thread)
 {
     (void)thread;
-    const struct move *move = context;
-    const ptrdiff_t first = item * TILES_PER_ITEM, tiles = move->plan->tiles;
-    const ptrdiff_t last = first + TILES_PER_ITEM < tiles ? first + TILES_PER_ITEM : tiles;
-#define CASE(type, d) \
-    case d: \
-        move_##type(move, first, last, d); \
-        break;
-    if (move->element == sizeof(double)) {
-        switch (move->components) { CASE(double, 1) CASE(double, 2) CASE(double, 3) }
-    } else {
-        switch (move->components) { CASE(float, 1) CASE(float, 2) CASE(float, 3) }
+    const struct round *round = context;
+    FOR_GROUPS_OF_ITEM(round->plan, item, g) {
+        if (round->first)
+            set_sources(round->plan, g);
+        move_group(round, &round->plan->groups[g]);
+        if (round->first)
+            shift_positions(round->plan, &round->moves[0], &round->plan->groups[g]);
     }
-#undef CASE
-    if (move->is_position)
-        shift_positions(move, first, last);
 }
 
-static void move_field(struct plan *plan, const void *from, void *to, size_t element, int components, bool is_position)
+/* Sets what is left of the last tile of a group in one array: `first` counts from the group's last tile on. */
+static void pad(void *array, size_t first, double value, const mpm_particles *particles, int filled)
 {
-    struct move move = {plan, from, to, element, components, is_position};
-    mpm_pool_for(plan->request->pool, move_item, &move, (plan->tiles + TILES_PER_ITEM - 1) / TILES_PER_ITEM);
+    for (int p = filled; p < particles->lanes; p++) {
+        const size_t at = first + (size_t)mpm_particles_lane(particles->lanes, p);
+        if (particles->real_size == sizeof(float))
+            ((float *)array)[at] = (float)value;
+        else
+            ((double *)array)[at] = value;
+    }
 }
 
-static void set_real(void *array, size_t index, size_t real_size, double value)
+static void pad_group(mpm_particles *particles, const mpm_group *group)
 {
-    if (real_size == 4)
-        ((float *)array)[index] = (float)value;
-    else
-        ((double *)array)[index] = value;
+    const int dim = particles->dim, lanes = particles->lanes, F = mpm_particles_F(dim);
+    const size_t tile = (size_t)(group->first_tile + group->tiles - 1), scalar = tile * (size_t)lanes;
+    const int filled = group->count - (group->tiles - 1) * lanes;
+    pad(particles->mass, scalar, 0, particles, filled);
+    pad(particles->volume, scalar, 0, particles, filled);
+    if (particles->has_plastic)
+        pad(particles->plastic, scalar, 1, particles, filled);
+    for (int p = filled; p < lanes; p++)
+        particles->row[scalar + (size_t)mpm_particles_lane(lanes, p)] = -1;
+    for (int f = 0; f < mpm_particles_vectors(particles); f++)
+        for (int k = 0; k < dim; k++) {
+            const bool one = f - F == k && (k == 0 || particles->has_F);
+            const double value = f == MPM_X ? mpm_block_side(dim) / 2.0 : one ? 1 : 0;
+            pad(particles->vector[f], (tile * (size_t)dim + (size_t)k) * (size_t)lanes, value, particles, filled);
+        }
 }
 
 void mpm_binning_pad(mpm_particles *particles)
 {
-    const int dim = particles->dim, lanes = particles->lanes;
-    for (size_t g = 0; g < particles->group_count; g++) {
-        const mpm_group *group = &particles->groups[g];
-        const size_t tile = (size_t)(group->first_tile + group->tiles - 1);
-        for (int p = group->count - (group->tiles - 1) * lanes; p < lanes; p++) {
-            const size_t lane = (size_t)mpm_particles_lane(lanes, p), slot = tile * (size_t)lanes + lane;
-            set_real(particles->mass, slot, particles->real_size, 0);
-            set_real(particles->volume, slot, particles->real_size, 0);
-            if (particles->has_plastic)
-                set_real(particles->plastic, slot, particles->real_size, 1);
-            particles->row[slot] = -1;
-            for (int f = 0; f < mpm_particles_vectors(particles); f++)
-                for (int k = 0; k < dim; k++) {
-                    const int row_of_F = f - mpm_particles_F(dim);
-                    const bool one = row_of_F == k && (k == 0 || particles->has_F);
-                    const double value = f == MPM_X ? mpm_block_side(dim) / 2.0 : one ? 1 : 0;
-                    set_real(particles->vector[f], (tile * (size_t)dim + (size_t)k) * (size_t)lanes + lane,
-                             particles->real_size, value);
-                }
-        }
-    }
+    for (size_t g = 0; g < particles->group_count; g++)
+        pad_group(particles, &particles->groups[g]);
 }
 
 mpm_status mpm_binning_allocate(mpm_particles *fresh, const mpm_allocator *allocator, size_t capacity)
@@ -319,6 +468,7 @@ mpm_status mpm_binning_allocate(mpm_particles *fresh, const mpm_allocator *alloc
     failed |= !(fresh->mass = mpm_memory_new(allocator, capacity, scalar));
     failed |= !(fresh->volume = mpm_memory_new(allocator, capacity, scalar));
     failed |= !(fresh->spare_scalar = mpm_memory_new(allocator, capacity, scalar));
+    failed |= !(fresh->spare_row = mpm_memory_new(allocator, capacity, lanes * sizeof(int32_t)));
     if (fresh->has_plastic)
         failed |= !(fresh->plastic = mpm_memory_new(allocator, capacity, scalar));
     failed |= !(fresh->row = mpm_memory_new(allocator, capacity, lanes * sizeof(int32_t)));
@@ -340,41 +490,79 @@ static bool moves(const struct plan *plan, int field)
     return field == MPM_X || (field < F ? !plan->request->mid_step : field == F || plan->old->has_F);
 }
 
-/* Moves everything within the arrays at hand, through the spares. */
-static void move_in_place(struct plan *plan, mpm_particles *particles)
+static void add_move(struct round *round, const void *from, void *to, size_t element, int components)
 {
-    const size_t real_size = particles->real_size;
-    for (int f = 0; f < mpm_particles_vectors(particles); f++) {
-        if (!moves(plan, f))
-            continue;
-        move_field(plan, particles->vector[f], particles->spare_vector, real_size, particles->dim, f == MPM_X);
-        swap(&particles->vector[f], &particles->spare_vector);
-    }
-    move_field(plan, particles->mass, particles->spare_scalar, real_size, 1, false);
-    swap(&particles->mass, &particles->spare_scalar);
-    move_field(plan, particles->volume, particles->spare_scalar, real_size, 1, false);
-    swap(&particles->volume, &particles->spare_scalar);
-    if (particles->has_plastic) {
-        move_field(plan, particles->plastic, particles->spare_scalar, real_size, 1, false);
-        swap(&particles->plastic, &particles->spare_scalar);
-    }
-    move_field(plan, particles->row, particles->spare_scalar, sizeof(int32_t), 1, false);
-    memcpy(particles->row, particles->spare_scalar,
-           (size_t)plan->tiles * (size_t)particles->lanes * sizeof *particles->row);
+    round->moves[round->count++] = (struct move){from, to, element, components};
 }
 
-/* Moves everything into larger arrays. */
+/* Moves everything into the larger arrays of `fresh`, in one round. */
 static void move_to(struct plan *plan, const mpm_particles *particles, mpm_particles *fresh)
 {
     const size_t real_size = particles->real_size;
+    struct round round = {.plan = plan, .first = true};
     for (int f = 0; f < mpm_particles_vectors(particles); f++)
         if (moves(plan, f))
-            move_field(plan, particles->vector[f], fresh->vector[f], real_size, particles->dim, f == MPM_X);
-    move_field(plan, particles->mass, fresh->mass, real_size, 1, false);
-    move_field(plan, particles->volume, fresh->volume, real_size, 1, false);
+            add_move(&round, particles->vector[f], fresh->vector[f], real_size, particles->dim);
+    add_move(&round, particles->mass, fresh->mass, real_size, 1);
+    add_move(&round, particles->volume, fresh->volume, real_size, 1);
     if (particles->has_plastic)
-        move_field(plan, particles->plastic, fresh->plastic, real_size, 1, false);
-    move_field(plan, particles->row, fresh->row, sizeof(int32_t), 1, false);
+        add_move(&round, particles->plastic, fresh->plastic, real_size, 1);
+    add_move(&round, particles->row, fresh->row, sizeof(int32_t), 1);
+    for_groups(plan, round_item, &round);
+}
+
+/* Moves everything within the arrays at hand, in as many rounds as it takes with those that are free: the spares, and in
+ * mid step v and C. What has been moved leaves a free array for the next round. */
+static void move_in_place(struct plan *plan, mpm_particles *particles)
+{
+    const int vectors = mpm_particles_vectors(particles), F = mpm_particles_F(particles->dim);
+    void **left_behind[MPM_VECTORS], *free[MPM_VECTORS + 1] = {particles->spare_vector};
+    void **scalars[] = {&particles->mass, &particles->volume, &particles->plastic};
+    const int scalar_count = particles->has_plastic ? 3 : 2;
+    int idle = 0, field = 0, scalar = 0;
+    for (int f = 0; f < F; f++)
+        if (!moves(plan, f)) {
+            left_behind[idle++] = &particles->vector[f];
+            free[idle] = particles->vector[f];
+        }
+    struct round round = {.plan = plan, .first = true};
+    while (field < vectors || scalar < scalar_count) {
+        for (int i = 0; i <= idle && field < vectors; field++) {
+            if (!moves(plan, field))
+                continue;
+            add_move(&round, particles->vector[field], free[i], particles->real_size, particles->dim);
+            swap(&particles->vector[field], &free[i++]);
+        }
+        if (scalar < scalar_count) {
+            add_move(&round, *scalars[scalar], particles->spare_scalar, particles->real_size, 1);
+            swap(scalars[scalar++], &particles->spare_scalar);
+        }
+        if (round.first) {
+            add_move(&round, particles->row, particles->spare_row, sizeof *particles->row, 1);
+            int32_t *moved = particles->row;
+            particles->row = particles->spare_row;
+            particles->spare_row = moved;
+        }
+        for_groups(plan, round_item, &round);
+        round.first = false;
+        round.count = 0;
+    }
+    particles->spare_vector = free[0];
+    for (int i = 0; i < idle; i++)
+        *left_behind[i] = free[i + 1];
+}
+
+struct padding {
+    const struct plan *plan;
+    mpm_particles *particles;
+};
+
+static void pad_item(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    const struct padding *padding = context;
+    FOR_GROUPS_OF_ITEM(padding->plan, item, g)
+    pad_group(padding->particles, &padding->particles->groups[g]);
 }
 
 static void clear_plan(struct plan *plan)
@@ -382,12 +570,38 @@ static void clear_plan(struct plan *plan)
     const mpm_allocator *allocator = plan->request->allocator;
     mpm_memory_free(allocator, plan->cell);
     mpm_memory_free(allocator, plan->shift);
-    mpm_memory_free(allocator, plan->found);
-    mpm_memory_free(allocator, plan->source);
+    mpm_memory_free(allocator, plan->present);
+    mpm_memory_free(allocator, plan->feeds);
+    mpm_memory_free(allocator, plan->first_feed);
     mpm_memory_free(allocator, plan->histogram);
-    mpm_memory_free(allocator, plan->rank);
     mpm_memory_free(allocator, plan->groups);
+    mpm_memory_free(allocator, plan->source);
     mpm_block_map_clear(&plan->map);
+}
+
+/* Finds the new groups, their particles by cell, and the grid under them. Nothing of the old is changed. */
+static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
+{
+    const mpm_binning *request = plan->request;
+    const mpm_particles *old = plan->old;
+    const mpm_allocator *allocator = request->allocator;
+    plan->cell = mpm_memory_new_unset(allocator, plan->slots, sizeof *plan->cell);
+    plan->shift = mpm_memory_new_unset(allocator, plan->slots, sizeof *plan->shift);
+    plan->present = mpm_memory_new_unset(allocator, old->group_count, sizeof *plan->present);
+    if (!plan->cell || !plan->shift || !plan->present)
+        return MPM_OUT_OF_MEMORY;
+    mpm_pool_for(request->pool, locate_item, plan, (ptrdiff_t)old->group_count);
+    mark_placed(plan, plan->grouped, plan->slots);
+    mpm_status status = find_groups(plan);
+    if (status)
+        return status;
+    for_groups(plan, count_item, plan);
+    if ((status = lay_groups(plan)) ||
+        (status = mpm_grid_build(grid, allocator, plan->groups, plan->map.count, plan->count, request->symmetry,
+                                 old->dim, old->real_size, request->records)))
+        return status;
+    plan->source = mpm_memory_new_unset(allocator, (size_t)plan->tiles * (size_t)old->lanes, sizeof *plan->source);
+    return plan->source ? MPM_OK : MPM_OUT_OF_MEMORY;
 }
 
 mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid)
@@ -397,35 +611,21 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     mpm_particles fresh = mpm_particles_empty_like(particles);
     mpm_grid fresh_grid = {0};
     plan.slots = (size_t)particles->tiles * (size_t)particles->lanes;
-    size_t grouped = 0;
     for (size_t g = 0; g < particles->group_count; g++)
-        grouped += (size_t)particles->groups[g].tiles * (size_t)particles->lanes;
+        plan.grouped += (size_t)particles->groups[g].tiles * (size_t)particles->lanes;
+    for (int p = 0; p < particles->lanes; p++)
+        plan.lane[p] = mpm_particles_lane(particles->lanes, p);
 
-    mpm_status status = MPM_OUT_OF_MEMORY;
-    plan.cell = mpm_memory_new(allocator, plan.slots, sizeof *plan.cell);
-    plan.shift = mpm_memory_new(allocator, plan.slots, sizeof *plan.shift);
-    plan.found = mpm_memory_new(allocator, plan.slots, sizeof *plan.found);
-    if (!plan.cell || !plan.shift || !plan.found)
-        goto done;
-    mpm_pool_for(binning->pool, locate_item, &plan, (ptrdiff_t)particles->group_count);
-    mark_placed(&plan, grouped);
-    if ((status = count_cells(&plan)) || (status = lay_groups(&plan)) ||
-        (status = mpm_grid_build(&fresh_grid, allocator, plan.groups, plan.map.count, plan.count, binning->symmetry,
-                                 particles->dim, particles->real_size, binning->records)))
-        goto done;
-    plan.source = mpm_memory_new(allocator, (size_t)plan.tiles * (size_t)particles->lanes, sizeof *plan.source);
-    if (!plan.source) {
-        status = MPM_OUT_OF_MEMORY;
-        goto done;
-    }
+    mpm_status status = make_plan(&plan, &fresh_grid);
     const bool grows = (size_t)plan.tiles > particles->capacity;
-    if (grows && (status = mpm_binning_allocate(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16)))
-        goto done;
-    if (binning->prepare && (status = binning->prepare(binning->context, &fresh_grid)))
+    if (!status && grows)
+        status = mpm_binning_allocate(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16);
+    if (!status && binning->prepare)
+        status = binning->prepare(binning->context, &fresh_grid);
+    if (status)
         goto done;
 
     /* Nothing can fail from here on. */
-    set_sources(&plan);
     if (binning->mid_step)
         mpm_grid_take_velocities(&fresh_grid, grid, particles->real_size);
     if (grows) {
@@ -441,8 +641,8 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     particles->group_count = plan.map.count;
     particles->tiles = plan.tiles;
     particles->count = plan.count;
+    for_groups(&plan, pad_item, &(struct padding){&plan, particles});
     plan.groups = NULL;
-    mpm_binning_pad(particles);
     mpm_grid_clear(grid, allocator);
     *grid = fresh_grid;
     fresh_grid = (mpm_grid){0};

@@ -174,13 +174,13 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
     if (!status) {
         const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size;
         grid->velocity = mpm_memory_new(allocator, grid->block_count, block_bytes);
-        grid->copies = mpm_memory_new(allocator, grid->copy_count, block_bytes);
+        grid->copies = mpm_memory_new_unset(allocator, grid->copy_count, block_bytes);
         int failed = !grid->velocity || !grid->copies;
         if (records.previous)
             failed |= !(grid->previous = mpm_memory_new(allocator, grid->block_count, block_bytes));
         if (records.before) {
             grid->before = mpm_memory_new(allocator, grid->block_count, block_bytes);
-            grid->impulse_copies = mpm_memory_new(allocator, grid->copy_count, block_bytes);
+            grid->impulse_copies = mpm_memory_new_unset(allocator, grid->copy_count, block_bytes);
             failed |= !grid->before || !grid->impulse_copies;
         }
         if (records.filtered)

@@ -37,6 +37,7 @@ void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocato
     mpm_memory_free(allocator, particles->row);
     mpm_memory_free(allocator, particles->spare_vector);
     mpm_memory_free(allocator, particles->spare_scalar);
+    mpm_memory_free(allocator, particles->spare_row);
     mpm_memory_free(allocator, particles->groups);
     *particles = mpm_particles_empty_like(particles);
 }
@@ -45,6 +46,6 @@ size_t mpm_particles_bytes(const mpm_particles *particles)
 {
     const size_t vectors = (size_t)mpm_particles_vectors(particles) + 1; /* the spare is one more */
     const size_t scalars = particles->has_plastic ? 4 : 3; /* mass, volume, the spare */
-    const size_t per_lane = (vectors * (size_t)particles->dim + scalars) * particles->real_size + sizeof(int32_t);
+    const size_t per_lane = (vectors * (size_t)particles->dim + scalars) * particles->real_size + 2 * sizeof(int32_t);
     return particles->capacity * (size_t)particles->lanes * per_lane + particles->group_count * sizeof(mpm_group);
 }

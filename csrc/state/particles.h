@@ -4,7 +4,7 @@
  *
  * Particles are held in tiles of `lanes` (the vector width). Every field of d components is an array of tiles,
  * each tile d x lanes reals; so a kernel reads one contiguous piece of each field per tile, and re-binning moves
- * one field at a time through one spare array. The last tile of a group is padded with particles of mass 0.
+ * field by field through spare arrays. The last tile of a group is padded with particles of mass 0.
  *
  * A group is the particles of one material whose base node (the lowest node of the stencil) lay in one block of
  * nodes at the last binning. Positions are kept in cells relative to that block's first node, so that precision
@@ -63,7 +63,8 @@ typedef struct mpm_particles {
     bool has_plastic;          /* a plastic law is registered: the next array is there */
     void *plastic;             /* [tile][lanes] scalar state of plastic laws (J_P of snow), 1 for the others */
     int32_t *row;              /* [tile][lanes] row of the particle, -1 in padding */
-    void *spare_vector, *spare_scalar; /* the target of the next move; after a lean sweep, the positions before it */
+    void *spare_vector, *spare_scalar; /* the targets of the next move; after a lean sweep, the positions before it */
+    int32_t *spare_row;
     mpm_group *groups;
     size_t group_count;
 } mpm_particles;
