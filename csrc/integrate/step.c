@@ -158,16 +158,13 @@ static void scatter(mpm_simulation *simulation, double dt)
 }
 
 /* Could the strain increment of some particle turn it inside out? Velocities that differ little over the whole grid
- * cannot: |dt C_ab| <= (largest difference of v_a) dt/h for the quadratic kernel. Otherwise the particles are asked. */
+ * cannot. Otherwise the particles are asked, of groups where they differ more. */
 static bool may_invert(const mpm_simulation *simulation, const mpm_block_report *report, double dt)
 {
-    const int dim = simulation->settings.dim;
-    double sum = 0;
-    for (int a = 0; a < dim; a++) {
-        const double range = (report->highest[a] - report->lowest[a]) * dt / simulation->settings.dx;
-        sum += dim * range * range;
-    }
-    return !(sum < 0.25);
+    double range[3];
+    for (int a = 0; a < 3; a++)
+        range[a] = report->highest[a] - report->lowest[a];
+    return mpm_sweep_may_invert(range, dt / simulation->settings.dx, simulation->settings.dim);
 }
 
 /* The collider that is fastest near material; NULL if none is near. */
@@ -234,6 +231,7 @@ static mpm_reason find_refusal(mpm_simulation *simulation, mpm_block_report *rep
     if (loose || may_invert(simulation, report, dt)) {
         mpm_sweep probe = mpm_sweeps_describe(simulation, MPM_PROBE);
         probe.gather_dt = dt;
+        probe.inversion = loose ? NULL : simulation->reports;
         const mpm_measure found = mpm_sweeps_run(simulation, &probe);
         least_det = found.least_det;
         if (loose) {

@@ -10,7 +10,7 @@
 
 enum { MOST_COMPONENTS = DIM * DIM };
 
-static int components_of(enum mpm_field field)
+INLINE int components_of(const enum mpm_field field)
 {
     switch (field) {
     case MPM_FIELD_X:
@@ -82,12 +82,12 @@ static real user_position(const mpm_exchange *e, int axis, int32_t block, real x
 }
 
 /* The user's values of one particle. */
-static void user_values(const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
-                        real out[MOST_COMPONENTS])
+INLINE void user_values(const mpm_exchange *e, const enum mpm_field field, const mpm_group *group, bool fluid,
+                        ptrdiff_t tile, int lane, real out[MOST_COMPONENTS])
 {
     const mpm_particles *p = e->particles;
     const int F = MPM_C + DIM;
-    switch (e->field) {
+    switch (field) {
     case MPM_FIELD_X:
         for (int a = 0; a < DIM; a++)
             out[a] = user_position(e, a, group->block[a], element(p, MPM_X, tile, a, lane));
@@ -132,34 +132,54 @@ static void user_values(const mpm_exchange *e, const mpm_group *group, bool flui
 }
 
 /* Calls `visit` for every particle. */
-typedef void visitor(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
-                     int32_t row);
+typedef void visitor(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
+                     bool fluid, ptrdiff_t tile, int lane, int32_t row);
 
-INLINE void for_each_of_group(const mpm_exchange *e, const mpm_group *group, void *context, visitor *visit)
+INLINE void for_each_of_group(const mpm_exchange *e, const enum mpm_field field, const mpm_group *group, void *context,
+                              visitor *visit)
 {
     const bool fluid = mpm_laws_get(e->materials[group->material].law)->fluid;
     for (ptrdiff_t tile = group->first_tile; tile < group->first_tile + group->tiles; tile++)
         for (int lane = 0; lane < WIDTH; lane++) {
             const int32_t row = e->particles->row[tile * WIDTH + lane];
             if (row >= 0)
-                visit(context, e, group, fluid, tile, lane, row);
+                visit(context, e, field, group, fluid, tile, lane, row);
         }
 }
 
-INLINE void for_each_particle(const mpm_exchange *e, void *context, visitor *visit)
+INLINE void for_each_of_field(const mpm_exchange *e, const enum mpm_field field, void *context, visitor *visit)
 {
     for (size_t g = 0; g < e->particles->group_count; g++)
-        for_each_of_group(e, &e->particles->groups[g], context, visit);
+        for_each_of_group(e, field, &e->particles->groups[g], context, visit);
 }
 
-static void write_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
-                      int32_t row)
+/* The field is a constant where `visit` is inlined. */
+INLINE void for_each_particle(const mpm_exchange *e, void *context, visitor *visit)
+{
+    switch (e->field) {
+#define CASE(field) \
+    case field: \
+        for_each_of_field(e, field, context, visit); \
+        break;
+        CASE(MPM_FIELD_X)
+        CASE(MPM_FIELD_V)
+        CASE(MPM_FIELD_F)
+        CASE(MPM_FIELD_C)
+        CASE(MPM_FIELD_J)
+        CASE(MPM_FIELD_JP)
+        CASE(MPM_FIELD_MASS)
+        CASE(MPM_FIELD_VOLUME)
+#undef CASE
+    case MPM_FIELD_COUNT:
+        break;
+    }
+}
+
+INLINE void write_one(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
+                      bool fluid, ptrdiff_t tile, int lane, int32_t row)
 {
     (void)context;
-    const int components = components_of(e->field);
-    real value[MOST_COMPONENTS];
-    user_values(e, group, fluid, tile, lane, value);
-    memcpy((real *)e->rows + (ptrdiff_t)row * components, value, (size_t)components * sizeof(real));
+    user_values(e, field, group, fluid, tile, lane, (real *)e->rows + (ptrdiff_t)row * components_of(field));
 }
 
 void MPM_KERNEL(exchange_write_out)(const mpm_exchange *exchange)
@@ -167,12 +187,12 @@ void MPM_KERNEL(exchange_write_out)(const mpm_exchange *exchange)
     for_each_particle(exchange, NULL, write_one);
 }
 
-static bool differs(const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane, int32_t row,
-                    const real **written)
+INLINE bool differs(const mpm_exchange *e, const enum mpm_field field, const mpm_group *group, bool fluid,
+                    ptrdiff_t tile, int lane, int32_t row, const real **written)
 {
-    const int components = components_of(e->field);
+    const int components = components_of(field);
     real value[MOST_COMPONENTS];
-    user_values(e, group, fluid, tile, lane, value);
+    user_values(e, field, group, fluid, tile, lane, value);
     *written = (const real *)e->rows + (ptrdiff_t)row * components;
     return memcmp(*written, value, (size_t)components * sizeof(real)) != 0;
 }
@@ -211,11 +231,11 @@ static enum mpm_flaw flaw_of(const mpm_exchange *e, const mpm_group *group, bool
     }
 }
 
-static void inspect_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
-                        int32_t row)
+INLINE void inspect_one(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
+                        bool fluid, ptrdiff_t tile, int lane, int32_t row)
 {
     const real *written;
-    if (!differs(e, group, fluid, tile, lane, row, &written))
+    if (!differs(e, field, group, fluid, tile, lane, row, &written))
         return;
     ++*(int64_t *)context;
     e->flaws[row] = (uint8_t)flaw_of(e, group, fluid, written);
@@ -264,15 +284,15 @@ static void bring_back(const mpm_exchange *e, double position[DIM])
     }
 }
 
-static void read_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
-                     int32_t row)
+INLINE void read_one(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
+                     bool fluid, ptrdiff_t tile, int lane, int32_t row)
 {
     mpm_exchange *changes = context;
     mpm_particles *p = e->particles;
     const real *written;
-    if (!differs(e, group, fluid, tile, lane, row, &written))
+    if (!differs(e, field, group, fluid, tile, lane, row, &written))
         return;
-    switch (e->field) {
+    switch (field) {
     case MPM_FIELD_X: {
         real x[DIM];
         double position[DIM];
@@ -296,7 +316,7 @@ static void read_one(void *context, const mpm_exchange *e, const mpm_group *grou
     case MPM_FIELD_C:
     case MPM_FIELD_F:
         for (int k = 0; k < DIM * DIM; k++)
-            set_element(p, (e->field == MPM_FIELD_C ? MPM_C : MPM_C + DIM) + k / DIM, tile, k % DIM, lane, written[k]);
+            set_element(p, (field == MPM_FIELD_C ? MPM_C : MPM_C + DIM) + k / DIM, tile, k % DIM, lane, written[k]);
         break;
     case MPM_FIELD_JP:
         ((real *)p->plastic)[tile * WIDTH + lane] = written[0];
@@ -311,10 +331,10 @@ void MPM_KERNEL(exchange_read_in)(mpm_exchange *exchange)
     for_each_particle(exchange, exchange, read_one);
 }
 
-static void freeze_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
-                       int32_t row)
+INLINE void freeze_one(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
+                       bool fluid, ptrdiff_t tile, int lane, int32_t row)
 {
-    (void)context, (void)group, (void)fluid;
+    (void)context, (void)field, (void)group, (void)fluid;
     mpm_particles *p = e->particles;
     if (!is_outside(e, (const real *)e->rows + (ptrdiff_t)row * DIM))
         return;
@@ -329,7 +349,7 @@ static void freeze_one(void *context, const mpm_exchange *e, const mpm_group *gr
 
 void MPM_KERNEL(exchange_freeze_outside)(const mpm_exchange *exchange)
 {
-    for_each_particle(exchange, NULL, freeze_one);
+    for_each_of_field(exchange, MPM_FIELD_X, NULL, freeze_one);
 }
 
 /* What `wrap_one` goes through: the placements that there were, and those that it makes. */
@@ -338,10 +358,10 @@ struct wrapping {
     const mpm_placement *placed, *placed_end;
 };
 
-static void wrap_one(void *context, const mpm_exchange *e, const mpm_group *group, bool fluid, ptrdiff_t tile, int lane,
-                     int32_t row)
+INLINE void wrap_one(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
+                     bool fluid, ptrdiff_t tile, int lane, int32_t row)
 {
-    (void)fluid, (void)row;
+    (void)field, (void)fluid, (void)row;
     struct wrapping *wrapping = context;
     mpm_particles *p = e->particles;
     const ptrdiff_t slot = tile * WIDTH + lane;
@@ -388,7 +408,7 @@ void MPM_KERNEL(exchange_wrap)(mpm_exchange *exchange, const mpm_placement *plac
     exchange->placement_count = 0;
     for (size_t g = 0; g < exchange->particles->group_count; g++)
         if (reaches_periodic_face(exchange, &exchange->particles->groups[g]))
-            for_each_of_group(exchange, &exchange->particles->groups[g], &wrapping, wrap_one);
+            for_each_of_group(exchange, MPM_FIELD_X, &exchange->particles->groups[g], &wrapping, wrap_one);
 }
 
 void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)

@@ -105,6 +105,14 @@ static bool reaches_wall(const mpm_node_block *block, const mpm_grid_pass *pass)
     return false;
 }
 
+INLINE bool is_at_wall(const int64_t at[DIM], const mpm_grid_pass *pass)
+{
+    bool found = false;
+    for (int a = 0; a < DIM; a++)
+        found |= (at[a] <= 0) | (at[a] >= pass->cells[a]);
+    return found;
+}
+
 INLINE void touch_walls(real v[4], const int64_t at[DIM], const mpm_grid_pass *pass)
 {
     for (int a = 0; a < DIM; a++) {
@@ -131,10 +139,10 @@ NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_gri
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
         real *v = node + 4 * n;
         const real m = v[3], before[3] = {v[0], v[1], v[2]};
-        if (!(m > 0))
-            continue;
         int64_t at[DIM];
         node_coordinates(block, n, at);
+        if (!(m > 0) || !is_at_wall(at, pass))
+            continue;
         touch_walls(v, at, pass);
         for (int a = 0; a < DIM; a++)
             impulse[a] += (double)m * ((double)v[a] - (double)before[a]);

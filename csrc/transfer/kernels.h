@@ -63,6 +63,15 @@ typedef struct mpm_measure {
     int64_t clipped;  /* GATHER: particles whose plastic state was held within its limits */
 } mpm_measure;
 
+/** What the grid pass finds in one block. */
+typedef struct mpm_block_report {
+    double speed;             /* largest |v_a| [m/s]; infinite if one is not finite */
+    double speed_before;      /* the same of v^n, where the scheme needs it */
+    double lowest[3], highest[3]; /* extremes of the components [m/s], and 0 */
+    double impulse[3];        /* sum of m (v after - v before) the walls [N s] */
+    double approach;          /* speed and that of the near colliders together [m/s], 0 if none is near */
+} mpm_block_report;
+
 /** One sweep. `measures` and `workspaces` have one entry per task and per thread. */
 typedef struct mpm_sweep {
     const mpm_particles *particles;
@@ -77,9 +86,20 @@ typedef struct mpm_sweep {
     double gather_dt, scatter_dt; /* of the step that ends and of the one that begins [s] */
     mpm_colliders colliders; /* during the step that ends; books per task */
     const double *body_force; /* PUSH: b, [row][dim] [m/s2] */
+    const mpm_block_report *inversion; /* PROBE: reports of the blocks, if only strain is asked for; else NULL */
     mpm_measure *measures;
     void **workspaces;
 } mpm_sweep;
+
+/** Velocities [m/s] that differ by `range` along the axes at most, whichever nodes they are of: can dt grad v turn a
+ *  particle inside out? Not where |dt C_ab| <= range_a dt/h, as for the quadratic kernel, is small. */
+static inline bool mpm_sweep_may_invert(const double range[3], double dt_per_dx, int dim)
+{
+    double sum = 0;
+    for (int a = 0; a < dim; a++)
+        sum += dim * (range[a] * dt_per_dx) * (range[a] * dt_per_dx);
+    return !(sum < 0.25);
+}
 
 /** Is this sweep a lean one? Where the scheme forgets v and C, the next step finds them anew, so a fused sweep stores only
  *  positions, into `spare_vector`, and strain. What it gathered from stays: the positions before, and the velocities of
@@ -88,15 +108,6 @@ static inline bool mpm_sweep_is_lean(const mpm_scheme *scheme, unsigned mode)
 {
     return mpm_scheme_forgets(scheme) && (mode & MPM_GATHER) && (mode & MPM_SCATTER);
 }
-
-/** What the grid pass finds in one block. */
-typedef struct mpm_block_report {
-    double speed;             /* largest |v_a| [m/s]; infinite if one is not finite */
-    double speed_before;      /* the same of v^n, where the scheme needs it */
-    double lowest[3], highest[3]; /* extremes of the components [m/s] */
-    double impulse[3];        /* sum of m (v after - v before) the walls [N s] */
-    double approach;          /* speed and that of the near colliders together [m/s], 0 if none is near */
-} mpm_block_report;
 
 typedef struct mpm_grid_pass {
     const mpm_grid *grid;

@@ -23,12 +23,12 @@ struct stencil {
     /* along rows: records of weights and slopes */
     real along[WIDTH][MOST_NODES] __attribute__((aligned(64)));
     real along_slope[WIDTH][MOST_NODES] __attribute__((aligned(64)));
-    real sums[SUMS][4][WIDTH] __attribute__((aligned(64))); /* by component and lane, or as records */
+    real sums[2 * SUMS][4][WIDTH] __attribute__((aligned(64))); /* by component and lane, or as records; of a second field */
     wide e[DIM];
 };
 
-/* What is gathered: which of `sums` are wanted. */
-enum stencil_wanted { WANT_MOMENT = 1, WANT_SLOPE = 2 };
+/* What is gathered: which of `sums` are wanted, besides the values; SECOND, the values of a second field. */
+enum stencil_wanted { WANT_MOMENT = 1, WANT_SLOPE = 2, WANT_SECOND = 4 };
 
 /* Rows of less than four nodes begin at every second one, so that particles of two cells share theirs: where a stencil
  * begins at an odd node, its weights and slopes move on by one. The result is by how much. */
@@ -146,14 +146,15 @@ INLINE struct plane gather_plane(const struct stencil *s, const real *first, int
     return plane;
 }
 
-/* The sums of particle p, still over the four nodes of a row: [0] values, [1 + a] moments, [1 + DIM + a] slopes. */
-INLINE void gather_one(const struct stencil *s, const real *arena, int p, int q, part sums[SUMS], const int degree,
-                       const unsigned wanted)
+/* The sums of particle p, still over the four nodes of a row: [0] values, [1 + a] moments, [1 + DIM + a] slopes, [SUMS]
+ * the values of the second field. */
+INLINE void gather_one(const struct stencil *s, const real *arena, const real *second, int p, int q,
+                       part sums[SUMS + 1], const int degree, const unsigned wanted)
 {
     const real *first = arena + s->offset[q];
     UNROLL for (int j = 0; j < ROW_PARTS; j++) {
-        part found[SUMS];
-        UNROLL for (int k = 0; k < SUMS; k++)
+        part found[SUMS + 1];
+        UNROLL for (int k = 0; k <= SUMS; k++)
             found[k] = part_set(0);
         UNROLL for (int i = degree; i >= 0; i--) {
             const struct plane plane = gather_plane(s, first, i, j, q, degree, wanted);
@@ -167,14 +168,16 @@ INLINE void gather_one(const struct stencil *s, const real *arena, int p, int q,
                 found[1 + DIM] = part_fma(part_set(s->slope[0][i][q]), plane.value, found[1 + DIM]);
             if (DIM == 3 && (wanted & WANT_SLOPE))
                 found[2 + DIM] = part_fma(w, plane.slope, found[2 + DIM]);
+            if (wanted & WANT_SECOND)
+                found[SUMS] = part_fma(w, gather_plane(s, second + s->offset[q], i, j, q, degree, 0).value, found[SUMS]);
         }
         const part along = row_weights(s->along[p], j), along_slope = row_weights(s->along_slope[p], j);
         found[2 * DIM] = found[0] * along_slope;
-        UNROLL for (int k = 0; k < 2 * DIM; k++)
-            if (k != DIM)
+        UNROLL for (int k = 0; k <= SUMS; k++)
+            if (k != DIM && k != 2 * DIM)
                 found[k] *= along;
         found[DIM] = found[0] * row_nodes(j);
-        UNROLL for (int k = 0; k < SUMS; k++) {
+        UNROLL for (int k = 0; k <= SUMS; k++) {
             if (j == 0)
                 sums[k] = found[k];
             else
@@ -185,7 +188,7 @@ INLINE void gather_one(const struct stencil *s, const real *arena, int p, int q,
 
 INLINE bool is_wanted(int which, const unsigned wanted)
 {
-    return which == 0 || (wanted & (which <= DIM ? WANT_MOMENT : WANT_SLOPE));
+    return which == 0 || (wanted & (which <= DIM ? WANT_MOMENT : which < SUMS ? WANT_SLOPE : WANT_SECOND));
 }
 
 /* Instances of a function of (degree, flags), each compiled for its own. */
@@ -203,21 +206,22 @@ INLINE bool is_wanted(int which, const unsigned wanted)
         } \
     } while (0)
 
-INLINE void gather_tile(struct stencil *s, const real *arena, const int degree, const unsigned wanted)
+INLINE void gather_tile(struct stencil *s, const real *arena, const real *second, const int degree,
+                        const unsigned wanted)
 {
     for (int p = 0; p < WIDTH; p += TOGETHER) {
-        part sums[SUMS][TOGETHER];
+        part sums[SUMS + 1][TOGETHER];
         UNROLL for (int i = 0; i < TOGETHER; i++) {
-            part one[SUMS];
-            gather_one(s, arena, p + i, lane_together(p, i), one, degree, wanted);
-            UNROLL for (int k = 0; k < SUMS; k++)
+            part one[SUMS + 1];
+            gather_one(s, arena, second, p + i, lane_together(p, i), one, degree, wanted);
+            UNROLL for (int k = 0; k <= SUMS; k++)
                 sums[k][i] = one[k];
         }
-        UNROLL for (int k = 0; k < SUMS; k++)
+        UNROLL for (int k = 0; k <= SUMS; k++)
             if (is_wanted(k, wanted))
                 row_sums(&s->sums[k][0][0] + 4 * p, sums[k]);
     }
-    UNROLL for (int k = 0; k < SUMS; k++) {
+    UNROLL for (int k = 0; k <= SUMS; k++) {
         if (!is_wanted(k, wanted))
             continue;
         wide component[4];
@@ -228,20 +232,21 @@ INLINE void gather_tile(struct stencil *s, const real *arena, const int degree, 
 }
 
 /* Fills `sums` from node records. */
-NOINLINE void stencil_gather(struct stencil *s, const real *arena, int degree, unsigned wanted)
+NOINLINE void stencil_gather(struct stencil *s, const real *arena, const real *second, int degree, unsigned wanted)
 {
     switch (wanted) {
-    case 0:
-        FOR_DEGREE(degree, gather_tile(s, arena, DEGREE, 0));
+#define CASE(wanted) \
+    case wanted: \
+        FOR_DEGREE(degree, gather_tile(s, arena, second, DEGREE, wanted)); \
         break;
-    case WANT_MOMENT:
-        FOR_DEGREE(degree, gather_tile(s, arena, DEGREE, WANT_MOMENT));
-        break;
-    case WANT_SLOPE:
-        FOR_DEGREE(degree, gather_tile(s, arena, DEGREE, WANT_SLOPE));
-        break;
-    default:
-        FOR_DEGREE(degree, gather_tile(s, arena, DEGREE, WANT_MOMENT | WANT_SLOPE));
+        CASE(0)
+        CASE(WANT_MOMENT)
+        CASE(WANT_SLOPE)
+        CASE(WANT_MOMENT | WANT_SLOPE)
+        CASE(WANT_MOMENT | WANT_SECOND)
+        CASE(WANT_SLOPE | WANT_SECOND)
+        CASE(WANT_MOMENT | WANT_SLOPE | WANT_SECOND)
+#undef CASE
     }
 }
 
@@ -257,125 +262,184 @@ struct deposit {
     bool by_offset, by_slope;      /* whether A and G take part */
 };
 
+/* Quantities that are deposited together. */
+enum { MOST_DEPOSITS = 2 };
+
 /* The sums of a run of particles with the same rows stay in registers where there are enough of them (AVX-512);
  * otherwise every particle adds to the arena. */
 #define PLANE_ROWS(degree) (DIM == 3 ? (degree) + 1 : 1)
 #ifdef MPM_ISA_AVX512
-#define KEEPS_RUN(degree) (((degree) + 1) * PLANE_ROWS(degree) * ROW_PARTS <= 18)
+#define KEEPS_RUN(degree, deposits) ((deposits) * ((degree) + 1) * PLANE_ROWS(degree) * ROW_PARTS <= 18)
 #else
-#define KEEPS_RUN(degree) 0
+#define KEEPS_RUN(degree, deposits) 0
 #endif
+/* Two deposits share the weights and the way through the rows, but not where twice as many sums would go to and fro
+ * between registers and the arena. */
+#define SHARES_ROWS(degree) (KEEPS_RUN(degree, 2) || DIM == 2)
+
 struct any_run {
     int32_t offset;
-    part row[MOST_NODES][PLANE_ROWS(MOST_NODES - 1)][ROW_PARTS];
+    part row[MOST_DEPOSITS][MOST_NODES][PLANE_ROWS(MOST_NODES - 1)][ROW_PARTS];
 };
 
-INLINE void begin_run(struct any_run *run, int32_t offset, const int degree)
+/* Calls `body` for every part of a row: i, k, j of deposit n. */
+#define FOR_PARTS(degree, deposits, body) \
+    UNROLL for (int n = 0; n < (deposits); n++) \
+        UNROLL for (int i = 0; i <= (degree); i++) \
+            UNROLL for (int k = 0; k < PLANE_ROWS(degree); k++) \
+                UNROLL for (int j = 0; j < ROW_PARTS; j++) \
+                    body
+
+INLINE void begin_run(struct any_run *run, int32_t offset, const int degree, const int deposits)
 {
     run->offset = offset;
-    UNROLL for (int i = 0; i <= degree; i++)
-        UNROLL for (int k = 0; k < PLANE_ROWS(degree); k++)
-            UNROLL for (int j = 0; j < ROW_PARTS; j++)
-                run->row[i][k][j] = part_set(0);
+    FOR_PARTS(degree, deposits, { run->row[n][i][k][j] = part_set(0); });
 }
 
-INLINE void end_run(struct any_run *run, real *arena, const int degree)
+INLINE void end_run(struct any_run *run, real *const arena[MOST_DEPOSITS], const int degree, const int deposits)
 {
-    UNROLL for (int i = 0; i <= degree; i++)
-        UNROLL for (int k = 0; k < PLANE_ROWS(degree); k++)
-            UNROLL for (int j = 0; j < ROW_PARTS; j++) {
-                real *at = arena + run->offset + part_position(i, k, j);
-                part_store(at, part_load(at) + run->row[i][k][j]);
-            }
+    FOR_PARTS(degree, deposits, {
+        real *at = arena[n] + run->offset + part_position(i, k, j);
+        part_store(at, part_load(at) + run->row[n][i][k][j]);
+    });
 }
 
-/* Particle p, which is in lane q. */
-INLINE void scatter_one(const struct stencil *s, struct any_run *run, real *arena, int p, int q, const int degree,
-                        const unsigned parts)
-{
-    const int32_t offset = s->offset[q];
-    if (KEEPS_RUN(degree) && __builtin_expect(offset != run->offset, 0)) {
-        end_run(run, arena, degree);
-        begin_run(run, offset, degree);
-    }
-
-    /* along the row: what the particle brings to node 0 of the axes across, and how that grows from node to node */
-    const real *record = &s->sums[0][0][0] + 4 * p;
-    enum { STEP = 4 * WIDTH, A = STEP, G = (1 + DIM) * STEP }; /* from one quantity's record to the next one's */
+/* What a particle brings to a row through node 0 of the axes across, and how that grows from node to node. */
+struct line {
     part base[ROW_PARTS], step[ACROSS][ROW_PARTS], slope[ACROSS][ROW_PARTS];
+};
+
+INLINE struct line line_of(const struct stencil *s, const real *record, int p, const unsigned parts)
+{
+    enum { STEP = 4 * WIDTH, A = STEP, G = (1 + DIM) * STEP }; /* from one quantity's record to the next one's */
+    struct line line;
     UNROLL for (int j = 0; j < ROW_PARTS; j++) {
         const part along = row_weights(s->along[p], j);
-        base[j] = row_record(record);
+        part base = row_record(record);
         if (parts & WANT_MOMENT)
-            base[j] = part_fma(row_nodes(j), row_record(record + A + ACROSS * STEP), base[j]);
-        base[j] *= along;
+            base = part_fma(row_nodes(j), row_record(record + A + ACROSS * STEP), base);
+        base *= along;
         if (parts & WANT_SLOPE)
-            base[j] = part_fma(row_weights(s->along_slope[p], j), row_record(record + G + ACROSS * STEP), base[j]);
+            base = part_fma(row_weights(s->along_slope[p], j), row_record(record + G + ACROSS * STEP), base);
+        line.base[j] = base;
         UNROLL for (int a = 0; a < ACROSS; a++) {
-            step[a][j] = slope[a][j] = part_set(0);
+            line.step[a][j] = line.slope[a][j] = part_set(0);
             if (parts & WANT_MOMENT)
-                step[a][j] = along * row_record(record + A + a * STEP);
+                line.step[a][j] = along * row_record(record + A + a * STEP);
             if (parts & WANT_SLOPE)
-                slope[a][j] = along * row_record(record + G + a * STEP);
+                line.slope[a][j] = along * row_record(record + G + a * STEP);
         }
     }
+    return line;
+}
+
+/* Particle p, which is in lane q; `parts` of each deposit. */
+INLINE void scatter_one(const struct stencil *s, struct any_run *run, real *const arena[MOST_DEPOSITS], int p, int q,
+                        const int degree, const unsigned parts_0, const unsigned parts_1, const int deposits)
+{
+    const int32_t offset = s->offset[q];
+    const bool keeps_run = KEEPS_RUN(degree, deposits);
+    if (keeps_run && __builtin_expect(offset != run->offset, 0)) {
+        end_run(run, arena, degree, deposits);
+        begin_run(run, offset, degree, deposits);
+    }
+    struct line line[MOST_DEPOSITS];
+    UNROLL for (int n = 0; n < deposits; n++)
+        line[n] = line_of(s, &s->sums[n * SUMS][0][0] + 4 * p, p, n == 0 ? parts_0 : parts_1);
+
     enum { SECOND = ACROSS - 1 }; /* of the axes across; in 2-D there is none, and a plane is a row */
     UNROLL for (int i = 0; i <= degree; i++) {
         const part w = part_set(s->weight[0][i][q]);
-        part plane[ROW_PARTS];
-        UNROLL for (int j = 0; j < ROW_PARTS; j++) {
-            if ((parts & WANT_MOMENT) && i > 0)
-                base[j] += step[0][j];
-            plane[j] = w * base[j];
-            if (parts & WANT_SLOPE)
-                plane[j] = part_fma(part_set(s->slope[0][i][q]), slope[0][j], plane[j]);
-        }
-        UNROLL for (int k = 0; k < PLANE_ROWS(degree); k++)
+        UNROLL for (int n = 0; n < deposits; n++) {
+            const unsigned parts = n == 0 ? parts_0 : parts_1;
+            struct line *of = &line[n];
+            part plane[ROW_PARTS];
             UNROLL for (int j = 0; j < ROW_PARTS; j++) {
-                real *at = arena + offset + part_position(i, k, j);
-                part row = KEEPS_RUN(degree) ? run->row[i][k][j] : part_load(at);
-                if (DIM == 2) {
-                    row += plane[j];
-                } else {
-                    if ((parts & WANT_MOMENT) && k > 0)
-                        plane[j] += w * step[SECOND][j];
-                    row = part_fma(part_set(s->weight[SECOND][k][q]), plane[j], row);
-                    if (parts & WANT_SLOPE)
-                        row = part_fma(part_set(s->slope[SECOND][k][q]), w * slope[SECOND][j], row);
-                }
-                if (KEEPS_RUN(degree))
-                    run->row[i][k][j] = row;
-                else
-                    part_store(at, row);
+                if ((parts & WANT_MOMENT) && i > 0)
+                    of->base[j] += of->step[0][j];
+                plane[j] = w * of->base[j];
+                if (parts & WANT_SLOPE)
+                    plane[j] = part_fma(part_set(s->slope[0][i][q]), of->slope[0][j], plane[j]);
             }
+            UNROLL for (int k = 0; k < PLANE_ROWS(degree); k++)
+                UNROLL for (int j = 0; j < ROW_PARTS; j++) {
+                    real *at = arena[n] + offset + part_position(i, k, j);
+                    part row = keeps_run ? run->row[n][i][k][j] : part_load(at);
+                    if (DIM == 2) {
+                        row += plane[j];
+                    } else {
+                        if ((parts & WANT_MOMENT) && k > 0)
+                            plane[j] += w * of->step[SECOND][j];
+                        row = part_fma(part_set(s->weight[SECOND][k][q]), plane[j], row);
+                        if (parts & WANT_SLOPE)
+                            row = part_fma(part_set(s->slope[SECOND][k][q]), w * of->slope[SECOND][j], row);
+                    }
+                    if (keeps_run)
+                        run->row[n][i][k][j] = row;
+                    else
+                        part_store(at, row);
+                }
+        }
     }
 }
 
-INLINE void scatter_tile(const struct stencil *s, real *arena, int count, const int degree, const unsigned parts)
+INLINE void scatter_tile(const struct stencil *s, real *const arena[MOST_DEPOSITS], int count, const int degree,
+                         const unsigned parts_0, const unsigned parts_1, const int deposits)
 {
     struct any_run run;
-    begin_run(&run, s->offset[0], degree);
+    begin_run(&run, s->offset[0], degree, deposits);
     for (int p = 0; p < count; p += TOGETHER)
         UNROLL for (int i = 0; i < TOGETHER; i++)
-            scatter_one(s, &run, arena, p + i, lane_together(p, i), degree, parts);
-    if (KEEPS_RUN(degree))
-        end_run(&run, arena, degree);
+            scatter_one(s, &run, arena, p + i, lane_together(p, i), degree, parts_0, parts_1, deposits);
+    if (KEEPS_RUN(degree, deposits))
+        end_run(&run, arena, degree, deposits);
 }
 
+/* The deposits whose records are in `sums`. */
 NOINLINE void scatter_sums(const struct stencil *s, real *arena, int count, int degree, unsigned parts)
 {
+    real *const arenas[MOST_DEPOSITS] = {arena};
     switch (parts) {
-    case 0:
-        FOR_DEGREE(degree, scatter_tile(s, arena, count, DEGREE, 0));
+#define CASE(parts) \
+    case parts: \
+        FOR_DEGREE(degree, scatter_tile(s, arenas, count, DEGREE, parts, 0, 1)); \
         break;
-    case WANT_MOMENT:
-        FOR_DEGREE(degree, scatter_tile(s, arena, count, DEGREE, WANT_MOMENT));
-        break;
-    case WANT_SLOPE:
-        FOR_DEGREE(degree, scatter_tile(s, arena, count, DEGREE, WANT_SLOPE));
-        break;
-    default:
-        FOR_DEGREE(degree, scatter_tile(s, arena, count, DEGREE, WANT_MOMENT | WANT_SLOPE));
+        CASE(0)
+        CASE(WANT_MOMENT)
+        CASE(WANT_SLOPE)
+        CASE(WANT_MOMENT | WANT_SLOPE)
+#undef CASE
+    }
+}
+
+/* Two at once: all pairs of them that schemes have. */
+NOINLINE void scatter_both_sums(const struct stencil *s, real *const arenas[MOST_DEPOSITS], int count, int degree,
+                                unsigned parts_0, unsigned parts_1)
+{
+#define CASE(first, second) \
+    if (parts_0 == (first) && parts_1 == (second)) \
+        FOR_DEGREE(degree, if (SHARES_ROWS(DEGREE)) scatter_tile(s, arenas, count, DEGREE, first, second, 2));
+    CASE(0, WANT_MOMENT)
+    CASE(0, WANT_SLOPE)
+    CASE(WANT_MOMENT, WANT_MOMENT)
+    CASE(WANT_MOMENT, WANT_SLOPE)
+    CASE(WANT_SLOPE, WANT_SLOPE)
+#undef CASE
+}
+
+INLINE unsigned parts_of(const struct deposit *deposit)
+{
+    return (deposit->by_offset ? WANT_MOMENT : 0) | (deposit->by_slope ? WANT_SLOPE : 0);
+}
+
+INLINE void put_records(struct stencil *s, int n, const struct deposit *deposit)
+{
+    const wide zero = wide_set(0);
+    UNROLL for (int k = 0; k < SUMS; k++) {
+        const wide *of = k == 0 ? deposit->Q : k <= DIM ? deposit->A[k - 1] : deposit->G[k - 1 - DIM];
+        const wide component[4] = {of[0], of[1], DIM == 3 ? of[DIM - 1] : zero, k == 0 ? deposit->mass : zero};
+        if (is_wanted(k, parts_of(deposit)))
+            records_store(&s->sums[n * SUMS + k][0][0], component);
     }
 }
 
@@ -383,13 +447,20 @@ NOINLINE void scatter_sums(const struct stencil *s, real *arena, int count, int 
  * TOGETHER. */
 INLINE void stencil_scatter(struct stencil *s, real *arena, int count, int degree, const struct deposit *deposit)
 {
-    const wide zero = wide_set(0);
-    UNROLL for (int k = 0; k < SUMS; k++) {
-        const wide *of = k == 0 ? deposit->Q : k <= DIM ? deposit->A[k - 1] : deposit->G[k - 1 - DIM];
-        const wide component[4] = {of[0], of[1], DIM == 3 ? of[DIM - 1] : zero, k == 0 ? deposit->mass : zero};
-        if (k == 0 || (k <= DIM ? deposit->by_offset : deposit->by_slope))
-            records_store(&s->sums[k][0][0], component);
+    put_records(s, 0, deposit);
+    scatter_sums(s, arena, count, degree, parts_of(deposit));
+}
+
+/* The same of two deposits. */
+INLINE void stencil_scatter_both(struct stencil *s, real *const arenas[MOST_DEPOSITS], int count, int degree,
+                                 const struct deposit deposits[MOST_DEPOSITS])
+{
+    if (SHARES_ROWS(degree)) {
+        for (int n = 0; n < MOST_DEPOSITS; n++)
+            put_records(s, n, &deposits[n]);
+        scatter_both_sums(s, arenas, count, degree, parts_of(&deposits[0]), parts_of(&deposits[1]));
+    } else {
+        for (int n = 0; n < MOST_DEPOSITS; n++)
+            stencil_scatter(s, arenas[n], count, degree, &deposits[n]);
     }
-    scatter_sums(s, arena, count, degree,
-                 (deposit->by_offset ? WANT_MOMENT : 0) | (deposit->by_slope ? WANT_SLOPE : 0));
 }

@@ -22,11 +22,30 @@ struct workspace {
     struct stencil stencil;
 };
 
+/* In 2-D the records of a node's velocity have room for that before forces, too. */
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
-    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->velocity);
-    if (mpm_scheme_is_split(&sweep->scheme))
-        arena_read(work->before + ARENA_SLACK, group, sweep->grid->before);
+    const real *velocity = sweep->grid->velocity, *before = sweep->grid->before;
+    real *arena = work->velocity + ARENA_SLACK;
+    const bool split = mpm_scheme_is_split(&sweep->scheme);
+    if (DIM == 2 && split) {
+        ARENA_LINES(group, group->node_block, {
+            UNROLL for (int n = 0; n < 4 * nodes; n += 4) {
+                memcpy(arena + in_arena + n, velocity + in_grid + n, 2 * sizeof(real));
+                memcpy(arena + in_arena + n + 2, before + in_grid + n, 2 * sizeof(real));
+            }
+        });
+        return;
+    }
+    arena_read(arena, group, velocity);
+    if (split)
+        arena_read(work->before + ARENA_SLACK, group, before);
+}
+
+/* Of the velocity before forces, or what XPIC has put there. */
+INLINE wide sum_before(const struct stencil *s, int component)
+{
+    return DIM == 2 ? stencil_sum(s, 0, 2 + component) : stencil_sum(s, SUMS, component);
 }
 
 /* The share of C that a step hands on: its skew part whole, the symmetric one damped (RPIC at keep = 0). */
@@ -63,8 +82,9 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
     matrix moment = matrix_identity(), slope = moment;
 
     stencil_prepare(s, tile->x, scheme->degree);
-    stencil_gather(s, work->velocity + ARENA_SLACK, scheme->degree,
-                   (mls || by_moment ? WANT_MOMENT : 0) | (!mls || by_slope ? WANT_SLOPE : 0));
+    stencil_gather(s, work->velocity + ARENA_SLACK, work->before + ARENA_SLACK, scheme->degree,
+                   (mls || by_moment ? WANT_MOMENT : 0) | (!mls || by_slope ? WANT_SLOPE : 0) |
+                       (DIM == 3 && mpm_scheme_is_split(scheme) ? WANT_SECOND : 0));
     UNROLL for (int b = 0; b < DIM; b++) {
         const wide v = stencil_sum(s, 0, b);
         UNROLL for (int a = 0; a < DIM; a++) {
@@ -80,16 +100,14 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
     if (affine && scheme->c_keep != 1)
         tile->C = damped(tile->C, wide_set((real)scheme->c_keep));
 
-    if (mpm_scheme_is_split(scheme))
-        stencil_gather(s, work->before + ARENA_SLACK, scheme->degree, 0);
     const wide ratio = wide_set((real)scheme->flip_ratio);
     const mask parts = scheme->transfer == MPM_ASFLIP ? separates(k, tile, motion.gradient, fluid) : alive;
     UNROLL for (int b = 0; b < DIM; b++) {
         wide v = motion.velocity[b];
         if (mpm_scheme_is_flip(scheme))
-            v = wide_select(alive, wide_fma(ratio, tile->v[b] - stencil_sum(s, 0, b), v), zero);
+            v = wide_select(alive, wide_fma(ratio, tile->v[b] - sum_before(s, b), v), zero);
         else if (scheme->transfer == MPM_XPIC)
-            v = wide_select(alive, stencil_sum(s, 0, b), zero);
+            v = wide_select(alive, sum_before(s, b), zero);
         tile->v[b] = v;
         if (mpm_scheme_moves_apart(scheme))
             motion.velocity[b] = wide_select(parts, v, motion.velocity[b]);
@@ -124,32 +142,34 @@ INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *
     else if (affine)
         C_by_offset = h_mass;
     struct stencil *s = &work->stencil;
-    struct deposit momentum = {.mass = tile->mass,
-                               .by_offset = (affine && !keeps_B) || (mls && !split),
-                               .by_slope = keeps_B || (!mls && !split)};
-    struct deposit impulse = {.mass = zero, .by_offset = mls, .by_slope = !mls};
+    struct deposit deposits[MOST_DEPOSITS] = {{.mass = tile->mass,
+                                               .by_offset = (affine && !keeps_B) || (mls && !split),
+                                               .by_slope = keeps_B || (!mls && !split)},
+                                              {.mass = zero, .by_offset = mls, .by_slope = !mls}};
+    struct deposit *momentum = &deposits[0], *impulse = &deposits[1];
     stencil_prepare(s, tile->x, scheme->degree);
     UNROLL for (int b = 0; b < DIM; b++) {
-        momentum.Q[b] = tile->mass * tile->v[b];
-        impulse.Q[b] = zero;
+        momentum->Q[b] = tile->mass * tile->v[b];
+        impulse->Q[b] = zero;
         UNROLL for (int a = 0; a < DIM; a++) {
             const wide C = tile->C.m[b][a], tau = response->tau.m[b][a];
-            impulse.A[a][b] = stress_by_offset * tau;
-            impulse.G[a][b] = stress_by_slope * tau;
-            momentum.A[a][b] = C_by_offset * C;
-            momentum.G[a][b] = C_by_slope * C;
+            impulse->A[a][b] = stress_by_offset * tau;
+            impulse->G[a][b] = stress_by_slope * tau;
+            momentum->A[a][b] = C_by_offset * C;
+            momentum->G[a][b] = C_by_slope * C;
             if (!split) {
-                momentum.A[a][b] += impulse.A[a][b];
-                momentum.G[a][b] += impulse.G[a][b];
+                momentum->A[a][b] += impulse->A[a][b];
+                momentum->G[a][b] += impulse->G[a][b];
             }
         }
     }
-    fold_offset(&momentum, s->e);
-    stencil_scatter(s, work->momentum + ARENA_SLACK, count, scheme->degree, &momentum);
-    if (split) {
-        fold_offset(&impulse, s->e);
-        stencil_scatter(s, work->impulse + ARENA_SLACK, count, scheme->degree, &impulse);
-    }
+    real *const arenas[MOST_DEPOSITS] = {work->momentum + ARENA_SLACK, work->impulse + ARENA_SLACK};
+    UNROLL for (int n = 0; n < MOST_DEPOSITS; n++)
+        fold_offset(&deposits[n], s->e);
+    if (split)
+        stencil_scatter_both(s, arenas, count, scheme->degree, deposits);
+    else
+        stencil_scatter(s, arenas[0], count, scheme->degree, momentum);
 }
 
 INLINE void begin_scatter(struct workspace *work)
@@ -180,7 +200,7 @@ static void filter_group(const mpm_sweep *sweep, const mpm_group *group, struct 
         tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
         struct deposit deposit = {.mass = tile.mass};
         stencil_prepare(s, tile.x, degree);
-        stencil_gather(s, work->velocity + ARENA_SLACK, degree, 0);
+        stencil_gather(s, work->velocity + ARENA_SLACK, NULL, degree, 0);
         UNROLL for (int b = 0; b < DIM; b++)
             deposit.Q[b] = tile.mass * stencil_sum(s, 0, b);
         stencil_scatter(s, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH, degree, &deposit);
@@ -199,7 +219,7 @@ static void volume_group(const mpm_sweep *sweep, const mpm_group *group, struct 
         struct tile tile;
         tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
         stencil_prepare(s, tile.x, sweep->scheme.degree);
-        stencil_gather(s, work->velocity + ARENA_SLACK, sweep->scheme.degree, 0);
+        stencil_gather(s, work->velocity + ARENA_SLACK, NULL, sweep->scheme.degree, 0);
         const mask unknown = wide_less(zero, tile.mass) & wide_less_equal(tile.volume, zero);
         const wide around = wide_select(unknown, stencil_sum(s, 0, 3), wide_set(1));
         wide_store((real *)sweep->particles->volume + (group->first_tile + t) * WIDTH,

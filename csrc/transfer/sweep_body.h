@@ -86,6 +86,24 @@ static void clear_copies(const mpm_grid *grid, void *copies, ptrdiff_t task)
            (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * block);
 }
 
+/* Do the nodes around a group differ so much in velocity that a particle of it might be turned inside out? */
+static bool may_invert(const mpm_sweep *sweep, const mpm_group *group)
+{
+    double low[3] = {0}, high[3] = {0}, range[3];
+    for (int k = 0; k < MPM_NEIGHBOURS; k++) {
+        if ((DIM == 2 && k >= 9) || group->node_block[k] < 0)
+            continue;
+        const mpm_block_report *report = &sweep->inversion[group->node_block[k]];
+        for (int a = 0; a < DIM; a++) {
+            low[a] = low[a] < report->lowest[a] ? low[a] : report->lowest[a];
+            high[a] = high[a] > report->highest[a] ? high[a] : report->highest[a];
+        }
+    }
+    for (int a = 0; a < 3; a++)
+        range[a] = high[a] - low[a];
+    return mpm_sweep_may_invert(range, sweep->gather_dt / sweep->dx, DIM);
+}
+
 INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspace *work, const unsigned mode)
 {
     const mpm_grid *grid = sweep->grid;
@@ -103,6 +121,8 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
         const int law = sweep->materials[group->material].law;
+        if ((mode & MPM_PROBE) && sweep->inversion && !may_invert(sweep, group))
+            continue;
         if (ANY_SCHEME || mode & (MPM_PROBE | MPM_RECALL)) { /* one body for all laws: large, or not about them */
             sweep_group(sweep, group, task, work, result, law, mode);
             continue;

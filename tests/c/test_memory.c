@@ -48,6 +48,14 @@ static void is_zeroed_aligned_and_whole_lines(const mpm_allocator *allocator, co
     }
 }
 
+static void may_be_left_unset(const mpm_allocator *allocator, const struct ledger *ledger)
+{
+    unsigned char *memory = mpm_memory_new_unset(allocator, 7, 3);
+    assert(memory && (uintptr_t)memory % 64 == 0 && ledger->last_bytes == 64);
+    assert(memory[0] == 0xa5 && memory[63] == 0xa5);
+    mpm_memory_free(allocator, memory);
+}
+
 static void refuses_products_that_overflow(const mpm_allocator *allocator, const struct ledger *ledger)
 {
     const size_t sizes[][2] = {
@@ -56,8 +64,10 @@ static void refuses_products_that_overflow(const mpm_allocator *allocator, const
         {(size_t)1 << 33, (size_t)1 << 33},        {(size_t)1 << 32, (size_t)1 << 32},
     };
     const long calls = ledger->calls;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         assert(!mpm_memory_new(allocator, sizes[i][0], sizes[i][1]));
+        assert(!mpm_memory_new_unset(allocator, sizes[i][0], sizes[i][1]));
+    }
     assert(ledger->calls == calls); /* the hook never sees a wrapped size */
 }
 
@@ -95,6 +105,7 @@ int main(void)
     struct ledger ledger = {.inner = mpm_memory_default()};
     const mpm_allocator allocator = {count_allocate, count_release, &ledger};
     is_zeroed_aligned_and_whole_lines(&allocator, &ledger);
+    may_be_left_unset(&allocator, &ledger);
     refuses_products_that_overflow(&allocator, &ledger);
     grows_by_half_and_keeps_what_was_used(&allocator, &ledger);
 
