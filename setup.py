@@ -56,9 +56,10 @@ CORE = sorted(set(glob("csrc/**/*.c", recursive=True)) - set(MODULE) - set(KERNE
 BUILT = [(f"MPM_WITH_{isa.upper()}", "1") for isa in ISAS]
 
 # Compilers do not see that macros have changed: what depends on this file is compiled anew when the choice changes.
-CHOICE = Path("build/isas")
+TREE = sys.argv[sys.argv.index("--build-base") + 1] if "--build-base" in sys.argv else "build"
+CHOICE = Path(TREE, "isas")
 if not CHOICE.is_file() or CHOICE.read_text() != " ".join(ISAS):
-    CHOICE.parent.mkdir(exist_ok=True)
+    CHOICE.parent.mkdir(parents=True, exist_ok=True)
     CHOICE.write_text(" ".join(ISAS))
 
 
