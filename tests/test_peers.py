@@ -196,9 +196,9 @@ def test_instructions_have_the_last_word(monkeypatch, capsys):
         assert gate.judge(failed, committed) is kept
         assert gate.judge([*failed, gate.Ratio(case, "avx512", "scalar", 1.0)], committed) is kept
     monkeypatch.setattr(gate, "instructions", lambda case: 100.0)
-    assert not gate.judge([gate.Ratio(case, "avx512", "scalar", 1.0)], committed)
+    assert gate.judge([gate.Ratio(case, "avx512", "scalar", 1.0)], committed) is False
     committed["instructions"]["compiler"] = "another"
-    assert not gate.judge(failed, committed)
+    assert gate.judge(failed, committed) is False
     assert "cannot decide: " in capsys.readouterr().out
 
 
@@ -212,10 +212,10 @@ def test_ratios_of_another_processor_decide_nothing_by_themselves(monkeypatch):
     monkeypatch.setattr(gate.shutil, "which", lambda name: name)
     monkeypatch.setattr(gate._core, "isas", lambda: ["scalar", gate.COUNTED])
     monkeypatch.setattr(gate, "instructions", lambda case: 106.0)
-    assert gate.judge(slow[:1], committed)
-    assert not gate.judge(slow, committed)
+    assert gate.judge(slow[:1], committed) is None
+    assert gate.judge(slow, committed) is False
     committed["instructions"]["compiler"] = "another"
-    assert gate.judge(slow, committed)
+    assert gate.judge(slow, committed) is None
 
 
 def test_a_case_that_fails_is_measured_again(monkeypatch, tmp_path):

@@ -271,7 +271,7 @@ static void set_node_range(mpm_group *group, int dim, int degree, const uint32_t
     }
 }
 
-/* Calls `each` for the groups of an item. */
+/* The groups of an item, one by one. */
 #define FOR_GROUPS_OF_ITEM(plan, item, g) \
     for (size_t g = (size_t)(item)*GROUPS_PER_ITEM; g < ((size_t)(item) + 1) * GROUPS_PER_ITEM && g < (plan)->map.count; g++)
 
@@ -355,7 +355,7 @@ static inline __attribute__((always_inline)) void move_tiles(const struct round 
                                                              const size_t dim, const size_t lanes)
 {
     const int32_t *source = round->plan->source + (size_t)group->first_tile * lanes;
-    for (size_t tile = (size_t)group->first_tile; tile < (size_t)(group->first_tile + group->tiles); tile++)  {
+    for (size_t tile = (size_t)group->first_tile; tile < (size_t)(group->first_tile + group->tiles); tile++) {
         size_t in_scalar[MOST_LANES], in_vector[MOST_LANES];
         for (size_t q = 0; q < lanes; q++) {
             const size_t lane = (size_t)*source % lanes;
@@ -591,6 +591,7 @@ static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
     if (!plan->cell || !plan->shift || !plan->present)
         return MPM_OUT_OF_MEMORY;
     mpm_pool_for(request->pool, locate_item, plan, (ptrdiff_t)old->group_count);
+    memset(plan->shift + plan->grouped, NOBODY, plan->slots - plan->grouped);
     mark_placed(plan, plan->grouped, plan->slots);
     mpm_status status = find_groups(plan);
     if (status)
