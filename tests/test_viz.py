@@ -254,16 +254,31 @@ def test_the_two_ways_of_drawing_discs_agree():
     c, w = rng.integers(r, shape[1] - r, n), rng.integers(r, shape[0] - r, n)
     place = w * shape[1] + c
     _, first = np.unique(place, return_index=True)  # one particle in a pixel: the order does not matter
-    key = (rng.integers(0, 2**19, n) + splat.NEAR_LEVELS << splat.NEAR_SHIFT) | (
-        np.arange(n) << splat.PARTICLE_SHIFT
-    )
+    key = (rng.integers(0, 2**17, n) + splat.NEAR_LEVELS << splat.NEAR_SHIFT).astype(np.int32)
     images = [
-        draw(key[first], place[first], shape, r, radius, 900.0) for draw in (splat._stamp, splat._spread)
+        draw(key[first], place[first], shape, r, radius, 225.0) for draw in (splat._stamp, splat._spread)
     ]
     seen = [image >= 0 for image in images]
     assert np.array_equal(*seen) and seen[0].mean() > 0.5
-    who = [image[seen[0]] >> splat.PARTICLE_SHIFT & splat.PARTICLE_MASK for image in images]
-    assert np.mean(who[0] == who[1]) > 0.999  # measured: 1; the falls of two lines round twice
+    offset = [image[seen[0]] & splat.OFFSET_MASK for image in images]
+    assert np.mean(offset[0] == offset[1]) > 0.999  # measured: 1; the falls of two lines round twice
+
+
+def test_what_is_seen_belongs_to_its_particle(monkeypatch):
+    """Every pixel of a disc is the particle's whose centre it is nearest to, whichever way discs are drawn."""
+    column, row = (
+        np.array([12.0, 30.0, 1.0]),
+        np.array([10.0, 25.0, 38.0]),
+    )  # the last sticks out of the image
+    for way in (splat._stamp, splat._spread):
+        monkeypatch.setattr(splat, "_stamp", way)
+        monkeypatch.setattr(splat, "_spread", way)
+        for near in (None, np.array([0.3, 0.1, 0.2])):
+            seen = splat.splat(column, row, near, radius=5, depth_per_pixel=0.1, size=(40, 42))
+            w, c = np.nonzero(seen.shade)
+            distance = np.hypot(c[:, None] + seen.left - column, w[:, None] + seen.top - row)
+            assert np.array_equal(seen.particle[w, c], distance.argmin(axis=1))
+            assert set(seen.particle[w, c]) == {0, 1, 2} and distance.min(axis=1).max() <= 5
 
 
 def test_colours_run_from_dark_to_light():

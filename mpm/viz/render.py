@@ -13,7 +13,7 @@ from mpm.simulation import Simulation
 from mpm.viz import canvas, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
-from mpm.viz.splat import PALETTE, Splats, splat
+from mpm.viz.splat import Splats, splat
 
 Image = npt.NDArray[np.uint8]
 
@@ -188,8 +188,7 @@ def _compose(image: Image, fine: Image, seen: Splats, values: npt.NDArray[np.uin
     right = min(-(-(seen.left + columns) // OVERSAMPLE) * OVERSAMPLE, fine.shape[1])
     window = fine[top:bottom, left:right].copy()
     part = window[seen.top - top : seen.top - top + rows, seen.left - left : seen.left - left + columns]
-    visible = seen.shade > 0
-    part[visible] = PALETTE[seen.shade[visible], values[seen.particle[visible]]]
+    seen.paint(part, values)
     coarse = [edge // OVERSAMPLE for edge in (top, bottom, left, right)]
     image[coarse[0] : coarse[1], coarse[2] : coarse[3]] = halved(window)
 
