@@ -14,6 +14,7 @@ SPREAD := -n auto --dist worksteal
 BUILD := $(PY) setup.py -q build_ext --inplace
 SANITIZED := MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
 QUICK := not slow and not notebook
+PICTURES := viz viewer viewer_settings# Python alone: nothing for sanitizers
 
 # An environment that was moved, copied or whose Python went away is made anew.
 ifneq ($(wildcard $(VENV)),)
@@ -82,7 +83,8 @@ asan: $(VENV)/installed-test
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
 	  ASAN_OPTIONS=detect_leaks=0,log_path=$(CURDIR)/build/asan/report \
 	  UBSAN_OPTIONS=print_stacktrace=1,log_path=$(CURDIR)/build/asan/report \
-	  $(PYTEST) $(SPREAD) -p no:cacheprovider -m "$(QUICK) and not source and not numbers" $(ARGS) \
+	  $(PYTEST) $(SPREAD) -p no:cacheprovider -m "$(QUICK) and not source and not numbers" \
+	  $(PICTURES:%=--ignore=tests/test_%.py) $(ARGS) \
 	  || { head -n 60 build/asan/report.* 2>/dev/null; exit 1; }
 
 coverage: $(VENV)/installed-test
