@@ -68,7 +68,6 @@ format: $(VENV)/installed-lint
 
 c: $(VENV)/installed-test
 	$(SANITIZED)
-	MPM_SANITIZE=thread MPM_ISAS="scalar portable" $(PY) setup.py -q build --build-base build/tsan
 	$(PYTEST) tests/test_c.py $(ARGS)
 
 tsan: $(VENV)/installed-test
