@@ -68,10 +68,10 @@ format: $(VENV)/installed-lint
 
 c: $(VENV)/installed-test
 	$(SANITIZED)
-	$(PYTEST) tests/test_c.py $(ARGS)
+	$(PYTEST) $(SPREAD) tests/test_c.py $(ARGS)
 
 tsan: $(VENV)/installed-test
-	$(PYTEST) tests/test_c.py -k "tsan or thread_sanitizer" $(ARGS)
+	$(PYTEST) $(SPREAD) tests/test_c.py -k "tsan or thread_sanitizer" $(ARGS)
 
 # A safe path keeps the source tree, and the plain build in it, out of sys.path: PYTHONPATH must win. The sanitizer needs
 # the C++ library from the start, for extensions that throw; pytest would swallow its report, so that goes to a file.

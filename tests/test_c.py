@@ -1,5 +1,6 @@
 """Compiles tests/c/*.c against the core's sources and runs them: plain, and under each sanitizer."""
 
+import fcntl
 import os
 import platform
 import re
@@ -50,7 +51,10 @@ def library(sanitizer: str) -> list[str]:
     if sanitizer in ISAS:
         environment["MPM_ISAS"] = ISAS[sanitizer]
     environment.pop("LD_PRELOAD", None)
-    subprocess.run(command, cwd=ROOT, check=True, env=environment, capture_output=True)
+    Path(ROOT, tree).mkdir(parents=True, exist_ok=True)
+    with open(ROOT / tree / "lock", "w") as lock:  # of two tests at once, one builds
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(command, cwd=ROOT, check=True, env=environment, capture_output=True)
     folder = ROOT / tree / f"temp.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
     return ["-Wl,--start-group", *map(str, sorted(folder.glob("libmpm_*.a"))), "-Wl,--end-group"]
 
@@ -73,7 +77,7 @@ def run(executable: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     # A suite that itself runs under a preloaded sanitizer must not hand it on.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     return subprocess.run(
-        [executable, *arguments], capture_output=True, text=True, env=environment, timeout=240
+        [executable, *arguments], capture_output=True, text=True, env=environment, timeout=900
     )
 
 

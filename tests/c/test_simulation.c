@@ -365,9 +365,10 @@ int main(void)
     simulations_do_not_meet("scalar");
     if (WITH_REFUSALS) {
         every_allocation_can_be_refused(settings_of(2, 8, "scalar", 2));
-        every_allocation_can_be_refused(settings_of(3, 8, "portable", 2));
-        every_allocation_can_be_refused(with_images(settings_of(2, 8, "scalar", 2)));
-        every_allocation_can_be_refused(with_images(with_scheme(settings_of(3, 4, "scalar", 2), filtered)));
+        /* Two thousand lives: handing over between threads would take most of the time. */
+        every_allocation_can_be_refused(settings_of(3, 8, "portable", 1));
+        every_allocation_can_be_refused(with_images(settings_of(2, 8, "scalar", 1)));
+        every_allocation_can_be_refused(with_images(with_scheme(settings_of(3, 4, "scalar", 1), filtered)));
     }
     return 0;
 }
