@@ -65,6 +65,29 @@ def mesh_distances(vertices: Any, faces: Any, points: Any, threads: int) -> tupl
     """Distance of each point to the nearest face (m,), which face it is, int32 (m,), and the weights of its corners
     at the nearest point (m, 3); at least one face."""
 
+def draw_discs(
+    column: Any, row: Any, near: Any | None, radius: float, window: tuple[int, int, int, int], threads: int
+) -> bytes:
+    """Which of the discs, float32 (n,) each, pixels, is seen at each pixel of the window (left, top, width, height):
+    int32 (height, width), -1 for none."""
+
+def paint_discs(
+    column: Any,
+    row: Any,
+    radius: float,
+    window: tuple[int, int, int, int],
+    seen: Any,
+    brightness: Any,
+    palette: Any,
+    value: Any,
+    fine: int,
+    image: Any,
+    threads: int,
+) -> None:
+    """Paint what `draw_discs` found, int32 (height, width), into the image, uint8 (rows, columns, 3), on which `fine` x
+    `fine` pixels of the window make one. A disc's colour is palette[brightness, value]: uint8 (2 k + 1, 2 k + 1), k the
+    radius rounded up, by offset from the centre; (shades, 256, 3); and (n,)."""
+
 def shape_kinds() -> list[str]:
     """Names of the nodes of which shapes are made; the order is that of their numbers."""
 

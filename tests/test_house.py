@@ -23,7 +23,16 @@ C_FILES = sorted(path for pattern in ("*.c", "*.h", "*.inc") for path in CSRC.rg
 OWN_C_FILES = [*C_FILES, *sorted((ROOT / "tests" / "c").glob("*.[ch]"))]
 
 # A file includes only from lower floors, or from its own folder.
-FLOORS = {"base": 0, "math": 1, "state": 2, "materials": 3, "contact": 3, "transfer": 4, "sampling": 5}
+FLOORS = {
+    "base": 0,
+    "math": 1,
+    "state": 2,
+    "materials": 3,
+    "contact": 3,
+    "transfer": 4,
+    "sampling": 5,
+    "drawing": 5,
+}
 FLOORS |= {"integrate": 6, "sph": 6, "fem": 6, "mpm.h": 7, "python": 8}
 
 source = pytest.mark.source

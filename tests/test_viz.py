@@ -13,9 +13,9 @@ from PIL import Image
 from scipy.spatial import cKDTree
 
 import mpm
-from mpm import derived, materials, shapes, viz
+from mpm import _core, derived, materials, shapes, viz
 from mpm.viz import color as colors
-from mpm.viz import splat, surfaces
+from mpm.viz import discs, surfaces
 
 SOLID = materials.FixedCorotated(E=2e4, nu=0.3, density=1000)
 WATER = materials.Fluid(bulk_modulus=1e5, density=1000)
@@ -240,45 +240,157 @@ def test_particles_are_where_they_belong():
     assert row.mean() == pytest.approx(10 + 0.25 * 180, abs=1)
 
 
+@dims
+def test_particles_without_a_position_are_left_out(dim):
+    """As a trajectory of another program may have them."""
+    sim = make(dim)
+    renderer = viz.Renderer(sim, annotate=False)
+    x = np.array(sim.particles.x)
+    shown = np.zeros(len(x))
+    volume = np.asarray(sim.particles.volume)
+    images = []
+    for rows in (slice(2, None), slice(None)):
+        image = renderer.canvas.copy()
+        particles = {"x": x[rows], "volume": volume}
+        renderer._paint(image, SimpleNamespace(particles=particles, dimension=dim), shown[rows], (0, 1))
+        images.append(image)
+        x[0], x[1, 0] = np.nan, np.inf
+    assert np.array_equal(*images) and not np.array_equal(images[0], renderer.canvas)
+
+
 def test_near_particles_hide_far_ones():
     column, row = np.full(2, 20.0), np.full(2, 20.0)
     for near in ([0.0, 1.0], [1.0, 0.0]):
-        seen = splat.splat(column, row, np.array(near), radius=4, depth_per_pixel=0.1, size=(40, 40))
-        assert set(seen.particle[seen.shade > 0]) == {int(np.argmax(near))}
-    assert splat.splat(column - 99, row, None, radius=4, depth_per_pixel=1, size=(40, 40)) is None
+        found = discs.draw(column, row, np.array(near), radius=4, size=(40, 40))
+        assert set(found.seen[found.seen >= 0]) == {int(np.argmax(near))}
+    assert discs.draw(column - 99, row, None, radius=4, size=(40, 40)) is None
+    assert discs.draw(column[:0], row[:0], None, radius=4, size=(40, 40)) is None
 
 
-def test_the_two_ways_of_drawing_discs_agree():
+def seen_one_by_one(column, row, near, radius, size):
+    """As `discs.draw`, on the whole image: a depth buffer that discs enter one by one."""
+    y, x = np.mgrid[: size[1], : size[0]].astype(np.float32)
+    depth, seen = np.full(x.shape, -np.inf, np.float32), np.full(x.shape, -1)
+    radius = np.float32(radius)
+    for disc, (c, r) in enumerate(zip(np.floor(column + 0.5), np.floor(row + 0.5), strict=True)):
+        across, down = (x - c) ** 2, (y - r) ** 2
+        z = (0 if near is None else near[disc]) - down / radius - across / radius
+        ahead = (across + down <= radius**2) & (z > depth)
+        depth[ahead], seen[ahead] = z[ahead], disc
+    return seen
+
+
+@pytest.mark.parametrize("radius", [1.0, 1.5, 4.6, 13.0])
+@pytest.mark.parametrize("flat", [False, True])
+def test_discs_are_seen_as_a_depth_buffer_sees_them(radius, flat):
+    """Many layers of discs, some of which stick out of the image or lie outside."""
     rng = np.random.default_rng(3)
-    n, shape, r, radius = 400, (90, 80), 5, 4.6
-    c, w = rng.integers(r, shape[1] - r, n), rng.integers(r, shape[0] - r, n)
-    place = w * shape[1] + c
-    _, first = np.unique(place, return_index=True)  # one particle in a pixel: the order does not matter
-    key = (rng.integers(0, 2**17, n) + splat.NEAR_LEVELS << splat.NEAR_SHIFT).astype(np.int32)
-    images = [
-        draw(key[first], place[first], shape, r, radius, 225.0) for draw in (splat._stamp, splat._spread)
-    ]
-    seen = [image >= 0 for image in images]
-    assert np.array_equal(*seen) and seen[0].mean() > 0.5
-    offset = [image[seen[0]] & splat.OFFSET_MASK for image in images]
-    assert np.mean(offset[0] == offset[1]) > 0.999  # measured: 1; the falls of two lines round twice
+    n, size = 3000, (90, 80)
+    column, row = (rng.uniform(-20, edge + 20, n).astype(np.float32) for edge in size)
+    near = (
+        None if flat else rng.integers(0, 60, n).astype(np.float32)
+    )  # whole pixels: some are as near as others
+    expected = seen_one_by_one(column, row, near, radius, size)
+    assert len(np.unique(expected)) > (20 if radius > 4 else 200)
+    for threads in (1, 2, 7):
+        window = (0, 0, *size)
+        seen = np.frombuffer(_core.draw_discs(column, row, near, radius, window, threads), np.int32)
+        assert np.array_equal(seen.reshape(expected.shape), expected)
+    found = discs.draw(column, row, near, radius=radius, size=size, fine=2)
+    assert np.array_equal(found.seen, expected) and found.window == window
+    part = slice(10, 40)
+    seen = np.frombuffer(_core.draw_discs(column, row, near, radius, (10, 10, 30, 30), 2), np.int32)
+    assert np.array_equal(seen.reshape(30, 30), expected[part, part])
 
 
-def test_what_is_seen_belongs_to_its_particle(monkeypatch):
-    """Every pixel of a disc is the particle's whose centre it is nearest to, whichever way discs are drawn."""
-    column, row = (
-        np.array([12.0, 30.0, 1.0]),
-        np.array([10.0, 25.0, 38.0]),
-    )  # the last sticks out of the image
-    for way in (splat._stamp, splat._spread):
-        monkeypatch.setattr(splat, "_stamp", way)
-        monkeypatch.setattr(splat, "_spread", way)
-        for near in (None, np.array([0.3, 0.1, 0.2])):
-            seen = splat.splat(column, row, near, radius=5, depth_per_pixel=0.1, size=(40, 42))
-            w, c = np.nonzero(seen.shade)
-            distance = np.hypot(c[:, None] + seen.left - column, w[:, None] + seen.top - row)
-            assert np.array_equal(seen.particle[w, c], distance.argmin(axis=1))
-            assert set(seen.particle[w, c]) == {0, 1, 2} and distance.min(axis=1).max() <= 5
+def test_what_is_seen_belongs_to_its_particle():
+    """Every pixel of a disc is the particle's whose centre it is nearest to; the last sticks out of the image."""
+    column, row = np.array([12.0, 30.0, 1.0]), np.array([10.0, 25.0, 38.0])
+    for near in (None, np.array([3.0, 1.0, 2.0])):
+        found = discs.draw(column, row, near, radius=5, size=(40, 42))
+        w, c = np.nonzero(found.seen >= 0)
+        distance = np.hypot(c[:, None] + found.window[0] - column, w[:, None] + found.window[1] - row)
+        assert np.array_equal(found.seen[w, c], distance.argmin(axis=1))
+        assert set(found.seen[w, c]) == {0, 1, 2} and distance.min(axis=1).max() <= 5
+
+
+def test_discs_are_averaged_into_the_image():
+    rng = np.random.default_rng(4)
+    column, row = rng.uniform(10, 50, 40), rng.uniform(14, 44, 40)
+    values = rng.integers(0, 256, 40).astype(np.uint8)
+    found = discs.draw(column, row, None, radius=4.5, size=(64, 60), fine=2)
+    background = rng.integers(0, 256, (30, 32, 3)).astype(np.uint8)
+    image = background.copy()
+    found.paint(image, values, 2)
+
+    fine = background.repeat(2, axis=0).repeat(2, axis=1).astype(int)
+    brightness, (left, top, *_) = discs.shading(4.5, flat=True), found.window
+    for w, c in np.argwhere(found.seen >= 0):
+        disc = found.seen[w, c]
+        offset = np.array([top + w - row[disc], left + c - column[disc]])
+        down, across = np.ceil(offset - 0.5).astype(int) + 5  # from the centre, which is rounded half up
+        fine[top + w, left + c] = discs.PALETTE[brightness[down, across], values[disc]]
+    expected = (fine.reshape(30, 2, 32, 2, 3).sum(axis=(1, 3)) + 2) // 4
+    assert np.array_equal(image, expected) and not np.array_equal(image, background)
+
+
+def disc_arguments():
+    f, flat = np.zeros(3, np.float32), np.full((3, 3), 5, np.uint8)
+    draw = {"column": f, "row": f, "near": f, "radius": 1.0, "window": (0, 0, 8, 6), "threads": 1}
+    paint = {
+        **{key: draw[key] for key in ("column", "row", "radius", "window")},
+        **{
+            "seen": np.zeros((6, 8), np.int32),
+            "brightness": flat,
+            "palette": np.zeros((6, 256, 3), np.uint8),
+        },
+        **{"value": np.zeros(3, np.uint8), "fine": 2, "image": np.zeros((4, 5, 3), np.uint8), "threads": 1},
+    }
+    return {"draw_discs": draw, "paint_discs": paint}
+
+
+@pytest.mark.parametrize(
+    ("call", "change"),
+    [
+        *((call, change) for call in ("draw_discs", "paint_discs") for change in (
+            {"row": np.zeros(2, np.float32)}, {"radius": 0.5}, {"radius": np.nan}, {"radius": 32.0},
+            {"window": (0, 0, 0, 6)}, {"window": (0, 0, 8, 2**40)}, {"window": (-(2**40), 0, 8, 6)}, {"threads": 0},
+        )),
+        ("draw_discs", {"near": np.zeros(2, np.float32)}),
+        *(("paint_discs", change) for change in (
+            {"seen": np.zeros((6, 7), np.int32)}, {"brightness": np.zeros((4, 3), np.uint8)},
+            {"brightness": np.full((3, 3), 6, np.uint8)}, {"palette": np.zeros((6, 255, 3), np.uint8)},
+            {"value": np.zeros(4, np.uint8)}, {"fine": 0}, {"fine": 3}, {"window": (1, 0, 8, 6)},
+            {"window": (4, 0, 8, 6)}, {"window": (0, 4, 8, 6)}, {"window": (-2, 0, 8, 6)},
+            {"image": np.zeros((4, 5, 4), np.uint8)},
+        )),
+    ],
+)  # fmt: skip
+def test_the_core_refuses_bad_pictures(call, change):
+    arguments = disc_arguments()[call]
+    getattr(_core, call)(*arguments.values())
+    with pytest.raises(ValueError, match="|".join([*change, "row, near", "fine", "image"])):
+        getattr(_core, call)(*{**arguments, **change}.values())
+
+
+def test_what_is_not_seen_is_not_painted():
+    """Numbers that no drawing has given: of no disc, or of one elsewhere."""
+    arguments = disc_arguments()["paint_discs"]
+    for seen in (-1, -(2**31), 3, 2**31 - 1):
+        arguments["seen"] = np.full((6, 8), seen, np.int32)
+        _core.paint_discs(*{**arguments, "palette": arguments["palette"] + np.uint8(9)}.values())
+    arguments["column"] = np.full(3, 1e9, np.float32)
+    arguments["seen"] = np.zeros((6, 8), np.int32)
+    _core.paint_discs(*arguments.values())
+    assert not arguments["image"].any()
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf, 3e38])
+def test_discs_nowhere_are_not_drawn(odd):
+    f, odds = np.array([3, 3], np.float32), np.array([odd, 3], np.float32)
+    for column, row in ((odds, f), (f, odds)):
+        seen = np.frombuffer(_core.draw_discs(column, row, None, 2.0, (0, 0, 8, 6), 1), np.int32)
+        assert set(seen) == {-1, 1}
 
 
 def test_colours_run_from_dark_to_light():

@@ -25,6 +25,7 @@ extern PyType_Spec mpm_python_field_spec;
 /** The method tables of the files; `module.c` joins them. Each ends with a NULL name. */
 extern PyMethodDef mpm_python_law_methods[];
 extern PyMethodDef mpm_sampling_methods[];
+extern PyMethodDef mpm_drawing_methods[];
 extern PyMethodDef mpm_python_collider_methods[];
 
 /** A field object that shares `mirror` (a reference is taken). */

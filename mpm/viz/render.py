@@ -13,7 +13,7 @@ from mpm.simulation import Simulation
 from mpm.viz import canvas, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
-from mpm.viz.splat import Splats, splat
+from mpm.viz.discs import draw as draw_discs
 
 Image = npt.NDArray[np.uint8]
 
@@ -67,7 +67,8 @@ class Renderer:
         scene = sim.scene
         self.camera = Camera(scene.lower, scene.upper, scene.gravity, frame)
         self.empty = canvas.background(self.camera, scene.lower, scene.upper, fine)
-        self.fine, self.coarse = self.empty, halved(self.empty)
+        self.background = halved(self.empty)  # what stands still, and where moving colliders are now
+        self.canvas = self.background  # with the colour bar
         self.labelled: tuple[tuple[float, float], str] | None = None
         self.moving = False
         if colliders := sim._posed():
@@ -85,10 +86,10 @@ class Renderer:
         shown = _color.values(sim, self.color)
         limits = self._scale(shown)
         if self.annotate and self.labelled != (wanted := (limits, _color.beyond(shown, limits))):
-            self.coarse = halved(self.fine)
-            canvas.color_bar(self.coarse, _color.label(self.color, self.dimension), *wanted)
+            self.canvas = self.background.copy()
+            canvas.color_bar(self.canvas, _color.label(self.color, self.dimension), *wanted)
             self.labelled = wanted
-        image = self.coarse.copy()
+        image = self.canvas.copy()
         self._paint(image, sim, shown, limits)
         if self.annotate:
             size = max(10, round(self.height / 32))
@@ -97,8 +98,7 @@ class Renderer:
 
     def _place_colliders(self, sim: Simulation | Frame) -> None:
         draw = canvas.colliders if self.dimension == 2 else surfaces.draw
-        self.fine = draw(self.empty, sim, self.camera)
-        self.coarse = halved(self.fine)
+        self.background = self.canvas = halved(draw(self.empty, sim, self.camera))
         self.labelled = None
 
     def _scale(self, shown: npt.NDArray[Any]) -> tuple[float, float]:
@@ -115,82 +115,74 @@ class Renderer:
     def _paint(
         self, image: Image, sim: Simulation | Frame, shown: npt.NDArray[Any], limits: tuple[float, float]
     ) -> None:
+        x = np.asarray(sim.particles["x"])
+        there = np.isfinite(x).all(axis=1)
+        if not there.all():  # a trajectory of another program
+            x, shown = x[there], shown[there]
         if not len(shown):
             return
-        x = np.asarray(sim.particles["x"])
         column, row, near = self.camera.project(x)
         spacing = float(np.median(sim.particles["volume"])) ** (1 / sim.dimension)
-        fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
-        seen = splat(
+        if self.floor is not None:
+            self.floor.darken(image, column, row, x, spacing)
+        found = draw_discs(
             column,
             row,
-            near,
+            None if near is None else near * np.float32(self.camera.scale),
             radius=max(1.5, COVER[sim.dimension] * spacing * self.camera.scale),
-            depth_per_pixel=1 / self.camera.scale,
-            size=fine,
+            size=(OVERSAMPLE * self.width, OVERSAMPLE * self.height),
+            fine=OVERSAMPLE,
         )
-        canvas_fine = self.fine
-        if self.floor is not None:
-            canvas_fine = self.floor.shadowed(image, self.fine, x, spacing)
-        if seen is not None:
-            _compose(image, canvas_fine, seen, _color.index(shown, limits))
+        if found is not None:
+            found.paint(image, _color.index(shown, limits), OVERSAMPLE)
 
 
 class _Floor:
     """The shadow that material throws straight down."""
 
-    def __init__(self, camera: Camera, lower: npt.NDArray[np.float64]) -> None:
-        self.camera = camera
-        self.level = float(lower[camera.order[2]])
+    STEP = 2 * OVERSAMPLE  # a quarter of the resolution is enough for something blurred
+    BLUR = (4, 6)
 
-    def shadowed(self, image: Image, fine: Image, x: npt.NDArray[Any], spacing: float) -> Image:
-        """Darken the image in place; returns the background under the material, twice as fine."""
-        ground = np.array(x)
-        ground[:, self.camera.order[2]] = self.level
-        column, row, _ = self.camera.project(ground)
-        height, width = image.shape[:2]
-        # A quarter of the resolution is enough for something blurred.
-        c, r = (column / (2 * OVERSAMPLE)).astype(np.int32), (row / (2 * OVERSAMPLE)).astype(np.int32)
-        inside = (c >= 0) & (c < width // 2) & (r >= 0) & (r < height // 2)
-        cover = np.zeros((height // 2, width // 2), dtype=np.float32)
-        cover[r[inside], c[inside]] = 1
-        blur = max(1, round(spacing * self.camera.scale / (2 * OVERSAMPLE)))
-        for width_of_box in (blur, 4, 6):
-            cover = _box_blur(cover, width_of_box)
-        cover = np.minimum(cover * 1.6, 1)
-        dark = np.flatnonzero(cover.max(axis=1) > 0.002)
-        if not len(dark):
-            return fine
-        rows = slice(2 * dark[0], 2 * dark[-1] + 2)
-        near = np.repeat(np.repeat(cover[dark[0] : dark[-1] + 1], 2, axis=0), 2, axis=1)[..., None]
-        image[rows, : near.shape[1]] = (image[rows, : near.shape[1]] * (1 - (1 - SHADOW) * near)).astype(
-            np.uint8
-        )
-        result = fine.copy()
-        fine_rows = slice(OVERSAMPLE * rows.start, OVERSAMPLE * rows.stop)
-        wide = np.repeat(np.repeat(image[rows], OVERSAMPLE, axis=0), OVERSAMPLE, axis=1)
-        result[fine_rows] = wide
-        return result
+    def __init__(self, camera: Camera, lower: npt.NDArray[np.float64]) -> None:
+        self.up = camera.order[2]
+        self.level = float(lower[self.up])
+        self.scale = camera.scale
+        self.fall = camera.scale * float(camera.rows[1, self.up])  # pixels of the picture per metre of height
+
+    def darken(
+        self,
+        image: Image,
+        column: npt.NDArray[Any],
+        row: npt.NDArray[Any],
+        x: npt.NDArray[Any],
+        spacing: float,
+    ) -> None:
+        """Darken the image under particles (column, row) at x."""
+        ground = row + np.float32(self.fall) * (x[:, self.up] - self.level).astype(np.float32)
+        c, r = (column / self.STEP).astype(np.int32), (ground / self.STEP).astype(np.int32)
+        height, width = image.shape[0] // 2, image.shape[1] // 2
+        inside = (c >= 0) & (c < width) & (r >= 0) & (r < height)
+        if not inside.all():
+            c, r = c[inside], r[inside]
+        if not len(c):
+            return
+        blur = (max(1, round(spacing * self.scale / self.STEP)), *self.BLUR)
+        reach = sum(blur)
+        left, top = max(int(c.min()) - reach, 0), max(int(r.min()) - reach, 0)
+        right, bottom = min(int(c.max()) + reach + 1, width), min(int(r.max()) + reach + 1, height)
+        cover = np.zeros((bottom - top, right - left), dtype=np.float32)
+        cover[r - top, c - left] = 1
+        for half in blur:
+            cover = _box_blur(cover, half)
+        cover = np.minimum(cover * np.float32(1.6), 1).repeat(2, axis=0).repeat(2, axis=1)
+        part = image[2 * top : 2 * bottom, 2 * left : 2 * right]
+        part[...] = (part * (1 - (1 - SHADOW) * cover[..., None])).astype(np.uint8)
 
 
 def _wider(
     limits: tuple[float, float], now: tuple[float, float], shown: npt.NDArray[Any]
 ) -> tuple[float, float]:
     return (min(limits[0], now[0]), max(limits[1], now[1])) if np.any(shown) else limits
-
-
-def _compose(image: Image, fine: Image, seen: Splats, values: npt.NDArray[np.uint8]) -> None:
-    """Put the discs over the fine background and average them into the image."""
-    # Whole pixels of the image only.
-    top, left = seen.top - seen.top % OVERSAMPLE, seen.left - seen.left % OVERSAMPLE
-    rows, columns = seen.shade.shape
-    bottom = min(-(-(seen.top + rows) // OVERSAMPLE) * OVERSAMPLE, fine.shape[0])
-    right = min(-(-(seen.left + columns) // OVERSAMPLE) * OVERSAMPLE, fine.shape[1])
-    window = fine[top:bottom, left:right].copy()
-    part = window[seen.top - top : seen.top - top + rows, seen.left - left : seen.left - left + columns]
-    seen.paint(part, values)
-    coarse = [edge // OVERSAMPLE for edge in (top, bottom, left, right)]
-    image[coarse[0] : coarse[1], coarse[2] : coarse[3]] = halved(window)
 
 
 def halved(fine: Image) -> Image:
@@ -206,14 +198,10 @@ def halved(fine: Image) -> Image:
 
 def _box_blur(image: npt.NDArray[np.float32], half: int) -> npt.NDArray[np.float32]:
     """Moving averages of 2·half + 1 pixels along both axes."""
-    for axis in (0, 1):
-        pad = [(half + 1, half) if k == axis else (0, 0) for k in (0, 1)]
-        total = np.cumsum(np.pad(image, pad), axis=axis, dtype=np.float32)
-        n = image.shape[axis]
-        ends, starts = range(2 * half + 1, 2 * half + 1 + n), range(n)
-        image = (np.take(total, ends, axis=axis) - np.take(total, starts, axis=axis)) / np.float32(
-            2 * half + 1
-        )
+    wide = 2 * half + 1
+    for _ in range(2):
+        total = np.cumsum(np.pad(image, ((half + 1, half), (0, 0))), axis=0, dtype=np.float32)
+        image = ((total[wide:] - total[:-wide]) / np.float32(wide)).T
     return image
 
 

@@ -64,7 +64,8 @@ class SolidRenderer(Renderer):
         if there.any():
             spacing = float(np.median(sim.particles["volume"])) ** (1 / 3)
             if self.floor is not None:
-                self.floor.shadowed(image, self.fine, x[there], spacing)
+                column, row, _ = self.camera.project(x[there])
+                self.floor.darken(image, column, row, x[there], spacing)
             cloud = self._pyvista.PolyData(x[there])
             cloud["ink"] = _color.TABLE[_color.index(shown[there], limits)]
         seen = self._seen(cloud, 0 if cloud is None else 2 * COVER[3] * spacing * self.camera.scale)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from mpm._check import FloatArray
 from mpm.viz.camera import Camera
 from mpm.viz.canvas import COLLIDER
-from mpm.viz.splat import LIGHT, splat
+from mpm.viz.discs import LIGHT
+from mpm.viz.discs import draw as draw_discs
 
 if TYPE_CHECKING:
     from mpm.io.replay import Frame
@@ -62,20 +63,16 @@ def draw(image: Image, sim: Simulation | Frame, camera: Camera) -> Image:
     for collider in sim._posed():
         x, normal, spacing = points(collider.distance, sim.scene.lower, sim.scene.upper)
         column, row, near = camera.project(x)
-        seen = splat(
-            column,
-            row,
-            near,
-            radius=COVER * spacing * camera.scale,
-            depth_per_pixel=1 / camera.scale,
-            size=(width, height),
-        )
-        if seen is None:
+        assert near is not None
+        radius = COVER * spacing * camera.scale
+        found = draw_discs(column, row, near * camera.scale, radius=radius, size=(width, height))
+        if found is None:
             continue
         facing = np.abs(normal @ camera.rows.T @ (LIGHT / np.linalg.norm(LIGHT)))  # both sides are lit
         ink = np.array(COLLIDER) * (0.7 + 0.3 * facing[:, None])
-        part = result[seen.top : seen.top + len(seen.shade), seen.left : seen.left + seen.shade.shape[1]]
-        covered = seen.shade > 0
-        mixed = part[covered] * (1 - OPACITY) + OPACITY * ink[seen.particle[covered]]
+        left, top, wide, high = found.window
+        part = result[top : top + high, left : left + wide]
+        covered = found.seen >= 0
+        mixed = part[covered] * (1 - OPACITY) + OPACITY * ink[found.seen[covered]]
         part[covered] = mixed.round().astype(np.uint8)
     return result

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What Python asks of the core about pictures: which particle is seen at each pixel, and its colour.
+ */
+#include "python/module.h"
+
+#include "drawing/discs.h"
+
+enum { MAX_THREADS = 1024, MAX_SIDE = 1 << 15 };
+
+/* Buffers that a call holds; what was not taken is released without harm. */
+enum { COLUMN, ROW, NEAR, SEEN, BRIGHTNESS, PALETTE, VALUE, IMAGE, BUFFERS };
+
+struct call {
+    Py_buffer buffer[BUFFERS];
+    mpm_discs discs;
+    int threads;
+};
+
+static void release(struct call *call)
+{
+    for (int i = 0; i < BUFFERS; i++)
+        PyBuffer_Release(&call->buffer[i]);
+}
+
+static int refuse(const char *what)
+{
+    PyErr_SetString(PyExc_ValueError, what);
+    return -1;
+}
+
+static int take_discs(struct call *call, PyObject *column, PyObject *row, PyObject *near, double radius)
+{
+    Py_buffer *b = call->buffer;
+    if (mpm_python_get_buffer(column, &b[COLUMN], "column", "f", 1, 0) ||
+        mpm_python_get_buffer(row, &b[ROW], "row", "f", 1, 0) ||
+        (near != Py_None && mpm_python_get_buffer(near, &b[NEAR], "near", "f", 1, 0)))
+        return -1;
+    const Py_ssize_t count = b[COLUMN].shape[0];
+    if (b[ROW].shape[0] != count || (near != Py_None && b[NEAR].shape[0] != count))
+        return refuse("row, near: expected as many as there are columns");
+    if (count > INT32_MAX)
+        return refuse("column: too many for 32-bit indices");
+    if (!(radius >= 1 && radius <= MPM_DISC_RADIUS))
+        return refuse("radius: expected 1 to 31 pixels");
+    call->discs.count = count;
+    call->discs.column = b[COLUMN].buf;
+    call->discs.row = b[ROW].buf;
+    call->discs.near = near == Py_None ? NULL : b[NEAR].buf;
+    call->discs.radius = (float)radius;
+    return 0;
+}
+
+static int check_window(const struct call *call)
+{
+    const mpm_discs *d = &call->discs;
+    if (d->width < 1 || d->height < 1 || d->width > MAX_SIDE || d->height > MAX_SIDE || d->left < -MAX_SIDE ||
+        d->left > MAX_SIDE || d->top < -MAX_SIDE || d->top > MAX_SIDE)
+        return refuse("window: expected 1 to 32768 columns and rows");
+    if (call->threads < 1 || call->threads > MAX_THREADS)
+        return refuse("threads: expected 1 to 1024");
+    return 0;
+}
+
+static PyObject *draw_discs(PyObject *module, PyObject *args)
+{
+    const module_state *state = PyModule_GetState(module);
+    struct call call = {0};
+    PyObject *column, *row, *near, *result = NULL;
+    mpm_discs *d = &call.discs;
+    double radius;
+    if (!PyArg_ParseTuple(args, "OOOd(nnnn)i", &column, &row, &near, &radius, &d->left, &d->top, &d->width, &d->height,
+                          &call.threads))
+        return NULL;
+    if (take_discs(&call, column, row, near, radius) || check_window(&call) ||
+        !(result = PyBytes_FromStringAndSize(NULL, d->width * d->height * (Py_ssize_t)sizeof(int32_t)))) {
+        release(&call);
+        return NULL;
+    }
+    int32_t *seen = (int32_t *)PyBytes_AsString(result);
+    mpm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = mpm_discs_draw(&state->allocator, d, seen, call.threads);
+    Py_END_ALLOW_THREADS
+    release(&call);
+    if (status == MPM_OK)
+        return result;
+    Py_DECREF(result);
+    return PyErr_NoMemory();
+}
+
+static int check_ink(const struct call *call, int fine)
+{
+    const Py_buffer *b = call->buffer;
+    const mpm_discs *d = &call->discs;
+    int reach = 0;
+    while ((float)reach < d->radius)
+        reach++;
+    if (b[SEEN].shape[0] != d->height || b[SEEN].shape[1] != d->width)
+        return refuse("seen: expected the shape of the window");
+    if (b[BRIGHTNESS].shape[0] != 2 * reach + 1 || b[BRIGHTNESS].shape[1] != 2 * reach + 1)
+        return refuse("brightness: expected (2 k + 1, 2 k + 1), k the radius rounded up");
+    if (b[PALETTE].shape[1] != 256 || b[PALETTE].shape[2] != 3)
+        return refuse("palette: expected (shades, 256, 3)");
+    const uint8_t *brightness = b[BRIGHTNESS].buf;
+    for (Py_ssize_t k = 0; k < b[BRIGHTNESS].len; k++)
+        if (brightness[k] >= b[PALETTE].shape[0])
+            return refuse("brightness: not a row of the palette");
+    if (b[VALUE].shape[0] != d->count)
+        return refuse("value: expected as many as there are columns");
+    if (fine < 1 || fine > 8 || d->left % fine || d->top % fine || d->width % fine || d->height % fine)
+        return refuse("fine: expected 1 to 8, and a window of whole pixels of the image");
+    if (b[IMAGE].shape[2] != 3 || d->left < 0 || d->top < 0 || (d->left + d->width) / fine > b[IMAGE].shape[1] ||
+        (d->top + d->height) / fine > b[IMAGE].shape[0])
+        return refuse("image: expected (height, width, 3) with the window in it");
+    return 0;
+}
+
+static PyObject *paint_discs(PyObject *module, PyObject *args)
+{
+    const module_state *state = PyModule_GetState(module);
+    struct call call = {0};
+    PyObject *column, *row, *seen, *brightness, *palette, *value, *image;
+    Py_buffer *b = call.buffer;
+    mpm_discs *d = &call.discs;
+    double radius;
+    int fine;
+    if (!PyArg_ParseTuple(args, "OOd(nnnn)OOOOiOi", &column, &row, &radius, &d->left, &d->top, &d->width, &d->height,
+                          &seen, &brightness, &palette, &value, &fine, &image, &call.threads))
+        return NULL;
+    if (take_discs(&call, column, row, Py_None, radius) || check_window(&call) ||
+        mpm_python_get_buffer(seen, &b[SEEN], "seen", "i", 2, 0) ||
+        mpm_python_get_buffer(brightness, &b[BRIGHTNESS], "brightness", "B", 2, 0) ||
+        mpm_python_get_buffer(palette, &b[PALETTE], "palette", "B", 3, 0) ||
+        mpm_python_get_buffer(value, &b[VALUE], "value", "B", 1, 0) ||
+        mpm_python_get_buffer(image, &b[IMAGE], "image", "B", 3, 1) || check_ink(&call, fine)) {
+        release(&call);
+        return NULL;
+    }
+    const mpm_disc_ink ink = {b[BRIGHTNESS].buf, b[PALETTE].buf, b[VALUE].buf};
+    mpm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = mpm_discs_paint(&state->allocator, d, b[SEEN].buf, &ink, fine, b[IMAGE].buf, b[IMAGE].shape[1],
+                             call.threads);
+    Py_END_ALLOW_THREADS
+    release(&call);
+    if (status == MPM_OK)
+        return Py_NewRef(Py_None);
+    return PyErr_NoMemory();
+}
+
+PyMethodDef mpm_drawing_methods[] = {
+    {"draw_discs", draw_discs, METH_VARARGS,
+     "draw_discs(column, row, near, radius, window, threads)\n--\n\n"
+     "Which disc is seen at each pixel of the window, int32 (height, width) as bytes; -1: none."},
+    {"paint_discs", paint_discs, METH_VARARGS,
+     "paint_discs(column, row, radius, window, seen, brightness, palette, value, fine, image, threads)\n--\n\n"
+     "Paint what is seen into the image, on which fine x fine pixels make one."},
+    {NULL, NULL, 0, NULL},
+};

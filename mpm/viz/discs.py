@@ -1,0 +1,120 @@
+"""Particles as shaded discs, without Matplotlib: the core finds which is seen at every pixel, and paints it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _core
+from mpm.config import get_num_threads
+from mpm.viz.color import TABLE
+
+RADIUS_MAX = 31.0  # pixels
+FEW = 20_000  # discs that one thread draws while others would be started
+
+# Colours by brightness and by value.
+SHADES, BRIGHTEST = 64, 1.08
+PALETTE = np.minimum(np.linspace(0, BRIGHTEST, SHADES)[:, None, None] * TABLE, 255).astype(np.uint8)
+
+LIGHT = np.array([-0.42, 0.72, 0.55])
+
+
+@dataclass(frozen=True, slots=True)
+class Discs:
+    """Discs in a window of an image, and which of them is seen at each of its pixels."""
+
+    column: npt.NDArray[np.float32]
+    row: npt.NDArray[np.float32]
+    radius: float
+    flat: bool
+    window: tuple[int, int, int, int]  # left, top, width, height
+    seen: npt.NDArray[np.int32]  # (height, width): number of the disc, -1 for none
+
+    def paint(self, image: npt.NDArray[np.uint8], values: npt.NDArray[np.uint8], fine: int) -> None:
+        """Colour an image, on which `fine` x `fine` pixels make one, with the values of the discs, which are columns
+        of `PALETTE`."""
+        brightness, threads = shading(self.radius, flat=self.flat), _threads(len(values))
+        _core.paint_discs(
+            self.column,
+            self.row,
+            self.radius,
+            self.window,
+            self.seen,
+            brightness,
+            PALETTE,
+            values,
+            fine,
+            image,
+            threads,
+        )
+
+
+def draw(
+    column: npt.NDArray[Any],
+    row: npt.NDArray[Any],
+    near: npt.NDArray[Any] | None,
+    *,
+    radius: float,
+    size: tuple[int, int],
+    fine: int = 1,
+) -> Discs | None:
+    """Draw discs.
+
+    Parameters
+    ----------
+    column, row : ndarray, shape (n,)
+        Centres in pixels; rounded to whole ones.
+    near : ndarray, shape (n,), or None
+        Nearness to the camera in pixels; None draws flat discs, the first of which is seen.
+    radius : float
+        In pixels; held between 1 and `RADIUS_MAX`.
+    size : (width, height)
+        Of the image.
+    fine : int
+        The window's edges are multiples of it, like those of the image.
+
+    Returns
+    -------
+    Discs or None
+        None where there is nothing in the image.
+    """
+    radius = min(max(radius, 1.0), RADIUS_MAX)
+    column, row = (np.ascontiguousarray(at, dtype=np.float32) for at in (column, row))
+    left, width = _reach(column, radius, size[0], fine)
+    top, height = _reach(row, radius, size[1], fine)
+    if width <= 0 or height <= 0:
+        return None
+    window = (left, top, width, height)
+    depth = None if near is None else np.ascontiguousarray(near, dtype=np.float32)
+    seen = _core.draw_discs(column, row, depth, radius, window, _threads(len(column)))
+    found = np.frombuffer(seen, dtype=np.int32).reshape(height, width)
+    return Discs(column, row, radius, near is None, window, found)
+
+
+def _reach(centre: npt.NDArray[np.float32], radius: float, size: int, fine: int) -> tuple[int, int]:
+    """First pixel that the discs reach along an axis, and how many; none outside the image."""
+    if not len(centre):
+        return 0, 0
+    low, high = max(float(centre.min()) - radius - 1, 0), min(float(centre.max()) + radius + 2, size)
+    first = int(low) // fine * fine
+    return first, -(-int(np.ceil(high)) // fine) * fine - first
+
+
+def _threads(discs: int) -> int:
+    return max(1, min(get_num_threads(), discs // FEW))
+
+
+def shading(radius: float, *, flat: bool) -> npt.NDArray[np.uint8]:
+    """Brightness of a disc by offset from its centre, as a row of `PALETTE`; the middle one is the centre."""
+    reach = int(np.ceil(radius))
+    offset = np.arange(-reach, reach + 1) / radius
+    x, down = offset[None, :], offset[:, None]
+    z = np.sqrt(np.clip(1 - x * x - down * down, 0, 1))
+    light = LIGHT / np.linalg.norm(LIGHT)
+    facing = np.clip(light[0] * x - light[1] * down + light[2] * z, 0, 1)
+    brightness = 0.86 + 0.14 * z if flat else 0.5 + 0.58 * facing
+    level = np.rint(brightness / BRIGHTEST * (SHADES - 1))
+    return np.clip(level, 1, SHADES - 1).astype(np.uint8)
