@@ -53,10 +53,12 @@ static void raise_screens(const struct drawing *drawing)
         drawing->screen[k] = -INFINITY;
     for (ptrdiff_t disc = 0; discs->near && disc < discs->count; disc++) {
         const float column = discs->column[disc] - (float)discs->left, row = discs->row[disc] - (float)discs->top;
-        if (!(column >= 0 && column < (float)discs->width - 0.5f && row >= 0 && row < (float)discs->height - 0.5f))
+        if (!(column >= 0 && column < (float)discs->width && row >= 0 && row < (float)discs->height))
             continue;
-        float *screen = drawing->screen + nearest_pixel(row) / drawing->side * drawing->columns +
-                        nearest_pixel(column) / drawing->side;
+        const ptrdiff_t c = nearest_pixel(column), r = nearest_pixel(row);
+        if (c >= discs->width || r >= discs->height)
+            continue;
+        float *screen = drawing->screen + r / drawing->side * drawing->columns + c / drawing->side;
         const float depth = discs->near[disc] - fall;
         *screen = depth > *screen ? depth : *screen;
     }

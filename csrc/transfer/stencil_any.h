@@ -8,6 +8,8 @@
  *     P2G:  p_i += w (Q + sum_a A_a k_a) + sum_a G_a h dw/dx_a
  */
 #pragma once
+#include <assert.h>
+
 #include "transfer/rows.h"
 #include "transfer/scheme.h"
 
@@ -245,6 +247,7 @@ NOINLINE void stencil_gather(struct stencil *s, const real *arena, const real *s
         CASE(WANT_MOMENT | WANT_SLOPE)
         CASE(WANT_MOMENT | WANT_SECOND)
         CASE(WANT_SLOPE | WANT_SECOND)
+    default: /* all, which holds what any other combination wants */
         CASE(WANT_MOMENT | WANT_SLOPE | WANT_SECOND)
 #undef CASE
     }
@@ -417,14 +420,17 @@ NOINLINE void scatter_both_sums(const struct stencil *s, real *const arenas[MOST
                                 unsigned parts_0, unsigned parts_1)
 {
 #define CASE(first, second) \
-    if (parts_0 == (first) && parts_1 == (second)) \
-        FOR_DEGREE(degree, if (SHARES_ROWS(DEGREE)) scatter_tile(s, arenas, count, DEGREE, first, second, 2));
+    if (parts_0 == (first) && parts_1 == (second)) { \
+        FOR_DEGREE(degree, if (SHARES_ROWS(DEGREE)) scatter_tile(s, arenas, count, DEGREE, first, second, 2)); \
+        return; \
+    }
     CASE(0, WANT_MOMENT)
     CASE(0, WANT_SLOPE)
     CASE(WANT_MOMENT, WANT_MOMENT)
     CASE(WANT_MOMENT, WANT_SLOPE)
     CASE(WANT_SLOPE, WANT_SLOPE)
 #undef CASE
+    assert(!"a pair of deposits that no scheme has");
 }
 
 INLINE unsigned parts_of(const struct deposit *deposit)

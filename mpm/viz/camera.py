@@ -26,7 +26,7 @@ class Camera:
         Pixels that the domain has to fit in.
     """
 
-    __slots__ = ("dimension", "lower", "offset", "order", "rows", "scale")
+    __slots__ = ("dimension", "floor", "lower", "offset", "order", "rows", "scale", "turned")
 
     def __init__(
         self,
@@ -38,6 +38,9 @@ class Camera:
         self.dimension = len(lower)
         self.lower = lower
         self.order, self.rows = _axes(gravity)
+        up = self.order[-1]
+        self.turned = self.rows[1, up] < 0
+        self.floor = float((upper if self.turned else lower)[up])  # where things fall to
         seen = corners(lower - lower, upper - lower) @ self.rows[:2].T
         low, high = seen.min(axis=0), seen.max(axis=0)
         left, top, right, bottom = frame
@@ -78,8 +81,9 @@ def _axes(gravity: FloatArray) -> tuple[tuple[int, ...], FloatArray]:
     upward = (-np.cos(a) * np.sin(e), -np.sin(a) * np.sin(e), np.cos(e))
     rows = np.zeros((3, 3))
     rows[:, list(order)] = [right, upward, towards]
-    if gravity[up] > 0:  # things fall towards larger coordinates: turn the picture over
-        rows[:2] *= -1
+    if gravity[up] > 0:  # things fall towards larger coordinates: the camera stands on its head
+        rows[0] *= -1
+        rows[1:, up] *= -1
     return order, rows
 
 

@@ -68,12 +68,14 @@ def background(camera: Camera, lower: FloatArray, upper: FloatArray, size: tuple
         return np.array(image)
     up = camera.order[2]
     a, b = (1 << axis for axis in camera.order[:2])
-    pen.polygon([at[0], at[a], at[a | b], at[b]], fill=FLOOR)
+    floor = 1 << up if camera.turned else 0
+    pen.polygon([at[floor | corner] for corner in (0, a, a | b, b)], fill=FLOOR)
     _floor_grid(pen, camera, lower, upper, thickness)
     # The eight corners' farthest one hides behind the material: its three edges, and the floor's outline.
     far = int(np.argmin(near))
-    edges = {(0, a), (a, a | b), (a | b, b), (b, 0)} | {(far, far ^ bit) for bit in (a, b, 1 << up)}
-    top = far | (1 << up)
+    edges = {(floor | p, floor | q) for p, q in ((0, a), (a, a | b), (a | b, b), (b, 0))}
+    edges |= {(far, far ^ bit) for bit in (a, b, 1 << up)}
+    top = far ^ (1 << up)
     edges |= {(top, top ^ a), (top, top ^ b), (far ^ a, far ^ a ^ (1 << up)), (far ^ b, far ^ b ^ (1 << up))}
     for start, end in edges:
         pen.line([at[start], at[end]], fill=EDGE, width=thickness)
@@ -87,7 +89,7 @@ def _floor_grid(pen: Any, camera: Camera, lower: FloatArray, upper: FloatArray, 
             ends = np.array([lower, lower])
             ends[:, across] = lower[across] + fraction * (upper[across] - lower[across])
             ends[1, along] = upper[along]
-            ends[:, up] = lower[up]
+            ends[:, up] = camera.floor
             column, row, _ = camera.project(ends)
             pen.line([(column[0], row[0]), (column[1], row[1])], fill=GRID, width=max(1, thickness // 2))
 
@@ -162,6 +164,8 @@ def color_bar(image: Image, name: str, limits: tuple[float, float], extend: str 
     write(image, name, (left, top - round(2.2 * size)), size)
     for fraction in (0, 0.25, 0.5, 0.75, 1):
         value = limits[0] + fraction * (limits[1] - limits[0])
+        if abs(value) < 1e-9 * (limits[1] - limits[0]):  # the middle of a scale about 0
+            value = 0.0
         row = top + round((1 - fraction) * (length - 1))
         image[row, left + thick : left + thick + 4] = FAINT
         write(image, f"{value:.4g}", (left + thick + 7, row - round(0.62 * size)), size, FAINT)

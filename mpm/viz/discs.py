@@ -99,6 +99,8 @@ def _reach(centre: npt.NDArray[np.float32], radius: float, size: int, fine: int)
     if not len(centre):
         return 0, 0
     low, high = max(float(centre.min()) - radius - 1, 0), min(float(centre.max()) + radius + 2, size)
+    if not low < high:  # maybe infinitely far out
+        return 0, 0
     first = int(low) // fine * fine
     return first, -(-int(np.ceil(high)) // fine) * fine - first
 

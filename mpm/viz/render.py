@@ -20,13 +20,15 @@ Image = npt.NDArray[np.uint8]
 # Drawn twice as large and averaged, so that discs move smoothly and have smooth rims.
 OVERSAMPLE = 2
 SIZE_LOW, SIZE_HIGH = 64, 4096
+NARROWEST = 0.05  # what is left for the domain, in heights of the picture
 # A disc's radius in units of the distance of particles: more than half hides the gaps of jittered ones.
 COVER = {2: 0.95, 3: 0.75}
 SHADOW = np.array([0.80, 0.82, 0.86], dtype=np.float32)  # colour of the floor under material
 
 
 class Renderer:
-    """Draws states of one simulation on the same canvas: particles and colliders, in 3-D these behind those.
+    """Draws states of one simulation on the same canvas: particles and colliders, in 3-D these behind those. For one
+    thread at a time.
 
     Parameters
     ----------
@@ -63,6 +65,10 @@ class Renderer:
         right = canvas.bar_width(self.height) if annotate else margin
         top = 1.9 * margin if annotate else margin
         edges = (margin, top, self.width - right, self.height - margin)
+        if edges[2] - edges[0] < NARROWEST * self.height:
+            least = 2 * int(np.ceil((NARROWEST * self.height + margin + right) / 2))
+            shown = "the scene and its colour bar" if annotate else "the scene"
+            raise ValueError(f"size = {(self.width, self.height)}: {shown} needs a width of at least {least}")
         frame = (OVERSAMPLE * edges[0], OVERSAMPLE * edges[1], OVERSAMPLE * edges[2], OVERSAMPLE * edges[3])
         scene = sim.scene
         self.camera = Camera(scene.lower, scene.upper, scene.gravity, frame)
@@ -74,7 +80,7 @@ class Renderer:
         if colliders := sim._posed():
             self.moving = any(collider.moves for collider in colliders)
             self._place_colliders(sim)
-        self.floor = _Floor(self.camera, scene.lower) if sim.dimension == 3 else None
+        self.floor = _Floor(self.camera) if sim.dimension == 3 else None
 
     def frame(self, sim: Simulation | Frame) -> Image:
         """The current state, shape (height, width, 3)."""
@@ -143,9 +149,8 @@ class _Floor:
     STEP = 2 * OVERSAMPLE  # a quarter of the resolution is enough for something blurred
     BLUR = (4, 6)
 
-    def __init__(self, camera: Camera, lower: npt.NDArray[np.float64]) -> None:
-        self.up = camera.order[2]
-        self.level = float(lower[self.up])
+    def __init__(self, camera: Camera) -> None:
+        self.up, self.level = camera.order[2], camera.floor
         self.scale = camera.scale
         self.fall = camera.scale * float(camera.rows[1, self.up])  # pixels of the picture per metre of height
 
@@ -159,13 +164,13 @@ class _Floor:
     ) -> None:
         """Darken the image under particles (column, row) at x."""
         ground = row + np.float32(self.fall) * (x[:, self.up] - self.level).astype(np.float32)
-        c, r = (column / self.STEP).astype(np.int32), (ground / self.STEP).astype(np.int32)
         height, width = image.shape[0] // 2, image.shape[1] // 2
-        inside = (c >= 0) & (c < width) & (r >= 0) & (r < height)
+        inside = (column >= 0) & (column < width * self.STEP) & (ground >= 0) & (ground < height * self.STEP)
         if not inside.all():
-            c, r = c[inside], r[inside]
-        if not len(c):
+            column, ground = column[inside], ground[inside]
+        if not len(column):
             return
+        c, r = (column / self.STEP).astype(np.int32), (ground / self.STEP).astype(np.int32)
         blur = (max(1, round(spacing * self.scale / self.STEP)), *self.BLUR)
         reach = sum(blur)
         left, top = max(int(c.min()) - reach, 0), max(int(r.min()) - reach, 0)
