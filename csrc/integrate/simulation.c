@@ -121,7 +121,7 @@ static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
         mpm_memory_grow(&simulation->allocator, (void **)&simulation->material, &simulation->row_material_capacity,
                         rows, wanted, sizeof *simulation->material))
         return MPM_OUT_OF_MEMORY;
-    return mpm_binning_reserve(&simulation->allocator, &simulation->particles, ((size_t)count + lanes - 1) / lanes);
+    return mpm_particles_reserve(&simulation->particles, &simulation->allocator, ((size_t)count + lanes - 1) / lanes);
 }
 
 static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)

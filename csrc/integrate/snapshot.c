@@ -389,9 +389,10 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
     }
     particles->group_count = snapshot->groups;
     particles->count = (ptrdiff_t)snapshot->particles;
-    if (mpm_binning_allocate(particles, &simulation->allocator, (size_t)particles->tiles))
+    if (mpm_particles_allocate(particles, &simulation->allocator, (size_t)particles->tiles))
         return MPM_OUT_OF_MEMORY;
-    mpm_binning_pad(particles);
+    for (size_t g = 0; g < particles->group_count; g++)
+        mpm_particles_pad(particles, &particles->groups[g]);
     for (int f = 0; f < MPM_SNAPSHOT_FIELDS; f++)
         copy_field(particles, (mpm_snapshot_field)f, mpm_snapshot_components(simulation, (mpm_snapshot_field)f),
                    snapshot->field[f], true);

@@ -420,62 +420,6 @@ static void round_item(void *context, ptrdiff_t item, int thread)
     }
 }
 
-/* Sets what is left of the last tile of a group in one array: `first` counts from the group's last tile on. */
-static void pad(void *array, size_t first, double value, const mpm_particles *particles, int filled)
-{
-    for (int p = filled; p < particles->lanes; p++) {
-        const size_t at = first + (size_t)mpm_particles_lane(particles->lanes, p);
-        if (particles->real_size == sizeof(float))
-            ((float *)array)[at] = (float)value;
-        else
-            ((double *)array)[at] = value;
-    }
-}
-
-static void pad_group(mpm_particles *particles, const mpm_group *group)
-{
-    const int dim = particles->dim, lanes = particles->lanes, F = mpm_particles_F(dim);
-    const size_t tile = (size_t)(group->first_tile + group->tiles - 1), scalar = tile * (size_t)lanes;
-    const int filled = group->count - (group->tiles - 1) * lanes;
-    pad(particles->mass, scalar, 0, particles, filled);
-    pad(particles->volume, scalar, 0, particles, filled);
-    if (particles->has_plastic)
-        pad(particles->plastic, scalar, 1, particles, filled);
-    for (int p = filled; p < lanes; p++)
-        particles->row[scalar + (size_t)mpm_particles_lane(lanes, p)] = -1;
-    for (int f = 0; f < mpm_particles_vectors(particles); f++)
-        for (int k = 0; k < dim; k++) {
-            const bool one = f - F == k && (k == 0 || particles->has_F);
-            const double value = f == MPM_X ? mpm_block_side(dim) / 2.0 : one ? 1 : 0;
-            pad(particles->vector[f], (tile * (size_t)dim + (size_t)k) * (size_t)lanes, value, particles, filled);
-        }
-}
-
-void mpm_binning_pad(mpm_particles *particles)
-{
-    for (size_t g = 0; g < particles->group_count; g++)
-        pad_group(particles, &particles->groups[g]);
-}
-
-mpm_status mpm_binning_allocate(mpm_particles *fresh, const mpm_allocator *allocator, size_t capacity)
-{
-    const size_t lanes = (size_t)fresh->lanes, vector = lanes * (size_t)fresh->dim * fresh->real_size;
-    const size_t scalar = lanes * fresh->real_size;
-    int failed = 0;
-    for (int f = 0; f < mpm_particles_vectors(fresh); f++)
-        failed |= !(fresh->vector[f] = mpm_memory_new(allocator, capacity, vector));
-    failed |= !(fresh->spare_vector = mpm_memory_new(allocator, capacity, vector));
-    failed |= !(fresh->mass = mpm_memory_new(allocator, capacity, scalar));
-    failed |= !(fresh->volume = mpm_memory_new(allocator, capacity, scalar));
-    failed |= !(fresh->spare_scalar = mpm_memory_new(allocator, capacity, scalar));
-    failed |= !(fresh->spare_row = mpm_memory_new(allocator, capacity, lanes * sizeof(int32_t)));
-    if (fresh->has_plastic)
-        failed |= !(fresh->plastic = mpm_memory_new(allocator, capacity, scalar));
-    failed |= !(fresh->row = mpm_memory_new(allocator, capacity, lanes * sizeof(int32_t)));
-    fresh->capacity = capacity;
-    return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
-}
-
 static void swap(void **a, void **b)
 {
     void *t = *a;
@@ -562,7 +506,7 @@ static void pad_item(void *context, ptrdiff_t item, int thread)
     (void)thread;
     const struct padding *padding = context;
     FOR_GROUPS_OF_ITEM(padding->plan, item, g)
-    pad_group(padding->particles, &padding->particles->groups[g]);
+    mpm_particles_pad(padding->particles, &padding->particles->groups[g]);
 }
 
 static void clear_plan(struct plan *plan)
@@ -620,7 +564,7 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     mpm_status status = make_plan(&plan, &fresh_grid);
     const bool grows = (size_t)plan.tiles > particles->capacity;
     if (!status && grows)
-        status = mpm_binning_allocate(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16);
+        status = mpm_particles_allocate(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16);
     if (!status && binning->prepare)
         status = binning->prepare(binning->context, &fresh_grid);
     if (status)
@@ -652,37 +596,4 @@ done:
     mpm_particles_clear(&fresh, allocator);
     clear_plan(&plan);
     return status;
-}
-
-mpm_status mpm_binning_reserve(const mpm_allocator *allocator, mpm_particles *particles, size_t extra)
-{
-    const size_t wanted = (size_t)particles->tiles + extra;
-    if (wanted <= particles->capacity)
-        return MPM_OK;
-    mpm_particles fresh = mpm_particles_empty_like(particles);
-    fresh.count = particles->count;
-    fresh.tiles = particles->tiles;
-    if (mpm_binning_allocate(&fresh, allocator, wanted)) {
-        mpm_particles_clear(&fresh, allocator);
-        return MPM_OUT_OF_MEMORY;
-    }
-    const size_t lanes = (size_t)particles->lanes * (size_t)particles->tiles;
-    for (int f = 0; f < mpm_particles_vectors(particles); f++)
-        if (lanes)
-            memcpy(fresh.vector[f], particles->vector[f], lanes * (size_t)particles->dim * particles->real_size);
-    if (lanes) {
-        memcpy(fresh.mass, particles->mass, lanes * particles->real_size);
-        memcpy(fresh.volume, particles->volume, lanes * particles->real_size);
-        if (particles->has_plastic)
-            memcpy(fresh.plastic, particles->plastic, lanes * particles->real_size);
-        memcpy(fresh.row, particles->row, lanes * sizeof *fresh.row);
-    }
-    mpm_group *groups = particles->groups;
-    size_t group_count = particles->group_count;
-    particles->groups = NULL;
-    mpm_particles_clear(particles, allocator);
-    fresh.groups = groups;
-    fresh.group_count = group_count;
-    *particles = fresh;
-    return MPM_OK;
 }

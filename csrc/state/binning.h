@@ -41,14 +41,3 @@ typedef struct mpm_binning {
 
 /** Re-orders `particles` and rebuilds `grid` (whose velocities are lost but in mid step). On error nothing has changed. */
 mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid);
-
-/** Makes room for `extra` more tiles at the end, so that new particles can wait there. */
-mpm_status mpm_binning_reserve(const mpm_allocator *allocator, mpm_particles *particles, size_t extra);
-
-/** Allocates every array of `fresh`, which has none, with room for `capacity` tiles. On error (MPM_OUT_OF_MEMORY) what
- *  there is goes with mpm_particles_clear. */
-mpm_status mpm_binning_allocate(mpm_particles *fresh, const mpm_allocator *allocator, size_t capacity);
-
-/** Fills what is left of the last tile of every group: particles of mass 0 at rest in the middle of the block,
- *  undeformed. */
-void mpm_binning_pad(mpm_particles *particles);

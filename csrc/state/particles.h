@@ -96,6 +96,18 @@ mpm_status mpm_particles_add_plastic(mpm_particles *particles, const mpm_allocat
 /** No particles and no arrays, of the same kind. */
 mpm_particles mpm_particles_empty_like(const mpm_particles *particles);
 
+/** Allocates every array of `fresh`, which has none, with room for `capacity` tiles. On error (MPM_OUT_OF_MEMORY) what
+ *  there is goes with mpm_particles_clear. */
+mpm_status mpm_particles_allocate(mpm_particles *fresh, const mpm_allocator *allocator, size_t capacity);
+
+/** Makes room for `extra` more tiles at the end, where new particles can wait. On error (MPM_OUT_OF_MEMORY) nothing has
+ *  changed. */
+mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *allocator, size_t extra);
+
+/** Fills what is left of the last tile of a group: particles of mass 0 at rest in the middle of the block,
+ *  undeformed. */
+void mpm_particles_pad(mpm_particles *particles, const mpm_group *group);
+
 /** Frees all arrays and leaves an empty set. */
 void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocator);
 
