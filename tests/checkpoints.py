@@ -114,8 +114,8 @@ def duration(call) -> float:
 
 
 def be_killed(folder: Path, kills: int, seed: int, in_place: bool) -> dict[str, int]:
-    """Saves two states in turn into one file, in children that are killed in one of the first three saves; what the file
-    is then."""
+    """Saves two states in turn into one file, in children that are killed in one of the first three saves; what the
+    file is then."""
     sims = [make(2, "float64", "apic", "fluid", False, variant) for variant in (0, 1)]
     for sim in sims:
         x = 0.3 + 0.4 * np.random.default_rng(1).random((5000, 2))
