@@ -307,40 +307,50 @@ def test_near_particles_hide_far_ones():
     assert discs.draw(column[:0], row[:0], None, radius=4, size=(40, 40)) is None
 
 
-def seen_one_by_one(column, row, near, radius, size):
-    """As `discs.draw`, on the whole image: a depth buffer that discs enter one by one."""
+def depths(column, row, near, radius, size):
+    """How near every disc is at every pixel of the image, (n, height, width): -inf where it is not."""
     y, x = np.mgrid[: size[1], : size[0]].astype(np.float32)
-    depth, seen = np.full(x.shape, -np.inf, np.float32), np.full(x.shape, -1)
     radius = np.float32(radius)
-    for disc, (c, r) in enumerate(zip(np.floor(column + 0.5), np.floor(row + 0.5), strict=True)):
-        across, down = (x - c) ** 2, (y - r) ** 2
-        z = (0 if near is None else near[disc]) - down / radius - across / radius
-        ahead = (across + down <= radius**2) & (z > depth)
-        depth[ahead], seen[ahead] = z[ahead], disc
-    return seen
+    c, r = (np.floor(at + np.float32(0.5))[:, None, None] for at in (column, row))
+    across, down = (x - c) ** 2, (y - r) ** 2
+    z = (0 if near is None else near[:, None, None]) - down / radius - across / radius
+    return np.where(across + down <= radius**2, z, -np.inf)
 
 
-@pytest.mark.parametrize("radius", [1.0, 1.5, 4.6, 13.0])
+@pytest.mark.parametrize("radius", [1.0, 1.5, 4.6, 13.0, 31.0])
 @pytest.mark.parametrize("flat", [False, True])
-def test_discs_are_seen_as_a_depth_buffer_sees_them(radius, flat):
+@pytest.mark.parametrize("n", [40, 1500])
+def test_the_nearest_disc_is_seen(radius, flat, n):
     """Many layers of discs, some of which stick out of the image or lie outside."""
     rng = np.random.default_rng(3)
-    n, size = 3000, (90, 80)
+    size = (90, 83)
     column, row = (rng.uniform(-20, edge + 20, n).astype(np.float32) for edge in size)
     near = (
         None if flat else rng.integers(0, 60, n).astype(np.float32)
     )  # whole pixels: some are as near as others
-    expected = seen_one_by_one(column, row, near, radius, size)
-    assert len(np.unique(expected)) > (20 if radius > 4 else 200)
+    z = depths(column, row, near, radius, size)
+    nearest = z.max(axis=0)
+    results = []
     for threads in (1, 2, 7):
         window = (0, 0, *size)
         seen = np.frombuffer(_core.draw_discs(column, row, near, radius, window, threads), np.int32)
-        assert np.array_equal(seen.reshape(expected.shape), expected)
-    found = discs.draw(column, row, near, radius=radius, size=size, fine=2)
-    assert np.array_equal(found.seen, expected) and found.window == window
-    part = slice(10, 40)
-    seen = np.frombuffer(_core.draw_discs(column, row, near, radius, (10, 10, 30, 30), 2), np.int32)
-    assert np.array_equal(seen.reshape(30, 30), expected[part, part])
+        results.append(seen.reshape(nearest.shape))
+        assert np.array_equal(results[-1], results[0])
+    seen = results[0]
+    there = seen >= 0
+    assert np.array_equal(there, np.isfinite(nearest))
+    assert np.array_equal(np.take_along_axis(z, seen[None], axis=0)[0][there], nearest[there])
+    if flat:
+        assert np.array_equal(seen[there], z.argmax(axis=0)[there])  # the first
+    assert len(np.unique(seen)) > 4
+    part = _core.draw_discs(column, row, near, radius, (10, 10, 30, 30), 2)
+    part = np.frombuffer(part, np.int32).reshape(30, 30)
+    view = (slice(10, 40), slice(10, 40))
+    inside = there[view]
+    assert np.array_equal(part >= 0, inside)
+    assert np.array_equal(
+        np.take_along_axis(z[:, 10:40, 10:40], part[None], axis=0)[0][inside], nearest[view][inside]
+    )
 
 
 def test_what_is_seen_belongs_to_its_particle():
@@ -431,6 +441,7 @@ def test_discs_nowhere_are_not_drawn(odd):
     for column, row in ((odds, f), (f, odds)):
         seen = np.frombuffer(_core.draw_discs(column, row, None, 2.0, (0, 0, 8, 6), 1), np.int32)
         assert set(seen) == {-1, 1}
+        assert not _core.draw_discs(column[:0], row[:0], None, 2.0, (0, 0, 1, 1), 1).strip(b"\xff")
         assert discs.draw(column[:1], row[:1], None, radius=2, size=(64, 64)) is None
 
 

@@ -6,20 +6,31 @@
 
 #include "base/pool.h"
 
-enum { BANDS_PER_THREAD = 4, ROWS_AT_ONCE = 16 };
+enum { BANDS_PER_THREAD = 4, ROWS_AT_ONCE = 16, LAYERS = 1024 };
+
+/* A disc in the window. */
+struct disc {
+    int32_t column, row;
+    float near;
+    int32_t number;
+};
 
 struct drawing {
     const mpm_discs *discs;
-    ptrdiff_t bands;
-    int reach;                             /* from the middle to the edge, in whole pixels */
-    int half_width[MPM_DISC_RADIUS + 1];   /* of a disc, so many rows from its middle */
-    float fall[2 * MPM_DISC_RADIUS + 1];   /* of its surface, so many columns from its middle; [reach]: 0 */
+    int reach;                           /* from the middle to the edge, in whole pixels */
+    int half_width[MPM_DISC_RADIUS + 1]; /* of a disc, so many rows from its middle */
+    float fall[2 * MPM_DISC_RADIUS + 1]; /* of its surface, so many columns from its middle; [reach]: 0 */
+    struct disc *list;                   /* those that reach into the window, near ones roughly first */
+    ptrdiff_t count;
     float *depth;
     int32_t *seen;
-    /* Squares of `side` pixels, which a disc with its centre there covers whole: no pixel of one is farther off than
-     * its entry of `screen`. Most particles of a body are hidden behind screens. */
+    /* Screens: squares of `side` = 1 << `bits` pixels, none of which is farther off than the square's entry of `screen`. Most particles
+     * of a body are hidden behind them. `changed`: the entry may be nearer. */
+    int bits;
     ptrdiff_t side, columns, rows;
     float *screen;
+    uint8_t *changed;
+    ptrdiff_t bands;
 };
 
 static int reach_of(const mpm_discs *discs)
@@ -27,9 +38,11 @@ static int reach_of(const mpm_discs *discs)
     return (int)ceilf(discs->radius);
 }
 
-static ptrdiff_t nearest_pixel(float position)
+/* floorf is a call where processors are not known to have an instruction for it. */
+static int32_t nearest_pixel(float position)
 {
-    return (ptrdiff_t)floorf(position + 0.5f);
+    const int32_t whole = (int32_t)(position + 0.5f);
+    return whole - (position + 0.5f < (float)whole);
 }
 
 /* A paraboloid that falls as far as a sphere does at its rim. */
@@ -44,36 +57,80 @@ static void shape_disc(struct drawing *drawing)
     }
 }
 
-static void raise_screens(const struct drawing *drawing)
+/* The discs that reach into the window, sorted into layers by counting. */
+static void list_discs(struct drawing *drawing)
 {
     const mpm_discs *discs = drawing->discs;
-    const float corner = (float)(drawing->side - 1) * (float)(drawing->side - 1) * 2;
-    const float fall = 1.001f * corner / discs->radius; /* and no digit less */
-    for (ptrdiff_t k = 0; k < drawing->columns * drawing->rows; k++)
-        drawing->screen[k] = -INFINITY;
-    for (ptrdiff_t disc = 0; discs->near && disc < discs->count; disc++) {
-        const float column = discs->column[disc] - (float)discs->left, row = discs->row[disc] - (float)discs->top;
-        if (!(column >= 0 && column < (float)discs->width && row >= 0 && row < (float)discs->height))
-            continue;
-        const ptrdiff_t c = nearest_pixel(column), r = nearest_pixel(row);
-        if (c >= discs->width || r >= discs->height)
-            continue;
-        float *screen = drawing->screen + r / drawing->side * drawing->columns + c / drawing->side;
-        const float depth = discs->near[disc] - fall;
-        *screen = depth > *screen ? depth : *screen;
+    const float reach = (float)drawing->reach, right = (float)discs->width + reach, bottom = (float)discs->height + reach;
+    float low = INFINITY, high = -INFINITY;
+    for (ptrdiff_t i = 0; discs->near && i < discs->count; i++) {
+        low = discs->near[i] < low ? discs->near[i] : low;
+        high = discs->near[i] > high ? discs->near[i] : high;
+    }
+    const float scale = high - low > 0 ? (float)LAYERS / (high - low) : 0;
+    ptrdiff_t first[LAYERS + 1] = {0};
+    for (int pass = 0; pass < 2; pass++) {
+        for (ptrdiff_t i = 0; i < discs->count; i++) {
+            const float column = discs->column[i] - (float)discs->left, row = discs->row[i] - (float)discs->top;
+            const float near = discs->near ? discs->near[i] : 0, layer = (high - near) * scale;
+            if (!(column > -reach - 1 && column < right && row > -reach - 1 && row < bottom && near == near))
+                continue;
+            const int at = layer > 0 ? layer < LAYERS - 1 ? (int)layer : LAYERS - 1 : 0;
+            if (pass == 0)
+                first[at + 1]++;
+            else
+                drawing->list[first[at]++] =
+                    (struct disc){nearest_pixel(column), nearest_pixel(row), near, (int32_t)i};
+        }
+        for (int at = 0; pass == 0 && at < LAYERS; at++)
+            first[at + 1] += first[at];
+        if (pass == 0)
+            drawing->count = first[LAYERS];
     }
 }
 
-/* Is a disc that reaches over these pixels of the window nowhere in front? */
-static bool is_hidden(const struct drawing *drawing, float near, ptrdiff_t left, ptrdiff_t right, ptrdiff_t top,
-                      ptrdiff_t bottom)
+/* A part of the window, its last pixels included. */
+struct part {
+    ptrdiff_t left, right, top, bottom;
+};
+
+static float farthest(const struct drawing *drawing, ptrdiff_t x, ptrdiff_t y)
 {
-    const ptrdiff_t side = drawing->side;
-    for (ptrdiff_t y = top / side; y <= bottom / side; y++)
-        for (ptrdiff_t x = left / side; x <= right / side; x++)
-            if (!(drawing->screen[y * drawing->columns + x] > near))
+    const ptrdiff_t side = drawing->side, width = drawing->discs->width, height = drawing->discs->height;
+    const ptrdiff_t right = (x + 1) * side < width ? (x + 1) * side : width;
+    const ptrdiff_t bottom = (y + 1) * side < height ? (y + 1) * side : height;
+    float least = INFINITY;
+    for (ptrdiff_t r = y * side; r < bottom; r++)
+        for (ptrdiff_t c = x * side; c < right; c++)
+            least = drawing->depth[r * width + c] < least ? drawing->depth[r * width + c] : least;
+    return least;
+}
+
+/* Is a disc that reaches over this part nowhere in front? */
+static bool is_hidden(const struct drawing *drawing, float near, const struct part *part)
+{
+    const int bits = drawing->bits;
+    for (ptrdiff_t y = part->top >> bits; y <= part->bottom >> bits; y++)
+        for (ptrdiff_t x = part->left >> bits; x <= part->right >> bits; x++) {
+            const ptrdiff_t at = y * drawing->columns + x;
+            if (drawing->screen[at] >= near)
+                continue;
+            if (!drawing->changed[at])
                 return false;
+            drawing->changed[at] = 0;
+            drawing->screen[at] = farthest(drawing, x, y);
+            if (!(drawing->screen[at] >= near))
+                return false;
+        }
     return true;
+}
+
+static void change_screens(const struct drawing *drawing, const struct part *part)
+{
+    const int bits = drawing->bits;
+    for (ptrdiff_t y = part->top >> bits; y <= part->bottom >> bits; y++)
+        for (ptrdiff_t x = part->left >> bits; x <= part->right >> bits; x++)
+            drawing->changed[y * drawing->columns + x] = 1;
 }
 
 /* One line of a disc: `nearness` less `fall`, wherever that is nearer than what is there. Written with masks, in which
@@ -89,37 +146,49 @@ static void draw_line(float *restrict depth, int32_t *restrict seen, const float
     }
 }
 
-/* The rows from `first` to before `last` of the window, of all discs. */
+static void draw_disc(const struct drawing *drawing, const struct disc *disc, const struct part *part)
+{
+    const ptrdiff_t width = drawing->discs->width, reach = drawing->reach;
+    for (ptrdiff_t y = part->top; y <= part->bottom; y++) {
+        const ptrdiff_t down = y < disc->row ? disc->row - y : y - disc->row, half = drawing->half_width[down];
+        const ptrdiff_t from = disc->column - half > 0 ? disc->column - half : 0,
+                        to = disc->column + half < width ? disc->column + half + 1 : width;
+        if (from < to)
+            draw_line(drawing->depth + y * width + from, drawing->seen + y * width + from,
+                      drawing->fall + (reach + from - disc->column), to - from,
+                      disc->near - drawing->fall[reach + down], disc->number);
+    }
+}
+
+/* Some rows of the window, in whole screens: what lies in them of all discs. */
 static void draw_band(void *context, ptrdiff_t band, int thread)
 {
     (void)thread;
     const struct drawing *drawing = context;
-    const mpm_discs *discs = drawing->discs;
-    const ptrdiff_t width = discs->width, first = discs->height * band / drawing->bands,
-                    last = discs->height * (band + 1) / drawing->bands, reach = drawing->reach;
+    const ptrdiff_t width = drawing->discs->width, height = drawing->discs->height, reach = drawing->reach;
+    const ptrdiff_t first_screen = drawing->rows * band / drawing->bands,
+                    last_screen = drawing->rows * (band + 1) / drawing->bands;
+    const ptrdiff_t first = first_screen * drawing->side,
+                    last = last_screen * drawing->side < height ? last_screen * drawing->side : height;
     for (ptrdiff_t k = first * width; k < last * width; k++) {
         drawing->seen[k] = -1;
         drawing->depth[k] = -INFINITY;
     }
-    const float low = (float)(first - reach - 1), high = (float)(last + reach), right = (float)(width + reach);
-    for (ptrdiff_t disc = 0; disc < discs->count; disc++) {
-        const float column = discs->column[disc] - (float)discs->left, row = discs->row[disc] - (float)discs->top;
-        if (!(column > (float)(-reach - 1) && column < right && row > low && row < high))
+    for (ptrdiff_t k = first_screen * drawing->columns; k < last_screen * drawing->columns; k++) {
+        drawing->screen[k] = -INFINITY;
+        drawing->changed[k] = 0;
+    }
+    for (const struct disc *disc = drawing->list; disc < drawing->list + drawing->count; disc++) {
+        const struct part part = {
+            .left = disc->column - reach > 0 ? disc->column - reach : 0,
+            .right = disc->column + reach < width ? disc->column + reach : width - 1,
+            .top = disc->row - reach > first ? disc->row - reach : first,
+            .bottom = disc->row + reach < last ? disc->row + reach : last - 1,
+        };
+        if (part.top > part.bottom || part.left > part.right || is_hidden(drawing, disc->near, &part))
             continue;
-        const ptrdiff_t c = nearest_pixel(column), r = nearest_pixel(row);
-        const ptrdiff_t begin = r - reach > first ? r - reach : first, end = r + reach < last ? r + reach + 1 : last;
-        const ptrdiff_t left = c - reach > 0 ? c - reach : 0, most = c + reach < width ? c + reach : width - 1;
-        const float near = discs->near ? discs->near[disc] : 0;
-        if (begin >= end || left > most || is_hidden(drawing, near, left, most, begin, end - 1))
-            continue;
-        for (ptrdiff_t y = begin; y < end; y++) {
-            const ptrdiff_t down = y < r ? r - y : y - r, half = drawing->half_width[down];
-            const ptrdiff_t from = c - half > 0 ? c - half : 0, to = c + half < width ? c + half + 1 : width;
-            if (from >= to)
-                continue;
-            draw_line(drawing->depth + y * width + from, drawing->seen + y * width + from,
-                      drawing->fall + (reach + from - c), to - from, near - drawing->fall[reach + down], (int32_t)disc);
-        }
+        draw_disc(drawing, disc, &part);
+        change_screens(drawing, &part);
     }
 }
 
@@ -128,23 +197,26 @@ mpm_status mpm_discs_draw(const mpm_allocator *allocator, const mpm_discs *discs
     struct drawing drawing = {.discs = discs, .bands = threads == 1 ? 1 : BANDS_PER_THREAD * threads, .seen = seen};
     mpm_pool *pool = NULL;
     shape_disc(&drawing);
-    drawing.side = (ptrdiff_t)(discs->radius / sqrtf(2)); /* its corners lie (side - 1) sqrt(2) apart */
-    if (drawing.side < 1)
-        drawing.side = 1;
+    drawing.bits = discs->radius < 16 ? 2 : 3;
+    drawing.side = (ptrdiff_t)1 << drawing.bits;
     drawing.columns = (discs->width - 1) / drawing.side + 1;
     drawing.rows = (discs->height - 1) / drawing.side + 1;
-    drawing.depth =
-        mpm_memory_new_unset(allocator, (size_t)discs->width * (size_t)discs->height, sizeof *drawing.depth);
-    drawing.screen =
-        mpm_memory_new_unset(allocator, (size_t)drawing.columns * (size_t)drawing.rows, sizeof *drawing.screen);
+    const size_t pixels = (size_t)discs->width * (size_t)discs->height,
+                 screens = (size_t)drawing.columns * (size_t)drawing.rows;
+    drawing.depth = mpm_memory_new_unset(allocator, pixels, sizeof *drawing.depth);
+    drawing.screen = mpm_memory_new_unset(allocator, screens, sizeof *drawing.screen);
+    drawing.changed = mpm_memory_new_unset(allocator, screens, sizeof *drawing.changed);
+    drawing.list = mpm_memory_new_unset(allocator, (size_t)discs->count + 1, sizeof *drawing.list);
     mpm_status status = MPM_OUT_OF_MEMORY;
-    if (drawing.depth && drawing.screen)
+    if (drawing.depth && drawing.screen && drawing.changed && drawing.list)
         status = mpm_pool_start(&pool, allocator, threads);
     if (!status) {
-        raise_screens(&drawing);
+        list_discs(&drawing);
         mpm_pool_for(pool, draw_band, &drawing, drawing.bands);
         mpm_pool_stop(pool);
     }
+    mpm_memory_free(allocator, drawing.list);
+    mpm_memory_free(allocator, drawing.changed);
     mpm_memory_free(allocator, drawing.screen);
     mpm_memory_free(allocator, drawing.depth);
     return status;

@@ -28,7 +28,7 @@ typedef struct mpm_disc_ink {
 } mpm_disc_ink;
 
 /** Writes which disc is seen at each pixel of the window, -1 for none, to `seen` (height, width), on up to `threads`
- *  threads; their number changes nothing. Of two that are as near, the first is seen. Errors: MPM_OUT_OF_MEMORY. */
+ *  threads; their number changes nothing. Of two that are as near, one is seen. Errors: MPM_OUT_OF_MEMORY. */
 mpm_status mpm_discs_draw(const mpm_allocator *allocator, const mpm_discs *discs, int32_t *seen, int threads);
 
 /** Paints what mpm_discs_draw has found for these discs into an image of `image_width` columns, on which `fine` x `fine` pixels make
