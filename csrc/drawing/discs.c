@@ -24,8 +24,8 @@ struct drawing {
     ptrdiff_t count;
     float *depth;
     int32_t *seen;
-    /* Screens: squares of `side` = 1 << `bits` pixels, none of which is farther off than the square's entry of `screen`. Most particles
-     * of a body are hidden behind them. `changed`: the entry may be nearer. */
+    /* Screens: squares of `side` = 1 << `bits` pixels, none of which is farther off than the square's entry of
+     * `screen`. Most particles of a body are hidden behind them. `changed`: the entry may be nearer. */
     int bits;
     ptrdiff_t side, columns, rows;
     float *screen;
@@ -57,35 +57,53 @@ static void shape_disc(struct drawing *drawing)
     }
 }
 
-/* The discs that reach into the window, sorted into layers by counting. */
-static void list_discs(struct drawing *drawing)
+/* Layers of equal thickness from the nearest disc on. */
+struct layers {
+    float nearest, per_unit;
+};
+
+static struct layers find_layers(const mpm_discs *discs)
 {
-    const mpm_discs *discs = drawing->discs;
-    const float reach = (float)drawing->reach, right = (float)discs->width + reach, bottom = (float)discs->height + reach;
     float low = INFINITY, high = -INFINITY;
     for (ptrdiff_t i = 0; discs->near && i < discs->count; i++) {
         low = discs->near[i] < low ? discs->near[i] : low;
         high = discs->near[i] > high ? discs->near[i] : high;
     }
-    const float scale = high - low > 0 ? (float)LAYERS / (high - low) : 0;
+    return (struct layers){high, high - low > 0 ? (float)LAYERS / (high - low) : 0};
+}
+
+/* Disc i in the window, and its layer; -1 if it does not reach into the window. */
+static int locate(const struct drawing *drawing, struct layers layers, ptrdiff_t i, struct disc *disc)
+{
+    const mpm_discs *discs = drawing->discs;
+    const float reach = (float)drawing->reach, near = discs->near ? discs->near[i] : 0;
+    const float column = discs->column[i] - (float)discs->left, row = discs->row[i] - (float)discs->top;
+    if (!(column > -reach - 1 && column < (float)discs->width + reach && row > -reach - 1 &&
+          row < (float)discs->height + reach && near == near))
+        return -1;
+    *disc = (struct disc){nearest_pixel(column), nearest_pixel(row), near, (int32_t)i};
+    const float layer = (layers.nearest - near) * layers.per_unit;
+    return layer > 0 ? layer < LAYERS - 1 ? (int)layer : LAYERS - 1 : 0;
+}
+
+/* Lists the discs that reach into the window, sorted into layers by counting. */
+static void list_discs(struct drawing *drawing)
+{
+    const struct layers layers = find_layers(drawing->discs);
     ptrdiff_t first[LAYERS + 1] = {0};
-    for (int pass = 0; pass < 2; pass++) {
-        for (ptrdiff_t i = 0; i < discs->count; i++) {
-            const float column = discs->column[i] - (float)discs->left, row = discs->row[i] - (float)discs->top;
-            const float near = discs->near ? discs->near[i] : 0, layer = (high - near) * scale;
-            if (!(column > -reach - 1 && column < right && row > -reach - 1 && row < bottom && near == near))
-                continue;
-            const int at = layer > 0 ? layer < LAYERS - 1 ? (int)layer : LAYERS - 1 : 0;
-            if (pass == 0)
-                first[at + 1]++;
-            else
-                drawing->list[first[at]++] =
-                    (struct disc){nearest_pixel(column), nearest_pixel(row), near, (int32_t)i};
-        }
-        for (int at = 0; pass == 0 && at < LAYERS; at++)
-            first[at + 1] += first[at];
-        if (pass == 0)
-            drawing->count = first[LAYERS];
+    struct disc disc;
+    for (ptrdiff_t i = 0; i < drawing->discs->count; i++) {
+        const int layer = locate(drawing, layers, i, &disc);
+        if (layer >= 0)
+            first[layer + 1]++;
+    }
+    for (int layer = 0; layer < LAYERS; layer++)
+        first[layer + 1] += first[layer];
+    drawing->count = first[LAYERS];
+    for (ptrdiff_t i = 0; i < drawing->discs->count; i++) {
+        const int layer = locate(drawing, layers, i, &disc);
+        if (layer >= 0)
+            drawing->list[first[layer]++] = disc;
     }
 }
 
