@@ -14,7 +14,7 @@ SPREAD := -n auto --dist worksteal
 BUILD := $(PY) setup.py -q build_ext --inplace
 SANITIZED := MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
 QUICK := not slow and not notebook
-PICTURES := viz viewer viewer_settings# Python alone: nothing for sanitizers
+VIEWER := viewer viewer_settings# Python alone: nothing for sanitizers
 
 # An environment that was moved, copied or whose Python went away is made anew.
 ifneq ($(wildcard $(VENV)),)
@@ -83,7 +83,7 @@ asan: $(VENV)/installed-test
 	  ASAN_OPTIONS=detect_leaks=0,log_path=$(CURDIR)/build/asan/report \
 	  UBSAN_OPTIONS=print_stacktrace=1,log_path=$(CURDIR)/build/asan/report \
 	  $(PYTEST) $(SPREAD) -p no:cacheprovider -m "$(QUICK) and not source and not numbers" \
-	  $(PICTURES:%=--ignore=tests/test_%.py) $(ARGS) \
+	  $(VIEWER:%=--ignore=tests/test_%.py) $(ARGS) \
 	  || { head -n 60 build/asan/report.* 2>/dev/null; exit 1; }
 
 coverage: $(VENV)/installed-test
