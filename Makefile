@@ -51,7 +51,7 @@ test: $(VENV)/installed-test
 
 slow: $(VENV)/installed-test
 	$(BUILD)
-	$(PYTEST) -m slow $(ARGS)
+	$(PYTEST) $(SPREAD) -m slow $(ARGS)
 
 all-tests: $(VENV)/installed-test
 	$(BUILD)

@@ -21,8 +21,6 @@ FLAGS = [
 ]
 SKIPPED = 77  # as tests/c/check.h has it
 SANITIZERS = {"plain": "", "asan": "address,undefined", "tsan": "thread"}
-# Kernels of every instruction set have the same threads: two sets are enough, which compile in half the time.
-ISAS = {"tsan": "scalar portable"}
 
 pytestmark = [pytest.mark.source, pytest.mark.skipif(CC is None, reason="no C compiler")]
 
@@ -48,8 +46,6 @@ def library(sanitizer: str) -> list[str]:
     tree = "build" if sanitizer == "plain" else f"build/{sanitizer}"
     command = [sys.executable, "setup.py", "-q", "build", "--build-base", tree]
     environment = os.environ | {"MPM_SANITIZE": SANITIZERS[sanitizer]}
-    if sanitizer in ISAS:
-        environment["MPM_ISAS"] = ISAS[sanitizer]
     environment.pop("LD_PRELOAD", None)
     Path(ROOT, tree).mkdir(parents=True, exist_ok=True)
     with open(ROOT / tree / "lock", "w") as lock:  # of two tests at once, one builds
