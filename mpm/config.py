@@ -132,6 +132,11 @@ def get_num_threads() -> int:
     )
 
 
+def threads_for(work: int, least: int) -> int:
+    """Threads to start for `work` of which each is to have at least `least`."""
+    return max(1, min(get_num_threads(), work // least))
+
+
 def set_num_threads(threads: int) -> None:
     """Set the number of threads of simulations created from now on with ``threads=None``.
 

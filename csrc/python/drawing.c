@@ -6,7 +6,7 @@
 
 #include "drawing/discs.h"
 
-enum { MAX_THREADS = 1024, MAX_SIDE = 1 << 15 };
+enum { MAX_SIDE = 1 << 15 };
 
 /* Buffers that a call holds; what was not taken is released without harm. */
 enum { COLUMN, ROW, NEAR, SEEN, BRIGHTNESS, PALETTE, VALUE, IMAGE, BUFFERS };
@@ -57,9 +57,7 @@ static int check_window(const struct call *call)
     if (d->width < 1 || d->height < 1 || d->width > MAX_SIDE || d->height > MAX_SIDE || d->left < -MAX_SIDE ||
         d->left > MAX_SIDE || d->top < -MAX_SIDE || d->top > MAX_SIDE)
         return refuse("window: expected 1 to 32768 columns and rows");
-    if (call->threads < 1 || call->threads > MAX_THREADS)
-        return refuse("threads: expected 1 to 1024");
-    return 0;
+    return mpm_python_check_threads(call->threads);
 }
 
 static PyObject *draw_discs(PyObject *module, PyObject *args)

@@ -45,6 +45,15 @@ int mpm_python_get_doubles(PyObject *sequence, const char *name, double *out, Py
     return 0;
 }
 
+int mpm_python_check_threads(int threads)
+{
+    enum { MAX_THREADS = 1024 };
+    if (threads >= 1 && threads <= MAX_THREADS)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "threads: expected 1 to %d, got %d", MAX_THREADS, threads);
+    return -1;
+}
+
 PyObject *mpm_python_float_list(const double *values, Py_ssize_t count)
 {
     PyObject *list = PyList_New(count);

@@ -8,8 +8,6 @@
 #include "sampling/distance.h"
 #include "sampling/winding.h"
 
-enum { MAX_THREADS = 1024 };
-
 struct query {
     Py_buffer vertices, faces, points; /* (nv, 3) float64, (nf, 3) int32, (m, 3) float64 */
     int threads;
@@ -32,10 +30,8 @@ static int check_query(const struct query *query)
                          buffers[i]->shape[0], buffers[i]->shape[1]);
             return -1;
         }
-    if (query->threads < 1 || query->threads > MAX_THREADS) {
-        PyErr_Format(PyExc_ValueError, "threads: expected 1 to %d, got %d", MAX_THREADS, query->threads);
+    if (mpm_python_check_threads(query->threads))
         return -1;
-    }
     const int32_t *index = query->faces.buf;
     for (Py_ssize_t i = 0; i < 3 * query->faces.shape[0]; i++)
         if (index[i] < 0 || index[i] >= query->vertices.shape[0]) {

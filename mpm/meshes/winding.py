@@ -6,15 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpm import _core
-from mpm.config import get_num_threads
+from mpm.config import threads_for
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def _threads(work: int) -> int:
-    """Threads worth starting for `work` pairs of point and face."""
-    return max(1, min(get_num_threads(), work // 100_000))
+FEW = 100_000  # pairs of point and face: work for one thread
 
 
 def winding_numbers(x: Floats, faces: Ints, points: Floats) -> Floats:
@@ -22,7 +20,7 @@ def winding_numbers(x: Floats, faces: Ints, points: Floats) -> Floats:
     x, index = np.ascontiguousarray(x, dtype=np.float64), np.ascontiguousarray(faces, dtype=np.int32)
     points = np.ascontiguousarray(points, dtype=np.float64)
     return np.frombuffer(
-        _core.winding_numbers(x, index, points, _threads(len(index) * len(points))), dtype=np.float64
+        _core.winding_numbers(x, index, points, threads_for(len(index) * len(points), FEW)), dtype=np.float64
     )
 
 
@@ -34,4 +32,6 @@ def crossings(x: Floats, faces: Ints, points: Floats, axis: int = 2) -> NDArray[
         np.ascontiguousarray(faces, dtype=np.int32),
     )
     points = np.ascontiguousarray(points[:, turned], dtype=np.float64)
-    return np.frombuffer(_core.ray_crossings(x, index, points, _threads(8 * len(points))), dtype=np.int32)
+    return np.frombuffer(
+        _core.ray_crossings(x, index, points, threads_for(8 * len(points), FEW)), dtype=np.int32
+    )

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _core
-from mpm.config import get_num_threads
+from mpm.config import threads_for
 from mpm.viz.color import TABLE
 
 RADIUS_MAX = 31.0  # pixels
-FEW = 20_000  # discs that one thread draws while others would be started
+FEW = 20_000  # discs: work for one thread
 
 # Colours by brightness and by value.
 SHADES, BRIGHTEST = 64, 1.08
@@ -36,7 +36,7 @@ class Discs:
     def paint(self, image: npt.NDArray[np.uint8], values: npt.NDArray[np.uint8], fine: int) -> None:
         """Colour an image, on which `fine` x `fine` pixels make one, with the values of the discs, which are columns
         of `PALETTE`."""
-        brightness, threads = shading(self.radius, flat=self.flat), _threads(len(values))
+        brightness, threads = shading(self.radius, flat=self.flat), threads_for(len(values), FEW)
         _core.paint_discs(
             self.column,
             self.row,
@@ -89,7 +89,7 @@ def draw(
         return None
     window = (left, top, width, height)
     depth = None if near is None else np.ascontiguousarray(near, dtype=np.float32)
-    seen = _core.draw_discs(column, row, depth, radius, window, _threads(len(column)))
+    seen = _core.draw_discs(column, row, depth, radius, window, threads_for(len(column), FEW))
     found = np.frombuffer(seen, dtype=np.int32).reshape(height, width)
     return Discs(column, row, radius, near is None, window, found)
 
@@ -103,10 +103,6 @@ def _reach(centre: npt.NDArray[np.float32], radius: float, size: int, fine: int)
         return 0, 0
     first = int(low) // fine * fine
     return first, -(-int(np.ceil(high)) // fine) * fine - first
-
-
-def _threads(discs: int) -> int:
-    return max(1, min(get_num_threads(), discs // FEW))
 
 
 def shading(radius: float, *, flat: bool) -> npt.NDArray[np.uint8]:

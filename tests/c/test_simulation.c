@@ -366,7 +366,8 @@ int main(void)
     if (WITH_REFUSALS) {
         every_allocation_can_be_refused(settings_of(2, 8, "scalar", 2));
         /* Two thousand lives: handing over between threads would take most of the time. */
-        every_allocation_can_be_refused(settings_of(3, 8, "portable", 1));
+        const char *vectors = mpm_dispatch_isa(1);
+        every_allocation_can_be_refused(settings_of(3, 8, vectors ? vectors : "scalar", 1));
         every_allocation_can_be_refused(with_images(settings_of(2, 8, "scalar", 1)));
         every_allocation_can_be_refused(with_images(with_scheme(settings_of(3, 4, "scalar", 1), filtered)));
     }
