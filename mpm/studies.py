@@ -10,8 +10,10 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -29,12 +31,18 @@ Advance = Callable[[Simulation, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A simulation to be made, and how it is driven; `threads` > 1 is timed by the clock, else by processor time."""
+    """A simulation to be made, and how it is driven. `copies` of it advance at the same time, each from a thread of its
+    own; where that is more than one, or `threads` is, the group is timed by the clock, else by processor time."""
 
     label: str
     make: Callable[[], Simulation]
     advance: Advance = Simulation.step
     threads: int = 1
+    copies: int = 1
+
+    @property
+    def parallel(self) -> bool:
+        return self.threads > 1 or self.copies > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,7 @@ class Row:
     ----------
     label : str
     particles : int
+        Of one copy.
     nanoseconds : float
         Per particle and step, median of the rounds.
     share : float
@@ -207,13 +216,14 @@ def _flow(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
 
 
 def _threads(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
-    """Two threads beside one, by the clock: an otherwise idle machine is needed."""
+    """Two threads beside one, on an otherwise idle machine; two runs at once share nothing: the most it gives."""
     law = (bench.MATERIALS["fixed corotated"],)
     for d, factor in ((3, 1), (2, 1), (3, 0.4), (2, 0.28)):
         make = partial(_block, d, round(cells[d] * factor), laws=law)
         yield [
             Variant(f"{d}-D 1 thread", partial(make, threads=1), threads=1),
             Variant(f"{d}-D 2 threads", partial(make, threads=2), threads=2),
+            Variant(f"{d}-D 2 runs at once", partial(make, threads=1), copies=2),
         ]
 
 
@@ -228,22 +238,30 @@ STUDIES: dict[str, Callable[[Mapping[int, int]], Iterator[list[Variant]]]] = {
 }
 
 
+def _advance(variant: Variant, copies: list[Simulation], steps: int) -> None:
+    if len(copies) == 1:
+        variant.advance(copies[0], steps)
+        return
+    with ThreadPoolExecutor(len(copies)) as pool:
+        list(pool.map(variant.advance, copies, repeat(steps)))
+
+
 def compare(group: list[Variant], *, repeats: int, steps: int) -> list[Row]:
     """The figures of variants, from interleaved rounds of `steps` steps."""
-    clock = time.perf_counter if any(variant.threads > 1 for variant in group) else time.thread_time
-    simulations = [variant.make() for variant in group]
+    clock = time.perf_counter if any(variant.parallel for variant in group) else time.thread_time
+    simulations = [[variant.make() for _ in range(variant.copies)] for variant in group]
     times: list[list[float]] = [[] for _ in group]
-    for variant, sim in zip(group, simulations, strict=True):
-        variant.advance(sim, 2)
+    for variant, copies in zip(group, simulations, strict=True):
+        _advance(variant, copies, 2)
     for _ in range(repeats):
-        for variant, sim, found in zip(group, simulations, times, strict=True):
+        for variant, copies, found in zip(group, simulations, times, strict=True):
             start = clock()
-            variant.advance(sim, steps)
-            found.append((clock() - start) / steps / len(sim.particles) * 1e9)
+            _advance(variant, copies, steps)
+            found.append((clock() - start) / steps / sum(len(sim.particles) for sim in copies) * 1e9)
     medians = [statistics.median(found) for found in times]
     return [
-        Row(variant.label, len(sim.particles), median, medians[0] / median)
-        for variant, sim, median in zip(group, simulations, medians, strict=True)
+        Row(variant.label, len(copies[0].particles), median, medians[0] / median)
+        for variant, copies, median in zip(group, simulations, medians, strict=True)
     ]
 
 
