@@ -29,7 +29,8 @@ if sanitizers := os.environ.get("MPM_SANITIZE"):
     # What ASan sees by itself, and full debug information, made one kernel compile for minutes. Scopes of variables on
     # the stack, and less optimisation, made it five times as slow.
     CFLAGS += ["-fno-sanitize=null,object-size,pointer-overflow", "-fno-sanitize-address-use-after-scope"]
-    CFLAGS += ["-O1" if sanitizers == "thread" else "-O2", "-Wno-maybe-uninitialized"]  # GCC errs among the checks
+    CFLAGS += ["-O1" if sanitizers == "thread" else "-O2"]
+    CFLAGS += ["-Wno-maybe-uninitialized"]  # GCC errs among the checks
     LDFLAGS += [f"-fsanitize={sanitizers}"]
 if os.environ.get("MPM_COVERAGE"):
     CFLAGS += ["-O0", "-g", "--coverage", "-fprofile-update=atomic"]

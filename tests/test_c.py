@@ -78,8 +78,7 @@ def run(executable: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def programs() -> list:
-    """Every program, all its variants, with every sanitizer that can find something; the quick ones are what `make test`
-    runs."""
+    """Every program, all its variants, with every sanitizer that can find something; `make test` runs the quick ones."""
     return [
         pytest.param(
             *(path.stem, variant, sanitizer),
