@@ -78,7 +78,7 @@ def run(executable: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def programs() -> list:
-    """Every program, all its variants, with every sanitizer that can find something; `make test` runs the quick ones."""
+    """Every program, all its variants, with every sanitizer that can find something; `make test` runs quick ones."""
     return [
         pytest.param(
             *(path.stem, variant, sanitizer),
