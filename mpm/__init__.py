@@ -12,8 +12,14 @@ All units are SI; a 2-D scene is plane strain per metre of depth.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
+
+if importlib.util.find_spec("mpm._core") is None:
+    raise ImportError(
+        f"the compiled core is not in {__path__[0]}: start Python elsewhere to use an installed mpm, "
+        "or build it here with pip install -e ."
+    )
 
 from mpm import config, materials, motion, shapes
 from mpm._check import nearest as _nearest

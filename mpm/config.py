@@ -111,7 +111,7 @@ def _available_processors() -> int:
 
 
 def get_num_threads() -> int:
-    """Number of threads of a simulation created with ``threads=None``.
+    """Number of threads of a simulation created with ``threads=None``, if it has particles enough (4,096 for each).
 
     Returns
     -------
@@ -134,7 +134,12 @@ def get_num_threads() -> int:
 
 def threads_for(work: int, least: int) -> int:
     """Threads to start for `work` of which each is to have at least `least`."""
-    return max(1, min(get_num_threads(), work // least))
+    return shared_out(work, least, get_num_threads())
+
+
+def shared_out(work: int, least: int, most: int) -> int:
+    """The same, of at most `most` threads."""
+    return max(1, min(most, work // least))
 
 
 def set_num_threads(threads: int) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "StableDt"]
 
 FRAMES_MAX = 10_000_000
+PARTICLES_PER_THREAD = 4096  # that a thread is worth starting for, by default
 STEPS_MAX = 2**62
 
 
@@ -129,7 +130,8 @@ class Simulation(_check.Strict):
     dtype : {"float64", "float32"}
         Positions must be told apart to dx/1024 in double and to dx/4 in single precision all over the domain.
     threads : int, optional
-        Default `mpm.get_num_threads`. Results do not depend on it.
+        Default `mpm.get_num_threads`, but no more than one per 4,096 particles: fewer are not worth starting a thread.
+        Results do not depend on it.
     on_leave : {"raise", "clamp", "delete"}
         What happens to a particle that leaves the domain, that is lies more than half a cell beyond a face
         (with the cubic kernel a cell, with the linear one nothing: up to there walls give way to a particle
@@ -172,6 +174,7 @@ class Simulation(_check.Strict):
         "_rng",
         "_rng_before",
         "_scene",
+        "_threads",
     )
 
     @_check.options
@@ -226,6 +229,7 @@ class Simulation(_check.Strict):
             history=history,
         )
         walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
+        self._threads = None if threads is None else self._numerics.threads
         self._rng = _generator(rng)
         self._rng_before = copy.deepcopy(self._rng)
         if not scene.bodies:
@@ -249,10 +253,11 @@ class Simulation(_check.Strict):
         self._recordings: list[Recording] = []
 
     @classmethod
-    def _of(cls, kept: Snapshot, threads: int) -> Simulation:
+    def _of(cls, kept: Snapshot, threads: int | None) -> Simulation:
         """A simulation from a snapshot; a ValueError if its parts do not fit each other."""
         self = cls.__new__(cls)
-        self._numerics = replace(kept.numerics, threads=threads)
+        self._numerics = replace(kept.numerics, threads=threads or config.get_num_threads())
+        self._threads = threads
         self._rng = copy.deepcopy(kept.rng)
         self._rng_before = copy.deepcopy(kept.rng)
         self._scene = kept.scene._kept_copy()
@@ -353,6 +358,7 @@ class Simulation(_check.Strict):
 
     def _advance(self, *, steps: int = STEPS_MAX, end: float = math.inf) -> None:
         """Whole steps, or to a time; where something records, with pauses to look."""
+        self._core.threads = self.threads
         if self._recordings:
             from mpm.io import trajectory
 
@@ -501,11 +507,14 @@ class Simulation(_check.Strict):
     @property
     def threads(self) -> int:
         """Number of threads of the next run; may be set."""
-        return self._core.threads
+        most = self._numerics.threads
+        return self._threads or config.shared_out(self._core.particles, PARTICLES_PER_THREAD, most)
 
     @threads.setter
     def threads(self, threads: int) -> None:
-        self._core.threads = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
+        number = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
+        self._core.threads = number  # not during a run
+        self._threads = number
 
     @property
     def scene(self) -> _scene.Scene:
@@ -807,7 +816,7 @@ class Simulation(_check.Strict):
 
     def __copy__(self) -> Simulation:
         """The same as a deep copy: two simulations share no state."""
-        return self._of(self._snapshot(), self.threads)
+        return self._of(self._snapshot(), self._threads)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Simulation:
         return self.__copy__()

@@ -1,5 +1,7 @@
 """From a scene to numbers: bodies and their motion, totals, history, grid and derived fields against NumPy."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -468,6 +470,26 @@ def test_number_of_threads_from_the_environment(monkeypatch, name, value, expect
     monkeypatch.setattr(mpm.config._config, "threads", 4)
     assert mpm.get_num_threads() == 4
     assert mixed(2).threads == 1  # what is given holds
+
+
+def test_few_particles_start_few_threads_by_default(monkeypatch):
+    monkeypatch.setattr(mpm.config._config, "threads", 3)
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Box((0.25, 0.25), (0.5, 0.5)), WATER)
+    sim = mpm.Simulation(scene, dx=1 / 64, particles_per_cell=16)
+    assert len(sim.particles) == 4096 and sim.threads == 1
+    sim.add(mpm.shapes.Box((0.5, 0.25), (0.75, 0.5)), WATER)
+    assert sim.threads == 2 == copy.deepcopy(sim).threads  # a default grows with what it is for, ...
+    sim.add(mpm.shapes.Box((0.25, 0.5), (0.75, 0.75)), WATER)
+    assert sim.threads == 3  # ... to what it would be without the rule
+    started = []
+    core = type("Core", (), {"step": lambda self, n, pause: started.append(self.threads)})()
+    monkeypatch.setattr(sim, "_core", core)
+    core.particles = 5000
+    sim.step()
+    sim.threads = 7  # what is asked for holds
+    sim.step()
+    assert started == [1, 7] and sim.threads == 7
 
 
 @pytest.mark.parametrize("dim", [2, 3])

@@ -47,7 +47,7 @@ def load(
     path : str or path
         Of the file.
     threads : int, optional
-        Default `mpm.get_num_threads`.
+        Default as for a new `Simulation`.
     body_force : callable, optional
         The scene's `body_force`, which a file cannot keep; without it the simulation can be looked at, but not run.
         None if the scene has none.
@@ -100,8 +100,7 @@ def loads(data: bytes, threads: int | None = None, body_force: BodyForce | None 
         if kept.scene.body_force is None:
             raise ValueError(f"body_force = {_check.shown(body_force)}: must be None: the scene has none")
         kept.scene._body_force = body_force
-    number = config.get_num_threads() if threads is None else threads
-    return understood("the state", lambda: Simulation._of(kept, number))
+    return understood("the state", lambda: Simulation._of(kept, threads))
 
 
 def pieces(simulation: Simulation) -> Iterator[bytes | memoryview]:
