@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if everything was done, 1 if something failed; a usage error exits with 2.
+        0 if everything was done, 1 if something failed, 130 if it was interrupted; a usage error exits with 2.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -37,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(chosen.run(chosen))
     except KeyboardInterrupt:
         print("mpm: interrupted", file=sys.stderr)
+        return 130  # as shells have it: 128 and the number of the signal
     except (SimulationError, ImportError, OSError, ValueError, MemoryError) as error:
         print(f"mpm: {type(error).__name__}: {error}", file=sys.stderr)
     return 1

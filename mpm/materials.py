@@ -80,7 +80,7 @@ class Material(_check.Strict):
             object.__setattr__(self, name, value)
         if getattr(self, "nu", 0.0) > NEARLY_INCOMPRESSIBLE:
             warnings.warn(
-                f"nu = {getattr(self, 'nu', 0.0):g} > {NEARLY_INCOMPRESSIBLE:g}: nearly incompressible; "
+                f"nu = {getattr(self, 'nu', 0.0)!r} > {NEARLY_INCOMPRESSIBLE:g}: nearly incompressible; "
                 "expect volumetric locking and a small dt",
                 UserWarning,
                 stacklevel=4,  # the line that creates the material

@@ -241,3 +241,12 @@ def test_bounces_are_what_comes_after_the_fall(capsys):
     )
     high, low, when = (float(number) for number in found.groups())
     assert high == pytest.approx(start.center_of_mass[1], abs=1e-4) and 0.2 < low < high and 0.3 < when < 0.8
+
+
+def test_an_interrupted_command_says_so_and_ends_as_shells_expect(monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mpm.bench, "run", interrupted)
+    assert cli.main(["bench", "calls", "--quick", "--repeats", "1"]) == 130
+    assert capsys.readouterr().err == "mpm: interrupted\n"
