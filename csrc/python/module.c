@@ -45,12 +45,12 @@ int mpm_python_get_doubles(PyObject *sequence, const char *name, double *out, Py
     return 0;
 }
 
-int mpm_python_check_threads(int threads)
+int mpm_python_check_threads(long threads)
 {
     enum { MAX_THREADS = 1024 };
     if (threads >= 1 && threads <= MAX_THREADS)
         return 0;
-    PyErr_Format(PyExc_ValueError, "threads: expected 1 to %d, got %d", MAX_THREADS, threads);
+    PyErr_Format(PyExc_ValueError, "threads: expected 1 to %d, got %ld", MAX_THREADS, threads);
     return -1;
 }
 

@@ -40,7 +40,7 @@ int mpm_python_get_buffer(PyObject *object, Py_buffer *view, const char *name, c
 int mpm_python_get_doubles(PyObject *sequence, const char *name, double *out, Py_ssize_t count);
 
 /** -1 with a ValueError unless a call may use so many threads. */
-int mpm_python_check_threads(int threads);
+int mpm_python_check_threads(long threads);
 
 /** A list of `count` floats. */
 PyObject *mpm_python_float_list(const double *values, Py_ssize_t count);

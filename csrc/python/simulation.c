@@ -167,10 +167,10 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
         mpm_python_get_doubles(gravity, "gravity", settings.gravity, settings.dim) ||
         get_cells(cells, settings.dim, settings.cells) || get_walls(walls, 2 * settings.dim, settings.walls) ||
         get_scheme(scheme, &settings.scheme) ||
-        get_leave(on_leave, &settings.on_leave))
+        get_leave(on_leave, &settings.on_leave) || mpm_python_check_threads(settings.threads))
         return NULL;
-    if (!(settings.dx > 0) || settings.history < 0 || settings.threads < 1 || settings.threads > 4096) {
-        PyErr_SetString(PyExc_ValueError, "dx, history or threads: out of range");
+    if (!(settings.dx > 0) || settings.history < 0) {
+        PyErr_SetString(PyExc_ValueError, "dx or history: out of range");
         return NULL;
     }
     if (!mpm_dispatch_kernels(isa, settings.dim, settings.real_size)) {
@@ -693,10 +693,8 @@ static int set_threads(PyObject *self, PyObject *value, void *unused)
     mpm_simulation *core = enter(self);
     if (!core)
         return -1;
-    if (threads < 1 || threads > 4096) {
-        PyErr_SetString(PyExc_ValueError, "threads: must be between 1 and 4096");
+    if (mpm_python_check_threads(threads))
         return -1;
-    }
     mpm_simulation_set_threads(core, (int)threads);
     return 0;
 }

@@ -11,7 +11,6 @@ from mpm.config import threads_for
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-
 FEW = 100_000  # pairs of point and face: work for one thread
 
 
