@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -113,34 +114,41 @@ def _export_frames(
 
 
 def _play(sim: Simulation, entry: Entry, count: int, out: Path, outcome: Outcome) -> list[Image]:
-    """Run frame by frame; returns some of the frames for the sheet."""
-    renderer, writer = _movie(sim, entry, out / f"{entry.name}.mp4", outcome)
+    """Run frame by frame, drawing each while the next is computed; returns some of the pictures for the sheet."""
     bar = find_spec("tqdm") is not None
     chosen = set(np.linspace(0, count, min(SHEET_FRAMES, count + 1)).round().astype(int).tolist())
     sheet: list[Image] = []
-    frames = sim.frames(duration=count / entry.fps, fps=entry.fps, progress=bar)
-    try:
+    renderer, writer = _movie(sim, entry, out / f"{entry.name}.mp4", outcome)
+
+    def use(image: Image, i: int) -> None:
+        if writer is not None:
+            writer.add(image)
+        if i in chosen:
+            sheet.append(image[::2, ::2])
+
+    with ExitStack() as stack:
+        if not bar:
+            stack.callback(print, file=sys.stderr)
+        pictures = None
+        if renderer is not None:
+            from mpm.viz.movie import Pictures
+
+            stack.enter_context(writer or nullcontext())
+            pictures = stack.enter_context(Pictures(renderer, use))
+        frames = sim.frames(duration=count / entry.fps, fps=entry.fps, progress=bar)
+        stack.callback(frames.close)  # type: ignore[attr-defined]  # a generator: ends the bar
         while True:
             before = time.perf_counter()
             i, _ = next(frames, (-1, 0.0))
             outcome.wall += time.perf_counter() - before
             if i < 0:
                 break
-            if renderer is not None:
-                image = renderer.frame(sim)
-                if writer is not None:
-                    writer.add(image)
-                if i in chosen:
-                    sheet.append(image[::2, ::2])
+            if pictures is not None:
+                pictures.take(sim, i)
             if not bar:
                 print(f"\rframe {i}/{count}", end="", file=sys.stderr, flush=True)
-    finally:
-        frames.close()  # type: ignore[attr-defined]  # a generator: ends the bar
-        if writer is not None:
-            writer.close()
-            outcome.written.append(writer.path)
-        if not bar:
-            print(file=sys.stderr)
+    if writer is not None:
+        outcome.written.append(writer.path)
     return sheet
 
 
@@ -192,7 +200,7 @@ def _report(
     print(f"particles           {n:,}")
     print(f"frames              {count} ({count / entry.fps:g} s)")
     print(f"steps               {steps:,} (dt {outcome_dt(sim)})")
-    print(f"wall time stepping  {outcome.wall:.2f} s ({sim.threads} threads, {sim.dtype})")
+    print(f"wall time stepping  {outcome.wall:.2f} s ({sim.threads} threads, {sim.dtype}), pictures beside")
     print(f"particle-steps/s    {rate:.3g}")
     if recording is not None:
         size, share = recording.path.stat().st_size / 1e6, recording.seconds / (outcome.wall or 1)

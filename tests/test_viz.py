@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -16,6 +17,7 @@ import mpm
 from mpm import _core, derived, materials, shapes, viz
 from mpm.viz import canvas, discs, surfaces
 from mpm.viz import color as colors
+from mpm.viz.movie import Pictures
 
 SOLID = materials.FixedCorotated(E=2e4, nu=0.3, density=1000)
 WATER = materials.Fluid(bulk_modulus=1e5, density=1000)
@@ -241,19 +243,21 @@ def test_particles_are_where_they_belong():
 
 
 @dims
-def test_particles_without_a_position_are_left_out(dim):
+def test_particles_without_a_position_are_left_out(dim, monkeypatch):
     """As a trajectory of another program may have them."""
     sim = make(dim)
-    renderer = viz.Renderer(sim, annotate=False)
+    renderer = viz.Renderer(sim, annotate=False, limits=(0, 1))
+    monkeypatch.setattr(viz.render, "check_simulation", lambda sim: None)
     x = np.array(sim.particles.x)
     shown = np.zeros(len(x))
     volume = np.asarray(sim.particles.volume)
     images = []
     for rows in (slice(2, None), slice(None)):
-        image = renderer.canvas.copy()
-        particles = {"x": x[rows], "volume": volume}
-        renderer._paint(image, SimpleNamespace(particles=particles, dimension=dim), shown[rows], (0, 1))
-        images.append(image)
+        particles, speed = {"x": x[rows], "volume": volume}, shown[rows]
+        frame = SimpleNamespace(
+            particles=particles, dimension=dim, time=0.0, compute=lambda name, speed=speed: speed
+        )
+        images.append(renderer.frame(frame))
         x[0], x[1, 0] = np.nan, np.inf
     assert np.array_equal(*images) and not np.array_equal(images[0], renderer.canvas)
 
@@ -544,6 +548,49 @@ def test_a_run_that_fails_leaves_a_movie_of_what_there_was(tmp_path):
     with pytest.raises(mpm.SimulationError):
         sim.movie(tmp_path / "a", duration=1, fps=10, size=(80, 64))
     assert len(list((tmp_path / "a").iterdir())) == 1
+
+
+@pytest.mark.parametrize("color", ["speed", "mass"])
+def test_pictures_that_are_drawn_beside_the_run_show_what_was_shot(color):
+    """A field is a view, a collider is asked where it is: both have moved on when the picture is drawn."""
+    scene = mpm.Scene([0, 0], [1, 1], gravity=[0, -9.81])
+    scene.add(shapes.Box([0.125, 0.5], [0.375, 0.75]), SOLID)
+    scene.add_collider(shapes.Ball([0.7, 0.3], 0.15), motion=mpm.motion.Linear([0, 1]))
+    sim = mpm.Simulation(scene, dx=0.125, threads=1)
+    expected, drawn, started, go_on = [], [], threading.Event(), threading.Event()
+
+    def use(image, i):
+        started.set()
+        assert go_on.wait(20)
+        drawn.append((i, image))
+
+    beside, alone = (viz.Renderer(sim, size=(96, 72), color=color) for _ in range(2))
+    with Pictures(beside, use) as pictures:
+        for i, _ in sim.frames(duration=0.09, fps=100):
+            expected.append(alone.frame(sim))
+            if i:
+                go_on.set()
+            pictures.take(sim, i)
+            if not i:
+                assert started.wait(20) and not drawn
+    assert [i for i, _ in drawn] == list(range(10)) and len(expected) == 10
+    for (_, image), picture in zip(drawn, expected, strict=True):
+        assert np.array_equal(image, picture)
+    assert len({image.tobytes() for image in expected}) == 10
+
+
+def test_what_goes_wrong_with_a_picture_is_raised():
+    sim = make(2)
+
+    def use(image):
+        raise OSError("no space left")
+
+    before = threading.active_count()
+    for attempts in (1, 2):
+        with pytest.raises(OSError, match="no space left"), Pictures(viz.Renderer(sim), use) as pictures:
+            for _ in range(attempts):
+                pictures.take(sim)
+        assert threading.active_count() == before
 
 
 def test_pictures_on_one_sheet(tmp_path):

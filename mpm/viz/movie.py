@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,11 @@ import numpy.typing as npt
 
 from mpm import _check
 from mpm.io.closing import Closing
-from mpm.io.replay import Replay
+from mpm.io.replay import Frame, Replay
 from mpm.progress import follow
 from mpm.simulation import Simulation, frame_count
 from mpm.viz import canvas
-from mpm.viz.render import Image, check_image, check_size
+from mpm.viz.render import Image, Renderer, Shot, check_image, check_size
 from mpm.viz.solid import renderer_of
 
 # What players show smoothly; with more or fewer frames per simulated second a movie plays slower or faster.
@@ -117,6 +119,49 @@ class MovieWriter(Closing):
                     old.unlink()
 
 
+class Pictures(Closing):
+    """Draws pictures while the simulation goes on, in a thread of its own; a context manager, which ends when the last
+    one is done.
+
+    Parameters
+    ----------
+    renderer : Renderer
+        Draws here, and nowhere else meanwhile.
+    use : callable (image, \\*what) -> None
+        Is given every picture, in that thread, one after the other.
+    """
+
+    def __init__(self, renderer: Renderer, use: Callable[..., None]) -> None:
+        self._renderer, self._use = renderer, use
+        self._thread = ThreadPoolExecutor(1, "mpm-pictures") if renderer.any_thread else None
+        self._drawn: Future[None] | None = None
+
+    def take(self, sim: Simulation | Frame, *what: Any) -> None:
+        """Have the current state drawn, and go on; waits for the picture before, and raises what went wrong with it."""
+        shot = self._renderer.shoot(sim)
+        self._wait()
+        if self._thread is None:
+            self._draw(shot, what)
+        else:
+            self._drawn = self._thread.submit(self._draw, shot, what)
+
+    def close(self) -> None:
+        """Wait for the last picture."""
+        try:
+            self._wait()
+        finally:
+            if self._thread is not None:
+                self._thread.shutdown()
+
+    def _draw(self, shot: Shot, what: tuple[Any, ...]) -> None:
+        self._use(self._renderer.draw(shot), *what)
+
+    def _wait(self) -> None:
+        drawn, self._drawn = self._drawn, None
+        if drawn is not None:
+            drawn.result()
+
+
 def check_path(path: object) -> Path:
     """The path of a movie: a suffix that can be written, in a directory that exists."""
     if not isinstance(path, (str, os.PathLike)):
@@ -150,9 +195,9 @@ def movie(
     picture = renderer_of(renderer, sim)(sim, color=color, limits=limits, size=size)
     frame_count(duration, fps)
     _check.flag("progress", progress)
-    with MovieWriter(path, fps=fps, size=size) as writer:
+    with MovieWriter(path, fps=fps, size=size) as writer, Pictures(picture, writer.add) as pictures:
         for _ in sim.frames(duration=duration, fps=fps, progress=progress):
-            writer.add(picture.frame(sim))
+            pictures.take(sim)
 
 
 def write_frames(
@@ -170,9 +215,9 @@ def write_frames(
     picture = renderer_of(renderer, frames[0])(frames[0], color=color, limits=limits, size=size)
     check_path(path)
     shown = follow(frames, progress)
-    with MovieWriter(path, fps=fps, size=size) as writer:
+    with MovieWriter(path, fps=fps, size=size) as writer, Pictures(picture, writer.add) as pictures:
         for frame in shown:
-            writer.add(picture.frame(frame))
+            pictures.take(frame)
 
 
 def contact_sheet(frames: list[Image], *, columns: int = 4) -> Image:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,17 @@ COVER = {2: 0.95, 3: 0.75}
 SHADOW = np.array([0.80, 0.82, 0.86], dtype=np.float32)  # colour of the floor under material
 
 
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """All that a picture shows of a state, which may change meanwhile."""
+
+    time: float
+    x: npt.NDArray[Any]  # (n, d) [m]
+    shown: npt.NDArray[Any]  # (n,), what the colours mean
+    spacing: float  # of the particles [m]
+    background: Image  # with the colliders
+
+
 class Renderer:
     """Draws states of one simulation on the same canvas: particles and colliders, in 3-D these behind those. For one
     thread at a time.
@@ -43,6 +55,8 @@ class Renderer:
     annotate : bool
         Draw the time and the colour bar.
     """
+
+    any_thread = True  # may `draw` in another thread than that which shoots?
 
     def __init__(
         self,
@@ -73,39 +87,56 @@ class Renderer:
         scene = sim.scene
         self.camera = Camera(scene.lower, scene.upper, scene.gravity, frame)
         self.empty = canvas.background(self.camera, scene.lower, scene.upper, fine)
-        self.background = halved(self.empty)  # what stands still, and where moving colliders are now
-        self.canvas = self.background  # with the colour bar
-        self.labelled: tuple[tuple[float, float], str] | None = None
         self.moving = False
+        self.background = halved(self.empty)
         if colliders := sim._posed():
             self.moving = any(collider.moves for collider in colliders)
-            self._place_colliders(sim)
+            self.background = self._place_colliders(sim)
+        self.canvas = self.background  # with the colour bar
+        self.labelled: tuple[Image, tuple[tuple[float, float], str]] | None = None
         self.floor = _Floor(self.camera) if sim.dimension == 3 else None
 
     def frame(self, sim: Simulation | Frame) -> Image:
         """The current state, shape (height, width, 3)."""
+        return self.draw(self.shoot(sim))
+
+    def shoot(self, sim: Simulation | Frame) -> Shot:
+        """What `draw` needs of the current state."""
         check_simulation(sim)
         if sim.dimension != self.dimension:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
-        if self.moving:
-            self._place_colliders(sim)
-        shown = _color.values(sim, self.color)
-        limits = self._scale(shown)
-        if self.annotate and self.labelled != (wanted := (limits, _color.beyond(shown, limits))):
-            self.canvas = self.background.copy()
-            canvas.color_bar(self.canvas, _color.label(self.color, self.dimension), *wanted)
-            self.labelled = wanted
-        image = self.canvas.copy()
-        self._paint(image, sim, shown, limits)
+        x, shown = np.array(sim.particles["x"]), np.array(_color.values(sim, self.color))
+        there = np.isfinite(x).all(axis=1)
+        if not there.all():  # a trajectory of another program
+            x, shown = x[there], shown[there]
+        spacing = float(np.median(sim.particles["volume"])) ** (1 / sim.dimension) if len(x) else 1.0
+        background = self._place_colliders(sim) if self.moving else self.background
+        return Shot(sim.time, x, shown, spacing, background)
+
+    def draw(self, shot: Shot) -> Image:
+        """The picture of a shot, shape (height, width, 3)."""
+        limits = self._scale(shot.shown)
+        if self.annotate:
+            self._label(shot.background, (limits, _color.beyond(shot.shown, limits)))
+        image = (self.canvas if self.annotate else shot.background).copy()
+        self._paint(image, shot, limits)
         if self.annotate:
             size = max(10, round(self.height / 32))
-            canvas.write(image, f"t = {sim.time:.3f} s", (round(0.05 * self.height), size), size)
+            canvas.write(image, f"t = {shot.time:.3f} s", (round(0.05 * self.height), size), size)
         return image
 
-    def _place_colliders(self, sim: Simulation | Frame) -> None:
+    def _place_colliders(self, sim: Simulation | Frame) -> Image:
+        """The background with the colliders where they are now."""
         draw = canvas.colliders if self.dimension == 2 else surfaces.draw
-        self.background = self.canvas = halved(draw(self.empty, sim, self.camera))
-        self.labelled = None
+        return halved(draw(self.empty, sim, self.camera))
+
+    def _label(self, background: Image, scale: tuple[tuple[float, float], str]) -> None:
+        """Draw the colour bar, unless it is there."""
+        if self.labelled is not None and self.labelled[0] is background and self.labelled[1] == scale:
+            return
+        self.canvas = background.copy()
+        canvas.color_bar(self.canvas, _color.label(self.color, self.dimension), *scale)
+        self.labelled = (background, scale)
 
     def _scale(self, shown: npt.NDArray[Any]) -> tuple[float, float]:
         if self.fixed_limits is None:
@@ -118,29 +149,22 @@ class Renderer:
         assert self.limits is not None
         return self.limits
 
-    def _paint(
-        self, image: Image, sim: Simulation | Frame, shown: npt.NDArray[Any], limits: tuple[float, float]
-    ) -> None:
-        x = np.asarray(sim.particles["x"])
-        there = np.isfinite(x).all(axis=1)
-        if not there.all():  # a trajectory of another program
-            x, shown = x[there], shown[there]
-        if not len(shown):
+    def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:
+        if not len(shot.x):
             return
-        column, row, near = self.camera.project(x)
-        spacing = float(np.median(sim.particles["volume"])) ** (1 / sim.dimension)
+        column, row, near = self.camera.project(shot.x)
         if self.floor is not None:
-            self.floor.darken(image, column, row, x, spacing)
+            self.floor.darken(image, column, row, shot.x, shot.spacing)
         found = draw_discs(
             column,
             row,
             None if near is None else near * np.float32(self.camera.scale),
-            radius=max(1.5, COVER[sim.dimension] * spacing * self.camera.scale),
+            radius=max(1.5, COVER[self.dimension] * shot.spacing * self.camera.scale),
             size=(OVERSAMPLE * self.width, OVERSAMPLE * self.height),
             fine=OVERSAMPLE,
         )
         if found is not None:
-            found.paint(image, _color.index(shown, limits), OVERSAMPLE)
+            found.paint(image, _color.index(shot.shown, limits), OVERSAMPLE)
 
 
 class _Floor:

@@ -14,7 +14,7 @@ from mpm.io.replay import Frame
 from mpm.simulation import Simulation
 from mpm.viz import canvas
 from mpm.viz import color as _color
-from mpm.viz.render import COVER, OVERSAMPLE, Image, Renderer, check_simulation, halved
+from mpm.viz.render import COVER, OVERSAMPLE, Image, Renderer, Shot, check_simulation, halved
 
 SURFACE_CELLS = (
     96  # along the longest side of the domain, of the lattice in which colliders' surfaces are found
@@ -37,16 +37,18 @@ class SolidRenderer(Renderer):
         PyVista is not installed.
     """
 
+    any_thread = False  # windows of VTK belong to the thread that opens them, on some systems the first
+
     def __init__(self, sim: Simulation | Frame, **options: Any) -> None:
         self._pyvista = _pyvista()
         self._surfaces: list[Any] = []
         super().__init__(sim, **options)
         self._lower, self._upper = sim.scene.lower, sim.scene.upper
 
-    def _place_colliders(self, sim: Simulation | Frame) -> None:
-        self._surfaces = [
-            self._surface(collider, sim.scene.lower, sim.scene.upper) for collider in sim._posed()
-        ]
+    def _place_colliders(self, sim: Simulation | Frame) -> Image:
+        lower, upper = sim.scene.lower, sim.scene.upper
+        self._surfaces = [self._surface(collider, lower, upper) for collider in sim._posed()]
+        return self.background  # they are drawn with the particles
 
     def _surface(self, collider: Posed, lower: FloatArray, upper: FloatArray) -> Any:
         """Where the distance is zero in the domain."""
@@ -55,20 +57,16 @@ class SolidRenderer(Renderer):
         lattice["phi"] = collider.distance(np.asarray(lattice.points, dtype=np.float64))[0]
         return lattice.contour([0.0], scalars="phi")
 
-    def _paint(
-        self, image: Image, sim: Simulation | Frame, shown: npt.NDArray[Any], limits: tuple[float, float]
-    ) -> None:
-        x = np.array(sim.particles["x"], dtype=np.float64)
-        there = np.isfinite(x).all(axis=1)
+    def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:
         cloud = None
-        if there.any():
-            spacing = float(np.median(sim.particles["volume"])) ** (1 / 3)
+        if len(shot.x):
+            x = shot.x.astype(np.float64)
             if self.floor is not None:
-                column, row, _ = self.camera.project(x[there])
-                self.floor.darken(image, column, row, x[there], spacing)
-            cloud = self._pyvista.PolyData(x[there])
-            cloud["ink"] = _color.TABLE[_color.index(shown[there], limits)]
-        seen = self._seen(cloud, 0 if cloud is None else 2 * COVER[3] * spacing * self.camera.scale)
+                column, row, _ = self.camera.project(x)
+                self.floor.darken(image, column, row, x, shot.spacing)
+            cloud = self._pyvista.PolyData(x)
+            cloud["ink"] = _color.TABLE[_color.index(shot.shown, limits)]
+        seen = self._seen(cloud, 2 * COVER[3] * shot.spacing * self.camera.scale)
         cover = seen[..., 3:].astype(np.float32) / 255
         image[:] = (image * (1 - cover) + seen[..., :3] * cover).round().astype(np.uint8)
 
