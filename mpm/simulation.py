@@ -699,7 +699,7 @@ class Simulation(_check.Strict):
         renderer: str = "builtin",
         progress: bool = False,
     ) -> None:
-        """Run for `duration` and write a movie; needs the extra ``movie``. Each frame is drawn while the next is computed.
+        """Run for `duration` and write a movie. Each frame is drawn while the next is computed. Extra ``movie``.
 
         Parameters
         ----------

@@ -370,6 +370,8 @@ def make_things(folder):
     sim = mpm.Simulation(scene, dx=0.125, threads=1)
     sim.record(folder / "a.vtkhdf", fps=1, fields=("v",)).close()
     sim.step(3)
+    for name in sim.particles.fields:  # the memory of views, which a look takes, is part of the repr
+        np.asarray(sim.particles[name])
     writer = viz.MovieWriter(folder / "written", fps=10, size=(80, 64))
     return SimpleNamespace(
         solid=solid,

@@ -133,12 +133,12 @@ class Pictures(Closing):
 
     def __init__(self, renderer: Renderer, use: Callable[..., None]) -> None:
         self._renderer, self._use = renderer, use
-        self._thread = ThreadPoolExecutor(1, "mpm-pictures") if renderer.any_thread else None
+        self._thread = ThreadPoolExecutor(1, "mpm-pictures") if renderer._any_thread else None
         self._drawn: Future[None] | None = None
 
     def take(self, sim: Simulation | Frame, *what: Any) -> None:
         """Have the current state drawn, and go on; waits for the picture before, and raises what went wrong with it."""
-        shot = self._renderer.shoot(sim)
+        shot = self._renderer._shoot(sim)
         self._wait()
         if self._thread is None:
             self._draw(shot, what)
@@ -154,7 +154,7 @@ class Pictures(Closing):
                 self._thread.shutdown()
 
     def _draw(self, shot: Shot, what: tuple[Any, ...]) -> None:
-        self._use(self._renderer.draw(shot), *what)
+        self._use(self._renderer._draw(shot), *what)
 
     def _wait(self) -> None:
         drawn, self._drawn = self._drawn, None

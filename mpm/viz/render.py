@@ -56,7 +56,7 @@ class Renderer:
         Draw the time and the colour bar.
     """
 
-    any_thread = True  # may `draw` in another thread than that which shoots?
+    _any_thread = True  # may draw in another thread than that which shoots?
 
     def __init__(
         self,
@@ -98,10 +98,10 @@ class Renderer:
 
     def frame(self, sim: Simulation | Frame) -> Image:
         """The current state, shape (height, width, 3)."""
-        return self.draw(self.shoot(sim))
+        return self._draw(self._shoot(sim))
 
-    def shoot(self, sim: Simulation | Frame) -> Shot:
-        """What `draw` needs of the current state."""
+    def _shoot(self, sim: Simulation | Frame) -> Shot:
+        """What drawing needs of the current state."""
         check_simulation(sim)
         if sim.dimension != self.dimension:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
@@ -113,7 +113,7 @@ class Renderer:
         background = self._place_colliders(sim) if self.moving else self.background
         return Shot(sim.time, x, shown, spacing, background)
 
-    def draw(self, shot: Shot) -> Image:
+    def _draw(self, shot: Shot) -> Image:
         """The picture of a shot, shape (height, width, 3)."""
         limits = self._scale(shot.shown)
         if self.annotate:

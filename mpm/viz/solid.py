@@ -37,7 +37,7 @@ class SolidRenderer(Renderer):
         PyVista is not installed.
     """
 
-    any_thread = False  # windows of VTK belong to the thread that opens them, on some systems the first
+    _any_thread = False  # windows of VTK belong to the thread that opens them, on some systems the first
 
     def __init__(self, sim: Simulation | Frame, **options: Any) -> None:
         self._pyvista = _pyvista()
