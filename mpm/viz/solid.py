@@ -100,9 +100,8 @@ class SolidRenderer(Renderer):
         camera, lower, upper = self.camera, self._lower, self._upper
         right, up, towards = camera.rows
         fine = OVERSAMPLE * np.array([self.width, self.height])
-        across, down = (
-            fine / 2 - camera.offset
-        ) / camera.scale  # of the middle of the picture, from the lower corner
+        # Of the middle of the picture, from the lower corner; the middle of our pixel k is at k.
+        across, down = ((fine - 1) / 2 - camera.offset) / camera.scale
         depth = float(np.linalg.norm(upper - lower))
         nearness = float(towards @ (upper - lower) / 2)
         middle = lower + across * right - down * up + nearness * towards
