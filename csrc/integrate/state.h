@@ -7,6 +7,13 @@
 #include "integrate/history.h"
 #include "integrate/simulation.h"
 
+/* What the tasks and blocks of the present grid report: scratch of a run. */
+struct reports {
+    mpm_measure *measures;    /* per task */
+    mpm_block_report *blocks; /* per block */
+    mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
+};
+
 struct mpm_simulation {
     mpm_allocator allocator;
     mpm_settings settings;
@@ -58,9 +65,7 @@ struct mpm_simulation {
 
     /* Scratch of a run */
     mpm_pool *pool;
-    mpm_measure *measures;      /* per task */
-    mpm_block_report *reports;  /* per block */
-    mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
+    struct reports reports;
     void **workspaces;          /* per thread */
     int workspace_count;
 };

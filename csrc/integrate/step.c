@@ -174,7 +174,7 @@ static const mpm_collider *fastest_collider(const mpm_simulation *simulation, do
     const mpm_collider *fastest = NULL;
     *speed = 0;
     for (size_t i = 0; i < simulation->grid.block_count * count; i++) {
-        const mpm_collider_book *book = &simulation->block_books[i];
+        const mpm_collider_book *book = &simulation->reports.block_books[i];
         if (book->near && (!fastest || book->speed > *speed)) {
             *speed = book->speed;
             fastest = &simulation->colliders[i % count];
@@ -231,7 +231,7 @@ static mpm_reason find_refusal(mpm_simulation *simulation, mpm_block_report *rep
     if (loose || may_invert(simulation, report, dt)) {
         mpm_sweep probe = mpm_sweeps_describe(simulation, MPM_PROBE);
         probe.gather_dt = dt;
-        probe.inversion = loose ? NULL : simulation->reports;
+        probe.inversion = loose ? NULL : simulation->reports.blocks;
         const mpm_measure found = mpm_sweeps_run(simulation, &probe);
         least_det = found.least_det;
         if (loose) {

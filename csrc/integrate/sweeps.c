@@ -4,17 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-static void free_scratch(mpm_simulation *simulation)
+static void free_reports(struct reports *reports, const mpm_allocator *allocator)
 {
-    const mpm_allocator *allocator = &simulation->allocator;
-    mpm_memory_free(allocator, simulation->measures);
-    mpm_memory_free(allocator, simulation->reports);
-    mpm_memory_free(allocator, simulation->block_books);
-    mpm_memory_free(allocator, simulation->task_books);
-    simulation->measures = NULL;
-    simulation->reports = NULL;
-    simulation->block_books = NULL;
-    simulation->task_books = NULL;
+    mpm_memory_free(allocator, reports->measures);
+    mpm_memory_free(allocator, reports->blocks);
+    mpm_memory_free(allocator, reports->block_books);
+    mpm_memory_free(allocator, reports->task_books);
+    *reports = (struct reports){0};
 }
 
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation, int threads)
@@ -42,7 +38,7 @@ void mpm_sweeps_end(mpm_simulation *simulation)
         mpm_memory_free(allocator, simulation->workspaces[t]);
     mpm_memory_free(allocator, simulation->workspaces);
     simulation->workspaces = NULL;
-    free_scratch(simulation);
+    free_reports(&simulation->reports, allocator);
     mpm_pool_stop(simulation->pool);
     simulation->pool = NULL;
 }
@@ -52,25 +48,22 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
     mpm_simulation *simulation = context;
     const mpm_allocator *allocator = &simulation->allocator;
     const size_t blocks = grid->block_count + 1, tasks = grid->task_count + 1, count = simulation->collider_count;
-    mpm_simulation fitted = {
-        .allocator = *allocator,
-        .measures = mpm_memory_new(allocator, tasks, sizeof *fitted.measures),
-        .reports = mpm_memory_new(allocator, blocks, sizeof *fitted.reports),
-        .block_books = mpm_memory_new(allocator, blocks, count * sizeof(mpm_collider_book)),
-        .task_books = mpm_memory_new(allocator, tasks, count * sizeof(mpm_collider_book)),
+    struct reports fresh = {
+        .measures = mpm_memory_new(allocator, tasks, sizeof *fresh.measures),
+        .blocks = mpm_memory_new(allocator, blocks, sizeof *fresh.blocks),
+        .block_books = mpm_memory_new(allocator, blocks, count * sizeof *fresh.block_books),
+        .task_books = mpm_memory_new(allocator, tasks, count * sizeof *fresh.task_books),
     };
-    if (!fitted.measures || !fitted.reports || !fitted.block_books || !fitted.task_books) {
-        free_scratch(&fitted);
+    if (!fresh.measures || !fresh.blocks || !fresh.block_books || !fresh.task_books) {
+        free_reports(&fresh, allocator);
         return MPM_OUT_OF_MEMORY;
     }
     /* In mid step the nodes have met the colliders already: the first block keeps the books of all. */
-    for (size_t i = 0; simulation->block_books && i < simulation->grid.block_count * count; i++)
-        mpm_collider_add_book(&fitted.block_books[i % count], &simulation->block_books[i]);
-    free_scratch(simulation);
-    simulation->measures = fitted.measures;
-    simulation->reports = fitted.reports;
-    simulation->block_books = fitted.block_books;
-    simulation->task_books = fitted.task_books;
+    struct reports *old = &simulation->reports;
+    for (size_t i = 0; old->block_books && i < simulation->grid.block_count * count; i++)
+        mpm_collider_add_book(&fresh.block_books[i % count], &old->block_books[i]);
+    free_reports(old, allocator);
+    *old = fresh;
     return MPM_OK;
 }
 
@@ -104,9 +97,9 @@ mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode)
         .mode = mode,
         .on_leave = simulation->settings.on_leave,
         .dx = simulation->settings.dx,
-        .colliders = describe_colliders(simulation, simulation->task_books),
+        .colliders = describe_colliders(simulation, simulation->reports.task_books),
         .body_force = simulation->body_force,
-        .measures = simulation->measures,
+        .measures = simulation->reports.measures,
         .workspaces = simulation->workspaces,
     };
     memcpy(sweep.cells, simulation->settings.cells, sizeof sweep.cells);
@@ -159,7 +152,7 @@ mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)
     mpm_pool_for(simulation->pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
     mpm_measure sum = {.least_det = 1};
     for (size_t t = 0; t < simulation->grid.task_count; t++) /* in task order: the same bits for any thread count */
-        add_measure(&sum, &simulation->measures[t]);
+        add_measure(&sum, &simulation->reports.measures[t]);
     mpm_simulation_spend(simulation, MPM_PHASE_SWEEPS, start);
     return sum;
 }
@@ -212,12 +205,12 @@ static void grid_pass(mpm_simulation *simulation, double dt, int filter_step, bo
     const double start = mpm_clock_seconds();
     struct grid_call call = {simulation,
                              {.grid = &simulation->grid, .dt = dt, .scheme = settings->scheme,
-                              .filter_step = filter_step, .for_density = for_density, .reports = simulation->reports}};
+                              .filter_step = filter_step, .for_density = for_density, .reports = simulation->reports.blocks}};
     memcpy(call.pass.cells, settings->cells, sizeof call.pass.cells);
     memcpy(call.pass.gravity, settings->gravity, sizeof call.pass.gravity);
     memcpy(call.pass.walls, settings->walls, sizeof call.pass.walls);
     if (!for_density)
-        call.pass.colliders = describe_colliders(simulation, simulation->block_books);
+        call.pass.colliders = describe_colliders(simulation, simulation->reports.block_books);
     const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
     mpm_pool_for(simulation->pool, grid_item, &call, (blocks + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
     const ptrdiff_t folds = (ptrdiff_t)simulation->grid.images.block_count;
@@ -235,7 +228,7 @@ static mpm_block_report sum_reports(const mpm_simulation *simulation)
     const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
     mpm_block_report sum = {0};
     for (ptrdiff_t b = 0; b < blocks; b++) {
-        const mpm_block_report *part = &simulation->reports[b];
+        const mpm_block_report *part = &simulation->reports.blocks[b];
         sum.speed = fmax(sum.speed, part->speed);
         sum.speed_before = fmax(sum.speed_before, part->speed_before);
         sum.approach = fmax(sum.approach, part->approach);
@@ -269,7 +262,7 @@ void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *s
 {
     const size_t count = simulation->collider_count;
     for (size_t i = 0; i < simulation->grid.block_count * count; i++)
-        mpm_collider_add_book(&sums[i % count], &simulation->block_books[i]);
+        mpm_collider_add_book(&sums[i % count], &simulation->reports.block_books[i]);
     for (size_t i = 0; i < simulation->grid.task_count * count; i++)
-        mpm_collider_add_book(&sums[i % count], &simulation->task_books[i]);
+        mpm_collider_add_book(&sums[i % count], &simulation->reports.task_books[i]);
 }
