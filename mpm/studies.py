@@ -246,9 +246,13 @@ def _advance(variant: Variant, copies: list[Simulation], steps: int) -> None:
         list(pool.map(variant.advance, copies, repeat(steps)))
 
 
+def _by_clock(group: list[Variant]) -> bool:
+    return any(variant.parallel for variant in group)
+
+
 def compare(group: list[Variant], *, repeats: int, steps: int) -> list[Row]:
     """The figures of variants, from interleaved rounds of `steps` steps."""
-    clock = time.perf_counter if any(variant.parallel for variant in group) else time.thread_time
+    clock = time.perf_counter if _by_clock(group) else time.thread_time
     simulations = [[variant.make() for _ in range(variant.copies)] for variant in group]
     times: list[list[float]] = [[] for _ in group]
     for variant, copies in zip(group, simulations, strict=True):
@@ -292,10 +296,11 @@ def run(names: list[str], *, repeats: int, quick: bool, found: list[tuple[str, R
             continue
         study = STUDIES[name]
         yield f"{name + ': ' + (study.__doc__ or '').rstrip('.'):<76}"
-        clock = "by the clock" if name == "threads" else "of the processor"
+        groups = list(study(cells))
+        clock = "by the clock" if any(map(_by_clock, groups)) else "of the processor"
         yield f"ns per particle and step, {clock}; speed beside that of the first of a group"
         yield f"{'':<44}{'particles':>11}{'ns':>8}{'speed':>8}"
-        for group in study(cells):
+        for group in groups:
             for row in compare(group, repeats=repeats, steps=steps):
                 found.append((name, row))
                 yield f"{row.label:<44}{row.particles:>11,}{row.nanoseconds:>8.1f}{row.share:>8.2f}"
