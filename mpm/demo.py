@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,6 +35,7 @@ class Outcome:
     written: list[Path] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     wall: float = 0.0
+    drawn: bool = False
 
 
 def run(
@@ -133,8 +134,10 @@ def _play(sim: Simulation, entry: Entry, count: int, out: Path, outcome: Outcome
         if renderer is not None:
             from mpm.viz.movie import Pictures
 
-            stack.enter_context(writer or nullcontext())
+            if writer is not None:
+                stack.enter_context(writer)
             pictures = stack.enter_context(Pictures(renderer, use))
+            outcome.drawn = True
         frames = sim.frames(duration=count / entry.fps, fps=entry.fps, progress=bar)
         stack.callback(frames.close)  # type: ignore[attr-defined]  # a generator: ends the bar
         while True:
@@ -200,7 +203,10 @@ def _report(
     print(f"particles           {n:,}")
     print(f"frames              {count} ({count / entry.fps:g} s)")
     print(f"steps               {steps:,} (dt {outcome_dt(sim)})")
-    print(f"wall time stepping  {outcome.wall:.2f} s ({sim.threads} threads, {sim.dtype}), pictures beside")
+    print(
+        f"wall time stepping  {outcome.wall:.2f} s ({sim.threads} threads, {sim.dtype})"
+        + ", pictures beside" * outcome.drawn
+    )
     print(f"particle-steps/s    {rate:.3g}")
     if recording is not None:
         size, share = recording.path.stat().st_size / 1e6, recording.seconds / (outcome.wall or 1)

@@ -66,7 +66,7 @@ struct mpm_simulation {
     /* Scratch of a run */
     mpm_pool *pool;
     struct reports reports;
-    void **workspaces;          /* per thread */
+    void **workspaces; /* per thread */
     int workspace_count;
 };
 

@@ -205,7 +205,8 @@ static void grid_pass(mpm_simulation *simulation, double dt, int filter_step, bo
     const double start = mpm_clock_seconds();
     struct grid_call call = {simulation,
                              {.grid = &simulation->grid, .dt = dt, .scheme = settings->scheme,
-                              .filter_step = filter_step, .for_density = for_density, .reports = simulation->reports.blocks}};
+                              .filter_step = filter_step, .for_density = for_density,
+                              .reports = simulation->reports.blocks}};
     memcpy(call.pass.cells, settings->cells, sizeof call.pass.cells);
     memcpy(call.pass.gravity, settings->gravity, sizeof call.pass.gravity);
     memcpy(call.pass.walls, settings->walls, sizeof call.pass.walls);
