@@ -4,7 +4,7 @@ Arrays go in as C-contiguous buffers of exactly the stated dtype (the wrappers c
 `Field` (live) or as `bytes` (a copy, to be wrapped by `numpy.frombuffer`). d = 2 or 3, n = number of particles.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
 class SimulationError(RuntimeError):
@@ -157,10 +157,8 @@ class Simulation:
         """Advance to exactly the time `end` [s], or, on the way, to the first step that reaches `pause` [s]."""
     def step_forced(self, body_force: Any, end: float) -> None:
         """One step with the accelerations (n, d) float64 [m/s2] besides gravity, to the time `end` [s] at most."""
-    def hold(self) -> None:
-        """From now on calls from other threads raise BusyError: for a run in pieces."""
-    def release(self) -> None:
-        """Ends what `hold` began."""
+    def hold(self, pieces: Callable[[], object]) -> None:
+        """Calls `pieces`; meanwhile calls from other threads raise BusyError: for a run in pieces."""
     def stable_dt(self) -> tuple[float, str, int]:
         """(bound [s], limit, row or -1)."""
     def field(self, name: str) -> Field:

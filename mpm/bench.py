@@ -34,7 +34,7 @@ MATERIALS = {
     "fixed corotated": materials.FixedCorotated(E=1e5, nu=0.3, density=1000),
 }
 STUDIES = ("phases", "family", "crowding", "calls", "order", "growth", "flow", "threads")
-STANDARD = ("B1", "B2", "B3", "B4", "B5", "B7")
+STANDARD = ("B1", "B2", "B3", "B4", "B5", "B6", "B7")
 CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
 CELLS_QUICK = {2: 32, 3: 8}
 
@@ -170,7 +170,7 @@ def run(
     *,
     json_path: Path | None = None,
     csv_path: Path | None = None,
-    repeats: int = 5,
+    repeats: int | None = None,
     quick: bool = False,
 ) -> int:
     """Measure every case with every kernel set of this processor, print the table, write the files.
@@ -183,27 +183,28 @@ def run(
         Where the figures go, with the machine and the build they belong to.
     csv_path : path, optional
         The same as a table, one line per figure.
-    repeats : int
-        Rounds.
+    repeats : int, optional
+        Rounds, default 5; 1 if `quick`.
     quick : bool
-        Small bodies, one short round.
+        Small bodies, short rounds.
 
     Returns
     -------
     int
         0.
     """
+    if json_path and json_path == csv_path:
+        raise ValueError(f"--csv {csv_path}: must be another file than that of --json")
     for path in filter(None, (json_path, csv_path)):
-        path.touch()  # what cannot be written is told before anything is measured
+        path.open("a").close()  # what cannot be written is told before anything is measured
+    rounds = repeats or (1 if quick else 5)
     isas = _core.isas()
     found: list[Result] = []
     rows: list[tuple[str, Any]] = []
 
     def groups() -> Iterator[list[Result]]:
         for case in cases(quick):
-            results = measure(
-                case, isas=isas, repeats=1 if quick else repeats, enough=0.01 if quick else 0.15
-            )
+            results = measure(case, isas=isas, repeats=rounds, enough=0.01 if quick else 0.15)
             found.extend(results)
             yield results
 
@@ -211,7 +212,7 @@ def run(
     print(built)
     print(f"processor    {config.processor()}\n")
     if studies:
-        lines = _chosen(studies, repeats=repeats, quick=quick, found=rows)
+        lines = _chosen(studies, repeats=rounds, quick=quick, found=rows)
     else:
         lines = _lines(isas, groups())
     for line in lines:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from mpm import config, gallery
 from mpm.bench import STANDARD, STUDIES
@@ -38,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("mpm: interrupted", file=sys.stderr)
         return 130  # as shells have it: 128 and the number of the signal
+    except BrokenPipeError:  # who read the output has seen enough, as in ``mpm replay FILE | head -2``
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (SimulationError, ImportError, OSError, ValueError, MemoryError) as error:
         print(f"mpm: {type(error).__name__}: {error}", file=sys.stderr)
     return 1
@@ -48,11 +53,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mpm {config.version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
+    scenes: dict[str, Any] = {
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "epilog": "\n".join(["scenes:", *(f"  {n:<17} {gallery.get(n).summary}" for n in gallery.names())]),
+    }
     demo = commands.add_parser(
-        "demo", help="run a scene of the gallery; write a movie, pictures and its history"
+        "demo", help="run a scene of the gallery; write a movie, pictures and its history", **scenes
     )
-    listed = "; ".join(f"{name}: {gallery.get(name).summary}" for name in gallery.names())
-    demo.add_argument("name", nargs="?", default="cube", type=_scene, metavar="NAME", help=listed)
+    demo.add_argument("name", nargs="?", default="cube", type=_scene, metavar="NAME", help="default: cube")
     demo.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="directory, default: out")
     demo.add_argument(
         "--threads", type=_threads, metavar="N", help="default: what MPM_NUM_THREADS or the machine allow"
@@ -86,9 +94,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
     bench.add_argument("--csv", type=Path, metavar="FILE", help="the same as a table, with machine and build")
-    bench.add_argument("--repeats", type=_positive, default=5, metavar="N", help="rounds, default: 5")
+    bench.add_argument("--repeats", type=_positive, metavar="N", help="rounds, default: 5, or 1 if --quick")
     bench.add_argument(
-        "--quick", action="store_true", help="small bodies: to see that it works, not to quote"
+        "--quick",
+        action="store_true",
+        help="small bodies, whatever the labels say: to see that it works, not to quote",
     )
     bench.set_defaults(run=_bench)
 
@@ -111,10 +121,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     replay.set_defaults(run=_replay)
 
-    view = commands.add_parser("view", help="look at a scene of the gallery in the browser")
-    view.add_argument(
-        "name", nargs="?", default="jelly", choices=gallery.names(), metavar="NAME", help=listed
-    )
+    view = commands.add_parser("view", help="look at a scene of the gallery in the browser", **scenes)
+    view.add_argument("name", nargs="?", default="jelly", type=_scene, metavar="NAME", help="default: jelly")
     view.add_argument("--port", type=_port, default=8866, metavar="N", help="default: 8866")
     view.add_argument(
         "--no-browser", action="store_true", help="only serve; open the printed address yourself"

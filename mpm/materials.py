@@ -18,7 +18,7 @@ import numpy.typing as npt
 from mpm import _check, _core, config
 from mpm._check import FloatArray
 
-__all__ = ["FixedCorotated", "Fluid", "Material", "NeoHookean", "Snow"]
+__all__ = ["FixedCorotated", "Fluid", "Material", "NeoHookean", "Sand", "Snow"]
 
 
 def __dir__() -> list[str]:
@@ -436,12 +436,87 @@ class Snow(Material):
         TypeError, ValueError
             F or Jp is not of that shape or range, or not finite.
         """
-        checked = self._gradients(F)
-        before = _plastic(Jp, len(checked))
-        d = checked.shape[1]
-        after = _core.return_map(self.law, self.parameters, checked, before, d, config.isa(), "float64")
-        elastic, plastic = (np.frombuffer(part, dtype=np.float64).copy() for part in after)
-        return elastic.reshape(checked.shape), plastic
+        return _return_map(self, F, Jp)
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sand(Material):
+    """Sand: grains that slide where shear exceeds their friction, and part without resistance.
+
+    The deformation gradient is a product F = F_E F_P of an elastic and a plastic part; ``particles.F`` is F_E,
+    ``particles.Jp`` is J_P = det F_P, and J J_P the whole volume ratio. With e the logarithms of the principal
+    stretches of F_E, Ψ = μ e:e + λ/2 (tr e)² and τ = 2μ e + λ tr e I along the same axes. After every step stresses
+    are brought back to where ‖dev τ‖ <= α (d c cot φ − tr τ) (Drucker and Prager): by sliding, which keeps the
+    volume, or, where they are all tensile, by parting, which leaves none and adds to J_P. Grains that come together
+    again press on each other once J_P is back at 1. So `Jp` tells where sand is loose. It is held below 10⁶; how
+    often that was needed is counted in ``Simulation.health`` as ``clipped``.
+
+    In 3-D α = √(2/3) · 2 sin φ/(3 − sin φ), as in the paper: Mohr and Coulomb's criterion in triaxial compression. It
+    is stronger than that elsewhere: where a 3-D body flows in a plane, as between smooth plates, it acts like the
+    friction angle arcsin(3 α/√2), 44° for φ = 30° and 55° for 35°. In 2-D α = sin φ/√2, which is that criterion for
+    the stresses in the plane; the stretch out of plane is 1 and takes no part. φ does not change with deformation.
+
+    Parameters
+    ----------
+    E : float, optional
+        Young's modulus [Pa], > 0, default 3.537e5.
+    nu : float, optional
+        Poisson's ratio, > −1 and < 0.5, default 0.3; a warning above 0.49.
+    density : float, optional
+        Initial density [kg/m³], > 0, default 2200.
+    friction_angle_deg : float, optional
+        φ, > 0° and < 90°, default 35°: of internal friction.
+    cohesion : float, optional
+        c [Pa], >= 0, default 0: shear strength without pressure, as of moist sand. Grains of a cohesive sand part at
+        the mean tension c cot φ, and stick again when they meet.
+
+    References
+    ----------
+    Klar, Gast, Pradhana, Fu, Schroeder, Jiang, Teran: Drucker-Prager elastoplasticity for sand animation. ACM TOG
+    35(4) (2016) 103; without its hardening. Volume as in Tampubolon et al., ACM TOG 36(4) (2017) 105.
+    """
+
+    law: ClassVar[str] = "sand"
+
+    E: float = 3.537e5
+    nu: float = 0.3
+    density: float = 2200.0
+    friction_angle_deg: float = 35.0
+    cohesion: float = 0.0
+
+    def return_map(self, F: npt.ArrayLike, Jp: npt.ArrayLike = 1.0) -> tuple[FloatArray, FloatArray]:
+        """Split trial states into elastic and plastic parts, by the C code that the step uses.
+
+        Parameters
+        ----------
+        F : array_like, shape (m, d, d)
+            Trial elastic deformation gradients, d = 2 (plane strain) or 3.
+        Jp : float or array_like, shape (m,), optional
+            Plastic volume ratios before, > 0.
+
+        Returns
+        -------
+        F : ndarray, shape (m, d, d)
+            On or within the yield surface; an F that is within, its Jp 1, is returned bit for bit.
+        Jp : ndarray, shape (m,)
+            Plastic volume ratios after: 1 where grains touch, above where they have parted.
+
+        Raises
+        ------
+        TypeError, ValueError
+            F or Jp is not of that shape or range, or not finite.
+        """
+        return _return_map(self, F, Jp)
+
+
+def _return_map(material: Material, F: object, Jp: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    checked = material._gradients(F)
+    before = _plastic(Jp, len(checked))
+    d = checked.shape[1]
+    after = _core.return_map(material.law, material.parameters, checked, before, d, config.isa(), "float64")
+    elastic, plastic = (np.frombuffer(part, dtype=np.float64).copy() for part in after)
+    return elastic.reshape(checked.shape), plastic
 
 
 def _plastic(Jp: npt.ArrayLike, m: int) -> FloatArray:

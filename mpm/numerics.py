@@ -44,6 +44,7 @@ MAX_XPIC_ORDER = 50
 # (upper - lower)/dx has to be whole up to this.
 WHOLE = 1e-9
 SMALLEST_DX, LARGEST_DX = 1e-90, 1e90
+LEAST_STEP = {name: float(np.finfo(name).tiny) for name in ("float64", "float32")}  # as kernels see it [s]
 MAX_HISTORY = 2**31 - 1
 # To which share of a cell positions must be told apart wherever they are in the domain: those of a body are sampled in
 # double precision; single precision need only show them, as the core keeps them from the block they are in.
@@ -127,6 +128,9 @@ def check(
     spacing = _check.number("dx", dx, low=SMALLEST_DX, high=LARGEST_DX, unit="m")
     step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
     precision = _dtype(dtype)
+    for name, value in (("dt", step), ("max_dt", bound)):
+        if 0 < value < LEAST_STEP[precision]:
+            raise ValueError(f"{name} = {value:g} s: must be >= {LEAST_STEP[precision]:g} s in {precision}")
     _refuse_coarse_positions(lower, upper, spacing, precision)
     scheme = _scheme(transfer, kernel, gradient, flip_ratio, xpic_order, advect, f_update, c_damping)
     if scheme.kernel == "linear" and not step:
@@ -377,3 +381,8 @@ def refuse_out_of_range(
         for name, values in (("velocity", v), ("F", F)):
             if values is not None and not np.isfinite(values.astype(dtype)).all():
                 raise ValueError(f"{name}: {np.abs(values).max():g} is beyond the range of {dtype}")
+        fastest = float((mass * np.abs(v).max(axis=1)).max(initial=0))
+        if 0 < fastest < np.finfo(dtype).tiny:
+            raise ValueError(
+                f"velocity: momenta of at most {fastest:g} kg m/s are beyond the range of {dtype}: use other units"
+            )

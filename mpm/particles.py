@@ -20,7 +20,7 @@ IN_WORDS = {
     "deformation_gradient": "F", "affine_velocity": "C", "velocity_gradient": "C", "jacobian": "J", "masses": "mass",
     "volumes": "volume", "plastic_jacobian": "Jp", "ids": "id", "materials": "material",
 }  # fmt: skip
-NO_PLASTIC = "; Jp is a state of snow, and this simulation has none"
+NO_PLASTIC = "; Jp is a state of snow and sand, and this simulation has none"
 
 
 class Particles:
@@ -37,14 +37,14 @@ class Particles:
         written elsewhere are wrapped into it.
     F, C : ndarray, shape (n, d, d)
         Deformation gradient and velocity gradient ∇v of the last grid-to-particle transfer [1/s]. The F of a
-        fluid reads J^(1/d) I; do not write to it. The F of snow is its elastic part.
+        fluid reads J^(1/d) I; do not write to it. The F of snow and sand is their elastic part.
     J : ndarray, shape (n,)
         det F; the state of a fluid. J of a solid follows from F: writing to it is refused, at once where there
         are only solids, else by the next run.
     Jp : ndarray, shape (n,)
-        Plastic volume ratio of snow, 1 where there is another material, whose Jp is no state: writing to it is
-        refused like that to the J of a solid. The whole volume ratio of snow is J Jp. Only there once a
-        simulation has snow.
+        Plastic volume ratio of snow and sand, 1 where there is another material, whose Jp is no state: writing to
+        it is refused like that to the J of a solid. Their whole volume ratio is J Jp. Only there once a simulation
+        has one of them.
     mass, volume : ndarray, shape (n,), read-only
         Mass [kg] and rest volume [m³]; in 2-D per metre of depth [kg/m] and [m²].
     material : ndarray of int32, shape (n,), read-only
@@ -62,7 +62,7 @@ class Particles:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Names of all fields that there are; ``"Jp"`` only once there is snow."""
+        """Names of all fields that there are; ``"Jp"`` only once there is snow or sand."""
         return tuple(self._core.field_names())
 
     def __len__(self) -> int:

@@ -187,10 +187,10 @@ class Scene(_check.Strict):
         The contact of all faces: ``"sticky"`` (v = 0), ``"slip"`` (v·n = 0, both ways), ``"separate"``
         (one-sided), ``"mirror"`` (a plane of symmetry) or ``"periodic"`` (of both faces of an axis), or a
         `Wall`; or a mapping from ``"x-"``, ``"x+"``, ``"y-"``, … or ``"x"``, ``"y"``, ``"z"`` (both faces)
-        to these, where faces that are not named slip. A slip wall holds on to what touches it; what shall
-        fall, rest and bounce wants ``"separate"``.
+        to these, where faces that are not named slip without friction. A slip wall holds on to what touches
+        it; what shall fall, rest and bounce wants ``"separate"``.
     friction : float, optional
-        Coulomb's coefficient >= 0 of every slip or separate wall that is given by name.
+        Coulomb's coefficient >= 0 of every slip or separate wall that is given by name, not as a `Wall`.
 
     Raises
     ------

@@ -325,9 +325,9 @@ class Simulation(_check.Strict):
             self._materials.append(material)
         C = numerics.stored_C(self._numerics, body.initial_velocity_gradient(x), x, self._scene.lower)
         known = np.zeros_like(volume) if self._numerics.volume == "grid-density" else volume
-        self._core.add_particles(x, v, C, F, known, mass, self._indices[material])
+        warn_of_particles_inside(self._core, self._colliders, x, body.name, self._numerics.dx)  # may raise
         self._parts.append(Part(body, len(x), float(mass.sum()), float(volume.sum())))
-        warn_of_particles_inside(self._core, self._colliders, x, body.name, self._numerics.dx)
+        self._core.add_particles(x, v, C, F, known, mass, self._indices[material])
 
     def _find_volumes(self) -> None:
         """Have the core find the volumes that wait for the density of the grid."""
@@ -364,11 +364,7 @@ class Simulation(_check.Strict):
 
             trajectory.run(self, self._core, self._recordings, self._advance_to, steps=steps, end=end)
         elif self._scene.body_force is not None:
-            self._core.hold()  # the core sees single steps
-            try:
-                self._advance_to(steps, end, math.inf)
-            finally:
-                self._core.release()
+            self._core.hold(lambda: self._advance_to(steps, end, math.inf))  # the core sees single steps
         else:
             self._advance_to(steps, end, math.inf)
 
@@ -398,7 +394,7 @@ class Simulation(_check.Strict):
 
     @_check.options
     def frames(self, *, duration: float, fps: float, progress: bool = False) -> Iterator[tuple[int, float]]:
-        """Run frame by frame.
+        """Run frame by frame: the last step before a frame is shortened to end at its time, as by `run`.
 
         Parameters
         ----------
@@ -463,12 +459,19 @@ class Simulation(_check.Strict):
             number=len(self._parts),
         )
         self._core.totals()  # what was written through views is taken, or refused, before anything changes
-        before = copy.deepcopy(self._rng.bit_generator.state)
+        state, particles, parts = (
+            copy.deepcopy(self._rng.bit_generator.state),
+            self._core.particles,
+            len(self._parts),
+        )
         try:
             self._insert(body, *self._sample(body))
             self._find_volumes()
         except BaseException:
-            self._rng.bit_generator.state = before
+            self._rng.bit_generator.state = state
+            del self._parts[parts:]
+            if self._core.particles > particles:  # an interrupt after they had come
+                self.particles.delete(np.arange(self._core.particles) >= particles)
             raise
         return body
 
@@ -547,7 +550,7 @@ class Simulation(_check.Strict):
 
         ``left_domain``: particles that left and, by `on_leave`, were ``clamped`` or ``deleted`` (with
         ``"raise"``: those that a step moved out); ``deleted`` also by `Particles.delete`; ``clipped``: snow
-        whose Jp a step had to hold between its limits, counted at every step; ``refused``: steps taken again
+        or sand whose Jp a step had to hold between its limits, counted at every step; ``refused``: steps taken again
         with a smaller automatic dt; ``binnings``: times the particles were sorted.
         """
         return dict(self._core.health())
@@ -636,7 +639,9 @@ class Simulation(_check.Strict):
         unit = totals.per_depth("kg", self.dimension)
         held = self._core.memory()
         memory = sum(held.values())
-        step = f"dt auto (now {self.dt:.3g} s)" if not chosen.dt else f"dt {chosen.dt:g} s"
+        now = f" (now {self.dt:.3g} s)" if self.steps else ""
+        step = f"dt {chosen.dt:g} s" if chosen.dt else f"dt auto{now}"
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
         lines = [
             f"<Simulation {self.dimension}-D: {n} particles, t = {self.time:g} s after {self.steps} steps",
             *(f"  {_described(part, unit)}" for part in self._parts),
@@ -644,7 +649,7 @@ class Simulation(_check.Strict):
             f"  grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
             f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})",
             f"  method  {chosen.scheme}, {step}",
-            f"  machine {chosen.dtype}, {self.threads} threads, {config.isa()}, {memory / 1e6:.3g} MB",
+            f"  machine {chosen.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB",
         ]
         return "\n".join(lines) + ">"
 
@@ -700,6 +705,9 @@ class Simulation(_check.Strict):
         progress: bool = False,
     ) -> None:
         """Run for `duration` and write a movie. Each frame is drawn while the next is computed. Extra ``movie``.
+
+        Runs as `frames` does, to the exact times of frames. To leave every bit of a run as it is, `record` it, and
+        make the movie of the replay.
 
         Parameters
         ----------

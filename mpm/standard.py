@@ -30,7 +30,9 @@ LAW_FLOPS = {
     "neo_hookean": {2: 40, 3: 80},
     "fixed_corotated": {2: 50, 3: 400},
     "snow": {2: 150, 3: 1200},
+    "sand": {2: 200, 3: 700},
 }
+PLASTIC = ("snow", "sand")  # laws with one real more per particle
 NODES = {"linear": 2, "quadratic": 3, "cubic": 4}  # of a stencil along an axis
 
 
@@ -116,7 +118,7 @@ def traffic(dimension: int, law: str, dtype: str) -> int:
     """
     d = dimension
     state = 1 if law == "fluid" else d * d
-    plastic = 1 if law == "snow" else 0
+    plastic = 1 if law in PLASTIC else 0
     return (2 * (d + state + plastic) + 2) * int(np.dtype(dtype).itemsize)
 
 
@@ -173,6 +175,12 @@ def _spheres(quick: bool) -> Simulation:
     return Simulation(scene, dx=1 / (32 if quick else 256), dtype="float32", threads=1)
 
 
+def _column(quick: bool) -> Simulation:
+    """A round column of sand; a million particles, 8 per cell."""
+    scene = gallery.sand_column_3d()
+    return Simulation(scene, dx=1 / (32 if quick else 172), dtype="float32", threads=1)
+
+
 def _snow(name: str, quick: bool) -> Simulation:
     """Snow as published: cubic kernel, FLIP 0.95, double precision."""
     options: dict[str, Any] = {"dx": 1 / 32} if quick else {}
@@ -181,13 +189,14 @@ def _snow(name: str, quick: bool) -> Simulation:
     return entry.simulation(threads=1, **scheme, **options)
 
 
-# What is missing is B6, a column of sand: there is no law for it yet; B8, sweeps, are the studies of `mpm.studies`.
+# B8, sweeps of one quantity at a time, are the studies of `mpm.studies`.
 SCENES: dict[str, tuple[tuple[str, Callable[[bool], Simulation]], ...]] = {
     "B1": (("2-D fluid, mpm88", _mpm88),),
     "B2": tuple((f"2-D three laws, mpm99, quality {q}", partial(_mpm99, q)) for q in (1, 2, 4)),
     "B3": tuple((f"3-D fluid, mpm3d, {n} cells", partial(_mpm3d, n)) for n in (32, 64, 128)),
     "B4": (("3-D elastic cube", _cube),),
     "B5": (("3-D elastic spheres", _spheres),),
+    "B6": (("3-D sand column", _column),),
     "B7": (
         ("2-D snow, cubic, FLIP", partial(_snow, "snowball")),
         ("3-D snow, cubic, FLIP", partial(_snow, "snow-wedge-3d")),

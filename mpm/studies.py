@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm import _core, bench, materials, shapes
+from mpm import bench, config, materials, shapes
 from mpm.bench import Case
 from mpm.scene import Scene
 from mpm.simulation import Simulation
@@ -26,6 +26,7 @@ from mpm.simulation import Simulation
 __all__ = ["STUDIES", "Row", "run"]
 
 SNOW = materials.Snow(E=1e5, nu=0.3, density=1000)
+SAND = materials.Sand(E=1e5, nu=0.3, density=1000)
 Advance = Callable[[Simulation, int], None]
 
 
@@ -64,6 +65,22 @@ class Row:
     particles: int
     nanoseconds: float
     share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """Nanoseconds per particle and step of each phase; the rest is plans, reports and history."""
+
+    label: str
+    particles: int
+    sweeps: float
+    grid: float
+    binning: float
+    views: float
+    rest: float
+
+
+PHASES = ("sweeps", "grid", "binning", "views", "rest")
 
 
 def _block(
@@ -141,6 +158,7 @@ def _family(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
             ),
             Variant(f"{d}-D fluid", partial(_block, d, n, laws=(bench.MATERIALS["fluid"],))),
             Variant(f"{d}-D snow", partial(_block, d, n, laws=(SNOW,))),
+            Variant(f"{d}-D sand", partial(_block, d, n, laws=(SAND,))),
             Variant(f"{d}-D two laws in every cell", partial(_mixed, d, n)),
             Variant(f"{d}-D float64", partial(_block, d, n, dtype="float64")),
         ]
@@ -269,29 +287,41 @@ def compare(group: list[Variant], *, repeats: int, steps: int) -> list[Row]:
     ]
 
 
-def phases(cells: Mapping[int, int], steps: int) -> Iterator[str]:
-    """Nanoseconds per particle and step by the clock, phase by phase; the rest is plans, reports and history."""
-    names = ["sweeps", "grid", "binning", "views"]
-    yield f"{'phases, ns per particle and step':<44}" + "".join(f"{name:>9}" for name in [*names, "rest"])
+def _phases_once(sim: Simulation, steps: int) -> list[float]:
+    """Nanoseconds per particle and step of each of `PHASES` in so many more steps."""
+    before, start = sim._core.seconds(), time.perf_counter()
+    sim.step(steps)
+    whole, after = time.perf_counter() - start, sim._core.seconds()
+    unit = 1e9 / steps / len(sim.particles)
+    spent = [unit * (after[name] - before[name]) for name in PHASES[:-1]]
+    return [*spent, unit * whole - sum(spent)]
+
+
+def phases(
+    cells: Mapping[int, int], *, repeats: int, steps: int, found: list[tuple[str, Any]]
+) -> Iterator[str]:
+    """Nanoseconds per particle and step by the clock, phase by phase, medians of the rounds."""
+    yield f"{'phases, ns per particle and step':<44}" + "".join(f"{name:>9}" for name in PHASES)
     for d in (3, 2):
         for law in bench.MATERIALS:
-            sim = Case(law, d, "float32", cells[d]).simulation(isa=_core.isas()[-1])
+            sim = Case(law, d, "float32", cells[d]).simulation(isa=config.isa())
             sim.step(4)
-            before, start = sim._core.seconds(), time.perf_counter()
-            sim.step(steps)
-            whole, after = time.perf_counter() - start, sim._core.seconds()
-            unit = 1e9 / steps / len(sim.particles)
-            spent = [unit * (after[name] - before[name]) for name in names]
-            figures = [*spent, unit * whole - sum(spent)]
-            yield f"{d}-D float32  {law:<31}" + "".join(f"{figure:>9.2f}" for figure in figures)
+            rounds = [_phases_once(sim, steps) for _ in range(repeats)]
+            row = Phases(
+                f"{d}-D float32  {law}",
+                len(sim.particles),
+                *map(statistics.median, zip(*rounds, strict=True)),
+            )
+            found.append(("phases", row))
+            yield f"{row.label:<44}" + "".join(f"{getattr(row, name):>9.2f}" for name in PHASES)
 
 
-def run(names: list[str], *, repeats: int, quick: bool, found: list[tuple[str, Row]]) -> Iterator[str]:
+def run(names: list[str], *, repeats: int, quick: bool, found: list[tuple[str, Any]]) -> Iterator[str]:
     """The tables of studies, line by line as they are measured; the figures are put into `found`."""
     cells, steps = (bench.CELLS_QUICK, 20) if quick else (bench.CELLS, 40)
     for name in names:
         if name == "phases":
-            yield from phases(cells, 2 * steps)
+            yield from phases(cells, repeats=repeats, steps=2 * steps, found=found)
             yield ""
             continue
         study = STUDIES[name]

@@ -59,6 +59,9 @@ class Wall:
         return f"Wall({self.contact!r}{friction})"
 
 
+SMOOTH = Wall("slip")  # a face that is not named
+
+
 def faces(dimension: int) -> tuple[str, ...]:
     """The names of the faces in the order of the core: ``x-``, ``x+``, ``y-``, …"""
     return tuple(f"{axis}{side}" for axis in "xyz"[:dimension] for side in "-+")
@@ -73,7 +76,7 @@ def resolve(walls: object, friction: object, dimension: int) -> dict[str, Wall]:
         One for all faces, or a mapping whose keys are faces (``"x-"``) or axes (``"x"``); faces not named
         slip.
     friction : float
-        For slip and separate walls that are given by name (or not given).
+        For slip and separate walls that are given by name; faces not named have none.
     dimension : {2, 3}
 
     Returns
@@ -92,7 +95,7 @@ def resolve(walls: object, friction: object, dimension: int) -> dict[str, Wall]:
     result: dict[str, Wall] = {}
     used = False
     for face in names:
-        wall = given.get(face, "slip")
+        wall = given.get(face, SMOOTH)
         label = "walls" if not isinstance(walls, Mapping) else f"walls[{face!r}]"
         if not isinstance(wall, Wall):
             contact = _check.choice(label, wall, CONTACTS)

@@ -45,6 +45,7 @@ def material(law: str):
         "neo_hookean": mpm.materials.NeoHookean(E=10, nu=0.3, density=1),
         "fluid": mpm.materials.Fluid(bulk_modulus=14, density=1, viscosity=0.002),
         "snow": mpm.materials.Snow(E=10, nu=0.3, density=1),
+        "sand": mpm.materials.Sand(E=10, nu=0.3, density=1),
     }[law]
 
 

@@ -21,6 +21,7 @@ MATERIALS = {
     "neo_hookean": mpm.materials.NeoHookean(E=10, nu=0.3, density=1),
     "fluid": mpm.materials.Fluid(bulk_modulus=14, density=1, viscosity=0.002),
     "snow": mpm.materials.Snow(E=10, nu=0.3, density=1),
+    "sand": mpm.materials.Sand(E=10, nu=0.3, density=1),
 }
 LAWS = tuple(MATERIALS)
 

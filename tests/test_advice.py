@@ -1,6 +1,7 @@
 """What is said to somebody who is about to be misled: overlaps, wrong names, units, precision, the linear kernel."""
 
 import copy
+import signal
 import warnings
 
 import numpy as np
@@ -248,3 +249,38 @@ def test_a_body_that_is_too_small_for_the_cells_is_told():
     small.add(Ball((0.5, 0.5), 0.005), JELLY, name="seed")
     with pytest.warns(UserWarning, match=r"particles of 'seed' have .* times the volume .* dx = 0.03125"):
         mpm.Simulation(small, dx=1 / 32)
+
+
+def test_a_warning_that_is_an_error_leaves_nothing_added():
+    scene = mpm.Scene((0, 0), (16, 16))
+    scene.add(Box((2, 2), (5, 5)), JELLY)
+    scene.add_collider(Ball((12, 12), 3))
+    sim = mpm.Simulation(scene, dx=1)
+    before = sim.state_hash()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            with pytest.raises(UserWarning, match="inside"):
+                sim.add(Ball((12, 12), 3), JELLY)
+            assert len(sim.particles) == 36 and sim.state_hash() == before
+
+
+def test_what_comes_with_an_interrupt_goes_with_it(monkeypatch):
+    scene = mpm.Scene((0, 0), (16, 16))
+    scene.add(Box((2, 2), (5, 5)), JELLY)
+    sim = mpm.Simulation(scene, dx=1)
+    monkeypatch.setattr(mpm.Simulation, "_find_volumes", lambda _: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        sim.add(Box((8, 8), (10, 10)), JELLY, name="more")
+    monkeypatch.undo()
+    assert len(sim.particles) == 36 and sim.totals().mass == pytest.approx(9 * JELLY.density)
+    sim.add(Box((8, 8), (10, 10)), JELLY, name="more")
+    assert len(sim.particles) == 52
+
+
+def test_friction_is_of_walls_given_by_name():
+    walls = mpm.Scene((0, 0), (1, 1), walls={"y-": "separate"}, friction=0.3).walls
+    assert {face: wall.friction for face, wall in walls.items()} == {"x-": 0, "x+": 0, "y-": 0.3, "y+": 0}
+    for given in ({"y-": mpm.Wall("separate")}, {"y-": "sticky"}, {}):
+        with pytest.raises(ValueError, match=r"friction = 0\.3: none of the walls given by name"):
+            mpm.Scene((0, 0), (1, 1), walls=given, friction=0.3)

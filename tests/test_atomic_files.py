@@ -78,10 +78,10 @@ def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_end(s
     sims[1].save(saved)
     monkeypatch.undo()
     names = [name for name, _ in events]
-    assert names == ["open", "fsync", "replace", "open", "fsync"]
+    assert names == ["fsync", "replace", "open", "fsync"]
     temporary = events[0][1]
-    assert temporary.startswith(".mpm-") and events[1][1] == temporary == events[2][1]
-    assert events[4][1] == saved.parent.name  # of the folder
+    assert temporary.startswith(".mpm-") and events[1][1] == temporary
+    assert events[3][1] == saved.parent.name  # of the folder
 
 
 @pytest.mark.parametrize("failing", ["fsync", "replace"])

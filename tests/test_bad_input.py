@@ -125,6 +125,8 @@ TRIANGLES = {"vertices": np.eye(3), "faces": [(0, 1, 2)]}
 GALLERY = {"E": POSITIVE, "nu": NU, "density": POSITIVE}
 FLUID = {"bulk_modulus": POSITIVE, "density": POSITIVE, "viscosity": NOT_NEGATIVE}
 SNOW = {"preset": [*NAME, "referenc"], "density": POSITIVE, "gravity": NUMBER}
+SAND = {"friction_angle_deg": [*POSITIVE, 90, 91], "cohesion": NOT_NEGATIVE, "density": POSITIVE}
+COLUMN = {**SAND, "aspect": [*POSITIVE, 1.9], "gravity": NUMBER}
 M, S, G = mpm.materials, mpm.shapes, mpm.gallery
 
 # What -> (how to call it, right arguments, wrong arguments). `c` holds what a call may need; see `things`.
@@ -145,6 +147,9 @@ TARGETS = {
     "Snow": (lambda c, **k: M.Snow(**k), {},
              {**ELASTIC, "critical_compression": FRACTION, "critical_stretch": [*POSITIVE, 1.1e6],
               "hardening": NOT_NEGATIVE}),
+    "Sand": (lambda c, **k: M.Sand(**k), {}, {**ELASTIC, **SAND}),
+    "Sand.return_map": (lambda c, **k: M.Sand().return_map(**k), {"F": np.eye(3)[None], "Jp": [1.1]},
+                        {"F": [*GRADIENTS, -np.eye(3)[None]], "Jp": JP}),
     "Snow.preset": (lambda c, **k: M.Snow.preset(**k), {"name": "both_lower"}, {"name": [*NAME, "both_lowr"]}),
     "Snow.stress": (lambda c, **k: M.Snow().stress(**k), {"F": np.eye(2)[None], "Jp": 0.9},
                     {"F": [*GRADIENTS, np.zeros((1, 2, 2))], "Jp": JP}),
@@ -186,6 +191,8 @@ TARGETS = {
     "gallery.hourglass": (lambda c, **k: G.hourglass(**k), {}, {**FLUID, "neck": [*POSITIVE, 0.44], "gravity": NUMBER}),
     "gallery.squeeze": (lambda c, **k: G.squeeze(**k), {},
                         {**GALLERY, "depth": [*NOT_NEGATIVE, 0.13], "friction": NOT_NEGATIVE, "gravity": NUMBER}),
+    "gallery.sand_column": (lambda c, **k: G.sand_column(**k), {}, COLUMN),
+    "gallery.sand_column_3d": (lambda c, **k: G.sand_column_3d(**k), {}, COLUMN),
     "gallery.snowball": (lambda c, **k: G.snowball(**k), {},
                          {**SNOW, "shape": [*NAME, "bal"], "contact": [*NAME, "mirror"], "speed": NUMBER}),
     "gallery.snow_wedge": (lambda c, **k: G.snow_wedge(**k), {}, {**SNOW, "speed": NUMBER, "friction": NOT_NEGATIVE}),

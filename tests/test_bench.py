@@ -49,7 +49,7 @@ def test_studies_print_all_their_variants_and_write_their_figures(tmp_path, caps
     assert cli.main(["bench", "all", "--quick", "--repeats", "1", "--json", str(path)]) == 0
     printed = capsys.readouterr().out
     found = json.loads(path.read_text())["studies"]
-    rows = [row for row in found if row["study"] in bench.STUDIES]
+    rows = [row for row in found if row["study"] in studies.STUDIES]
     assert {row["study"] for row in rows} == set(bench.STUDIES) - {"phases"} == set(studies.STUDIES)
     assert all(row["label"] in printed and row["nanoseconds"] > 0 < row["share"] for row in rows)
     scenes = [row for row in found if row["study"] in bench.STANDARD]
@@ -58,10 +58,19 @@ def test_studies_print_all_their_variants_and_write_their_figures(tmp_path, caps
     assert all(row["bandwidth_share"] > 0 for row in scenes)
     measured = {row["study"]: row for row in found if row["study"].startswith("limits")}
     assert all(measured[f"limits {dtype}"]["flops"] > 1e8 for dtype in ("float32", "float64"))
-    assert "phases" in printed
+    phases = [row for row in found if row["study"] == "phases"]
+    assert len(phases) == 6 and all(row["label"] in printed and row["sweeps"] > 0 for row in phases)
     with pytest.raises(SystemExit):
         cli.main(["bench", "familiy"])
     assert "'familiy': must be one of phases, family" in capsys.readouterr().err
+
+
+def test_files_that_cannot_be_written_are_told_before_anything_is_measured(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bench, "_lines", None)
+    assert cli.main(["bench", "--json", str(tmp_path)]) == 1
+    assert "IsADirectoryError" in capsys.readouterr().err
+    assert cli.main(["bench", "--json", str(tmp_path / "a"), "--csv", str(tmp_path / "a")]) == 1
+    assert "must be another file" in capsys.readouterr().err
 
 
 def test_the_estimates_are_those_of_the_textbook():

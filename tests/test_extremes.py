@@ -39,6 +39,47 @@ def test_a_clock_that_would_stand_still_ends_the_run(options):
     assert np.isfinite(sim.particles.x).all()
 
 
+@pytest.mark.parametrize("transfer", ["apic", "flip"])
+@pytest.mark.parametrize("dtype, speed", [("float64", 1e308), ("float32", 1.5e38)])
+def test_a_step_whose_gradients_would_overflow_is_refused_before_anything_is_written(dtype, speed, transfer):
+    scene = mpm.Scene((0, 0), (8, 8))
+    scene.add(shapes.Box((2, 2), (5, 5)), materials.NeoHookean(E=1e5, nu=0.3, density=1e-3))
+    sim = mpm.Simulation(scene, dx=1, dtype=dtype, transfer=transfer)
+    sim.particles.v = (speed, 0)
+    before = sim.state_hash()
+    with pytest.raises(mpm.InstabilityError):
+        sim.step()
+    assert sim.steps == 0 and sim.state_hash() == before
+
+
+@pytest.mark.parametrize("name", ["dt", "max_dt"])
+def test_steps_that_single_precision_takes_for_none(name):
+    options = {"dt": 1e-40} if name == "dt" else {"max_dt": 1e-40}
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(BOX, SOLID)
+    with pytest.raises(ValueError, match=rf"{name} = 1e-40 s: must be >= 1.17549e-38 s in float32"):
+        mpm.Simulation(scene, dx=0.125, dtype="float32", **options)
+    mpm.Simulation(scene, dx=0.125, **options)
+
+
+def test_momenta_that_single_precision_takes_for_none():
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(BOX, materials.NeoHookean(E=1e4, nu=0.3, density=1e-20), velocity=(1e-18, 0))
+    with pytest.raises(ValueError, match=r"velocity: momenta of at most .* are beyond the range of float32"):
+        mpm.Simulation(scene, dx=0.125, dtype="float32")
+    assert mpm.Simulation(scene, dx=0.125).totals().momentum[0] > 0
+
+
+@pytest.mark.parametrize("side", [1e-7, 1e7])
+def test_volumes_from_the_density_of_very_small_or_large_cells(side):
+    scene = mpm.Scene([0] * 3, [8 * side] * 3)
+    scene.add(shapes.Box([2 * side] * 3, [5 * side] * 3), materials.NeoHookean(E=1e5, nu=0.3, density=1000))
+    single, double = (
+        mpm.Simulation(scene, dx=side, dtype=dtype, volume="grid-density") for dtype in ("float32", "float64")
+    )
+    np.testing.assert_allclose(single.particles.volume, double.particles.volume, rtol=1e-5)
+
+
 def test_small_steps_are_steps():
     sim = make(dt=1e-300)
     sim.step(3)

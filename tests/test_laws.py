@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mpm
+from deformations import rotations
 from mpm import _core
 
 E, NU = 1000.0, 0.3
@@ -21,6 +22,7 @@ PARAMETERS = {
     "neo_hookean": ((E, NU), MU, LAMBDA),
     "fluid": ((2000.0, 7.0, 0.3), 0.0, 2000.0),
     "snow": ((E, NU, 0.025, 0.0075, 10.0), MU, LAMBDA),  # here at Jp = 1, see test_snow.py
+    "sand": ((E, NU, 35.0, 0.0), MU, LAMBDA),  # without its return map, see test_sand.py
 }
 LAWS = [law["name"] for law in _core.laws()]
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
@@ -38,13 +40,6 @@ def respond(law, F, isa, dtype="float64", parameters=None):
     given = PARAMETERS[law][0] if parameters is None else parameters
     tau, *rest = (np.frombuffer(b, dtype=dtype) for b in _core.evaluate(law, given, F, d, isa, dtype))
     return tau.reshape(m, d, d), *rest
-
-
-def rotations(m, d, rng):
-    q, r = np.linalg.qr(rng.normal(size=(m, d, d)))
-    q = q * np.sign(np.einsum("nii->ni", r))[:, None, :]
-    q[:, :, 0] *= np.sign(np.linalg.det(q))[:, None]
-    return q
 
 
 def gradients(m, d, seed=0, low=0.6, high=1.7):
@@ -200,6 +195,13 @@ PATHS = [
         GENERAL,
         (42.0851912612, 249.404705249, 80.173936019, 304.212397557, 19.230769231, 21.153846154, 42.307692308),
     ),
+    ("sand", STRETCH, (18.7631691235, 184.6479520354, -36.6459498506, 44.4006006555, 0, 0, 0)),
+    ("sand", SHEAR, (47.1074227621, 46.1687945592, -46.1687945592, 0, 184.6751782366, 0, 0)),
+    (
+        "sand",
+        GENERAL,
+        (39.5509929496, 234.277187163, 73.367602017, 273.108933568, 17.300870184, 14.738219069, 37.350917706),
+    ),
     (
         "fixed_corotated",
         GENERAL,
@@ -319,6 +321,7 @@ MATERIALS = {
     "neo_hookean": mpm.materials.NeoHookean(E=E, nu=NU, density=1),
     "fluid": mpm.materials.Fluid(bulk_modulus=2000, density=1, viscosity=0.3),
     "snow": mpm.materials.Snow(E=E, nu=NU, density=1),
+    "sand": mpm.materials.Sand(E=E, nu=NU, density=1),
 }
 
 

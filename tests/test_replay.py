@@ -239,6 +239,21 @@ def test_damaged_files_are_refused(tmp_path, change):
         mpm.replay(path)
 
 
+def test_there_is_no_heap_of_strings_in_a_file(tmp_path):
+    """HDF5 looks for ever through one that is damaged, deaf to every signal."""
+    recorded(tmp_path)
+    assert b"GCOL" not in (tmp_path / "a.vtkhdf").read_bytes()
+
+
+def test_totals_of_another_name(tmp_path):
+    recorded(tmp_path)
+    with h5py.File(tmp_path / "a.vtkhdf", "r+", libver=("v110", "v110")) as file:
+        names = file["mpm/totals"].attrs["names"].tobytes().replace(b"gravitational", b"gravitatoinal")
+        file["mpm/totals"].attrs["names"] = np.frombuffer(names, dtype=np.uint8)
+    with mpm.replay(tmp_path / "a.vtkhdf") as frames, pytest.raises(mpm.FileFormatError, match="is damaged"):
+        _ = frames.totals
+
+
 def test_without_the_extra(tmp_path, monkeypatch):
     path, sim = recorded(tmp_path)
     before = path.read_bytes(), sim.state_hash()

@@ -140,9 +140,9 @@ def described(**changes):
     """Another description of the scene."""
 
     def change(file):
-        tree = json.loads(file["mpm/scene"][()]) | changes
+        tree = json.loads(file["mpm/scene"][()].tobytes()) | changes
         del file["mpm/scene"]
-        file["mpm/scene"] = json.dumps(tree)
+        file["mpm/scene"] = np.frombuffer(json.dumps(tree).encode(), dtype=np.uint8)
 
     return change
 

@@ -94,6 +94,43 @@ def test_an_interrupted_simulation_is_at_a_whole_step(default_sigint):
     assert twin.time == sim.time
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_ctrl_c_at_any_line_leaves_a_simulation_that_runs(recorded, tmp_path):
+    """An exception at every line and call of a run in pieces in turn: those under a body force or that are recorded."""
+    if recorded:
+        pytest.importorskip("h5py")
+    force = None if recorded else lambda x, _: 0 * x
+    scene = mpm.Scene((0, 0), (1, 1), body_force=force)
+    scene.add(mpm.shapes.Box((0.25, 0.25), (0.5, 0.5)), scenes.MATERIALS["fluid"])
+    sim = mpm.Simulation(scene, dx=1 / 8)
+    for at in range(1, 1000):
+        recording = sim.record(tmp_path / "a.vtkhdf", fps=1e-3) if recorded else None
+        before, left = sim.steps, at
+
+        def interrupt(frame, event, argument):
+            nonlocal left
+            left -= frame.f_code.co_filename.startswith(os.path.dirname(mpm.__file__))
+            if left == 0:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+        sys.setprofile(interrupt)
+        try:
+            sim.step()
+        except KeyboardInterrupt:
+            sys.setprofile(None)
+        else:
+            sys.setprofile(None)
+            assert at > 5 and sim.steps == before + 1
+            return
+        finally:
+            if recording:
+                recording.close()
+        assert sim.steps - before in (0, 1)
+        sim.totals()
+        sim.step()
+
+
 @pytest.mark.numbers  # its simulation takes long under sanitizers
 def test_a_signal_handler_that_returns_does_not_stop_the_run():
     calls = []

@@ -6,8 +6,10 @@ import math
 import numpy as np
 import pytest
 
+import deformations
 import mpm
 import scenes
+from deformations import rotations, signed_svd, turned
 from mpm import _core
 
 every_dim = pytest.mark.parametrize("d", scenes.DIMS)
@@ -18,38 +20,7 @@ SNOW = mpm.materials.Snow()
 SHORTEST, LONGEST = 1 - SNOW.critical_compression, 1 + SNOW.critical_stretch
 JP_LOW, JP_HIGH = 0.6, 20.0
 
-
-def rotations(m, d, rng):
-    q, r = np.linalg.qr(rng.normal(size=(m, d, d)))
-    q = q * np.sign(np.einsum("nii->ni", r))[:, None, :]
-    q[:, :, 0] *= np.sign(np.linalg.det(q))[:, None]
-    return q
-
-
-def turned(stretches, d, rng):
-    """Random rotations of given diagonals, after each diagonal itself."""
-    S = np.einsum("nd,de->nde", np.atleast_2d(np.asarray(stretches, dtype=float))[:, :d], np.eye(d))
-    m = len(S)
-    return np.concatenate([S, rotations(m, d, rng) @ S @ rotations(m, d, rng)])
-
-
-def return_map(F, Jp=None, isa=scenes.ISAS[-1], parameters=SNOW.parameters):
-    """The core's, in the precision of F."""
-    m, d = F.shape[:2]
-    F = np.ascontiguousarray(F)
-    Jp = np.ones(m, F.dtype) if Jp is None else np.ascontiguousarray(Jp, F.dtype)
-    after = _core.return_map("snow", parameters, F, Jp, d, isa, F.dtype.name)
-    elastic, plastic = (np.frombuffer(part, F.dtype) for part in after)
-    return elastic.reshape(m, d, d), plastic
-
-
-def signed_svd(F):
-    u, s, vt = np.linalg.svd(F)
-    flip = np.sign(np.linalg.det(u)), np.sign(np.linalg.det(vt))
-    u[:, :, -1] *= flip[0][:, None]
-    vt[:, -1] *= flip[1][:, None]
-    s[:, -1] *= flip[0] * flip[1]
-    return u, s, vt
+return_map = functools.partial(deformations.return_map, SNOW)
 
 
 # --- the return map ------------------------------------------------------------------------------------------------
@@ -544,7 +515,7 @@ def test_what_is_not_snow_has_no_jp_to_write(d):
     sim = jelly(d)
     fall(sim, d)
     sim.particles.Jp[3] = 0.9
-    with pytest.raises(mpm.SimulationError, match="Jp is a state of snow only") as caught:
+    with pytest.raises(mpm.SimulationError, match="Jp is a state of snow and sand only") as caught:
         sim.step()
     assert caught.value.rows == [3]
     with pytest.raises(ValueError, match="read-only"):

@@ -42,11 +42,13 @@ def step_by_step(sim, duration):
     """The states after every step of `run(duration)`, found by running a twin to each of their times."""
     end = sim.time + duration
     states = [snapshot(sim)]
-    sim._core.hold()
-    while sim.time < end:
-        sim._core.run(end, np.nextafter(sim.time, np.inf))
-        states.append(snapshot(sim))
-    sim._core.release()
+
+    def pieces():
+        while sim.time < end:
+            sim._core.run(end, np.nextafter(sim.time, np.inf))
+            states.append(snapshot(sim))
+
+    sim._core.hold(pieces)
     return states
 
 

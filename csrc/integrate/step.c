@@ -14,6 +14,7 @@
  */
 #include "integrate/state.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -218,11 +219,19 @@ static bool is_loose(const mpm_simulation *simulation, double cells)
     return cells > 0.05 && (mpm_scheme_moves_apart(scheme) || scheme->gradient == MPM_GRADIENT_BSPLINE);
 }
 
+/* Velocities beyond this would leave particles with gradients that are not finite [m/s]. */
+static double largest_speed(const mpm_simulation *simulation)
+{
+    const double largest = simulation->settings.real_size == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
+    return largest / 64 * fmin(1, simulation->settings.dx);
+}
+
 /* What speaks against the step. `travel` is how far particles would move at most, in cells. Where particles had to be
  * asked, they tell how fast a collider and material come towards each other, too. */
 static mpm_reason find_refusal(mpm_simulation *simulation, mpm_block_report *report, double dt, double *travel)
 {
-    if (!isfinite(report->speed) || !isfinite(report->speed_before))
+    const double largest = largest_speed(simulation);
+    if (!(report->speed <= largest && report->speed_before <= largest))
         return MPM_GRID_NOT_FINITE;
     const double per_speed = dt / simulation->settings.dx;
     double least_det = 1;

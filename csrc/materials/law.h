@@ -26,7 +26,7 @@
 struct law_state {
     matrix F;
     wide J; /* det F for solids; the state itself for fluids */
-    wide plastic; /* of laws with a return map, whose F is the elastic part: J_P of snow; 1 before any yielding */
+    wide plastic; /* of laws with a return map, whose F is the elastic part: J_P of snow and sand; 1 before any yielding */
 };
 
 /** What the step, the totals and the time-step control need of one state. Unused members cost nothing: the

@@ -46,6 +46,19 @@ static const mpm_law table[MPM_LAW_COUNT] = {
         .reference = "A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, A material point method for snow "
                      "simulation, ACM Transactions on Graphics 32(4) (2013) 102. doi:10.1145/2461912.2461948",
     },
+    [MPM_SAND] = {
+        .name = "sand", .J_low = 1e-3, .J_high = 1e3, .parameters = 5,
+        .parameter = {
+            {"E", "Pa", 0, INFINITY, true, true, 3.537e5, "Young's modulus"},
+            {"nu", "1", -1, 0.5, true, true, 0.3, "Poisson's ratio; the wave speed grows without bound at 0.5"},
+            {"friction_angle_deg", "deg", 0, 90, true, true, 35, "phi: steepest slope on which grains rest"},
+            {"cohesion", "Pa", 0, INFINITY, false, true, 0, "shear strength without pressure"},
+            {"density", "kg/m3", 0, INFINITY, true, true, 2200, "initial density"},
+        },
+        .reference = "G. Klar, T. Gast, A. Pradhana, C. Fu, C. Schroeder, C. Jiang, J. Teran, Drucker-Prager "
+                     "elastoplasticity for sand animation, ACM Transactions on Graphics 35(4) (2016) 103. "
+                     "doi:10.1145/2897824.2925906",
+    },
 };
 
 const mpm_law *mpm_laws_get(int index)

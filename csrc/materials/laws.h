@@ -31,10 +31,13 @@ typedef struct mpm_law {
     X(MPM_FIXED_COROTATED, fixed_corotated) \
     X(MPM_NEO_HOOKEAN, neo_hookean) \
     X(MPM_FLUID, fluid) \
-    X(MPM_SNOW, snow)
+    X(MPM_SNOW, snow) \
+    X(MPM_SAND, sand)
 
 /** Those of them that have a return map, and with it a plastic state. */
-#define MPM_PLASTIC_LAWS(X) X(MPM_SNOW, snow)
+#define MPM_PLASTIC_LAWS(X) \
+    X(MPM_SNOW, snow) \
+    X(MPM_SAND, sand)
 
 #define MPM_LAW_ENUMERATOR(enumerator, name) enumerator,
 enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT };

@@ -55,6 +55,19 @@ INLINE matrix singular_compose(const struct singular *s, const wide value[2])
     return f;
 }
 
+/** U diag(value) U^T: a turn and a mirror after one another are the mirror with both angles. */
+INLINE matrix singular_spread(const struct singular *s, const wide value[2])
+{
+    const wide half = wide_set((real)0.5), p = half * (value[0] + value[1]), q = half * (value[0] - value[1]);
+    const wide cosine = wide_fnma(s->turn[1], s->mirror[1], s->turn[0] * s->mirror[0]);
+    const wide sine = wide_fma(s->turn[1], s->mirror[0], s->turn[0] * s->mirror[1]);
+    matrix a;
+    a.m[0][0] = wide_fma(q, cosine, p);
+    a.m[1][1] = wide_fnma(q, cosine, p);
+    a.m[0][1] = a.m[1][0] = q * sine;
+    return a;
+}
+
 #else
 
 struct singular {
@@ -242,14 +255,24 @@ INLINE struct singular singular_decompose(matrix f)
     return s;
 }
 
+INLINE matrix singular_scale_columns(matrix a, const wide value[3])
+{
+    UNROLL for (int k = 0; k < 3; k++)
+        UNROLL for (int i = 0; i < 3; i++)
+            a.m[k][i] *= value[i];
+    return a;
+}
+
 /** The matrix with the same U and V and other values. */
 INLINE matrix singular_compose(const struct singular *s, const wide value[3])
 {
-    matrix scaled;
-    UNROLL for (int k = 0; k < 3; k++)
-        UNROLL for (int i = 0; i < 3; i++)
-            scaled.m[k][i] = s->U.m[k][i] * value[i];
-    return matrix_multiply_transposed(scaled, s->V);
+    return matrix_multiply_transposed(singular_scale_columns(s->U, value), s->V);
+}
+
+/** U diag(value) U^T. */
+INLINE matrix singular_spread(const struct singular *s, const wide value[3])
+{
+    return matrix_symmetric(matrix_multiply_transposed(singular_scale_columns(s->U, value), s->U));
 }
 
 #endif

@@ -367,9 +367,9 @@ static PyObject *simulation_step_forced(PyObject *self, PyObject *args)
     return result;
 }
 
-static PyObject *hold(PyObject *self, PyObject *unused)
+/* In one call, which no signal can part: between a `hold` and the `try` after it there would be room for Ctrl-C. */
+static PyObject *hold(PyObject *self, PyObject *pieces)
 {
-    (void)unused;
     simulation *s = (simulation *)self;
     if (!enter(self))
         return NULL;
@@ -379,16 +379,9 @@ static PyObject *hold(PyObject *self, PyObject *unused)
     }
     s->held = 1;
     s->holder = PyThread_get_thread_ident();
-    Py_RETURN_NONE;
-}
-
-static PyObject *release(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    if (!enter(self))
-        return NULL;
-    ((simulation *)self)->held = 0;
-    Py_RETURN_NONE;
+    PyObject *result = PyObject_CallNoArgs(pieces);
+    s->held = 0;
+    return result;
 }
 
 /* ---- looking ---------------------------------------------------------------------------------------------------- */
@@ -713,8 +706,7 @@ static PyMethodDef methods[] = {
      "run(end, pause=inf): advance to exactly the time end [s], or to the first step that reaches pause [s]"},
     {"step_forced", simulation_step_forced, METH_VARARGS,
      "step_forced(body_force, end): one step with the accelerations (n, d), to the time end [s] at most"},
-    {"hold", hold, METH_NOARGS, "From now on calls from other threads raise BusyError; for a run in pieces."},
-    {"release", release, METH_NOARGS, "Ends what hold began."},
+    {"hold", hold, METH_O, "Calls pieces(); meanwhile calls from other threads raise BusyError."},
     {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
     {"field", field, METH_O, "field(name) -> Field"},
     {"field_names", field_names, METH_NOARGS, "Names of all fields."},

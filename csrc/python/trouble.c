@@ -83,7 +83,7 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
         return;
     case MPM_WRITTEN_NOT_STATE:
         snprintf(text, size, "%lld particle(s): J of a solid follows from F, and F of a fluid from J: write the other "
-                             "one; Jp is a state of snow only", (long long)t->count);
+                             "one; Jp is a state of snow and sand only", (long long)t->count);
         return;
     default:
         snprintf(text, size, "unknown trouble");

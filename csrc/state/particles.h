@@ -61,7 +61,7 @@ typedef struct mpm_particles {
     void *mass, *volume;       /* [tile][lanes]; rest volume. Mass 0: padding, or taken out of the run */
     bool has_F;                /* a solid is registered; otherwise F is but one number, J, and 0 beyond it */
     bool has_plastic;          /* a plastic law is registered: the next array is there */
-    void *plastic;             /* [tile][lanes] scalar state of plastic laws (J_P of snow), 1 for the others */
+    void *plastic;             /* [tile][lanes] scalar state of plastic laws (J_P of snow, sand), 1 for the others */
     int32_t *row;              /* [tile][lanes] row of the particle, -1 in padding */
     void *spare_vector, *spare_scalar; /* the targets of the next move; after a lean sweep, the positions before it */
     int32_t *spare_row;

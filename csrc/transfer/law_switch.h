@@ -7,6 +7,7 @@
 #include "materials/fluid.h"
 #include "materials/laws.h"
 #include "materials/neo_hookean.h"
+#include "materials/sand.h"
 #include "materials/snow.h"
 
 union law_parameters {

@@ -223,7 +223,7 @@ static void volume_group(const mpm_sweep *sweep, const mpm_group *group, struct 
         const mask unknown = wide_less(zero, tile.mass) & wide_less_equal(tile.volume, zero);
         const wide around = wide_select(unknown, stencil_sum(s, 0, 3), wide_set(1));
         wide_store((real *)sweep->particles->volume + (group->first_tile + t) * WIDTH,
-                   wide_select(unknown, tile.mass * cell / around, tile.volume));
+                   wide_select(unknown, tile.mass / around * cell, tile.volume));
     }
 }
 

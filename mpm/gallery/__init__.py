@@ -11,9 +11,10 @@ True
 from __future__ import annotations
 
 from mpm import _check
-from mpm.gallery import containers, snow, solids
+from mpm.gallery import containers, sand, snow, solids
 from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.entry import Entry
+from mpm.gallery.sand import sand_column, sand_column_3d
 from mpm.gallery.snow import snow_parameters, snow_plow, snow_wedge, snow_wedge_3d, snowball
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, spinning_disk
 
@@ -29,6 +30,8 @@ __all__ = [
     "hourglass",
     "jelly",
     "names",
+    "sand_column",
+    "sand_column_3d",
     "snow_parameters",
     "snow_plow",
     "snow_wedge",
@@ -38,7 +41,7 @@ __all__ = [
     "squeeze",
 ]
 
-_ENTRIES = (*containers.ENTRIES, *snow.ENTRIES, *solids.ENTRIES)
+_ENTRIES = (*containers.ENTRIES, *sand.ENTRIES, *snow.ENTRIES, *solids.ENTRIES)
 _BY_NAME = {entry.name: entry for entry in sorted(_ENTRIES, key=lambda entry: entry.name)}
 
 

@@ -37,6 +37,8 @@ class Difference:
     largest: float
 
     def __repr__(self) -> str:
+        if math.isnan(self.largest):
+            return "of another shape, or not numbers"
         return f"{self.count} differ, by at most {self.largest:.3g}"
 
 

@@ -67,7 +67,11 @@ def export(
     if suffix == TOTALS and "{" not in os.fsdecode(pattern):
         return [_write_totals(source, pattern, fields, _check.flag("progress", progress))]
     files = _files(pattern, count)
-    known = names_of(source) if isinstance(source, Simulation) else (*source.fields, *source.quantities)
+    known = (
+        names_of(source)
+        if isinstance(source, Simulation)
+        else tuple(dict.fromkeys((*source.fields, *source.quantities)))
+    )
     default = source.particles.fields if isinstance(source, Simulation) else source.fields
     chosen = check_fields(default if fields is None else fields, known)
     frames = source if isinstance(source, Replay) else [source]

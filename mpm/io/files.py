@@ -29,14 +29,12 @@ def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".mpm-{os.urandom(8).hex()}.tmp")
     with _named(path):
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(temporary, flags, 0o666)
-        try:
-            with open(descriptor, "wb") as stream:
+        try:  # which an interrupt does not come before
+            with open(temporary, "xb") as stream:
                 for piece in pieces:
                     stream.write(piece)
                 stream.flush()
-                os.fsync(descriptor)
+                os.fsync(stream.fileno())
             os.replace(temporary, target)
         except BaseException:
             with contextlib.suppress(OSError):

@@ -264,6 +264,8 @@ class Replay(_check.Strict, Closing):
         """Mass, momentum, … of the frames, by the names of `mpm.totals.Totals`: (len,) or (len, k) each."""
         found = {name: values[self._frames] for name, values in self._reader.totals.items()}
         found = {name: v[:, 0] if v.shape[1] == 1 else v for name, v in found.items()}
+        for name in {"kinetic", "elastic", "gravitational"} - found.keys():
+            raise self._reader.defect(f"is damaged: there is no total {name!r}")
         return found | {"energy": found["kinetic"] + found["elastic"] + found["gravitational"]}
 
     @property

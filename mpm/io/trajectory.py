@@ -185,8 +185,8 @@ def run(
     Pieces change no bit: a piece ends with the first step at or after the time of a frame, whatever its dt.
     """
     last = core.steps + steps
-    core.hold()
-    try:
+
+    def pieces() -> None:
         while True:
             pause = min((recording._due for recording in recordings), default=math.inf)
             advance(last - core.steps, end, pause)
@@ -194,8 +194,8 @@ def run(
                 recording._look(sim)
             if core.steps >= last or core.time >= end:
                 return
-    finally:
-        core.release()
+
+    core.hold(pieces)
 
 
 def describe(sim: Simulation, *, fps: float, fields: Sequence[str]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from mpm.io.state import State
 
 Array = npt.NDArray[Any]
 
-FORMAT = 2  # of the group /mpm
+FORMAT = 3  # of the group /mpm
 VTKHDF_VERSION = (2, 2)
 # The oldest format with SWMR, so that the HDF5 in other programs need not be as new as ours.
 LIBRARY = ("v110", "v110")
@@ -59,6 +59,15 @@ def h5py() -> Any:
     except ImportError:
         raise ImportError("trajectories need h5py: pip install 'mpm[io]'") from None
     return h5py
+
+
+def _as_bytes(value: Any) -> Array:
+    """JSON as an array of bytes. HDF5 keeps strings of its own in a heap, and looks for ever through a damaged one."""
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
+
+
+def _from_bytes(array: Any) -> Any:
+    return json.loads(np.asarray(array, dtype=np.uint8).tobytes())
 
 
 class _Column:
@@ -183,9 +192,9 @@ class Writer:
         own = self._file.create_group("mpm")
         own.attrs["format"] = np.int64(FORMAT)
         own.attrs["dimension"] = np.int64(first.dimension)
-        own.create_dataset("description", data=json.dumps(description, ensure_ascii=False))
+        own.create_dataset("description", data=_as_bytes(description))
         tree, arrays = scene
-        own.create_dataset("scene", data=json.dumps(tree, ensure_ascii=False))
+        own.create_dataset("scene", data=_as_bytes(tree))
         kept = own.create_group("arrays")
         for name, array in arrays.items():
             kept.create_dataset(name, data=array)
@@ -193,7 +202,7 @@ class Writer:
         width = sum(len(values) for values in totals.values())
         self._totals = self._grow(own, "totals", (width,), np.float64)
         names_of_columns = [name for name, values in totals.items() for _ in values]
-        self._totals.dataset.attrs["names"] = names_of_columns
+        self._totals.dataset.attrs["names"] = _as_bytes(names_of_columns)
 
     def _grow(
         self,
@@ -343,12 +352,12 @@ class Reader:
         if int(own.attrs["format"]) != FORMAT:
             raise self.defect(f"has format {own.attrs['format']}: this version reads format {FORMAT}")
         self.dimension = int(own.attrs["dimension"])
-        self.description: Mapping[str, Any] = json.loads(own["description"][()])
-        self.scene = json.loads(own["scene"][()]), {name: array[()] for name, array in own["arrays"].items()}
+        self.description: Mapping[str, Any] = _from_bytes(own["description"])
+        self.scene = _from_bytes(own["scene"]), {name: array[()] for name, array in own["arrays"].items()}
         steps = root["Steps"]
         n = self.frames = int(steps.attrs["NSteps"])
         self.times, self.steps = steps["Values"][:n], own["steps"][:n]
-        names, rows = list(own["totals"].attrs["names"]), own["totals"][:n]
+        names, rows = _from_bytes(own["totals"].attrs["names"]), own["totals"][:n]
         self.totals = {
             name: rows[:, [k for k, of in enumerate(names) if of == name]] for name in dict.fromkeys(names)
         }

@@ -67,6 +67,8 @@ static mpm_material material_of(int law)
         return (mpm_material){law, {1e4, 7}};
     case MPM_SNOW:
         return (mpm_material){law, {1e4, 0.3, 0.01, 0.01, 5}};
+    case MPM_SAND:
+        return (mpm_material){law, {1e4, 0.3, 35, 10}};
     default:
         return (mpm_material){law, {1e4, 0.3}};
     }
@@ -197,7 +199,7 @@ static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *
     mpm_simulation *simulation;
     mpm_mirror *mirror;
     mpm_totals totals;
-    static const double corner[MPM_LAW_COUNT] = {-0.3, 0.1, -0.9, -0.6};
+    static const double corner[MPM_LAW_COUNT] = {-0.3, 0.1, -0.9, -0.6, 0.4};
     uint8_t mask[MPM_LAW_COUNT * MOST] = {1, 0, 1};
     ATTEMPT(mpm_simulation_new(&simulation, allocator, settings));
     ATTEMPT(add_collider(simulation, settings->dim));

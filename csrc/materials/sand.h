@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sand: a solid that is elastic in its logarithmic strain (Saint Venant-Kirchhoff with Hencky's measure), and slides
+ * where shear exceeds friction and cohesion (Drucker and Prager). It resists no expansion.
+ *
+ *     F = F_E F_P,  J_P = det F_P,  F_E = U S V^T,  e = ln S                      F_E is the particle's F
+ *     Psi(F_E) = mu e:e + lambda/2 (tr e)^2                                       per rest volume [J/m3]
+ *     tau = U (2 mu e + lambda tr e I) U^T
+ *     |dev tau| <= alpha (d c cot phi - tr tau)                                   yield: c cohesion, phi friction angle
+ *
+ * Return map, with t = tr e + ln J_P: the volume that grains have gained while they were apart must be lost again
+ * before they press on each other.
+ *
+ *     t >= t_tip                       grains part: F_E = e^(t_tip/d) U V^T, J_P takes the rest of the volume
+ *     |dev e| <= slope (t_tip - t)     elastic, J_P = 1
+ *     else                             sliding at constant volume: |dev e| = slope (t_tip - t), J_P = 1
+ *     t_tip = d c cot phi/(2 mu + d lambda),  slope = alpha (2 mu + d lambda)/(2 mu)
+ *
+ * J J_P, the whole volume ratio, is changed by none of them. Klar, Gast, Pradhana, Fu, Schroeder, Jiang & Teran,
+ * Drucker-Prager elastoplasticity for sand animation, ACM TOG 35(4) (2016) 103, without its hardening; the volume as in
+ * Tampubolon et al., ACM TOG 36(4) (2017) 105.
+ *
+ * In 3-D alpha = sqrt(2/3) 2 sin phi/(3 - sin phi): the cone around Mohr and Coulomb's pyramid, which it meets in triaxial
+ * compression. In 2-D alpha = sin phi/sqrt(2), which is Mohr and Coulomb's criterion for the stresses in the plane.
+ */
+#pragma once
+#include "materials/law.h"
+#include "math/hencky.h"
+
+#define SAND_LARGEST_JP ((real)1e6)
+
+struct sand {
+    wide mu, lambda;    /* Lame parameters [Pa] */
+    wide slope;         /* |dev e| that the surface allows per t_tip - t */
+    wide tip, shrink;   /* t_tip, e^(-t_tip) */
+};
+
+/* Sine and cosine by their series: the C library's may differ from machine to machine. 0 <= angle <= pi/2 */
+INLINE void sand_angle(double angle, double *sine, double *cosine)
+{
+    double term = 1, part[4] = {0};
+    for (int n = 0; n < 28; n++) {
+        part[n % 4] += term;
+        term *= angle / (n + 1);
+    }
+    *cosine = part[0] - part[2];
+    *sine = part[1] - part[3];
+}
+
+INLINE struct sand sand_prepare(const double *values)
+{
+    const double E = values[0], nu = values[1], mu = E / (2 * (1 + nu)), lambda = E * nu / ((1 + nu) * (1 - 2 * nu));
+    const double bulk = 2 * mu + DIM * lambda; /* of tr tau per tr e */
+    double sine, cosine;
+    sand_angle(values[2] * (3.14159265358979323846 / 180), &sine, &cosine);
+    const double alpha = DIM == 3 ? 0.81649658092772603 * 2 * sine / (3 - sine) : 0.70710678118654752 * sine;
+    const wide tip = wide_set((real)(DIM * values[3] * cosine / (sine * bulk)));
+    return (struct sand){
+        .mu = wide_set((real)mu),
+        .lambda = wide_set((real)lambda),
+        .slope = wide_set((real)(alpha * bulk / (2 * mu))),
+        .tip = tip,
+        .shrink = wide_exp(-tip),
+    };
+}
+
+/* Large strains: the principal stretches become e^(mean + keep (their deviator)). */
+NOINLINE void sand_move_far(matrix *F, wide mean, wide keep, mask far)
+{
+    const struct singular s = singular_decompose(*F);
+    wide strain[DIM], sum = wide_set(0), value[DIM];
+    UNROLL for (int i = 0; i < DIM; i++) {
+        strain[i] = wide_log(s.value[i]);
+        sum += strain[i];
+    }
+    UNROLL for (int i = 0; i < DIM; i++)
+        value[i] = wide_exp(wide_fma(keep, wide_fnma(wide_set((real)(1.0 / DIM)), sum, strain[i]), mean));
+    const matrix moved = singular_compose(&s, value);
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            F->m[i][j] = wide_select(far, moved.m[i][j], F->m[i][j]);
+}
+
+/* Lanes that stay elastic keep their bits, so that their neighbours have no effect on them; so do those with a NaN or
+ * turned inside out, which must not be made to look well. */
+INLINE mask sand_return_map(const struct sand *law, struct law_state *state)
+{
+    const wide zero = wide_set(0), one = wide_set(1), share = wide_set((real)(1.0 / DIM)), before = state->plastic;
+    const wide J = matrix_det(state->F);
+    mask far;
+    matrix strain = hencky_strain(state->F, &far);
+    const wide sum = matrix_trace(strain), volume = sum + wide_log(before);
+    strain = matrix_add_diagonal(strain, -share * sum); /* the deviator from here on */
+    const wide length = wide_sqrt(matrix_dot(strain, strain)), allowed = law->slope * (law->tip - volume);
+    const mask sound = wide_less(zero, J) & wide_less_equal(J, wide_set(REAL_LARGEST));
+    const mask part = sound & wide_less_equal(law->tip, volume), press = sound & wide_less(volume, law->tip);
+    const mask slide = press & wide_less(allowed, length);
+    const mask changes = part | slide | (press & (wide_less(one, before) | wide_less(before, one)));
+
+    const wide keep = wide_select(part, zero, wide_select(slide, allowed / wide_select(slide, length, one), one));
+    const wide mean = share * wide_min(volume, law->tip);
+    if (mask_any(changes)) {
+        const matrix change = matrix_scale(keep - one, strain);
+        matrix F = matrix_scale(wide_exp(wide_fnma(share, sum, mean)), hencky_move(change, state->F));
+        if (__builtin_expect(mask_any(changes & far), 0)) {
+            matrix moved = state->F;
+            sand_move_far(&moved, mean, keep, far);
+            UNROLL for (int i = 0; i < DIM; i++)
+                UNROLL for (int j = 0; j < DIM; j++)
+                    F.m[i][j] = wide_select(far, moved.m[i][j], F.m[i][j]);
+        }
+        UNROLL for (int i = 0; i < DIM; i++)
+            UNROLL for (int j = 0; j < DIM; j++)
+                state->F.m[i][j] = wide_select(changes, F.m[i][j], state->F.m[i][j]);
+    }
+    const wide gained = before * J * law->shrink, most = wide_set(SAND_LARGEST_JP);
+    state->plastic = wide_select(press, one, wide_select(part, wide_min(gained, most), before));
+    return part & wide_less(most, gained);
+}
+
+INLINE struct law_response sand_respond(const struct sand *law, struct law_state state, matrix velocity_gradient)
+{
+    (void)velocity_gradient;
+    const wide two_mu = law->mu + law->mu, half = wide_set((real)0.5);
+    mask far;
+    const matrix strain = hencky_strain(state.F, &far);
+    const wide trace = matrix_trace(strain);
+    struct law_response r;
+    r.tau_zz = law->lambda * trace;
+    r.tau = matrix_add_diagonal(matrix_scale(two_mu, strain), r.tau_zz);
+    r.energy = wide_fma(law->mu, matrix_dot(strain, strain), half * r.tau_zz * trace);
+    /* along principal directions: 2 mu + lambda - tau_i and lambda */
+    const wide pressed = matrix_largest_eigenvalue_bound(matrix_scale(wide_set(-1), r.tau));
+    r.wave = two_mu + law->lambda + wide_max(pressed, wide_set(0));
+    r.isolated = law_isolated_modulus(r.wave, law->lambda);
+    r.damping = wide_set(0);
+    return r;
+}

@@ -1,0 +1,43 @@
+"""Deformation gradients for the tests of laws: turned, decomposed, mapped back by the core."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import scenes
+from mpm import _core
+
+
+def rotations(m, d, rng):
+    """m random rotations (m, d, d)."""
+    q, r = np.linalg.qr(rng.normal(size=(m, d, d)))
+    q = q * np.sign(np.einsum("nii->ni", r))[:, None, :]
+    q[:, :, 0] *= np.sign(np.linalg.det(q))[:, None]
+    return q
+
+
+def turned(stretches, d, rng):
+    """Random rotations of given diagonals, after each diagonal itself."""
+    S = np.einsum("nd,de->nde", np.atleast_2d(np.asarray(stretches, dtype=float))[:, :d], np.eye(d))
+    m = len(S)
+    return np.concatenate([S, rotations(m, d, rng) @ S @ rotations(m, d, rng)])
+
+
+def signed_svd(F):
+    """U, s, V^T with proper rotations; where det F < 0 the last of the values is negative."""
+    u, s, vt = np.linalg.svd(F)
+    flip = np.sign(np.linalg.det(u)), np.sign(np.linalg.det(vt))
+    u[:, :, -1] *= flip[0][:, None]
+    vt[:, -1] *= flip[1][:, None]
+    s[:, -1] *= flip[0] * flip[1]
+    return u, s, vt
+
+
+def return_map(material, F, Jp=None, isa=scenes.ISAS[-1]):
+    """That of the core, in the precision of F: F_E (m, d, d) and Jp (m,)."""
+    m, d = F.shape[:2]
+    F = np.ascontiguousarray(F)
+    Jp = np.ones(m, F.dtype) if Jp is None else np.ascontiguousarray(Jp, F.dtype)
+    after = _core.return_map(material.law, material.parameters, F, Jp, d, isa, F.dtype.name)
+    elastic, plastic = (np.frombuffer(part, F.dtype) for part in after)
+    return elastic.reshape(m, d, d), plastic
