@@ -59,7 +59,9 @@ def assert_same_particles(a, b):
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("isa", ISAS)
-@pytest.mark.parametrize("count", [2, 11, 90])  # 90: neighbours share a bit of the set
+@pytest.mark.parametrize(
+    "count", [2, 11, pytest.param(90, marks=pytest.mark.slow)]
+)  # 90: several share a bit
 def test_a_union_does_what_its_parts_do(dim, dtype, isa, count):
     parts = pins(dim, count)
     with kernels(isa):
