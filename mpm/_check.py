@@ -59,7 +59,15 @@ class Strict:
 
 
 WORDS = MappingProxyType(
-    {"rho": "density", "poisson": "nu", "sphere": "Ball", "disk": "Ball", "circle": "Ball"}
+    {
+        "rho": "density",
+        "poisson": "nu",
+        "young": "E",
+        "k": "bulk_modulus",
+        "sphere": "Ball",
+        "disk": "Ball",
+        "circle": "Ball",
+    }
 )
 
 
@@ -94,20 +102,31 @@ def unknown_attribute(owner: object, name: str) -> str:
 
 
 def options(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator: an unknown keyword raises a TypeError that proposes the nearest one."""
-    signature = inspect.signature(function)
-    known = {
+    """Decorator: an unknown keyword raises a TypeError that proposes the nearest one, or lists all; what has to be a
+    keyword and is none, or is missing, is named."""
+    parameters = inspect.signature(function).parameters
+    known = [
         name
-        for name, parameter in signature.parameters.items()
+        for name, parameter in parameters.items()
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL) and name != "self"
-    }
+    ]
+    by_keyword = [name for name in known if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY]
+    needed = [name for name in by_keyword if parameters[name].default is inspect.Parameter.empty]
+    variadic = any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters.values())
+    by_place = math.inf if variadic else len(parameters) - len(by_keyword)
     title = function.__qualname__.removesuffix(".__init__")
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
             if name not in known:
-                raise TypeError(f"{title}() has no option {name!r}{nearest(name, known)}")
+                near = nearest(name, known) or f"; there are {', '.join(known)}"
+                raise TypeError(f"{title}() has no option {name!r}{near}")
+        if by_keyword and len(args) > by_place:
+            raise TypeError(f"{title}() takes by keyword: {', '.join(by_keyword)}")
+        for name in needed:
+            if name not in kwargs:
+                raise TypeError(f"{title}() needs {name}=")
         return function(*args, **kwargs)
 
     return checked

@@ -284,3 +284,27 @@ def test_friction_is_of_walls_given_by_name():
     for given in ({"y-": mpm.Wall("separate")}, {"y-": "sticky"}, {}):
         with pytest.raises(ValueError, match=r"friction = 0\.3: none of the walls given by name"):
             mpm.Scene((0, 0), (1, 1), walls=given, friction=0.3)
+
+
+@pytest.mark.parametrize(
+    "call, match",
+    [
+        (
+            lambda: mpm.materials.NeoHookean(1e5, 0.3, 1000),
+            r"NeoHookean\(\) takes by keyword: E, nu, density",
+        ),
+        (lambda: mpm.materials.NeoHookean(E=1e5), r"NeoHookean\(\) needs nu="),
+        (lambda: mpm.materials.Fluid(K=1), "no option 'K'; did you mean 'bulk_modulus'"),
+        (
+            lambda: mpm.materials.Fluid(zz=1),
+            "no option 'zz'; there are bulk_modulus, density, gamma, viscosity",
+        ),
+        (
+            lambda: mpm.Scene((0, 0), (1, 1), "slip"),
+            r"Scene\(\) takes by keyword: gravity, body_force, walls",
+        ),
+    ],
+)
+def test_options_are_named(call, match):
+    with pytest.raises(TypeError, match=match):
+        call()

@@ -64,8 +64,8 @@ INLINE struct sand sand_prepare(const double *values)
     };
 }
 
-/* Large strains: the principal stretches become e^(mean + keep (their deviator)). */
-NOINLINE void sand_move_far(matrix *F, wide mean, wide keep, mask far)
+/* For large strains: F with principal stretches e^(mean + keep (their deviator)), put into the lanes of `far`. */
+NOINLINE void sand_move_far(const matrix *F, matrix *moved, wide mean, wide keep, mask far)
 {
     const struct singular s = singular_decompose(*F);
     wide strain[DIM], sum = wide_set(0), value[DIM];
@@ -75,10 +75,7 @@ NOINLINE void sand_move_far(matrix *F, wide mean, wide keep, mask far)
     }
     UNROLL for (int i = 0; i < DIM; i++)
         value[i] = wide_exp(wide_fma(keep, wide_fnma(wide_set((real)(1.0 / DIM)), sum, strain[i]), mean));
-    const matrix moved = singular_compose(&s, value);
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = 0; j < DIM; j++)
-            F->m[i][j] = wide_select(far, moved.m[i][j], F->m[i][j]);
+    *moved = matrix_select(far, singular_compose(&s, value), *moved);
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours have no effect on them; so do those with a NaN or
@@ -103,15 +100,12 @@ INLINE mask sand_return_map(const struct sand *law, struct law_state *state)
         const matrix change = matrix_scale(keep - one, strain);
         matrix F = matrix_scale(wide_exp(wide_fnma(share, sum, mean)), hencky_move(change, state->F));
         if (__builtin_expect(mask_any(changes & far), 0)) {
-            matrix moved = state->F;
-            sand_move_far(&moved, mean, keep, far);
-            UNROLL for (int i = 0; i < DIM; i++)
-                UNROLL for (int j = 0; j < DIM; j++)
-                    F.m[i][j] = wide_select(far, moved.m[i][j], F.m[i][j]);
+            const matrix copy = state->F; /* memory copies only here, so that the others stay in registers */
+            matrix moved = F;
+            sand_move_far(&copy, &moved, mean, keep, far);
+            F = moved;
         }
-        UNROLL for (int i = 0; i < DIM; i++)
-            UNROLL for (int j = 0; j < DIM; j++)
-                state->F.m[i][j] = wide_select(changes, F.m[i][j], state->F.m[i][j]);
+        state->F = matrix_select(changes, F, state->F);
     }
     const wide gained = before * J * law->shrink, most = wide_set(SAND_LARGEST_JP);
     state->plastic = wide_select(press, one, wide_select(part, wide_min(gained, most), before));

@@ -49,10 +49,7 @@ NOINLINE void snow_yield(const struct snow *law, struct law_state *state, mask m
         ratio *= value / clamped[i];
     }
     yields &= may_yield;
-    const matrix F = singular_compose(&trial, clamped);
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = 0; j < DIM; j++)
-            state->F.m[i][j] = wide_select(yields, F.m[i][j], state->F.m[i][j]);
+    state->F = matrix_select(yields, singular_compose(&trial, clamped), state->F);
     state->plastic = wide_select(yields, state->plastic * ratio, state->plastic);
 }
 

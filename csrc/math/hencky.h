@@ -25,10 +25,7 @@ NOINLINE void hencky_strain_far(const matrix *f, matrix *strain, mask far)
     wide value[DIM];
     UNROLL for (int i = 0; i < DIM; i++)
         value[i] = wide_log(s.value[i]);
-    const matrix found = singular_spread(&s, value);
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = 0; j < DIM; j++)
-            strain->m[i][j] = wide_select(far, found.m[i][j], strain->m[i][j]);
+    *strain = matrix_select(far, singular_spread(&s, value), *strain);
 }
 
 /** The strain, exactly symmetric, and the lanes in which it is large. det F > 0. */

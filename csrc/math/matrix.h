@@ -144,6 +144,15 @@ INLINE matrix matrix_scale(wide s, matrix a)
     return a;
 }
 
+/** a in the lanes of m, b in the others. */
+INLINE matrix matrix_select(mask m, matrix a, matrix b)
+{
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            b.m[i][j] = wide_select(m, a.m[i][j], b.m[i][j]);
+    return b;
+}
+
 INLINE matrix matrix_add_diagonal(matrix a, wide s)
 {
     UNROLL for (int i = 0; i < DIM; i++)

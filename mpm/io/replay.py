@@ -20,6 +20,7 @@ from mpm.io.closing import Closing
 from mpm.io.description import restore, understood
 from mpm.io.state import State
 from mpm.io.vtkhdf import Reader
+from mpm.particles import IN_WORDS
 from mpm.scene import Scene
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Frame:
         try:
             return self[name]
         except KeyError:
-            near = _check.nearest(name, [*self.fields, *_public(Frame)])
+            near = _check.nearest(name, [*self.fields, *_public(Frame)], IN_WORDS)
             raise AttributeError(f"Frame has no attribute {name!r}{near}", name=name, obj=self) from None
 
     def __dir__(self) -> list[str]:
