@@ -99,5 +99,5 @@ def test_the_phases_make_up_the_run():
     whole = time.perf_counter() - start
     seconds = sim._core.seconds()
     assert set(seconds) == {"sweeps", "grid", "binning", "views"} and len(x)
-    assert 0 < seconds["grid"] < seconds["sweeps"] and 0 < seconds["views"]
+    assert all(seconds[phase] > 0 for phase in ("sweeps", "grid", "views"))
     assert sum(seconds.values()) < whole
