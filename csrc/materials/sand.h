@@ -70,7 +70,7 @@ NOINLINE void sand_move_far(const matrix *F, matrix *moved, wide mean, wide keep
     const struct singular s = singular_decompose(*F);
     wide strain[DIM], sum = wide_set(0), value[DIM];
     UNROLL for (int i = 0; i < DIM; i++) {
-        strain[i] = wide_log(s.value[i]);
+        strain[i] = wide_log_any(s.value[i]);
         sum += strain[i];
     }
     UNROLL for (int i = 0; i < DIM; i++)
@@ -86,7 +86,7 @@ INLINE mask sand_return_map(const struct sand *law, struct law_state *state)
     const wide J = matrix_det(state->F);
     mask far;
     matrix strain = hencky_strain(state->F, &far);
-    const wide sum = matrix_trace(strain), volume = sum + wide_log(before);
+    const wide sum = matrix_trace(strain), volume = sum + wide_log_any(before);
     strain = matrix_add_diagonal(strain, -share * sum); /* the deviator from here on */
     const wide length = wide_sqrt(matrix_dot(strain, strain)), allowed = law->slope * (law->tip - volume);
     const mask sound = wide_less(zero, J) & wide_less_equal(J, wide_set(REAL_LARGEST));

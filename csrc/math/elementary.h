@@ -36,6 +36,12 @@ INLINE wide wide_log(wide a)
     return wide_fma(e, wide_set(ln2_high), wide_fma(e, wide_set(ln2_low), log_m));
 }
 
+/** The same of any argument; what is no positive normal number counts as the least of them. */
+INLINE wide wide_log_any(wide a)
+{
+    return wide_log(wide_max(a, wide_set((real)(REAL_IS_FLOAT ? 1.2e-38 : 2.3e-308))));
+}
+
 /** a - 1 - log a, 0 or positive, of positive normal arguments. Within 4 ulp near a = 1, where the difference of its terms
  *  would lose all digits; within 16 elsewhere. */
 INLINE wide wide_log_excess(wide a)

@@ -24,7 +24,7 @@ NOINLINE void hencky_strain_far(const matrix *f, matrix *strain, mask far)
     const struct singular s = singular_decompose(*f);
     wide value[DIM];
     UNROLL for (int i = 0; i < DIM; i++)
-        value[i] = wide_log(s.value[i]);
+        value[i] = wide_log_any(s.value[i]);
     *strain = matrix_select(far, singular_spread(&s, value), *strain);
 }
 
