@@ -313,6 +313,16 @@ INLINE wide_int wide_int_shift_left(wide_int a, int bits)
 #endif
 }
 
+/** a - b modulo 2^32 or 2^64, which in C the difference of two vectors is, but not that of two numbers. */
+INLINE wide_int wide_int_subtract(wide_int a, wide_int b)
+{
+#ifdef MPM_ONE_LANE
+    return REAL_IS_FLOAT ? (real_int)((uint32_t)a - (uint32_t)b) : (real_int)((uint64_t)a - (uint64_t)b);
+#else
+    return a - b;
+#endif
+}
+
 INLINE wide wide_from_int(wide_int a)
 {
     return wide_as_real(a + wide_as_int(wide_set(ROUNDER))) - wide_set(ROUNDER);

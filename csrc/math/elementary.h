@@ -18,16 +18,16 @@ INLINE wide log_defect(wide f, wide m)
     return s * (f - wide_set(2) * s2 * p);
 }
 
-/** Natural logarithm. Positive normal arguments only.
+/** Natural logarithm. Of arguments that are not positive normal numbers it is some number, or not a number.
  *
  *  a = 2^e m with m in [sqrt(1/2), sqrt(2)); the leading term m - 1 of log m is exact. */
 INLINE wide wide_log(wide a)
 {
     const real_int sqrt_half = REAL_IS_FLOAT ? (real_int)0x3f3504f3 : (real_int)0x3fe6a09e667f3bcd;
     const real_int one = (real_int)EXPONENT_BIAS << MANTISSA_BITS;
-    wide_int shifted = wide_as_int(a) - wide_int_set(sqrt_half) + wide_int_set(one);
+    wide_int shifted = wide_int_subtract(wide_as_int(a), wide_int_set(sqrt_half - one));
     wide_int exponent = (shifted >> MANTISSA_BITS) - wide_int_set(EXPONENT_BIAS);
-    wide m = wide_as_real(wide_as_int(a) - wide_int_shift_left(exponent, MANTISSA_BITS));
+    wide m = wide_as_real(wide_int_subtract(wide_as_int(a), wide_int_shift_left(exponent, MANTISSA_BITS)));
     wide e = wide_from_int(exponent);
 
     const wide f = m - wide_set(1), log_m = f - log_defect(f, m);
