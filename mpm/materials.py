@@ -287,6 +287,41 @@ class Fluid(Material):
     viscosity: float = 0.0
 
 
+class _Plastic(Material):
+    """Base of the materials with a return map."""
+
+    __slots__ = ()
+
+    def return_map(self, F: npt.ArrayLike, Jp: npt.ArrayLike = 1.0) -> tuple[FloatArray, FloatArray]:
+        """Split trial states into elastic and plastic parts, by the C code that the step uses.
+
+        Parameters
+        ----------
+        F : array_like, shape (m, d, d)
+            Trial elastic deformation gradients, d = 2 (plane strain) or 3.
+        Jp : float or array_like, shape (m,), optional
+            Plastic volume ratios before, > 0.
+
+        Returns
+        -------
+        F : ndarray, shape (m, d, d)
+            On or within the yield surface; an F that is within (of sand, with a Jp of 1) is returned bit for bit.
+        Jp : ndarray, shape (m,)
+            Plastic volume ratios after, within the limits that the material states.
+
+        Raises
+        ------
+        TypeError, ValueError
+            F or Jp is not of that shape or range, or not finite.
+        """
+        checked = self._gradients(F)
+        before = _plastic(Jp, len(checked))
+        d = checked.shape[1]
+        after = _core.return_map(self.law, self.parameters, checked, before, d, config.isa(), "float64")
+        elastic, plastic = (np.frombuffer(part, dtype=np.float64).copy() for part in after)
+        return elastic.reshape(checked.shape), plastic
+
+
 SNOW_PRESETS: dict[str, dict[str, float]] = {
     "reference": {},
     "lower_hardening": {"hardening": 5.0},
@@ -299,7 +334,7 @@ SNOW_PRESETS: dict[str, dict[str, float]] = {
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Snow(Material):
+class Snow(_Plastic):
     """Snow: fixed corotated elasticity that yields at critical stretches and hardens as it is compacted.
 
     The deformation gradient is a product F = F_E F_P of an elastic and a plastic part; ``particles.F`` is F_E,
@@ -413,35 +448,10 @@ class Snow(Material):
         checked = self._gradients(F)
         return self._energy(checked, _plastic(Jp, len(checked)))
 
-    def return_map(self, F: npt.ArrayLike, Jp: npt.ArrayLike = 1.0) -> tuple[FloatArray, FloatArray]:
-        """Split trial states into elastic and plastic parts, by the C code that the step uses.
-
-        Parameters
-        ----------
-        F : array_like, shape (m, d, d)
-            Trial elastic deformation gradients, d = 2 (plane strain) or 3.
-        Jp : float or array_like, shape (m,), optional
-            Plastic volume ratios before, > 0.
-
-        Returns
-        -------
-        F : ndarray, shape (m, d, d)
-            With its principal stretches clamped to [1 − θ_c, 1 + θ_s]; an F that has none beyond is returned
-            bit for bit.
-        Jp : ndarray, shape (m,)
-            Plastic volume ratios after, between 0.6 and 20.
-
-        Raises
-        ------
-        TypeError, ValueError
-            F or Jp is not of that shape or range, or not finite.
-        """
-        return _return_map(self, F, Jp)
-
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sand(Material):
+class Sand(_Plastic):
     """Sand: grains that slide where shear exceeds their friction, and part without resistance.
 
     The deformation gradient is a product F = F_E F_P of an elastic and a plastic part; ``particles.F`` is F_E,
@@ -484,39 +494,6 @@ class Sand(Material):
     density: float = 2200.0
     friction_angle_deg: float = 35.0
     cohesion: float = 0.0
-
-    def return_map(self, F: npt.ArrayLike, Jp: npt.ArrayLike = 1.0) -> tuple[FloatArray, FloatArray]:
-        """Split trial states into elastic and plastic parts, by the C code that the step uses.
-
-        Parameters
-        ----------
-        F : array_like, shape (m, d, d)
-            Trial elastic deformation gradients, d = 2 (plane strain) or 3.
-        Jp : float or array_like, shape (m,), optional
-            Plastic volume ratios before, > 0.
-
-        Returns
-        -------
-        F : ndarray, shape (m, d, d)
-            On or within the yield surface; an F that is within, its Jp 1, is returned bit for bit.
-        Jp : ndarray, shape (m,)
-            Plastic volume ratios after: 1 where grains touch, above where they have parted.
-
-        Raises
-        ------
-        TypeError, ValueError
-            F or Jp is not of that shape or range, or not finite.
-        """
-        return _return_map(self, F, Jp)
-
-
-def _return_map(material: Material, F: object, Jp: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    checked = material._gradients(F)
-    before = _plastic(Jp, len(checked))
-    d = checked.shape[1]
-    after = _core.return_map(material.law, material.parameters, checked, before, d, config.isa(), "float64")
-    elastic, plastic = (np.frombuffer(part, dtype=np.float64).copy() for part in after)
-    return elastic.reshape(checked.shape), plastic
 
 
 def _plastic(Jp: npt.ArrayLike, m: int) -> FloatArray:

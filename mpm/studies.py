@@ -11,7 +11,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import repeat
 from typing import Any
@@ -80,7 +80,7 @@ class Phases:
     rest: float
 
 
-PHASES = ("sweeps", "grid", "binning", "views", "rest")
+PHASES = tuple(field.name for field in fields(Phases))[2:]
 
 
 def _block(

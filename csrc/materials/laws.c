@@ -51,7 +51,7 @@ static const mpm_law table[MPM_LAW_COUNT] = {
         .parameter = {
             {"E", "Pa", 0, INFINITY, true, true, 3.537e5, "Young's modulus"},
             {"nu", "1", -1, 0.5, true, true, 0.3, "Poisson's ratio; the wave speed grows without bound at 0.5"},
-            {"friction_angle_deg", "deg", 0, 90, true, true, 35, "phi: steepest slope on which grains rest"},
+            {"friction_angle_deg", "deg", 0, 90, true, true, 35, "phi: angle of internal friction"},
             {"cohesion", "Pa", 0, INFINITY, false, true, 0, "shear strength without pressure"},
             {"density", "kg/m3", 0, INFINITY, true, true, 2200, "initial density"},
         },
