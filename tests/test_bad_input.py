@@ -473,8 +473,11 @@ def of_class(cls, prefix):
         public = not name.startswith("_") or (cls is Particles and name in ("__getitem__", "__setitem__"))
         if public and callable(function) and (inspect.isfunction(function) or inspect.ismethod(function)):
             owner = function.__qualname__.split(".")[0]
-            # A method that a shape overrides only to refuse is the shape's own.
-            found[f"{prefix}{'Shape' if issubclass(cls, S.Shape) else owner}.{name}"] = function
+            if issubclass(cls, S.Shape):
+                owner = "Shape"  # also of a method that a shape overrides only to refuse
+            elif owner.startswith("_"):
+                owner = cls.__name__  # what a private base holds for several classes is tried on each
+            found[f"{prefix}{owner}.{name}"] = function
     return found
 
 
