@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
+from mpm import _check, derived
 
 if TYPE_CHECKING:
     from mpm._core import Simulation as CoreSimulation
@@ -48,7 +48,8 @@ class Particles:
     mass, volume : ndarray, shape (n,), read-only
         Mass [kg] and rest volume [m³]; in 2-D per metre of depth [kg/m] and [m²].
     material : ndarray of int32, shape (n,), read-only
-        Index of the material in `Simulation.materials`.
+        Index of the material in `Simulation.materials`. Bodies of equal materials have the same; `Simulation.rows`
+        tells bodies apart.
     id : ndarray, shape (n,), read-only
         For ever the same, whatever is deleted.
     """
@@ -178,4 +179,8 @@ def _proposal(name: str, names: Sequence[str]) -> str:
     """What to say of a field that is not there."""
     if IN_WORDS.get(name.casefold(), name) == "Jp" and "Jp" not in names:
         return NO_PLASTIC
+    if name in derived.NAMES:
+        return f"; sim.compute({name!r}) computes it"
+    if name in ("body", "bodies"):
+        return "; sim.rows(name) are the rows of a body's particles"
     return _check.nearest(name, names, IN_WORDS)

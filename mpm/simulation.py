@@ -326,7 +326,8 @@ class Simulation(_check.Strict):
         C = numerics.stored_C(self._numerics, body.initial_velocity_gradient(x), x, self._scene.lower)
         known = np.zeros_like(volume) if self._numerics.volume == "grid-density" else volume
         warn_of_particles_inside(self._core, self._colliders, x, body.name, self._numerics.dx)  # may raise
-        self._parts.append(Part(body, len(x), float(mass.sum()), float(volume.sum())))
+        part = Part(body, len(x), float(mass.sum()), float(volume.sum()), first_id=self._core.next_id)
+        self._parts.append(part)
         self._core.add_particles(x, v, C, F, known, mass, self._indices[material])
 
     def _find_volumes(self) -> None:
@@ -474,6 +475,31 @@ class Simulation(_check.Strict):
                 self.particles.delete(np.arange(self._core.particles) >= particles)
             raise
         return body
+
+    def rows(self, body: str) -> slice:
+        """Where the particles of a body are in the arrays of `particles`.
+
+        Parameters
+        ----------
+        body : str
+            Its name.
+
+        Returns
+        -------
+        slice
+            Of rows that follow each other, those of deleted particles left out; good until particles are deleted.
+            ``sim.particles.v[sim.rows("ball")]`` is a view.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Not the name of a body of this simulation.
+        """
+        parts = {part.body.name: part for part in self._parts}
+        part = parts[_check.choice("body", body, tuple(parts))]
+        ids = self.particles._copy("id")  # they ascend, whatever was deleted
+        low, high = np.searchsorted(ids, (part.first_id, part.first_id + part.particles))
+        return slice(int(low), int(high))
 
     # ---- what it says ----------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ class Part:
     particles: int
     mass: float
     volume: float
+    first_id: int
 
 
 @dataclass(frozen=True, slots=True)

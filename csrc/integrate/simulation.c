@@ -349,6 +349,11 @@ double mpm_simulation_dt(const mpm_simulation *simulation)
     return simulation->dt;
 }
 
+int64_t mpm_simulation_next_id(const mpm_simulation *simulation)
+{
+    return simulation->next_id;
+}
+
 int64_t mpm_simulation_steps(const mpm_simulation *simulation)
 {
     return simulation->steps;

@@ -144,6 +144,8 @@ bool mpm_simulation_has_field(const mpm_simulation *simulation, int field);
 double mpm_simulation_time(const mpm_simulation *simulation);
 double mpm_simulation_dt(const mpm_simulation *simulation); /* of the last step; 0 before the first */
 int64_t mpm_simulation_steps(const mpm_simulation *simulation);
+/** That of the next particle that is added. */
+int64_t mpm_simulation_next_id(const mpm_simulation *simulation);
 ptrdiff_t mpm_simulation_count(const mpm_simulation *simulation);
 const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation);
 /** Where the time goes. What remains of a run is control: plans, reports, history. */

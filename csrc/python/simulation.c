@@ -670,6 +670,13 @@ static PyObject *get_particles(PyObject *self, void *unused)
     return core ? PyLong_FromSsize_t(mpm_simulation_count(core)) : NULL;
 }
 
+static PyObject *get_next_id(PyObject *self, void *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    return core ? PyLong_FromLongLong(mpm_simulation_next_id(core)) : NULL;
+}
+
 static PyObject *get_threads(PyObject *self, void *unused)
 {
     (void)unused;
@@ -728,6 +735,7 @@ static PyGetSetDef getset[] = {
     {"dt", get_dt, NULL, "last step [s]", NULL},
     {"steps", get_steps, NULL, "steps taken", NULL},
     {"particles", get_particles, NULL, "number of particles", NULL},
+    {"next_id", get_next_id, NULL, "of the next particle that is added", NULL},
     {"threads", get_threads, set_threads, "threads of a run", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

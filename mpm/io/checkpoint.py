@@ -127,6 +127,7 @@ def _described(kept: Snapshot, writer: Writer) -> Tree:
                 "particles": part.particles,
                 "mass": part.mass,
                 "volume": part.volume,
+                "first_id": part.first_id,
             }
             for part in kept.parts
         ],
@@ -190,6 +191,7 @@ def _parts(
     entries: list[Any], reader: Reader, scene: Scene, materials: tuple[Material, ...]
 ) -> Iterator[Part]:
     taken: set[str] = set()
+    next_id = 0
     for entry in entries:
         given = mapping(entry, "part")
         body: Body = _which(
@@ -198,12 +200,15 @@ def _parts(
         if body.material not in materials:
             raise ValueError(f"the material of {body.name!r} is not among the materials")
         taken.add(body.name)
-        yield Part(
+        part = Part(
             body,
             _check.integer("particles", given["particles"], low=1),
             _check.number("mass", given["mass"], low=0),
             _check.number("volume", given["volume"], low=0),
+            _check.integer("first_id", given.get("first_id", next_id), low=next_id),  # older files do not say
         )
+        next_id = part.first_id + part.particles
+        yield part
 
 
 def _prepared(tree: object, reader: Reader, scene: Scene) -> Prepared:
