@@ -198,3 +198,33 @@ def test_names_of_all_kinds(sims, tmp_path, monkeypatch):
     for path in ("plain", "ä b.mpm", "x" * 255, tmp_path / "whole.mpm"):
         sims[0].save(path)
         assert mpm.load(path) == sims[0]
+
+
+def test_what_is_no_file_is_not_replaced_by_one(sims, tmp_path):
+    """It would destroy a device, /dev/null for one."""
+    for suffix in (".mpm", ".npz", ".csv", ".vtkhdf", ".mp4"):
+        pipe, link = tmp_path / f"pipe{suffix}", tmp_path / f"link{suffix}"
+        os.mkfifo(pipe)
+        link.symlink_to(pipe)
+        for path in (pipe, link):
+            with pytest.raises(OSError, match="is not a regular file"):
+                if suffix == ".mpm":
+                    sims[0].save(path)
+                elif suffix == ".vtkhdf":
+                    sims[0].record(path, fps=1)
+                elif suffix == ".mp4":
+                    mpm.viz.MovieWriter(path, fps=30)
+                else:
+                    mpm.export(sims[0], path)
+            assert path.is_fifo()
+    assert len(os.listdir(tmp_path)) == 10
+
+
+def test_a_file_keeps_its_permissions(sims, saved, tmp_path):
+    table = tmp_path / "a.npz"
+    mpm.export(sims[0], table)
+    for path in (saved, table):
+        path.chmod(0o640)
+    sims[1].save(saved)
+    mpm.export(sims[1], table)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (saved, table)] == [0o640, 0o640]

@@ -717,3 +717,25 @@ def test_no_frame_is_missed_by_the_rounding_of_times(tmp_path, fps):
     assert recording.frames == fps + 1
     times = mpm.replay(recording.path).times
     assert times == pytest.approx(np.arange(fps + 1) / fps / 16, rel=1e-12)
+
+
+def test_a_full_disk_refuses_a_recording_before_it_begins(tmp_path):
+    """HDF5 ends the process where it cannot write what it keeps in memory."""
+    out = run_script(
+        tmp_path,
+        """
+        import os, resource
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        for size in (0, 2000, 5000, 8192, 100_000):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+            try:
+                sim.record('a.vtkhdf', fps=2000)
+            except OSError:
+                print('refused')
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            assert not [name for name in os.listdir() if 'vtkhdf' in name]
+        with sim.record('a.vtkhdf', fps=2000):
+            sim.step()
+        """,
+    )
+    assert out.split() == ["refused"] * 5

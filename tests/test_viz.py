@@ -1,8 +1,10 @@
 """Pictures and movies: what is drawn, what is written, and what is said where an extra is missing."""
 
+import os
 import re
 import subprocess
 import sys
+import textwrap
 import threading
 from types import SimpleNamespace
 
@@ -613,7 +615,7 @@ def test_pictures_on_one_sheet(tmp_path):
     ("missing", "extra", "call"),
     [
         ("matplotlib", "plot", lambda sim, folder: sim.plot()),
-        ("PIL", "plot", lambda sim, folder: viz.Renderer(sim)),
+        ("PIL", "movie", lambda sim, folder: viz.Renderer(sim)),
         ("imageio_ffmpeg", "movie", lambda sim, folder: sim.movie(folder / "a.mp4", duration=0, fps=1)),
         ("pyvista", "3d", lambda sim, folder: make(3).plot(renderer="pyvista")),
         ("tqdm", "plot", lambda sim, folder: sim.frames(duration=1, fps=1, progress=True)),
@@ -623,7 +625,7 @@ def test_a_missing_extra_is_named(tmp_path, monkeypatch, missing, extra, call):
     sim = make(2)
     before = sim.state_hash()
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ImportError, match=rf"pip install 'mpm\[{extra}\]'"):
+    with pytest.raises(ImportError, match=rf"pip install [\w-]+ \(the extra '{extra}'\)"):
         call(sim, tmp_path)
     assert sim.state_hash() == before and not list(tmp_path.iterdir())
 
@@ -642,3 +644,33 @@ def test_frames_of_an_earlier_movie_are_replaced(tmp_path):
     sim.movie(folder, duration=0.002, fps=1000, size=(64, 64))
     names = ["frame_0000.png", "frame_0001.png", "frame_0002.png", "frame_notes.png"]
     assert sorted(path.name for path in folder.iterdir()) == names
+
+
+def test_an_mp4_that_cannot_be_written_is_told_and_gone(tmp_path):
+    """A limit of the file size ends ffmpeg, early or with the last bytes."""
+    code = """
+        import resource, sys
+        import numpy as np
+        from mpm.viz import MovieWriter
+
+        noise = np.random.default_rng(0).integers(0, 255, (256, 256, 3), dtype=np.uint8)
+        for size, frames in ((0, 1), (20_000, 1), (20_000, 300)):
+            limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+            movie = MovieWriter("a.mp4", fps=30, size=(256, 256))
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            try:
+                with movie:
+                    for _ in range(frames):
+                        movie.add(noise)
+            except OSError as error:
+                print("refused", movie.closed, "a.mp4: ffmpeg could not write it" in str(error))
+            movie.close()
+    """
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines() == ["refused True True"] * 3
+    assert not list(tmp_path.iterdir())

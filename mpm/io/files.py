@@ -10,27 +10,31 @@ from collections.abc import Iterable, Iterator
 
 from mpm.errors import FileFormatError
 
-__all__ = ["read", "replace"]
+__all__ = ["permissions", "read", "replace"]
 
 
 def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
     """Write a file so that at any moment, power cuts included, the old one or the new one is there, whole.
 
     A file of another name in the same folder is written, brought to the disk, and renamed. A process that is killed
-    meanwhile leaves that file, ``.mpm-….tmp``, behind. Symbolic links are followed.
+    meanwhile leaves that file, ``.mpm-….tmp``, behind. Symbolic links are followed; the new file has the permissions of
+    the old one.
 
     Raises
     ------
     OSError
-        The folder or the disk does not take it; the old file is as before, and no other is left. Only if the folder
-        itself cannot be brought to the disk, the new file is there already.
+        The folder or the disk does not take it, or what is there is no regular file; the old file is as before, and no
+        other is left. Only if the folder itself cannot be brought to the disk, the new file is there already.
     """
     target = os.path.realpath(os.fsdecode(path))
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".mpm-{os.urandom(8).hex()}.tmp")
     with _named(path):
+        mode = permissions(target)
         try:  # which an interrupt does not come before
             with open(temporary, "xb") as stream:
+                if mode is not None:
+                    os.fchmod(stream.fileno(), mode)
                 for piece in pieces:
                     stream.write(piece)
                 stream.flush()
@@ -41,6 +45,25 @@ def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
                 os.unlink(temporary)
             raise
         _synchronize(folder)
+
+
+def permissions(path: str | os.PathLike[str]) -> int | None:
+    """Those of the file that is to be replaced; None if there is none.
+
+    Raises
+    ------
+    OSError
+        What is there is no regular file: to replace a device or a pipe by a file would destroy it.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "is not a regular file", os.fspath(path))
+    return stat.S_IMODE(mode)
 
 
 def read(path: str | bytes) -> bytes:

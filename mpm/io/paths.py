@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from mpm import _check
+from mpm.io.files import permissions
 
 
 def check_path(name: str, path: object) -> Path:
@@ -42,11 +43,15 @@ def created(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def renamed(path: Path) -> Iterator[Path]:
-    """A name beside the path for a new file that is to take its place: at the end, or not at all after an error."""
+    """A name beside the path for a new file that is to take its place, with the permissions of the old one: at the end,
+    or not at all after an error. What is no regular file is not replaced."""
+    mode = permissions(path)
     # Of this call, so that two do not meet, and not too long for a file system where the path is not.
     temporary = path.with_name(f".{path.name[:32]}.{os.urandom(8).hex()}.part")
     try:
         yield temporary
+        if mode is not None:
+            temporary.chmod(mode)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -57,7 +57,7 @@ def h5py() -> Any:
     try:
         import h5py
     except ImportError:
-        raise ImportError("trajectories need h5py: pip install 'mpm[io]'") from None
+        raise ImportError("trajectories need h5py: pip install h5py (the extra 'io')") from None
     return h5py
 
 
@@ -142,6 +142,9 @@ class Writer:
         # Also when nobody holds the writer any more, and at the end of the process.
         self._finish = weakref.finalize(self, _finish, self._file, self._descriptor, os.getpid())
         try:
+            tree, arrays = scene
+            described = sum(len(_as_bytes(value)) for value in (description, tree))
+            self._reserve(described + sum(array.nbytes for array in arrays.values()))
             self._lay_out(first, totals, description, scene)
             self._file.swmr_mode = True  # HDF5 gives up its lock
             _locked(self._descriptor, shared=True)  # for as long as it is written to: see `repair`

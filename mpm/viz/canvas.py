@@ -35,7 +35,7 @@ def pillow() -> Any:
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
-        raise ImportError("drawing needs Pillow: pip install 'mpm[plot]'") from None
+        raise ImportError("drawing needs Pillow: pip install pillow (the extra 'movie')") from None
     return Image, ImageDraw, ImageFont
 
 

@@ -17,6 +17,7 @@ from mpm.io.replay import Frame, Replay
 from mpm.progress import follow
 from mpm.simulation import Simulation, frame_count
 from mpm.viz import canvas
+from mpm.viz.ffmpeg import Encoder
 from mpm.viz.render import Image, Renderer, Shot, check_image, check_size
 from mpm.viz.solid import renderer_of
 
@@ -58,29 +59,11 @@ class MovieWriter(Closing):
         self.frames = 0
         self.closed = False
         self._stills: list[Any] = []
-        self._ffmpeg = self._start() if self.path.suffix.lower() == ".mp4" else None
+        mp4 = self.path.suffix.lower() == ".mp4"
+        self._encoder = Encoder(self.path, self.size, self.playback) if mp4 else None
         if not self.path.suffix:
             canvas.pillow()
             self.path.mkdir(exist_ok=True)
-
-    def _start(self) -> Any:
-        try:
-            import imageio_ffmpeg
-        except ImportError:
-            raise ImportError("writing mp4 needs imageio-ffmpeg: pip install 'mpm[movie]'") from None
-        writer = imageio_ffmpeg.write_frames(
-            str(self.path),
-            self.size,
-            fps=self.playback,
-            codec="libx264",
-            pix_fmt_out="yuv420p",
-            quality=None,
-            bitrate=None,
-            macro_block_size=2,
-            output_params=["-crf", "20", "-preset", "veryfast", "-movflags", "+faststart", "-threads", "1"],
-        )
-        writer.send(None)
-        return writer
 
     def add(self, image: npt.NDArray[np.uint8]) -> None:
         """Append an image, uint8 of shape (height, width, 3)."""
@@ -90,8 +73,8 @@ class MovieWriter(Closing):
         width, height = self.size
         if image.shape[:2] != (height, width):
             raise ValueError(f"image has shape {image.shape}: must be {(height, width, 3)}")
-        if self._ffmpeg is not None:
-            self._ffmpeg.send(np.ascontiguousarray(image))
+        if self._encoder is not None:
+            self._encoder.add(np.ascontiguousarray(image))
         else:
             picture = canvas.pillow()[0].fromarray(image)
             if self.path.suffix:
@@ -101,11 +84,11 @@ class MovieWriter(Closing):
         self.frames += 1
 
     def close(self) -> None:
-        """Finish the file."""
+        """Finish the file; an `OSError` if that of an mp4 could not be written, which is gone then."""
         self.closed = True
-        if self._ffmpeg is not None:
-            self._ffmpeg.close()
-            self._ffmpeg = None
+        if self._encoder is not None:
+            encoder, self._encoder = self._encoder, None
+            encoder.close()
         elif self._stills:
             first, *rest = self._stills
             # Delays are counted in hundredths of a second.

@@ -1,0 +1,94 @@
+"""An mp4 by ffmpeg, into which images are piped."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import weakref
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+from mpm.io.files import permissions
+
+QUALITY = ("-crf", "20", "-preset", "veryfast", "-threads", "1")
+
+
+class Encoder:
+    """Encodes RGB images of one size with H.264.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file, which is replaced.
+    size : (int, int)
+        Width and height in pixels, even.
+    rate : float
+        Images per second.
+
+    Raises
+    ------
+    ImportError
+        The extra ``movie`` is not installed.
+    OSError
+        There cannot be such a file.
+    """
+
+    def __init__(self, path: Path, size: tuple[int, int], rate: float) -> None:
+        try:
+            import imageio_ffmpeg
+        except ImportError:
+            raise ImportError(
+                "writing mp4 needs imageio-ffmpeg: pip install imageio-ffmpeg (the extra 'movie')"
+            ) from None
+        permissions(path)
+        path.open("ab").close()  # which says better than ffmpeg why there cannot be one
+        self._path = path.absolute()
+        program = imageio_ffmpeg.get_ffmpeg_exe()
+        images = f"-f rawvideo -pix_fmt rgb24 -s {size[0]}x{size[1]} -r {rate:.6f} -i -".split()
+        coded = ["-vcodec", "libx264", "-pix_fmt", "yuv420p", *QUALITY, "-movflags", "+faststart"]
+        process = subprocess.Popen(
+            [program, "-y", "-loglevel", "error", "-xerror", *images, *coded, f"file:{self._path}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for us: what was drawn until then becomes a movie
+        )
+        assert process.stdin is not None
+        self._images: BinaryIO = process.stdin  # type: ignore[assignment]
+        # Also when nobody holds the encoder any more, and at the end of the process.
+        self._end = weakref.finalize(self, _end, process)
+
+    def add(self, image: Any) -> None:
+        """Append an image, a contiguous buffer of bytes."""
+        try:
+            self._images.write(image)
+        except BrokenPipeError:
+            self._refuse(self._end())
+
+    def close(self) -> None:
+        """Finish the file; again, or after an error: nothing.
+
+        Raises
+        ------
+        OSError
+            It could not be written; it is gone.
+        """
+        trouble = self._end()
+        if trouble:
+            self._refuse(trouble)
+
+    def _refuse(self, trouble: str | None) -> NoReturn:
+        self._path.unlink(missing_ok=True)
+        raise OSError(f"{self._path}: ffmpeg could not write it: {trouble or 'it has ended'}") from None
+
+
+def _end(process: subprocess.Popen[bytes]) -> str:
+    """Wait until all that was written is encoded; returns what went wrong."""
+    assert process.stdin is not None and process.stderr is not None
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.close()
+    with process.stderr as log:  # short: with -xerror the first error is the last
+        told = log.read().decode(errors="replace").strip().splitlines() or ["it has ended"]
+    if process.wait() == 0:
+        return ""
+    return next((line for line in told if "No space left" in line), told[-1])
