@@ -153,16 +153,18 @@ def _chosen(
 
 def commit() -> str | None:
     """Of the source tree that the package is imported from; None if it is installed elsewhere, or not with Git."""
+    package = Path(__file__).resolve().parent
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=package, capture_output=True, text=True).stdout.strip()
+
     try:
-        done = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--exclude=*"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-        )
+        # Installed below another repository, it is none of that one's.
+        if Path(git("rev-parse", "--show-toplevel") or "/") != package.parent:
+            return None
+        return git("describe", "--always", "--dirty", "--exclude=*") or None
     except OSError:
         return None
-    return done.stdout.strip() or None
 
 
 def run(
@@ -193,10 +195,10 @@ def run(
     int
         0.
     """
-    if json_path and json_path == csv_path:
+    if json_path and csv_path and json_path.resolve() == csv_path.resolve():
         raise ValueError(f"--csv {csv_path}: must be another file than that of --json")
     for path in filter(None, (json_path, csv_path)):
-        path.open("a").close()  # what cannot be written is told before anything is measured
+        _refuse_unwritable(path)  # before anything is measured
     rounds = repeats or (1 if quick else 5)
     isas = _core.isas()
     found: list[Result] = []
@@ -211,13 +213,15 @@ def run(
     built = config.show_config()
     print(built)
     print(f"processor    {config.processor()}\n")
+    if quick:
+        print("quick: small bodies, whatever the labels say; not to quote\n")
     if studies:
         lines = _chosen(studies, repeats=rounds, quick=quick, found=rows)
     else:
         lines = _lines(isas, groups())
     for line in lines:
         print(line, flush=True)
-    machine = {"processor": config.processor(), "commit": commit()}
+    machine = {"processor": config.processor(), "commit": commit(), "quick": quick}
     results = [{**dataclasses.asdict(result), "speed": result.speed} for result in found]
     lines_of_studies = [{"study": name, **dataclasses.asdict(row)} for name, row in rows]
     if json_path:
@@ -233,6 +237,14 @@ def run(
         rows_of_cases = [{**row.pop("case"), **row} for row in results]
         write_table(csv_path, [{**row, **machine} for row in rows_of_cases + lines_of_studies])
     return 0
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Raises an OSError if a file cannot be written; leaves none that was not there."""
+    new = not path.exists()
+    path.open("a").close()
+    if new:
+        path.unlink()
 
 
 def write_table(path: Path, rows: list[dict[str, Any]]) -> None:

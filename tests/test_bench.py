@@ -2,6 +2,7 @@
 
 import csv
 import json
+import subprocess
 import time
 
 import numpy as np
@@ -101,3 +102,37 @@ def test_the_phases_make_up_the_run():
     assert set(seconds) == {"sweeps", "grid", "binning", "views"} and len(x)
     assert all(seconds[phase] > 0 for phase in ("sweeps", "grid", "views"))
     assert sum(seconds.values()) < whole
+
+
+def test_the_files_of_json_and_csv_are_two(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link.csv").symlink_to("a.json")
+    for path in (tmp_path / "a.json", "link.csv", "./a.json"):
+        assert cli.main(["bench", "--quick", "phases", "--json", "a.json", "--csv", str(path)]) == 1
+        assert "must be another file than that of --json" in capsys.readouterr().err
+
+
+def test_an_interrupt_leaves_no_empty_file(tmp_path, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr("mpm.studies.run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        bench.run(["phases"], json_path=tmp_path / "a.json", csv_path=tmp_path / "a.csv", quick=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_commit_is_not_that_of_another_project(tmp_path, monkeypatch):
+    """Such as one in whose virtual environment the package is installed."""
+    installed = tmp_path / "venv" / "mpm"
+    installed.mkdir(parents=True)
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@x"]
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "other"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    monkeypatch.setattr(bench, "__file__", str(installed / "bench.py"))
+    assert bench.commit() is None
+    installed = tmp_path / "mpm"
+    installed.mkdir()
+    monkeypatch.setattr(bench, "__file__", str(installed / "bench.py"))
+    assert bench.commit()
