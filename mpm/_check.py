@@ -67,6 +67,11 @@ WORDS = MappingProxyType(
         "sphere": "Ball",
         "disk": "Ball",
         "circle": "Ball",
+        "cube": "Box",
+        "cuboid": "Box",
+        "rectangle": "Box",
+        "water": "Fluid",
+        "liquid": "Fluid",
     }
 )
 

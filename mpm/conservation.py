@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,15 +50,25 @@ def drifts(sim: Simulation, start: Totals) -> list[Drift]:
     sim : Simulation
         With ``history=1``, after the run.
     start : Totals
-        ``sim.totals()`` before the run.
+        ``sim.totals()`` before it; steps until then do not count.
 
     Returns
     -------
     list of Drift
         Mass; each component of the momentum less the impulses of gravity, body force, walls and colliders; the
         angular momentum about the vertical where none of them can change it.
+
+    Raises
+    ------
+    ValueError
+        The history has not every step since `start`.
     """
-    history = sim.history
+    history: Mapping[str, FloatArray] = sim.history
+    if len(history["time"]) < sim.steps:
+        recorded = f"{len(history['time'])} of {sim.steps} steps are in its history"
+        raise ValueError(f"sim: {recorded}: must have been made with history=1")
+    late = history["time"] > start.time
+    history = {name: values[late] for name, values in history.items()}
     impulse = history["body_impulse"] + history["wall_impulse"]
     for collider in sim.scene.colliders:
         impulse += history[f"impulse:{collider.name}"]
@@ -70,13 +81,14 @@ def drifts(sim: Simulation, start: Totals) -> list[Drift]:
         label = f"P_{name}" if quiet else f"P_{name} - impulses"
         result.append(Drift(label, per_depth("kg m/s", d), _largest(momentum[:, axis]), motion))
     span = float((sim.scene.upper - sim.scene.lower).max())
-    result += [Drift(*row, motion * span) for row in _angular(sim, start, impulse)]
+    result += [Drift(*row, motion * span) for row in _angular(sim, history, start, impulse)]
     return result
 
 
-def _angular(sim: Simulation, start: Totals, impulse: FloatArray) -> list[tuple[str, str, float]]:
+def _angular(
+    sim: Simulation, history: Mapping[str, FloatArray], start: Totals, impulse: FloatArray
+) -> list[tuple[str, str, float]]:
     """Components of the angular momentum about which nothing has a lever."""
-    history = sim.history
     turned = any(history[f"torque:{collider.name}"].any() for collider in sim.scene.colliders)
     if turned or sim.scene.body_force is not None:
         return []

@@ -158,7 +158,9 @@ def _play(sim: Simulation, entry: Entry, count: int, out: Path, outcome: Outcome
 def _movie(sim: Simulation, entry: Entry, path: Path, outcome: Outcome) -> tuple[Any, Any]:
     """Renderer and writer, as far as the extras allow."""
     if find_spec("PIL") is None:
-        outcome.missing.append("no pictures and no movie: they need pip install 'mpm[movie]'")
+        outcome.missing.append(
+            "no pictures and no movie: they need pip install pillow imageio-ffmpeg (the extra 'movie')"
+        )
         return None, None
     from mpm.viz import MovieWriter, Renderer
 
@@ -178,7 +180,7 @@ def _still_pictures(sim: Simulation, entry: Entry, sheet: list[Image], out: Path
         save_image(path, contact_sheet(sheet))
         outcome.written.append(path)
     if find_spec("matplotlib") is None:
-        outcome.missing.append("no energy plot: it needs pip install 'mpm[plot]'")
+        outcome.missing.append("no energy plot: it needs pip install matplotlib (the extra 'plot')")
         return
     from mpm.viz import plot_history
     from mpm.viz.figures import new_figure

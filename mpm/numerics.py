@@ -283,6 +283,8 @@ def _refuse_coarse_positions(
         with np.errstate(over="ignore"):
             apart = float(np.spacing(np.dtype(name).type(farthest)))
         if not apart <= RESOLVED[name] * dx:
+            if not math.isfinite(apart):
+                raise ValueError(f"upper or lower reach to {farthest:g} m: must be a {name} number")
             raise ValueError(
                 f"dx = {dx:g}: must be >= {apart / RESOLVED[name]:.3g} in a domain that reaches to {farthest:g} m, "
                 f"where {name} tells positions apart by {apart:.2g} m only: move it nearer to the origin"

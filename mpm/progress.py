@@ -22,7 +22,7 @@ def bar(count: int) -> Any:
     try:
         from tqdm import tqdm
     except ImportError:
-        raise ImportError("progress=True needs tqdm: pip install 'mpm[plot]'") from None
+        raise ImportError("progress=True needs tqdm: pip install tqdm (the extra 'plot')") from None
     return tqdm(total=count, unit="frame")
 
 

@@ -151,7 +151,7 @@ def _velocity(velocity: object, dimension: int) -> FloatArray:
             allowed = f"0, an array of shape ({dimension},), or callable"
             raise ValueError(f"velocity = {_check.shown(velocity)}: must be {allowed}")
         return _check.frozen(np.zeros(dimension))
-    return _check.frozen(_check.array("velocity", velocity, (dimension,)))
+    return _for_all("velocity", velocity, (dimension,))
 
 
 def _angular_velocity(omega: object, dimension: int) -> float | FloatArray:
@@ -163,9 +163,19 @@ def _angular_velocity(omega: object, dimension: int) -> float | FloatArray:
 
 
 def _gradient(F: object, dimension: int) -> FloatArray:
-    checked = _check.array("F", F, (dimension, dimension))
+    checked = _for_all("F", F, (dimension, dimension))
     _check_orientation("F", checked)
-    return _check.frozen(checked)
+    return checked
+
+
+def _for_all(name: str, value: object, shape: tuple[int, ...]) -> FloatArray:
+    """What all particles of a body begin with."""
+    if isinstance(value, np.ndarray) and value.ndim == len(shape) + 1 and value.shape[1:] == shape:
+        raise ValueError(
+            f"{name} has shape {value.shape}: must be {shape}, or callable: "
+            f"{name}=lambda x: values gives each particle its own"
+        )
+    return _check.frozen(_check.array(name, value, shape))
 
 
 class Scene(_check.Strict):
@@ -301,7 +311,8 @@ class Scene(_check.Strict):
             Of the scene's dimension.
         material : one of `mpm.materials`
         velocity : array_like of shape (d,), or callable, optional
-            [m/s]; a callable gets the sampled positions (m, d) once and returns (m, d). Default zero.
+            [m/s]; a callable gets the sampled positions (m, d) once, those of `shapes.Points` in the order given, and
+            returns (m, d). Default zero.
         angular_velocity : float (2-D) or array_like of shape (3,) (3-D), optional
             [rad/s] about the body's centre of mass, added to `velocity`, and to the affine velocity C of the
             particles, which is zero otherwise.

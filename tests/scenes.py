@@ -6,11 +6,14 @@ import contextlib
 from collections.abc import Iterator
 
 import numpy as np
+import pytest
 
 import mpm
 from mpm import _core, config
 
 ISAS = _core.isas()
+# For tests that take long. The portable vectors are the code of the other two with shorter ones.
+FEWER_ISAS = [pytest.param(isa, marks=pytest.mark.slow) if isa == "portable" else isa for isa in ISAS]
 DTYPES = ("float64", "float32")
 DIMS = (2, 3)
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}

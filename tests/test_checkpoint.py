@@ -358,6 +358,16 @@ def test_diff_names_what_differs_and_by_how_much(name):
     assert found[name].count == 1 and np.isclose(found[name].largest, meant, rtol=1e-6)
 
 
+def test_diff_compares_precisions_by_value():
+    one, other = (scenes.free_body(2, side=6, dtype=dtype) for dtype in ("float32", "float64"))
+    for sim in (one, other):
+        sim.step(20)
+    found = mpm.diff(one, other)
+    assert "numerics.dtype" in found
+    for name in ("particles.x", "particles.v", "particles.F"):
+        assert 0 < found[name].largest < 1e-4 and "differ, by at most" in repr(found[name])
+
+
 def test_diff_knows_zeros_of_another_sign():
     a, b = scenes.free_body(2, side=4), scenes.free_body(2, side=4)
     a.particles.v[:], b.particles.v[:] = 0.0, -0.0

@@ -9,6 +9,7 @@ import scenes
 every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
 every_isa = pytest.mark.parametrize("isa", scenes.ISAS)
+fewer_isas = pytest.mark.parametrize("isa", scenes.FEWER_ISAS)
 
 
 def collision(dim, dtype, threads=1, isa=None, **numerics):
@@ -23,7 +24,7 @@ def small(dim, dtype="float64", **numerics):
 
 @every_dim
 @every_dtype
-@every_isa
+@fewer_isas
 def test_any_number_of_threads(dim, dtype, isa):
     hashes, histories = set(), set()
     for threads in (1, 2, 3, 7):
@@ -47,7 +48,7 @@ def test_the_number_of_threads_may_change_between_calls(dim):
 
 @every_dim
 @every_dtype
-@every_isa
+@fewer_isas
 @pytest.mark.parametrize("dt", ["auto", 1e-3])
 def test_a_run_may_be_split_anywhere(dim, dtype, isa, dt):
     with scenes.kernels(isa):

@@ -165,7 +165,7 @@ def test_missing_file_directory_and_package(tmp_path, monkeypatch):
     other = tmp_path / "mesh.ply"
     other.write_bytes(b"ply\n")
     monkeypatch.setitem(sys.modules, "trimesh", None)
-    with pytest.raises(ImportError, match=r"pip install 'mpm\[mesh\]'"):
+    with pytest.raises(ImportError, match=r"pip install trimesh \(the extra 'mesh'\)"):
         Mesh(other)
 
 

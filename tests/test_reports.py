@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mpm
+import scenes
 from mpm import conservation, gallery, materials, measures, shapes
 
 SOLID = materials.NeoHookean(E=1e4, nu=0.3, density=1000)
@@ -154,3 +155,21 @@ def test_reports_of_a_plane_scene_are_per_metre_of_depth(dim, units):
     assert re.search(rf"particles, [\d.]+ {mass} \(sampling", repr(sim))
     rows, _ = report(sim, steps=1)
     assert {row.unit for row in rows.values()} == {mass, momentum, spin}
+
+
+def test_drifts_count_from_the_start_that_is_given():
+    sim = scenes.free_body(2, side=6)
+    sim.step(5)
+    sim.particles.v[:] += 1.0  # a kick that no impulse explains
+    start = sim.totals()
+    sim.step(5)
+    assert all(row.relative < 1e-12 for row in conservation.drifts(sim, start))
+
+
+@pytest.mark.parametrize("history", [0, 5])
+def test_drifts_need_every_step(history):
+    sim = scenes.free_body(2, side=6, history=history)
+    start = sim.totals()
+    sim.step(7)
+    with pytest.raises(ValueError, match=rf"{7 // history if history else 0} of 7 steps are in its history"):
+        conservation.drifts(sim, start)

@@ -15,6 +15,7 @@ from mpm import _core, gallery
 every_dim = pytest.mark.parametrize("d", scenes.DIMS)
 every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
 every_isa = pytest.mark.parametrize("isa", scenes.ISAS)
+fewer_isas = pytest.mark.parametrize("isa", scenes.FEWER_ISAS)
 
 SAND = mpm.materials.Sand(E=1e6, nu=0.3, friction_angle_deg=30, density=2000)
 MOIST = mpm.materials.Sand(E=1e6, nu=0.3, friction_angle_deg=25, cohesion=2e4, density=2000)
@@ -109,7 +110,7 @@ def test_the_return_map_is_that_of_the_singular_value_decomposition(sand, d, isa
 
 @every_sand
 @every_dim
-@every_isa
+@fewer_isas
 @every_dtype
 def test_what_comes_back_is_on_or_within_the_surface(sand, d, isa, dtype):
     F, Jp, (_, _, kind) = decided(sand, d, dtype, 1)

@@ -516,3 +516,27 @@ def test_what_is_added_to_the_scene_later_is_not_in_the_simulation():
     scene.add(mpm.shapes.Box((0.5, 0.5), (0.75, 0.75)), jelly)
     assert len(sim.scene.bodies) == 1 and len(scene.bodies) == 2
     assert sim.scene.walls == scene.walls
+
+
+def test_values_by_particle_are_given_by_a_function():
+    scene, at = mpm.Scene((0, 0), (1, 1)), np.random.default_rng(0).uniform(0.3, 0.6, (20, 2))
+    points, rubber = mpm.shapes.Points(at, volume=1e-3), mpm.materials.NeoHookean(E=1, nu=0, density=1)
+    with pytest.raises(
+        ValueError, match=r"velocity has shape \(20, 2\): must be \(2,\), or callable: velocity=lambda"
+    ):
+        scene.add(points, rubber, velocity=at)
+    with pytest.raises(
+        ValueError, match=r"F has shape \(20, 2, 2\): must be \(2, 2\), or callable: F=lambda"
+    ):
+        scene.add(points, rubber, F=np.tile(np.eye(2), (20, 1, 1)))
+    scene.add(points, rubber, velocity=lambda x: at)
+    np.testing.assert_array_equal(
+        mpm.Simulation(scene, dx=1 / 8).particles.v, at
+    )  # in the order of the points
+
+
+def test_a_domain_beyond_single_precision_is_told():
+    scene = mpm.Scene((0, 0), (1e50, 1e50))
+    scene.add(mpm.shapes.Box((1e49, 1e49), (5e49, 5e49)), mpm.materials.Fluid(bulk_modulus=1, density=1))
+    with pytest.raises(ValueError, match=r"upper or lower reach to 1e\+50 m: must be a float32 number"):
+        mpm.Simulation(scene, dx=1.25e49, dtype="float32")

@@ -15,6 +15,7 @@ from mpm import _core
 every_dim = pytest.mark.parametrize("d", scenes.DIMS)
 every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
 every_isa = pytest.mark.parametrize("isa", scenes.ISAS)
+fewer_isas = pytest.mark.parametrize("isa", scenes.FEWER_ISAS)
 
 SNOW = mpm.materials.Snow()
 SHORTEST, LONGEST = 1 - SNOW.critical_compression, 1 + SNOW.critical_stretch
@@ -308,7 +309,7 @@ def snowball(d, material=SOFT, cells=None, dtype="float64", **numerics):
 
 @every_dim
 @every_dtype
-@every_isa
+@fewer_isas
 def test_any_number_of_threads_and_any_split(d, dtype, isa):
     """Enough particles for two tasks."""
     cells = 144 if d == 2 else 40

@@ -426,7 +426,7 @@ def test_without_anywidget_the_extra_is_named_and_pictures_still_work(monkeypatc
     monkeypatch.setitem(sys.modules, "anywidget", None)
     sim = make()
     for call in (sim.view, lambda: mpm.view(sim), lambda: viewer.gallery("jelly")):
-        with pytest.raises(ImportError, match=r"pip install 'mpm\[widget\]'"):
+        with pytest.raises(ImportError, match=r"pip install anywidget \(the extra 'widget'\)"):
             call()
     assert sim.plot()
 

@@ -10,6 +10,7 @@ from symmetric import LIMIT, SOLID, H
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
 every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
 every_isa = pytest.mark.parametrize("isa", scenes.ISAS)
+fewer_isas = pytest.mark.parametrize("isa", scenes.FEWER_ISAS)
 
 
 BALANCED = {
@@ -74,7 +75,7 @@ every_contact = pytest.mark.parametrize("contact", CONTACTS)
 
 @every_dim
 @every_dtype
-@every_isa
+@fewer_isas
 @every_contact
 def test_any_number_of_threads(dim, dtype, isa, contact):
     cells = 90 if dim == 2 else 18
@@ -90,7 +91,7 @@ def test_any_number_of_threads(dim, dtype, isa, contact):
 
 @every_dim
 @every_dtype
-@every_isa
+@fewer_isas
 @every_contact
 def test_a_run_may_be_split_and_looked_at(dim, dtype, isa, contact):
     cells = 26 if dim == 2 else 9

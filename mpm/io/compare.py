@@ -54,7 +54,8 @@ def diff(a: Simulation, b: Simulation) -> dict[str, Difference]:
     -------
     dict of str to Difference
         By name, such as ``"particles.x"``, ``"time"``, ``"history"``, ``"scene.gravity"``: only what differs, so it is
-        empty, and false, if the simulations are equal. Particles are compared row by row. Threads do not count.
+        empty, and false, if the simulations are equal. Particles are compared row by row, those of single and
+        double precision by value. Threads do not count.
         ``"particles.order"`` is the order in which the core keeps them: round-off depends on it.
 
     Raises
@@ -146,11 +147,13 @@ class _Places:
 
 def _compare(a: Any, b: Any) -> Difference | None:
     if isinstance(a, _Places) and isinstance(b, _Places):
-        if a.cells.shape != b.cells.shape or a.cells.dtype != b.cells.dtype:
+        if a.cells.shape != b.cells.shape:
             return Difference(1, math.nan)
+        if a.cells.dtype != b.cells.dtype:
+            return _sized(np.asarray(a.metres != b.metres), a.metres, b.metres)
         return _sized((a.block != b.block) | _differing(a.cells, b.cells), a.metres, b.metres)
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        if a.shape != b.shape or a.dtype != b.dtype:
+        if a.shape != b.shape or (a.dtype != b.dtype and not a.dtype.kind == b.dtype.kind == "f"):
             return Difference(1, math.nan)
         return _sized(_differing(a, b), a, b)
     if type(a) is not type(b):
@@ -161,7 +164,7 @@ def _compare(a: Any, b: Any) -> Difference | None:
 
 
 def _differing(a: Array, b: Array) -> Array:
-    if a.dtype.kind != "f":
+    if a.dtype.kind != "f" or a.dtype != b.dtype:  # single and double: by value
         return np.asarray(a != b)
     bits = f"u{a.dtype.itemsize}"
     return np.asarray(np.ascontiguousarray(a).view(bits) != np.ascontiguousarray(b).view(bits))

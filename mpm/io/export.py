@@ -91,7 +91,10 @@ def _write_totals(
             "source is one frame: a .csv of totals is of a simulation or a replay; 'f_{}.csv' holds particles"
         )
     if fields is not None:
-        raise ValueError(f"fields = {_check.shown(fields)}: must not be given for a .csv of totals")
+        raise ValueError(
+            f"fields = {_check.shown(fields)}: must not be given for a .csv of totals; "
+            "'f_{}.csv' holds particles"
+        )
     path = paths.check_file("pattern", pattern, (TOTALS,))
     if isinstance(source, Simulation):
         history = dict(source.history)

@@ -187,7 +187,7 @@ def _read_other(path: Path) -> tuple[Floats, Ints]:
     except ImportError:
         raise ImportError(
             f"{path}: only OBJ and STL are read without trimesh; for {path.suffix or 'other files'} "
-            "run: pip install 'mpm[mesh]'"
+            "run: pip install trimesh (the extra 'mesh')"
         ) from None
     if not path.stat().st_size:
         raise FileFormatError(f"{path}: is empty")

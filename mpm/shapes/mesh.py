@@ -47,7 +47,7 @@ class Mesh(Shape):
         The mesh encloses no volume, or has so many holes that its inside is in doubt; the message names the
         defect.
     ImportError
-        The format needs `pip install 'mpm[mesh]'`.
+        The format needs trimesh (the extra ``mesh``).
 
     Warns
     -----

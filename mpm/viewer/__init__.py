@@ -67,7 +67,7 @@ def _viewer() -> type[Viewer]:
     try:
         import anywidget  # noqa: F401
     except ImportError:
-        raise ImportError("the viewer needs anywidget: pip install 'mpm[widget]'") from None
+        raise ImportError("the viewer needs anywidget: pip install anywidget (the extra 'widget')") from None
     from mpm.viewer.widget import Viewer
 
     return Viewer

@@ -31,7 +31,9 @@ def serve(name: str, *, port: int, browser: bool) -> int:
     """
     missing = [package for package in ("voila", "anywidget") if importlib.util.find_spec(package) is None]
     if missing:
-        raise ImportError(f"mpm view needs {' and '.join(missing)}: pip install 'mpm[app]'")
+        raise ImportError(
+            f"mpm view needs {' and '.join(missing)}: pip install {' '.join(missing)} (the extra 'app')"
+        )
     with tempfile.TemporaryDirectory(prefix="mpm-view-") as folder:
         notebook = Path(folder) / "mpm.ipynb"
         notebook.write_text(json.dumps(document(name)), encoding="utf-8")

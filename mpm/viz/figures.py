@@ -46,7 +46,7 @@ def _matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise ImportError("plotting needs Matplotlib: pip install 'mpm[plot]'") from None
+        raise ImportError("plotting needs Matplotlib: pip install matplotlib (the extra 'plot')") from None
     return matplotlib
 
 

@@ -129,5 +129,7 @@ def _pyvista() -> Any:
     try:
         import pyvista
     except ImportError:
-        raise ImportError("renderer = 'pyvista' needs PyVista: pip install 'mpm[3d]'") from None
+        raise ImportError(
+            "renderer = 'pyvista' needs PyVista: pip install pyvista (the extra '3d')"
+        ) from None
     return pyvista
