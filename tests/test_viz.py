@@ -674,3 +674,12 @@ def test_an_mp4_that_cannot_be_written_is_told_and_gone(tmp_path):
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines() == ["refused True True"] * 3
     assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_amid_an_image_loses_only_that_one(tmp_path):
+    movie = viz.MovieWriter(tmp_path / "a.mp4", fps=30, size=(64, 64))
+    for shade in (0, 100, 200):
+        movie.add(np.full((64, 64, 3), shade, np.uint8))
+    movie._encoder.add(bytes(1000))  # what a pipe has taken by then
+    movie.close()
+    assert len(read_mp4(tmp_path / "a.mp4").frames) == 3

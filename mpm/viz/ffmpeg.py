@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import weakref
 from pathlib import Path
@@ -47,7 +48,7 @@ class Encoder:
         images = f"-f rawvideo -pix_fmt rgb24 -s {size[0]}x{size[1]} -r {rate:.6f} -i -".split()
         coded = ["-vcodec", "libx264", "-pix_fmt", "yuv420p", *QUALITY, "-movflags", "+faststart"]
         process = subprocess.Popen(
-            [program, "-y", "-loglevel", "error", "-xerror", *images, *coded, f"file:{self._path}"],
+            [program, "-y", "-loglevel", "error", *images, *coded, f"file:{self._path}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -56,12 +57,13 @@ class Encoder:
         assert process.stdin is not None
         self._images: BinaryIO = process.stdin  # type: ignore[assignment]
         # Also when nobody holds the encoder any more, and at the end of the process.
-        self._end = weakref.finalize(self, _end, process)
+        self._end = weakref.finalize(self, _end, process, os.getpid())
 
     def add(self, image: Any) -> None:
         """Append an image, a contiguous buffer of bytes."""
         try:
             self._images.write(image)
+            self._images.flush()  # a forked process has nothing left to write
         except BrokenPipeError:
             self._refuse(self._end())
 
@@ -82,12 +84,14 @@ class Encoder:
         raise OSError(f"{self._path}: ffmpeg could not write it: {trouble or 'it has ended'}") from None
 
 
-def _end(process: subprocess.Popen[bytes]) -> str:
+def _end(process: subprocess.Popen[bytes], owner: int) -> str:
     """Wait until all that was written is encoded; returns what went wrong."""
+    if os.getpid() != owner:  # a forked one has no part in it
+        return ""
     assert process.stdin is not None and process.stderr is not None
     with contextlib.suppress(BrokenPipeError):
         process.stdin.close()
-    with process.stderr as log:  # short: with -xerror the first error is the last
+    with process.stderr as log:  # short: what it cannot write ends ffmpeg
         told = log.read().decode(errors="replace").strip().splitlines() or ["it has ended"]
     if process.wait() == 0:
         return ""
