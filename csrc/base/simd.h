@@ -38,12 +38,14 @@
 typedef MPM_REAL real;
 #if REAL_IS_FLOAT
 typedef int32_t real_int;
+typedef uint32_t real_uint;
 #define REAL_EPSILON 1.1920929e-7f
 #define MANTISSA_BITS 23
 #define EXPONENT_BIAS 127
 #define REAL_LARGEST 3.0e38f
 #else
 typedef int64_t real_int;
+typedef uint64_t real_uint;
 #define REAL_EPSILON 2.220446049250313e-16
 #define MANTISSA_BITS 52
 #define EXPONENT_BIAS 1023
@@ -66,9 +68,11 @@ typedef int64_t real_int;
 #ifdef MPM_ONE_LANE
 typedef real wide;
 typedef real_int wide_int;
+typedef real_uint wide_uint;
 #else
 typedef real wide __attribute__((vector_size(WIDTH * sizeof(real)), may_alias));
 typedef real_int wide_int __attribute__((vector_size(WIDTH * sizeof(real)), may_alias));
+typedef real_uint wide_uint __attribute__((vector_size(WIDTH * sizeof(real)), may_alias));
 #endif
 
 /* ---- loads, stores, constants: memory is aligned to the width unless said ------------------------------ */
@@ -297,30 +301,23 @@ INLINE wide wide_floor(wide a)
     return r - wide_select(wide_less(a, r), wide_set(1), wide_set(0));
 }
 
+/* Of any bits, modulo 2^32 or 2^64: what goes beyond is not defined for signed integers. */
+
+/** a 2^bits. */
+INLINE wide_int wide_int_shift_left(wide_int a, int bits)
+{
+    return (wide_int)((wide_uint)a << bits);
+}
+
+INLINE wide_int wide_int_subtract(wide_int a, wide_int b)
+{
+    return (wide_int)((wide_uint)a - (wide_uint)b);
+}
+
 /** The nearest integer as an integer. */
 INLINE wide_int wide_to_int(wide a)
 {
-    return wide_as_int(a + wide_set(ROUNDER)) - wide_as_int(wide_set(ROUNDER));
-}
-
-/** a 2^bits. In C the shift of a single negative number is not defined; that of a vector is. */
-INLINE wide_int wide_int_shift_left(wide_int a, int bits)
-{
-#ifdef MPM_ONE_LANE
-    return REAL_IS_FLOAT ? (real_int)((uint32_t)a << bits) : (real_int)((uint64_t)a << bits);
-#else
-    return a << bits;
-#endif
-}
-
-/** a - b modulo 2^32 or 2^64, which in C the difference of two vectors is, but not that of two numbers. */
-INLINE wide_int wide_int_subtract(wide_int a, wide_int b)
-{
-#ifdef MPM_ONE_LANE
-    return REAL_IS_FLOAT ? (real_int)((uint32_t)a - (uint32_t)b) : (real_int)((uint64_t)a - (uint64_t)b);
-#else
-    return a - b;
-#endif
+    return wide_int_subtract(wide_as_int(a + wide_set(ROUNDER)), wide_as_int(wide_set(ROUNDER)));
 }
 
 INLINE wide wide_from_int(wide_int a)
