@@ -106,6 +106,11 @@ def unknown_attribute(owner: object, name: str) -> str:
     return f"{type(owner).__name__} has no attribute {name!r}{nearest(name, public)}"
 
 
+def to_install(extra: str, *packages: str) -> str:
+    """What brings packages that are missing. Not `mpm[extra]`: installers would look for that elsewhere."""
+    return f"pip install {' '.join(packages)} (the extra {extra!r})"
+
+
 def options(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator: an unknown keyword raises a TypeError that proposes the nearest one, or lists all; what has to be a
     keyword and is none, or is missing, is named."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import mpm
-from mpm import conservation
+from mpm import _check, conservation
 from mpm.gallery import Entry
 from mpm.io.trajectory import Recording
 from mpm.simulation import Simulation
@@ -159,7 +159,7 @@ def _movie(sim: Simulation, entry: Entry, path: Path, outcome: Outcome) -> tuple
     """Renderer and writer, as far as the extras allow."""
     if find_spec("PIL") is None:
         outcome.missing.append(
-            "no pictures and no movie: they need pip install pillow imageio-ffmpeg (the extra 'movie')"
+            f"no pictures and no movie: they need {_check.to_install('movie', 'pillow', 'imageio-ffmpeg')}"
         )
         return None, None
     from mpm.viz import MovieWriter, Renderer
@@ -180,7 +180,7 @@ def _still_pictures(sim: Simulation, entry: Entry, sheet: list[Image], out: Path
         save_image(path, contact_sheet(sheet))
         outcome.written.append(path)
     if find_spec("matplotlib") is None:
-        outcome.missing.append("no energy plot: it needs pip install matplotlib (the extra 'plot')")
+        outcome.missing.append(f"no energy plot: it needs {_check.to_install('plot', 'matplotlib')}")
         return
     from mpm.viz import plot_history
     from mpm.viz.figures import new_figure

@@ -22,7 +22,7 @@ def bar(count: int) -> Any:
     try:
         from tqdm import tqdm
     except ImportError:
-        raise ImportError("progress=True needs tqdm: pip install tqdm (the extra 'plot')") from None
+        raise ImportError(f"progress=True needs tqdm: {_check.to_install('plot', 'tqdm')}") from None
     return tqdm(total=count, unit="frame")
 
 

@@ -50,11 +50,11 @@ def test_a_body_that_was_not_added_after_all_takes_no_rows(monkeypatch):
     sim = two_balls(2)
     n = len(sim.particles)
 
-    def interrupted():
+    def interrupted(self):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:  # after its particles have come, and got their ids
-        patch.setattr(mpm.Simulation, "_find_volumes", lambda self: interrupted())
+        patch.setattr(mpm.Simulation, "_find_volumes", interrupted)
         with pytest.raises(KeyboardInterrupt):
             sim.add(mpm.shapes.Ball((0.5, 0.2), 0.1), RUBBER, name="never")
     sim.add(mpm.shapes.Ball((0.5, 0.8), 0.1), RUBBER, name="late")

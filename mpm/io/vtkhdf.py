@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mpm import _check
 from mpm.errors import FileFormatError
 from mpm.io.paths import renamed
 from mpm.io.state import State
@@ -57,7 +58,7 @@ def h5py() -> Any:
     try:
         import h5py
     except ImportError:
-        raise ImportError("trajectories need h5py: pip install h5py (the extra 'io')") from None
+        raise ImportError(f"trajectories need h5py: {_check.to_install('io', 'h5py')}") from None
     return h5py
 
 
@@ -143,9 +144,9 @@ class Writer:
         self._finish = weakref.finalize(self, _finish, self._file, self._descriptor, os.getpid())
         try:
             tree, arrays = scene
-            described = sum(len(_as_bytes(value)) for value in (description, tree))
-            self._reserve(described + sum(array.nbytes for array in arrays.values()))
-            self._lay_out(first, totals, description, scene)
+            texts = {"description": _as_bytes(description), "scene": _as_bytes(tree)}
+            self._reserve(sum(array.nbytes for array in (*texts.values(), *arrays.values())))
+            self._lay_out(first, totals, texts, arrays)
             self._file.swmr_mode = True  # HDF5 gives up its lock
             _locked(self._descriptor, shared=True)  # for as long as it is written to: see `repair`
             self._step_count = self._h5py.h5a.open(self._file["VTKHDF/Steps"].id, b"NSteps")
@@ -158,8 +159,8 @@ class Writer:
         self,
         first: State,
         totals: Mapping[str, Array],
-        description: Mapping[str, Any],
-        scene: tuple[Mapping[str, Any], Mapping[str, Array]],
+        texts: Mapping[str, Array],
+        arrays: Mapping[str, Array],
     ) -> None:
         """All groups and datasets: none can be added later on."""
         rows = min(max(first.count, LEAST_CHUNK), MOST_CHUNK)
@@ -195,9 +196,8 @@ class Writer:
         own = self._file.create_group("mpm")
         own.attrs["format"] = np.int64(FORMAT)
         own.attrs["dimension"] = np.int64(first.dimension)
-        own.create_dataset("description", data=_as_bytes(description))
-        tree, arrays = scene
-        own.create_dataset("scene", data=_as_bytes(tree))
+        for name, text in texts.items():
+            own.create_dataset(name, data=text)
         kept = own.create_group("arrays")
         for name, array in arrays.items():
             kept.create_dataset(name, data=array)

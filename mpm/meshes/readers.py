@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpm import _check
 from mpm.errors import FileFormatError
 
 Floats = NDArray[np.float64]
@@ -187,7 +188,7 @@ def _read_other(path: Path) -> tuple[Floats, Ints]:
     except ImportError:
         raise ImportError(
             f"{path}: only OBJ and STL are read without trimesh; for {path.suffix or 'other files'} "
-            "run: pip install trimesh (the extra 'mesh')"
+            f"run: {_check.to_install('mesh', 'trimesh')}"
         ) from None
     if not path.stat().st_size:
         raise FileFormatError(f"{path}: is empty")

@@ -67,7 +67,7 @@ def _viewer() -> type[Viewer]:
     try:
         import anywidget  # noqa: F401
     except ImportError:
-        raise ImportError("the viewer needs anywidget: pip install anywidget (the extra 'widget')") from None
+        raise ImportError(f"the viewer needs anywidget: {_check.to_install('widget', 'anywidget')}") from None
     from mpm.viewer.widget import Viewer
 
     return Viewer

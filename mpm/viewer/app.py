@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from mpm import _check
+
 ADDRESS = "127.0.0.1"
 
 
@@ -31,9 +33,7 @@ def serve(name: str, *, port: int, browser: bool) -> int:
     """
     missing = [package for package in ("voila", "anywidget") if importlib.util.find_spec(package) is None]
     if missing:
-        raise ImportError(
-            f"mpm view needs {' and '.join(missing)}: pip install {' '.join(missing)} (the extra 'app')"
-        )
+        raise ImportError(f"mpm view needs {' and '.join(missing)}: {_check.to_install('app', *missing)}")
     with tempfile.TemporaryDirectory(prefix="mpm-view-") as folder:
         notebook = Path(folder) / "mpm.ipynb"
         notebook.write_text(json.dumps(document(name)), encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from mpm import _check
 from mpm._check import FloatArray
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera, corners
@@ -35,7 +36,7 @@ def pillow() -> Any:
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
-        raise ImportError("drawing needs Pillow: pip install pillow (the extra 'movie')") from None
+        raise ImportError(f"drawing needs Pillow: {_check.to_install('movie', 'pillow')}") from None
     return Image, ImageDraw, ImageFont
 
 

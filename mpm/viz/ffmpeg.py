@@ -9,6 +9,7 @@ import weakref
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+from mpm import _check
 from mpm.io.files import permissions
 
 QUALITY = ("-crf", "20", "-preset", "veryfast", "-threads", "1")
@@ -39,7 +40,7 @@ class Encoder:
             import imageio_ffmpeg
         except ImportError:
             raise ImportError(
-                "writing mp4 needs imageio-ffmpeg: pip install imageio-ffmpeg (the extra 'movie')"
+                f"writing mp4 needs imageio-ffmpeg: {_check.to_install('movie', 'imageio-ffmpeg')}"
             ) from None
         permissions(path)
         path.open("ab").close()  # which says better than ffmpeg why there cannot be one

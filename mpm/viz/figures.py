@@ -46,7 +46,7 @@ def _matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise ImportError("plotting needs Matplotlib: pip install matplotlib (the extra 'plot')") from None
+        raise ImportError(f"plotting needs Matplotlib: {_check.to_install('plot', 'matplotlib')}") from None
     return matplotlib
 
 

@@ -130,6 +130,6 @@ def _pyvista() -> Any:
         import pyvista
     except ImportError:
         raise ImportError(
-            "renderer = 'pyvista' needs PyVista: pip install pyvista (the extra '3d')"
+            f"renderer = 'pyvista' needs PyVista: {_check.to_install('3d', 'pyvista')}"
         ) from None
     return pyvista
