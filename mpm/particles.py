@@ -175,6 +175,27 @@ class Particles:
         return f"<Particles: {len(self)}, fields {' '.join(self.fields)}>"
 
 
+class Copies:
+    """Copies of the fields, each made once, when it is asked for. Unlike views they are no possible writes."""
+
+    def __init__(self, particles: Particles) -> None:
+        self._particles = particles
+        self._made: dict[str, Array] = {}
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of all fields."""
+        return self._particles.fields
+
+    def __len__(self) -> int:
+        return len(self._particles)
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._made:
+            self._made[name] = self._particles._copy(name)
+        return self._made[name]
+
+
 def _proposal(name: str, names: Sequence[str]) -> str:
     """What to say of a field that is not there."""
     if IN_WORDS.get(name.casefold(), name) == "Jp" and "Jp" not in names:

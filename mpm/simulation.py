@@ -26,7 +26,7 @@ from mpm.colliders import (
     warn_of_thin_or_missing,
 )
 from mpm.materials import Material
-from mpm.particles import Particles
+from mpm.particles import Copies, Particles
 from mpm.progress import bar as progress_bar
 from mpm.shapes import Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, restore
@@ -606,7 +606,7 @@ class Simulation(_check.Strict):
             New, float64.
         """
         chosen = _check.choice("name", name, tuple(derived.NAMES))
-        return derived.compute(chosen, self.particles, self._materials)
+        return derived.compute(chosen, Copies(self.particles), self._materials)
 
     @_check.options
     def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:

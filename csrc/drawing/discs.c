@@ -6,13 +6,22 @@
 
 #include "base/pool.h"
 
-enum { BANDS_PER_THREAD = 4, ROWS_AT_ONCE = 16, LAYERS = 1024 };
+enum { BANDS_PER_THREAD = 4, ROWS_AT_ONCE = 16, LAYERS = 1024, ZOOM = 2 };
 
 /* A disc in the window. */
 struct disc {
     int32_t column, row;
     float near;
     int32_t number;
+};
+
+/* Squares of 1 << `bits` pixels, none of which is farther off than the square's entry of `farthest`. Most particles of a
+ * body are hidden behind them. `changed`: the entry may be nearer. */
+struct screens {
+    int bits;
+    ptrdiff_t columns, rows;
+    float *farthest;
+    uint8_t *changed;
 };
 
 struct drawing {
@@ -24,12 +33,7 @@ struct drawing {
     ptrdiff_t count;
     float *depth;
     int32_t *seen;
-    /* Screens: squares of `side` = 1 << `bits` pixels, none of which is farther off than the square's entry of
-     * `screen`. Most particles of a body are hidden behind them. `changed`: the entry may be nearer. */
-    int bits;
-    ptrdiff_t side, columns, rows;
-    float *screen;
-    uint8_t *changed;
+    struct screens small, large; /* a large one is 1 << ZOOM small ones wide, and at least as wide as a disc */
     ptrdiff_t bands;
 };
 
@@ -72,39 +76,42 @@ static struct layers find_layers(const mpm_discs *discs)
     return (struct layers){high, high - low > 0 ? (float)LAYERS / (high - low) : 0};
 }
 
-/* Disc i in the window, and its layer; -1 if it does not reach into the window. */
-static int locate(const struct drawing *drawing, struct layers layers, ptrdiff_t i, struct disc *disc)
+/* Disc i in the window. */
+static struct disc disc_of(const mpm_discs *discs, ptrdiff_t i)
 {
-    const mpm_discs *discs = drawing->discs;
-    const float reach = (float)drawing->reach, near = discs->near ? discs->near[i] : 0;
+    return (struct disc){nearest_pixel(discs->column[i] - (float)discs->left),
+                         nearest_pixel(discs->row[i] - (float)discs->top), discs->near ? discs->near[i] : 0,
+                         (int32_t)i};
+}
+
+/* The layer of disc i; LAYERS if it does not reach into the window. */
+static int layer_of(const mpm_discs *discs, float reach, struct layers layers, ptrdiff_t i)
+{
+    const float near = discs->near ? discs->near[i] : 0;
     const float column = discs->column[i] - (float)discs->left, row = discs->row[i] - (float)discs->top;
     if (!(column > -reach - 1 && column < (float)discs->width + reach && row > -reach - 1 &&
           row < (float)discs->height + reach && near == near))
-        return -1;
-    *disc = (struct disc){nearest_pixel(column), nearest_pixel(row), near, (int32_t)i};
+        return LAYERS;
     const float layer = (layers.nearest - near) * layers.per_unit;
     return layer > 0 ? layer < LAYERS - 1 ? (int)layer : LAYERS - 1 : 0;
 }
 
 /* Lists the discs that reach into the window, sorted into layers by counting. */
-static void list_discs(struct drawing *drawing)
+static void list_discs(struct drawing *drawing, uint16_t *layer)
 {
-    const struct layers layers = find_layers(drawing->discs);
-    ptrdiff_t first[LAYERS + 1] = {0};
-    struct disc disc;
-    for (ptrdiff_t i = 0; i < drawing->discs->count; i++) {
-        const int layer = locate(drawing, layers, i, &disc);
-        if (layer >= 0)
-            first[layer + 1]++;
+    const mpm_discs *discs = drawing->discs;
+    const struct layers layers = find_layers(discs);
+    ptrdiff_t first[LAYERS + 2] = {0};
+    for (ptrdiff_t i = 0; i < discs->count; i++) {
+        layer[i] = (uint16_t)layer_of(discs, (float)drawing->reach, layers, i);
+        first[layer[i] + 1]++;
     }
-    for (int layer = 0; layer < LAYERS; layer++)
-        first[layer + 1] += first[layer];
+    for (int k = 0; k < LAYERS; k++)
+        first[k + 1] += first[k];
     drawing->count = first[LAYERS];
-    for (ptrdiff_t i = 0; i < drawing->discs->count; i++) {
-        const int layer = locate(drawing, layers, i, &disc);
-        if (layer >= 0)
-            drawing->list[first[layer]++] = disc;
-    }
+    for (ptrdiff_t i = 0; i < discs->count; i++)
+        if (layer[i] < LAYERS)
+            drawing->list[first[layer[i]]++] = disc_of(discs, i);
 }
 
 /* A part of the window, its last pixels included. */
@@ -112,43 +119,87 @@ struct part {
     ptrdiff_t left, right, top, bottom;
 };
 
-static float farthest(const struct drawing *drawing, ptrdiff_t x, ptrdiff_t y)
+/* The squares of 1 << `bits` that a part lies in. */
+static struct part squares(const struct part *part, int bits)
 {
-    const ptrdiff_t side = drawing->side, width = drawing->discs->width, height = drawing->discs->height;
-    const ptrdiff_t right = (x + 1) * side < width ? (x + 1) * side : width;
-    const ptrdiff_t bottom = (y + 1) * side < height ? (y + 1) * side : height;
+    return (struct part){part->left >> bits, part->right >> bits, part->top >> bits, part->bottom >> bits};
+}
+
+/* What square (x, y) of 1 << `bits` covers of a field of so many columns and rows. */
+static struct part square(ptrdiff_t x, ptrdiff_t y, int bits, ptrdiff_t columns, ptrdiff_t rows)
+{
+    const ptrdiff_t right = (x + 1) << bits, bottom = (y + 1) << bits;
+    return (struct part){x << bits, (right < columns ? right : columns) - 1, y << bits,
+                         (bottom < rows ? bottom : rows) - 1};
+}
+
+/* Is nothing in front of a small screen that is no nearer than `near`? */
+static bool hides(const struct drawing *drawing, float near, ptrdiff_t x, ptrdiff_t y)
+{
+    const struct screens *small = &drawing->small;
+    const ptrdiff_t at = y * small->columns + x, width = drawing->discs->width;
+    if (small->farthest[at] >= near || !small->changed[at])
+        return small->farthest[at] >= near;
+    const struct part pixels = square(x, y, small->bits, width, drawing->discs->height);
     float least = INFINITY;
-    for (ptrdiff_t r = y * side; r < bottom; r++)
-        for (ptrdiff_t c = x * side; c < right; c++)
+    for (ptrdiff_t r = pixels.top; r <= pixels.bottom; r++)
+        for (ptrdiff_t c = pixels.left; c <= pixels.right; c++)
             least = drawing->depth[r * width + c] < least ? drawing->depth[r * width + c] : least;
-    return least;
+    small->changed[at] = 0;
+    small->farthest[at] = least;
+    return least >= near;
+}
+
+/* The same for a large screen. */
+static bool hides_all(const struct drawing *drawing, float near, ptrdiff_t x, ptrdiff_t y)
+{
+    const struct screens *small = &drawing->small, *large = &drawing->large;
+    const ptrdiff_t at = y * large->columns + x;
+    if (large->farthest[at] >= near || !large->changed[at])
+        return large->farthest[at] >= near;
+    const struct part part = square(x, y, ZOOM, small->columns, small->rows);
+    float least = INFINITY;
+    for (ptrdiff_t i = part.top; i <= part.bottom; i++)
+        for (ptrdiff_t j = part.left; j <= part.right; j++) {
+            if (!hides(drawing, near, j, i))
+                return false;
+            const float there = small->farthest[i * small->columns + j];
+            least = there < least ? there : least;
+        }
+    large->changed[at] = 0;
+    large->farthest[at] = least;
+    return true;
 }
 
 /* Is a disc that reaches over this part nowhere in front? */
 static bool is_hidden(const struct drawing *drawing, float near, const struct part *part)
 {
-    const int bits = drawing->bits;
-    for (ptrdiff_t y = part->top >> bits; y <= part->bottom >> bits; y++)
-        for (ptrdiff_t x = part->left >> bits; x <= part->right >> bits; x++) {
-            const ptrdiff_t at = y * drawing->columns + x;
-            if (drawing->screen[at] >= near)
+    const struct screens *large = &drawing->large;
+    const struct part over = squares(part, large->bits);
+    /* A disc reaches over two large screens each way at most. Mostly they are known to be in front. */
+    const float *top = large->farthest + over.top * large->columns, *bottom = large->farthest + over.bottom * large->columns;
+    if ((top[over.left] >= near) & (top[over.right] >= near) & (bottom[over.left] >= near) & (bottom[over.right] >= near))
+        return true;
+    const struct part all = squares(part, drawing->small.bits);
+    for (ptrdiff_t y = over.top; y <= over.bottom; y++)
+        for (ptrdiff_t x = over.left; x <= over.right; x++) {
+            if (hides_all(drawing, near, x, y))
                 continue;
-            if (!drawing->changed[at])
-                return false;
-            drawing->changed[at] = 0;
-            drawing->screen[at] = farthest(drawing, x, y);
-            if (!(drawing->screen[at] >= near))
-                return false;
+            const struct part in = square(x, y, ZOOM, all.right + 1, all.bottom + 1);
+            for (ptrdiff_t i = in.top > all.top ? in.top : all.top; i <= in.bottom; i++)
+                for (ptrdiff_t j = in.left > all.left ? in.left : all.left; j <= in.right; j++)
+                    if (!hides(drawing, near, j, i))
+                        return false;
         }
     return true;
 }
 
-static void change_screens(const struct drawing *drawing, const struct part *part)
+static void change(const struct screens *screens, const struct part *part)
 {
-    const int bits = drawing->bits;
-    for (ptrdiff_t y = part->top >> bits; y <= part->bottom >> bits; y++)
-        for (ptrdiff_t x = part->left >> bits; x <= part->right >> bits; x++)
-            drawing->changed[y * drawing->columns + x] = 1;
+    const struct part over = squares(part, screens->bits);
+    for (ptrdiff_t y = over.top; y <= over.bottom; y++)
+        for (ptrdiff_t x = over.left; x <= over.right; x++)
+            screens->changed[y * screens->columns + x] = 1;
 }
 
 /* One line of a disc: `nearness` less `fall`, wherever that is nearer than what is there. Written with masks, in which
@@ -178,24 +229,29 @@ static void draw_disc(const struct drawing *drawing, const struct disc *disc, co
     }
 }
 
-/* Some rows of the window, in whole screens: what lies in them of all discs. */
+static void empty(const struct screens *screens, ptrdiff_t first, ptrdiff_t last)
+{
+    for (ptrdiff_t k = first * screens->columns; k < last * screens->columns; k++) {
+        screens->farthest[k] = -INFINITY;
+        screens->changed[k] = 0;
+    }
+}
+
+/* Some rows of the window, in whole large screens: what lies in them of all discs. */
 static void draw_band(void *context, ptrdiff_t band, int thread)
 {
     (void)thread;
     const struct drawing *drawing = context;
+    const struct screens *small = &drawing->small, *large = &drawing->large;
     const ptrdiff_t width = drawing->discs->width, height = drawing->discs->height, reach = drawing->reach;
-    const ptrdiff_t first_screen = drawing->rows * band / drawing->bands,
-                    last_screen = drawing->rows * (band + 1) / drawing->bands;
-    const ptrdiff_t first = first_screen * drawing->side,
-                    last = last_screen * drawing->side < height ? last_screen * drawing->side : height;
+    const ptrdiff_t from = large->rows * band / drawing->bands, to = large->rows * (band + 1) / drawing->bands;
+    const ptrdiff_t first = from << large->bits, end = to << large->bits, last = end < height ? end : height;
     for (ptrdiff_t k = first * width; k < last * width; k++) {
         drawing->seen[k] = -1;
         drawing->depth[k] = -INFINITY;
     }
-    for (ptrdiff_t k = first_screen * drawing->columns; k < last_screen * drawing->columns; k++) {
-        drawing->screen[k] = -INFINITY;
-        drawing->changed[k] = 0;
-    }
+    empty(large, from, to);
+    empty(small, from << ZOOM, to << ZOOM < small->rows ? to << ZOOM : small->rows);
     for (const struct disc *disc = drawing->list; disc < drawing->list + drawing->count; disc++) {
         const struct part part = {
             .left = disc->column - reach > 0 ? disc->column - reach : 0,
@@ -206,8 +262,25 @@ static void draw_band(void *context, ptrdiff_t band, int thread)
         if (part.top > part.bottom || part.left > part.right || is_hidden(drawing, disc->near, &part))
             continue;
         draw_disc(drawing, disc, &part);
-        change_screens(drawing, &part);
+        change(small, &part);
+        change(large, &part);
     }
+}
+
+static bool new_screens(const mpm_allocator *allocator, struct screens *screens, int bits, ptrdiff_t width,
+                        ptrdiff_t height)
+{
+    *screens = (struct screens){.bits = bits, .columns = ((width - 1) >> bits) + 1, .rows = ((height - 1) >> bits) + 1};
+    const size_t count = (size_t)screens->columns * (size_t)screens->rows;
+    screens->farthest = mpm_memory_new_unset(allocator, count, sizeof *screens->farthest);
+    screens->changed = mpm_memory_new_unset(allocator, count, sizeof *screens->changed);
+    return screens->farthest && screens->changed;
+}
+
+static void free_screens(const mpm_allocator *allocator, struct screens *screens)
+{
+    mpm_memory_free(allocator, screens->changed);
+    mpm_memory_free(allocator, screens->farthest);
 }
 
 mpm_status mpm_discs_draw(const mpm_allocator *allocator, const mpm_discs *discs, int32_t *seen, int threads)
@@ -215,27 +288,27 @@ mpm_status mpm_discs_draw(const mpm_allocator *allocator, const mpm_discs *discs
     struct drawing drawing = {.discs = discs, .bands = threads == 1 ? 1 : BANDS_PER_THREAD * threads, .seen = seen};
     mpm_pool *pool = NULL;
     shape_disc(&drawing);
-    drawing.bits = discs->radius < 16 ? 2 : 3;
-    drawing.side = (ptrdiff_t)1 << drawing.bits;
-    drawing.columns = (discs->width - 1) / drawing.side + 1;
-    drawing.rows = (discs->height - 1) / drawing.side + 1;
-    const size_t pixels = (size_t)discs->width * (size_t)discs->height,
-                 screens = (size_t)drawing.columns * (size_t)drawing.rows;
+    int bits = ZOOM;
+    while (1 << bits < 2 * drawing.reach + 1)
+        bits++;
+    const size_t pixels = (size_t)discs->width * (size_t)discs->height, count = (size_t)discs->count + 1;
     drawing.depth = mpm_memory_new_unset(allocator, pixels, sizeof *drawing.depth);
-    drawing.screen = mpm_memory_new_unset(allocator, screens, sizeof *drawing.screen);
-    drawing.changed = mpm_memory_new_unset(allocator, screens, sizeof *drawing.changed);
-    drawing.list = mpm_memory_new_unset(allocator, (size_t)discs->count + 1, sizeof *drawing.list);
+    drawing.list = mpm_memory_new_unset(allocator, count, sizeof *drawing.list);
+    uint16_t *layer = mpm_memory_new_unset(allocator, count, sizeof *layer);
+    const bool small = new_screens(allocator, &drawing.small, bits - ZOOM, discs->width, discs->height),
+               large = new_screens(allocator, &drawing.large, bits, discs->width, discs->height);
     mpm_status status = MPM_OUT_OF_MEMORY;
-    if (drawing.depth && drawing.screen && drawing.changed && drawing.list)
+    if (drawing.depth && drawing.list && layer && small && large)
         status = mpm_pool_start(&pool, allocator, threads);
     if (!status) {
-        list_discs(&drawing);
+        list_discs(&drawing, layer);
         mpm_pool_for(pool, draw_band, &drawing, drawing.bands);
         mpm_pool_stop(pool);
     }
+    free_screens(allocator, &drawing.large);
+    free_screens(allocator, &drawing.small);
+    mpm_memory_free(allocator, layer);
     mpm_memory_free(allocator, drawing.list);
-    mpm_memory_free(allocator, drawing.changed);
-    mpm_memory_free(allocator, drawing.screen);
     mpm_memory_free(allocator, drawing.depth);
     return status;
 }
@@ -249,36 +322,51 @@ struct painting {
     ptrdiff_t image_width;
 };
 
-/* NULL where none of the discs, or not this one, can be seen. */
-static const uint8_t *colour_of(const struct painting *painting, int32_t disc, ptrdiff_t column, ptrdiff_t row)
+/* A disc on a row of pixels: where its brightness and its colours are; `side` is 0 if it is not there to be seen. */
+struct tint {
+    int32_t disc;
+    ptrdiff_t left, side;
+    const uint8_t *brightness, *colour;
+};
+
+static struct tint tint_of(const struct painting *painting, int32_t disc, ptrdiff_t row)
 {
     const mpm_discs *discs = painting->discs;
-    const ptrdiff_t side = 2 * painting->reach + 1;
+    struct tint tint = {.disc = disc};
     if (disc < 0 || disc >= discs->count)
-        return NULL;
-    const ptrdiff_t across = column - nearest_pixel(discs->column[disc] - (float)discs->left) + painting->reach,
+        return tint;
+    const ptrdiff_t side = 2 * painting->reach + 1,
                     down = row - nearest_pixel(discs->row[disc] - (float)discs->top) + painting->reach;
-    if (across < 0 || across >= side || down < 0 || down >= side)
-        return NULL;
-    const uint8_t brightness = painting->ink->brightness[down * side + across];
-    return painting->ink->palette + 3 * (256 * brightness + painting->ink->value[disc]);
+    if (down < 0 || down >= side)
+        return tint;
+    tint.left = nearest_pixel(discs->column[disc] - (float)discs->left) - painting->reach;
+    tint.side = side;
+    tint.brightness = painting->ink->brightness + down * side;
+    tint.colour = painting->ink->palette + 3 * painting->ink->value[disc];
+    return tint;
 }
 
-static void paint_pixel(const struct painting *painting, ptrdiff_t column, ptrdiff_t row, uint8_t *pixel)
+/* What the fine pixels of one have added up to. */
+struct sum {
+    int colour[3], covered;
+};
+
+/* Adds `fine` pixels of a row, from `column` on. Neighbours mostly show the same disc, which is looked up once. */
+static void add_pixels(const struct painting *painting, ptrdiff_t column, ptrdiff_t row, struct tint *tint,
+                       struct sum *sum)
 {
-    const int fine = painting->fine, all = fine * fine;
-    int sum[3] = {0}, covered = 0;
-    for (ptrdiff_t y = row; y < row + fine; y++)
-        for (ptrdiff_t x = column; x < column + fine; x++) {
-            const uint8_t *colour = colour_of(painting, painting->seen[y * painting->discs->width + x], x, y);
-            if (!colour)
-                continue;
-            for (int i = 0; i < 3; i++)
-                sum[i] += colour[i];
-            covered++;
-        }
-    for (int i = 0; covered && i < 3; i++)
-        pixel[i] = (uint8_t)((sum[i] + (all - covered) * pixel[i] + all / 2) / all);
+    const int32_t *seen = painting->seen + row * painting->discs->width;
+    for (ptrdiff_t x = column; x < column + painting->fine; x++) {
+        if (seen[x] != tint->disc)
+            *tint = tint_of(painting, seen[x], row);
+        const ptrdiff_t across = x - tint->left;
+        if (across < 0 || across >= tint->side)
+            continue;
+        const uint8_t *colour = tint->colour + (ptrdiff_t)3 * 256 * tint->brightness[across];
+        for (int i = 0; i < 3; i++)
+            sum->colour[i] += colour[i];
+        sum->covered++;
+    }
 }
 
 static void paint_rows(void *context, ptrdiff_t item, int thread)
@@ -288,10 +376,19 @@ static void paint_rows(void *context, ptrdiff_t item, int thread)
     const mpm_discs *discs = painting->discs;
     const ptrdiff_t fine = painting->fine, first = item * ROWS_AT_ONCE * fine,
                     last = first + ROWS_AT_ONCE * fine < discs->height ? first + ROWS_AT_ONCE * fine : discs->height;
+    const int all = painting->fine * painting->fine;
+    struct tint tint[MPM_DISC_FINE];
     for (ptrdiff_t row = first; row < last; row += fine) {
-        uint8_t *line = painting->image + 3 * ((discs->top + row) / fine * painting->image_width + discs->left / fine);
-        for (ptrdiff_t column = 0; column < discs->width; column += fine, line += 3)
-            paint_pixel(painting, column, row, line);
+        uint8_t *pixel = painting->image + 3 * ((discs->top + row) / fine * painting->image_width + discs->left / fine);
+        for (int y = 0; y < fine; y++)
+            tint[y] = (struct tint){.disc = -1};
+        for (ptrdiff_t column = 0; column < discs->width; column += fine, pixel += 3) {
+            struct sum sum = {0};
+            for (int y = 0; y < fine; y++)
+                add_pixels(painting, column, row + y, &tint[y], &sum);
+            for (int i = 0; sum.covered && i < 3; i++)
+                pixel[i] = (uint8_t)((sum.colour[i] + (all - sum.covered) * pixel[i] + all / 2) / all);
+        }
     }
 }
 

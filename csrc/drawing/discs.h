@@ -10,7 +10,10 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-enum { MPM_DISC_RADIUS = 31 }; /* the largest [pixels] */
+enum {
+    MPM_DISC_RADIUS = 31, /* the largest [pixels] */
+    MPM_DISC_FINE = 8     /* the most pixels of the window, each way, that make one of the image */
+};
 
 typedef struct mpm_discs {
     ptrdiff_t count;

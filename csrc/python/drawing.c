@@ -106,7 +106,7 @@ static int check_ink(const struct call *call, int fine)
             return refuse("brightness: not a row of the palette");
     if (b[VALUE].shape[0] != d->count)
         return refuse("value: expected as many as there are columns");
-    if (fine < 1 || fine > 8 || d->left % fine || d->top % fine || d->width % fine || d->height % fine)
+    if (fine < 1 || fine > MPM_DISC_FINE || d->left % fine || d->top % fine || d->width % fine || d->height % fine)
         return refuse("fine: expected 1 to 8, and a window of whole pixels of the image");
     if (b[IMAGE].shape[2] != 3 || d->left < 0 || d->top < 0 || (d->left + d->width) / fine > b[IMAGE].shape[1] ||
         (d->top + d->height) / fine > b[IMAGE].shape[0])

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
+from mpm.particles import Copies
 
 if TYPE_CHECKING:
-    from mpm.particles import Particles
     from mpm.simulation import Simulation
 
 Array = npt.NDArray[Any]
@@ -83,29 +83,9 @@ def names_of(sim: Simulation) -> tuple[str, ...]:
     return (*sim.particles.fields, *derived.NAMES)
 
 
-class _Copies:
-    """Copies of the particles' fields, each made once. Unlike views they are no possible writes."""
-
-    def __init__(self, particles: Particles) -> None:
-        self._particles = particles
-        self._made: dict[str, Array] = {}
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        return self._particles.fields
-
-    def __len__(self) -> int:
-        return len(self._particles)
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self._made:
-            self._made[name] = self._particles._copy(name)
-        return self._made[name]
-
-
 def take(sim: Simulation, names: Sequence[str]) -> State:
     """Copies of the positions and the named fields; particles that wait to be deleted are left out."""
-    copies, laws = _Copies(sim.particles), sim.materials
+    copies, laws = Copies(sim.particles), sim.materials
     fields = {
         name: derived.compute(name, copies, laws) if name in derived.NAMES else copies[name]
         for name in ("x", *names)

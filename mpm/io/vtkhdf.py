@@ -85,11 +85,15 @@ class _Column:
 
     def put(self, values: Any) -> int:
         """Append rows; returns the first one's number."""
-        array = np.asarray(values)
+        array = np.ascontiguousarray(values)
         start, self.rows = self.rows, self.rows + len(array)
         if len(array):
-            self.dataset.resize(self.rows, axis=0)
-            self.dataset[start:] = array
+            # Without h5py's indexing, which takes longer than HDF5 where there is one row.
+            column = self.dataset.id
+            column.set_extent((self.rows, *array.shape[1:]))
+            rows = column.get_space()
+            rows.select_hyperslab((start,) + (0,) * (array.ndim - 1), array.shape)
+            column.write(h5py().h5s.create_simple(array.shape), rows, array)
         return start
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mpm import _check, derived
 from mpm.io.replay import Frame
+from mpm.particles import Particles
 from mpm.totals import per_depth
 
 if TYPE_CHECKING:
@@ -40,9 +41,16 @@ def check(sim: Simulation | Frame, color: object) -> str:
     return _check.choice("color", color, [*(name for name in known if name != "stress"), *fields])
 
 
+def field(sim: Simulation | Frame, name: str) -> npt.NDArray[Any]:
+    """A copy of a field of the particles; a view of a simulation's would be a possible write, for which the next run
+    would look."""
+    particles = sim.particles
+    return particles._copy(name) if isinstance(particles, Particles) else particles[name]
+
+
 def values(sim: Simulation | Frame, color: str) -> npt.NDArray[Any]:
-    """The quantity, shape (n,)."""
-    return sim.compute(color) if color in derived.NAMES else sim.particles[color]
+    """The quantity, shape (n,), new."""
+    return sim.compute(color) if color in derived.NAMES else field(sim, color)
 
 
 def label(color: str, dimension: int) -> str:

@@ -13,7 +13,7 @@ from mpm.config import threads_for
 from mpm.viz.color import TABLE
 
 RADIUS_MAX = 31.0  # pixels
-FEW = 20_000  # discs: work for one thread
+FEW = 100_000  # discs: work for one thread
 
 # Colours by brightness and by value.
 SHADES, BRIGHTEST = 64, 1.08

@@ -136,7 +136,7 @@ def _plot_2d(
         diameter,
         np.zeros(len(diameter)),
         units="xy",
-        offsets=np.array(sim.particles["x"], dtype=float),
+        offsets=np.array(_color.field(sim, "x"), dtype=float),
         offset_transform=axes.transData,
         cmap=style.cmap,
         norm=style.norm,
