@@ -1,5 +1,6 @@
 """Whatever happens while a checkpoint is written, the old one or the new one is there afterwards, whole."""
 
+import copy
 import errno
 import json
 import os
@@ -63,13 +64,7 @@ def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_end(s
 
         def watched(first, *rest, name=name, real=real, **options):
             result = real(first, *rest, **options)
-            what = (
-                first
-                if isinstance(first, str)
-                else os.readlink(f"/proc/self/fd/{first}")
-                if name == "fsync"
-                else ""
-            )
+            what = os.readlink(f"/proc/self/fd/{first}") if name == "fsync" else first
             if name != "close":
                 events.append((name, os.path.basename(str(what))))
             return result
@@ -77,11 +72,13 @@ def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_end(s
         monkeypatch.setattr(os, name, watched)
     sims[1].save(saved)
     monkeypatch.undo()
-    names = [name for name, _ in events]
-    assert names == ["fsync", "replace", "open", "fsync"]
-    temporary = events[0][1]
-    assert temporary.startswith(".mpm-") and events[1][1] == temporary
-    assert events[3][1] == saved.parent.name  # of the folder
+    temporary, folder = events[0][1], saved.parent.name
+    assert temporary.startswith(".mpm-")
+    made, moved = (
+        [("open", temporary), ("fsync", temporary), ("replace", temporary)],
+        [("open", folder), ("fsync", folder)],
+    )
+    assert events == made + moved
 
 
 @pytest.mark.parametrize("failing", ["fsync", "replace"])
@@ -228,3 +225,34 @@ def test_a_file_keeps_its_permissions(sims, saved, tmp_path):
     sims[1].save(saved)
     mpm.export(sims[1], table)
     assert [stat.S_IMODE(path.stat().st_mode) for path in (saved, table)] == [0o640, 0o640]
+
+
+def test_files_that_may_not_be_written_to_are_replaced(tmp_path):
+    """What matters is the folder; meanwhile nobody but the owner may do more than with the old file."""
+    path = tmp_path / "a.mpm"
+    path.touch(0o440)
+    with files.renamed(path) as temporary:
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o640
+        temporary.write_bytes(b"new")
+    assert path.read_bytes() == b"new" and stat.S_IMODE(path.stat().st_mode) == 0o440
+
+
+def test_links_are_followed(sims, tmp_path):
+    """Of all that is written whole or not at all."""
+    (tmp_path / "disk").mkdir()
+
+    def record(path):
+        with copy.copy(sims[0]).record(path, fps=10):
+            pass
+
+    for name, write in (
+        ("a.mpm", sims[0].save),
+        ("a.csv", lambda path: mpm.export(sims[0], path)),
+        ("a.vtkhdf", record),
+    ):
+        link, place = tmp_path / name, tmp_path / "disk" / name
+        link.symlink_to(place)
+        for _ in range(2):
+            write(link)
+            assert link.is_symlink() and place.is_file() and not place.is_symlink()
+    assert len(os.listdir(tmp_path / "disk")) == 3

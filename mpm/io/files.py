@@ -7,18 +7,17 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from mpm.errors import FileFormatError
 
-__all__ = ["permissions", "read", "replace"]
+__all__ = ["permissions", "read", "renamed", "replace"]
 
 
 def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
     """Write a file so that at any moment, power cuts included, the old one or the new one is there, whole.
 
-    A file of another name in the same folder is written, brought to the disk, and renamed. A process that is killed
-    meanwhile leaves that file, ``.mpm-….tmp``, behind. Symbolic links are followed; the new file has the permissions of
-    the old one.
+    A process that is killed meanwhile leaves a file ``.mpm-….tmp`` behind.
 
     Raises
     ------
@@ -26,25 +25,45 @@ def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
         The folder or the disk does not take it, or what is there is no regular file; the old file is as before, and no
         other is left. Only if the folder itself cannot be brought to the disk, the new file is there already.
     """
-    target = os.path.realpath(os.fsdecode(path))
-    folder = os.path.dirname(target)
-    temporary = os.path.join(folder, f".mpm-{os.urandom(8).hex()}.tmp")
     with _named(path):
-        mode = permissions(target)
-        try:  # which an interrupt does not come before
-            with open(temporary, "xb") as stream:
-                if mode is not None:
-                    os.fchmod(stream.fileno(), mode)
-                for piece in pieces:
-                    stream.write(piece)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        _synchronize(folder)
+        with renamed(path) as temporary, temporary.open("wb") as stream:
+            for piece in pieces:
+                stream.write(piece)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _synchronize(temporary.parent)
+
+
+@contextlib.contextmanager
+def renamed(path: str | bytes | Path) -> Iterator[Path]:
+    """An empty file beside the path, which takes its place at the end, or is removed after an error.
+
+    Symbolic links are followed. The new file has the permissions of the old one, and until it is written its owner may
+    write to it, whatever they say; never may anybody else do more.
+
+    Raises
+    ------
+    OSError
+        The folder does not take it, or what is there is no regular file.
+    """
+    target = Path(os.path.realpath(os.fsdecode(path)))
+    # A name of this call, so that two do not meet, and no longer than file systems allow.
+    temporary = target.with_name(f".mpm-{os.urandom(8).hex()}.tmp")
+    try:  # which an interrupt does not come before
+        with _named(path):
+            mode = permissions(target)
+            temporary.touch(exist_ok=False)
+            if mode is not None:
+                temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
+        yield temporary
+        with _named(path):
+            if mode is not None:
+                temporary.chmod(mode)
+            temporary.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def permissions(path: str | os.PathLike[str]) -> int | None:
@@ -87,7 +106,7 @@ def read(path: str | bytes) -> bytes:
         return data
 
 
-def _synchronize(folder: str) -> None:
+def _synchronize(folder: Path) -> None:
     """Bring a rename to the disk, where the file system can."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -100,7 +119,7 @@ def _synchronize(folder: str) -> None:
 
 
 @contextlib.contextmanager
-def _named(path: str | bytes) -> Iterator[None]:
+def _named(path: str | bytes | Path) -> Iterator[None]:
     """Errors name the file that the user has named."""
     try:
         yield

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from mpm import _check
-from mpm.io.files import permissions
+from mpm.io.files import renamed
 
 
 def check_path(name: str, path: object) -> Path:
@@ -39,20 +39,3 @@ def created(path: Path) -> Iterator[BinaryIO]:
     """A new file that takes the path's place when all of it is written."""
     with renamed(path) as temporary, temporary.open("wb") as file:
         yield file
-
-
-@contextmanager
-def renamed(path: Path) -> Iterator[Path]:
-    """A name beside the path for a new file that is to take its place, with the permissions of the old one: at the end,
-    or not at all after an error. What is no regular file is not replaced."""
-    mode = permissions(path)
-    # Of this call, so that two do not meet, and not too long for a file system where the path is not.
-    temporary = path.with_name(f".{path.name[:32]}.{os.urandom(8).hex()}.part")
-    try:
-        yield temporary
-        if mode is not None:
-            temporary.chmod(mode)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -18,7 +18,7 @@ import numpy as np
 
 from mpm import _check, config
 from mpm._check import FloatArray
-from mpm.io import paths
+from mpm.io import files, paths
 from mpm.io.closing import Closing
 from mpm.io.description import Arrays, Tree
 from mpm.io.description import describe as describe_scene
@@ -78,7 +78,7 @@ class Recording(_check.Strict, Closing):
         description = describe(sim, fps=self._fps, fields=self._fields)
         scene = stage(sim)
         self._writer: Writer | None = None
-        with paths.renamed(self._path) as file:  # open files may be renamed
+        with files.renamed(self._path) as file:  # open files may be renamed
             self._writer = Writer(
                 file, first, _totals(sim), description=description, scene=scene, compression=level
             )

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from mpm import _check
 from mpm.errors import FileFormatError
-from mpm.io.paths import renamed
+from mpm.io.files import renamed
 from mpm.io.state import State
 
 Array = npt.NDArray[Any]
