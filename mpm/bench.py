@@ -14,7 +14,7 @@ import json
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -182,7 +182,8 @@ def run(
     studies : sequence of str
         Measure these instead: of `STUDIES`, see `mpm.studies`, or of `STANDARD`, see `mpm.standard`.
     json_path : path, optional
-        Where the figures go, with the machine and the build they belong to.
+        Where the figures go, with the machine and the build they belong to; after an interrupt those that there are,
+        and ``"complete"`` is false.
     csv_path : path, optional
         The same as a table, one line per figure.
     repeats : int, optional
@@ -195,7 +196,7 @@ def run(
     int
         0.
     """
-    if json_path and csv_path and json_path.resolve() == csv_path.resolve():
+    if json_path and csv_path and _same(json_path, csv_path):
         raise ValueError(f"--csv {csv_path}: must be another file than that of --json")
     for path in filter(None, (json_path, csv_path)):
         _refuse_unwritable(path)  # before anything is measured
@@ -219,24 +220,40 @@ def run(
         lines = _chosen(studies, repeats=rounds, quick=quick, found=rows)
     else:
         lines = _lines(isas, groups())
-    for line in lines:
-        print(line, flush=True)
-    machine = {"processor": config.processor(), "commit": commit(), "quick": quick}
+    complete = False
+    try:
+        for line in lines:
+            print(line, flush=True)
+        complete = True
+    finally:  # what was measured before an interrupt is kept
+        if complete or found or rows:
+            state = {"commit": commit(), "quick": quick, "complete": complete}
+            _write(json_path, csv_path, found, rows, {"processor": config.processor(), **state})
+    return 0
+
+
+def _write(
+    json_path: Path | None,
+    csv_path: Path | None,
+    found: Sequence[Result],
+    rows: Sequence[tuple[str, Any]],
+    machine: Mapping[str, Any],
+) -> None:
+    built = config.show_config()
     results = [{**dataclasses.asdict(result), "speed": result.speed} for result in found]
-    lines_of_studies = [{"study": name, **dataclasses.asdict(row)} for name, row in rows]
+    studies = [{"study": name, **dataclasses.asdict(row)} for name, row in rows]
     if json_path:
-        record = {
-            "configuration": dataclasses.asdict(built),
-            **machine,
-            "results": results,
-            "studies": lines_of_studies,
-        }
+        figures = {"results": results, "studies": studies}
+        record = {"configuration": dataclasses.asdict(built), **machine, **figures}
         json_path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if csv_path:
-        machine |= {"compiler": built.compiler, "flags": built.flags, "mpm": built.mpm}
-        rows_of_cases = [{**row.pop("case"), **row} for row in results]
-        write_table(csv_path, [{**row, **machine} for row in rows_of_cases + lines_of_studies])
-    return 0
+        about = {**machine, "compiler": built.compiler, "flags": built.flags, "mpm": built.mpm}
+        flat = [{**row.pop("case"), **row} for row in results]
+        write_table(csv_path, [{**row, **about} for row in flat + studies])
+
+
+def _same(a: Path, b: Path) -> bool:
+    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 
 
 def _refuse_unwritable(path: Path) -> None:

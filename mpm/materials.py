@@ -276,7 +276,8 @@ class Fluid(Material):
 
     References
     ----------
-    Monaghan: Simulating free surface flows with SPH. J. Comput. Phys. 110 (1994) 399-406.
+    Monaghan: Simulating free surface flows with SPH. J. Comput. Phys. 110 (1994) 399-406 (equation of state).
+    Tampubolon et al.: Multi-species simulation of porous sand and water mixtures. ACM TOG 36(4) (2017) 105.
     """
 
     law: ClassVar[str] = "fluid"

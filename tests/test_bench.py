@@ -107,9 +107,12 @@ def test_the_phases_make_up_the_run():
 def test_the_files_of_json_and_csv_are_two(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "link.csv").symlink_to("a.json")
-    for path in (tmp_path / "a.json", "link.csv", "./a.json"):
+    (tmp_path / "a.json").write_text("before")
+    (tmp_path / "hard.csv").hardlink_to("a.json")
+    for path in (tmp_path / "a.json", "link.csv", "hard.csv", "./a.json"):
         assert cli.main(["bench", "--quick", "phases", "--json", "a.json", "--csv", str(path)]) == 1
         assert "must be another file than that of --json" in capsys.readouterr().err
+    assert (tmp_path / "a.json").read_text() == "before"
 
 
 def test_an_interrupt_leaves_no_empty_file(tmp_path, monkeypatch):
@@ -121,6 +124,20 @@ def test_an_interrupt_leaves_no_empty_file(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         bench.run(["phases"], json_path=tmp_path / "a.json", csv_path=tmp_path / "a.csv", quick=True)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_keeps_what_was_measured(tmp_path, monkeypatch):
+    def interrupted(*args, **kwargs):
+        yield
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mpm.standard.run", interrupted)
+    path, table = tmp_path / "a.json", tmp_path / "a.csv"
+    with pytest.raises(KeyboardInterrupt):
+        bench.run(["phases", "B1"], json_path=path, csv_path=table, quick=True)
+    kept = json.loads(path.read_text())
+    assert kept["studies"] and not kept["complete"]
+    assert {row["complete"] for row in csv.DictReader(table.read_text().splitlines())} == {"False"}
 
 
 def test_the_commit_is_not_that_of_another_project(tmp_path, monkeypatch):
