@@ -333,29 +333,24 @@ static mpm_status reserve_history(mpm_simulation *simulation)
                : MPM_OK;
 }
 
-/* How far the step can have carried particles, in cells; nodes said `travel` before it. Where particles keep no velocity
- * of their own, each has moved with the one that it has now, which says more: light nodes at a surface are often twice as
- * fast as any particle. Those that have left for good have been stopped since. */
-static double carried(const mpm_simulation *simulation, double travel, double dt, const mpm_measure *measure)
+/* How far the step can have carried particles, in cells. What they moved with says more than nodes did before it: light
+ * nodes at a surface are often twice as fast as any particle. */
+static double carried(const mpm_simulation *simulation, double dt, const mpm_measure *measure)
 {
-    const double per_speed = dt / simulation->settings.dx;
     /* of positions up to 16 cells from the first node of the block */
     const double rounding = 4 * (simulation->settings.real_size == sizeof(float) ? FLT_EPSILON : DBL_EPSILON);
-    const bool stopped = simulation->settings.on_leave == MPM_LEAVE_DELETE && measure->outside;
-    if (mpm_scheme_forgets(&simulation->settings.scheme) && !stopped)
-        return measure->speed * per_speed + rounding;
-    return fmax(travel, measure->pushed * per_speed) + rounding;
+    return measure->moved * dt / simulation->settings.dx + rounding;
 }
 
 /* The clock and the books after a whole step. */
-static void commit(mpm_simulation *simulation, double dt, double time, double travel, const mpm_block_report *report,
+static void commit(mpm_simulation *simulation, double dt, double time, const mpm_block_report *report,
                    const mpm_measure *measure)
 {
     simulation->began = simulation->time;
     simulation->dt = dt;
     simulation->time = time;
     simulation->steps++;
-    simulation->drift += carried(simulation, travel, dt, measure);
+    simulation->drift += carried(simulation, dt, measure);
     simulation->approach = report->approach;
     simulation->grid_valid = true;
     /* Gravity has acted on the mass before the step. It is that after it, summed in the order of the bins that the step
@@ -373,7 +368,7 @@ static void commit(mpm_simulation *simulation, double dt, double time, double tr
     simulation->health.clipped += measure->clipped;
     if (simulation->settings.on_leave == MPM_LEAVE_CLAMP)
         simulation->health.clamped += measure->outside;
-    simulation->frozen |= simulation->settings.on_leave == MPM_LEAVE_DELETE && measure->outside;
+    simulation->frozen |= lost;
     mpm_sweeps_add_books(simulation, simulation->collider_books);
     record_history(simulation);
 }
@@ -501,7 +496,7 @@ static mpm_status run_steps(mpm_simulation *simulation, int64_t steps, double en
         sweep.scatter_dt = next_dt;
         mpm_measure measure;
         gather(simulation, &sweep, &measure);
-        commit(simulation, dt, time, travel, &report, &measure);
+        commit(simulation, dt, time, &report, &measure);
         /* A collider may have pushed a particle faster than any node, and so farther than was foreseen. */
         const bool overtaken = !simulation->binning_due && simulation->drift > 0.999;
         simulation->binning_due |= overtaken;

@@ -136,7 +136,6 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
     sum->speed = fmax(sum->speed, part->speed);
     sum->gradient2 = fmax(sum->gradient2, part->gradient2);
     sum->moved = fmax(sum->moved, part->moved);
-    sum->pushed = fmax(sum->pushed, part->pushed);
     sum->least_det = fmin(sum->least_det, part->least_det);
     sum->outside += part->outside;
     sum->out_of_range += part->out_of_range;

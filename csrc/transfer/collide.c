@@ -101,7 +101,7 @@ static bool tile_meets_colliders(const mpm_colliders *colliders, const mpm_group
 }
 
 void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *group, const struct tile *tile, wide mass,
-                           wide v[DIM], mpm_collider_book *books, double *pushed)
+                           wide v[DIM], mpm_collider_book *books)
 {
     if (WIDTH > 1 && !tile_meets_colliders(colliders, group, tile, books))
         return;
@@ -118,10 +118,7 @@ void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *g
         }
         if (!mpm_collider_touch(colliders->list, colliders->count, &point, w, books))
             continue;
-        for (int a = 0; a < DIM; a++) {
+        for (int a = 0; a < DIM; a++)
             ((real *)&v[a])[q] = (real)w[a];
-            const double size = w[a] < 0 ? -w[a] : w[a];
-            *pushed = *pushed > size ? *pushed : size;
-        }
     }
 }

@@ -21,7 +21,6 @@ void MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const
 bool MPM_KERNEL(collide_reaches)(const mpm_colliders *colliders, const mpm_group *group, double dt,
                                  mpm_collider_book *books);
 
-/** The particles of a tile, about to move with `v`; `mass` is what they carry with that velocity. Raises `*pushed`
- *  to the largest |v_a| [m/s] that a collider has left. */
+/** The particles of a tile, about to move with `v`; `mass` is what they carry with that velocity. */
 void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *group, const struct tile *tile,
-                              wide mass, wide v[DIM], mpm_collider_book *books, double *pushed);
+                              wide mass, wide v[DIM], mpm_collider_book *books);

@@ -54,9 +54,8 @@ typedef struct mpm_measure {
     double wave2;     /* largest squared wave speed [m2/s2] */
     double speed;     /* largest |v_a| [m/s] */
     double gradient2; /* largest |C|^2 [1/s2] */
-    double pushed;    /* GATHER: largest |v_a| that a collider has left to a particle [m/s] */
     double least_det; /* PROBE: smallest det(I + dt grad v) */
-    double moved;     /* PROBE: largest |component| of the velocity that particles move with [m/s] */
+    double moved;     /* GATHER, PROBE: largest |component| of the velocity that particles move with [m/s] */
     double force[3];  /* PUSH: sum of m b [N] */
     int64_t outside;  /* particles outside the domain after GATHER */
     int64_t out_of_range; /* particles whose J left the law's range, or is not a number */

@@ -303,22 +303,22 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
 
 /* What lies within a collider, and what moves it if that is another velocity; the latter carries no momentum. */
 NOINLINE void collide(const mpm_sweep *sweep, const mpm_group *group, struct tile *tile, struct motion *motion,
-                      mpm_collider_book *books, double *pushed)
+                      mpm_collider_book *books)
 {
-    MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, tile->mass, tile->v, books, pushed);
+    MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, tile->mass, tile->v, books);
     if (ANY_SCHEME)
-        MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, wide_set(0), motion->velocity, books, pushed);
+        MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, wide_set(0), motion->velocity, books);
     else
         memcpy(motion->velocity, tile->v, sizeof tile->v);
 }
 
 /* The same on copies, so that what is handed to no function can stay in registers. */
 INLINE void collide_and_copy(const mpm_sweep *sweep, const mpm_group *group, struct tile *tile, struct motion *motion,
-                             mpm_collider_book *books, double *pushed)
+                             mpm_collider_book *books)
 {
     struct tile met = *tile;
     struct motion deflected = *motion;
-    collide(sweep, group, &met, &deflected, books, pushed);
+    collide(sweep, group, &met, &deflected, books);
     UNROLL for (int a = 0; a < DIM; a++)
         tile->v[a] = met.v[a];
     *motion = deflected;

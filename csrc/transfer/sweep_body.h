@@ -46,13 +46,15 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
             continue;
         }
         if (__builtin_expect(collides, 0))
-            collide_and_copy(sweep, group, &tile, &motion, books, &result->pushed);
+            collide_and_copy(sweep, group, &tile, &motion, books);
         if (mode & MPM_RECALL) {
             tile_store_motion(&tile, sweep->particles, group->first_tile + t);
             continue;
         }
-        if (mode & MPM_GATHER)
+        if (mode & MPM_GATHER) {
+            note_motion(&tally, &motion);
             advance(&k, &tile, &motion, fluid, cayley);
+        }
         if ((mode & MPM_GATHER) && plastic)
             yield(law, &parameters, &tile, &tally);
         if (!fluid)
