@@ -35,10 +35,14 @@ INLINE wide spread_mass(wide a)
 #endif
 }
 
+/* Copies lie where the tasks have them, which no processor foresees: those of the next block are asked for meanwhile. */
 INLINE void sum_copies(real *node, const mpm_grid *grid, const mpm_node_block *block, const real *copies)
 {
-    const int32_t *list = grid->copy_list + block->first_copy;
+    const int32_t *list = grid->copy_list + block->first_copy, *next = list + block->copies;
+    const int32_t next_copies = block + 1 < grid->blocks + grid->block_count ? block[1].copies : 0;
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
+        for (int32_t c = 0; c < next_copies; c++)
+            __builtin_prefetch(copies + (size_t)next[c] * 4 * MPM_BLOCK_NODES + n);
         wide sum = wide_load(copies + (size_t)list[0] * 4 * MPM_BLOCK_NODES + n);
         for (int32_t c = 1; c < block->copies; c++)
             sum += wide_load(copies + (size_t)list[c] * 4 * MPM_BLOCK_NODES + n);
@@ -95,21 +99,20 @@ INLINE void node_coordinates(const mpm_node_block *block, int n, int64_t at[DIM]
         at[a] = (int64_t)block->block[a] * BLOCK_SIDE + n % BLOCK_SIDE;
 }
 
-static bool reaches_wall(const mpm_node_block *block, const mpm_grid_pass *pass)
+/* The nodes of a block at or beyond walls, a bit each. */
+static uint64_t nodes_at_walls(const mpm_node_block *block, const mpm_grid_pass *pass)
 {
-    for (int a = 0; a < DIM; a++) {
+    _Static_assert(MPM_BLOCK_NODES == 64, "as many as there are bits");
+    const uint64_t all = UINT64_MAX;
+    uint64_t found = 0;
+    for (int a = DIM - 1, apart = 1; a >= 0; a--, apart *= BLOCK_SIDE) {
+        const int period = apart * BLOCK_SIDE; /* of the first nodes along the axis, `apart` of them in a row */
+        const uint64_t first_nodes = (period < 64 ? all / ((UINT64_C(1) << period) - 1) : 1) * ((UINT64_C(1) << apart) - 1);
         const int64_t first = (int64_t)block->block[a] * BLOCK_SIDE;
-        if (first <= 0 || first + BLOCK_SIDE - 1 >= pass->cells[a])
-            return true;
+        for (int k = 0; k < BLOCK_SIDE; k++)
+            if (first + k <= 0 || first + k >= pass->cells[a])
+                found |= first_nodes << k * apart;
     }
-    return false;
-}
-
-INLINE bool is_at_wall(const int64_t at[DIM], const mpm_grid_pass *pass)
-{
-    bool found = false;
-    for (int a = 0; a < DIM; a++)
-        found |= (at[a] <= 0) | (at[a] >= pass->cells[a]);
     return found;
 }
 
@@ -134,15 +137,17 @@ NOINLINE void apply_colliders(real *node, const mpm_node_block *block, const mpm
     }
 }
 
-NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_grid_pass *pass, double impulse[3])
+NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_grid_pass *pass, uint64_t at_walls,
+                          double impulse[3])
 {
-    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+    for (; at_walls; at_walls &= at_walls - 1) {
+        const int n = __builtin_ctzll(at_walls);
         real *v = node + 4 * n;
         const real m = v[3], before[3] = {v[0], v[1], v[2]};
         int64_t at[DIM];
-        node_coordinates(block, n, at);
-        if (!(m > 0) || !is_at_wall(at, pass))
+        if (!(m > 0))
             continue;
+        node_coordinates(block, n, at);
         touch_walls(v, at, pass);
         for (int a = 0; a < DIM; a++)
             impulse[a] += (double)m * ((double)v[a] - (double)before[a]);
@@ -360,8 +365,9 @@ static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
     const double collider_speed = begin_colliders(pass, b);
     if (collider_speed >= 0)
         apply_colliders(node, block, pass, b);
-    if (reaches_wall(block, pass))
-        apply_walls(node, block, pass, pass->reports[b].impulse);
+    const uint64_t at_walls = nodes_at_walls(block, pass);
+    if (at_walls)
+        apply_walls(node, block, pass, at_walls, pass->reports[b].impulse);
     finish_block(pass, b, collider_speed);
 }
 
