@@ -48,7 +48,9 @@ def demo(name: str, dtype: str, threads: int) -> None:
     """`python -m mpm demo` into a directory that is removed."""
     with tempfile.TemporaryDirectory() as out:
         command = [sys.executable, "-m", "mpm", "demo", name, "--dtype", dtype, "--threads", str(threads)]
-        subprocess.run([*command, "--out", out], check=True, capture_output=True)
+        done = subprocess.run([*command, "--out", out], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
 
 
 def main() -> None:
