@@ -56,10 +56,14 @@ def demo(name: str, dtype: str, threads: int) -> None:
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(prog="demo.py", description=__doc__.split("\n")[0])
-    parser.add_argument("scene", nargs="?", default="cube", choices=mpm.gallery.names())
+    parser.add_argument(
+        "scene", nargs="?", default="cube", choices=mpm.gallery.names(), metavar="SCENE", help="default: cube"
+    )
     parser.add_argument("--dtype", choices=("float64", "float32"), action="append", help="default: both")
-    parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--threads", type=int, default=min(2, os.cpu_count() or 1), help="default: %(default)s"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s")
     chosen = parser.parse_args()
     if chosen.rounds < 1 or chosen.threads < 1:
         parser.error("rounds and threads must be at least 1")

@@ -248,21 +248,14 @@ def choice(
     name: str,
     value: object,
     allowed: Sequence[str],
-    later: Sequence[str] = (),
     words: Mapping[str, str] = WORDS,
 ) -> str:
-    """One of the allowed names; one of `later` is a name whose feature is not there yet; `words` as in `nearest`."""
+    """One of the allowed names; `words` as in `nearest`."""
     if not isinstance(value, str):
         raise wrong_type(name, value, "one of " + ", ".join(map(repr, allowed)))
-    if value in later:
-        raise NotImplementedError(
-            f"{name} = {value!r} is not implemented yet; available: " + ", ".join(map(repr, allowed))
-        )
     if value not in allowed:
         listed = ", ".join(map(repr, allowed))
-        raise ValueError(
-            f"{name} = {shown(value)}: must be one of {listed}{nearest(value, [*allowed, *later], words)}"
-        )
+        raise ValueError(f"{name} = {shown(value)}: must be one of {listed}{nearest(value, allowed, words)}")
     return value
 
 
@@ -277,6 +270,8 @@ def array(name: str, value: object, shape: tuple[int | None, ...], *, finite: bo
         raise ValueError(f"{name} = {shown(value)}: must be an array of shape {wanted}") from None
     if given.dtype.kind not in "iuf" and given.size:
         raise TypeError(f"{name} = {shown(value)}: must be real numbers, not {given.dtype}")
+    if given.ndim == 0 and shape:
+        raise ValueError(f"{name} = {shown(value)}: must be an array of shape {wanted}, not one number")
     if given.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, given.shape, strict=True)):
         raise ValueError(f"{name} has shape {given.shape}: must be {wanted}")
     with np.errstate(over="ignore"):  # a long double may be too large: found below

@@ -213,7 +213,8 @@ def run(
 
     built = config.show_config()
     print(built)
-    print(f"processor    {config.processor()}\n")
+    machine = {"processor": config.processor(), "commit": commit(), "quick": quick}
+    print(f"processor    {machine['processor']}\n")
     if quick:
         print("quick: small bodies, whatever the labels say; not to quote\n")
     if studies:
@@ -227,8 +228,7 @@ def run(
         complete = True
     finally:  # what was measured before an interrupt is kept
         if complete or found or rows:
-            state = {"commit": commit(), "quick": quick, "complete": complete}
-            _write(json_path, csv_path, found, rows, {"processor": config.processor(), **state})
+            _write(json_path, csv_path, found, rows, {**machine, "complete": complete})
     return 0
 
 

@@ -206,7 +206,7 @@ def _report(
     print(f"frames              {count} ({count / entry.fps:g} s)")
     print(f"steps               {steps:,} (dt {outcome_dt(sim)})")
     print(
-        f"wall time stepping  {outcome.wall:.2f} s ({sim.threads} threads, {sim.dtype})"
+        f"wall time stepping  {outcome.wall:.2f} s ({sim.threads} thread{'s' * (sim.threads > 1)}, {sim.dtype})"
         + ", pictures beside" * outcome.drawn
     )
     print(f"particle-steps/s    {rate:.3g}")

@@ -128,13 +128,14 @@ class Particles:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.fields]
 
-    def delete(self, rows_or_mask: npt.ArrayLike) -> int:
+    def delete(self, rows_or_mask: npt.ArrayLike | slice) -> int:
         """Delete particles; the order of the rows that stay and their `id` are kept, the arrays are new.
 
         Parameters
         ----------
-        rows_or_mask : array_like
-            Row numbers from 0 to n − 1, or booleans of shape (n,), true where a particle goes.
+        rows_or_mask : array_like or slice
+            Row numbers from 0 to n − 1, or booleans of shape (n,), true where a particle goes; a slice of rows, such as
+            ``sim.rows("ball")``.
 
         Returns
         -------
@@ -151,6 +152,8 @@ class Particles:
     def _mask(self, rows_or_mask: object) -> npt.NDArray[np.uint8]:
         n = len(self)
         expected = f"rows from 0 to {n - 1} or booleans of shape ({n},)"
+        if isinstance(rows_or_mask, slice):
+            rows_or_mask = np.arange(n)[rows_or_mask]
         if rows_or_mask is None or isinstance(rows_or_mask, (str, bytes, dict, set)):
             raise _check.wrong_type("rows_or_mask", rows_or_mask, expected)
         try:

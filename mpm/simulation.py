@@ -148,8 +148,6 @@ class Simulation(_check.Strict):
     ------
     TypeError, ValueError
         An argument is of the wrong type, shape or range; the message names it, its value and what is allowed.
-    NotImplementedError
-        The name of a feature that is not there yet.
 
     Warns
     -----
@@ -496,10 +494,7 @@ class Simulation(_check.Strict):
             Not the name of a body of this simulation.
         """
         parts = {part.body.name: part for part in self._parts}
-        part = parts[_check.choice("body", body, tuple(parts))]
-        ids = self.particles._copy("id")  # they ascend, whatever was deleted
-        low, high = np.searchsorted(ids, (part.first_id, part.first_id + part.particles))
-        return slice(int(low), int(high))
+        return _rows_of(parts[_check.choice("body", body, tuple(parts))], self.particles._copy("id"))
 
     # ---- what it says ----------------------------------------------------------------------------------
 
@@ -670,7 +665,7 @@ class Simulation(_check.Strict):
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
         lines = [
             f"<Simulation {self.dimension}-D: {n} particles, t = {self.time:g} s after {self.steps} steps",
-            *(f"  {_described(part, unit)}" for part in self._parts),
+            *(f"  {line}" for line in self._described(unit)),
             *(f"  {placed.collider!r}" for placed in self._colliders),
             f"  grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
             f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})",
@@ -678,6 +673,15 @@ class Simulation(_check.Strict):
             f"  machine {chosen.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB",
         ]
         return "\n".join(lines) + ">"
+
+    def _described(self, unit: str) -> Iterator[str]:
+        """The bodies as they came in, and what is left of those of which particles were deleted."""
+        whole = self._core.particles == sum(part.particles for part in self._parts)
+        ids = None if whole else self.particles._copy("id")
+        for part in self._parts:
+            rows = slice(0, part.particles) if ids is None else _rows_of(part, ids)
+            left = rows.stop - rows.start
+            yield _described(part, unit) + f", of which {left} are left" * (left < part.particles)
 
     # ---- pictures --------------------------------------------------------------------------------------
 
@@ -824,9 +828,10 @@ class Simulation(_check.Strict):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the complete state to a file, from which `mpm.load` makes a simulation that goes on bit for bit.
 
-        Everything is in it but the number of threads, and functions that bodies were described by, whose values the
-        particles have. Equal states make equal files. The file is there whole or not at all: it is written beside an
-        older one, brought to the disk, and takes its place at the end.
+        Everything is in it but the number of threads, and functions: those that bodies were described by, whose values
+        the particles have, and the scene's body force, which `mpm.load` is given again. Equal states make equal files.
+        The file is there whole or not at all: it is written beside an older one, brought to the disk, and takes its
+        place at the end.
 
         Parameters
         ----------
@@ -908,6 +913,12 @@ def frame_count(duration: object, fps: object) -> tuple[int, float]:
     rate = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
     count = _check.number("duration*fps", length * rate, low=0, high=FRAMES_MAX)
     return round(count), rate
+
+
+def _rows_of(part: Part, ids: npt.NDArray[Any]) -> slice:
+    """Of a body's particles; `ids` ascend, whatever was deleted."""
+    low, high = np.searchsorted(ids, (part.first_id, part.first_id + part.particles))
+    return slice(int(low), int(high))
 
 
 def _described(part: Part, unit: str) -> str:

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -235,6 +236,16 @@ def test_files_that_may_not_be_written_to_are_replaced(tmp_path):
         assert stat.S_IMODE(temporary.stat().st_mode) == 0o640
         temporary.write_bytes(b"new")
     assert path.read_bytes() == b"new" and stat.S_IMODE(path.stat().st_mode) == 0o440
+
+
+def test_a_private_file_is_replaced_in_private(tmp_path, monkeypatch):
+    """From its first moment on: who opens a file keeps what he may do with it."""
+    path, seen = tmp_path / "a.mpm", []
+    path.touch(0o600)
+    monkeypatch.setattr(Path, "chmod", lambda self, mode: seen.append(stat.S_IMODE(self.stat().st_mode)))
+    with files.renamed(path):
+        pass
+    assert set(seen) == {0o600}
 
 
 def test_links_are_followed(sims, tmp_path):

@@ -45,3 +45,27 @@ def test_particles_are_binned_as_they_move_and_not_as_nodes_do(dimension, option
     # Per cell that nodes moved; measured .84, .77 and .89. Counted by the nodes' motion it was 1.06, .91 and .89: the
     # last of the three had asked its particles before.
     assert 0.5 * nodes < binnings - first < share * nodes
+
+
+@pytest.mark.parametrize(("kernel", "room"), [("quadratic", 0.5), ("cubic", 1.0)])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_particles_that_are_put_back_onto_a_face_have_moved(dimension, kernel, room):
+    """Binned as far beyond a face as may be, put back onto it, and then on: nodes hold them where they are."""
+    side = 8
+    scene = mpm.Scene([0] * dimension, [side] * dimension, walls="separate")
+    body = mpm.shapes.Box([3] * dimension, [4] * dimension)
+    scene.add(body, mpm.materials.Fluid(bulk_modulus=1e-9, density=1))
+    scheme = {"transfer": "flip", "flip_ratio": 1, "advect": "particle", "kernel": kernel}
+    sim = mpm.Simulation(scene, dx=1, dt=1, allow_unstable=True, on_leave="clamp", **scheme)
+    half = len(sim.particles) // 2
+    sim.particles["x"] = [side + room] + [4.3] * (dimension - 1)
+    for step in range(5):
+        if step < 2:  # half of them go beyond and are put back, then inwards
+            speed = [0.001, -0.001] if step == 0 else [-0.49, 0]
+            v = np.zeros((2 * half, dimension))
+            v[:half, 0], v[half:, 0] = speed
+            sim.particles["v"] = v
+        before, m = np.array(sim.particles["x"]), np.array(sim.particles["mass"])
+        sim.step()
+        assert sim.grid.mass @ sim.grid.x == pytest.approx(m @ before, rel=1e-12)
+    assert sim.health["clamped"]

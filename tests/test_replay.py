@@ -93,8 +93,17 @@ def test_what_was_not_recorded_is_named(frames):
             call()
     with pytest.raises(AttributeError, match="did you mean 'volume'"):
         frame.volum  # noqa: B018
-    with pytest.raises(ValueError, match="name = 'pressure': must be one of 'speed', 'kinetic_energy'"):
+    keeps = r"; sim.record\(..., fields=\('pressure',\)\) keeps it"
+    with pytest.raises(
+        ValueError, match=f"name = 'pressure': must be one of 'speed', 'kinetic_energy'{keeps}"
+    ):
         frame.compute("pressure")
+    with pytest.raises(ValueError, match=f"color = 'pressure': must be one of .*{keeps}"):
+        frame.plot(color="pressure")
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'Jp'; sim.record\(..., fields=\('Jp',\)\) keeps it"
+    ):
+        frame.Jp  # noqa: B018
     with pytest.raises(AttributeError):
         frame.x = 0
     with pytest.raises(AttributeError, match="did you mean 'times'"):

@@ -173,3 +173,17 @@ def test_drifts_need_every_step(history):
     sim.step(7)
     with pytest.raises(ValueError, match=rf"{7 // history if history else 0} of 7 steps are in its history"):
         conservation.drifts(sim, start)
+
+
+def test_the_summary_tells_what_is_left_of_a_body():
+    scene = mpm.Scene((0, 0), (1, 1))
+    for name, x in (("a", 0.3), ("b", 0.7)):
+        scene.add(mpm.shapes.Ball((x, 0.5), 0.1), mpm.materials.Fluid(bulk_modulus=1e3, density=1), name=name)
+    sim = mpm.Simulation(scene, dx=1 / 32)
+    assert "left" not in repr(sim)
+    sim.particles.delete(sim.rows("b"))
+    sim.particles.delete([0, 1])
+    of_a, of_b = repr(sim).splitlines()[1:3]
+    assert of_a.endswith(f", of which {len(sim.particles)} are left") and of_b.endswith(
+        ", of which 0 are left"
+    )

@@ -370,6 +370,14 @@ def test_what_is_seen_belongs_to_its_particle():
         assert set(found.seen[w, c]) == {0, 1, 2} and distance.min(axis=1).max() <= 5
 
 
+def test_a_radius_a_little_above_a_whole_number_of_pixels_is_drawn():
+    """In single precision, where discs are drawn, it is that number."""
+    column = np.array([20.0, 22.0], np.float32)
+    found = discs.draw(column, column, None, radius=np.nextafter(5.0, 6), size=(40, 40))
+    found.paint(np.zeros((40, 40, 3), np.uint8), np.zeros(2, np.uint8), fine=1)
+    assert found.radius == 5
+
+
 def test_discs_are_averaged_into_the_image():
     rng = np.random.default_rng(4)
     column, row = rng.uniform(10, 50, 40), rng.uniform(14, 44, 40)

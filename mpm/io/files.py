@@ -52,7 +52,7 @@ def renamed(path: str | bytes | Path) -> Iterator[Path]:
     try:  # which an interrupt does not come before
         with _named(path):
             mode = permissions(target)
-            temporary.touch(exist_ok=False)
+            temporary.touch(0o666 if mode is None else 0o600, exist_ok=False)
             if mode is not None:
                 temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
         yield temporary

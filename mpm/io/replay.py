@@ -108,7 +108,7 @@ class Frame:
         if not isinstance(name, str):
             raise _check.wrong_type("field", name, "a name from frame.fields")
         if name not in self.fields:
-            near = _check.nearest(name, self.fields)
+            near = not_recorded(name) or _check.nearest(name, self.fields)
             raise KeyError(f"no field {name!r}; recorded are {', '.join(self.fields)}{near}")
         return self._reader.field(self._number, name)
 
@@ -118,7 +118,7 @@ class Frame:
         try:
             return self[name]
         except KeyError:
-            near = _check.nearest(name, [*self.fields, *_public(Frame)], IN_WORDS)
+            near = not_recorded(name) or _check.nearest(name, [*self.fields, *_public(Frame)], IN_WORDS)
             raise AttributeError(f"Frame has no attribute {name!r}{near}", name=name, obj=self) from None
 
     def __dir__(self) -> list[str]:
@@ -142,6 +142,10 @@ class Frame:
         -------
         ndarray, shape (n,), for the stress (n, d, d)
         """
+        if isinstance(name, str) and name in derived.NAMES and name not in self.quantities:
+            there = ", ".join(map(repr, self.quantities))
+            why = f"must be one of {there}" if there else "was not recorded"
+            raise ValueError(f"name = {name!r}: {why}{not_recorded(name)}")
         chosen = _check.choice("name", name, self.quantities)
         return self[chosen] if chosen in self.fields else derived.compute(chosen, self, ())
 
@@ -393,6 +397,13 @@ class Replay(_check.Strict, Closing):
         times = self.times
         span = f", t = {times[0]:g} to {times[-1]:g} s" if len(times) else ""
         return f"<Replay {str(self.path)!r}: {len(self)} frames{span}, {' '.join(self.fields)}>"
+
+
+def not_recorded(name: str) -> str:
+    """What to say of a field or quantity of simulations that is not in a trajectory; nothing of other names."""
+    if name not in derived.NAMES and name not in IN_WORDS.values():
+        return ""
+    return f"; sim.record(..., fields=({name!r},)) keeps it"
 
 
 def _public(cls: type) -> list[str]:

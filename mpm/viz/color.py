@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
-from mpm.io.replay import Frame
-from mpm.particles import Particles
+from mpm.io.replay import Frame, not_recorded
+from mpm.particles import NO_PLASTIC, Particles
 from mpm.totals import per_depth
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # From dark to light, so that it also reads in print: indigo, blue, teal, green, yellow.
 STOPS = ("1d2461", "264f9c", "1f86ad", "2fb295", "8bd065", "f3e24a")
 FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy")
+SCALARS = {*derived.NAMES, *derived.FIELD_UNITS} - {"stress"}
 NUMBERS = ("material", "id")  # which are no measure of anything
 # A few particles that were torn off shall not take all the colours: values farther than half the width of the rest
 # from the 1st and the 99.5th percentile are left out of the scale.
@@ -38,7 +39,11 @@ def check(sim: Simulation | Frame, color: object) -> str:
     """The name of a quantity with one value per particle."""
     known = sim.quantities if isinstance(sim, Frame) else derived.NAMES
     fields = [name for name in sim.particles.fields if sim.particles[name].ndim == 1 and name not in known]
-    return _check.choice("color", color, [*(name for name in known if name != "stress"), *fields])
+    allowed = [*(name for name in known if name != "stress"), *fields]
+    if isinstance(color, str) and color not in allowed and color in SCALARS:
+        why = not_recorded(color) if isinstance(sim, Frame) else NO_PLASTIC
+        raise ValueError(f"color = {color!r}: must be one of {', '.join(map(repr, allowed))}{why}")
+    return _check.choice("color", color, allowed)
 
 
 def field(sim: Simulation | Frame, name: str) -> npt.NDArray[Any]:
@@ -85,7 +90,8 @@ def span(color: str, shown: npt.NDArray[Any]) -> tuple[float, float]:
     low = 0.0 if color in FROM_ZERO else low
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         middle = (low + high) / 2
-        return (0.0, 1.0) if color in FROM_ZERO else (middle - 0.5, middle + 0.5)
+        half = abs(middle) / 2 or 0.5
+        return (0.0, 1.0) if color in FROM_ZERO else (middle - half, middle + half)
     return low, high
 
 

@@ -81,7 +81,7 @@ def draw(
     Discs or None
         None where there is nothing in the image.
     """
-    radius = min(max(radius, 1.0), RADIUS_MAX)
+    radius = float(np.float32(min(max(radius, 1.0), RADIUS_MAX)))  # rounded up, it is the same for all
     column, row = (np.ascontiguousarray(at, dtype=np.float32) for at in (column, row))
     left, width = _reach(column, radius, size[0], fine)
     top, height = _reach(row, radius, size[1], fine)

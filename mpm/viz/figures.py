@@ -203,6 +203,8 @@ def plot_history(history: History, *, ax: Axes | None = None) -> tuple[Artist, .
     for name, ink in ENERGIES.items():
         label, width = ("sum", 1.8) if name == "energy" else (name, 1.3)
         lines += axes.plot(time, history[name], color=ink, linewidth=width, label=label)
+    if not len(time):
+        axes.text(0.5, 0.5, "no records", transform=axes.transAxes, ha="center", color="0.5")
     axes.set(xlabel="time [s]", ylabel=f"energy [{per_depth('J', history['momentum'].shape[1])}]", xmargin=0)
     axes.grid(color="0.92")
     axes.set_axisbelow(True)
