@@ -249,13 +249,15 @@ def choice(
     value: object,
     allowed: Sequence[str],
     words: Mapping[str, str] = WORDS,
+    why: str = "",
 ) -> str:
-    """One of the allowed names; `words` as in `nearest`."""
+    """One of the allowed names; `words` as in `nearest`, and `why` is said of others in place of a proposal."""
     if not isinstance(value, str):
         raise wrong_type(name, value, "one of " + ", ".join(map(repr, allowed)))
     if value not in allowed:
         listed = ", ".join(map(repr, allowed))
-        raise ValueError(f"{name} = {shown(value)}: must be one of {listed}{nearest(value, allowed, words)}")
+        must = f"must be one of {listed}" if allowed else "there is none"
+        raise ValueError(f"{name} = {shown(value)}: {must}{why or nearest(value, allowed, words)}")
     return value
 
 

@@ -665,7 +665,7 @@ class Simulation(_check.Strict):
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
         lines = [
             f"<Simulation {self.dimension}-D: {n} particles, t = {self.time:g} s after {self.steps} steps",
-            *(f"  {line}" for line in self._described(unit)),
+            *(f"  {line}" for line in self._bodies(unit)),
             *(f"  {placed.collider!r}" for placed in self._colliders),
             f"  grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
             f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})",
@@ -674,7 +674,7 @@ class Simulation(_check.Strict):
         ]
         return "\n".join(lines) + ">"
 
-    def _described(self, unit: str) -> Iterator[str]:
+    def _bodies(self, unit: str) -> Iterator[str]:
         """The bodies as they came in, and what is left of those of which particles were deleted."""
         whole = self._core.particles == sum(part.particles for part in self._parts)
         ids = None if whole else self.particles._copy("id")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -142,11 +142,7 @@ class Frame:
         -------
         ndarray, shape (n,), for the stress (n, d, d)
         """
-        if isinstance(name, str) and name in derived.NAMES and name not in self.quantities:
-            there = ", ".join(map(repr, self.quantities))
-            why = f"must be one of {there}" if there else "was not recorded"
-            raise ValueError(f"name = {name!r}: {why}{not_recorded(name)}")
-        chosen = _check.choice("name", name, self.quantities)
+        chosen = _check.choice("name", name, self.quantities, why=not_recorded(name, derived.NAMES))
         return self[chosen] if chosen in self.fields else derived.compute(chosen, self, ())
 
     @_check.options
@@ -399,9 +395,9 @@ class Replay(_check.Strict, Closing):
         return f"<Replay {str(self.path)!r}: {len(self)} frames{span}, {' '.join(self.fields)}>"
 
 
-def not_recorded(name: str) -> str:
-    """What to say of a field or quantity of simulations that is not in a trajectory; nothing of other names."""
-    if name not in derived.NAMES and name not in IN_WORDS.values():
+def not_recorded(name: object, known: Collection[str] = (*derived.NAMES, *IN_WORDS.values())) -> str:
+    """What to say of one of the names known of simulations that is not in a trajectory; nothing of other names."""
+    if not isinstance(name, str) or name not in known:
         return ""
     return f"; sim.record(..., fields=({name!r},)) keeps it"
 

@@ -40,10 +40,9 @@ def check(sim: Simulation | Frame, color: object) -> str:
     known = sim.quantities if isinstance(sim, Frame) else derived.NAMES
     fields = [name for name in sim.particles.fields if sim.particles[name].ndim == 1 and name not in known]
     allowed = [*(name for name in known if name != "stress"), *fields]
-    if isinstance(color, str) and color not in allowed and color in SCALARS:
-        why = not_recorded(color) if isinstance(sim, Frame) else NO_PLASTIC
-        raise ValueError(f"color = {color!r}: must be one of {', '.join(map(repr, allowed))}{why}")
-    return _check.choice("color", color, allowed)
+    if isinstance(sim, Frame):
+        return _check.choice("color", color, allowed, why=not_recorded(color, SCALARS))
+    return _check.choice("color", color, allowed, why=NO_PLASTIC if color == "Jp" else "")
 
 
 def field(sim: Simulation | Frame, name: str) -> npt.NDArray[Any]:
