@@ -21,12 +21,24 @@ class Parameter(TypedDict):
     low_open: bool
     high: float
     high_open: bool
-    default: float | None
+    meaning: str
+
+class HistoryField(TypedDict):
+    name: str
+    unit: str
+    rank: str  # "scalar" | "vector" | "symmetric" | "symmetric-3d" | "tensor"
+    initial: float
+    low: float
+    high: float
+    scales_volume: bool  # a factor of the whole volume ratio
     meaning: str
 
 class Law(TypedDict):
     name: str  # "fixed_corotated"
+    strain: str  # "F" | "J": which of them it keeps
+    return_map: bool
     parameters: list[Parameter]
+    history: list[HistoryField]
     reference: str  # citation of the law
 
 def laws() -> list[Law]:
@@ -42,17 +54,18 @@ def snapshot_names() -> tuple[list[str], list[str]]:
     """Names of the entries of a snapshot's "numbers" and "counters"."""
 
 def evaluate(
-    law: str, parameters: Sequence[float], F: Any, dim: int, isa: str, dtype: str, plastic: Any = None
+    law: str, parameters: Sequence[float], F: Any, dim: int, isa: str, dtype: str, history: Any = None
 ) -> tuple[bytes, ...]:
     """The law at each F ((m, d, d) of `dtype`): Kirchhoff stress tau (m, d, d), energy per rest volume (m,),
     out-of-plane tau_zz (m,) (zeros in 3-D), isolated-particle modulus (m,), longitudinal modulus (m,), all of
-    `dtype`. A fluid takes J = det F; its velocity gradient is zero. `plastic` ((m,) of `dtype`, default 1) is the
-    state of plastic laws, Jp of snow."""
+    `dtype`. A fluid takes J = det F; its velocity gradient is zero. `history` ((m, components) of `dtype`) is what the
+    law keeps besides, Jp of snow; by default what its row begins with."""
 
 def return_map(
-    law: str, parameters: Sequence[float], F: Any, plastic: Any, dim: int, isa: str, dtype: str
+    law: str, parameters: Sequence[float], F: Any, history: Any, dim: int, isa: str, dtype: str
 ) -> tuple[bytes, bytes]:
-    """The return map of a plastic law at trial states F ((m, d, d) of `dtype`) and plastic ((m,)): both after it."""
+    """The return map of an inelastic law at trial states F ((m, d, d) of `dtype`) and history ((m, components)): both
+    after it."""
 
 def winding_numbers(vertices: Any, faces: Any, points: Any, threads: int) -> bytes:
     """Generalised winding number of the mesh, float64 (nv, 3) and int32 (nf, 3), at each of the points, float64
@@ -94,6 +107,18 @@ def shape_kinds() -> list[str]:
 def shape_distance(dim: int, nodes: Any, numbers: Any, points: Any) -> tuple[bytes, bytes]:
     """Signed distance (m,) and normal (m, d) of a shape, int64 (k, 3) nodes in postfix order (kind, whether a map
     comes first, count of numbers) and their float64 numbers, at the points, float64 (m, d)."""
+
+class FieldRow(TypedDict):
+    """A row of the table of fields, csrc/state/fields.h."""
+
+    name: str
+    unit: str
+    rank: str
+    components: int
+    owner: str  # "core" | "law" | "user"
+    initial: float
+    lasting: bool  # no step changes it
+    kept: bool  # a snapshot has it
 
 class Field:
     """One live particle field: supports the buffer protocol (numpy.asarray makes a view of it)."""
@@ -163,8 +188,10 @@ class Simulation:
         """(bound [s], limit, row or -1)."""
     def field(self, name: str) -> Field:
         """The current buffer of a field; the same object until particles are added or deleted."""
-    def field_names(self) -> list[str]:
-        """Jp is among them from the registration of a plastic material on."""
+    def fields(self) -> list[FieldRow]:
+        """The table of fields; the history of a law is in it from the registration of its first material on."""
+    def add_field(self, name: str, unit: str, rank: str, initial: float) -> None:
+        """A field that no step reads or changes."""
     def totals(self) -> dict[str, Any]:
         """time, mass, momentum, center_of_mass, angular_momentum, kinetic, elastic, gravitational: floats or
         lists of d floats (angular_momentum: 1 or 3)."""
@@ -175,8 +202,6 @@ class Simulation:
     def grid(self) -> tuple[bytes, bytes, bytes]:
         """x (m, d) float64, mass (m,), v (m, d) of the active nodes of the last step."""
     def health(self) -> dict[str, int]: ...
-    def resident(self) -> bytes:
-        """The resident state in row order, for the state hash."""
     def snapshot(self) -> dict[str, bytes]:
         """The complete state but for materials and colliders; the arrays of csrc/integrate/snapshot.h by name."""
     def restore(self, arrays: dict[str, Any]) -> None:

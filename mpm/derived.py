@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm._check import FloatArray
-from mpm.materials import Material
+from mpm.materials import Material, registry
 
 # name: (what a colour bar says, unit)
 NAMES = {
@@ -23,6 +23,10 @@ NAMES = {
 }
 FIELD_UNITS = {"J": "", "Jp": "", "mass": "kg", "volume": "m³", "material": "", "id": ""}
 
+# Fields of laws that are factors of the whole volume ratio.
+_VOLUME_SCALES = {
+    field["name"] for law in registry().values() for field in law["history"] if field["scales_volume"]
+}
 
 # What fields alone tell; the others need the laws.
 _FROM_FIELDS = {"speed": {"v"}, "kinetic_energy": {"v", "mass"}}
@@ -43,22 +47,25 @@ class Cauchy(NamedTuple):
     energy: FloatArray  # (n,) per rest volume [J/m^3]
 
 
-def plastic_state(particles: Fields) -> FloatArray:
-    """Jp (n,) in float64; 1 where no material is plastic."""
-    if "Jp" in particles.fields:
-        return np.array(particles["Jp"], dtype=np.float64)
-    return np.ones(len(particles))
-
-
 def volume_ratio(particles: Fields) -> FloatArray:
-    """Present over rest volume (n,): elastic times plastic part."""
-    return np.array(particles["J"], dtype=np.float64) * plastic_state(particles)
+    """Present over rest volume (n,): that of the elastic part, times what laws keep of the other (Jp)."""
+    ratio = np.array(particles["J"], dtype=np.float64)
+    for name in sorted(_VOLUME_SCALES.intersection(particles.fields)):
+        ratio *= particles[name]
+    return ratio
+
+
+def history(material: Material, particles: Fields, rows: npt.NDArray[Any]) -> FloatArray | None:
+    """What the law keeps of some of its particles besides F, (m, components); None if it keeps nothing."""
+    names = [field["name"] for field in registry()[material.law]["history"]]
+    columns = [np.asarray(particles[name][rows], dtype=np.float64).reshape(len(rows), -1) for name in names]
+    return np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else None
 
 
 def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
     """The laws' stress at the particles, in float64, without the viscous part (no function of the state)."""
     F = np.array(particles["F"], dtype=np.float64)
-    J, plastic = volume_ratio(particles), plastic_state(particles)
+    J = volume_ratio(particles)
     index = particles["material"]
     n, d = F.shape[:2]
     result = Cauchy(np.zeros((n, d, d)), np.zeros(n), np.zeros(n))
@@ -66,7 +73,7 @@ def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
         rows = np.flatnonzero(index == k)
         if not len(rows):
             continue
-        response = material._respond(F[rows], plastic[rows])
+        response = material._respond(F[rows], history(material, particles, rows))
         result.stress[rows] = response.tau / J[rows, None, None]
         result.zz[rows] = response.tau_zz / J[rows]
         result.energy[rows] = response.energy

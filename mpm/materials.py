@@ -105,14 +105,15 @@ class Material(_check.Strict):
         """Speed of a longitudinal wave at rest [m/s]."""
         return math.sqrt(float(self._respond(np.eye(3)[None]).longitudinal[0]) / self.density)
 
-    def _respond(self, F: FloatArray, plastic: FloatArray | None = None) -> Response:
+    def _respond(self, F: FloatArray, history: FloatArray | None = None) -> Response:
         """Everything the core says of the law at checked deformation gradients ``(m, d, d)``, in float64.
 
-        `plastic` ``(m,)`` is the plastic state of the laws that have one, default 1.
+        `history` ``(m, components)`` is what the law keeps besides F, as its row in the registry has it; by default
+        what particles begin with.
         """
         m, d = F.shape[:2]
         gradients = np.ascontiguousarray(F, dtype=np.float64)
-        values = _core.evaluate(self.law, self.parameters, gradients, d, config.isa(), "float64", plastic)
+        values = _core.evaluate(self.law, self.parameters, gradients, d, config.isa(), "float64", history)
         tau, *scalars = (np.frombuffer(part, dtype=np.float64) for part in values)
         return Response(tau.reshape(m, d, d), *scalars)
 
@@ -136,13 +137,13 @@ class Material(_check.Strict):
         """
         return self._stress(self._gradients(F))
 
-    def _stress(self, F: FloatArray, plastic: FloatArray | None = None) -> FloatArray:
+    def _stress(self, F: FloatArray, history: FloatArray | None = None) -> FloatArray:
         with np.errstate(over="ignore"):
             determinant = np.linalg.det(F)
             scale = np.linalg.norm(F, axis=(1, 2)) ** F.shape[1]
         for row in np.flatnonzero(np.abs(determinant) <= 1e-14 * scale)[:1]:
             raise ValueError(f"F[{row}] is singular (det F = {determinant[row]:g}): tau F^-T does not exist")
-        tau = self._finite(F, self._respond(F, plastic).tau)
+        tau = self._finite(F, self._respond(F, history).tau)
         # P F^T = tau, hence F P^T = tau^T.
         transposed = np.linalg.solve(F, tau.transpose(0, 2, 1))
         return np.ascontiguousarray(transposed.transpose(0, 2, 1), dtype=np.float64)
@@ -167,8 +168,8 @@ class Material(_check.Strict):
         """
         return self._energy(self._gradients(F))
 
-    def _energy(self, F: FloatArray, plastic: FloatArray | None = None) -> FloatArray:
-        return self._finite(F, self._respond(F, plastic).energy).copy()
+    def _energy(self, F: FloatArray, history: FloatArray | None = None) -> FloatArray:
+        return self._finite(F, self._respond(F, history).energy).copy()
 
     def _gradients(self, F: object) -> FloatArray:
         """F as a checked stack of matrices, in the range where the law has a meaning."""

@@ -64,7 +64,7 @@ class Particles:
     @property
     def fields(self) -> tuple[str, ...]:
         """Names of all fields that there are; ``"Jp"`` only once there is snow or sand."""
-        return tuple(self._core.field_names())
+        return tuple(row["name"] for row in self._core.fields())
 
     def __len__(self) -> int:
         return self._core.particles

@@ -634,7 +634,10 @@ class Simulation(_check.Strict):
         Independent of threads, of views taken, and of the history.
         """
         chosen = self._numerics
-        digest = hashlib.sha256(self._core.resident())
+        digest = hashlib.sha256()
+        for name, values in self._core.snapshot().items():
+            if name not in ("history", "books", "numbers", "counters"):
+                digest.update(values)
         digest.update(struct.pack("<dqd", self._core.time, self._core.steps, self._core.dt))
         digest.update(struct.pack("<dd?", chosen.dt, chosen.max_dt, chosen.allow_unstable))
         digest.update(repr(chosen.scheme).encode())

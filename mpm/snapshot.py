@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _core
+from mpm import _core, fieldtable
 from mpm.colliders import Prepared
 from mpm.materials import Material
 from mpm.numerics import Numerics
@@ -54,28 +54,23 @@ def _layout(
 ) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Type and shape of every array of a snapshot of `core` with so many groups, particles and records."""
     groups, n, records = counts
-    d = dimension
     columns = core.history_names()
     colliders = sum(name.startswith("impulse:") for name, _ in columns)
     numbers, counters = _core.snapshot_names()
-    kept = {
+    rows = [row for row in core.fields() if row["kept"]]
+    fields = {row["name"]: (dtype, (n, *fieldtable.shape(row, dimension))) for row in rows}
+    own = [row["name"] for row in rows if row["owner"] == "core"]
+    return {
         "groups": ("int32", (groups, GROUP_COLUMNS)),
-        "x": (dtype, (n, d)),
-        "v": (dtype, (n, d)),
-        "C": (dtype, (n, d, d)),
-        "F": (dtype, (n, d, d)),
-        "mass": (dtype, (n,)),
-        "volume": (dtype, (n,)),
+        **{name: fields.pop(name) for name in own},
         "row": ("int32", (n,)),
         "id": ("int64", (n,)),
         "history": ("float64", (records, sum(width for _, width in columns))),
         "books": ("float64", (colliders, BOOK_COLUMNS)),
         "numbers": ("float64", (len(numbers),)),
         "counters": ("int64", (len(counters),)),
+        **fields,
     }
-    if "Jp" in core.field_names():
-        kept["Jp"] = (dtype, (n,))
-    return kept
 
 
 def arrays_of(core: _core.Simulation, dimension: int, dtype: str) -> dict[str, Array]:

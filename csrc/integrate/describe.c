@@ -29,7 +29,7 @@ mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *
         .particles = &simulation->particles,
         .materials = simulation->materials,
         .dx = simulation->settings.dx,
-        .field = (enum mpm_field)field,
+        .field = &simulation->fields.row[field],
         .rows = rows,
         .on_leave = simulation->settings.on_leave,
     };

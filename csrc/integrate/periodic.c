@@ -18,7 +18,7 @@ static bool has_periodic_axis(const mpm_settings *settings)
 static char *position_at(const mpm_particles *particles, ptrdiff_t slot, int axis)
 {
     const ptrdiff_t lanes = particles->lanes;
-    return (char *)particles->vector[MPM_X] +
+    return (char *)particles->column[MPM_COLUMN_X] +
            (size_t)((slot / lanes * particles->dim + axis) * lanes + slot % lanes) * particles->real_size;
 }
 

@@ -2,6 +2,7 @@
 #include "integrate/simulation.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "integrate/dispatch.h"
@@ -18,10 +19,8 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     simulation->allocator = *allocator;
     simulation->settings = *settings;
     simulation->kernels = kernels;
-    simulation->particles.dim = settings->dim;
-    simulation->particles.lanes = kernels->lanes;
-    simulation->particles.degree = settings->scheme.degree;
-    simulation->particles.real_size = settings->real_size;
+    simulation->particles = mpm_particles_empty(settings->dim, kernels->lanes, settings->scheme.degree, settings->real_size);
+    simulation->fields = mpm_fields_of_core(settings->dim);
     if (settings->dim == 2)
         simulation->settings.gravity[2] = 0;
     *result = simulation;
@@ -47,16 +46,85 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_memory_free(&allocator, simulation);
 }
 
+/* Appends rows to the table, and their columns. On error nothing has changed. */
+static mpm_status add_rows(mpm_simulation *simulation, mpm_field *rows, int count)
+{
+    mpm_particles *particles = &simulation->particles;
+    const int dim = particles->dim;
+    double initial[MPM_MOST_COLUMNS];
+    int columns = 0;
+    for (int r = 0; r < count; r++) {
+        rows[r].column = particles->columns + columns;
+        rows[r].width = 1;
+        for (int c = 0; c < mpm_rank_components(rows[r].rank, dim); c++) {
+            if (particles->columns + columns == MPM_MOST_COLUMNS)
+                return MPM_TOO_LARGE;
+            initial[columns++] = mpm_fields_initial(rows[r].rank, dim, c, rows[r].initial);
+        }
+    }
+    if (simulation->fields.count + count > MPM_MOST_FIELDS)
+        return MPM_TOO_LARGE;
+    if (mpm_particles_add_columns(particles, &simulation->allocator, columns, initial))
+        return MPM_OUT_OF_MEMORY;
+    memcpy(simulation->fields.row + simulation->fields.count, rows, (size_t)count * sizeof *rows);
+    simulation->fields.count += count;
+    return MPM_OK;
+}
+
+mpm_status mpm_simulation_add_field(mpm_simulation *simulation, const char *name, const char *unit, mpm_rank rank,
+                                    double initial)
+{
+    mpm_field row = {.rank = rank, .owner = MPM_OWNER_USER, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY,
+                     .high = INFINITY, .initial = initial};
+    if (strlen(name) >= sizeof row.name || strlen(unit) >= sizeof row.unit)
+        return MPM_TOO_LARGE;
+    strcpy(row.name, name);
+    strcpy(row.unit, unit);
+    return add_rows(simulation, &row, 1);
+}
+
+/* The fields of a law's history, but for those that another law has brought. On error nothing has changed. */
+static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
+{
+    mpm_field rows[MPM_LAW_FIELDS];
+    int count = 0;
+    for (int f = 0; f < law->fields; f++) {
+        const mpm_history_field *field = &law->field[f];
+        if (mpm_fields_find(&simulation->fields, field->name) >= 0)
+            continue;
+        mpm_field *row = &rows[count++];
+        *row = (mpm_field){.rank = field->rank, .owner = MPM_OWNER_LAW, .state_of = MPM_STATE_OF_OWNERS,
+                           .low = field->low, .high = field->high, .initial = field->initial};
+        snprintf(row->name, sizeof row->name, "%s", field->name);
+        snprintf(row->unit, sizeof row->unit, "%s", field->unit);
+    }
+    return add_rows(simulation, rows, count);
+}
+
+/* Where a material finds its history. */
+static void set_columns(const mpm_simulation *simulation, mpm_material *material)
+{
+    const mpm_law *law = mpm_laws_get(material->law);
+    for (int f = 0, component = 0; f < law->fields; f++) {
+        const mpm_field *row = &simulation->fields.row[mpm_fields_find(&simulation->fields, law->field[f].name)];
+        for (int c = 0; c < mpm_rank_components(row->rank, simulation->settings.dim); c++)
+            material->column[component++] = row->column + c;
+    }
+}
+
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material)
 {
+    const mpm_law *law = mpm_laws_get(material->law);
+    mpm_material added = *material;
     if (mpm_memory_grow(&simulation->allocator, (void **)&simulation->materials, &simulation->material_capacity,
                         simulation->material_count, simulation->material_count + 1, sizeof *material))
         return MPM_OUT_OF_MEMORY;
-    if (mpm_laws_plastic(material->law) &&
-        mpm_particles_add_plastic(&simulation->particles, &simulation->allocator))
-        return MPM_OUT_OF_MEMORY;
-    simulation->particles.has_F |= !mpm_laws_get(material->law)->fluid;
-    simulation->materials[simulation->material_count++] = *material;
+    const mpm_status status = add_history(simulation, law);
+    if (status)
+        return status;
+    set_columns(simulation, &added);
+    simulation->particles.has_F |= law->strain == MPM_KEEPS_F;
+    simulation->materials[simulation->material_count++] = added;
     return MPM_OK;
 }
 
@@ -145,6 +213,21 @@ static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
     return status;
 }
 
+/* What new particles of a material begin with in the columns of laws and users. */
+static void set_initial(const mpm_simulation *simulation, const mpm_material *material, double initial[MPM_MOST_COLUMNS])
+{
+    const int dim = simulation->settings.dim;
+    const mpm_law *law = mpm_laws_get(material->law);
+    memcpy(initial, simulation->particles.initial, sizeof simulation->particles.initial);
+    for (int f = 0, component = 0; f < law->fields; f++) {
+        const mpm_history_field *field = &law->field[f];
+        for (int c = 0; c < mpm_rank_components(field->rank, dim); c++, component++)
+            if (field->initial_parameter)
+                initial[material->column[component]] =
+                    mpm_fields_initial(field->rank, dim, c, material->values[field->initial_parameter - 1]);
+    }
+}
+
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
                               const double *C, const double *F, const double *volume, const double *mass, int material)
 {
@@ -152,10 +235,11 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
         .dx = simulation->settings.dx,
         .count = count,
         .material = material,
-        .fluid = mpm_laws_get(simulation->materials[material].law)->fluid,
+        .keeps_J = mpm_laws_get(simulation->materials[material].law)->strain == MPM_KEEPS_J,
         .x = x, .v = v, .C = C, .F = F, .volume = volume, .mass = mass,
     };
     memcpy(arrivals.lower, simulation->settings.lower, sizeof arrivals.lower);
+    set_initial(simulation, &simulation->materials[material], arrivals.initial);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         arrivals.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
     if (count == 0)
@@ -176,16 +260,16 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
 
 static double mass_at(const mpm_particles *particles, ptrdiff_t slot)
 {
-    return particles->real_size == 4 ? (double)((const float *)particles->mass)[slot]
-                                     : ((const double *)particles->mass)[slot];
+    return particles->real_size == 4 ? (double)((const float *)particles->column[MPM_COLUMN_MASS])[slot]
+                                     : ((const double *)particles->column[MPM_COLUMN_MASS])[slot];
 }
 
 static void clear_mass(mpm_particles *particles, ptrdiff_t slot)
 {
     if (particles->real_size == 4)
-        ((float *)particles->mass)[slot] = 0;
+        ((float *)particles->column[MPM_COLUMN_MASS])[slot] = 0;
     else
-        ((double *)particles->mass)[slot] = 0;
+        ((double *)particles->column[MPM_COLUMN_MASS])[slot] = 0;
 }
 
 /* Rows close up: new_row[row] for those that stay, -1 for the others. */
@@ -215,7 +299,7 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
     void *saved = mpm_memory_new(allocator, (size_t)slots, particles->real_size);
     mpm_status status = MPM_OUT_OF_MEMORY;
     if (new_row && saved) {
-        memcpy(saved, particles->mass, (size_t)slots * particles->real_size);
+        memcpy(saved, particles->column[MPM_COLUMN_MASS], (size_t)slots * particles->real_size);
         for (ptrdiff_t slot = 0; slot < slots; slot++) {
             const int32_t row = particles->row[slot];
             if (row >= 0 && mask && mask[row])
@@ -225,7 +309,7 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
         }
         status = mpm_rebin_run(simulation, NULL, 0, MPM_BIN_WITHOUT_MASSLESS);
         if (status)
-            memcpy(particles->mass, saved, (size_t)slots * particles->real_size);
+            memcpy(particles->column[MPM_COLUMN_MASS], saved, (size_t)slots * particles->real_size);
         else {
             simulation->frozen = false;
             renumber(simulation, rows, new_row);
@@ -323,7 +407,7 @@ mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *b
     if (which == 0 && bound->row >= 0) {
         const mpm_material *material = &simulation->materials[simulation->material[bound->row]];
         const double h = simulation->settings.dx;
-        if (mpm_laws_get(material->law)->fluid && bound->dt * sqrt(simulation->measure.wave2) < 0.25 * h)
+        if (mpm_laws_get(material->law)->viscous && bound->dt * sqrt(simulation->measure.wave2) < 0.25 * h)
             bound->limit = MPM_LIMIT_VISCOSITY;
     }
     return MPM_OK;
@@ -334,9 +418,9 @@ mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirro
     return mpm_views_get(simulation, field, mirror);
 }
 
-bool mpm_simulation_has_field(const mpm_simulation *simulation, int field)
+const mpm_fields *mpm_simulation_fields(const mpm_simulation *simulation)
 {
-    return field != MPM_FIELD_JP || simulation->particles.has_plastic;
+    return &simulation->fields;
 }
 
 double mpm_simulation_time(const mpm_simulation *simulation)
@@ -399,7 +483,7 @@ void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, 
     for (size_t k = 0; k < simulation->collider_count; k++)
         *colliders += mpm_collider_bytes(&simulation->colliders[k]);
     *views = 0;
-    for (int field = 0; field < MPM_ALL_FIELDS; field++) {
+    for (int field = 0; field < simulation->fields.count; field++) {
         const mpm_mirror *mirror = simulation->mirrors[field];
         if (mirror)
             *views += (size_t)mirror->rows * (size_t)mirror->components * mirror->element;
@@ -443,42 +527,4 @@ size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *ma
             active++;
         }
     return active;
-}
-
-size_t mpm_simulation_resident(const mpm_simulation *simulation, void *out)
-{
-    const mpm_particles *p = &simulation->particles;
-    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, size = p->real_size;
-    const size_t vectors = (size_t)mpm_particles_vectors(p);
-    const size_t scalars = p->has_plastic ? 3 : 2;
-    const size_t per_row = dim * sizeof(int32_t) + (vectors * dim + scalars) * size + sizeof(int32_t) + sizeof(int64_t);
-    const struct {
-        double time, dt, natural_dt, drift, approach;
-        int64_t steps, next_id, binning_due;
-    } clock = {simulation->time,     simulation->dt,    simulation->natural_dt, simulation->drift,
-               simulation->approach, simulation->steps, simulation->next_id,    simulation->binning_due};
-    const size_t rows = (size_t)p->count;
-    if (!out)
-        return rows * per_row + sizeof clock;
-    for (size_t g = 0; g < p->group_count; g++)
-        for (size_t slot = (size_t)p->groups[g].first_tile * lanes;
-             slot < (size_t)(p->groups[g].first_tile + p->groups[g].tiles) * lanes; slot++) {
-            if (p->row[slot] < 0)
-                continue;
-            char *to = (char *)out + (size_t)p->row[slot] * per_row;
-            memcpy(to, p->groups[g].block, dim * sizeof(int32_t));
-            to += dim * sizeof(int32_t);
-            for (size_t f = 0; f < vectors; f++)
-                for (size_t a = 0; a < dim; a++, to += size)
-                    memcpy(to, (char *)p->vector[f] + ((slot / lanes * dim + a) * lanes + slot % lanes) * size, size);
-            memcpy(to, (char *)p->mass + slot * size, size);
-            memcpy(to + size, (char *)p->volume + slot * size, size);
-            if (p->has_plastic)
-                memcpy(to + 2 * size, (char *)p->plastic + slot * size, size);
-            to += scalars * size;
-            memcpy(to, &simulation->material[p->row[slot]], sizeof(int32_t));
-            memcpy(to + sizeof(int32_t), &simulation->id[p->row[slot]], sizeof(int64_t));
-        }
-    memcpy((char *)out + rows * per_row, &clock, sizeof clock);
-    return rows * per_row + sizeof clock;
 }

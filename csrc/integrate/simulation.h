@@ -58,9 +58,9 @@ typedef enum mpm_reason {
     MPM_LEFT_RANGE,        /* J left the range of its law */
     MPM_LEFT_DOMAIN,
     MPM_WRITTEN_NOT_FINITE, /* through a view: NaN or infinite */
-    MPM_WRITTEN_INVERTED,   /* through a view: det F, J or Jp <= 0 */
+    MPM_WRITTEN_INVERTED,   /* through a view: det F <= 0, or beyond the range of the field */
     MPM_WRITTEN_OUTSIDE,    /* through a view: a position outside the domain */
-    MPM_WRITTEN_NOT_STATE   /* through a view: J of a solid, F of a fluid, or Jp of what is not plastic */
+    MPM_WRITTEN_NOT_STATE   /* through a view: J of a solid, F of a fluid, or the history of another law */
 } mpm_reason;
 
 /** Set by a call that answers MPM_BAD_STATE, MPM_UNSTABLE or MPM_ESCAPED. */
@@ -68,6 +68,7 @@ typedef struct mpm_trouble {
     mpm_reason reason;
     mpm_stable_dt bound; /* MPM_DT_ABOVE_BOUND: what limits */
     double dt;           /* of the step in question [s] */
+    const mpm_field *field; /* MPM_WRITTEN_...: which */
     const char *collider; /* MPM_COLLIDER_TOO_FAST: its name, ...; MPM_LEFT_DOMAIN: which the first row touches, or NULL */
     double speed, needed; /* ... a bound of its speed near material [m/s], the largest dt for it [s] */
     int64_t count;       /* rows concerned */
@@ -84,7 +85,7 @@ typedef struct mpm_totals {
 
 typedef struct mpm_health {
     int64_t left_domain, clamped, deleted; /* particles, counted each time */
-    int64_t clipped;                       /* particles whose plastic state was held within its limits, each time */
+    int64_t clipped;                       /* particles whose history was held within limits, each time */
     int64_t refused;                       /* steps begun again with a smaller dt */
     int64_t binnings;
 } mpm_health;
@@ -133,12 +134,18 @@ mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *
 mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals);
 mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound);
 
-/** The mirror of a field (borrowed), brought up to date. Also MPM_FIELD_MATERIAL (int32) and MPM_FIELD_ID (int64). */
-enum { MPM_FIELD_MATERIAL = MPM_FIELD_COUNT, MPM_FIELD_ID, MPM_ALL_FIELDS };
-mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirror **mirror);
+/** The table of the fields that there are. Those of a law's history are there from the registration of its first material
+ *  on. */
+const mpm_fields *mpm_simulation_fields(const mpm_simulation *simulation);
 
-/** Is there such a field? MPM_FIELD_JP is there from the registration of a plastic material on. */
-bool mpm_simulation_has_field(const mpm_simulation *simulation, int field);
+/** Adds a field of users: `rank` reals per particle, which no step reads or changes, `initial` for all particles that there
+ *  are and will be (of a tensor: its diagonal). Errors: MPM_OUT_OF_MEMORY; MPM_TOO_LARGE if the table or the name is full.
+ *  On error nothing has changed. */
+mpm_status mpm_simulation_add_field(mpm_simulation *simulation, const char *name, const char *unit, mpm_rank rank,
+                                    double initial);
+
+/** The mirror of row `field` of the table (borrowed), brought up to date. */
+mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirror **mirror);
 
 /** The clock and the books. */
 double mpm_simulation_time(const mpm_simulation *simulation);
@@ -172,7 +179,3 @@ const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *r
 /** Active nodes of the last step: call with NULL to get their number, then with arrays of (m, d) doubles, (m,) and
  *  (m, d) reals. None before the first step and after particles came or went. */
 size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *mass, void *v);
-
-/** The resident state in row order (position as block and cells in it, v, C, F, mass, volume, the plastic state if
- *  there is one, material, id), then the clock: what a state hash is taken over. Size in bytes with `out` NULL. */
-size_t mpm_simulation_resident(const mpm_simulation *simulation, void *out);

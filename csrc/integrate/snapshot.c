@@ -88,44 +88,10 @@ static bool is_clock(const mpm_snapshot *snapshot)
 
 /* ---- particles -------------------------------------------------------------------------------------------------- */
 
-/* The arrays that hold the components of a field: `per_array` of them in each, one array after the other. */
-static void **arrays_of(mpm_particles *particles, mpm_snapshot_field field, size_t *per_array)
+size_t mpm_snapshot_components(const mpm_simulation *simulation, int field)
 {
-    const int dim = particles->dim;
-    *per_array = field < MPM_SNAPSHOT_MASS ? (size_t)dim : 1;
-    switch (field) {
-    case MPM_SNAPSHOT_X:
-        return &particles->vector[MPM_X];
-    case MPM_SNAPSHOT_V:
-        return &particles->vector[MPM_V];
-    case MPM_SNAPSHOT_C:
-        return &particles->vector[MPM_C];
-    case MPM_SNAPSHOT_F:
-        return &particles->vector[mpm_particles_F(dim)];
-    case MPM_SNAPSHOT_MASS:
-        return &particles->mass;
-    case MPM_SNAPSHOT_VOLUME:
-        return &particles->volume;
-    default:
-        return &particles->plastic;
-    }
-}
-
-size_t mpm_snapshot_components(const mpm_simulation *simulation, mpm_snapshot_field field)
-{
-    const size_t dim = (size_t)simulation->settings.dim;
-    switch (field) {
-    case MPM_SNAPSHOT_X:
-    case MPM_SNAPSHOT_V:
-        return dim;
-    case MPM_SNAPSHOT_C:
-    case MPM_SNAPSHOT_F:
-        return dim * dim;
-    case MPM_SNAPSHOT_JP:
-        return simulation->particles.has_plastic;
-    default:
-        return 1;
-    }
+    const mpm_field *row = &simulation->fields.row[field];
+    return row->column < 0 ? 0 : (size_t)mpm_rank_components(row->rank, simulation->settings.dim);
 }
 
 /* The slot of the p-th particle of a group. */
@@ -136,20 +102,25 @@ static size_t slot_of(const mpm_particles *particles, const mpm_group *group, in
 }
 
 /* Copies a field of all particles from the tiles to `list`, or back. */
-static void copy_field(mpm_particles *particles, mpm_snapshot_field field, size_t components, char *list, bool back)
+static void copy_field(mpm_particles *particles, const mpm_field *field, size_t components, char *list, bool back)
 {
-    const size_t lanes = (size_t)particles->lanes, size = particles->real_size;
-    size_t per_array;
-    void **arrays = arrays_of(particles, field, &per_array);
+    const size_t lanes = (size_t)particles->lanes, size = particles->real_size, width = (size_t)field->width;
     for (size_t g = 0; g < particles->group_count; g++)
         for (int32_t p = 0; p < particles->groups[g].count; p++) {
             const size_t slot = slot_of(particles, &particles->groups[g], p);
             for (size_t c = 0; c < components; c++, list += size) {
-                const size_t at = (slot / lanes * per_array + c % per_array) * lanes + slot % lanes;
-                char *resident = (char *)arrays[c / per_array] + at * size;
+                const size_t at = (slot / lanes * width + c % width) * lanes + slot % lanes;
+                char *resident = (char *)particles->column[(size_t)field->column + c / width] + at * size;
                 memcpy(back ? resident : list, back ? list : resident, size);
             }
         }
+}
+
+/* The same for all fields. */
+static void copy_fields(const mpm_simulation *simulation, mpm_particles *particles, const mpm_snapshot *snapshot, bool back)
+{
+    for (int f = 0; f < simulation->fields.count; f++)
+        copy_field(particles, &simulation->fields.row[f], mpm_snapshot_components(simulation, f), snapshot->field[f], back);
 }
 
 static void copy_rows(mpm_particles *particles, int32_t *list, bool back)
@@ -193,9 +164,7 @@ void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *sna
     take_clock(simulation, snapshot);
     for (size_t g = 0; g < snapshot->groups; g++)
         take_group(&particles.groups[g], snapshot->group + g * MPM_SNAPSHOT_GROUP);
-    for (int f = 0; f < MPM_SNAPSHOT_FIELDS; f++)
-        copy_field(&particles, (mpm_snapshot_field)f, mpm_snapshot_components(simulation, (mpm_snapshot_field)f),
-                   snapshot->field[f], false);
+    copy_fields(simulation, &particles, snapshot, false);
     copy_rows(&particles, snapshot->row, false);
     if (snapshot->particles)
         memcpy(snapshot->id, simulation->id, snapshot->particles * sizeof *snapshot->id);
@@ -285,7 +254,7 @@ static enum place place_of_all(const mpm_simulation *simulation, const mpm_snaps
         for (int32_t p = 0; p < group.count; p++, i++) {
             double x[3] = {0};
             for (size_t a = 0; a < dim; a++)
-                x[a] = number_at(snapshot->field[MPM_SNAPSHOT_X], i * dim + a, size);
+                x[a] = number_at(snapshot->field[MPM_FIELD_X], i * dim + a, size);
             const enum place place = place_of(simulation, &group, x);
             worst = place < worst ? place : worst;
         }
@@ -298,15 +267,16 @@ static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_s
 {
     const size_t size = simulation->settings.real_size;
     for (size_t i = 0; i < snapshot->particles; i++) {
-        const double mass = number_at(snapshot->field[MPM_SNAPSHOT_MASS], i, size);
-        const double volume = number_at(snapshot->field[MPM_SNAPSHOT_VOLUME], i, size);
+        const double mass = number_at(snapshot->field[MPM_FIELD_MASS], i, size);
+        const double volume = number_at(snapshot->field[MPM_FIELD_VOLUME], i, size);
         const bool taken_out = mass == 0 && volume == 0 && snapshot->counters[FROZEN];
         if (!taken_out && !(mass > 0 && isfinite(mass) && volume > 0 && isfinite(volume)))
             return false;
     }
-    for (int f = MPM_SNAPSHOT_V; f <= MPM_SNAPSHOT_C; f++) {
-        const size_t values = snapshot->particles * mpm_snapshot_components(simulation, (mpm_snapshot_field)f);
-        for (size_t i = 0; i < values; i++)
+    for (int f = 0; f < simulation->fields.count; f++) {
+        const size_t values = snapshot->particles * mpm_snapshot_components(simulation, f);
+        const bool may_leave_its_range = f == MPM_FIELD_F || simulation->fields.row[f].owner == MPM_OWNER_LAW;
+        for (size_t i = 0; i < values && !may_leave_its_range; i++)
             if (!isfinite(number_at(snapshot->field[f], i, size)))
                 return false;
     }
@@ -393,9 +363,7 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
         return MPM_OUT_OF_MEMORY;
     for (size_t g = 0; g < particles->group_count; g++)
         mpm_particles_pad(particles, &particles->groups[g]);
-    for (int f = 0; f < MPM_SNAPSHOT_FIELDS; f++)
-        copy_field(particles, (mpm_snapshot_field)f, mpm_snapshot_components(simulation, (mpm_snapshot_field)f),
-                   snapshot->field[f], true);
+    copy_fields(simulation, particles, snapshot, true);
     copy_rows(particles, snapshot->row, true);
     return MPM_OK;
 }

@@ -7,18 +7,6 @@
 #pragma once
 #include "integrate/simulation.h"
 
-/** Fields of a snapshot: reals, one row per particle in the order of the snapshot. */
-typedef enum mpm_snapshot_field {
-    MPM_SNAPSHOT_X, /* (n, d) [cells] from the first node of the group's block */
-    MPM_SNAPSHOT_V, /* (n, d) */
-    MPM_SNAPSHOT_C, /* (n, d, d) */
-    MPM_SNAPSHOT_F, /* (n, d, d); of a fluid, J is the first number */
-    MPM_SNAPSHOT_MASS,
-    MPM_SNAPSHOT_VOLUME,
-    MPM_SNAPSHOT_JP, /* only where a plastic law is registered */
-    MPM_SNAPSHOT_FIELDS
-} mpm_snapshot_field;
-
 /* Columns of the table of groups: block (3), material, particles, first and last node that they may touch (3 each, see
  * mpm_group); and of a collider's book: impulse (3), torque (3). */
 enum { MPM_SNAPSHOT_GROUP = 11, MPM_SNAPSHOT_BOOK = 6 };
@@ -29,7 +17,8 @@ typedef struct mpm_snapshot {
     double *numbers;                    /* the clock, see mpm_snapshot_number */
     int64_t *counters;                  /* see mpm_snapshot_counter */
     int32_t *group;                     /* [groups][MPM_SNAPSHOT_GROUP] */
-    void *field[MPM_SNAPSHOT_FIELDS];
+    void *field[MPM_MOST_FIELDS];       /* reals of the rows of the field table, [particles][components]; positions in cells
+                                         * from the first node of the group's block, J as the first number of F */
     int32_t *row;                       /* [particles] */
     int64_t *id;                        /* [row] */
     double *history;                    /* [records][mpm_history_length] */
@@ -40,8 +29,8 @@ typedef struct mpm_snapshot {
 const char *mpm_snapshot_number(int index);
 const char *mpm_snapshot_counter(int index);
 
-/** Reals per particle of a field; 0 if the simulation has no such field. */
-size_t mpm_snapshot_components(const mpm_simulation *simulation, mpm_snapshot_field field);
+/** Reals per particle that a snapshot has of row `field` of the table of fields; 0: it follows from others. */
+size_t mpm_snapshot_components(const mpm_simulation *simulation, int field);
 
 /** How many groups, particles and records there are; arrays are not touched. */
 void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapshot);

@@ -33,7 +33,8 @@ struct mpm_simulation {
     int32_t *material; /* [row] */
     size_t id_capacity, row_material_capacity;
     int64_t next_id;
-    mpm_mirror *mirrors[MPM_ALL_FIELDS]; /* NULL: nobody has asked yet */
+    mpm_fields fields;
+    mpm_mirror *mirrors[MPM_MOST_FIELDS]; /* of the rows of `fields`; NULL: nobody has asked yet */
 
     double time, dt;   /* now, and of the last step */
     double began;      /* the last step [s] */

@@ -53,8 +53,8 @@ static void find_position(const mpm_simulation *simulation, int32_t row, double 
             const size_t slot = (size_t)p->groups[g].first_tile * lanes + i;
             for (size_t a = 0; p->row[slot] == row && a < dim; a++) {
                 const size_t at = (slot / lanes * dim + a) * lanes + slot % lanes;
-                const double cells = p->real_size == sizeof(float) ? (double)((const float *)p->vector[MPM_X])[at]
-                                                                   : ((const double *)p->vector[MPM_X])[at];
+                const double cells = p->real_size == sizeof(float) ? (double)((const float *)p->column[MPM_COLUMN_X])[at]
+                                                                   : ((const double *)p->column[MPM_COLUMN_X])[at];
                 x[a] = simulation->settings.lower[a] +
                        simulation->settings.dx * ((double)p->groups[g].block[a] * mpm_block_side(p->dim) + cells);
             }
@@ -410,8 +410,8 @@ static void gather(mpm_simulation *simulation, const mpm_sweep *sweep, mpm_measu
     simulation->recalled_from = NULL;
     if (mpm_sweep_is_lean(&sweep->scheme, sweep->mode)) {
         mpm_particles *particles = &simulation->particles;
-        void *before = particles->vector[MPM_X];
-        particles->vector[MPM_X] = particles->spare_vector;
+        void *before = particles->column[MPM_COLUMN_X];
+        particles->column[MPM_COLUMN_X] = particles->spare_vector;
         particles->spare_vector = before;
         simulation->recalled_from = simulation->grid.velocity;
     }

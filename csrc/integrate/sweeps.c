@@ -163,7 +163,7 @@ void mpm_sweeps_recall(mpm_simulation *simulation)
     mpm_particles particles = simulation->particles;
     mpm_grid grid = simulation->grid;
     mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_RECALL);
-    particles.vector[MPM_X] = particles.spare_vector;
+    particles.column[MPM_COLUMN_X] = particles.spare_vector;
     grid.velocity = simulation->recalled_from;
     sweep.particles = &particles;
     sweep.grid = &grid;

@@ -29,13 +29,13 @@ static void note_flaw(mpm_trouble *trouble, const uint8_t *flaws, ptrdiff_t rows
 
 /* What users may have written, as it was at one moment: other threads may go on writing to the mirrors. */
 struct written {
-    void *rows[MPM_FIELD_COUNT];        /* NULL: nothing to read in */
-    int64_t differing[MPM_FIELD_COUNT]; /* rows that differ from what was written out */
+    void *rows[MPM_MOST_FIELDS];        /* NULL: nothing to read in */
+    int64_t differing[MPM_MOST_FIELDS]; /* rows that differ from what was written out */
 };
 
 static void forget_written(mpm_simulation *simulation, struct written *written)
 {
-    for (int field = 0; field < MPM_FIELD_COUNT; field++) {
+    for (int field = 0; field < simulation->fields.count; field++) {
         mpm_memory_free(&simulation->allocator, written->rows[field]);
         written->rows[field] = NULL;
     }
@@ -59,7 +59,7 @@ static mpm_status inspect(mpm_simulation *simulation, struct written *written)
     if (!flaws)
         return MPM_OUT_OF_MEMORY;
     mpm_status status = MPM_OK;
-    for (int field = 0; field < MPM_FIELD_COUNT && !status; field++) {
+    for (int field = 0; field < simulation->fields.count && !status; field++) {
         if (!may_be_written(simulation->mirrors[field]))
             continue;
         if ((status = copy_written(simulation, field, written)))
@@ -73,7 +73,7 @@ static mpm_status inspect(mpm_simulation *simulation, struct written *written)
             written->rows[field] = NULL;
             continue;
         }
-        simulation->trouble = (mpm_trouble){0};
+        simulation->trouble = (mpm_trouble){.field = &simulation->fields.row[field]};
         note_flaw(&simulation->trouble, flaws, rows);
         memset(flaws, 0, (size_t)rows);
         if (simulation->trouble.count)
@@ -113,11 +113,11 @@ static mpm_status read_in_positions(mpm_simulation *simulation, const struct wri
         mpm_memory_new(allocator, (size_t)written->differing[MPM_FIELD_X], sizeof *exchange.placements);
     void *saved = mpm_memory_new(allocator, bytes, 1);
     if (exchange.placements && saved) {
-        memcpy(saved, p->vector[MPM_X], bytes);
+        memcpy(saved, p->column[MPM_COLUMN_X], bytes);
         simulation->kernels->read_in(&exchange);
         status = mpm_rebin_run(simulation, exchange.placements, exchange.placement_count, MPM_BIN_ALL);
         if (status)
-            memcpy(p->vector[MPM_X], saved, bytes); /* nothing was moved: undo */
+            memcpy(p->column[MPM_COLUMN_X], saved, bytes); /* nothing was moved: undo */
         else
             account_for_outside(simulation, &exchange);
     }
@@ -130,7 +130,7 @@ mpm_status mpm_views_read_in(mpm_simulation *simulation)
 {
     struct written written = {0};
     bool any = false;
-    for (int field = 0; field < MPM_FIELD_COUNT; field++)
+    for (int field = 0; field < simulation->fields.count; field++)
         any |= may_be_written(simulation->mirrors[field]);
     if (!any)
         return MPM_OK;
@@ -141,7 +141,7 @@ mpm_status mpm_views_read_in(mpm_simulation *simulation)
         forget_written(simulation, &written);
         return status;
     }
-    for (int field = 0; field < MPM_FIELD_COUNT; field++) {
+    for (int field = 0; field < simulation->fields.count; field++) {
         if (!written.rows[field])
             continue;
         simulation->measured = false;
@@ -156,7 +156,7 @@ mpm_status mpm_views_read_in(mpm_simulation *simulation)
         simulation->mirrors[MPM_FIELD_J]->stale = true;
     if (written.differing[MPM_FIELD_J] && simulation->mirrors[MPM_FIELD_F])
         simulation->mirrors[MPM_FIELD_F]->stale = true;
-    for (int field = 0; field < MPM_FIELD_COUNT; field++)
+    for (int field = 0; field < simulation->fields.count; field++)
         if (simulation->mirrors[field])
             simulation->mirrors[field]->touched = false;
     mpm_views_refresh(simulation);
@@ -165,14 +165,22 @@ mpm_status mpm_views_read_in(mpm_simulation *simulation)
 
 static void write_out(mpm_simulation *simulation, int field)
 {
-    const mpm_exchange exchange = mpm_describe_exchange(simulation, field, simulation->mirrors[field]->data);
+    const mpm_field *row = &simulation->fields.row[field];
+    mpm_mirror *mirror = simulation->mirrors[field];
+    const size_t bytes = (size_t)mirror->rows * mirror->element;
+    mirror->stale = false;
+    if (row->type != MPM_TYPE_REAL) {
+        if (bytes)
+            memcpy(mirror->data, field == MPM_FIELD_ID ? (void *)simulation->id : simulation->material, bytes);
+        return;
+    }
+    const mpm_exchange exchange = mpm_describe_exchange(simulation, field, mirror->data);
     simulation->kernels->write_out(&exchange);
-    simulation->mirrors[field]->stale = false;
 }
 
 void mpm_views_refresh(mpm_simulation *simulation)
 {
-    for (int field = 0; field < MPM_FIELD_COUNT; field++) {
+    for (int field = 0; field < simulation->fields.count; field++) {
         mpm_mirror *mirror = simulation->mirrors[field];
         if (mirror && mirror->stale && mirror->exports > 0)
             write_out(simulation, field);
@@ -181,84 +189,53 @@ void mpm_views_refresh(mpm_simulation *simulation)
 
 void mpm_views_outdate(mpm_simulation *simulation)
 {
-    for (int field = 0; field < MPM_FIELD_COUNT; field++) {
-        const bool lasting = field == MPM_FIELD_MASS || field == MPM_FIELD_VOLUME; /* but those of frozen particles */
-        if (simulation->mirrors[field] && (!lasting || simulation->frozen))
+    for (int field = 0; field < simulation->fields.count; field++) {
+        /* mass and volume of frozen particles do change */
+        if (simulation->mirrors[field] && (!simulation->fields.row[field].lasting || simulation->frozen))
             simulation->mirrors[field]->stale = true;
     }
 }
 
 void mpm_views_forget(mpm_simulation *simulation)
 {
-    for (int field = 0; field < MPM_ALL_FIELDS; field++) {
+    for (int field = 0; field < simulation->fields.count; field++) {
         mpm_mirror_release(simulation->mirrors[field]);
         simulation->mirrors[field] = NULL;
     }
 }
 
-static int components_of(int field, int dim)
-{
-    switch (field) {
-    case MPM_FIELD_X:
-    case MPM_FIELD_V:
-        return dim;
-    case MPM_FIELD_F:
-    case MPM_FIELD_C:
-        return dim * dim;
-    default:
-        return 1;
-    }
-}
-
 /* Is there a particle whose state this field is? */
-static bool is_writable(const mpm_simulation *simulation, int field)
+static bool is_writable(const mpm_simulation *simulation, const mpm_field *field)
 {
-    bool solids = false, fluids = false, plastic = false;
+    if (field->state_of == MPM_STATE_OF_NONE || field->state_of == MPM_STATE_OF_ALL)
+        return field->state_of == MPM_STATE_OF_ALL;
     for (size_t g = 0; g < simulation->particles.group_count; g++) {
-        const int law = simulation->materials[simulation->particles.groups[g].material].law;
-        *(mpm_laws_get(law)->fluid ? &fluids : &solids) = true;
-        plastic |= mpm_laws_plastic(law);
+        const mpm_material *material = &simulation->materials[simulation->particles.groups[g].material];
+        const bool keeps_J = mpm_laws_get(material->law)->strain == MPM_KEEPS_J;
+        if (field->state_of == MPM_STATE_OF_OWNERS ? mpm_material_keeps(material, field->column, simulation->settings.dim)
+                                                   : keeps_J == (field->state_of == MPM_STATE_OF_J_LAWS))
+            return true;
     }
-    switch (field) {
-    case MPM_FIELD_X:
-    case MPM_FIELD_V:
-    case MPM_FIELD_C:
-        return true;
-    case MPM_FIELD_F:
-        return solids;
-    case MPM_FIELD_J:
-        return fluids;
-    case MPM_FIELD_JP:
-        return plastic;
-    default:
-        return false;
-    }
+    return false;
 }
 
 mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **result)
 {
-    const ptrdiff_t rows = simulation->particles.count;
+    static const size_t integers[] = {[MPM_TYPE_INT32] = sizeof(int32_t), [MPM_TYPE_INT64] = sizeof(int64_t)};
+    const mpm_field *row = &simulation->fields.row[field];
     mpm_mirror *mirror = simulation->mirrors[field];
     if (!mirror) {
-        const size_t element = field == MPM_FIELD_ID         ? sizeof(int64_t)
-                               : field == MPM_FIELD_MATERIAL ? sizeof(int32_t)
-                                                             : simulation->settings.real_size;
-        mirror = mpm_mirror_new(&simulation->allocator, rows, components_of(field, simulation->settings.dim), element,
-                                field >= MPM_FIELD_COUNT, !is_writable(simulation, field));
+        const bool integer = row->type != MPM_TYPE_REAL;
+        mirror = mpm_mirror_new(&simulation->allocator, simulation->particles.count,
+                                mpm_rank_components(row->rank, simulation->settings.dim),
+                                integer ? integers[row->type] : simulation->settings.real_size, integer,
+                                !is_writable(simulation, row));
         if (!mirror)
             return MPM_OUT_OF_MEMORY;
         simulation->mirrors[field] = mirror;
     }
-    if (mirror->stale) {
-        const size_t bytes = (size_t)rows * mirror->element;
-        if (field == MPM_FIELD_ID && rows)
-            memcpy(mirror->data, simulation->id, bytes);
-        else if (field == MPM_FIELD_MATERIAL && rows)
-            memcpy(mirror->data, simulation->material, bytes);
-        else if (field < MPM_FIELD_COUNT)
-            write_out(simulation, field);
-        mirror->stale = false;
-    }
+    if (mirror->stale)
+        write_out(simulation, field);
     *result = mirror;
     return MPM_OK;
 }

@@ -9,24 +9,25 @@
  *     x_prepare(values)    from the user's parameters, in the order of its row in laws.h
  *     x_respond(law, state, velocity_gradient)
  *
- * and one row in laws.h. A law with a return map has also
+ * one line in laws.h and one row in law_rows.h. An inelastic law has also
  *
- *     x_return_map(law, &state)
+ *     x_return_map(law, &state, dt, velocity_gradient)
  *
- * which brings a trial F that is beyond the yield surface back onto it, changes the plastic state, and returns the
- * lanes whose plastic state it had to hold within its limits. The step calls it right after it has advanced F, so
- * that x_respond sees states on or within the yield surface only, and is a function of the stored state.
+ * which brings a trial F that is beyond the yield surface back onto it, advances the history by the step dt, and returns
+ * the lanes whose history it had to hold within limits. The step calls it right after it has advanced F, so that x_respond
+ * sees states on or within the yield surface only, and is a function of the stored state.
  */
 #pragma once
+#include "materials/laws.h"
 #include "math/elementary.h"
 #include "math/matrix.h"
 #include "math/polar.h"
 
-/** What a particle carries: F, or for fluids only J = det F (in F[0][0]), and of plastic laws a scalar more. */
+/** What a particle carries: F or J, and the history that the row of its law declares, component after component. */
 struct law_state {
     matrix F;
-    wide J; /* det F for solids; the state itself for fluids */
-    wide plastic; /* of laws with a return map, whose F is the elastic part: J_P of snow and sand; 1 before any yielding */
+    wide J; /* det F; the state itself for laws that keep J */
+    wide history[MPM_LAW_HISTORY];
 };
 
 /** What the step, the totals and the time-step control need of one state. Unused members cost nothing: the

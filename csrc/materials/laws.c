@@ -1,67 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "materials/laws.h"
-
-#include <math.h>
-
-#define ELASTIC_PARAMETERS \
-    {"E", "Pa", 0, INFINITY, true, true, NAN, "Young's modulus"}, \
-    {"nu", "1", -1, 0.5, true, true, NAN, "Poisson's ratio; the wave speed grows without bound at 0.5"}, \
-    {"density", "kg/m3", 0, INFINITY, true, true, NAN, "initial density"}
-
-static const mpm_law table[MPM_LAW_COUNT] = {
-    [MPM_FIXED_COROTATED] = {
-        .name = "fixed_corotated", .J_low = 1e-4, .J_high = 1e4, .parameters = 3,
-        .parameter = {ELASTIC_PARAMETERS},
-        .reference = "A. Stomakhin, R. Howes, C. Schroeder, J. M. Teran, Energetically consistent invertible "
-                     "elasticity, Eurographics/ACM SIGGRAPH Symposium on Computer Animation (2012) 25-32.",
-    },
-    [MPM_NEO_HOOKEAN] = {
-        .name = "neo_hookean", .J_low = 1e-3, .J_high = 1e3, .parameters = 3,
-        .parameter = {ELASTIC_PARAMETERS},
-        .reference = "J. Bonet, R. D. Wood, Nonlinear Continuum Mechanics for Finite Element Analysis, 2nd ed., "
-                     "Cambridge University Press (2008), chapter 6.",
-    },
-    [MPM_FLUID] = {
-        .name = "fluid", .fluid = true, .J_low = 1e-2, .J_high = 1e6, .parameters = 4,
-        .parameter = {
-            {"bulk_modulus", "Pa", 0, INFINITY, true, true, NAN, "stiffness K = rho c^2 at rest"},
-            {"gamma", "1", 1, 20, false, false, 7, "exponent of the pressure law"},
-            {"viscosity", "Pa s", 0, INFINITY, false, true, 0, "dynamic viscosity"},
-            {"density", "kg/m3", 0, INFINITY, true, true, NAN, "initial density"},
-        },
-        .reference = "J. J. Monaghan, Simulating free surface flows with SPH, Journal of Computational Physics "
-                     "110 (1994) 399-406 (equation of state); A. P. Tampubolon et al., Multi-species simulation "
-                     "of porous sand and water mixtures, ACM Transactions on Graphics 36(4) (2017) 105.",
-    },
-    [MPM_SNOW] = {
-        .name = "snow", .J_low = 1e-4, .J_high = 1e4, .parameters = 6,
-        .parameter = {
-            {"E", "Pa", 0, INFINITY, true, true, 1.4e5, "Young's modulus before hardening"},
-            {"nu", "1", -1, 0.5, true, true, 0.2, "Poisson's ratio; the wave speed grows without bound at 0.5"},
-            {"critical_compression", "1", 0, 1, true, true, 2.5e-2, "elastic down to the stretch 1 - theta_c"},
-            {"critical_stretch", "1", 0, 1e6, true, false, 7.5e-3, "elastic up to the stretch 1 + theta_s"},
-            {"hardening", "1", 0, INFINITY, false, true, 10, "xi: moduli grow by e^(xi (1 - Jp))"},
-            {"density", "kg/m3", 0, INFINITY, true, true, 400, "initial density"},
-        },
-        .reference = "A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, A material point method for snow "
-                     "simulation, ACM Transactions on Graphics 32(4) (2013) 102. doi:10.1145/2461912.2461948",
-    },
-    [MPM_SAND] = {
-        .name = "sand", .J_low = 1e-3, .J_high = 1e3, .parameters = 5,
-        .parameter = {
-            {"E", "Pa", 0, INFINITY, true, true, 3.537e5, "Young's modulus"},
-            {"nu", "1", -1, 0.5, true, true, 0.3, "Poisson's ratio; the wave speed grows without bound at 0.5"},
-            {"friction_angle_deg", "deg", 0, 90, true, true, 35, "phi: angle of internal friction"},
-            {"cohesion", "Pa", 0, INFINITY, false, true, 0, "shear strength without pressure"},
-            {"density", "kg/m3", 0, INFINITY, true, true, 2200, "initial density"},
-        },
-        .reference = "G. Klar, T. Gast, A. Pradhana, C. Fu, C. Schroeder, C. Jiang, J. Teran, Drucker-Prager "
-                     "elastoplasticity for sand animation, ACM Transactions on Graphics 35(4) (2016) 103. "
-                     "doi:10.1145/2897824.2925906",
-    },
-};
+#include "materials/law_rows.h"
 
 const mpm_law *mpm_laws_get(int index)
 {
-    return &table[index];
+    return &law_rows[index];
 }

@@ -1,56 +1,73 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registry of constitutive laws. Adding a law: its own file, one line here, its row in laws.c, its
- * include in transfer/law_switch.h, its test.
+ * The registry of constitutive laws. A law is its own file, one line in the list here, one row in law_rows.h, and its
+ * include in transfer/law_switch.h. Whatever the rest of the code asks of a law, it asks the row.
  */
 #pragma once
-#include <stdbool.h>
+#include "state/fields.h"
 
-enum { MPM_LAW_PARAMETERS = 8 };
+enum { MPM_LAW_PARAMETERS = 8, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24 };
 
 /** One parameter a user gives. Limits are exclusive where `..._open`; infinite where there is none. */
 typedef struct mpm_parameter {
     const char *name, *unit;
     double low, high;
     bool low_open, high_open;
-    double fallback; /* default value; NaN: must be given */
     const char *meaning;
 } mpm_parameter;
 
+/** What a law keeps of the strain. */
+typedef enum mpm_strain {
+    MPM_KEEPS_F, /* the deformation gradient; of inelastic laws its elastic part */
+    MPM_KEEPS_J  /* the volume ratio alone; F is not followed */
+} mpm_strain;
+
+/** A field of a law's history: what a particle keeps besides its strain. Laws may share a field; they declare it alike.
+ *  Particles of other laws hold `initial` there. */
+typedef struct mpm_history_field {
+    const char *name, *unit;
+    mpm_rank rank;
+    double initial; /* of a tensor: of its diagonal */
+    int initial_parameter; /* 1 + index of the parameter that new particles begin with instead; 0: none */
+    double low, high; /* what may be written: low < value < high */
+    bool scales_volume; /* det F times this is the whole volume ratio */
+    const char *meaning;
+} mpm_history_field;
+
 typedef struct mpm_law {
     const char *name;
-    bool fluid;       /* the state is J alone; F is not followed */
+    mpm_strain strain;
+    bool viscous;         /* its damping may bind the time step */
     double J_low, J_high; /* the range of J beyond which a step is called unstable */
     int parameters;       /* the density comes last and is not handed to the law */
     mpm_parameter parameter[MPM_LAW_PARAMETERS];
+    int fields;           /* of its history, MPM_LAW_HISTORY components together at most */
+    mpm_history_field field[MPM_LAW_FIELDS];
     const char *reference;
 } mpm_law;
 
-/** X(enumerator, name): every law, in the order of its index. */
+/** X(enumerator, name, kind): every law, in the order of its index. An INELASTIC one has a return map. */
 #define MPM_LAWS(X) \
-    X(MPM_FIXED_COROTATED, fixed_corotated) \
-    X(MPM_NEO_HOOKEAN, neo_hookean) \
-    X(MPM_FLUID, fluid) \
-    X(MPM_SNOW, snow) \
-    X(MPM_SAND, sand)
+    X(MPM_FIXED_COROTATED, fixed_corotated, ELASTIC) \
+    X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC) \
+    X(MPM_FLUID, fluid, ELASTIC) \
+    X(MPM_SNOW, snow, INELASTIC) \
+    X(MPM_SAND, sand, INELASTIC)
 
-/** Those of them that have a return map, and with it a plastic state. */
-#define MPM_PLASTIC_LAWS(X) \
-    X(MPM_SNOW, snow) \
-    X(MPM_SAND, sand)
-
-#define MPM_LAW_ENUMERATOR(enumerator, name) enumerator,
+#define MPM_LAW_ENUMERATOR(enumerator, name, kind) enumerator,
 enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT };
 #undef MPM_LAW_ENUMERATOR
 
 /** Has law `index` a return map? Known when compiling where `index` is. */
-static inline bool mpm_laws_plastic(int index)
+static inline bool mpm_laws_inelastic(int index)
 {
+    enum { ELASTIC, INELASTIC };
     switch (index) {
-#define MPM_LAW_CASE(enumerator, name) case enumerator:
-        MPM_PLASTIC_LAWS(MPM_LAW_CASE)
+#define MPM_LAW_CASE(enumerator, name, kind) \
+    case enumerator: \
+        return kind == INELASTIC;
+        MPM_LAWS(MPM_LAW_CASE)
 #undef MPM_LAW_CASE
-        return true;
     default:
         return false;
     }
@@ -58,3 +75,30 @@ static inline bool mpm_laws_plastic(int index)
 
 /** Row `index` of the registry, 0 <= index < MPM_LAW_COUNT. */
 const mpm_law *mpm_laws_get(int index);
+
+/** Components of the history of a law. */
+static inline int mpm_law_history(const mpm_law *law, int dim)
+{
+    int components = 0;
+#pragma GCC unroll 16
+    for (int f = 0; f < MPM_LAW_FIELDS; f++)
+        components += f < law->fields ? mpm_rank_components(law->field[f].rank, dim) : 0;
+    return components;
+}
+
+/** A law with its parameters. */
+typedef struct mpm_material {
+    int law; /* row of the registry */
+    double values[MPM_LAW_PARAMETERS];
+    int column[MPM_LAW_HISTORY]; /* of each component of its history, filled in when a simulation registers it */
+} mpm_material;
+
+/** Is that column one of the material's history? */
+static inline bool mpm_material_keeps(const mpm_material *material, int column, int dim)
+{
+    const int components = mpm_law_history(mpm_laws_get(material->law), dim);
+    for (int c = 0; c < components; c++)
+        if (material->column[c] == column)
+            return true;
+    return false;
+}

@@ -27,6 +27,8 @@
 #include "materials/law.h"
 #include "math/hencky.h"
 
+enum { SAND_JP }; /* its history */
+
 #define SAND_LARGEST_JP ((real)1e6)
 
 struct sand {
@@ -80,9 +82,10 @@ NOINLINE void sand_move_far(const matrix *F, matrix *moved, wide mean, wide keep
 
 /* Lanes that stay elastic keep their bits, so that their neighbours have no effect on them; so do those with a NaN or
  * turned inside out, which must not be made to look well. */
-INLINE mask sand_return_map(const struct sand *law, struct law_state *state)
+INLINE mask sand_return_map(const struct sand *law, struct law_state *state, wide dt, matrix velocity_gradient)
 {
-    const wide zero = wide_set(0), one = wide_set(1), share = wide_set((real)(1.0 / DIM)), before = state->plastic;
+    (void)dt, (void)velocity_gradient;
+    const wide zero = wide_set(0), one = wide_set(1), share = wide_set((real)(1.0 / DIM)), before = state->history[SAND_JP];
     const wide J = matrix_det(state->F);
     mask far;
     matrix strain = hencky_strain(state->F, &far);
@@ -108,7 +111,7 @@ INLINE mask sand_return_map(const struct sand *law, struct law_state *state)
         state->F = matrix_select(changes, F, state->F);
     }
     const wide gained = before * J * law->shrink, most = wide_set(SAND_LARGEST_JP);
-    state->plastic = wide_select(press, one, wide_select(part, wide_min(gained, most), before));
+    state->history[SAND_JP] = wide_select(press, one, wide_select(part, wide_min(gained, most), before));
     return part & wide_less(most, gained);
 }
 

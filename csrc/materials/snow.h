@@ -16,6 +16,8 @@
 #include "materials/fixed_corotated.h"
 #include "math/singular.h"
 
+enum { SNOW_JP }; /* its history */
+
 #define SNOW_LEAST_JP ((real)0.6)
 #define SNOW_LARGEST_JP ((real)20)
 
@@ -37,9 +39,9 @@ INLINE struct snow snow_prepare(const double *values)
 
 /* The return map for a tile in which some lane may yield. Lanes that do not yield keep their bits, so that their
  * neighbours have no effect on them; so do those with a NaN, which must not be clamped to something that looks well. */
-NOINLINE void snow_yield(const struct snow *law, struct law_state *state, mask may_yield)
+NOINLINE void snow_yield(const struct snow *law, matrix *F, wide *Jp, mask may_yield)
 {
-    const struct singular trial = singular_decompose(state->F);
+    const struct singular trial = singular_decompose(*F);
     wide clamped[DIM], ratio = wide_set(1);
     mask yields = wide_less(wide_set(1), wide_set(0)); /* none so far */
     UNROLL for (int i = 0; i < DIM; i++) {
@@ -49,12 +51,13 @@ NOINLINE void snow_yield(const struct snow *law, struct law_state *state, mask m
         ratio *= value / clamped[i];
     }
     yields &= may_yield;
-    state->F = matrix_select(yields, singular_compose(&trial, clamped), state->F);
-    state->plastic = wide_select(yields, state->plastic * ratio, state->plastic);
+    *F = matrix_select(yields, singular_compose(&trial, clamped), *F);
+    *Jp = wide_select(yields, *Jp * ratio, *Jp);
 }
 
-INLINE mask snow_return_map(const struct snow *law, struct law_state *state)
+INLINE mask snow_return_map(const struct snow *law, struct law_state *state, wide dt, matrix velocity_gradient)
 {
+    (void)dt, (void)velocity_gradient;
     const wide one = wide_set(1);
     wide strain2 = wide_set(0);
     UNROLL for (int i = 0; i < DIM; i++)
@@ -67,18 +70,21 @@ INLINE mask snow_return_map(const struct snow *law, struct law_state *state)
     const mask elastic = wide_less_equal(strain2, law->elastic_strain2) & wide_less(wide_set(0), matrix_det(state->F));
     const mask may_yield = mask_not(elastic);
     if (mask_any(may_yield)) {
-        struct law_state copy = *state; /* memory copies only here, so that the state stays in registers otherwise */
-        snow_yield(law, &copy, may_yield);
-        *state = copy;
+        matrix F = state->F; /* memory copies only here, so that the state stays in registers otherwise */
+        wide Jp = state->history[SNOW_JP];
+        snow_yield(law, &F, &Jp, may_yield);
+        state->F = F;
+        state->history[SNOW_JP] = Jp;
     }
-    const wide trial = state->plastic;
-    state->plastic = wide_min(wide_max(trial, wide_set(SNOW_LEAST_JP)), wide_set(SNOW_LARGEST_JP));
-    return wide_less(trial, state->plastic) | wide_less(state->plastic, trial);
+    const wide trial = state->history[SNOW_JP];
+    const wide held = wide_min(wide_max(trial, wide_set(SNOW_LEAST_JP)), wide_set(SNOW_LARGEST_JP));
+    state->history[SNOW_JP] = held;
+    return wide_less(trial, held) | wide_less(held, trial);
 }
 
 INLINE struct law_response snow_respond(const struct snow *law, struct law_state state, matrix velocity_gradient)
 {
-    const wide factor = wide_exp(law->hardening * (wide_set(1) - state.plastic));
+    const wide factor = wide_exp(law->hardening * (wide_set(1) - state.history[SNOW_JP]));
     const struct fixed_corotated hardened = {law->elastic.mu * factor, law->elastic.lambda * factor};
     return fixed_corotated_respond(&hardened, state, velocity_gradient);
 }

@@ -3,6 +3,8 @@
  * `mpm._core.Field`: one field of the particles as a buffer. It shares the mirror with the simulation, so an array
  * made of it outlives both.
  */
+#include <string.h>
+
 #include "python/module.h"
 
 typedef struct {
@@ -91,7 +93,7 @@ static void field_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, int dim)
+PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, mpm_rank rank, int dim)
 {
     allocfunc allocate = (allocfunc)PyType_GetSlot(state->field_type, Py_tp_alloc);
     field *f = (field *)allocate(state->field_type, 0);
@@ -99,9 +101,9 @@ PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, int dim)
         return NULL;
     mpm_mirror_retain(mirror);
     f->mirror = mirror;
-    f->ndim = mirror->components == 1 ? 1 : mirror->components == dim ? 2 : 3;
+    f->ndim = rank == MPM_SCALAR ? 1 : rank == MPM_TENSOR ? 3 : 2;
     f->shape[0] = mirror->rows;
-    f->shape[1] = dim;
+    f->shape[1] = rank == MPM_TENSOR ? dim : mirror->components;
     f->shape[2] = dim;
     Py_ssize_t stride = (Py_ssize_t)mirror->element;
     for (int k = f->ndim - 1; k >= 0; k--) {
@@ -109,6 +111,40 @@ PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, int dim)
         stride *= f->shape[k];
     }
     return (PyObject *)f;
+}
+
+static const char *const rank_names[MPM_RANKS] = {
+    [MPM_SCALAR] = "scalar", [MPM_VECTOR] = "vector", [MPM_SYMMETRIC] = "symmetric",
+    [MPM_SYMMETRIC_3D] = "symmetric-3d", [MPM_TENSOR] = "tensor"};
+
+const char *mpm_python_rank_name(mpm_rank rank)
+{
+    return rank_names[rank];
+}
+
+mpm_rank mpm_python_rank_of(const char *name)
+{
+    int rank = 0;
+    while (rank < MPM_RANKS && strcmp(rank_names[rank], name))
+        rank++;
+    return (mpm_rank)rank;
+}
+
+PyObject *mpm_python_fields(const mpm_fields *fields)
+{
+    static const char *const owners[] = {
+        [MPM_OWNER_CORE] = "core", [MPM_OWNER_LAW] = "law", [MPM_OWNER_USER] = "user"};
+    PyObject *list = PyList_New(0);
+    for (int f = 0; list && f < fields->count; f++) {
+        const mpm_field *row = &fields->row[f];
+        const int components = mpm_rank_components(row->rank, fields->dim);
+        mpm_python_append(&list, Py_BuildValue("{s:s,s:s,s:s,s:i,s:s,s:d,s:O,s:O}", "name", row->name, "unit", row->unit,
+                                               "rank", rank_names[row->rank], "components", components, "owner",
+                                               owners[row->owner], "initial", row->initial, "lasting",
+                                               row->lasting ? Py_True : Py_False, "kept",
+                                               row->column >= 0 ? Py_True : Py_False));
+    }
+    return list;
 }
 
 static PyMethodDef field_methods[] = {

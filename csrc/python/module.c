@@ -19,7 +19,7 @@ int mpm_python_get_buffer(PyObject *object, Py_buffer *view, const char *name, c
     /* NumPy spells int64 as "l" where a long has 64 bits. */
     int same = view->format && (!strcmp(view->format, format) ||
                                 (!strcmp(format, "q") && !strcmp(view->format, "l") && view->itemsize == 8));
-    if (same && view->ndim == ndim)
+    if (same && (view->ndim == ndim || ndim == 0))
         return 0;
     PyErr_Format(PyExc_TypeError, "%s: expected a C-contiguous %d-d buffer of format '%s'", name, ndim, format);
     PyBuffer_Release(view);
@@ -67,18 +67,21 @@ PyObject *mpm_python_float_list(const double *values, Py_ssize_t count)
     return list;
 }
 
+void mpm_python_append(PyObject **list, PyObject *item)
+{
+    if (!item || PyList_Append(*list, item))
+        Py_CLEAR(*list);
+    Py_XDECREF(item);
+}
+
 static PyObject *isas(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
     PyObject *list = PyList_New(0);
     const char *name;
-    for (int i = 0; list && (name = mpm_dispatch_isa(i)); i++) {
-        PyObject *string = PyUnicode_FromString(name);
-        if (!string || PyList_Append(list, string))
-            Py_CLEAR(list);
-        Py_XDECREF(string);
-    }
+    for (int i = 0; list && (name = mpm_dispatch_isa(i)); i++)
+        mpm_python_append(&list, PyUnicode_FromString(name));
     return list;
 }
 

@@ -29,9 +29,20 @@ extern PyMethodDef mpm_drawing_methods[];
 extern PyMethodDef mpm_python_collider_methods[];
 
 /** A field object that shares `mirror` (a reference is taken). */
-PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, int dim);
+PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, mpm_rank rank, int dim);
 
-/** Reads a C-contiguous buffer of `format` ("f", "d", "i", "q", "B") with `ndim` axes. Raises TypeError naming
+/** The name of a rank, and the rank of that name; MPM_RANKS if there is none. */
+const char *mpm_python_rank_name(mpm_rank rank);
+mpm_rank mpm_python_rank_of(const char *name);
+
+/** The table of fields as a list of dicts. */
+PyObject *mpm_python_fields(const mpm_fields *fields);
+
+/** Appends an item, whose reference is taken, to a list; where either failed, the list goes and is NULL. */
+void mpm_python_append(PyObject **list, PyObject *item);
+
+/** Reads a C-contiguous buffer of `format` ("f", "d", "i", "q", "B") with `ndim` axes (0: any
+ *  number). Raises TypeError naming
  *  `name` and returns -1 when `object` is something else. Release with PyBuffer_Release. */
 int mpm_python_get_buffer(PyObject *object, Py_buffer *view, const char *name, const char *format, int ndim,
                           int writable);

@@ -400,52 +400,56 @@ static PyObject *stable_dt(PyObject *self, PyObject *unused)
     return status ? finish(self, status) : Py_BuildValue("dsi", bound.dt, names[bound.limit], (int)bound.row);
 }
 
-static const char *const field_name_table[MPM_ALL_FIELDS] = {
-    [MPM_FIELD_X] = "x", [MPM_FIELD_V] = "v", [MPM_FIELD_F] = "F", [MPM_FIELD_C] = "C", [MPM_FIELD_J] = "J",
-    [MPM_FIELD_JP] = "Jp", [MPM_FIELD_MASS] = "mass", [MPM_FIELD_VOLUME] = "volume", [MPM_FIELD_MATERIAL] = "material",
-    [MPM_FIELD_ID] = "id"};
-
 static PyObject *field(PyObject *self, PyObject *argument)
 {
-    PyObject *name = PyUnicode_AsASCIIString(argument);
+    PyObject *name = PyUnicode_AsUTF8String(argument);
     if (!name)
         return NULL;
-    int found = -1;
-    for (int i = 0; i < MPM_ALL_FIELDS; i++)
-        if (!strcmp(field_name_table[i], PyBytes_AsString(name)))
-            found = i;
-    Py_DECREF(name);
     mpm_mirror *mirror;
     mpm_simulation *core = enter(self);
+    const int found = core ? mpm_fields_find(mpm_simulation_fields(core), PyBytes_AsString(name)) : -1;
+    Py_DECREF(name);
     if (!core)
         return NULL;
-    if (found < 0 || !mpm_simulation_has_field(core, found)) {
+    if (found < 0) {
         PyErr_SetObject(PyExc_KeyError, argument);
         return NULL;
     }
     mpm_status status = mpm_simulation_field(core, found, &mirror);
     if (status)
         return finish(self, status);
+    const mpm_rank rank = mpm_simulation_fields(core)->row[found].rank;
     mpm_mirror_retain(mirror); /* making an object may collect garbage, and that may run anything */
-    PyObject *object = mpm_python_field_new(state_of(self), mirror, mpm_simulation_settings(core)->dim);
+    PyObject *object = mpm_python_field_new(state_of(self), mirror, rank, mpm_simulation_settings(core)->dim);
     mpm_mirror_release(mirror);
     return object;
 }
 
-static PyObject *field_names(PyObject *self, PyObject *unused)
+static PyObject *fields(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    const mpm_simulation *core = ((simulation *)self)->core; /* no run changes which fields there are */
-    PyObject *list = PyList_New(0);
-    for (int i = 0; list && i < MPM_ALL_FIELDS; i++) {
-        if (!mpm_simulation_has_field(core, i))
-            continue;
-        PyObject *name = PyUnicode_FromString(field_name_table[i]);
-        if (!name || PyList_Append(list, name))
-            Py_CLEAR(list);
-        Py_XDECREF(name);
+    return mpm_python_fields(mpm_simulation_fields(((simulation *)self)->core)); /* no run changes which there are */
+}
+
+static PyObject *add_field(PyObject *self, PyObject *args)
+{
+    const char *name, *unit, *rank;
+    double initial;
+    if (!PyArg_ParseTuple(args, "sssd", &name, &unit, &rank, &initial))
+        return NULL;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    if (mpm_python_rank_of(rank) == MPM_RANKS || mpm_fields_find(mpm_simulation_fields(core), name) >= 0) {
+        PyErr_SetString(PyExc_ValueError, "rank: unknown, or name: there is such a field already");
+        return NULL;
     }
-    return list;
+    const mpm_status status = mpm_simulation_add_field(core, name, unit, mpm_python_rank_of(rank), initial);
+    if (status != MPM_TOO_LARGE)
+        return finish(self, status);
+    PyErr_Format(PyExc_ValueError, "fields: no room for '%s': a name has 31 bytes at most, a unit 15, and a simulation %d "
+                 "fields", name, MPM_MOST_FIELDS);
+    return NULL;
 }
 
 static PyObject *totals(PyObject *self, PyObject *unused)
@@ -517,10 +521,7 @@ static PyObject *history_names(PyObject *self, PyObject *unused)
         const mpm_collider *collider = mpm_simulation_colliders(core, &count) + column.collider;
         PyObject *name = column.collider < 0 ? PyUnicode_FromString(column.name)
                                              : PyUnicode_FromFormat("%s:%s", column.name, collider->name);
-        PyObject *item = name ? Py_BuildValue("Ni", name, column.width) : NULL;
-        if (!item || PyList_Append(list, item))
-            Py_CLEAR(list);
-        Py_XDECREF(item);
+        mpm_python_append(&list, name ? Py_BuildValue("Ni", name, column.width) : NULL);
     }
     return list;
 }
@@ -595,22 +596,6 @@ static PyObject *seconds(PyObject *self, PyObject *unused)
                          mpm_simulation_seconds(core, MPM_PHASE_GRID), "binning",
                          mpm_simulation_seconds(core, MPM_PHASE_BINNING), "views",
                          mpm_simulation_seconds(core, MPM_PHASE_VIEWS));
-}
-
-static PyObject *resident(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    mpm_totals t;
-    mpm_simulation *core = enter(self);
-    if (!core)
-        return NULL;
-    mpm_status status = mpm_simulation_totals(core, &t); /* what was written through views counts */
-    if (status)
-        return finish(self, status);
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)mpm_simulation_resident(core, NULL));
-    if (bytes)
-        mpm_simulation_resident(core, PyBytes_AsString(bytes));
-    return bytes;
 }
 
 static PyObject *snapshot(PyObject *self, PyObject *unused)
@@ -716,14 +701,14 @@ static PyMethodDef methods[] = {
     {"hold", hold, METH_O, "Calls pieces(); meanwhile calls from other threads raise BusyError."},
     {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
     {"field", field, METH_O, "field(name) -> Field"},
-    {"field_names", field_names, METH_NOARGS, "Names of all fields."},
+    {"fields", fields, METH_NOARGS, "The table of fields, a dict per row."},
+    {"add_field", add_field, METH_VARARGS, "add_field(name, unit, rank, initial): a field that no step changes"},
     {"totals", totals, METH_NOARGS, "Conserved quantities of the present state."},
     {"history_names", history_names, METH_NOARGS, "[(name, columns)]"},
     {"history_array", history_array, METH_O, "history_array(index) -> bytes of float64"},
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
     {"health", health, METH_NOARGS, "Counters."},
     {"seconds", seconds, METH_NOARGS, "Seconds by the clock that all runs have spent, per phase."},
-    {"resident", resident, METH_NOARGS, "The resident state in row order, as bytes."},
     {"snapshot", snapshot, METH_NOARGS, "The complete state as a dict of bytes."},
     {"restore", restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},
     {"memory", memory, METH_NOARGS, "Bytes held."},

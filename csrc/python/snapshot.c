@@ -7,13 +7,15 @@
 
 #include "python/module.h"
 
-enum { GROUP, FIELDS, ROW = FIELDS + MPM_SNAPSHOT_FIELDS, ID, HISTORY, BOOKS, NUMBERS, COUNTERS, ARRAYS };
+enum { GROUP, ROW, ID, HISTORY, BOOKS, NUMBERS, COUNTERS, FIELDS, ARRAYS = FIELDS + MPM_MOST_FIELDS };
 
-static const char *const names[ARRAYS] = {
-    [GROUP] = "groups", [FIELDS + MPM_SNAPSHOT_X] = "x", [FIELDS + MPM_SNAPSHOT_V] = "v", [FIELDS + MPM_SNAPSHOT_C] = "C",
-    [FIELDS + MPM_SNAPSHOT_F] = "F", [FIELDS + MPM_SNAPSHOT_MASS] = "mass", [FIELDS + MPM_SNAPSHOT_VOLUME] = "volume",
-    [FIELDS + MPM_SNAPSHOT_JP] = "Jp", [ROW] = "row", [ID] = "id", [HISTORY] = "history", [BOOKS] = "books",
-    [NUMBERS] = "numbers", [COUNTERS] = "counters"};
+static const char *name_of(const mpm_simulation *core, int array)
+{
+    static const char *const names[FIELDS] = {
+        [GROUP] = "groups", [ROW] = "row", [ID] = "id", [HISTORY] = "history", [BOOKS] = "books",
+        [NUMBERS] = "numbers", [COUNTERS] = "counters"};
+    return array < FIELDS ? names[array] : mpm_simulation_fields(core)->row[array - FIELDS].name;
+}
 
 static size_t length_of(const char *(*name)(int))
 {
@@ -45,15 +47,15 @@ static size_t bytes_of(const mpm_simulation *core, const mpm_snapshot *snapshot,
     case COUNTERS:
         return length_of(mpm_snapshot_counter) * sizeof(int64_t);
     default:
-        return snapshot->particles * mpm_snapshot_components(core, (mpm_snapshot_field)(array - FIELDS)) *
+        return snapshot->particles * mpm_snapshot_components(core, array - FIELDS) *
                settings->real_size;
     }
 }
 
 static bool is_there(const mpm_simulation *core, int array)
 {
-    return array < FIELDS || array >= FIELDS + MPM_SNAPSHOT_FIELDS ||
-           mpm_snapshot_components(core, (mpm_snapshot_field)(array - FIELDS));
+    const int field = array - FIELDS;
+    return field < 0 || (field < mpm_simulation_fields(core)->count && mpm_snapshot_components(core, field));
 }
 
 static void set_array(mpm_snapshot *snapshot, int array, void *memory)
@@ -96,7 +98,7 @@ PyObject *mpm_python_snapshot(const mpm_simulation *core)
         PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes_of(core, &snapshot, k));
         if (bytes)
             set_array(&snapshot, k, PyBytes_AsString(bytes));
-        if (!bytes || PyDict_SetItemString(arrays, names[k], bytes))
+        if (!bytes || PyDict_SetItemString(arrays, name_of(core, k), bytes))
             Py_CLEAR(arrays);
         Py_XDECREF(bytes);
     }
@@ -126,9 +128,9 @@ PyObject *mpm_python_restore(mpm_simulation *core, PyObject *arrays)
     for (int k = 0; k < ARRAYS; k++) {
         if (!is_there(core, k))
             continue;
-        PyObject *array = PyDict_GetItemString(arrays, names[k]);
+        PyObject *array = PyDict_GetItemString(arrays, name_of(core, k));
         if (!array) {
-            PyErr_Format(PyExc_ValueError, "arrays: '%s' is missing", names[k]);
+            PyErr_Format(PyExc_ValueError, "arrays: '%s' is missing", name_of(core, k));
             goto done;
         }
         if (PyObject_GetBuffer(array, &views[k], PyBUF_C_CONTIGUOUS))
@@ -141,7 +143,7 @@ PyObject *mpm_python_restore(mpm_simulation *core, PyObject *arrays)
     snapshot.records = count_by(core, &views[HISTORY], HISTORY);
     for (int k = 0; k < ARRAYS && fit; k++)
         if (held[k] && (size_t)views[k].len != bytes_of(core, &snapshot, k)) {
-            PyErr_Format(PyExc_ValueError, "arrays: '%s' has %zd bytes, not %zd", names[k], views[k].len,
+            PyErr_Format(PyExc_ValueError, "arrays: '%s' has %zd bytes, not %zd", name_of(core, k), views[k].len,
                          (Py_ssize_t)bytes_of(core, &snapshot, k));
             fit = 0;
         }
@@ -170,12 +172,8 @@ done:
 static PyObject *list_of(const char *(*name)(int))
 {
     PyObject *list = PyList_New(0);
-    for (int k = 0; list && name(k); k++) {
-        PyObject *string = PyUnicode_FromString(name(k));
-        if (!string || PyList_Append(list, string))
-            Py_CLEAR(list);
-        Py_XDECREF(string);
-    }
+    for (int k = 0; list && name(k); k++)
+        mpm_python_append(&list, PyUnicode_FromString(name(k)));
     return list;
 }
 

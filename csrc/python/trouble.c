@@ -2,7 +2,9 @@
  *
  * Statuses of the core as Python exceptions, with a sentence that says what happened and what helps.
  */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "python/module.h"
 
@@ -15,8 +17,36 @@ static const char *limit_text(mpm_limit limit)
     return text[limit];
 }
 
+/* What is wrong with a value beyond the range of its field. */
+static void describe_range(const mpm_field *field, char *text, size_t size)
+{
+    if (field->check == MPM_CHECK_DET)
+        snprintf(text, size, "det %s <= 0", field->name);
+    else if (isinf(field->high))
+        snprintf(text, size, "%s <= %g", field->name, field->low);
+    else
+        snprintf(text, size, "%s not between %g and %g", field->name, field->low, field->high);
+}
+
+/* Whose state a field of history is: "Jp is a state of snow and sand only". */
+static void describe_owners(const char *name, char *text, size_t size)
+{
+    const char *owners[MPM_LAW_COUNT];
+    int count = 0;
+    for (int law = 0; law < MPM_LAW_COUNT; law++)
+        for (int f = 0; f < mpm_laws_get(law)->fields; f++)
+            if (!strcmp(mpm_laws_get(law)->field[f].name, name))
+                owners[count++] = mpm_laws_get(law)->name;
+    size_t end = (size_t)snprintf(text, size, "%s is a state of", name);
+    for (int k = 0; k < count && end < size; k++)
+        end += (size_t)snprintf(text + end, size - end, "%s %s", k == 0 ? "" : k == count - 1 ? " and" : ",", owners[k]);
+    if (end < size)
+        snprintf(text + end, size - end, " only");
+}
+
 static void describe(const mpm_trouble *t, char *text, size_t size)
 {
+    char range[256] = "";
     switch (t->reason) {
     case MPM_DT_ABOVE_BOUND:
         snprintf(text, size,
@@ -74,7 +104,8 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                              "to mend", (long long)t->count);
         return;
     case MPM_WRITTEN_INVERTED:
-        snprintf(text, size, "det F, J or Jp <= 0 was written to %lld particle(s); the arrays keep it for you to mend",
+        describe_range(t->field, range, sizeof range);
+        snprintf(text, size, "%s was written to %lld particle(s); the arrays keep it for you to mend", range,
                  (long long)t->count);
         return;
     case MPM_WRITTEN_OUTSIDE:
@@ -82,8 +113,12 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                              "you to mend, or use on_leave=\"clamp\" or \"delete\"", (long long)t->count);
         return;
     case MPM_WRITTEN_NOT_STATE:
-        snprintf(text, size, "%lld particle(s): J of a solid follows from F, and F of a fluid from J: write the other "
-                             "one; Jp is a state of snow and sand only", (long long)t->count);
+        if (t->field->owner == MPM_OWNER_LAW)
+            describe_owners(t->field->name, range, sizeof range);
+        snprintf(text, size, "%lld particle(s): %s%s", (long long)t->count, range,
+                 t->field->owner == MPM_OWNER_LAW
+                     ? ""
+                     : "J of a solid follows from F, and F of a fluid from J: write the other one");
         return;
     default:
         snprintf(text, size, "unknown trouble");

@@ -32,7 +32,7 @@ struct plan {
     ptrdiff_t tiles, count;
 };
 
-/* One field on its way from the old tiles to the new ones. `components` reals (or row numbers) per lane. */
+/* One column on its way from the old tiles to the new ones. `components` reals (or row numbers) per lane. */
 struct move {
     const void *from;
     void *to;
@@ -40,10 +40,10 @@ struct move {
     int components;
 };
 
-/* Fields that are moved in one go: their targets are different arrays. */
+/* Columns that are moved in one go: their targets are different arrays. */
 struct round {
     struct plan *plan;
-    struct move moves[MPM_VECTORS + 4];
+    struct move moves[MPM_MOST_COLUMNS + 1];
     int count;
     bool first; /* finds the sources; the positions come first in it */
 };
@@ -66,8 +66,8 @@ static struct cursor cursor_of(const struct plan *plan, size_t g)
 
 static bool is_massless(const mpm_particles *particles, size_t slot)
 {
-    return particles->real_size == 4 ? ((const float *)particles->mass)[slot] == 0
-                                     : ((const double *)particles->mass)[slot] == 0;
+    return particles->real_size == 4 ? ((const float *)particles->column[MPM_COLUMN_MASS])[slot] == 0
+                                     : ((const double *)particles->column[MPM_COLUMN_MASS])[slot] == 0;
 }
 
 static bool stays(const struct plan *plan, size_t slot)
@@ -427,11 +427,13 @@ static void swap(void **a, void **b)
     *b = t;
 }
 
-/* Fields that hold nothing, or nothing that is needed, stay behind. */
-static bool moves(const struct plan *plan, int field)
+/* Columns that hold nothing, or nothing that is needed, stay behind. */
+static bool moves(const struct plan *plan, int column)
 {
-    const int F = mpm_particles_F(plan->old->dim);
-    return field == MPM_X || (field < F ? !plan->request->mid_step : field == F || plan->old->has_F);
+    const int F = mpm_fields_F(plan->old->dim);
+    if (column == MPM_COLUMN_V || (column >= MPM_COLUMN_C && column < F))
+        return !plan->request->mid_step;
+    return plan->old->has_F || column <= F || column >= mpm_fields_core_columns(plan->old->dim);
 }
 
 static void add_move(struct round *round, const void *from, void *to, size_t element, int components)
@@ -442,44 +444,46 @@ static void add_move(struct round *round, const void *from, void *to, size_t ele
 /* Moves everything into the larger arrays of `fresh`, in one round. */
 static void move_to(struct plan *plan, const mpm_particles *particles, mpm_particles *fresh)
 {
-    const size_t real_size = particles->real_size;
     struct round round = {.plan = plan, .first = true};
-    for (int f = 0; f < mpm_particles_vectors(particles); f++)
-        if (moves(plan, f))
-            add_move(&round, particles->vector[f], fresh->vector[f], real_size, particles->dim);
-    add_move(&round, particles->mass, fresh->mass, real_size, 1);
-    add_move(&round, particles->volume, fresh->volume, real_size, 1);
-    if (particles->has_plastic)
-        add_move(&round, particles->plastic, fresh->plastic, real_size, 1);
+    for (int c = 0; c < particles->columns; c++)
+        if (moves(plan, c))
+            add_move(&round, particles->column[c], fresh->column[c], particles->real_size, particles->width[c]);
     add_move(&round, particles->row, fresh->row, sizeof(int32_t), 1);
     for_groups(plan, round_item, &round);
+}
+
+/* The next column from `column` on that moves and is of that width; the number of columns if there is none. */
+static int next_column(const struct plan *plan, const mpm_particles *particles, int column, int width)
+{
+    while (column < particles->columns && !(particles->width[column] == width && moves(plan, column)))
+        column++;
+    return column;
 }
 
 /* Moves everything within the arrays at hand, in as many rounds as it takes with those that are free: the spares, and in
  * mid step v and C. What has been moved leaves a free array for the next round. */
 static void move_in_place(struct plan *plan, mpm_particles *particles)
 {
-    const int vectors = mpm_particles_vectors(particles), F = mpm_particles_F(particles->dim);
-    void **left_behind[MPM_VECTORS], *free[MPM_VECTORS + 1] = {particles->spare_vector};
-    void **scalars[] = {&particles->mass, &particles->volume, &particles->plastic};
-    const int scalar_count = particles->has_plastic ? 3 : 2;
-    int idle = 0, field = 0, scalar = 0;
-    for (int f = 0; f < F; f++)
-        if (!moves(plan, f)) {
-            left_behind[idle++] = &particles->vector[f];
-            free[idle] = particles->vector[f];
+    const int columns = particles->columns;
+    int left_behind[MPM_MOST_COLUMNS], idle = 0;
+    void *free[MPM_MOST_COLUMNS + 1] = {particles->spare_vector};
+    for (int c = 0; c < columns; c++)
+        if (particles->width[c] == particles->dim && c < mpm_fields_F(particles->dim) && !moves(plan, c)) {
+            left_behind[idle++] = c;
+            free[idle] = particles->column[c];
         }
     struct round round = {.plan = plan, .first = true};
-    while (field < vectors || scalar < scalar_count) {
-        for (int i = 0; i <= idle && field < vectors; field++) {
-            if (!moves(plan, field))
-                continue;
-            add_move(&round, particles->vector[field], free[i], particles->real_size, particles->dim);
-            swap(&particles->vector[field], &free[i++]);
+    int vector = next_column(plan, particles, 0, particles->dim), scalar = next_column(plan, particles, 0, 1);
+    while (vector < columns || scalar < columns) {
+        for (int i = 0; i <= idle && vector < columns; i++) {
+            add_move(&round, particles->column[vector], free[i], particles->real_size, particles->dim);
+            swap(&particles->column[vector], &free[i]);
+            vector = next_column(plan, particles, vector + 1, particles->dim);
         }
-        if (scalar < scalar_count) {
-            add_move(&round, *scalars[scalar], particles->spare_scalar, particles->real_size, 1);
-            swap(scalars[scalar++], &particles->spare_scalar);
+        if (scalar < columns) {
+            add_move(&round, particles->column[scalar], particles->spare_scalar, particles->real_size, 1);
+            swap(&particles->column[scalar], &particles->spare_scalar);
+            scalar = next_column(plan, particles, scalar + 1, 1);
         }
         if (round.first) {
             add_move(&round, particles->row, particles->spare_row, sizeof *particles->row, 1);
@@ -493,7 +497,7 @@ static void move_in_place(struct plan *plan, mpm_particles *particles)
     }
     particles->spare_vector = free[0];
     for (int i = 0; i < idle; i++)
-        *left_behind[i] = free[i + 1];
+        particles->column[left_behind[i]] = free[i + 1];
 }
 
 struct padding {

@@ -3,38 +3,50 @@
 
 #include <string.h>
 
+mpm_particles mpm_particles_empty(int dim, int lanes, int degree, size_t real_size)
+{
+    mpm_particles particles = {.dim = dim, .lanes = lanes, .degree = degree, .real_size = real_size,
+                               .columns = mpm_fields_core_columns(dim)};
+    for (int c = 0; c < particles.columns; c++)
+        particles.width[c] = c == MPM_COLUMN_MASS || c == MPM_COLUMN_VOLUME ? 1 : dim;
+    return particles;
+}
+
 mpm_particles mpm_particles_empty_like(const mpm_particles *particles)
 {
-    return (mpm_particles){.dim = particles->dim,
-                           .lanes = particles->lanes,
-                           .degree = particles->degree,
-                           .real_size = particles->real_size,
-                           .has_F = particles->has_F,
-                           .has_plastic = particles->has_plastic};
+    mpm_particles fresh = *particles;
+    memset(fresh.column, 0, sizeof fresh.column);
+    fresh.spare_vector = fresh.spare_scalar = NULL;
+    fresh.row = fresh.spare_row = NULL;
+    fresh.groups = NULL;
+    fresh.count = fresh.tiles = 0;
+    fresh.capacity = fresh.group_count = 0;
+    return fresh;
+}
+
+/* Bytes of a tile of a column. */
+static size_t tile_bytes(const mpm_particles *particles, int width)
+{
+    return (size_t)particles->lanes * (size_t)width * particles->real_size;
 }
 
 mpm_status mpm_particles_allocate(mpm_particles *fresh, const mpm_allocator *allocator, size_t capacity)
 {
-    const size_t lanes = (size_t)fresh->lanes, vector = lanes * (size_t)fresh->dim * fresh->real_size;
-    const size_t scalar = lanes * fresh->real_size;
+    const size_t rows = (size_t)fresh->lanes * sizeof(int32_t);
     int failed = 0;
-    for (int f = 0; f < mpm_particles_vectors(fresh); f++)
-        failed |= !(fresh->vector[f] = mpm_memory_new(allocator, capacity, vector));
-    failed |= !(fresh->spare_vector = mpm_memory_new(allocator, capacity, vector));
-    failed |= !(fresh->mass = mpm_memory_new(allocator, capacity, scalar));
-    failed |= !(fresh->volume = mpm_memory_new(allocator, capacity, scalar));
-    failed |= !(fresh->spare_scalar = mpm_memory_new(allocator, capacity, scalar));
-    failed |= !(fresh->spare_row = mpm_memory_new(allocator, capacity, lanes * sizeof(int32_t)));
-    if (fresh->has_plastic)
-        failed |= !(fresh->plastic = mpm_memory_new(allocator, capacity, scalar));
-    failed |= !(fresh->row = mpm_memory_new(allocator, capacity, lanes * sizeof(int32_t)));
+    for (int c = 0; c < fresh->columns; c++)
+        failed |= !(fresh->column[c] = mpm_memory_new(allocator, capacity, tile_bytes(fresh, fresh->width[c])));
+    failed |= !(fresh->spare_vector = mpm_memory_new(allocator, capacity, tile_bytes(fresh, fresh->dim)));
+    failed |= !(fresh->spare_scalar = mpm_memory_new(allocator, capacity, tile_bytes(fresh, 1)));
+    failed |= !(fresh->spare_row = mpm_memory_new(allocator, capacity, rows));
+    failed |= !(fresh->row = mpm_memory_new(allocator, capacity, rows));
     fresh->capacity = capacity;
     return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
 }
 
 mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *allocator, size_t extra)
 {
-    const size_t wanted = (size_t)particles->tiles + extra;
+    const size_t tiles = (size_t)particles->tiles, wanted = tiles + extra;
     if (wanted <= particles->capacity)
         return MPM_OK;
     mpm_particles fresh = mpm_particles_empty_like(particles);
@@ -44,17 +56,10 @@ mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *
         mpm_particles_clear(&fresh, allocator);
         return MPM_OUT_OF_MEMORY;
     }
-    const size_t lanes = (size_t)particles->lanes * (size_t)particles->tiles;
-    for (int f = 0; f < mpm_particles_vectors(particles); f++)
-        if (lanes)
-            memcpy(fresh.vector[f], particles->vector[f], lanes * (size_t)particles->dim * particles->real_size);
-    if (lanes) {
-        memcpy(fresh.mass, particles->mass, lanes * particles->real_size);
-        memcpy(fresh.volume, particles->volume, lanes * particles->real_size);
-        if (particles->has_plastic)
-            memcpy(fresh.plastic, particles->plastic, lanes * particles->real_size);
-        memcpy(fresh.row, particles->row, lanes * sizeof *fresh.row);
-    }
+    for (int c = 0; tiles && c < particles->columns; c++)
+        memcpy(fresh.column[c], particles->column[c], tiles * tile_bytes(particles, particles->width[c]));
+    if (tiles)
+        memcpy(fresh.row, particles->row, tiles * (size_t)particles->lanes * sizeof *fresh.row);
     mpm_group *groups = particles->groups;
     size_t group_count = particles->group_count;
     particles->groups = NULL;
@@ -65,29 +70,41 @@ mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *
     return MPM_OK;
 }
 
-mpm_status mpm_particles_add_plastic(mpm_particles *particles, const mpm_allocator *allocator)
+static void set_real(void *array, size_t at, double value, size_t real_size)
 {
-    if (particles->has_plastic)
-        return MPM_OK;
+    if (real_size == sizeof(float))
+        ((float *)array)[at] = (float)value;
+    else
+        ((double *)array)[at] = value;
+}
+
+mpm_status mpm_particles_add_columns(mpm_particles *particles, const mpm_allocator *allocator, int count,
+                                     const double *initial)
+{
+    const int first = particles->columns;
     const size_t slots = particles->capacity * (size_t)particles->lanes;
-    if (slots && !(particles->plastic = mpm_memory_new(allocator, slots, particles->real_size)))
-        return MPM_OUT_OF_MEMORY;
-    for (size_t slot = 0; slot < slots; slot++)
-        if (particles->real_size == sizeof(float))
-            ((float *)particles->plastic)[slot] = 1;
-        else
-            ((double *)particles->plastic)[slot] = 1;
-    particles->has_plastic = true;
+    for (int c = first; slots && c < first + count; c++)
+        if (!(particles->column[c] = mpm_memory_new(allocator, particles->capacity, tile_bytes(particles, 1)))) {
+            while (c-- > first) {
+                mpm_memory_free(allocator, particles->column[c]);
+                particles->column[c] = NULL;
+            }
+            return MPM_OUT_OF_MEMORY;
+        }
+    for (int c = first; c < first + count; c++) {
+        particles->width[c] = 1;
+        particles->initial[c] = initial[c - first];
+        for (size_t slot = 0; slot < slots; slot++)
+            set_real(particles->column[c], slot, particles->initial[c], particles->real_size);
+    }
+    particles->columns += count;
     return MPM_OK;
 }
 
 void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocator)
 {
-    for (int f = 0; f < MPM_VECTORS; f++)
-        mpm_memory_free(allocator, particles->vector[f]);
-    mpm_memory_free(allocator, particles->mass);
-    mpm_memory_free(allocator, particles->volume);
-    mpm_memory_free(allocator, particles->plastic);
+    for (int c = 0; c < particles->columns; c++)
+        mpm_memory_free(allocator, particles->column[c]);
     mpm_memory_free(allocator, particles->row);
     mpm_memory_free(allocator, particles->spare_vector);
     mpm_memory_free(allocator, particles->spare_scalar);
@@ -98,39 +115,35 @@ void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocato
 
 size_t mpm_particles_bytes(const mpm_particles *particles)
 {
-    const size_t vectors = (size_t)mpm_particles_vectors(particles) + 1; /* the spare is one more */
-    const size_t scalars = particles->has_plastic ? 4 : 3; /* mass, volume, the spare */
-    const size_t per_lane = (vectors * (size_t)particles->dim + scalars) * particles->real_size + 2 * sizeof(int32_t);
-    return particles->capacity * (size_t)particles->lanes * per_lane + particles->group_count * sizeof(mpm_group);
+    size_t tile = tile_bytes(particles, particles->dim + 1) + 2 * (size_t)particles->lanes * sizeof(int32_t); /* spares */
+    for (int c = 0; c < particles->columns; c++)
+        tile += tile_bytes(particles, particles->width[c]);
+    return particles->capacity * tile + particles->group_count * sizeof(mpm_group);
 }
 
-/* Sets what is left of the last tile of a group in one array: `first` counts from the group's last tile on. */
-static void pad(void *array, size_t first, double value, const mpm_particles *particles, int filled)
+/* What padding holds: at rest in the middle of the block, undeformed, without mass. */
+static double padding(const mpm_particles *particles, int column, int component)
 {
-    for (int p = filled; p < particles->lanes; p++) {
-        const size_t at = first + (size_t)mpm_particles_lane(particles->lanes, p);
-        if (particles->real_size == sizeof(float))
-            ((float *)array)[at] = (float)value;
-        else
-            ((double *)array)[at] = value;
-    }
+    const int F = mpm_fields_F(particles->dim);
+    if (column == MPM_COLUMN_X)
+        return mpm_block_side(particles->dim) / 2.0;
+    if (column >= mpm_fields_core_columns(particles->dim))
+        return particles->initial[column];
+    return column - F == component && (component == 0 || particles->has_F) ? 1 : 0;
 }
 
 void mpm_particles_pad(mpm_particles *particles, const mpm_group *group)
 {
-    const int dim = particles->dim, lanes = particles->lanes, F = mpm_particles_F(dim);
-    const size_t tile = (size_t)(group->first_tile + group->tiles - 1), scalar = tile * (size_t)lanes;
+    const int lanes = particles->lanes;
+    const size_t tile = (size_t)(group->first_tile + group->tiles - 1);
     const int filled = group->count - (group->tiles - 1) * lanes;
-    pad(particles->mass, scalar, 0, particles, filled);
-    pad(particles->volume, scalar, 0, particles, filled);
-    if (particles->has_plastic)
-        pad(particles->plastic, scalar, 1, particles, filled);
-    for (int p = filled; p < lanes; p++)
-        particles->row[scalar + (size_t)mpm_particles_lane(lanes, p)] = -1;
-    for (int f = 0; f < mpm_particles_vectors(particles); f++)
-        for (int k = 0; k < dim; k++) {
-            const bool one = f - F == k && (k == 0 || particles->has_F);
-            const double value = f == MPM_X ? mpm_block_side(dim) / 2.0 : one ? 1 : 0;
-            pad(particles->vector[f], (tile * (size_t)dim + (size_t)k) * (size_t)lanes, value, particles, filled);
+    for (int c = 0; c < particles->columns; c++)
+        for (int k = 0; k < particles->width[c]; k++) {
+            const size_t first = (tile * (size_t)particles->width[c] + (size_t)k) * (size_t)lanes;
+            const double value = padding(particles, c, k);
+            for (int p = filled; p < lanes; p++)
+                set_real(particles->column[c], first + (size_t)mpm_particles_lane(lanes, p), value, particles->real_size);
         }
+    for (int p = filled; p < lanes; p++)
+        particles->row[tile * (size_t)lanes + (size_t)mpm_particles_lane(lanes, p)] = -1;
 }

@@ -2,9 +2,10 @@
  *
  * The resident state of the particles: what the core steps on, in the layout the kernels want.
  *
- * Particles are held in tiles of `lanes` (the vector width). Every field of d components is an array of tiles,
- * each tile d x lanes reals; so a kernel reads one contiguous piece of each field per tile, and re-binning moves
- * field by field through spare arrays. The last tile of a group is padded with particles of mass 0.
+ * Particles are held in tiles of `lanes` (the vector width). Every column is an array of tiles, each tile width x lanes
+ * reals; so a kernel reads one contiguous piece of each column per tile, and re-binning moves column by column through
+ * spare arrays. Which field has which columns is told by the table in fields.h. The last tile of a group is padded with
+ * particles of mass 0.
  *
  * A group is the particles of one material whose base node (the lowest node of the stencil) lay in one block of
  * nodes at the last binning. Positions are kept in cells relative to that block's first node, so that precision
@@ -16,24 +17,17 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "state/fields.h"
 
 enum {
     MPM_BLOCK_NODES = 64, /* nodes of a block: 8 x 8 or 4 x 4 x 4 */
-    MPM_NEIGHBOURS = 27,  /* blocks around a block, itself among them (9 used in 2-D) */
-    MPM_VECTORS = 8       /* fields of d components: x, v, d rows of C, d rows of F (6 used in 2-D) */
+    MPM_NEIGHBOURS = 27   /* blocks around a block, itself among them (9 used in 2-D) */
 };
 
 /** Nodes of a block along one axis. */
 static inline int mpm_block_side(int dim)
 {
     return dim == 3 ? 4 : 8;
-}
-
-/** Index of a vector field; C and F have d of them, one per row. */
-enum { MPM_X = 0, MPM_V = 1, MPM_C = 2 };
-static inline int mpm_particles_F(int dim)
-{
-    return 2 + dim;
 }
 
 typedef struct mpm_group {
@@ -57,12 +51,12 @@ typedef struct mpm_particles {
     ptrdiff_t count;     /* particles = rows the user sees */
     ptrdiff_t tiles;     /* tiles in use */
     size_t capacity;     /* tiles allocated in every array below */
-    void *vector[MPM_VECTORS]; /* [tile][dim][lanes] */
-    void *mass, *volume;       /* [tile][lanes]; rest volume. Mass 0: padding, or taken out of the run */
-    bool has_F;                /* a solid is registered; otherwise F is but one number, J, and 0 beyond it */
-    bool has_plastic;          /* a plastic law is registered: the next array is there */
-    void *plastic;             /* [tile][lanes] scalar state of plastic laws (J_P of snow, sand), 1 for the others */
-    int32_t *row;              /* [tile][lanes] row of the particle, -1 in padding */
+    bool has_F;          /* a law that keeps F is registered; otherwise F is but one number, J, and 0 beyond it */
+    int columns;
+    int width[MPM_MOST_COLUMNS];      /* d or 1 */
+    double initial[MPM_MOST_COLUMNS]; /* what a column of laws or users holds of particles that have nothing to say */
+    void *column[MPM_MOST_COLUMNS];   /* [tile][width][lanes]. Mass 0: padding, or taken out of the run */
+    int32_t *row;                     /* [tile][lanes] row of the particle, -1 in padding */
     void *spare_vector, *spare_scalar; /* the targets of the next move; after a lean sweep, the positions before it */
     int32_t *spare_row;
     mpm_group *groups;
@@ -84,14 +78,13 @@ static inline double mpm_particles_reach(const mpm_particles *particles)
     return 0.5 * (particles->degree - 1);
 }
 
-/** Number of vector fields. */
-static inline int mpm_particles_vectors(const mpm_particles *particles)
-{
-    return 2 + 2 * particles->dim;
-}
+/** No particles and no arrays, of degree `degree`, with the columns of the core. */
+mpm_particles mpm_particles_empty(int dim, int lanes, int degree, size_t real_size);
 
-/** Lays out the plastic state, 1 everywhere, if there is none yet. On error (MPM_OUT_OF_MEMORY) nothing has changed. */
-mpm_status mpm_particles_add_plastic(mpm_particles *particles, const mpm_allocator *allocator);
+/** Lays out `count` more columns of width 1, that hold `initial` everywhere. On error (MPM_OUT_OF_MEMORY) nothing has
+ *  changed. */
+mpm_status mpm_particles_add_columns(mpm_particles *particles, const mpm_allocator *allocator, int count,
+                                     const double *initial);
 
 /** No particles and no arrays, of the same kind. */
 mpm_particles mpm_particles_empty_like(const mpm_particles *particles);

@@ -8,30 +8,17 @@
 #include "materials/laws.h"
 #include "transfer/arena.h"
 
-enum { MOST_COMPONENTS = DIM * DIM };
+enum { MOST_COMPONENTS = DIM * DIM < 6 ? 6 : DIM * DIM };
 
-INLINE int components_of(const enum mpm_field field)
+/* Component `c` of a field, kept in columns of `width` reals, of the particle in a lane of a tile. */
+INLINE real *component(const mpm_particles *p, int column, const int width, ptrdiff_t tile, int c, int lane)
 {
-    switch (field) {
-    case MPM_FIELD_X:
-    case MPM_FIELD_V:
-        return DIM;
-    case MPM_FIELD_F:
-    case MPM_FIELD_C:
-        return DIM * DIM;
-    default:
-        return 1;
-    }
+    return (real *)p->column[column + c / width] + (tile * width + c % width) * WIDTH + lane;
 }
 
-static real element(const mpm_particles *p, int field, ptrdiff_t tile, int component, int lane)
+INLINE real *in_vector(const mpm_particles *p, int column, ptrdiff_t tile, int c, int lane)
 {
-    return ((const real *)p->vector[field])[(tile * DIM + component) * WIDTH + lane];
-}
-
-static void set_element(mpm_particles *p, int field, ptrdiff_t tile, int component, int lane, real value)
-{
-    ((real *)p->vector[field])[(tile * DIM + component) * WIDTH + lane] = value;
+    return component(p, column, DIM, tile, c, lane);
 }
 
 static real determinant(const real F[DIM * DIM])
@@ -81,105 +68,116 @@ static real user_position(const mpm_exchange *e, int axis, int32_t block, real x
     return rounded_up ? (real)e->lower[axis] : at;
 }
 
+/* How a field goes in and out: as it is kept, in columns of d or of 1, or as one of the three that are kept otherwise. */
+enum form { POSITION, STRAIN, RATIO, OF_VECTORS, OF_SCALARS };
+
+static enum form form_of(const mpm_exchange *e)
+{
+    const mpm_field *field = e->field;
+    if (field->owner == MPM_OWNER_CORE && field->column < 0)
+        return RATIO;
+    if (field->owner == MPM_OWNER_CORE && field->column == mpm_fields_F(DIM))
+        return STRAIN;
+    if (field->owner == MPM_OWNER_CORE && field->column == MPM_COLUMN_X)
+        return POSITION;
+    return field->width == DIM ? OF_VECTORS : OF_SCALARS;
+}
+
+/* What the functions below need of a particle besides the exchange. `form` and `components` are constants where the field
+ * is one of the core. */
+struct particle {
+    const mpm_group *group;
+    bool keeps_J;
+    ptrdiff_t tile;
+    int lane;
+    int32_t row;
+};
+
 /* The user's values of one particle. */
-INLINE void user_values(const mpm_exchange *e, const enum mpm_field field, const mpm_group *group, bool fluid,
-                        ptrdiff_t tile, int lane, real out[MOST_COMPONENTS])
+INLINE void user_values(const mpm_exchange *e, const enum form form, const int components, const struct particle *of,
+                        real *out)
 {
     const mpm_particles *p = e->particles;
-    const int F = MPM_C + DIM;
-    switch (field) {
-    case MPM_FIELD_X:
+    const int F = mpm_fields_F(DIM), column = e->field->column, lane = of->lane;
+    const ptrdiff_t tile = of->tile;
+    switch (form) {
+    case POSITION:
         for (int a = 0; a < DIM; a++)
-            out[a] = user_position(e, a, group->block[a], element(p, MPM_X, tile, a, lane));
+            out[a] = user_position(e, a, of->group->block[a], *in_vector(p, MPM_COLUMN_X, tile, a, lane));
         break;
-    case MPM_FIELD_V:
-        for (int a = 0; a < DIM; a++)
-            out[a] = element(p, MPM_V, tile, a, lane);
-        break;
-    case MPM_FIELD_C:
-        for (int k = 0; k < DIM * DIM; k++)
-            out[k] = element(p, MPM_C + k / DIM, tile, k % DIM, lane);
-        break;
-    case MPM_FIELD_F:
-        if (fluid) {
-            const real s = root(element(p, F, tile, 0, lane));
+    case STRAIN:
+        if (of->keeps_J) {
+            const real s = root(*in_vector(p, F, tile, 0, lane));
             for (int k = 0; k < DIM * DIM; k++)
                 out[k] = k % (DIM + 1) == 0 ? s : 0;
-        } else {
-            for (int k = 0; k < DIM * DIM; k++)
-                out[k] = element(p, F + k / DIM, tile, k % DIM, lane);
+            break;
         }
+        for (int k = 0; k < DIM * DIM; k++)
+            out[k] = *in_vector(p, F, tile, k, lane);
         break;
-    case MPM_FIELD_J:
-        if (fluid) {
-            out[0] = element(p, F, tile, 0, lane);
+    case RATIO:
+        if (of->keeps_J) {
+            out[0] = *in_vector(p, F, tile, 0, lane);
         } else {
             real f[DIM * DIM];
             for (int k = 0; k < DIM * DIM; k++)
-                f[k] = element(p, F + k / DIM, tile, k % DIM, lane);
+                f[k] = *in_vector(p, F, tile, k, lane);
             out[0] = determinant(f);
         }
         break;
-    case MPM_FIELD_JP:
-        out[0] = ((const real *)p->plastic)[tile * WIDTH + lane];
-        break;
-    case MPM_FIELD_MASS:
-        out[0] = ((const real *)p->mass)[tile * WIDTH + lane];
-        break;
     default:
-        out[0] = ((const real *)p->volume)[tile * WIDTH + lane];
+        for (int k = 0; k < components; k++)
+            out[k] = *component(p, column, form == OF_VECTORS ? DIM : 1, tile, k, lane);
     }
 }
 
 /* Calls `visit` for every particle. */
-typedef void visitor(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
-                     bool fluid, ptrdiff_t tile, int lane, int32_t row);
+typedef void visitor(void *context, const mpm_exchange *e, const enum form form, const int components,
+                     const struct particle *of);
 
-INLINE void for_each_of_group(const mpm_exchange *e, const enum mpm_field field, const mpm_group *group, void *context,
-                              visitor *visit)
+INLINE void for_each_of_group(const mpm_exchange *e, const enum form form, const int components, const mpm_group *group,
+                              void *context, visitor *visit)
 {
-    const bool fluid = mpm_laws_get(e->materials[group->material].law)->fluid;
-    for (ptrdiff_t tile = group->first_tile; tile < group->first_tile + group->tiles; tile++)
-        for (int lane = 0; lane < WIDTH; lane++) {
-            const int32_t row = e->particles->row[tile * WIDTH + lane];
-            if (row >= 0)
-                visit(context, e, field, group, fluid, tile, lane, row);
+    struct particle of = {.group = group};
+    of.keeps_J = mpm_laws_get(e->materials[group->material].law)->strain == MPM_KEEPS_J;
+    for (of.tile = group->first_tile; of.tile < group->first_tile + group->tiles; of.tile++)
+        for (of.lane = 0; of.lane < WIDTH; of.lane++) {
+            of.row = e->particles->row[of.tile * WIDTH + of.lane];
+            if (of.row >= 0)
+                visit(context, e, form, components, &of);
         }
 }
 
-INLINE void for_each_of_field(const mpm_exchange *e, const enum mpm_field field, void *context, visitor *visit)
+INLINE void for_each_of_form(const mpm_exchange *e, const enum form form, const int components, void *context,
+                             visitor *visit)
 {
     for (size_t g = 0; g < e->particles->group_count; g++)
-        for_each_of_group(e, field, &e->particles->groups[g], context, visit);
+        for_each_of_group(e, form, components, &e->particles->groups[g], context, visit);
 }
 
-/* The field is a constant where `visit` is inlined. */
 INLINE void for_each_particle(const mpm_exchange *e, void *context, visitor *visit)
 {
-    switch (e->field) {
-#define CASE(field) \
-    case field: \
-        for_each_of_field(e, field, context, visit); \
-        break;
-        CASE(MPM_FIELD_X)
-        CASE(MPM_FIELD_V)
-        CASE(MPM_FIELD_F)
-        CASE(MPM_FIELD_C)
-        CASE(MPM_FIELD_J)
-        CASE(MPM_FIELD_JP)
-        CASE(MPM_FIELD_MASS)
-        CASE(MPM_FIELD_VOLUME)
-#undef CASE
-    case MPM_FIELD_COUNT:
-        break;
-    }
+    const enum form form = form_of(e);
+    const int components = mpm_rank_components(e->field->rank, DIM);
+    if (form == POSITION)
+        for_each_of_form(e, POSITION, DIM, context, visit);
+    else if (form == STRAIN)
+        for_each_of_form(e, STRAIN, DIM * DIM, context, visit);
+    else if (form == RATIO)
+        for_each_of_form(e, RATIO, 1, context, visit);
+    else if (form == OF_VECTORS && components == DIM)
+        for_each_of_form(e, OF_VECTORS, DIM, context, visit);
+    else if (form == OF_VECTORS)
+        for_each_of_form(e, OF_VECTORS, DIM * DIM, context, visit);
+    else
+        for_each_of_form(e, OF_SCALARS, components, context, visit);
 }
 
-INLINE void write_one(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
-                      bool fluid, ptrdiff_t tile, int lane, int32_t row)
+INLINE void write_one(void *context, const mpm_exchange *e, const enum form form, const int components,
+                      const struct particle *of)
 {
     (void)context;
-    user_values(e, field, group, fluid, tile, lane, (real *)e->rows + (ptrdiff_t)row * components_of(field));
+    user_values(e, form, components, of, (real *)e->rows + (ptrdiff_t)of->row * components);
 }
 
 void MPM_KERNEL(exchange_write_out)(const mpm_exchange *exchange)
@@ -187,13 +185,12 @@ void MPM_KERNEL(exchange_write_out)(const mpm_exchange *exchange)
     for_each_particle(exchange, NULL, write_one);
 }
 
-INLINE bool differs(const mpm_exchange *e, const enum mpm_field field, const mpm_group *group, bool fluid,
-                    ptrdiff_t tile, int lane, int32_t row, const real **written)
+INLINE bool differs(const mpm_exchange *e, const enum form form, const int components, const struct particle *of,
+                    const real **written)
 {
-    const int components = components_of(field);
     real value[MOST_COMPONENTS];
-    user_values(e, field, group, fluid, tile, lane, value);
-    *written = (const real *)e->rows + (ptrdiff_t)row * components;
+    user_values(e, form, components, of, value);
+    *written = (const real *)e->rows + (ptrdiff_t)of->row * components;
     return memcmp(*written, value, (size_t)components * sizeof(real)) != 0;
 }
 
@@ -210,35 +207,49 @@ static bool is_outside(const mpm_exchange *e, const real x[DIM])
     return false;
 }
 
-static enum mpm_flaw flaw_of(const mpm_exchange *e, const mpm_group *group, bool fluid, const real *written)
+/* Is the field a state of that particle? */
+static bool is_state(const mpm_exchange *e, const struct particle *of)
 {
-    for (int k = 0; k < components_of(e->field); k++)
-        if (!(written[k] - written[k] == 0))
-            return MPM_NOT_FINITE;
-    switch (e->field) {
-    case MPM_FIELD_X:
-        return e->on_leave == MPM_LEAVE_RAISE && is_outside(e, written) ? MPM_OUTSIDE : MPM_FINE;
-    case MPM_FIELD_F:
-        return fluid ? MPM_NOT_STATE : determinant(written) > 0 ? MPM_FINE : MPM_INVERTED;
-    case MPM_FIELD_J:
-        return !fluid ? MPM_NOT_STATE : written[0] > 0 ? MPM_FINE : MPM_INVERTED;
-    case MPM_FIELD_JP:
-        if (!mpm_laws_plastic(e->materials[group->material].law))
-            return MPM_NOT_STATE;
-        return written[0] > 0 ? MPM_FINE : MPM_INVERTED;
+    const mpm_material *material = &e->materials[of->group->material];
+    switch (e->field->state_of) {
+    case MPM_STATE_OF_F_LAWS:
+        return !of->keeps_J;
+    case MPM_STATE_OF_J_LAWS:
+        return of->keeps_J;
+    case MPM_STATE_OF_OWNERS:
+        return mpm_material_keeps(material, e->field->column, DIM);
     default:
-        return MPM_FINE;
+        return true;
     }
 }
 
-INLINE void inspect_one(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
-                        bool fluid, ptrdiff_t tile, int lane, int32_t row)
+static enum mpm_flaw flaw_of(const mpm_exchange *e, const struct particle *of, const real *written)
+{
+    const mpm_field *field = e->field;
+    const int components = mpm_rank_components(field->rank, DIM);
+    for (int k = 0; k < components; k++)
+        if (!(written[k] - written[k] == 0))
+            return MPM_NOT_FINITE;
+    if (!is_state(e, of))
+        return MPM_NOT_STATE;
+    if (field->check == MPM_CHECK_INSIDE)
+        return e->on_leave == MPM_LEAVE_RAISE && is_outside(e, written) ? MPM_OUTSIDE : MPM_FINE;
+    if (field->check == MPM_CHECK_DET)
+        return determinant(written) > 0 ? MPM_FINE : MPM_INVERTED;
+    for (int k = 0; k < components; k++)
+        if (!((double)written[k] > field->low && (double)written[k] < field->high))
+            return MPM_INVERTED;
+    return MPM_FINE;
+}
+
+INLINE void inspect_one(void *context, const mpm_exchange *e, const enum form form, const int components,
+                        const struct particle *of)
 {
     const real *written;
-    if (!differs(e, field, group, fluid, tile, lane, row, &written))
+    if (!differs(e, form, components, of, &written))
         return;
     ++*(int64_t *)context;
-    e->flaws[row] = (uint8_t)flaw_of(e, group, fluid, written);
+    e->flaws[of->row] = (uint8_t)flaw_of(e, of, written);
 }
 
 void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange)
@@ -284,46 +295,38 @@ static void bring_back(const mpm_exchange *e, double position[DIM])
     }
 }
 
-INLINE void read_one(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
-                     bool fluid, ptrdiff_t tile, int lane, int32_t row)
+/* Takes a position in, and notes where the particle goes. */
+INLINE void read_position(mpm_exchange *changes, const struct particle *of, const real *written)
 {
-    mpm_exchange *changes = context;
-    mpm_particles *p = e->particles;
+    mpm_particles *p = changes->particles;
+    real x[DIM];
+    double position[DIM];
+    for (int a = 0; a < DIM; a++)
+        position[a] = (double)written[a];
+    if (is_outside(changes, written)) {
+        bring_back(changes, position);
+        changes->outside++;
+    }
+    mpm_placement *placement = &changes->placements[changes->placement_count++];
+    *placement = (mpm_placement){.material = of->group->material, .slot = of->tile * WIDTH + of->lane};
+    place_position(p, changes->lower, changes->dx, changes->period, position, placement, x);
+    for (int a = 0; a < DIM; a++)
+        *in_vector(p, MPM_COLUMN_X, of->tile, a, of->lane) = x[a];
+}
+
+INLINE void read_one(void *context, const mpm_exchange *e, const enum form form, const int components,
+                     const struct particle *of)
+{
     const real *written;
-    if (!differs(e, field, group, fluid, tile, lane, row, &written))
+    if (!differs(e, form, components, of, &written))
         return;
-    switch (field) {
-    case MPM_FIELD_X: {
-        real x[DIM];
-        double position[DIM];
-        for (int a = 0; a < DIM; a++)
-            position[a] = (double)written[a];
-        if (is_outside(e, written)) {
-            bring_back(e, position);
-            changes->outside++;
-        }
-        mpm_placement *placement = &changes->placements[changes->placement_count++];
-        *placement = (mpm_placement){.material = group->material, .slot = tile * WIDTH + lane};
-        place_position(p, e->lower, e->dx, e->period, position, placement, x);
-        for (int a = 0; a < DIM; a++)
-            set_element(p, MPM_X, tile, a, lane, x[a]);
-        break;
+    if (form == POSITION) {
+        read_position(context, of, written);
+        return;
     }
-    case MPM_FIELD_V:
-        for (int a = 0; a < DIM; a++)
-            set_element(p, MPM_V, tile, a, lane, written[a]);
-        break;
-    case MPM_FIELD_C:
-    case MPM_FIELD_F:
-        for (int k = 0; k < DIM * DIM; k++)
-            set_element(p, (field == MPM_FIELD_C ? MPM_C : MPM_C + DIM) + k / DIM, tile, k % DIM, lane, written[k]);
-        break;
-    case MPM_FIELD_JP:
-        ((real *)p->plastic)[tile * WIDTH + lane] = written[0];
-        break;
-    default:
-        set_element(p, MPM_C + DIM, tile, 0, lane, written[0]);
-    }
+    const int column = form == RATIO ? mpm_fields_F(DIM) : e->field->column;
+    for (int k = 0; k < components; k++)
+        *component(e->particles, column, form == OF_SCALARS ? 1 : DIM, of->tile, k, of->lane) = written[k];
 }
 
 void MPM_KERNEL(exchange_read_in)(mpm_exchange *exchange)
@@ -331,25 +334,24 @@ void MPM_KERNEL(exchange_read_in)(mpm_exchange *exchange)
     for_each_particle(exchange, exchange, read_one);
 }
 
-INLINE void freeze_one(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
-                       bool fluid, ptrdiff_t tile, int lane, int32_t row)
+INLINE void freeze_one(void *context, const mpm_exchange *e, const enum form form, const int components,
+                       const struct particle *of)
 {
-    (void)context, (void)field, (void)group, (void)fluid;
+    (void)context, (void)form, (void)components;
     mpm_particles *p = e->particles;
-    if (!is_outside(e, (const real *)e->rows + (ptrdiff_t)row * DIM))
+    if (!is_outside(e, (const real *)e->rows + (ptrdiff_t)of->row * DIM))
         return;
-    ((real *)p->mass)[tile * WIDTH + lane] = 0;
-    ((real *)p->volume)[tile * WIDTH + lane] = 0;
-    for (int a = 0; a < DIM; a++) {
-        set_element(p, MPM_V, tile, a, lane, 0);
-        for (int b = 0; b < DIM; b++)
-            set_element(p, MPM_C + b, tile, a, lane, 0);
-    }
+    *component(p, MPM_COLUMN_MASS, 1, of->tile, 0, of->lane) = 0;
+    *component(p, MPM_COLUMN_VOLUME, 1, of->tile, 0, of->lane) = 0;
+    for (int a = 0; a < DIM; a++)
+        *in_vector(p, MPM_COLUMN_V, of->tile, a, of->lane) = 0;
+    for (int k = 0; k < DIM * DIM; k++)
+        *in_vector(p, MPM_COLUMN_C, of->tile, k, of->lane) = 0;
 }
 
 void MPM_KERNEL(exchange_freeze_outside)(const mpm_exchange *exchange)
 {
-    for_each_of_field(exchange, MPM_FIELD_X, NULL, freeze_one);
+    for_each_of_form(exchange, POSITION, DIM, NULL, freeze_one);
 }
 
 /* What `wrap_one` goes through: the placements that there were, and those that it makes. */
@@ -358,13 +360,13 @@ struct wrapping {
     const mpm_placement *placed, *placed_end;
 };
 
-INLINE void wrap_one(void *context, const mpm_exchange *e, const enum mpm_field field, const mpm_group *group,
-                     bool fluid, ptrdiff_t tile, int lane, int32_t row)
+INLINE void wrap_one(void *context, const mpm_exchange *e, const enum form form, const int components,
+                     const struct particle *of)
 {
-    (void)field, (void)fluid, (void)row;
+    (void)form, (void)components;
     struct wrapping *wrapping = context;
     mpm_particles *p = e->particles;
-    const ptrdiff_t slot = tile * WIDTH + lane;
+    const ptrdiff_t slot = of->tile * WIDTH + of->lane;
     while (wrapping->placed < wrapping->placed_end && wrapping->placed->slot < slot)
         wrapping->placed++;
     if (wrapping->placed < wrapping->placed_end && wrapping->placed->slot == slot)
@@ -372,7 +374,8 @@ INLINE void wrap_one(void *context, const mpm_exchange *e, const enum mpm_field 
     double cells[DIM];
     bool beyond = false;
     for (int a = 0; a < DIM; a++) {
-        const double at = (double)group->block[a] * BLOCK_SIDE + (double)element(p, MPM_X, tile, a, lane);
+        const double at =
+            (double)of->group->block[a] * BLOCK_SIDE + (double)*in_vector(p, MPM_COLUMN_X, of->tile, a, of->lane);
         cells[a] = wrapped(at, e->period[a]);
         beyond |= cells[a] != at;
     }
@@ -383,11 +386,11 @@ INLINE void wrap_one(void *context, const mpm_exchange *e, const enum mpm_field 
     if (!placement)
         return;
     real x[DIM], *saved = (real *)e->saved + (placement - e->placements) * DIM;
-    *placement = (mpm_placement){.material = group->material, .slot = slot};
+    *placement = (mpm_placement){.material = of->group->material, .slot = slot};
     place(p, cells, placement, x);
     for (int a = 0; a < DIM; a++) {
-        saved[a] = element(p, MPM_X, tile, a, lane);
-        set_element(p, MPM_X, tile, a, lane, x[a]);
+        saved[a] = *in_vector(p, MPM_COLUMN_X, of->tile, a, of->lane);
+        *in_vector(p, MPM_COLUMN_X, of->tile, a, of->lane) = x[a];
     }
 }
 
@@ -408,7 +411,7 @@ void MPM_KERNEL(exchange_wrap)(mpm_exchange *exchange, const mpm_placement *plac
     exchange->placement_count = 0;
     for (size_t g = 0; g < exchange->particles->group_count; g++)
         if (reaches_periodic_face(exchange, &exchange->particles->groups[g]))
-            for_each_of_group(exchange, MPM_FIELD_X, &exchange->particles->groups[g], &wrapping, wrap_one);
+            for_each_of_group(exchange, POSITION, DIM, &exchange->particles->groups[g], &wrapping, wrap_one);
 }
 
 void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
@@ -429,20 +432,17 @@ void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
         for (int k = 0; k < DIM * DIM; k++)
             f[k] = (real)F[k];
         for (int a = 0; a < DIM; a++) {
-            set_element(p, MPM_X, tile, a, lane, x[a]);
-            set_element(p, MPM_V, tile, a, lane, (real)arrivals->v[i * DIM + a]);
-            for (int b = 0; b < DIM; b++) {
-                set_element(p, MPM_C + a, tile, b, lane, (real)C[a * DIM + b]);
-                set_element(p, MPM_C + DIM + a, tile, b, lane,
-                            !arrivals->fluid     ? f[a * DIM + b]
-                            : a == 0 && b == 0 ? determinant(f)
-                                               : 0);
-            }
+            *in_vector(p, MPM_COLUMN_X, tile, a, lane) = x[a];
+            *in_vector(p, MPM_COLUMN_V, tile, a, lane) = (real)arrivals->v[i * DIM + a];
         }
-        if (p->has_plastic)
-            ((real *)p->plastic)[slot] = 1;
-        ((real *)p->mass)[slot] = (real)arrivals->mass[i];
-        ((real *)p->volume)[slot] = (real)arrivals->volume[i];
+        for (int k = 0; k < DIM * DIM; k++) {
+            *in_vector(p, MPM_COLUMN_C, tile, k, lane) = (real)C[k];
+            *in_vector(p, mpm_fields_F(DIM), tile, k, lane) = !arrivals->keeps_J ? f[k] : k == 0 ? determinant(f) : 0;
+        }
+        *component(p, MPM_COLUMN_MASS, 1, tile, 0, lane) = (real)arrivals->mass[i];
+        *component(p, MPM_COLUMN_VOLUME, 1, tile, 0, lane) = (real)arrivals->volume[i];
+        for (int c = mpm_fields_core_columns(DIM); c < p->columns; c++)
+            *component(p, c, 1, tile, 0, lane) = (real)arrivals->initial[c];
         p->row[slot] = arrivals->first_row + (int32_t)i;
     }
 }
@@ -455,7 +455,7 @@ void MPM_KERNEL(exchange_locate)(const mpm_particles *particles, ptrdiff_t g, ui
     for (ptrdiff_t tile = group->first_tile; tile < group->first_tile + group->tiles; tile++) {
         wide code = wide_set(0), move = wide_set(0);
         for (int a = 0; a < DIM; a++) {
-            const wide x = wide_load((const real *)particles->vector[MPM_X] + (tile * DIM + a) * WIDTH);
+            const wide x = wide_load((const real *)particles->column[MPM_COLUMN_X] + (tile * DIM + a) * WIDTH);
             const wide base = wide_floor(x - reach);
             const wide block = wide_floor(base * wide_set((real)(1.0 / BLOCK_SIDE)));
             code = wide_fma(code, wide_set(BLOCK_SIDE), base - block * wide_set(BLOCK_SIDE));

@@ -20,11 +20,6 @@
 #include "state/binning.h"
 #include "transfer/scheme.h"
 
-typedef struct mpm_material {
-    int law; /* row of the registry */
-    double values[MPM_LAW_PARAMETERS];
-} mpm_material;
-
 enum mpm_sweep_mode {
     MPM_GATHER = 1,
     MPM_MEASURE = 2,
@@ -59,7 +54,7 @@ typedef struct mpm_measure {
     double force[3];  /* PUSH: sum of m b [N] */
     int64_t outside;  /* particles outside the domain after GATHER */
     int64_t out_of_range; /* particles whose J left the law's range, or is not a number */
-    int64_t clipped;  /* GATHER: particles whose plastic state was held within its limits */
+    int64_t clipped;  /* GATHER: particles whose history was held within limits */
 } mpm_measure;
 
 /** What the grid pass finds in one block. */
@@ -120,12 +115,6 @@ typedef struct mpm_grid_pass {
     mpm_block_report *reports; /* per block */
 } mpm_grid_pass;
 
-/** Fields as the user sees them, in row order. */
-enum mpm_field {
-    MPM_FIELD_X, MPM_FIELD_V, MPM_FIELD_F, MPM_FIELD_C, MPM_FIELD_J, MPM_FIELD_JP, MPM_FIELD_MASS,
-    MPM_FIELD_VOLUME, MPM_FIELD_COUNT
-};
-
 /** What is wrong with a value that was written through a view. */
 enum mpm_flaw { MPM_FINE, MPM_NOT_FINITE, MPM_INVERTED, MPM_OUTSIDE, MPM_NOT_STATE };
 
@@ -135,7 +124,7 @@ typedef struct mpm_exchange {
     const mpm_material *materials;
     int64_t cells[3], period[3];
     double lower[3], dx;
-    enum mpm_field field;
+    const mpm_field *field;
     void *rows;
     uint8_t *flaws;             /* reading in: [row], enum mpm_flaw of rows that differ */
     mpm_placement *placements;  /* reading in x, wrap: where moved particles go; room for all of them */
@@ -153,7 +142,8 @@ typedef struct mpm_arrivals {
     double lower[3], dx;
     ptrdiff_t count, first_slot;
     int32_t first_row, material;
-    bool fluid;
+    bool keeps_J;
+    double initial[MPM_MOST_COLUMNS]; /* of the columns of laws and users */
     const double *x, *v;         /* (count, d) */
     const double *C, *F;         /* (count, d, d); NULL: 0, identity */
     const double *volume, *mass; /* (count,) */
@@ -164,15 +154,16 @@ typedef struct mpm_arrivals {
 typedef struct mpm_evaluation {
     mpm_material material;
     ptrdiff_t count;
-    const void *F, *plastic; /* plastic NULL: 1 everywhere */
+    const void *F, *history; /* [count][components]; history NULL: what the row of the law begins with */
     void *tau, *energy, *tau_zz, *isolated, *wave;
 } mpm_evaluation;
 
 /** The return map of a law at given trial states, arrays of reals that are overwritten. */
 typedef struct mpm_return_map {
-    mpm_material material; /* of a plastic law */
+    mpm_material material; /* of an inelastic law */
     ptrdiff_t count;
-    void *F, *plastic;
+    double dt; /* [s]; velocities rest */
+    void *F, *history; /* [count][components] */
 } mpm_return_map;
 
 typedef struct mpm_kernels {

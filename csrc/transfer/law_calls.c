@@ -2,18 +2,24 @@
  *
  * Laws called on rows of states, outside of any step: what `material.stress(F)` and its kin in Python answer with.
  */
+#include "materials/law_switch.h"
 #include "transfer/kernels.h"
-#include "transfer/law_switch.h"
 
-/* States from rows `first` to `first + lanes` of arrays; `plastic` may be NULL. */
-static struct law_state state_from_rows(const real *F, const real *plastic, ptrdiff_t first, int lanes)
+/* States from rows `first` to `first + lanes` of arrays; without `history`, what the row of the law begins with. */
+INLINE struct law_state state_from_rows(const int law, const real *F, const real *history, ptrdiff_t first, int lanes)
 {
-    struct law_state state = {.F = matrix_identity(), .plastic = wide_set(1)};
+    const int components = law_history(law);
+    struct law_state state = {.F = matrix_identity()};
+    for (int f = 0, c = 0; f < law_rows[law].fields; f++) {
+        const mpm_history_field *field = &law_rows[law].field[f];
+        for (int k = 0; k < mpm_rank_components(field->rank, DIM); k++, c++)
+            state.history[c] = wide_set((real)mpm_fields_initial(field->rank, DIM, k, field->initial));
+    }
     for (int q = 0; q < lanes; q++) {
         for (int e = 0; e < DIM * DIM; e++)
             ((real *)&state.F.m[e / DIM][e % DIM])[q] = F[(first + q) * DIM * DIM + e];
-        if (plastic)
-            ((real *)&state.plastic)[q] = plastic[first + q];
+        for (int c = 0; history && c < components; c++)
+            ((real *)&state.history[c])[q] = history[(first + q) * components + c];
     }
     return state;
 }
@@ -26,7 +32,7 @@ void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation)
     matrix rest = matrix_scale(wide_set(0), matrix_identity());
     for (ptrdiff_t first = 0; first < evaluation->count; first += WIDTH) {
         const int lanes = evaluation->count - first < WIDTH ? (int)(evaluation->count - first) : WIDTH;
-        struct law_state state = state_from_rows(evaluation->F, evaluation->plastic, first, lanes);
+        struct law_state state = state_from_rows(law, evaluation->F, evaluation->history, first, lanes);
         state.J = matrix_det(state.F);
         const struct law_response r = respond(law, &parameters, state, rest);
         for (int q = 0; q < lanes; q++) {
@@ -40,31 +46,22 @@ void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation)
     }
 }
 
-INLINE void return_map_rows(const mpm_return_map *states, const int law)
+void MPM_KERNEL(law_calls_return_map)(const mpm_return_map *states)
 {
+    const int law = states->material.law, components = law_history(law);
+    const matrix rest = matrix_scale(wide_set(0), matrix_identity());
     union law_parameters parameters = {0};
     prepare_law(law, &parameters, states->material.values);
-    real *F = states->F, *plastic = states->plastic;
+    real *F = states->F, *history = states->history;
     for (ptrdiff_t first = 0; first < states->count; first += WIDTH) {
         const int lanes = states->count - first < WIDTH ? (int)(states->count - first) : WIDTH;
-        struct law_state state = state_from_rows(F, plastic, first, lanes);
-        return_map(law, &parameters, &state);
+        struct law_state state = state_from_rows(law, F, history, first, lanes);
+        return_map(law, &parameters, &state, wide_set((real)states->dt), rest);
         for (int q = 0; q < lanes; q++) {
             for (int e = 0; e < DIM * DIM; e++)
                 F[(first + q) * DIM * DIM + e] = wide_lane(state.F.m[e / DIM][e % DIM], q);
-            plastic[first + q] = wide_lane(state.plastic, q);
+            for (int c = 0; c < components; c++)
+                history[(first + q) * components + c] = wide_lane(state.history[c], q);
         }
-    }
-}
-
-void MPM_KERNEL(law_calls_return_map)(const mpm_return_map *states)
-{
-    switch (states->material.law) {
-#define CASE(enumerator, name) \
-    case enumerator: \
-        return_map_rows(states, enumerator); \
-        break;
-        MPM_PLASTIC_LAWS(CASE)
-#undef CASE
     }
 }

@@ -4,9 +4,9 @@
  * included, ANY_SCHEME says whether the scheme is left open until the program runs, or is the standard one.
  */
 #pragma once
+#include "materials/law_switch.h"
 #include "transfer/arena.h"
 #include "transfer/collide.h"
-#include "transfer/law_switch.h"
 #include "transfer/tile.h"
 
 /* Sums and maxima of a group, one particle per lane, positions in cells from the block's first node. */
@@ -61,7 +61,7 @@ INLINE wide least_factor(const struct constants *k, matrix gradient, const bool 
 }
 
 /* Moves the particles and their strain. */
-INLINE void advance(const struct constants *k, struct tile *tile, const struct motion *motion, const bool fluid,
+INLINE void advance(const struct constants *k, struct tile *tile, const struct motion *motion, const bool keeps_J,
                     const bool cayley)
 {
     if (cayley) {
@@ -69,7 +69,7 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
         const wide half_dt = wide_set((real)0.5) * k->gather_dt;
         const matrix inner = increment(-half_dt, motion->gradient), cofactor = matrix_cofactor(inner);
         const wide det = matrix_det_from(inner, cofactor);
-        if (fluid) {
+        if (keeps_J) {
             tile->state.J *= matrix_det(increment(half_dt, motion->gradient)) / det;
         } else {
             const matrix F = tile->state.F, twice = matrix_scale(wide_set(2) / det, matrix_multiply_left_transposed(cofactor, F));
@@ -77,7 +77,7 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
                 UNROLL for (int j = 0; j < DIM; j++)
                     tile->state.F.m[i][j] = twice.m[i][j] - F.m[i][j];
         }
-    } else if (fluid) {
+    } else if (keeps_J) {
         tile->state.J = tile->state.J * volume_factor(k, motion->gradient);
     } else {
         tile->state.F = matrix_advance(k->gather_dt, motion->gradient, tile->state.F);
@@ -87,9 +87,11 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
 }
 
 /* The trial F back onto the yield surface. Padding is never clipped: it holds a state at rest. */
-INLINE void yield(const int law, const union law_parameters *parameters, struct tile *tile, struct tally *tally)
+INLINE void yield(const struct constants *k, const int law, const union law_parameters *parameters, struct tile *tile,
+                  const struct motion *motion, struct tally *tally)
 {
-    tally->clipped += __builtin_popcount(mask_bits(return_map(law, parameters, &tile->state)));
+    const mask clipped = return_map(law, parameters, &tile->state, k->gather_dt, motion->gradient);
+    tally->clipped += __builtin_popcount(mask_bits(clipped));
 }
 
 /* Particles that have left the domain: counted, and under on_leave put back onto the face or frozen. */
@@ -155,7 +157,7 @@ INLINE wide linear_excess(const struct tile *tile)
 }
 
 INLINE struct limits particle_limits(const mpm_sweep *sweep, const struct constants *k, const struct tile *tile,
-                                     const struct law_response *response, const bool fluid)
+                                     const struct law_response *response)
 {
     const wide zero = wide_set(0);
     const mask alive = wide_less(zero, tile->mass);
@@ -167,7 +169,7 @@ INLINE struct limits particle_limits(const mpm_sweep *sweep, const struct consta
         factor *= linear_excess(tile);
     wide a = volume_per_mass * response->isolated * factor;
     l.rate2 = a;
-    if (fluid && mask_any(wide_less(zero, response->damping))) {
+    if (mask_any(wide_less(zero, response->damping))) {
         wide b = volume_per_mass * response->damping * factor;
         wide rate = wide_set((real)0.5) * (b + wide_sqrt(wide_fma(b, b, wide_set(4) * wide_max(a, zero))));
         l.rate2 = rate * rate;
@@ -195,7 +197,7 @@ INLINE wide linear_affine_energy(const struct constants *k, const struct tile *t
 }
 
 INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, struct tile *tile,
-                    const struct law_response *response, struct tally *tally, const bool fluid, const bool moved)
+                    const struct law_response *response, struct tally *tally, const bool moved)
 {
     const wide m = tile->mass;
     const wide *v = tile->v, *x = tile->x;
@@ -207,7 +209,7 @@ INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, st
     }
     tally->out_of_range += __builtin_popcount(find_out_of_range(k, tile));
 
-    struct limits l = particle_limits(sweep, k, tile, response, fluid);
+    struct limits l = particle_limits(sweep, k, tile, response);
     tally->rate2 = wide_max(l.rate2, tally->rate2);
     tally->wave2 = wide_max(l.wave2, tally->wave2);
     tally->speed = wide_max(l.speed, tally->speed);

@@ -4,7 +4,7 @@
  *
  *     v = sum w v_i,  C = 4/h^2 sum w v_i (x_i - x)^T               G2P, quadratic B-spline (APIC: Jiang et al. 2015)
  *     v of what lies within a collider follows the collision rule (contact/collider.h)
- *     F <- (I + dt C) F  or  J <- det(I + dt C) J,  x <- x + dt v;  the return map of a plastic law
+ *     F <- (I + dt C) F  or  J <- det(I + dt C) J,  x <- x + dt v;  the return map of an inelastic law
  *     p_i += w [m v + (m C - dt V0 4/h^2 tau(F)) (x_i - x)]         P2G (MLS-MPM: Hu et al. 2018)
  */
 enum { ANY_SCHEME = 0 };
@@ -32,9 +32,9 @@ INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct 
 
 /* Velocity and its gradient from the grid; frozen particles (mass 0) do not move. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
-                            struct tile *tile, const bool fluid)
+                            struct tile *tile, const int law)
 {
-    (void)sweep, (void)fluid;
+    (void)sweep, (void)law;
     struct motion motion;
     wide moment[DIM][DIM], d[DIM];
     stencil_gather(&work->velocities, tile->x, tile->v, moment, d);
@@ -102,12 +102,12 @@ void MPM_KERNEL(sweep_find_trouble)(const mpm_sweep *sweep, uint8_t *flags)
 {
     for (size_t g = 0; g < sweep->particles->group_count; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
-        const bool fluid = sweep->materials[group->material].law == MPM_FLUID;
+        const bool keeps_J = law_keeps_J(sweep->materials[group->material].law);
         const struct constants k = group_constants(sweep, group);
         for (ptrdiff_t t = 0; t < group->tiles; t++) {
             struct tile tile;
-            tile_load(&tile, sweep->particles, group->first_tile + t, fluid, true);
-            if (!fluid)
+            tile_load(&tile, sweep->particles, group->first_tile + t, keeps_J, true);
+            if (!keeps_J)
                 tile.state.J = matrix_det(tile.state.F);
             const unsigned outside = find_outside(&k, &tile), out_of_range = find_out_of_range(&k, &tile);
             for (int q = 0; q < WIDTH; q++) {

@@ -60,17 +60,17 @@ INLINE matrix damped(matrix C, wide keep)
 }
 
 /* Does the volume ratio after the step reach 1? ASFLIP lets particles part from the grid only there. */
-INLINE mask separates(const struct constants *k, const struct tile *tile, matrix gradient, const bool fluid)
+INLINE mask separates(const struct constants *k, const struct tile *tile, matrix gradient, const int law)
 {
     wide J = tile->state.J;
-    if (!fluid)
-        J = matrix_det(tile->state.F) * tile->state.plastic;
+    if (!law_keeps_J(law))
+        J = matrix_det(tile->state.F) * law_volume_scale(law, &tile->state);
     return wide_less(wide_set((real)0.999), J * wide_fma(k->gather_dt, matrix_trace(gradient), wide_set(1)));
 }
 
 /* The new v and C of particles, and what moves them and their strain: the table of scheme.h. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
-                            struct tile *tile, const bool fluid)
+                            struct tile *tile, const int law)
 {
     const mpm_scheme *scheme = &sweep->scheme;
     const bool affine = mpm_scheme_is_affine(scheme), mls = scheme->gradient == MPM_GRADIENT_MLS;
@@ -101,7 +101,7 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
         tile->C = damped(tile->C, wide_set((real)scheme->c_keep));
 
     const wide ratio = wide_set((real)scheme->flip_ratio);
-    const mask parts = scheme->transfer == MPM_ASFLIP ? separates(k, tile, motion.gradient, fluid) : alive;
+    const mask parts = scheme->transfer == MPM_ASFLIP ? separates(k, tile, motion.gradient, law) : alive;
     UNROLL for (int b = 0; b < DIM; b++) {
         wide v = motion.velocity[b];
         if (mpm_scheme_is_flip(scheme))
@@ -222,7 +222,7 @@ static void volume_group(const mpm_sweep *sweep, const mpm_group *group, struct 
         stencil_gather(s, work->velocity + ARENA_SLACK, NULL, sweep->scheme.degree, 0);
         const mask unknown = wide_less(zero, tile.mass) & wide_less_equal(tile.volume, zero);
         const wide around = wide_select(unknown, stencil_sum(s, 0, 3), wide_set(1));
-        wide_store((real *)sweep->particles->volume + (group->first_tile + t) * WIDTH,
+        wide_store(tile_scalar(sweep->particles, MPM_COLUMN_VOLUME, group->first_tile + t),
                    wide_select(unknown, tile.mass / around * cell, tile.volume));
     }
 }

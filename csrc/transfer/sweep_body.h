@@ -12,7 +12,9 @@ enum { LONGEST_SUM = 32 };
 INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work,
                         mpm_measure *result, const int law, const unsigned mode)
 {
-    const bool fluid = law == MPM_FLUID, plastic = mpm_laws_plastic(law);
+    const bool keeps_J = law_keeps_J(law), inelastic = mpm_laws_inelastic(law);
+    const int history = law_history(law);
+    const mpm_material *material = &sweep->materials[group->material];
     const bool gathers = mode & (MPM_GATHER | MPM_PROBE | MPM_RECALL);
     const bool forgets = !ANY_SCHEME || mpm_scheme_forgets(&sweep->scheme);
     const bool lean = forgets && (mode & MPM_GATHER) && (mode & MPM_SCATTER); /* mpm_sweep_is_lean, when compiled */
@@ -24,7 +26,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     union law_parameters parameters = {0};
     struct tally tally;
     struct run run;
-    prepare_law(law, &parameters, sweep->materials[group->material].values);
+    prepare_law(law, &parameters, material->values);
     tally_begin(&tally);
     if (gathers)
         begin_gather(sweep, group, work);
@@ -34,12 +36,11 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         struct motion motion;
-        tile_load(&tile, sweep->particles, group->first_tile + t, fluid, !(gathers && forgets));
-        tile_prefetch(sweep->particles, group->first_tile + t + 1, fluid, lean);
-        if (plastic)
-            tile_load_plastic(&tile, sweep->particles, group->first_tile + t);
+        tile_load(&tile, sweep->particles, group->first_tile + t, keeps_J, !(gathers && forgets));
+        tile_prefetch(sweep->particles, group->first_tile + t + 1, keeps_J, lean);
+        tile_load_history(&tile, sweep->particles, group->first_tile + t, material, history);
         if (gathers)
-            motion = gather(sweep, work, &k, &tile, fluid);
+            motion = gather(sweep, work, &k, &tile, law);
         if (mode & MPM_PROBE) {
             note_motion(&tally, &motion);
             tally.least_det = wide_min(least_factor(&k, motion.gradient, cayley), tally.least_det);
@@ -53,19 +54,19 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         }
         if (mode & MPM_GATHER) {
             note_motion(&tally, &motion);
-            advance(&k, &tile, &motion, fluid, cayley);
+            advance(&k, &tile, &motion, keeps_J, cayley);
         }
-        if ((mode & MPM_GATHER) && plastic)
-            yield(law, &parameters, &tile, &tally);
-        if (!fluid)
+        if ((mode & MPM_GATHER) && inelastic)
+            yield(&k, law, &parameters, &tile, &motion, &tally);
+        if (!keeps_J)
             tile.state.J = matrix_det(tile.state.F);
         const struct law_response response = respond(law, &parameters, tile.state, tile.C);
         if (mode & MPM_MEASURE)
-            measure(sweep, &k, &tile, &response, &tally, fluid, mode & MPM_GATHER);
+            measure(sweep, &k, &tile, &response, &tally, mode & MPM_GATHER);
         if (mode & MPM_GATHER)
-            tile_store(&tile, sweep->particles, group->first_tile + t, fluid, lean);
-        if ((mode & MPM_GATHER) && plastic)
-            tile_store_plastic(&tile, sweep->particles, group->first_tile + t);
+            tile_store(&tile, sweep->particles, group->first_tile + t, keeps_J, lean);
+        if ((mode & MPM_GATHER) && inelastic)
+            tile_store_history(&tile, sweep->particles, group->first_tile + t, material, history);
         if (mode & MPM_SCATTER) {
             const ptrdiff_t left = group->count - t * WIDTH;
             scatter(sweep, work, &run, &k, &tile, &response, left < WIDTH ? (int)left : WIDTH);
@@ -130,7 +131,7 @@ INLINE void sweep_groups(const mpm_sweep *sweep, ptrdiff_t task, struct workspac
             continue;
         }
         switch (law) {
-#define CASE(enumerator, name) \
+#define CASE(enumerator, name, kind) \
     case enumerator: \
         sweep_group(sweep, group, task, work, result, enumerator, mode); \
         break;
@@ -186,21 +187,21 @@ static real limit_of_lane(const struct limits *l, int which, int q)
 INLINE int32_t find_limit_in_group(const mpm_sweep *sweep, const mpm_group *group, const int law, int which,
                                    int32_t found)
 {
-    const bool fluid = law == MPM_FLUID;
+    const bool keeps_J = law_keeps_J(law);
+    const mpm_material *material = &sweep->materials[group->material];
     const struct constants k = group_constants(sweep, group);
     const mpm_measure *most = &sweep->measures[0];
     const double limit = which == 0 ? most->rate2 : which == 1 ? most->wave2 : which == 2 ? most->speed : most->gradient2;
     union law_parameters parameters = {0};
-    prepare_law(law, &parameters, sweep->materials[group->material].values);
+    prepare_law(law, &parameters, material->values);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
-        tile_load(&tile, sweep->particles, group->first_tile + t, fluid, true);
-        if (mpm_laws_plastic(law))
-            tile_load_plastic(&tile, sweep->particles, group->first_tile + t);
-        if (!fluid)
+        tile_load(&tile, sweep->particles, group->first_tile + t, keeps_J, true);
+        tile_load_history(&tile, sweep->particles, group->first_tile + t, material, law_history(law));
+        if (!keeps_J)
             tile.state.J = matrix_det(tile.state.F);
         const struct law_response response = respond(law, &parameters, tile.state, tile.C);
-        const struct limits l = particle_limits(sweep, &k, &tile, &response, fluid);
+        const struct limits l = particle_limits(sweep, &k, &tile, &response);
         for (int q = 0; q < WIDTH; q++) {
             const int32_t row = sweep->particles->row[(group->first_tile + t) * WIDTH + q];
             if (row >= 0 && (double)limit_of_lane(&l, which, q) >= limit && (found < 0 || row < found))
@@ -216,7 +217,7 @@ static int32_t find_limit(const mpm_sweep *sweep, int which)
     for (size_t g = 0; g < sweep->particles->group_count; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
         switch (sweep->materials[group->material].law) {
-#define CASE(enumerator, name) \
+#define CASE(enumerator, name, kind) \
     case enumerator: \
         found = find_limit_in_group(sweep, group, enumerator, which, found); \
         break;

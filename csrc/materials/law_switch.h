@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The laws of the registry, called by their index.
+ */
+#pragma once
+#include "materials/fixed_corotated.h"
+#include "materials/fluid.h"
+#include "materials/law_rows.h"
+#include "materials/neo_hookean.h"
+#include "materials/sand.h"
+#include "materials/snow.h"
+
+union law_parameters {
+#define MEMBER(enumerator, name, kind) struct name name;
+    MPM_LAWS(MEMBER)
+#undef MEMBER
+};
+
+/* `law` is a constant wherever these are inlined, so that the switch disappears. */
+INLINE void prepare_law(const int law, union law_parameters *parameters, const double *values)
+{
+    switch (law) {
+#define CASE(enumerator, name, kind) \
+    case enumerator: \
+        parameters->name = name##_prepare(values); \
+        break;
+        MPM_LAWS(CASE)
+#undef CASE
+    }
+}
+
+INLINE struct law_response respond(const int law, const union law_parameters *parameters, struct law_state state,
+                                   matrix C)
+{
+    switch (law) {
+#define CASE(enumerator, name, kind) \
+    case enumerator: \
+        return name##_respond(&parameters->name, state, C);
+        MPM_LAWS(CASE)
+#undef CASE
+    }
+    __builtin_unreachable();
+}
+
+/* Does the law keep J instead of F? */
+INLINE bool law_keeps_J(const int law)
+{
+    return law_rows[law].strain == MPM_KEEPS_J;
+}
+
+INLINE int law_history(const int law)
+{
+    return mpm_law_history(&law_rows[law], DIM);
+}
+
+/* What the volume ratio of F misses of the whole one: the volume that has been gained or lost inelastically. */
+INLINE wide law_volume_scale(const int law, const struct law_state *state)
+{
+    wide scale = wide_set(1);
+    int component = 0;
+    for (int f = 0; f < law_rows[law].fields; f++) {
+        if (law_rows[law].field[f].scales_volume)
+            scale *= state->history[component];
+        component += mpm_rank_components(law_rows[law].field[f].rank, DIM);
+    }
+    return scale;
+}
+
+/* Of an inelastic law. Returns the lanes whose history had to be held within limits. */
+INLINE mask return_map(const int law, const union law_parameters *parameters, struct law_state *state, wide dt, matrix C)
+{
+#define CALL_ELASTIC(name) __builtin_unreachable()
+#define CALL_INELASTIC(name) return name##_return_map(&parameters->name, state, dt, C)
+    switch (law) {
+#define CASE(enumerator, name, kind) \
+    case enumerator: \
+        CALL_##kind(name);
+        MPM_LAWS(CASE)
+#undef CASE
+#undef CALL_ELASTIC
+#undef CALL_INELASTIC
+    }
+    __builtin_unreachable();
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of fields: everything that a particle has, one row each, whoever asked for it. Rows of the core come first,
+ * then the history of the laws in use, then what users have added. Storage, binning, views, snapshots and Python's names
+ * all follow from the rows.
+ *
+ * A field is kept in columns (particles.h) of `width` reals per particle: vectors and tensors of the core in columns of
+ * d, everything else in columns of one. J is another face of F, and integers are kept by row: neither has a column.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+/** How many components a field has: 1, d, d(d+1)/2, d x d. Those of a symmetric tensor are xx, xy, yy or xx, xy, xz, yy,
+ *  yz, zz; in plane strain MPM_SYMMETRIC_3D has zz besides. */
+typedef enum mpm_rank { MPM_SCALAR, MPM_VECTOR, MPM_SYMMETRIC, MPM_SYMMETRIC_3D, MPM_TENSOR, MPM_RANKS } mpm_rank;
+
+typedef enum mpm_type { MPM_TYPE_REAL, MPM_TYPE_INT32, MPM_TYPE_INT64 } mpm_type;
+
+/** Who asked for a field. */
+typedef enum mpm_owner { MPM_OWNER_CORE, MPM_OWNER_LAW, MPM_OWNER_USER } mpm_owner;
+
+/** Which particles have the field as a state of their own, so that it may be written. */
+typedef enum mpm_state_of {
+    MPM_STATE_OF_NONE, /* read-only */
+    MPM_STATE_OF_ALL,
+    MPM_STATE_OF_F_LAWS, /* of laws that keep F */
+    MPM_STATE_OF_J_LAWS, /* of laws that keep J */
+    MPM_STATE_OF_OWNERS  /* of laws that declare the field */
+} mpm_state_of;
+
+/** What a written value must be, besides finite. */
+typedef enum mpm_check {
+    MPM_CHECK_RANGE,  /* every component above `low` and below `high` */
+    MPM_CHECK_INSIDE, /* a position in the domain */
+    MPM_CHECK_DET     /* a tensor of positive determinant */
+} mpm_check;
+
+typedef struct mpm_field {
+    char name[32], unit[16];
+    mpm_rank rank;
+    mpm_type type;
+    mpm_owner owner;
+    mpm_state_of state_of;
+    mpm_check check;
+    double low, high; /* exclusive */
+    double initial;   /* of a scalar, of the components of a vector, of the diagonal of a tensor */
+    bool lasting;     /* no step changes it */
+    int column;       /* the first of its columns; -1: it has none */
+    int width;        /* components in each of them */
+} mpm_field;
+
+/** Rows of the core; those of laws and users follow. */
+enum {
+    MPM_FIELD_X, MPM_FIELD_V, MPM_FIELD_F, MPM_FIELD_C, MPM_FIELD_J, MPM_FIELD_MASS, MPM_FIELD_VOLUME,
+    MPM_FIELD_MATERIAL, MPM_FIELD_ID, MPM_CORE_FIELDS, MPM_MOST_FIELDS = 48
+};
+
+/** Columns of the core: x, v, mass, volume, d rows of C, d rows of F. */
+enum { MPM_COLUMN_X, MPM_COLUMN_V, MPM_COLUMN_MASS, MPM_COLUMN_VOLUME, MPM_COLUMN_C, MPM_MOST_COLUMNS = 128 };
+static inline int mpm_fields_F(int dim)
+{
+    return MPM_COLUMN_C + dim;
+}
+static inline int mpm_fields_core_columns(int dim)
+{
+    return MPM_COLUMN_C + 2 * dim;
+}
+
+typedef struct mpm_fields {
+    int dim, count;
+    mpm_field row[MPM_MOST_FIELDS];
+} mpm_fields;
+
+/** Components of a rank. */
+static inline int mpm_rank_components(mpm_rank rank, int dim)
+{
+    switch (rank) {
+    case MPM_VECTOR:
+        return dim;
+    case MPM_SYMMETRIC:
+        return dim * (dim + 1) / 2;
+    case MPM_SYMMETRIC_3D:
+        return dim == 2 ? 4 : 6;
+    case MPM_TENSOR:
+        return dim * dim;
+    default:
+        return 1;
+    }
+}
+
+/** The value that component `c` of a field begins with: `initial`, off the diagonal of a tensor 0. */
+double mpm_fields_initial(mpm_rank rank, int dim, int c, double initial);
+
+/** Number of columns that a field is kept in. */
+static inline int mpm_field_columns(const mpm_field *field, int dim)
+{
+    return field->column < 0 ? 0 : mpm_rank_components(field->rank, dim) / field->width;
+}
+
+/** The table of a simulation without materials. */
+mpm_fields mpm_fields_of_core(int dim);
+
+/** Row of that name, -1 if there is none. */
+int mpm_fields_find(const mpm_fields *fields, const char *name);
