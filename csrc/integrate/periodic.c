@@ -1,16 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Resident positions may lie beyond a periodic face until the next binning, which moves them by the period.
+ */
 #include <string.h>
 
 #include "integrate/state.h"
-
-mpm_symmetry mpm_periodic_symmetry(const mpm_settings *settings, int axis)
-{
-    return (mpm_symmetry){
-        .cells = settings->cells[axis],
-        .mirror = {settings->walls[2 * axis].contact == MPM_MIRROR, settings->walls[2 * axis + 1].contact == MPM_MIRROR},
-        .periodic = mpm_walls_periodic(settings->walls, axis),
-    };
-}
 
 static bool has_periodic_axis(const mpm_settings *settings)
 {
@@ -45,7 +39,7 @@ mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *p
     *wrap = (mpm_periodic_wrap){0};
     if (!has_periodic_axis(&simulation->settings))
         return MPM_OK;
-    mpm_exchange exchange = mpm_views_describe(simulation, MPM_FIELD_X, NULL);
+    mpm_exchange exchange = mpm_describe_exchange(simulation, MPM_FIELD_X, NULL);
     simulation->kernels->wrap(&exchange, placed, placed_count);
     const size_t count = exchange.placement_count;
     if (!count)

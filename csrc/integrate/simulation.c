@@ -138,7 +138,7 @@ static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
     memset(particles->row + tiles * lanes, 0xff, (size_t)(waiting * lanes) * sizeof *particles->row);
     simulation->kernels->arrive(arrivals);
     particles->tiles = tiles + waiting;
-    mpm_status status = mpm_views_bin(simulation, arrivals->placements, (size_t)arrivals->count, MPM_BIN_ALL);
+    mpm_status status = mpm_rebin_run(simulation, arrivals->placements, (size_t)arrivals->count, MPM_BIN_ALL);
     if (status)
         particles->tiles = tiles;
     mpm_memory_free(&simulation->allocator, arrivals->placements);
@@ -223,7 +223,7 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
             if (row >= 0)
                 new_row[row] = mass_at(particles, slot) > 0 ? 0 : -1;
         }
-        status = mpm_views_bin(simulation, NULL, 0, MPM_BIN_WITHOUT_MASSLESS);
+        status = mpm_rebin_run(simulation, NULL, 0, MPM_BIN_WITHOUT_MASSLESS);
         if (status)
             memcpy(particles->mass, saved, (size_t)slots * particles->real_size);
         else {

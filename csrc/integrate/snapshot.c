@@ -431,7 +431,7 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     if (snapshot->particles > INT32_MAX / 2)
         return MPM_TOO_LARGE;
     for (int axis = 0; axis < settings->dim; axis++)
-        symmetry[axis] = mpm_periodic_symmetry(settings, axis);
+        symmetry[axis] = mpm_describe_symmetry(settings, axis);
     mpm_status status = find_flaw(simulation, snapshot, flaw);
     if (!status)
         status = lay_particles(simulation, snapshot, &parts);
@@ -440,7 +440,7 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     if (!status)
         status = mpm_grid_build(&parts.grid, allocator, parts.particles.groups, snapshot->groups,
                                 parts.particles.count, symmetry, settings->dim, settings->real_size,
-                                mpm_views_records(settings));
+                                mpm_describe_records(settings));
     if (status) {
         free_parts(allocator, &parts);
         return status;

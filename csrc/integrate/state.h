@@ -76,16 +76,21 @@ static inline void mpm_simulation_spend(mpm_simulation *simulation, mpm_phase ph
     simulation->seconds[phase] += mpm_clock_seconds() - start;
 }
 
+/* describe.c: what kernels and grid need to know */
+mpm_symmetry mpm_describe_symmetry(const mpm_settings *settings, int axis);
+mpm_grid_records mpm_describe_records(const mpm_settings *settings); /* what nodes keep, by the scheme */
+mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows);
+
 /* views.c: between the resident state and the user's arrays */
 mpm_status mpm_views_read_in(mpm_simulation *simulation); /* within a pool */
 void mpm_views_outdate(mpm_simulation *simulation);       /* the state has moved on */
 void mpm_views_refresh(mpm_simulation *simulation);       /* writes out what somebody is looking at */
 void mpm_views_forget(mpm_simulation *simulation);        /* the rows have changed: new arrays from now on */
 mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **mirror);
-mpm_exchange mpm_views_describe(mpm_simulation *simulation, int field, void *rows);
-mpm_grid_records mpm_views_records(const mpm_settings *settings); /* what nodes keep, by the scheme */
+
+/* rebin.c */
 typedef enum mpm_bin_kind { MPM_BIN_ALL, MPM_BIN_WITHOUT_MASSLESS, MPM_BIN_MID_STEP } mpm_bin_kind; /* see mpm_binning */
-mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind);
+mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind);
 
 /* periodic.c: particles that lie beyond a periodic face come in at the other side, at every binning */
 typedef struct mpm_periodic_wrap {
@@ -95,7 +100,6 @@ typedef struct mpm_periodic_wrap {
     void *saved;               /* [wrapped][dim] their positions before */
 } mpm_periodic_wrap;
 
-mpm_symmetry mpm_periodic_symmetry(const mpm_settings *settings, int axis);
 mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *placed, size_t placed_count,
                               mpm_periodic_wrap *wrap);
 /* Frees; if the binning has failed, the positions are as they were, bit for bit. */

@@ -380,7 +380,7 @@ static void commit(mpm_simulation *simulation, double dt, double time, const mpm
 static mpm_status bin(mpm_simulation *simulation, mpm_bin_kind kind)
 {
     const double start = mpm_clock_seconds();
-    const mpm_status status = mpm_views_bin(simulation, NULL, 0, kind);
+    const mpm_status status = mpm_rebin_run(simulation, NULL, 0, kind);
     mpm_simulation_spend(simulation, MPM_PHASE_BINNING, start);
     return status;
 }

@@ -83,7 +83,7 @@ static mpm_colliders describe_colliders(const mpm_simulation *simulation, mpm_co
     };
     memcpy(colliders.lower, simulation->settings.lower, sizeof colliders.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
-        colliders.symmetry[axis] = mpm_periodic_symmetry(&simulation->settings, axis);
+        colliders.symmetry[axis] = mpm_describe_symmetry(&simulation->settings, axis);
     return colliders;
 }
 

@@ -7,68 +7,9 @@
 
 #include "integrate/state.h"
 
-mpm_exchange mpm_views_describe(mpm_simulation *simulation, int field, void *rows)
-{
-    mpm_exchange exchange = {
-        .particles = &simulation->particles,
-        .materials = simulation->materials,
-        .dx = simulation->settings.dx,
-        .field = (enum mpm_field)field,
-        .rows = rows,
-        .on_leave = simulation->settings.on_leave,
-    };
-    memcpy(exchange.cells, simulation->settings.cells, sizeof exchange.cells);
-    memcpy(exchange.lower, simulation->settings.lower, sizeof exchange.lower);
-    for (int axis = 0; axis < simulation->settings.dim; axis++)
-        exchange.period[axis] = mpm_walls_period(simulation->settings.walls, axis, exchange.cells[axis]);
-    return exchange;
-}
-
 static bool may_be_written(const mpm_mirror *mirror)
 {
     return mirror && !mirror->read_only && !mirror->stale && (mirror->touched || mirror->exports > 0);
-}
-
-mpm_grid_records mpm_views_records(const mpm_settings *settings)
-{
-    const mpm_scheme *scheme = &settings->scheme;
-    return (mpm_grid_records){.previous = mpm_scheme_forgets(scheme),
-                              .before = mpm_scheme_is_split(scheme),
-                              .filtered = scheme->transfer == MPM_XPIC};
-}
-
-mpm_status mpm_views_bin(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind)
-{
-    mpm_periodic_wrap wrap = {0};
-    mpm_status status = mpm_periodic_begin(simulation, placements, count, &wrap);
-    if (status)
-        return status;
-    mpm_binning binning = {
-        .allocator = &simulation->allocator,
-        .pool = simulation->pool,
-        .locate = simulation->kernels->locate,
-        .placements = wrap.placements ? wrap.placements : placements,
-        .placement_count = count + wrap.count,
-        .drop_massless = kind == MPM_BIN_WITHOUT_MASSLESS,
-        .mid_step = kind == MPM_BIN_MID_STEP,
-        .prepare = mpm_sweeps_fit,
-        .context = simulation,
-        .records = mpm_views_records(&simulation->settings),
-    };
-    for (int axis = 0; axis < simulation->settings.dim; axis++)
-        binning.symmetry[axis] = mpm_periodic_symmetry(&simulation->settings, axis);
-    status = mpm_binning_run(&binning, &simulation->particles, &simulation->grid);
-    mpm_periodic_end(simulation, &wrap, status);
-    if (!status) {
-        simulation->drift = 0;
-        simulation->binning_due = false;
-        simulation->grid_valid = false;
-        simulation->health.binnings++;
-        /* A particle in another block is rounded otherwise when it is written out. */
-        if (simulation->mirrors[MPM_FIELD_X])
-            simulation->mirrors[MPM_FIELD_X]->stale = true;
-    }
-    return status;
 }
 
 static void note_flaw(mpm_trouble *trouble, const uint8_t *flaws, ptrdiff_t rows)
@@ -123,7 +64,7 @@ static mpm_status inspect(mpm_simulation *simulation, struct written *written)
             continue;
         if ((status = copy_written(simulation, field, written)))
             break;
-        mpm_exchange exchange = mpm_views_describe(simulation, field, written->rows[field]);
+        mpm_exchange exchange = mpm_describe_exchange(simulation, field, written->rows[field]);
         exchange.flaws = flaws;
         simulation->kernels->inspect(&exchange);
         written->differing[field] = exchange.differing;
@@ -167,14 +108,14 @@ static mpm_status read_in_positions(mpm_simulation *simulation, const struct wri
     const mpm_particles *p = &simulation->particles;
     const size_t bytes = (size_t)p->tiles * (size_t)p->lanes * (size_t)p->dim * p->real_size;
     mpm_status status = MPM_OUT_OF_MEMORY;
-    mpm_exchange exchange = mpm_views_describe(simulation, MPM_FIELD_X, written->rows[MPM_FIELD_X]);
+    mpm_exchange exchange = mpm_describe_exchange(simulation, MPM_FIELD_X, written->rows[MPM_FIELD_X]);
     exchange.placements =
         mpm_memory_new(allocator, (size_t)written->differing[MPM_FIELD_X], sizeof *exchange.placements);
     void *saved = mpm_memory_new(allocator, bytes, 1);
     if (exchange.placements && saved) {
         memcpy(saved, p->vector[MPM_X], bytes);
         simulation->kernels->read_in(&exchange);
-        status = mpm_views_bin(simulation, exchange.placements, exchange.placement_count, MPM_BIN_ALL);
+        status = mpm_rebin_run(simulation, exchange.placements, exchange.placement_count, MPM_BIN_ALL);
         if (status)
             memcpy(p->vector[MPM_X], saved, bytes); /* nothing was moved: undo */
         else
@@ -205,7 +146,7 @@ mpm_status mpm_views_read_in(mpm_simulation *simulation)
             continue;
         simulation->measured = false;
         if (field != MPM_FIELD_X) {
-            mpm_exchange exchange = mpm_views_describe(simulation, field, written.rows[field]);
+            mpm_exchange exchange = mpm_describe_exchange(simulation, field, written.rows[field]);
             simulation->kernels->read_in(&exchange);
         }
     }
@@ -224,7 +165,7 @@ mpm_status mpm_views_read_in(mpm_simulation *simulation)
 
 static void write_out(mpm_simulation *simulation, int field)
 {
-    const mpm_exchange exchange = mpm_views_describe(simulation, field, simulation->mirrors[field]->data);
+    const mpm_exchange exchange = mpm_describe_exchange(simulation, field, simulation->mirrors[field]->data);
     simulation->kernels->write_out(&exchange);
     simulation->mirrors[field]->stale = false;
 }
