@@ -11,6 +11,7 @@
  *     contact/collider.h        bodies that push material and are not pushed back
  *     integrate/dispatch.h      instruction sets and their kernels
  *     integrate/simulation.h    make a simulation, add particles, run, look
+ *     integrate/integrator.h    ways to advance it
  *     integrate/history.h       what is recorded at every step
  *     integrate/snapshot.h      the complete state as plain arrays, and back
  *
@@ -32,6 +33,7 @@
 #include "contact/walls.h"
 #include "integrate/dispatch.h"
 #include "integrate/history.h"
+#include "integrate/integrator.h"
 #include "integrate/simulation.h"
 #include "integrate/snapshot.h"
 #include "materials/laws.h"

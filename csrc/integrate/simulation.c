@@ -18,6 +18,8 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     simulation->allocator = *allocator;
     simulation->settings = *settings;
     simulation->kernels = kernels;
+    simulation->integrator = mpm_integrator_get(settings->integrator);
+    simulation->is_synchronized = true;
     simulation->particles.dim = settings->dim;
     simulation->particles.lanes = kernels->lanes;
     simulation->particles.degree = settings->scheme.degree;
@@ -148,6 +150,8 @@ static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
                               const double *C, const double *F, const double *volume, const double *mass, int material)
 {
+    if (count == 0)
+        return MPM_OK;
     mpm_arrivals arrivals = {
         .dx = simulation->settings.dx,
         .count = count,
@@ -158,8 +162,6 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
     memcpy(arrivals.lower, simulation->settings.lower, sizeof arrivals.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         arrivals.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
-    if (count == 0)
-        return MPM_OK;
     mpm_status status = begin_change(simulation);
     if (status)
         return status;
@@ -254,7 +256,11 @@ mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double 
                               void *context)
 {
     const int64_t before = simulation->steps;
-    const mpm_status status = mpm_step_run(simulation, steps, end, pause, poll, context);
+    const mpm_goal goal = {
+        .last_step = steps > INT64_MAX - before ? INT64_MAX : before + steps,
+        .end = end, .pause = pause, .poll = poll, .context = context,
+    };
+    const mpm_status status = mpm_run_towards(simulation, &goal);
     if (simulation->steps > before)
         mpm_views_outdate(simulation);
     const double start = mpm_clock_seconds();
@@ -278,14 +284,14 @@ mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *
     return status;
 }
 
-static mpm_status settle(mpm_simulation *simulation)
+static mpm_status refresh(mpm_simulation *simulation)
 {
     mpm_status status = mpm_sweeps_begin(simulation, 1);
     if (status)
         return status;
     const bool due = simulation->binning_due;
     simulation->binning_due = false; /* looking needs no fresh bins, and the grid of the last step stays */
-    status = mpm_step_settle(simulation);
+    status = mpm_refresh_state(simulation);
     simulation->binning_due |= due && simulation->drift > 0;
     mpm_sweeps_end(simulation);
     return status;
@@ -293,40 +299,18 @@ static mpm_status settle(mpm_simulation *simulation)
 
 mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals)
 {
-    mpm_status status = settle(simulation);
+    mpm_status status = refresh(simulation);
     if (!status)
-        *totals = mpm_step_totals(simulation);
+        *totals = mpm_totals_of(simulation);
     return status;
 }
 
 mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound)
 {
-    /* Called by the step too, within its pool and on a settled state, to describe a refusal. */
-    mpm_status status = simulation->pool ? MPM_OK : settle(simulation);
-    if (status)
-        return status;
-    *bound = mpm_timestep_bound(simulation);
-    int which = -1;
-    if (bound->limit == MPM_LIMIT_ISOLATED)
-        which = 0;
-    else if (bound->limit == MPM_LIMIT_WAVE)
-        which = 1;
-    else if (bound->limit == MPM_LIMIT_MOTION)
-        which = bound->dt == simulation->settings.dx / simulation->measure.speed ? 2 : 3;
-    if (which >= 0) {
-        mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_MEASURE);
-        sweep.measures = &simulation->measure;
-        bound->row = mpm_scheme_is_standard(&simulation->settings.scheme)
-                         ? simulation->kernels->find_limit(&sweep, which)
-                         : simulation->kernels->find_limit_any(&sweep, which);
-    }
-    if (which == 0 && bound->row >= 0) {
-        const mpm_material *material = &simulation->materials[simulation->material[bound->row]];
-        const double h = simulation->settings.dx;
-        if (mpm_laws_get(material->law)->fluid && bound->dt * sqrt(simulation->measure.wave2) < 0.25 * h)
-            bound->limit = MPM_LIMIT_VISCOSITY;
-    }
-    return MPM_OK;
+    mpm_status status = refresh(simulation);
+    if (!status)
+        *bound = simulation->integrator->bound(simulation);
+    return status;
 }
 
 mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirror **mirror)
@@ -408,7 +392,7 @@ void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, 
 
 const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *rows, int *length)
 {
-    *length = mpm_history_length(simulation->settings.dim, (int)simulation->collider_count);
+    *length = mpm_history_length(simulation);
     *rows = simulation->history_rows;
     return simulation->history;
 }

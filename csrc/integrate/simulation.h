@@ -26,6 +26,7 @@ typedef struct mpm_settings {
     int history;       /* every how many steps the history is written; 0: never */
     int threads;       /* at least 1 */
     const char *isa;   /* a name of mpm_dispatch_isa */
+    int integrator;    /* row of integrator.h */
 } mpm_settings;
 
 enum { MPM_MOST_CELLS = 1 << 30, MPM_MOST_TROUBLE_ROWS = 1000 };

@@ -495,13 +495,6 @@ static PyObject *collider_distance(PyObject *self, PyObject *args)
     return mpm_python_distances(points, mpm_simulation_settings(core)->dim, measure_collider, &moment);
 }
 
-static mpm_history_column history_column(const mpm_simulation *core, int index)
-{
-    size_t colliders;
-    mpm_simulation_colliders(core, &colliders);
-    return mpm_history_get(mpm_simulation_settings(core)->dim, (int)colliders, index);
-}
-
 static PyObject *history_names(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -510,7 +503,7 @@ static PyObject *history_names(PyObject *self, PyObject *unused)
         return NULL;
     PyObject *list = PyList_New(0);
     for (int i = 0; list; i++) {
-        const mpm_history_column column = history_column(core, i);
+        const mpm_history_column column = mpm_history_get(core, i);
         if (!column.width)
             break;
         size_t count;
@@ -533,7 +526,7 @@ static PyObject *history_array(PyObject *self, PyObject *argument)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
-    const mpm_history_column column = history_column(core, index < 0 || index > INT32_MAX ? INT32_MAX : (int)index);
+    const mpm_history_column column = mpm_history_get(core, index < 0 || index > INT32_MAX ? INT32_MAX : (int)index);
     if (!column.width) {
         PyErr_SetString(PyExc_IndexError, "index: no such column");
         return NULL;

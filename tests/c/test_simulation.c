@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "integrate/dispatch.h"
-#include "integrate/simulation.h"
 #include "integrate/snapshot.h"
+#include "integrate/state.h"
 
 enum { SIDE = 4, MOST = SIDE * SIDE * SIDE };
 static const double END = 0.08; /* [s] */
@@ -359,9 +359,82 @@ static void every_allocation_can_be_refused(mpm_settings settings)
     free(reference.data);
 }
 
+/* An integrator of another registry: the explicit one, with a bound and a history of its own. */
+struct notes {
+    double steps, place[3], turn[3];
+};
+
+static mpm_status advance_one_by_one(mpm_simulation *simulation, const mpm_goal *goal)
+{
+    mpm_status status = MPM_OK;
+    while (!status && simulation->steps < goal->last_step) {
+        mpm_goal next = *goal;
+        next.last_step = simulation->steps + 1;
+        status = mpm_integrator_get(MPM_EXPLICIT)->advance(simulation, &next);
+        mpm_synchronize_particles(simulation);
+    }
+    return status;
+}
+
+static mpm_stable_dt bound_of_its_own(const mpm_simulation *simulation)
+{
+    return (mpm_stable_dt){.dt = 42, .row = (int32_t)simulation->particles.count - 1};
+}
+
+static const void *read_notes(const mpm_simulation *simulation)
+{
+    static struct notes notes;
+    notes = (struct notes){(double)simulation->steps, {1, 2, 3}, {4, 5, 6}};
+    return &notes;
+}
+
+static void an_integrator_is_a_row(int dim)
+{
+    static const mpm_history_entry columns[] = {
+        {"noted_steps", MPM_HISTORY_NUMBER, offsetof(struct notes, steps)},
+        {"noted_place", MPM_HISTORY_VECTOR, offsetof(struct notes, place)},
+        {"noted_turn", MPM_HISTORY_TURNING, offsetof(struct notes, turn)},
+    };
+    static const mpm_integrator own = {"own", advance_one_by_one, bound_of_its_own, columns, 3, read_notes, ""};
+    const double expected[] = {0, 1, 2, 3, 4, 5, 6};
+    mpm_settings settings = settings_of(dim, 8, "scalar", 1);
+    settings.dt = 1e-4;
+    mpm_simulation *usual = one_block(&settings, 1), *other = one_block(&settings, 1);
+    mpm_stable_dt bound;
+    other->integrator = &own;
+    assert(!mpm_simulation_run(usual, 4, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_simulation_run(other, 4, INFINITY, INFINITY, NULL, NULL));
+    assert(mpm_simulation_steps(other) == 4);
+    assert(!mpm_simulation_stable_dt(other, &bound) && bound.dt == 42 && bound.row == mpm_simulation_count(other) - 1);
+    assert(!mpm_simulation_stable_dt(usual, &bound) && bound.dt < 1);
+
+    size_t rows;
+    int length, index = 0;
+    mpm_simulation_history(usual, &rows, &length);
+    const int extra = 1 + dim + (dim == 2 ? 1 : 3), first = length;
+    const double *records = mpm_simulation_history(other, &rows, &length);
+    assert(rows == 4 && length == first + extra);
+    while (strcmp(mpm_history_get(other, index).name, columns[0].name))
+        index++;
+    for (int c = 0, offset = first; c < 3; c++, index++) { /* there is no collider: they come last */
+        const mpm_history_column column = mpm_history_get(other, index);
+        assert(!strcmp(column.name, columns[c].name) && column.offset == offset && column.collider == -1);
+        offset += column.width;
+    }
+    assert(mpm_history_get(other, index).width == 0);
+    const double *own_numbers = records + 3 * length + first;
+    assert(own_numbers[0] == 4 && !memcmp(own_numbers + 1, expected + 1, (size_t)dim * sizeof *expected));
+    for (int k = 1; k < extra - dim; k++)
+        assert(own_numbers[dim + k] == expected[dim == 2 ? 6 : 3 + k]);
+    mpm_simulation_free(usual);
+    mpm_simulation_free(other);
+}
+
 int main(void)
 {
     const char *isa;
+    an_integrator_is_a_row(2);
+    an_integrator_is_a_row(3);
     for (int i = 0; (isa = mpm_dispatch_isa(i)); i++)
         for (int dim = 2; dim <= 3; dim++)
             for (size_t real_size = 4; real_size <= 8; real_size += 4) {
