@@ -9,14 +9,16 @@
 
 mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allocator, const mpm_settings *settings)
 {
+    *result = NULL;
+    if (mpm_settings_flaw(settings))
+        return MPM_BAD_ARGUMENT;
     const mpm_kernels *kernels = mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size);
-    if (!kernels)
-        return MPM_TOO_LARGE;
     mpm_simulation *simulation = mpm_memory_new(allocator, 1, sizeof *simulation);
     if (!simulation)
         return MPM_OUT_OF_MEMORY;
     simulation->allocator = *allocator;
     simulation->settings = *settings;
+    simulation->settings.isa = kernels->isa; /* lives as long as the code */
     simulation->kernels = kernels;
     simulation->integrator = mpm_integrator_get(settings->integrator);
     simulation->is_synchronized = true;
@@ -51,6 +53,8 @@ void mpm_simulation_free(mpm_simulation *simulation)
 
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material)
 {
+    if (material->law < 0 || material->law >= MPM_LAW_COUNT)
+        return MPM_BAD_ARGUMENT;
     if (mpm_memory_grow(&simulation->allocator, (void **)&simulation->materials, &simulation->material_capacity,
                         simulation->material_count, simulation->material_count + 1, sizeof *material))
         return MPM_OUT_OF_MEMORY;
@@ -67,8 +71,19 @@ int mpm_simulation_materials(const mpm_simulation *simulation)
     return (int)simulation->material_count;
 }
 
+static bool is_collider(const mpm_collider *collider, int dim)
+{
+    const mpm_motion *motion = &collider->motion;
+    return collider->name && collider->shape.dim == dim && !mpm_shape_flaw(&collider->shape) &&
+           (unsigned)collider->contact <= MPM_SEPARATE && collider->friction >= 0 &&
+           (unsigned)motion->kind <= MPM_MOTION_KEYFRAMES && (motion->keys || !motion->key_count) &&
+           (motion->key_count || motion->kind != MPM_MOTION_KEYFRAMES);
+}
+
 mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider)
 {
+    if (!is_collider(collider, simulation->settings.dim))
+        return MPM_BAD_ARGUMENT;
     const size_t count = simulation->collider_count;
     mpm_collider_book *books =
         mpm_memory_new(&simulation->allocator, count + 1, sizeof *books); /* all empty: nothing has happened yet */
@@ -116,7 +131,7 @@ static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
 {
     const size_t rows = (size_t)simulation->particles.count, wanted = rows + (size_t)count;
     const size_t lanes = (size_t)simulation->particles.lanes;
-    if (count < 0 || wanted > INT32_MAX / 2)
+    if (wanted > INT32_MAX / 2)
         return MPM_TOO_LARGE;
     if (mpm_memory_grow(&simulation->allocator, (void **)&simulation->id, &simulation->id_capacity, rows, wanted,
                         sizeof *simulation->id) ||
@@ -150,8 +165,12 @@ static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
                               const double *C, const double *F, const double *volume, const double *mass, int material)
 {
+    if (count < 0 || material < 0 || (size_t)material >= simulation->material_count)
+        return MPM_BAD_ARGUMENT;
     if (count == 0)
         return MPM_OK;
+    if (!x || !v || !volume || !mass)
+        return MPM_BAD_ARGUMENT;
     mpm_arrivals arrivals = {
         .dx = simulation->settings.dx,
         .count = count,

@@ -359,6 +359,124 @@ static void every_allocation_can_be_refused(mpm_settings settings)
     free(reference.data);
 }
 
+static mpm_status new_with(const mpm_settings *settings)
+{
+    const mpm_allocator allocator = mpm_memory_default();
+    mpm_simulation *simulation = (mpm_simulation *)settings; /* no simulation at all */
+    const mpm_status status = mpm_simulation_new(&simulation, &allocator, settings);
+    assert(!simulation == (status != MPM_OK));
+    mpm_simulation_free(simulation);
+    return status;
+}
+
+/* Each line breaks one setting of the defaults, which is then named; all others hold. */
+static void settings_are_checked(void)
+{
+    const mpm_settings zeroed = {0};
+    assert(mpm_settings_flaw(&zeroed) && new_with(&zeroed) == MPM_BAD_ARGUMENT);
+    for (int dim = -1; dim <= 5; dim++) {
+        const mpm_settings settings = mpm_settings_default(dim);
+        assert(new_with(&settings) == (dim == 2 || dim == 3 ? MPM_OK : MPM_BAD_ARGUMENT));
+    }
+#define REFUSED(setting, value, flaw) \
+    do { \
+        mpm_settings settings = mpm_settings_default(2); \
+        settings.setting = value; \
+        assert(mpm_settings_flaw(&settings) && !strcmp(mpm_settings_flaw(&settings), flaw)); \
+        assert(new_with(&settings) == MPM_BAD_ARGUMENT); \
+    } while (0)
+    REFUSED(real_size, 2, "real_size");
+    REFUSED(dx, 0, "dx");
+    REFUSED(dx, -1, "dx");
+    REFUSED(dx, NAN, "dx");
+    REFUSED(dx, INFINITY, "dx");
+    REFUSED(lower[1], NAN, "lower");
+    REFUSED(gravity[0], INFINITY, "gravity");
+    REFUSED(cells[1], 0, "cells");
+    REFUSED(cells[0], (int64_t)MPM_MOST_CELLS + 1, "cells");
+    REFUSED(walls[3].contact, (mpm_contact)7, "walls");
+    REFUSED(walls[2].friction, -1, "walls");
+    REFUSED(walls[1].contact, MPM_PERIODIC, "walls"); /* one face alone */
+    REFUSED(scheme.transfer, MPM_TRANSFER_COUNT, "scheme.transfer");
+    REFUSED(scheme.degree, 0, "scheme.degree");
+    REFUSED(scheme.degree, MPM_LINEAR, "scheme.gradient"); /* has no moving least squares */
+    REFUSED(scheme.gradient, (mpm_gradient)2, "scheme.gradient");
+    REFUSED(scheme.flip_ratio, 1.5, "scheme.flip_ratio");
+    REFUSED(scheme.c_keep, NAN, "scheme.c_keep");
+    REFUSED(dt, NAN, "dt");
+    REFUSED(max_dt, 0, "max_dt");
+    REFUSED(on_leave, (mpm_leave)3, "on_leave");
+    REFUSED(history, -1, "history");
+    REFUSED(threads, 0, "threads");
+    REFUSED(isa, "none such", "isa");
+    REFUSED(integrator, MPM_INTEGRATOR_COUNT, "integrator");
+    REFUSED(integrator, -1, "integrator");
+#undef REFUSED
+    mpm_settings narrow = mpm_settings_default(2), filter = mpm_settings_default(2), unused = mpm_settings_default(2);
+    narrow.walls[0].contact = narrow.walls[1].contact = MPM_PERIODIC;
+    narrow.cells[0] = 3;
+    assert(!strcmp(mpm_settings_flaw(&narrow), "cells"));
+    filter.scheme.transfer = MPM_XPIC;
+    filter.scheme.xpic_order = 0;
+    assert(!strcmp(mpm_settings_flaw(&filter), "scheme.xpic_order"));
+    unused.cells[2] = unused.walls[4].contact = -1; /* of the axis that 2-D has not */
+    unused.lower[2] = NAN;
+    assert(new_with(&unused) == MPM_OK);
+}
+
+/* What does not exist is refused, and a simulation that was asked for it goes on as if it had not been. */
+static void arguments_are_checked(void)
+{
+    const double one[] = {0.5, 0.5}, *none = NULL;
+    const mpm_allocator allocator = mpm_memory_default();
+    const mpm_settings settings = mpm_settings_default(2);
+    const mpm_material lawless[] = {{.law = -1}, {.law = MPM_LAW_COUNT}}, jelly = material_of(MPM_NEO_HOOKEAN);
+    mpm_simulation *s;
+    assert(!mpm_simulation_new(&s, &allocator, &settings));
+    assert(!strcmp(mpm_simulation_settings(s)->isa, mpm_dispatch_kernels(NULL, 2, 8)->isa));
+    assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
+    for (int i = 0; i < 2; i++)
+        assert(mpm_simulation_add_material(s, &lawless[i]) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_materials(s) == 0 && !mpm_simulation_add_material(s, &jelly));
+    assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, one, 1) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, one, -1) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, -1, one, one, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, 1, none, one, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, 1, one, none, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, none, one, 0) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, none, 0) == MPM_BAD_ARGUMENT);
+    assert(!mpm_simulation_add(s, 0, none, none, NULL, NULL, none, none, 0) && mpm_simulation_count(s) == 0);
+
+    double numbers[] = {0, 0, 0, 0.1};
+    mpm_shape_node ball = {MPM_BALL, 0, 4};
+    const mpm_collider good = {.name = "ball",
+                               .shape = {.dim = 2, .node_count = 1, .number_count = 4, .nodes = &ball, .numbers = numbers},
+                               .contact = MPM_SLIP};
+#define REFUSED(member, value) \
+    do { \
+        mpm_collider bad = good; \
+        bad.member = value; \
+        assert(mpm_simulation_add_collider(s, &bad) == MPM_BAD_ARGUMENT); \
+    } while (0)
+    assert(mpm_simulation_add_collider(s, &(mpm_collider){0}) == MPM_BAD_ARGUMENT);
+    REFUSED(name, NULL);
+    REFUSED(shape.dim, 3);
+    REFUSED(shape.node_count, 0);
+    REFUSED(contact, MPM_PERIODIC);
+    REFUSED(contact, (mpm_contact)-1);
+    REFUSED(friction, NAN);
+    REFUSED(motion.kind, (mpm_motion_kind)9);
+    REFUSED(motion.kind, MPM_MOTION_KEYFRAMES); /* without any */
+    REFUSED(motion.key_count, 1);               /* without numbers */
+#undef REFUSED
+    size_t colliders;
+    mpm_simulation_colliders(s, &colliders);
+    assert(colliders == 0 && !mpm_simulation_add_collider(s, &good));
+    assert(!add_block(s, 2, 0.2, 1) && !mpm_simulation_run(s, 3, INFINITY, INFINITY, NULL, NULL));
+    assert(mpm_simulation_steps(s) == 3);
+    mpm_simulation_free(s);
+}
+
 /* An integrator of another registry: the explicit one, with a bound and a history of its own. */
 struct notes {
     double steps, place[3], turn[3];
@@ -433,6 +551,8 @@ static void an_integrator_is_a_row(int dim)
 int main(void)
 {
     const char *isa;
+    settings_are_checked();
+    arguments_are_checked();
     an_integrator_is_a_row(2);
     an_integrator_is_a_row(3);
     for (int i = 0; (isa = mpm_dispatch_isa(i)); i++)
