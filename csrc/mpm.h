@@ -10,20 +10,40 @@
  *     contact/motion.h          prescribed motion
  *     contact/collider.h        bodies that push material and are not pushed back
  *     integrate/dispatch.h      instruction sets and their kernels
- *     integrate/simulation.h    make a simulation, add particles, run, look
+ *     integrate/simulation.h    settings; make a simulation, add particles, run, look
+ *     integrate/integrator.h    ways to advance it
  *     integrate/history.h       what is recorded at every step
  *     integrate/snapshot.h      the complete state as plain arrays, and back
  *
- * A simulation in C:
+ * A simulation in C, two particles that fall:
  *
- *     mpm_allocator memory = mpm_memory_default();
- *     mpm_settings settings = {.dim = 3, .real_size = sizeof(double), .dx = 0.02, ...};
- *     mpm_simulation *simulation;
- *     mpm_simulation_new(&simulation, &memory, &settings);
- *     mpm_simulation_add_material(simulation, &(mpm_material){MPM_NEO_HOOKEAN, {1e5, 0.3}});
- *     mpm_simulation_add(simulation, n, x, v, C, F, volume, mass, 0);
- *     mpm_simulation_run(simulation, 100, INFINITY, INFINITY, NULL, NULL);
- *     mpm_simulation_free(simulation);
+ *     #include <math.h>
+ *     #include <stdio.h>
+ *
+ *     #include "mpm.h"
+ *
+ *     int main(void)
+ *     {
+ *         const double x[] = {0.50, 0.5, 0.52, 0.5}, v[4] = {0}, volume[] = {4e-4, 4e-4}, mass[] = {0.4, 0.4};
+ *         const mpm_material jelly = {MPM_NEO_HOOKEAN, {1e5, 0.3}};
+ *         const mpm_allocator memory = mpm_memory_default();
+ *         mpm_settings settings = mpm_settings_default(2);
+ *         settings.gravity[1] = -9.81;
+ *         mpm_simulation *simulation;
+ *         mpm_totals totals = {0};
+ *         mpm_status status = mpm_simulation_new(&simulation, &memory, &settings);
+ *         if (!status)
+ *             status = mpm_simulation_add_material(simulation, &jelly);
+ *         if (!status)
+ *             status = mpm_simulation_add(simulation, 2, x, v, NULL, NULL, volume, mass, 0);
+ *         if (!status)
+ *             status = mpm_simulation_run(simulation, INT64_MAX, 0.1, INFINITY, NULL, NULL);
+ *         if (!status)
+ *             status = mpm_simulation_totals(simulation, &totals);
+ *         printf("at %g s: %g m\n", totals.time, totals.center_of_mass[1]);
+ *         mpm_simulation_free(simulation);
+ *         return status;
+ *     }
  */
 #pragma once
 #include "base/memory.h"
@@ -32,6 +52,7 @@
 #include "contact/walls.h"
 #include "integrate/dispatch.h"
 #include "integrate/history.h"
+#include "integrate/integrator.h"
 #include "integrate/simulation.h"
 #include "integrate/snapshot.h"
 #include "materials/laws.h"

@@ -127,3 +127,20 @@ def test_address_sanitizer_sees_an_overrun(tmp_path):
     result = run(build(tmp_path, "overrun", "asan"))
     assert result.returncode != 0
     assert "heap-buffer-overflow" in result.stderr and "overrun.c:" in result.stderr
+
+
+@pytest.mark.slow
+def test_the_example_of_the_interface_runs(tmp_path):
+    """What csrc/mpm.h shows is a whole program: two particles fall for a tenth of a second."""
+    text = (ROOT / "csrc" / "mpm.h").read_text()
+    shown = re.search(r"^ \*     #include <math\.h>\n.*?^ \*     \}\n", text, re.MULTILINE | re.DOTALL)
+    program, executable = tmp_path / "example.c", tmp_path / "example"
+    program.write_text(re.sub(r"^ \*(?:     )?", "", shown[0], flags=re.MULTILINE))
+    linked = library("plain")
+    subprocess.run(
+        [*CC.split(), *FLAGS, f"-I{ROOT / 'csrc'}", program, *linked, "-lm", "-o", executable], check=True
+    )
+    result = run(executable)
+    check(result)
+    time, height = map(float, re.fullmatch(r"at (\S+) s: (\S+) m\n", result.stdout).groups())
+    assert time == 0.1 and height == pytest.approx(0.5 - 9.81 / 2 * time**2, abs=0.01)

@@ -3,6 +3,7 @@
 What concerns the core's objects looks at the build that the extension was linked from, made up to date first.
 """
 
+import graphlib
 import inspect
 import os
 import re
@@ -107,6 +108,31 @@ def test_no_file_is_too_long_to_read():
     assert not long
 
 
+def functions_of(path: Path) -> dict[str, str]:
+    """Name -> text of every function that a C file defines, from its first line to its closing brace."""
+    head = r"^(?:[A-Za-z_][\w ]*[ *])(\w+)\([^;{}]*\)\n\{\n.*?^\}$"
+    found = re.finditer(head, path.read_text(), re.MULTILINE | re.DOTALL)
+    return {match[1]: match[0] for match in found}
+
+
+def branches_of(function: str) -> int:
+    code = re.sub(r"/\*.*?\*/", "", function, flags=re.DOTALL)
+    return len(re.findall(r"\b(?:if|for|while|case)\b|\?|&&|\|\|", code))
+
+
+@source
+def test_a_run_and_a_step_fit_one_screen_each():
+    """The textbook's step in its order; nothing around it is longer than a screen or branches more than eight times."""
+    functions = functions_of(CSRC / "integrate" / "step.c") | functions_of(CSRC / "integrate" / "run.c")
+    called = re.findall(r"\b(\w+)\(simulation, run", functions["take_step"])
+    assert [name for name in called if name in ("scatter", "grid_and_check", "gather", "commit")] == [
+        *("scatter", "grid_and_check", "gather", "commit")
+    ]
+    assert {"mpm_run_towards", "mpm_step_advance"} < functions.keys()
+    sizes = {name: (text.count("\n") + 1, branches_of(text)) for name, text in functions.items()}
+    assert all(lines <= 60 and branches <= 8 for lines, branches in sizes.values()), sizes
+
+
 @source
 def test_the_extension_keeps_no_state_outside_the_module():
     """CPython reads its own tables through pointers to non-const; nothing else may be a mutable static."""
@@ -129,6 +155,27 @@ class Symbol:
         self.name, self.kind, self.section = fields[0], fields[2], fields[6]
 
 
+def symbols_of(paths: list[Path]) -> dict[Path, list[Symbol]]:
+    """What `nm` finds in each object."""
+    output = subprocess.run(
+        ["nm", "-A", "-f", "sysv", *paths], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    table = {}
+    for path in paths:
+        lines = [line.removeprefix(f"{path}:") for line in output if line.startswith(f"{path}:")]
+        table[path] = [Symbol(line) for line in lines if line.count("|") == 6]
+    return table
+
+
+def objects_in(folder: Path) -> dict[Path, Path]:
+    """Object -> source, left-overs of sources that are gone left out."""
+    paths = {path: path.relative_to(folder).with_suffix(".c") for path in sorted(folder.rglob("*.o"))}
+    return {path: source_file for path, source_file in paths.items() if (ROOT / source_file).is_file()}
+
+
+BUILD = ROOT / "build" / f"temp.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+
+
 @pytest.fixture(scope="module")
 def objects() -> dict[tuple[str, str], list[Symbol]]:
     """(library, source) -> symbols, for every object of the core."""
@@ -136,24 +183,11 @@ def objects() -> dict[tuple[str, str], list[Symbol]]:
         pytest.skip("there is no GNU nm")
     pytest.importorskip("setuptools")
     subprocess.run([sys.executable, "setup.py", "-q", "build_clib"], cwd=ROOT, check=True)
-    build = ROOT / "build" / f"temp.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
     table = {}
-    for library in sorted(build.glob("mpm_*")):
-        paths = {path: path.relative_to(library).with_suffix(".c") for path in sorted(library.rglob("*.o"))}
-        paths = {
-            path: source for path, source in paths.items() if (ROOT / source).is_file()
-        }  # not a left-over
-        if not paths:
-            continue
-        output = subprocess.run(
-            ["nm", "-A", "-f", "sysv", *paths], capture_output=True, text=True, check=True
-        ).stdout
-        for path, source_file in paths.items():
-            lines = [
-                line.removeprefix(f"{path}:") for line in output.splitlines() if line.startswith(f"{path}:")
-            ]
-            symbols = [Symbol(line) for line in lines if line.count("|") == 6]
-            table[library.name, source_file.as_posix()] = symbols
+    for library in sorted(BUILD.glob("mpm_*")):
+        if paths := objects_in(library):
+            for path, symbols in symbols_of(list(paths)).items():
+                table[library.name, paths[path].as_posix()] = symbols
     assert table
     return table
 
@@ -177,6 +211,24 @@ def test_a_file_exports_only_its_own_name(objects):
             if is_exported(s) and not re.fullmatch(pattern, s.name)
         ]
     assert not wrong, "\n".join(wrong)
+
+
+@source
+def test_no_object_file_needs_itself(objects):
+    """From file to file that defines what it uses: nowhere back to where it began. Kernels are one file per source."""
+    extension = objects_in(BUILD)
+    assert len(extension) == len(list((CSRC / "python").glob("*.c")))
+    files = [(path, symbols) for (_, path), symbols in objects.items()]
+    files += [(extension[path].as_posix(), symbols) for path, symbols in symbols_of(list(extension)).items()]
+    owner = {symbol.name: path for path, symbols in files for symbol in symbols if is_exported(symbol)}
+    needs: dict[str, set[str]] = {path: set() for path, _ in files}
+    for path, symbols in files:
+        needs[path] |= {owner[s.name] for s in symbols if s.kind == "U" and s.name in owner} - {path}
+    assert "csrc/integrate/step.c" in needs["csrc/integrate/integrator.c"]
+    try:
+        graphlib.TopologicalSorter(needs).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" is needed by ".join(error.args[1]))
 
 
 @source

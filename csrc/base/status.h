@@ -11,5 +11,6 @@ typedef enum mpm_status {
     MPM_BAD_STATE,      /* non-finite, inverted or outside values were written through a view */
     MPM_UNSTABLE,       /* a step was refused, or a law left its range */
     MPM_ESCAPED,        /* a particle left the domain under on_leave="raise" */
-    MPM_INTERRUPTED     /* the poll callback asked to stop */
+    MPM_INTERRUPTED,    /* the poll callback asked to stop */
+    MPM_BAD_ARGUMENT    /* what was asked for does not exist or is out of its range; nothing was changed */
 } mpm_status;

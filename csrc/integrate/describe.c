@@ -8,9 +8,10 @@
 
 mpm_symmetry mpm_describe_symmetry(const mpm_settings *settings, int axis)
 {
+    const mpm_wall *walls = &settings->walls[2 * axis];
     return (mpm_symmetry){
         .cells = settings->cells[axis],
-        .mirror = {settings->walls[2 * axis].contact == MPM_MIRROR, settings->walls[2 * axis + 1].contact == MPM_MIRROR},
+        .mirror = {walls[0].contact == MPM_MIRROR, walls[1].contact == MPM_MIRROR},
         .periodic = mpm_walls_periodic(settings->walls, axis),
     };
 }
@@ -38,4 +39,40 @@ mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         exchange.period[axis] = mpm_walls_period(simulation->settings.walls, axis, exchange.cells[axis]);
     return exchange;
+}
+
+mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books)
+{
+    mpm_colliders colliders = {
+        .list = simulation->colliders,
+        .count = simulation->collider_count,
+        .dx = simulation->settings.dx,
+        .books = books,
+    };
+    memcpy(colliders.lower, simulation->settings.lower, sizeof colliders.lower);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        colliders.symmetry[axis] = mpm_describe_symmetry(&simulation->settings, axis);
+    return colliders;
+}
+
+mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation, unsigned mode)
+{
+    mpm_sweep sweep = {
+        .particles = &simulation->particles,
+        .grid = &simulation->grid,
+        .materials = simulation->materials,
+        .scheme = simulation->settings.scheme,
+        .mode = mode,
+        .on_leave = simulation->settings.on_leave,
+        .dx = simulation->settings.dx,
+        .colliders = mpm_describe_colliders(simulation, simulation->reports.task_books),
+        .body_force = simulation->body_force,
+        .measures = simulation->reports.measures,
+        .workspaces = simulation->workspaces,
+    };
+    memcpy(sweep.cells, simulation->settings.cells, sizeof sweep.cells);
+    memcpy(sweep.lower, simulation->settings.lower, sizeof sweep.lower);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        sweep.period[axis] = mpm_walls_period(simulation->settings.walls, axis, sweep.cells[axis]);
+    return sweep;
 }

@@ -52,10 +52,12 @@ static int can_run(const char *isa)
 
 const mpm_kernels *mpm_dispatch_kernels(const char *isa, int dim, size_t real_size)
 {
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (!strcmp(tables[i]->isa, isa) && tables[i]->dim == dim && tables[i]->real_size == real_size)
-            return can_run(isa) ? tables[i] : NULL;
-    return NULL;
+    const mpm_kernels *found = NULL;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) /* the fastest come last */
+        if ((!isa || !strcmp(tables[i]->isa, isa)) && tables[i]->dim == dim && tables[i]->real_size == real_size &&
+            can_run(tables[i]->isa))
+            found = tables[i];
+    return found;
 }
 
 const char *mpm_dispatch_isa(int index)

@@ -5,8 +5,8 @@
 #pragma once
 #include "transfer/kernels.h"
 
-/** The kernels of `isa` ("scalar", "portable", "avx2", "avx512"), or NULL if there are none or this processor
- *  cannot run them. `real_size` 4 or 8. */
+/** The kernels of `isa` ("scalar", "portable", "avx2", "avx512"; NULL: the fastest), or NULL if there are none or this
+ *  processor cannot run them. `real_size` 4 or 8. */
 const mpm_kernels *mpm_dispatch_kernels(const char *isa, int dim, size_t real_size);
 
 /** Name of the `index`-th usable instruction set, slowest first; NULL past the last. */

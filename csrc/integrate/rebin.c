@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Binning within a simulation: particles beyond periodic faces come in at the other side, and what hangs on the order
- * of particles and on the grid follows.
+ * Binning within a simulation: when it is due, and what hangs on the order of particles and on the grid.
+ *
+ * Particles may lie one cell beside where they were binned, not more, when they scatter again. So the run sums how far
+ * they can have moved, and bins before a step that could carry one of them further.
  */
 #include "integrate/state.h"
+
+#include <float.h>
+#include <math.h>
+
+static const double ROOM = 0.999; /* cells that a particle may have moved since it was binned, but for round-off */
 
 mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind)
 {
@@ -37,4 +44,63 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
             simulation->mirrors[MPM_FIELD_X]->stale = true;
     }
     return status;
+}
+
+static mpm_status bin(mpm_simulation *simulation, mpm_bin_kind kind)
+{
+    const double start = mpm_clock_seconds();
+    const mpm_status status = mpm_rebin_run(simulation, NULL, 0, kind);
+    mpm_simulation_spend(simulation, MPM_PHASE_BINNING, start);
+    return status;
+}
+
+mpm_status mpm_rebin_if_due(mpm_simulation *simulation)
+{
+    if (!simulation->binning_due)
+        return MPM_OK;
+    mpm_synchronize_particles(simulation);
+    return bin(simulation, MPM_BIN_ALL);
+}
+
+/* Before the gather there is less to be moved, but nodes at periodic faces are not all there for particles that come in
+ * on the other side, and schemes that do not forget keep more on particles and nodes. */
+static bool can_bin_mid_step(const mpm_settings *settings)
+{
+    for (int axis = 0; axis < settings->dim; axis++)
+        if (mpm_walls_periodic(settings->walls, axis))
+            return false;
+    return mpm_scheme_forgets(&settings->scheme);
+}
+
+mpm_status mpm_rebin_mid_step(mpm_simulation *simulation, double travel)
+{
+    const bool due = simulation->drift + travel > ROOM;
+    const bool after_the_step = travel > ROOM || !can_bin_mid_step(&simulation->settings);
+    simulation->binning_due = due && after_the_step;
+    if (!due || after_the_step)
+        return MPM_OK;
+    const mpm_status status = bin(simulation, MPM_BIN_MID_STEP);
+    if (!status)
+        simulation->is_synchronized = true; /* v and C of the step before are gone: this step finds them anew */
+    return status;
+}
+
+/* How far the step can have carried particles, in cells. What they moved with says more than nodes did before it: light
+ * nodes at a surface are often twice as fast as any particle. */
+static double carried(const mpm_simulation *simulation, double dt, const mpm_measure *measure)
+{
+    /* of positions up to 16 cells from the first node of the block */
+    const double rounding = 4 * (simulation->settings.real_size == sizeof(float) ? FLT_EPSILON : DBL_EPSILON);
+    const double moved = measure->moved * dt / simulation->settings.dx + rounding;
+    if (simulation->settings.on_leave != MPM_LEAVE_CLAMP || !measure->outside)
+        return moved;
+    /* put back onto a face from as far beyond as particles may be; rounding exceeds that by less than 1e-5 */
+    return fmax(moved, mpm_scheme_wall_depth(simulation->settings.scheme.degree) + 1e-5);
+}
+
+void mpm_rebin_note_motion(mpm_simulation *simulation, double dt, const mpm_measure *measure)
+{
+    simulation->drift += carried(simulation, dt, measure);
+    /* A collider may have pushed a particle faster than any node, and so farther than was foreseen. */
+    simulation->binning_due |= simulation->drift > ROOM;
 }

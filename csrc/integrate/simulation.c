@@ -10,15 +10,19 @@
 
 mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allocator, const mpm_settings *settings)
 {
+    *result = NULL;
+    if (mpm_settings_flaw(settings))
+        return MPM_BAD_ARGUMENT;
     const mpm_kernels *kernels = mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size);
-    if (!kernels)
-        return MPM_TOO_LARGE;
     mpm_simulation *simulation = mpm_memory_new(allocator, 1, sizeof *simulation);
     if (!simulation)
         return MPM_OUT_OF_MEMORY;
     simulation->allocator = *allocator;
     simulation->settings = *settings;
+    simulation->settings.isa = kernels->isa; /* lives as long as the code */
     simulation->kernels = kernels;
+    simulation->integrator = mpm_integrator_get(settings->integrator);
+    simulation->is_synchronized = true;
     simulation->particles = mpm_particles_empty(settings->dim, kernels->lanes, settings->scheme.degree, settings->real_size);
     simulation->fields = mpm_fields_of_core(settings->dim);
     if (settings->dim == 2)
@@ -114,6 +118,8 @@ static void set_columns(const mpm_simulation *simulation, mpm_material *material
 
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material)
 {
+    if (material->law < 0 || material->law >= MPM_LAW_COUNT)
+        return MPM_BAD_ARGUMENT;
     const mpm_law *law = mpm_laws_get(material->law);
     mpm_material added = *material;
     if (mpm_memory_grow(&simulation->allocator, (void **)&simulation->materials, &simulation->material_capacity,
@@ -133,8 +139,19 @@ int mpm_simulation_materials(const mpm_simulation *simulation)
     return (int)simulation->material_count;
 }
 
+static bool is_collider(const mpm_collider *collider, int dim)
+{
+    const mpm_motion *motion = &collider->motion;
+    return collider->name && collider->shape.dim == dim && !mpm_shape_flaw(&collider->shape) &&
+           (unsigned)collider->contact <= MPM_SEPARATE && collider->friction >= 0 &&
+           (unsigned)motion->kind <= MPM_MOTION_KEYFRAMES && (motion->keys || !motion->key_count) &&
+           (motion->key_count || motion->kind != MPM_MOTION_KEYFRAMES);
+}
+
 mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider)
 {
+    if (!is_collider(collider, simulation->settings.dim))
+        return MPM_BAD_ARGUMENT;
     const size_t count = simulation->collider_count;
     mpm_collider_book *books =
         mpm_memory_new(&simulation->allocator, count + 1, sizeof *books); /* all empty: nothing has happened yet */
@@ -182,7 +199,7 @@ static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
 {
     const size_t rows = (size_t)simulation->particles.count, wanted = rows + (size_t)count;
     const size_t lanes = (size_t)simulation->particles.lanes;
-    if (count < 0 || wanted > INT32_MAX / 2)
+    if (wanted > INT32_MAX / 2)
         return MPM_TOO_LARGE;
     if (mpm_memory_grow(&simulation->allocator, (void **)&simulation->id, &simulation->id_capacity, rows, wanted,
                         sizeof *simulation->id) ||
@@ -231,6 +248,12 @@ static void set_initial(const mpm_simulation *simulation, const mpm_material *ma
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
                               const double *C, const double *F, const double *volume, const double *mass, int material)
 {
+    if (count < 0 || material < 0 || (size_t)material >= simulation->material_count)
+        return MPM_BAD_ARGUMENT;
+    if (count == 0)
+        return MPM_OK;
+    if (!x || !v || !volume || !mass)
+        return MPM_BAD_ARGUMENT;
     mpm_arrivals arrivals = {
         .dx = simulation->settings.dx,
         .count = count,
@@ -242,8 +265,6 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
     set_initial(simulation, &simulation->materials[material], arrivals.initial);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         arrivals.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
-    if (count == 0)
-        return MPM_OK;
     mpm_status status = begin_change(simulation);
     if (status)
         return status;
@@ -338,7 +359,11 @@ mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double 
                               void *context)
 {
     const int64_t before = simulation->steps;
-    const mpm_status status = mpm_step_run(simulation, steps, end, pause, poll, context);
+    const mpm_goal goal = {
+        .last_step = steps > INT64_MAX - before ? INT64_MAX : before + steps,
+        .end = end, .pause = pause, .poll = poll, .context = context,
+    };
+    const mpm_status status = mpm_run_towards(simulation, &goal);
     if (simulation->steps > before)
         mpm_views_outdate(simulation);
     const double start = mpm_clock_seconds();
@@ -362,14 +387,14 @@ mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *
     return status;
 }
 
-static mpm_status settle(mpm_simulation *simulation)
+static mpm_status refresh(mpm_simulation *simulation)
 {
     mpm_status status = mpm_sweeps_begin(simulation, 1);
     if (status)
         return status;
     const bool due = simulation->binning_due;
     simulation->binning_due = false; /* looking needs no fresh bins, and the grid of the last step stays */
-    status = mpm_step_settle(simulation);
+    status = mpm_refresh_state(simulation);
     simulation->binning_due |= due && simulation->drift > 0;
     mpm_sweeps_end(simulation);
     return status;
@@ -377,40 +402,18 @@ static mpm_status settle(mpm_simulation *simulation)
 
 mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals)
 {
-    mpm_status status = settle(simulation);
+    mpm_status status = refresh(simulation);
     if (!status)
-        *totals = mpm_step_totals(simulation);
+        *totals = mpm_totals_of(simulation);
     return status;
 }
 
 mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound)
 {
-    /* Called by the step too, within its pool and on a settled state, to describe a refusal. */
-    mpm_status status = simulation->pool ? MPM_OK : settle(simulation);
-    if (status)
-        return status;
-    *bound = mpm_timestep_bound(simulation);
-    int which = -1;
-    if (bound->limit == MPM_LIMIT_ISOLATED)
-        which = 0;
-    else if (bound->limit == MPM_LIMIT_WAVE)
-        which = 1;
-    else if (bound->limit == MPM_LIMIT_MOTION)
-        which = bound->dt == simulation->settings.dx / simulation->measure.speed ? 2 : 3;
-    if (which >= 0) {
-        mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_MEASURE);
-        sweep.measures = &simulation->measure;
-        bound->row = mpm_scheme_is_standard(&simulation->settings.scheme)
-                         ? simulation->kernels->find_limit(&sweep, which)
-                         : simulation->kernels->find_limit_any(&sweep, which);
-    }
-    if (which == 0 && bound->row >= 0) {
-        const mpm_material *material = &simulation->materials[simulation->material[bound->row]];
-        const double h = simulation->settings.dx;
-        if (mpm_laws_get(material->law)->viscous && bound->dt * sqrt(simulation->measure.wave2) < 0.25 * h)
-            bound->limit = MPM_LIMIT_VISCOSITY;
-    }
-    return MPM_OK;
+    mpm_status status = refresh(simulation);
+    if (!status)
+        *bound = simulation->integrator->bound(simulation);
+    return status;
 }
 
 mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirror **mirror)
@@ -492,7 +495,7 @@ void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, 
 
 const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *rows, int *length)
 {
-    *length = mpm_history_length(simulation->settings.dim, (int)simulation->collider_count);
+    *length = mpm_history_length(simulation);
     *rows = simulation->history_rows;
     return simulation->history;
 }

@@ -25,8 +25,16 @@ typedef struct mpm_settings {
     mpm_leave on_leave;
     int history;       /* every how many steps the history is written; 0: never */
     int threads;       /* at least 1 */
-    const char *isa;   /* a name of mpm_dispatch_isa */
+    const char *isa;   /* a name of mpm_dispatch_isa; NULL: the fastest here */
+    int integrator;    /* row of integrator.h */
 } mpm_settings;
+
+/** Settings that hold: a box of 32 cells of 1/32 m per axis from the origin on, slip walls, no gravity, the standard
+ *  scheme in double precision, automatic dt, one thread, the fastest instruction set. */
+mpm_settings mpm_settings_default(int dim);
+
+/** The name of the first setting that is out of its range, NULL if there is none. */
+const char *mpm_settings_flaw(const mpm_settings *settings);
 
 enum { MPM_MOST_CELLS = 1 << 30, MPM_MOST_TROUBLE_ROWS = 1000 };
 
@@ -95,16 +103,18 @@ typedef struct mpm_simulation mpm_simulation;
 /** Asked every 50 ms of a run; non-zero ends it after a whole step. */
 typedef int (*mpm_poll)(void *context);
 
-/** Errors: MPM_OUT_OF_MEMORY; MPM_TOO_LARGE if the instruction set cannot be had. */
+/** Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if the settings have a flaw. On error `*simulation` is NULL. */
 mpm_status mpm_simulation_new(mpm_simulation **simulation, const mpm_allocator *allocator,
                               const mpm_settings *settings);
 void mpm_simulation_free(mpm_simulation *simulation);
 
-/** Registers a material; its index counts from 0. */
+/** Registers a material; its index counts from 0. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT: no such law. */
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material);
 int mpm_simulation_materials(const mpm_simulation *simulation);
 
-/** Adds a collider (copied), before the first step. Its shape has no flaw; third components are 0 in 2-D. */
+/** Adds a collider (copied), before the first step; third components are 0 in 2-D. Errors: MPM_OUT_OF_MEMORY;
+ *  MPM_BAD_ARGUMENT if it has no name, its shape has a flaw or another dimension, or no collider has its contact or
+ *  its motion. */
 mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider);
 
 /** The colliders in the order in which they were added. */
@@ -112,7 +122,8 @@ const mpm_collider *mpm_simulation_colliders(const mpm_simulation *simulation, s
 
 /** Adds `count` particles of `material`; every value finite, positions in the domain, mass, volume, det F > 0. `C` and
  *  `F` may be NULL: 0 and the identity. A volume of 0 stands for m h^d over the mass of the grid around the particle,
- *  found when the state is next looked at. */
+ *  found when the state is next looked at. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_ARGUMENT if the material
+ *  is not registered, `count` < 0, or an array is missing. */
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
                               const double *C, const double *F, const double *volume, const double *mass, int material);
 

@@ -160,7 +160,7 @@ void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapsh
 void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     mpm_particles particles = simulation->particles; /* whose arrays are only read */
-    const size_t length = (size_t)mpm_history_length(particles.dim, (int)simulation->collider_count);
+    const size_t length = (size_t)mpm_history_length(simulation);
     take_clock(simulation, snapshot);
     for (size_t g = 0; g < snapshot->groups; g++)
         take_group(&particles.groups[g], snapshot->group + g * MPM_SNAPSHOT_GROUP);
@@ -372,7 +372,7 @@ static mpm_status lay_tables(const mpm_simulation *simulation, const mpm_snapsho
 {
     const mpm_allocator *allocator = &simulation->allocator;
     const size_t n = snapshot->particles;
-    const size_t length = (size_t)mpm_history_length(simulation->settings.dim, (int)simulation->collider_count);
+    const size_t length = (size_t)mpm_history_length(simulation);
     parts->id = mpm_memory_new(allocator, n, sizeof *parts->id);
     parts->material = mpm_memory_new(allocator, n, sizeof *parts->material);
     parts->history = mpm_memory_new(allocator, snapshot->records, length * sizeof *parts->history);

@@ -4,8 +4,7 @@
  */
 #pragma once
 #include "base/clock.h"
-#include "integrate/history.h"
-#include "integrate/simulation.h"
+#include "integrate/integrator.h"
 
 /* What the tasks and blocks of the present grid report: scratch of a run. */
 struct reports {
@@ -18,6 +17,7 @@ struct mpm_simulation {
     mpm_allocator allocator;
     mpm_settings settings;
     const mpm_kernels *kernels;
+    const mpm_integrator *integrator;
 
     mpm_collider *colliders;
     size_t collider_count, collider_capacity;
@@ -60,9 +60,7 @@ struct mpm_simulation {
     const double *body_force; /* during mpm_simulation_step_forced: [row][dim] [m/s2] */
     double force[3];          /* its sum over the particles of the step that begins [N] */
 
-    /* Within a run, after a lean sweep: the velocities of nodes that v and C of the particles follow from, with the
-     * positions in `spare_vector`; NULL: v and C are there. */
-    void *recalled_from;
+    bool is_synchronized; /* v and C are those of the last whole step: always between runs (synchronize.c) */
 
     /* Scratch of a run */
     mpm_pool *pool;
@@ -80,6 +78,8 @@ static inline void mpm_simulation_spend(mpm_simulation *simulation, mpm_phase ph
 /* describe.c: what kernels and grid need to know */
 mpm_symmetry mpm_describe_symmetry(const mpm_settings *settings, int axis);
 mpm_grid_records mpm_describe_records(const mpm_settings *settings); /* what nodes keep, by the scheme */
+mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books);
+mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation, unsigned mode);
 mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows);
 
 /* views.c: between the resident state and the user's arrays */
@@ -90,8 +90,11 @@ void mpm_views_forget(mpm_simulation *simulation);        /* the rows have chang
 mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **mirror);
 
 /* rebin.c */
-typedef enum mpm_bin_kind { MPM_BIN_ALL, MPM_BIN_WITHOUT_MASSLESS, MPM_BIN_MID_STEP } mpm_bin_kind; /* see mpm_binning */
+typedef enum mpm_bin_kind { MPM_BIN_ALL, MPM_BIN_WITHOUT_MASSLESS, MPM_BIN_MID_STEP } mpm_bin_kind; /* mpm_binning */
 mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind);
+mpm_status mpm_rebin_if_due(mpm_simulation *simulation); /* between steps */
+mpm_status mpm_rebin_mid_step(mpm_simulation *simulation, double travel); /* before the gather; or puts it off */
+void mpm_rebin_note_motion(mpm_simulation *simulation, double dt, const mpm_measure *measure); /* of a whole step */
 
 /* periodic.c: particles that lie beyond a periodic face come in at the other side, at every binning */
 typedef struct mpm_periodic_wrap {
@@ -107,23 +110,45 @@ mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *p
 void mpm_periodic_end(mpm_simulation *simulation, mpm_periodic_wrap *wrap, mpm_status binning);
 
 /* timestep.c */
-mpm_stable_dt mpm_timestep_bound(const mpm_simulation *simulation);
-double mpm_timestep_automatic(const mpm_simulation *simulation);
+mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation); /* the bound, and the particle that sets it */
+/* The size of a step from `time` on: as planned, but ending exactly at `end`, without a tiny last step. Where the rest
+ * is one step but for the round-off of times, it is one step. */
+double mpm_timestep_plan(const mpm_simulation *simulation, double time, double end);
+mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt); /* may it be taken? */
+void mpm_timestep_foresee(mpm_simulation *simulation); /* the automatic step from the last state that was measured */
+bool mpm_timestep_revise(mpm_simulation *simulation);  /* ... shrinks to the bound of a new state: did it change? */
+void mpm_timestep_halve(mpm_simulation *simulation, double *dt); /* ... and after a refusal */
 
 /* sweeps.c: the kernels called on a simulation, within a pool */
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation, int threads); /* starts the pool, makes scratch */
 void mpm_sweeps_end(mpm_simulation *simulation);
 mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* scratch for that grid; prepares a binning */
-void mpm_sweeps_recall(mpm_simulation *simulation); /* stores v and C, if a lean sweep has not */
-mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode);
+void mpm_sweeps_pose_colliders(mpm_simulation *simulation, double time, double dt); /* as they are in that step */
 mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep);
+void mpm_sweeps_scatter(mpm_simulation *simulation, double dt); /* and the body force */
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
 void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for MPM_VOLUME */
-mpm_block_report mpm_sweeps_filter(mpm_simulation *simulation); /* XPIC, then: the velocity that particles take */
+void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report); /* XPIC: what particles take */
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums); /* of a whole step */
 
-/* step.c */
-mpm_status mpm_step_settle(mpm_simulation *simulation); /* views read in, bins fresh, state measured */
-mpm_status mpm_step_run(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
-                        void *context);
-mpm_totals mpm_step_totals(const mpm_simulation *simulation);
+/* synchronize.c: deferred stores of v and C */
+void mpm_synchronize_defer(mpm_simulation *simulation, const mpm_sweep *sweep); /* after a gather, which may be fused */
+void mpm_synchronize_particles(mpm_simulation *simulation);
+
+/* trouble.c */
+mpm_status mpm_trouble_note(mpm_simulation *simulation, mpm_status status, mpm_reason reason, double dt);
+mpm_status mpm_trouble_find(mpm_simulation *simulation); /* are particles outside the domain, or out of range? */
+
+/* refusal.c: `travel` is how far particles would move at most, in cells */
+mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report, double dt, double *travel);
+mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, const mpm_block_report *report, double dt);
+
+/* history.c */
+mpm_status mpm_history_reserve(mpm_simulation *simulation); /* before a step, so that a whole step is always recorded */
+void mpm_history_record(mpm_simulation *simulation);
+
+/* refresh.c, totals.c, run.c, step.c */
+mpm_status mpm_refresh_state(mpm_simulation *simulation); /* views read in, bins fresh, state measured */
+mpm_totals mpm_totals_of(const mpm_simulation *simulation);
+mpm_status mpm_run_towards(mpm_simulation *simulation, const mpm_goal *goal);
+mpm_status mpm_step_advance(mpm_simulation *simulation, const mpm_goal *goal); /* the explicit integrator */

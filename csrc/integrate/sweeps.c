@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernels called on a simulation: sweeps over particles task by task, passes over the grid block by block, in
+ * parallel. What they report is added in the order of tasks and blocks, so that no thread count changes a bit.
+ */
 #include "integrate/state.h"
 
 #include <math.h>
@@ -67,46 +71,10 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
     return MPM_OK;
 }
 
-static void set_colliders(mpm_simulation *simulation, double time, double dt)
+void mpm_sweeps_pose_colliders(mpm_simulation *simulation, double time, double dt)
 {
     for (size_t k = 0; k < simulation->collider_count; k++)
         simulation->colliders[k].now = mpm_collider_state_at(&simulation->colliders[k], time, dt);
-}
-
-static mpm_colliders describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books)
-{
-    mpm_colliders colliders = {
-        .list = simulation->colliders,
-        .count = simulation->collider_count,
-        .dx = simulation->settings.dx,
-        .books = books,
-    };
-    memcpy(colliders.lower, simulation->settings.lower, sizeof colliders.lower);
-    for (int axis = 0; axis < simulation->settings.dim; axis++)
-        colliders.symmetry[axis] = mpm_describe_symmetry(&simulation->settings, axis);
-    return colliders;
-}
-
-mpm_sweep mpm_sweeps_describe(const mpm_simulation *simulation, unsigned mode)
-{
-    mpm_sweep sweep = {
-        .particles = &simulation->particles,
-        .grid = &simulation->grid,
-        .materials = simulation->materials,
-        .scheme = simulation->settings.scheme,
-        .mode = mode,
-        .on_leave = simulation->settings.on_leave,
-        .dx = simulation->settings.dx,
-        .colliders = describe_colliders(simulation, simulation->reports.task_books),
-        .body_force = simulation->body_force,
-        .measures = simulation->reports.measures,
-        .workspaces = simulation->workspaces,
-    };
-    memcpy(sweep.cells, simulation->settings.cells, sizeof sweep.cells);
-    memcpy(sweep.lower, simulation->settings.lower, sizeof sweep.lower);
-    for (int axis = 0; axis < simulation->settings.dim; axis++)
-        sweep.period[axis] = mpm_walls_period(simulation->settings.walls, axis, sweep.cells[axis]);
-    return sweep;
 }
 
 struct sweep_call {
@@ -156,21 +124,16 @@ mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)
     return sum;
 }
 
-void mpm_sweeps_recall(mpm_simulation *simulation)
+void mpm_sweeps_scatter(mpm_simulation *simulation, double dt)
 {
-    if (!simulation->recalled_from)
-        return;
-    mpm_particles particles = simulation->particles;
-    mpm_grid grid = simulation->grid;
-    mpm_sweep sweep = mpm_sweeps_describe(simulation, MPM_RECALL);
-    particles.column[MPM_COLUMN_X] = particles.spare_vector;
-    grid.velocity = simulation->recalled_from;
-    sweep.particles = &particles;
-    sweep.grid = &grid;
-    sweep.gather_dt = simulation->dt;
-    set_colliders(simulation, simulation->began, simulation->dt);
+    mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_SCATTER);
+    sweep.scatter_dt = dt;
     mpm_sweeps_run(simulation, &sweep);
-    simulation->recalled_from = NULL;
+    if (simulation->body_force) {
+        sweep.mode = MPM_PUSH;
+        const mpm_measure pushed = mpm_sweeps_run(simulation, &sweep);
+        memcpy(simulation->force, pushed.force, sizeof pushed.force);
+    }
 }
 
 struct grid_call {
@@ -210,7 +173,7 @@ static void grid_pass(mpm_simulation *simulation, double dt, int filter_step, bo
     memcpy(call.pass.gravity, settings->gravity, sizeof call.pass.gravity);
     memcpy(call.pass.walls, settings->walls, sizeof call.pass.walls);
     if (!for_density)
-        call.pass.colliders = describe_colliders(simulation, simulation->reports.block_books);
+        call.pass.colliders = mpm_describe_colliders(simulation, simulation->reports.block_books);
     const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
     mpm_pool_for(simulation->pool, grid_item, &call, (blocks + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
     const ptrdiff_t folds = (ptrdiff_t)simulation->grid.images.block_count;
@@ -243,19 +206,23 @@ static mpm_block_report sum_reports(const mpm_simulation *simulation)
 
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 {
-    set_colliders(simulation, simulation->time, dt);
+    mpm_sweeps_pose_colliders(simulation, simulation->time, dt);
     grid_pass(simulation, dt, 0, false);
     return sum_reports(simulation);
 }
 
-mpm_block_report mpm_sweeps_filter(mpm_simulation *simulation)
+void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report)
 {
-    const mpm_sweep filter = mpm_sweeps_describe(simulation, MPM_FILTER);
+    if (simulation->settings.scheme.transfer != MPM_XPIC)
+        return;
+    const mpm_sweep filter = mpm_describe_sweep(simulation, MPM_FILTER);
+    const double approach = report->approach;
     for (int k = 1; k < filter.scheme.xpic_order; k++) {
         mpm_sweeps_run(simulation, &filter);
         grid_pass(simulation, 0, k, false);
     }
-    return sum_reports(simulation);
+    *report = sum_reports(simulation);
+    report->approach = approach;
 }
 
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums)

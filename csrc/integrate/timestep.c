@@ -7,6 +7,9 @@
  *     wave          dt c/h <= 1
  *     motion        dt |v_a| <= h and dt |grad v| <= 1
  *     acceleration  dt^2 |g| <= h
+ *
+ * A fixed step is compared with the bound. The automatic one keeps a margin: it is planned from the state before the
+ * last step, because a fused sweep scatters with it, and revised once the state has been measured.
  */
 #include "integrate/state.h"
 
@@ -26,7 +29,8 @@ static void tighten(mpm_stable_dt *bound, double dt, mpm_limit limit)
         *bound = (mpm_stable_dt){dt, limit, -1};
 }
 
-mpm_stable_dt mpm_timestep_bound(const mpm_simulation *simulation)
+/* The bound without the particle that sets it. */
+static mpm_stable_dt bound_of(const mpm_simulation *simulation)
 {
     const mpm_measure *most = &simulation->measure;
     const double h = simulation->settings.dx;
@@ -41,10 +45,10 @@ mpm_stable_dt mpm_timestep_bound(const mpm_simulation *simulation)
     return bound;
 }
 
-double mpm_timestep_automatic(const mpm_simulation *simulation)
+static double automatic_dt(const mpm_simulation *simulation)
 {
     const mpm_measure *most = &simulation->measure;
-    double dt = 0.6 * mpm_timestep_bound(simulation).dt;
+    double dt = 0.6 * bound_of(simulation).dt;
     dt = fmin(dt, 0.4 * simulation->settings.dx / most->speed);
     dt = fmin(dt, 0.4 * simulation->settings.dx / simulation->approach);
     dt = fmin(dt, 0.2 / sqrt(most->gradient2));
@@ -52,4 +56,84 @@ double mpm_timestep_automatic(const mpm_simulation *simulation)
     if (simulation->natural_dt > 0)
         dt = fmin(dt, 1.1 * simulation->natural_dt); /* no step size is stable in every sequence: grow slowly */
     return isfinite(dt) ? dt : 1e-3; /* nothing there to limit it */
+}
+
+/* Which of the kernels' searches (find_limit) finds the particle that sets the bound; -1: none does. */
+static int search_of(const mpm_simulation *simulation, const mpm_stable_dt *bound)
+{
+    switch (bound->limit) {
+    case MPM_LIMIT_ISOLATED:
+        return 0;
+    case MPM_LIMIT_WAVE:
+        return 1;
+    case MPM_LIMIT_MOTION:
+        return bound->dt == simulation->settings.dx / simulation->measure.speed ? 2 : 3;
+    default:
+        return -1;
+    }
+}
+
+mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation)
+{
+    mpm_stable_dt bound = bound_of(simulation);
+    const int which = search_of(simulation, &bound);
+    if (which < 0)
+        return bound;
+    mpm_measure most = simulation->measure;
+    mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_MEASURE);
+    sweep.measures = &most;
+    const mpm_kernels *kernels = simulation->kernels;
+    const bool standard = mpm_scheme_is_standard(&sweep.scheme);
+    bound.row = standard ? kernels->find_limit(&sweep, which) : kernels->find_limit_any(&sweep, which);
+    if (bound.limit == MPM_LIMIT_ISOLATED && bound.row >= 0) {
+        const mpm_material *material = &simulation->materials[simulation->material[bound.row]];
+        if (mpm_laws_get(material->law)->viscous &&
+            bound.dt * sqrt(simulation->measure.wave2) < 0.25 * simulation->settings.dx)
+            bound.limit = MPM_LIMIT_VISCOSITY;
+    }
+    return bound;
+}
+
+/* ---- the plan of a run ------------------------------------------------------------------------------------------ */
+
+double mpm_timestep_plan(const mpm_simulation *simulation, double time, double end)
+{
+    const double planned = simulation->settings.dt > 0 ? simulation->settings.dt : simulation->natural_dt;
+    const double left = end - time;
+    return planned * (1 + 1e-6) >= left ? left : 2 * planned > left ? left / 2 : planned;
+}
+
+mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt)
+{
+    const mpm_settings *settings = &simulation->settings;
+    if (settings->dt > 0 && !settings->allow_unstable && !(dt <= bound_of(simulation).dt * (1 + 1e-12))) {
+        const mpm_status status = mpm_trouble_note(simulation, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, dt);
+        simulation->trouble.bound = mpm_timestep_limit(simulation);
+        return status;
+    }
+    if (!(simulation->time + dt > simulation->time)) /* a run would never end */
+        return mpm_trouble_note(simulation, MPM_UNSTABLE, MPM_DT_TOO_SMALL, dt);
+    return MPM_OK;
+}
+
+void mpm_timestep_foresee(mpm_simulation *simulation)
+{
+    if (simulation->settings.dt <= 0)
+        simulation->natural_dt = automatic_dt(simulation);
+}
+
+bool mpm_timestep_revise(mpm_simulation *simulation)
+{
+    if (simulation->settings.dt > 0)
+        return false;
+    if (simulation->natural_dt > 0 && simulation->natural_dt <= bound_of(simulation).dt)
+        return false;
+    simulation->natural_dt = automatic_dt(simulation);
+    return true;
+}
+
+void mpm_timestep_halve(mpm_simulation *simulation, double *dt)
+{
+    *dt /= 2;
+    simulation->natural_dt = fmin(simulation->natural_dt, *dt);
 }

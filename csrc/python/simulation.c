@@ -150,12 +150,12 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
     static char *names[] = {"dim",   "dtype",  "lower",          "cells",    "dx",      "gravity", "walls", "scheme", "dt",
                             "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa",     NULL};
     mpm_settings settings = {0};
-    const char *dtype, *on_leave, *isa;
+    const char *dtype, *on_leave;
     PyObject *lower, *cells, *gravity, *walls, *scheme;
     int allow_unstable;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOddpsiis", names, &settings.dim, &dtype, &lower, &cells,
                                      &settings.dx, &gravity, &walls, &scheme, &settings.dt, &settings.max_dt, &allow_unstable,
-                                     &on_leave, &settings.history, &settings.threads, &isa))
+                                     &on_leave, &settings.history, &settings.threads, &settings.isa))
         return NULL;
     if (settings.dim != 2 && settings.dim != 3) {
         PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
@@ -169,15 +169,11 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
         get_scheme(scheme, &settings.scheme) ||
         get_leave(on_leave, &settings.on_leave) || mpm_python_check_threads(settings.threads))
         return NULL;
-    if (!(settings.dx > 0) || settings.history < 0) {
-        PyErr_SetString(PyExc_ValueError, "dx or history: out of range");
+    const char *flaw = mpm_settings_flaw(&settings);
+    if (flaw) {
+        PyErr_Format(PyExc_ValueError, "%s: out of range, or not to be had here", flaw);
         return NULL;
     }
-    if (!mpm_dispatch_kernels(isa, settings.dim, settings.real_size)) {
-        PyErr_Format(PyExc_ValueError, "isa: no kernels '%s' here", isa);
-        return NULL;
-    }
-    settings.isa = mpm_dispatch_kernels(isa, settings.dim, settings.real_size)->isa; /* lives as long as the code */
     module_state *state = mpm_python_state(type);
     simulation *self = (simulation *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (self && mpm_simulation_new(&self->core, &state->allocator, &settings)) {
@@ -499,13 +495,6 @@ static PyObject *collider_distance(PyObject *self, PyObject *args)
     return mpm_python_distances(points, mpm_simulation_settings(core)->dim, measure_collider, &moment);
 }
 
-static mpm_history_column history_column(const mpm_simulation *core, int index)
-{
-    size_t colliders;
-    mpm_simulation_colliders(core, &colliders);
-    return mpm_history_get(mpm_simulation_settings(core)->dim, (int)colliders, index);
-}
-
 static PyObject *history_names(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -514,7 +503,7 @@ static PyObject *history_names(PyObject *self, PyObject *unused)
         return NULL;
     PyObject *list = PyList_New(0);
     for (int i = 0; list; i++) {
-        const mpm_history_column column = history_column(core, i);
+        const mpm_history_column column = mpm_history_get(core, i);
         if (!column.width)
             break;
         size_t count;
@@ -534,7 +523,7 @@ static PyObject *history_array(PyObject *self, PyObject *argument)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
-    const mpm_history_column column = history_column(core, index < 0 || index > INT32_MAX ? INT32_MAX : (int)index);
+    const mpm_history_column column = mpm_history_get(core, index < 0 || index > INT32_MAX ? INT32_MAX : (int)index);
     if (!column.width) {
         PyErr_SetString(PyExc_IndexError, "index: no such column");
         return NULL;

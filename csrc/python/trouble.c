@@ -177,6 +177,9 @@ PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_sim
     case MPM_TOO_LARGE:
         PyErr_SetString(PyExc_ValueError, "too many particles for one simulation (the limit is 2^30)");
         return NULL;
+    case MPM_BAD_ARGUMENT:
+        PyErr_SetString(PyExc_ValueError, "an argument does not exist or is out of its range");
+        return NULL;
     case MPM_BAD_STATE:
         return raise_trouble(state->simulation_error, simulation);
     case MPM_UNSTABLE:

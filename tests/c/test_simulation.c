@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "integrate/dispatch.h"
-#include "integrate/simulation.h"
 #include "integrate/snapshot.h"
+#include "integrate/state.h"
 
 enum { SIDE = 4, MOST = SIDE * SIDE * SIDE };
 static const double END = 0.08; /* [s] */
@@ -359,9 +359,203 @@ static void every_allocation_can_be_refused(mpm_settings settings)
     free(reference.data);
 }
 
+static mpm_status new_with(const mpm_settings *settings)
+{
+    const mpm_allocator allocator = mpm_memory_default();
+    mpm_simulation *simulation = (mpm_simulation *)settings; /* no simulation at all */
+    const mpm_status status = mpm_simulation_new(&simulation, &allocator, settings);
+    assert(!simulation == (status != MPM_OK));
+    mpm_simulation_free(simulation);
+    return status;
+}
+
+/* Each line breaks one setting of the defaults, which is then named; all others hold. */
+static void settings_are_checked(void)
+{
+    const mpm_settings zeroed = {0};
+    assert(mpm_settings_flaw(&zeroed) && new_with(&zeroed) == MPM_BAD_ARGUMENT);
+    for (int dim = -1; dim <= 5; dim++) {
+        const mpm_settings settings = mpm_settings_default(dim);
+        assert(new_with(&settings) == (dim == 2 || dim == 3 ? MPM_OK : MPM_BAD_ARGUMENT));
+    }
+#define REFUSED(setting, value, flaw) \
+    do { \
+        mpm_settings settings = mpm_settings_default(2); \
+        settings.setting = value; \
+        assert(mpm_settings_flaw(&settings) && !strcmp(mpm_settings_flaw(&settings), flaw)); \
+        assert(new_with(&settings) == MPM_BAD_ARGUMENT); \
+    } while (0)
+    REFUSED(real_size, 2, "real_size");
+    REFUSED(dx, 0, "dx");
+    REFUSED(dx, -1, "dx");
+    REFUSED(dx, NAN, "dx");
+    REFUSED(dx, INFINITY, "dx");
+    REFUSED(lower[1], NAN, "lower");
+    REFUSED(gravity[0], INFINITY, "gravity");
+    REFUSED(cells[1], 0, "cells");
+    REFUSED(cells[0], (int64_t)MPM_MOST_CELLS + 1, "cells");
+    REFUSED(walls[3].contact, (mpm_contact)7, "walls");
+    REFUSED(walls[2].friction, -1, "walls");
+    REFUSED(walls[1].contact, MPM_PERIODIC, "walls"); /* one face alone */
+    REFUSED(scheme.transfer, MPM_TRANSFER_COUNT, "scheme.transfer");
+    REFUSED(scheme.degree, 0, "scheme.degree");
+    REFUSED(scheme.degree, MPM_LINEAR, "scheme.gradient"); /* has no moving least squares */
+    REFUSED(scheme.gradient, (mpm_gradient)2, "scheme.gradient");
+    REFUSED(scheme.flip_ratio, 1.5, "scheme.flip_ratio");
+    REFUSED(scheme.c_keep, NAN, "scheme.c_keep");
+    REFUSED(dt, NAN, "dt");
+    REFUSED(max_dt, 0, "max_dt");
+    REFUSED(on_leave, (mpm_leave)3, "on_leave");
+    REFUSED(history, -1, "history");
+    REFUSED(threads, 0, "threads");
+    REFUSED(isa, "none such", "isa");
+    REFUSED(integrator, MPM_INTEGRATOR_COUNT, "integrator");
+    REFUSED(integrator, -1, "integrator");
+#undef REFUSED
+    mpm_settings narrow = mpm_settings_default(2), filter = mpm_settings_default(2), unused = mpm_settings_default(2);
+    narrow.walls[0].contact = narrow.walls[1].contact = MPM_PERIODIC;
+    narrow.cells[0] = 3;
+    assert(!strcmp(mpm_settings_flaw(&narrow), "cells"));
+    filter.scheme.transfer = MPM_XPIC;
+    filter.scheme.xpic_order = 0;
+    assert(!strcmp(mpm_settings_flaw(&filter), "scheme.xpic_order"));
+    unused.cells[2] = unused.walls[4].contact = -1; /* of the axis that 2-D has not */
+    unused.lower[2] = NAN;
+    assert(new_with(&unused) == MPM_OK);
+}
+
+/* What does not exist is refused, and a simulation that was asked for it goes on as if it had not been. */
+static void arguments_are_checked(void)
+{
+    const double one[] = {0.5, 0.5}, *none = NULL;
+    const mpm_allocator allocator = mpm_memory_default();
+    const mpm_settings settings = mpm_settings_default(2);
+    const mpm_material lawless[] = {{.law = -1}, {.law = MPM_LAW_COUNT}}, jelly = material_of(MPM_NEO_HOOKEAN);
+    mpm_simulation *s;
+    assert(!mpm_simulation_new(&s, &allocator, &settings));
+    assert(!strcmp(mpm_simulation_settings(s)->isa, mpm_dispatch_kernels(NULL, 2, 8)->isa));
+    assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
+    for (int i = 0; i < 2; i++)
+        assert(mpm_simulation_add_material(s, &lawless[i]) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_materials(s) == 0 && !mpm_simulation_add_material(s, &jelly));
+    assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, one, 1) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, one, -1) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, -1, one, one, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, 1, none, one, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, 1, one, none, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, none, one, 0) == MPM_BAD_ARGUMENT);
+    assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, none, 0) == MPM_BAD_ARGUMENT);
+    assert(!mpm_simulation_add(s, 0, none, none, NULL, NULL, none, none, 0) && mpm_simulation_count(s) == 0);
+
+    double numbers[] = {0, 0, 0, 0.1};
+    mpm_shape_node ball = {MPM_BALL, 0, 4};
+    const mpm_collider good = {.name = "ball",
+                               .shape = {.dim = 2, .node_count = 1, .number_count = 4, .nodes = &ball, .numbers = numbers},
+                               .contact = MPM_SLIP};
+#define REFUSED(member, value) \
+    do { \
+        mpm_collider bad = good; \
+        bad.member = value; \
+        assert(mpm_simulation_add_collider(s, &bad) == MPM_BAD_ARGUMENT); \
+    } while (0)
+    assert(mpm_simulation_add_collider(s, &(mpm_collider){0}) == MPM_BAD_ARGUMENT);
+    REFUSED(name, NULL);
+    REFUSED(shape.dim, 3);
+    REFUSED(shape.node_count, 0);
+    REFUSED(contact, MPM_PERIODIC);
+    REFUSED(contact, (mpm_contact)-1);
+    REFUSED(friction, NAN);
+    REFUSED(motion.kind, (mpm_motion_kind)9);
+    REFUSED(motion.kind, MPM_MOTION_KEYFRAMES); /* without any */
+    REFUSED(motion.key_count, 1);               /* without numbers */
+#undef REFUSED
+    size_t colliders;
+    mpm_simulation_colliders(s, &colliders);
+    assert(colliders == 0 && !mpm_simulation_add_collider(s, &good));
+    assert(!add_block(s, 2, 0.2, 1) && !mpm_simulation_run(s, 3, INFINITY, INFINITY, NULL, NULL));
+    assert(mpm_simulation_steps(s) == 3);
+    mpm_simulation_free(s);
+}
+
+/* An integrator of another registry: the explicit one, a step at a time, with a bound and a history of its own. */
+static struct notes {
+    double steps, place[3], turn[3];
+} notes;
+
+static mpm_status advance_one_by_one(mpm_simulation *simulation, const mpm_goal *goal)
+{
+    mpm_status status = MPM_OK;
+    while (!status && simulation->steps < goal->last_step) {
+        mpm_goal next = *goal;
+        next.last_step = simulation->steps + 1;
+        notes.steps++;
+        status = mpm_integrator_get(MPM_EXPLICIT)->advance(simulation, &next);
+        mpm_synchronize_particles(simulation);
+    }
+    return status;
+}
+
+static mpm_stable_dt bound_of_its_own(const mpm_simulation *simulation)
+{
+    return (mpm_stable_dt){.dt = 42, .row = (int32_t)simulation->particles.count - 1};
+}
+
+static const void *read_notes(const mpm_simulation *simulation)
+{
+    (void)simulation;
+    return &notes;
+}
+
+static void an_integrator_is_a_row(int dim)
+{
+    static const mpm_history_entry columns[] = {
+        {"noted_steps", MPM_HISTORY_NUMBER, offsetof(struct notes, steps)},
+        {"noted_place", MPM_HISTORY_VECTOR, offsetof(struct notes, place)},
+        {"noted_turn", MPM_HISTORY_TURNING, offsetof(struct notes, turn)},
+    };
+    static const mpm_integrator own = {"own", advance_one_by_one, bound_of_its_own, columns, 3, read_notes, ""};
+    const double expected[] = {0, 1, 2, 3, 4, 5, 6};
+    mpm_settings settings = settings_of(dim, 8, "scalar", 1);
+    settings.dt = 1e-4;
+    mpm_simulation *usual = one_block(&settings, 1), *other = one_block(&settings, 1);
+    mpm_stable_dt bound;
+    other->integrator = &own;
+    notes = (struct notes){0, {1, 2, 3}, {4, 5, 6}};
+    assert(!mpm_simulation_run(usual, 4, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_simulation_run(other, 4, INFINITY, INFINITY, NULL, NULL));
+    assert(mpm_simulation_steps(other) == 4);
+    assert(!mpm_simulation_stable_dt(other, &bound) && bound.dt == 42 && bound.row == mpm_simulation_count(other) - 1);
+    assert(!mpm_simulation_stable_dt(usual, &bound) && bound.dt < 1);
+
+    size_t rows;
+    int length, index = 0;
+    mpm_simulation_history(usual, &rows, &length);
+    const int extra = 1 + dim + (dim == 2 ? 1 : 3), first = length;
+    const double *records = mpm_simulation_history(other, &rows, &length);
+    assert(rows == 4 && length == first + extra);
+    while (strcmp(mpm_history_get(other, index).name, columns[0].name))
+        index++;
+    for (int c = 0, offset = first; c < 3; c++, index++) { /* there is no collider: they come last */
+        const mpm_history_column column = mpm_history_get(other, index);
+        assert(!strcmp(column.name, columns[c].name) && column.offset == offset && column.collider == -1);
+        offset += column.width;
+    }
+    assert(mpm_history_get(other, index).width == 0);
+    const double *own_numbers = records + 3 * length + first;
+    assert(own_numbers[0] == 4 && !memcmp(own_numbers + 1, expected + 1, (size_t)dim * sizeof *expected));
+    for (int k = 1; k < extra - dim; k++)
+        assert(own_numbers[dim + k] == expected[dim == 2 ? 6 : 3 + k]);
+    mpm_simulation_free(usual);
+    mpm_simulation_free(other);
+}
+
 int main(void)
 {
     const char *isa;
+    settings_are_checked();
+    arguments_are_checked();
+    an_integrator_is_a_row(2);
+    an_integrator_is_a_row(3);
     for (int i = 0; (isa = mpm_dispatch_isa(i)); i++)
         for (int dim = 2; dim <= 3; dim++)
             for (size_t real_size = 4; real_size <= 8; real_size += 4) {

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Brings the resident state up to date before a run or a look: what was written through views is read in, particles are
+ * binned, rest volumes found and the state measured, each where it is due.
+ */
+#include "integrate/state.h"
+
+/* Rest volumes from the density of the grid, for the particles that have none yet. */
+static void find_volumes(mpm_simulation *simulation)
+{
+    const mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_VOLUME);
+    simulation->grid_valid = false;
+    mpm_sweeps_scatter(simulation, 0);
+    mpm_sweeps_density(simulation);
+    mpm_sweeps_run(simulation, &sweep);
+    simulation->volumes_due = false;
+    simulation->measured = false;
+    if (simulation->mirrors[MPM_FIELD_VOLUME])
+        simulation->mirrors[MPM_FIELD_VOLUME]->stale = true;
+}
+
+mpm_status mpm_refresh_state(mpm_simulation *simulation)
+{
+    const double start = mpm_clock_seconds();
+    mpm_status status = mpm_views_read_in(simulation);
+    mpm_simulation_spend(simulation, MPM_PHASE_VIEWS, start);
+    if (status || (status = mpm_rebin_if_due(simulation)))
+        return status;
+    if (simulation->volumes_due)
+        find_volumes(simulation);
+    if (!simulation->measured) {
+        const mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_MEASURE);
+        simulation->measure = mpm_sweeps_run(simulation, &sweep);
+        simulation->measured = true;
+        simulation->suspect |= simulation->measure.out_of_range != 0;
+    }
+    return MPM_OK;
+}

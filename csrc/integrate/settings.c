@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "integrate/dispatch.h"
+#include "integrate/integrator.h"
+
+mpm_settings mpm_settings_default(int dim)
+{
+    mpm_settings settings = {
+        .dim = dim, .real_size = sizeof(double), .cells = {32, 32, 32}, .dx = 1.0 / 32,
+        .scheme = {.transfer = MPM_APIC, .gradient = MPM_GRADIENT_MLS, .degree = MPM_QUADRATIC, .xpic_order = 1,
+                   .c_keep = 1},
+        .max_dt = INFINITY, .history = 1, .threads = 1,
+    };
+    for (int face = 0; face < 6; face++)
+        settings.walls[face].contact = MPM_SLIP;
+    return settings;
+}
+
+static bool is_within(double value, double low, double high)
+{
+    return value >= low && value <= high; /* not of a NaN */
+}
+
+static const char *scheme_flaw(const mpm_scheme *scheme)
+{
+    if ((unsigned)scheme->transfer >= MPM_TRANSFER_COUNT)
+        return "scheme.transfer";
+    if (scheme->degree < MPM_LINEAR || scheme->degree > MPM_CUBIC)
+        return "scheme.degree";
+    if (scheme->gradient != MPM_GRADIENT_BSPLINE &&
+        (scheme->gradient != MPM_GRADIENT_MLS || scheme->degree == MPM_LINEAR))
+        return "scheme.gradient";
+    if (!is_within(scheme->flip_ratio, 0, 1))
+        return "scheme.flip_ratio";
+    if (scheme->xpic_order < 1 && scheme->transfer == MPM_XPIC)
+        return "scheme.xpic_order";
+    return is_within(scheme->c_keep, 0, 1) ? NULL : "scheme.c_keep";
+}
+
+static const char *axis_flaw(const mpm_settings *settings, int axis)
+{
+    const mpm_wall *walls = &settings->walls[2 * axis];
+    const bool periodic = walls[0].contact == MPM_PERIODIC;
+    for (int side = 0; side < 2; side++)
+        if ((unsigned)walls[side].contact > MPM_PERIODIC || (walls[side].contact == MPM_PERIODIC) != periodic ||
+            !(walls[side].friction >= 0))
+            return "walls";
+    if (settings->cells[axis] < (periodic ? 4 : 1) || settings->cells[axis] > MPM_MOST_CELLS)
+        return "cells";
+    if (!isfinite(settings->lower[axis]))
+        return "lower";
+    return isfinite(settings->gravity[axis]) ? NULL : "gravity";
+}
+
+const char *mpm_settings_flaw(const mpm_settings *settings)
+{
+    const struct {
+        const char *name;
+        bool fits;
+    } checks[] = {
+        {"dim", settings->dim == 2 || settings->dim == 3},
+        {"real_size", settings->real_size == sizeof(float) || settings->real_size == sizeof(double)},
+        {"dx", settings->dx > 0 && isfinite(settings->dx)},
+        {"dt", !isnan(settings->dt)},
+        {"max_dt", settings->max_dt > 0},
+        {"on_leave", (unsigned)settings->on_leave <= MPM_LEAVE_DELETE},
+        {"history", settings->history >= 0},
+        {"threads", settings->threads >= 1},
+        {"integrator", mpm_integrator_get(settings->integrator)},
+        {"isa", mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size)},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (!checks[i].fits)
+            return checks[i].name;
+    const char *flaw = scheme_flaw(&settings->scheme);
+    for (int axis = 0; axis < settings->dim && !flaw; axis++)
+        flaw = axis_flaw(settings, axis);
+    return flaw;
+}

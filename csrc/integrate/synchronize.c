@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Deferred stores. PIC, APIC and TPIC find v and C of every particle anew in each step, from the velocities of nodes
+ * alone. So a fused sweep, which scatters them while it still holds them, does not store them. It stores x into a
+ * second array, and the next grid pass writes into a second array of nodes: the positions and the node velocities that
+ * it gathered from stay. Whoever needs v and C (a scatter by itself, binning, the end of a run) has the particles
+ * synchronized: the same gather from the same numbers, and so the same bits. Between runs they always are.
+ */
+#include "integrate/state.h"
+
+static void swap(void **a, void **b)
+{
+    void *kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+void mpm_synchronize_defer(mpm_simulation *simulation, const mpm_sweep *sweep)
+{
+    simulation->is_synchronized = !mpm_sweep_is_lean(&sweep->scheme, sweep->mode);
+    if (simulation->is_synchronized)
+        return;
+    swap(&simulation->particles.column[MPM_COLUMN_X], &simulation->particles.spare_vector);
+    swap(&simulation->grid.velocity, &simulation->grid.previous);
+}
+
+void mpm_synchronize_particles(mpm_simulation *simulation)
+{
+    if (simulation->is_synchronized)
+        return;
+    simulation->is_synchronized = true;
+    swap(&simulation->grid.velocity, &simulation->grid.previous);
+    mpm_particles before = simulation->particles;
+    before.column[MPM_COLUMN_X] = before.spare_vector;
+    mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_RECALL);
+    sweep.particles = &before;
+    sweep.gather_dt = simulation->dt;
+    mpm_sweeps_pose_colliders(simulation, simulation->began, simulation->dt);
+    mpm_sweeps_run(simulation, &sweep);
+}
