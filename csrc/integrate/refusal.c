@@ -61,8 +61,8 @@ static double travel_bound(const mpm_simulation *simulation, const mpm_block_rep
     return mpm_scheme_moves_apart(scheme) ? report->speed + apart : report->speed;
 }
 
-/* Is that bound so loose that particles had better be asked? With the gradient of the B-spline, nodes at a surface whose
- * weights all but vanish have no part in the motion, but any velocity. */
+/* Is that bound so loose that particles had better be asked? With the gradient of the B-spline, nodes at a surface
+ * whose weights all but vanish have no part in the motion, but any velocity. */
 static bool is_loose(const mpm_simulation *simulation, double cells)
 {
     const mpm_scheme *scheme = &simulation->settings.scheme;

@@ -449,9 +449,8 @@ static void arguments_are_checked(void)
 
     double numbers[] = {0, 0, 0, 0.1};
     mpm_shape_node ball = {MPM_BALL, 0, 4};
-    const mpm_collider good = {.name = "ball",
-                               .shape = {.dim = 2, .node_count = 1, .number_count = 4, .nodes = &ball, .numbers = numbers},
-                               .contact = MPM_SLIP};
+    const mpm_shape shape = {.dim = 2, .node_count = 1, .number_count = 4, .nodes = &ball, .numbers = numbers};
+    const mpm_collider good = {.name = "ball", .shape = shape, .contact = MPM_SLIP};
 #define REFUSED(member, value) \
     do { \
         mpm_collider bad = good; \
