@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from mpm import _check, derived
 from mpm._check import FloatArray
-from mpm.colliders import Placed, Posed, distance_of, empty_core, prepare
+from mpm.colliders import Placed, distance_of, empty_core, place, prepare
 from mpm.io import paths
 from mpm.io.closing import Closing
 from mpm.io.description import restore, understood
@@ -40,20 +39,19 @@ class Stage:
         self._dx = dx
 
     @functools.cached_property
-    def _posed(self) -> list[Posed]:
+    def _placed(self) -> list[Placed]:
         """The colliders as they were described, made when they are first asked for: those of meshes take a while."""
         lower, upper, dx = self.scene.lower, self.scene.upper, self._dx
 
-        def made() -> list[Posed]:
-            core = empty_core(lower, upper, dx)
-            prepared = (prepare(collider, lower, upper, dx) for collider in self.scene.colliders)
-            return [Posed(Placed(core, index, one), core, 0.0) for index, one in enumerate(prepared)]
+        def made() -> list[Placed]:
+            prepared = [prepare(collider, lower, upper, dx) for collider in self.scene.colliders]
+            return place(empty_core(lower, upper, dx), prepared)
 
         return understood("the colliders", made)
 
-    def posed(self, time: float) -> list[Posed]:
+    def posed(self, time: float) -> list[Placed]:
         """The colliders at a time [s]."""
-        return [dataclasses.replace(one, time=time) for one in self._posed]
+        return [one.at(time) for one in self._placed]
 
 
 class Frame:
@@ -163,7 +161,7 @@ class Frame:
         """
         return distance_of(self._posed(), name, x, self.dimension)
 
-    def _posed(self) -> list[Posed]:
+    def _posed(self) -> list[Placed]:
         """The colliders as they were."""
         return self._stage.posed(self.time)
 
@@ -181,12 +179,16 @@ class Frame:
 
         return plot(self, ax=ax, color=_color(self, color), limits=limits, renderer=renderer)
 
-    def _state(self, names: tuple[str, ...]) -> State:
+    def _state(self, names: Sequence[str]) -> State:
         """What files hold of it."""
         fields = {name: self[name] if name in self.fields else self.compute(name) for name in ("x", *names)}
         tensors = [name for name, values in fields.items() if values.ndim == 3]
         out_of_plane = {name: self._reader.stored(self._number, name)[:, 8] for name in tensors}
         return State(self.time, self.step, self.dimension, fields, out_of_plane)
+
+    def _missing(self, name: str) -> str:
+        """What to say of a name that was not recorded."""
+        return not_recorded(name)
 
     def __repr__(self) -> str:
         return (
@@ -381,9 +383,14 @@ class Replay(_check.Strict, Closing):
 
     def view(self) -> Viewer:
         """The notebook viewer: `mpm.view` of this replay; needs the extra ``widget``."""
-        from mpm.viewer import view
+        from mpm.viewer.widget import Viewer
 
-        return view(self)
+        return Viewer(self)
+
+    @staticmethod
+    def _replayed(path: str) -> Replay:
+        """Another one, for the viewer."""
+        return replay(path)
 
     def close(self) -> None:
         """Close the file; what was read stays."""

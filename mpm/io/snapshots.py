@@ -1,126 +1,42 @@
-"""Checkpoints: a simulation in a file, complete, and out of it again."""
+"""The snapshot of a simulation as a tree and arrays, and back: what checkpoints hold and comparisons compare."""
 
 from __future__ import annotations
 
-import inspect
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from mpm import _check, _core, config, numerics
+from mpm import _check, _core, numerics
 from mpm.colliders import Collider, Prepared
-from mpm.errors import FileFormatError
-from mpm.io import container, files
-from mpm.io.description import Arrays, Lost, Reader, Tree, Writer, listing, mapping, understood
+from mpm.io import generators, kept
+from mpm.io.description import Arrays, Reader, Tree, Writer, listing, mapping
 from mpm.materials import Material
-from mpm.scene import Body, BodyForce, Scene
-from mpm.simulation import Simulation
+from mpm.scene import Body, Scene
 from mpm.snapshot import Part, Snapshot
 
-__all__ = ["dumps", "load", "loads", "save"]
+__all__ = ["describe", "quantities", "restore"]
 
-KIND = "simulation"
-STATE = "state."  # before the names of the core's arrays
-GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
-# Where these point to: what NumPy takes on trust.
-POSITIONS = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1}
+Array = npt.NDArray[Any]
+BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/state/particles.h
 
 
-def save(simulation: Simulation, path: str | os.PathLike[str]) -> None:
-    """See `Simulation.save`."""
-    files.replace(_named(path), pieces(simulation))
+def describe(snapshot: Snapshot) -> tuple[Tree, Arrays]:
+    """See `mpm.io.kept.Format.describe`."""
+    generators.check(snapshot.rng)
+    return _described(snapshot)
 
 
-@_check.options
-def load(
-    path: str | os.PathLike[str], *, threads: int | None = None, body_force: BodyForce | None = None
-) -> Simulation:
-    """Read a simulation that `Simulation.save` has written.
-
-    It goes on bit for bit as the one that was saved, with any number of threads; with other kernels (``MPM_ISA``) or
-    on another processor it is the same state, but round-off may differ from there on. Nothing in a file is executed.
-
-    Parameters
-    ----------
-    path : str or path
-        Of the file.
-    threads : int, optional
-        Default as for a new `Simulation`.
-    body_force : callable, optional
-        The scene's `body_force`, which a file cannot keep; without it the simulation can be looked at, but not run.
-        None if the scene has none.
-
-    Returns
-    -------
-    Simulation
-        Equal to the one that was saved. Its scene stands for functions, of which a file keeps the name only, by
-        objects that raise when they are called.
-
-    Raises
-    ------
-    FileFormatError
-        It is not a checkpoint, of a later version of the format, truncated or damaged.
-    OSError
-        It cannot be read.
-    TypeError, ValueError
-        An argument is of the wrong type or range.
-    """
-    name = _named(path)
-    if threads is not None:
-        threads = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
-    if not (body_force is None or callable(body_force)):
-        raise _check.wrong_type("body_force", body_force, "a callable f(x, t)")
-    try:
-        return loads(files.read(name), threads, body_force)
-    except FileFormatError as error:
-        raise FileFormatError(f"{name!r} {error}") from error
-
-
-def _named(path: object) -> str | bytes:
-    if not isinstance(path, (str, os.PathLike)):
-        raise _check.wrong_type("path", path, "a path")
-    name: str | bytes = os.fspath(path)
-    if not name:
-        raise ValueError(f"path = {path!r}: must name a file")
-    return name
-
-
-def dumps(simulation: Simulation) -> bytes:
-    """The bytes of a checkpoint."""
-    return b"".join(pieces(simulation))
-
-
-def loads(data: bytes, threads: int | None = None, body_force: BodyForce | None = None) -> Simulation:
-    """The simulation of which these are the bytes."""
-    tree, arrays = container.unpack(data)
-    kept = understood("the state", lambda: _snapshot(tree, arrays))
-    if body_force is not None and not isinstance(body_force, Lost):
-        if kept.scene.body_force is None:
-            raise ValueError(f"body_force = {_check.shown(body_force)}: must be None: the scene has none")
-        kept.scene._body_force = body_force
-    return understood("the state", lambda: Simulation._of(kept, threads))
-
-
-def pieces(simulation: Simulation) -> Iterator[bytes | memoryview]:
-    """The bytes of a checkpoint, piece by piece."""
-    kept = simulation._snapshot()
+def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
     writer = Writer()
-    tree = _described(kept, writer)
-    state = {STATE + name: array for name, array in kept.arrays.items()}
-    return container.pack(tree, {**writer.arrays, **state})
-
-
-def _described(kept: Snapshot, writer: Writer) -> Tree:
-    bodies, colliders = kept.scene.bodies, kept.scene.colliders
+    bodies, colliders = snapshot.scene.bodies, snapshot.scene.colliders
     numbers, counters = _core.snapshot_names()
-    return {
-        "kind": KIND,
-        "scene": writer.scene(kept.scene),
-        "numerics": numerics.options(kept.numerics),
-        "rng": _described_rng(kept.rng, writer),
-        "materials": [writer.material(material) for material in kept.materials],
+    tree = {
+        "scene": writer.scene(snapshot.scene),
+        "numerics": numerics.options(snapshot.numerics),
+        "rng": generators.describe(snapshot.rng, writer),
+        "materials": [writer.material(material) for material in snapshot.materials],
         "parts": [
             {
                 "body": _index(part.body, bodies, writer.body),
@@ -129,7 +45,7 @@ def _described(kept: Snapshot, writer: Writer) -> Tree:
                 "volume": part.volume,
                 "first_id": part.first_id,
             }
-            for part in kept.parts
+            for part in snapshot.parts
         ],
         "colliders": [
             {
@@ -138,10 +54,11 @@ def _described(kept: Snapshot, writer: Writer) -> Tree:
                 "numbers": writer.array(one.numbers),
                 "reference": writer.array(one.reference),
             }
-            for one in kept.colliders
+            for one in snapshot.colliders
         ],
         "clock": {"numbers": numbers, "counters": counters},
     }
+    return tree, kept.joined(writer.arrays, snapshot.arrays)
 
 
 def _index(thing: Any, things: tuple[Any, ...], describe: Any) -> Any:
@@ -150,41 +67,33 @@ def _index(thing: Any, things: tuple[Any, ...], describe: Any) -> Any:
     return places[0] if places else describe(thing)
 
 
-def _snapshot(tree: Tree, arrays: Arrays) -> Snapshot:
-    if tree.get("kind") != KIND:
-        raise FileFormatError(f"holds a {_check.shown(tree.get('kind'))}, not a {KIND}")
-    reader = Reader({name: array for name, array in arrays.items() if not name.startswith(STATE)})
+def restore(tree: Tree, arrays: Arrays) -> Snapshot:
+    """See `mpm.io.kept.Format.restore`."""
+    described, state = kept.parted(arrays)
+    reader = Reader(described)
     scene = reader.scene(tree["scene"])
     materials = tuple(reader.material(entry) for entry in listing(tree["materials"], "materials"))
+    # Options that an older version did not know have their defaults.
+    options = {**mapping(tree["numerics"], "numerics"), "threads": 1}
     return Snapshot(
         scene=scene,
-        numerics=_numerics(tree["numerics"], scene),
-        rng=_rng(tree["rng"], reader),
+        numerics=numerics.check(scene.lower, scene.upper, **options),
+        rng=generators.restore(tree["rng"], reader),
         materials=materials,
         parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials)),
         colliders=tuple(_prepared(entry, reader, scene) for entry in listing(tree["colliders"], "colliders")),
-        arrays=_state(mapping(tree["clock"], "clock"), arrays),
+        arrays=_state(mapping(tree["clock"], "clock"), state),
     )
 
 
-def _state(clock: Tree, arrays: Arrays) -> Arrays:
+def _state(clock: Tree, state: Arrays) -> Arrays:
     """The arrays of the core; entries of its clock that an older version did not know are 0."""
-    state = {name.removeprefix(STATE): array for name, array in arrays.items() if name.startswith(STATE)}
     for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
         given = dict(zip(listing(clock[kind], kind), state[kind].tolist(), strict=True))
         if not given.keys() <= set(names):
             raise ValueError(f"{kind} has entries that this version does not know")
         state[kind] = np.array([given.get(name, 0) for name in names], dtype=state[kind].dtype)
     return state
-
-
-def _numerics(tree: object, scene: Scene) -> numerics.Numerics:
-    """The options of a simulation; those that an older version did not know have their defaults."""
-    signature = inspect.signature(Simulation.__init__).parameters
-    defaults = {name: entry.default for name, entry in signature.items() if entry.default is not entry.empty}
-    given = {**defaults, **mapping(tree, "numerics"), "threads": 1}
-    del given["rng"]
-    return numerics.check(scene.lower, scene.upper, **given)
 
 
 def _parts(
@@ -230,52 +139,41 @@ def _which(entry: Any, things: tuple[Any, ...], read: Any) -> Any:
     return read(entry)
 
 
-# ---- random generators ---------------------------------------------------------------------------------------
+def quantities(snapshot: Snapshot) -> dict[str, Any]:
+    """See `mpm.io.kept.Format.quantities`: what was described, and the state particle by particle, row by row."""
+    tree, arrays = _described(snapshot)
+    clock = tree.pop("clock")
+    # By name, not by number: what is only in one of two simulations shifts nothing.
+    tree["materials"] = {str(number): material for number, material in enumerate(tree["materials"])}
+    tree["parts"] = {
+        part.body.name: {name: entry[name] for name in ("particles", "mass", "volume")}
+        for part, entry in zip(snapshot.parts, tree["parts"], strict=True)
+    }
+    tree["colliders"] = {
+        one.collider.name: {name: entry[name] for name in ("nodes", "numbers", "reference")}
+        for one, entry in zip(snapshot.colliders, tree["colliders"], strict=True)
+    }
+    found = dict(kept.leaves(tree, "", arrays))
+    found.update(_particles(snapshot))
+    for kind, names in clock.items():
+        found.update(zip(names, snapshot.arrays[kind].tolist(), strict=True))
+    found["history"], found["impulses"] = snapshot.arrays["history"], snapshot.arrays["books"]
+    return found
 
 
-def _described_rng(rng: np.random.Generator, writer: Writer) -> Tree:
-    state = rng.bit_generator.state
-    name = type(rng.bit_generator).__name__
-    if name not in GENERATORS or type(rng.bit_generator) is not getattr(np.random, name):
-        raise TypeError(
-            f"rng = {_check.shown(rng)}: a file keeps {', '.join(GENERATORS)} of numpy.random only"
-        )
-
-    def described(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {key: described(entry) for key, entry in value.items()}
-        return (
-            writer.array(value)
-            if isinstance(value, np.ndarray)
-            else value
-            if isinstance(value, str)
-            else int(value)
-        )
-
-    tree: Tree = described(state)
-    return tree
-
-
-def _rng(tree: object, reader: Reader) -> np.random.Generator:
-    given = mapping(tree, "rng")
-    name = _check.choice("bit_generator", given["bit_generator"], GENERATORS)
-    generator = getattr(np.random, name)(0)
-
-    def checked(value: Any, like: Any, key: str) -> Any:
-        """A value as NumPy would have it: what it is given as a state it believes."""
-        if isinstance(like, Mapping):
-            entries = mapping(value, key)
-            if entries.keys() != like.keys():
-                raise ValueError(f"rng: {key} has other entries than a {name}")
-            return {inner: checked(entries[inner], like[inner], inner) for inner in like}
-        if isinstance(like, np.ndarray):
-            array = reader.value(value)
-            if not isinstance(array, np.ndarray) or (array.dtype, array.shape) != (like.dtype, like.shape):
-                raise ValueError(f"rng: {key} is not what a {name} has")
-            return array
-        if isinstance(like, str):
-            return name
-        return _check.integer(key, value, low=0, high=POSITIONS.get(key, 2**128 - 1))
-
-    generator.state = checked(given, generator.state, "state")
-    return np.random.Generator(generator)
+def _particles(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
+    arrays, chosen, d = snapshot.arrays, snapshot.numerics, snapshot.scene.dimension
+    row, groups = arrays["row"], arrays["groups"]
+    by_row = np.argsort(row)
+    counts = groups[:, 4]
+    block = np.repeat(groups[:, :d], counts, axis=0)[by_row]
+    yield "particles.id", arrays["id"]
+    yield "particles.material", np.repeat(groups[:, 3], counts)[by_row]
+    for name in ("v", "C", "F", "mass", "volume", "Jp"):
+        if name in arrays:
+            yield f"particles.{name}", arrays[name][by_row]
+    cells = arrays["x"][by_row]
+    metres = snapshot.scene.lower + chosen.dx * (BLOCK_SIDE[d] * block.astype(np.float64) + cells)
+    yield "particles.x", kept.Places(block, cells, metres)
+    yield "particles.order", row
+    yield "particles.blocks", groups
