@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config
+from mpm import _check, _core
 from mpm import motion as _motion
 from mpm._check import FloatArray
 from mpm.sampling import if_in_millimetres
@@ -170,27 +170,6 @@ def distance_of(posed: Sequence[Placed], name: str, x: npt.ArrayLike, dimension:
         raise ValueError(f"name = {_check.shown(name)}: the scene has no colliders")
     chosen = names.index(_check.choice("name", name, names))
     return posed[chosen].distance(_check.array("x", x, (None, dimension)))[0]
-
-
-def empty_core(lower: FloatArray, upper: FloatArray, dx: float) -> _core.Simulation:
-    """A core that has no particles and takes no steps, for colliders that are only looked at."""
-    return _core.Simulation(
-        dim=len(lower),
-        dtype="float64",
-        lower=lower.tolist(),
-        cells=np.rint((upper - lower) / dx).astype(int).tolist(),
-        dx=dx,
-        gravity=[0.0] * len(lower),
-        walls=[("slip", 0.0)] * (2 * len(lower)),
-        scheme=("apic", "quadratic", "mls", 0.0, 1, False, False, 1.0),
-        dt=0.0,
-        max_dt=np.inf,
-        allow_unstable=False,
-        on_leave="raise",
-        history=0,
-        threads=1,
-        isa=config.isa(),
-    )
 
 
 def warn_of_thin_or_missing(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, config
+from mpm import _check, _core, config
+from mpm.scene import Scene
 from mpm.totals import per_depth
 
 DType: TypeAlias = Literal["float32", "float64"]
@@ -97,6 +98,26 @@ class Numerics:
     history: int
 
 
+@dataclass(frozen=True, slots=True)
+class StableDt:
+    """The bound of the time step in the current state.
+
+    Attributes
+    ----------
+    dt : float
+        The bound itself [s], no safety factor in it.
+    limit : {"isolated", "wave", "motion", "acceleration", "viscosity", "none"}
+        What binds: the stiffness of a particle that is alone in its cells, a wave crossing a cell, a particle
+        or its strain moving too far, gravity, viscosity; nothing without particles.
+    particle : int or None
+        The row that binds, if one does.
+    """
+
+    dt: float
+    limit: str
+    particle: int | None
+
+
 def check(
     lower: npt.NDArray[np.float64],
     upper: npt.NDArray[np.float64],
@@ -159,6 +180,27 @@ def check(
         ),
         on_leave=_check.choice("on_leave", on_leave, ON_LEAVE),
         history=_check.integer("history", history, low=0, high=MAX_HISTORY),
+    )
+
+
+def new_core(scene: Scene, chosen: Numerics) -> _core.Simulation:
+    """A core without materials, colliders and particles."""
+    return _core.Simulation(
+        dim=scene.dimension,
+        dtype=chosen.dtype,
+        lower=scene.lower.tolist(),
+        cells=chosen.cells,
+        dx=chosen.dx,
+        gravity=scene.gravity.tolist(),
+        walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
+        scheme=astuple(chosen.scheme),
+        dt=chosen.dt,
+        max_dt=chosen.max_dt,
+        allow_unstable=chosen.allow_unstable,
+        on_leave=chosen.on_leave,
+        history=chosen.history,
+        threads=chosen.threads,
+        isa=config.isa(),
     )
 
 

@@ -6,59 +6,27 @@ import copy
 import hashlib
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import (
-    _check,
-    citations,
-    config,
-    derived,
-    grid,
-    measures,
-    numerics,
-    sampling,
-    settings,
-    totals,
-    walls,
-)
+from mpm import _check, bodies, citations, config, grid, numerics, settings, totals, walls
 from mpm import scene as _scene
-from mpm._check import FloatArray
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.io import snapshots
 from mpm.io.kept import Format
 from mpm.io.state import State
 from mpm.materials import Material
+from mpm.numerics import StableDt
 from mpm.particles import NO_PLASTIC
 from mpm.shapes import Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, restore
 from mpm.solver import Solver
 
 __all__ = ["Simulation", "StableDt"]
-
-
-@dataclass(frozen=True, slots=True)
-class StableDt:
-    """The bound of the time step in the current state.
-
-    Attributes
-    ----------
-    dt : float
-        The bound itself [s], no safety factor in it.
-    limit : {"isolated", "wave", "motion", "acceleration", "viscosity", "none"}
-        What binds: the stiffness of a particle that is alone in its cells, a wave crossing a cell, a particle
-        or its strain moving too far, gravity, viscosity; nothing without particles.
-    particle : int or None
-        The row that binds, if one does.
-    """
-
-    dt: float
-    limit: str
-    particle: int | None
 
 
 class Simulation(Solver, kind="simulation"):
@@ -214,27 +182,27 @@ class Simulation(Solver, kind="simulation"):
             history=history,
         )
         walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
-        self._rng = _generator(rng)
+        self._rng = bodies.generator(rng)
         self._rng_before = copy.deepcopy(self._rng)
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._materials: list[Material] = []
         self._indices: dict[Material, int] = {}
         self._parts: list[Part] = []
-        sampled = [(body, self._sample(body, scene)) for body in scene.bodies]
+        sampled = [bodies.sample(body, scene, self._numerics, self._rng) for body in scene.bodies]
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
         prepared = [prepare(collider, lower, upper, spacing) for collider in scene.colliders]
         self._begin(scene, prepared, None if threads is None else self._numerics.threads)
         for placed in self._colliders:
             warn_of_thin_or_missing(placed, lower, upper, spacing)
-        for index, (body, arrays) in enumerate(sampled):
-            _scene.warn_of_overlaps(body, arrays[0], scene.bodies[:index])
-            self._insert(body, *arrays)
+        for index, one in enumerate(sampled):
+            _scene.warn_of_overlaps(one.body, one.x, scene.bodies[:index])
+            self._insert(one)
         self._find_volumes()
 
     def _begin(self, scene: _scene.Scene, colliders: Sequence[Prepared], threads: int | None) -> None:
         """With a core that has no particles yet."""
-        core = _new_core(scene, self._numerics)
+        core = numerics.new_core(scene, self._numerics)
         super().__init__(core, scene, colliders=place(core, colliders), threads=threads)
 
     @classmethod
@@ -291,50 +259,23 @@ class Simulation(Solver, kind="simulation"):
     def _missing(self, name: str) -> str:
         return NO_PLASTIC if name == "Jp" else ""
 
-    def _sample(
-        self, body: _scene.Body, scene: _scene.Scene
-    ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, FloatArray]:
-        """x, v, F (None: the identity), volume and mass of a body's particles."""
-        chosen = self._numerics
-        x, volume = sampling.sample(
-            body.shape,
-            lower=scene.lower,
-            upper=scene.upper,
-            dx=chosen.dx,
-            particles_per_cell=chosen.particles_per_cell,
-            sampling=chosen.sampling,
-            rng=self._rng,
-            body=body.name,
-        )
-        v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
-        mass = body.material.density * volume
-        numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype)
-        return x, v, F, volume, mass
-
     def _sampled_with(self) -> np.random.Generator:
         """A generator as it was before the bodies of the scene were sampled."""
         return copy.deepcopy(self._rng_before)
 
-    def _insert(
-        self,
-        body: _scene.Body,
-        x: FloatArray,
-        v: FloatArray,
-        F: FloatArray | None,
-        volume: FloatArray,
-        mass: FloatArray,
-    ) -> None:
-        """Hand a sampled body to the core."""
+    def _insert(self, sampled: bodies.Sampled) -> None:
+        """Hand a body to the core."""
+        body, x, chosen = sampled.body, sampled.x, self._numerics
         material = body.material
         if material not in self._indices:
             self._indices[material] = self._core.add_material(material.law, material.parameters)
             self._materials.append(material)
-        C = numerics.stored_C(self._numerics, body.initial_velocity_gradient(x), x, self._scene.lower)
-        known = np.zeros_like(volume) if self._numerics.volume == "grid-density" else volume
-        warn_of_particles_inside(self._colliders, x, body.name, self._numerics.dx)  # may raise
-        part = Part(body, len(x), float(mass.sum()), float(volume.sum()), first_id=self._core.next_id)
-        self._parts.append(part)
-        self._core.add_particles(x, v, C, F, known, mass, self._indices[material])
+        C = numerics.stored_C(chosen, body.initial_velocity_gradient(x), x, self._scene.lower)
+        volume = np.zeros_like(sampled.volume) if chosen.volume == "grid-density" else sampled.volume
+        warn_of_particles_inside(self._colliders, x, body.name, chosen.dx)  # may raise
+        self._parts.append(sampled.part(self._core.next_id))
+        index = self._indices[material]
+        self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
 
     def _find_volumes(self) -> None:
         """Have the core find the volumes that wait for the density of the grid."""
@@ -403,7 +344,7 @@ class Simulation(Solver, kind="simulation"):
             len(self._parts),
         )
         try:
-            self._insert(body, *self._sample(body, self._scene))
+            self._insert(bodies.sample(body, self._scene, self._numerics, self._rng))
             self._find_volumes()
         except BaseException:
             self._rng.bit_generator.state = state
@@ -433,7 +374,7 @@ class Simulation(Solver, kind="simulation"):
             Not the name of a body of this simulation.
         """
         parts = {part.body.name: part for part in self._parts}
-        return _rows_of(parts[_check.choice("body", body, tuple(parts))], self.particles._copy("id"))
+        return bodies.rows_of(parts[_check.choice("body", body, tuple(parts))], self.particles._copy("id"))
 
     # ---- what it says ----------------------------------------------------------------------------------
 
@@ -453,25 +394,9 @@ class Simulation(Solver, kind="simulation"):
         return tuple(self._materials)
 
     @property
-    def quantities(self) -> tuple[str, ...]:
-        """What `compute` can answer."""
-        return tuple(derived.NAMES)
-
-    @property
     def grid(self) -> grid.Grid:
         """Copies for the active nodes of the last step."""
         return grid.read(self._core, self.dimension)
-
-    @property
-    def health(self) -> dict[str, int]:
-        """Counters of what was done to particles and steps.
-
-        ``left_domain``: particles that left and, by `on_leave`, were ``clamped`` or ``deleted`` (with
-        ``"raise"``: those that a step moved out); ``deleted`` also by `Particles.delete`; ``clipped``: snow
-        or sand whose Jp a step had to hold between its limits, counted at every step; ``refused``: steps taken again
-        with a smaller automatic dt; ``binnings``: times the particles were sorted.
-        """
-        return super().health
 
     def stable_dt(self) -> StableDt:
         """The bound of the time step in the current state, what limits it, and where."""
@@ -518,47 +443,5 @@ class Simulation(Solver, kind="simulation"):
         whole = self._core.particles == sum(part.particles for part in self._parts)
         ids = None if whole else self.particles._copy("id")
         for part in self._parts:
-            rows = slice(0, part.particles) if ids is None else _rows_of(part, ids)
-            left = rows.stop - rows.start
-            yield _described(part, unit) + f", of which {left} are left" * (left < part.particles)
-
-
-def _generator(rng: object) -> np.random.Generator:
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
-        raise _check.wrong_type("rng", rng, "an integer >= 0 or a numpy.random.Generator")
-    return np.random.default_rng(_check.integer("rng", rng, low=0))
-
-
-def _new_core(scene: _scene.Scene, chosen: numerics.Numerics) -> Core:
-    return Core(
-        dim=scene.dimension,
-        dtype=chosen.dtype,
-        lower=scene.lower.tolist(),
-        cells=chosen.cells,
-        dx=chosen.dx,
-        gravity=scene.gravity.tolist(),
-        walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
-        scheme=astuple(chosen.scheme),
-        dt=chosen.dt,
-        max_dt=chosen.max_dt,
-        allow_unstable=chosen.allow_unstable,
-        on_leave=chosen.on_leave,
-        history=chosen.history,
-        threads=chosen.threads,
-        isa=config.isa(),
-    )
-
-
-def _rows_of(part: Part, ids: npt.NDArray[Any]) -> slice:
-    """Of a body's particles; `ids` ascend, whatever was deleted."""
-    low, high = np.searchsorted(ids, (part.first_id, part.first_id + part.particles))
-    return slice(int(low), int(high))
-
-
-def _described(part: Part, unit: str) -> str:
-    """A body's line of the repr: particles, mass, and how far the mass is from the shape's."""
-    exact = measures.volume(part.body.shape)
-    error = "" if exact is None else f" (sampling error {part.volume / exact - 1:+.2%})"
-    return f"{part.body!r}: {part.particles} particles, {part.mass:.6g} {unit}{error}"
+            rows = slice(0, part.particles) if ids is None else bodies.rows_of(part, ids)
+            yield bodies.described(part, rows.stop - rows.start, unit)

@@ -105,7 +105,7 @@ class Solver(_check.Strict):
     @property
     def quantities(self) -> tuple[str, ...]:
         """What `compute` can answer."""
-        return derived.computable(self.particles.fields)
+        return tuple(derived.NAMES) if self.materials else derived.computable(self.particles.fields)
 
     def _options(self) -> dict[str, Any]:
         """The numerics that a recording tells of; ``dx`` [m], its resolution, is among them."""
@@ -275,7 +275,13 @@ class Solver(_check.Strict):
 
     @property
     def health(self) -> dict[str, int]:
-        """Counters of what was done to particles and steps."""
+        """Counters of what was done to particles and steps.
+
+        Of a `Simulation`: ``left_domain``: particles that left and, by `on_leave`, were ``clamped`` or ``deleted``
+        (with ``"raise"``: those that a step moved out); ``deleted`` also by `Particles.delete`; ``clipped``: snow
+        or sand whose Jp a step had to hold between its limits, counted at every step; ``refused``: steps taken again
+        with a smaller automatic dt; ``binnings``: times the particles were sorted.
+        """
         return dict(self._core.health())
 
     def totals(self) -> totals.Totals:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, derived
+from mpm import _check, derived, numerics
 from mpm._check import FloatArray
-from mpm.colliders import Placed, distance_of, empty_core, place, prepare
+from mpm.colliders import Placed, distance_of, place, prepare
 from mpm.io import paths
 from mpm.io.closing import Closing
 from mpm.io.description import restore, understood
@@ -45,7 +45,9 @@ class Stage:
 
         def made() -> list[Placed]:
             prepared = [prepare(collider, lower, upper, dx) for collider in self.scene.colliders]
-            return place(empty_core(lower, upper, dx), prepared)
+            return place(
+                numerics.new_core(self.scene, numerics.check(lower, upper, dx=dx, threads=1)), prepared
+            )
 
         return understood("the colliders", made)
 

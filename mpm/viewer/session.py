@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from types import ModuleType
+from typing import Any, cast
 
 import numpy as np
 
@@ -56,27 +57,6 @@ PATH = "viewer.vtkhdf"
 CURVE_MAX = 2000  # points of the energy curves that a browser which comes late is told
 
 
-class Entry(Protocol):
-    """A scene of a gallery, as `mpm.gallery.Entry` is."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def summary(self) -> str: ...
-    @property
-    def color(self) -> str: ...
-    @property
-    def limits(self) -> tuple[float, float] | None: ...
-    def simulation(self) -> Running: ...
-
-
-class Gallery(Protocol):
-    """Named scenes, as `mpm.gallery` has them."""
-
-    def names(self) -> tuple[str, ...]: ...
-    def get(self, name: str) -> Entry: ...
-
-
 class Session:
     """What is shown, and how.
 
@@ -96,7 +76,7 @@ class Session:
         source: Running | Series,
         send: Send,
         *,
-        gallery: Gallery | None = None,
+        gallery: ModuleType | None = None,
         scene: str | None = None,
     ) -> None:
         self._send = send
@@ -263,7 +243,7 @@ class Session:
     def _on_scene(self, name: object) -> None:
         if self._gallery is None:
             raise ValueError("name: this viewer has no list of scenes")
-        entry = self._gallery.get(name)  # type: ignore[arg-type]
+        entry = self._gallery.get(name)
         self._on_pause()
         self._replace(entry.simulation())
         self._begin_entry(entry)
@@ -303,7 +283,7 @@ class Session:
         self._leave_replay()
         self._live = Live(simulation)
 
-    def _begin_entry(self, entry: Entry) -> None:
+    def _begin_entry(self, entry: Any) -> None:
         """Of a scene of the gallery, with the colours that suit it."""
         self._scene = entry.name
         self._begin_simulation(entry.color)

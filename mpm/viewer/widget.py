@@ -6,11 +6,12 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from mpm import _check
 from mpm.source import Running, Series
-from mpm.viewer.session import Gallery, Session
+from mpm.viewer.session import Session
 
 try:
     import anywidget
@@ -41,7 +42,7 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
     _css = _text("style.css")
 
     def __init__(
-        self, source: Running | Series, *, gallery: Gallery | None = None, scene: str | None = None
+        self, source: Running | Series, *, gallery: ModuleType | None = None, scene: str | None = None
     ) -> None:
         super().__init__()
         self._session = Session(source, self._deliver, gallery=gallery, scene=scene)
