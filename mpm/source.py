@@ -6,7 +6,7 @@ one that has been. Names with an underscore are not for users.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
@@ -83,12 +83,10 @@ class Running(Source, Protocol):
     def step(self, n: int = 1) -> None:
         """Take n whole steps."""
 
-    @property
-    def frames(self) -> Callable[..., Iterator[tuple[int, float]]]:
+    def frames(self, *args: Any, **options: Any) -> Iterator[tuple[int, float]]:
         """See `Solver.frames`."""
 
-    @property
-    def record(self) -> Callable[..., Any]:
+    def record(self, *args: Any, **options: Any) -> Any:
         """See `Solver.record`."""
 
     def _options(self) -> dict[str, Any]:

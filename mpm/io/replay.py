@@ -56,7 +56,30 @@ class Stage:
         return [one.at(time) for one in self._placed]
 
 
-class Frame:
+class _Recorded:
+    """What a frame and all of them have in common."""
+
+    __slots__ = ()
+
+    _reader: Reader
+
+    @property
+    def dimension(self) -> int:
+        """d, 2 or 3."""
+        return self._reader.dimension
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of what was recorded, positions first."""
+        return self._reader.fields
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What `Frame.compute` can answer from what was recorded."""
+        return derived.computable(self.fields)
+
+
+class Frame(_Recorded):
     """One frame of a `Replay`. Every access to a field reads a new array from the file."""
 
     __slots__ = ("_number", "_reader", "_stage")
@@ -75,19 +98,9 @@ class Frame:
         return int(self._reader.steps[self._number])
 
     @property
-    def dimension(self) -> int:
-        """d, 2 or 3."""
-        return self._reader.dimension
-
-    @property
     def scene(self) -> Scene:
         """Domain, gravity, walls and colliders; the bodies are not in the file, but for their particles."""
         return self._stage.scene
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of what was recorded, positions first."""
-        return self._reader.fields
 
     @property
     def particles(self) -> Frame:
@@ -123,11 +136,6 @@ class Frame:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.fields]
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """What `compute` can answer from what was recorded."""
-        return derived.computable(self.fields)
 
     @_check.options
     def compute(self, name: str) -> Array:
@@ -198,7 +206,7 @@ class Frame:
         )
 
 
-class Replay(_check.Strict, Closing):
+class Replay(_Recorded, _check.Strict, Closing):
     """A trajectory as a sequence: ``len``, ``[i]`` a `Frame`, ``[a:b]`` a shorter replay, iteration.
 
     Made by `mpm.replay`. The file stays open until `close`, or the end of a ``with`` block.
@@ -277,21 +285,6 @@ class Replay(_check.Strict, Closing):
     def fps(self) -> float:
         """Frames per second that were asked for."""
         return float(self._reader.description["fps"])
-
-    @property
-    def dimension(self) -> int:
-        """d, 2 or 3."""
-        return self._reader.dimension
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of what was recorded, positions first."""
-        return self._reader.fields
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """What `Frame.compute` can answer from what was recorded."""
-        return derived.computable(self.fields)
 
     @property
     def description(self) -> Mapping[str, Any]:

@@ -39,7 +39,7 @@ def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
         "materials": [writer.material(material) for material in snapshot.materials],
         "parts": [
             {
-                "body": _index(part.body, bodies, writer.body),
+                "body": _index(part.body, bodies, writer.fields),
                 "particles": part.particles,
                 "mass": part.mass,
                 "volume": part.volume,
@@ -49,7 +49,7 @@ def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
         ],
         "colliders": [
             {
-                "collider": _index(one.collider, colliders, writer.collider),
+                "collider": _index(one.collider, colliders, writer.fields),
                 "nodes": writer.array(one.nodes),
                 "numbers": writer.array(one.numbers),
                 "reference": writer.array(one.reference),

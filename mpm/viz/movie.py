@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mpm import _check
 from mpm.io.closing import Closing
+from mpm.io.paths import in_directory
 from mpm.progress import follow, frame_count
 from mpm.source import Running, Series, Source
 from mpm.viz import canvas
@@ -153,11 +154,7 @@ def check_path(path: object) -> Path:
         raise ValueError(
             f"path = {str(checked)!r}: must end in .mp4 or .gif, or have no suffix (a directory of png)"
         )
-    if not checked.parent.is_dir():
-        raise FileNotFoundError(
-            f"path = {str(checked)!r}: the directory {str(checked.parent)!r} does not exist"
-        )
-    return checked
+    return in_directory("path", checked)
 
 
 def movie(
