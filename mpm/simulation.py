@@ -7,7 +7,7 @@ import hashlib
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,16 @@ from mpm import _check, bodies, citations, config, grid, numerics, settings, tot
 from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
-from mpm.io import snapshots
-from mpm.io.kept import Format
-from mpm.io.state import State
+from mpm.keeping import Format
 from mpm.materials import Material
 from mpm.numerics import StableDt
 from mpm.particles import NO_PLASTIC
 from mpm.shapes import Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, restore
 from mpm.solver import Solver
+
+if TYPE_CHECKING:
+    from mpm.io.state import State
 
 __all__ = ["Simulation", "StableDt"]
 
@@ -127,7 +128,6 @@ class Simulation(Solver, kind="simulation"):
     __slots__ = ("_indices", "_materials", "_numerics", "_parts", "_rng", "_rng_before")
 
     _core: Core
-    _format: ClassVar[Format] = snapshots
     _has_grid = True
 
     @_check.options
@@ -221,7 +221,6 @@ class Simulation(Solver, kind="simulation"):
         return self
 
     def _snapshot(self) -> Snapshot:
-        arrays = arrays_of(self._core, self.dimension, self.dtype)
         return Snapshot(
             scene=copy.copy(self._scene),
             numerics=self._numerics,
@@ -229,8 +228,14 @@ class Simulation(Solver, kind="simulation"):
             materials=tuple(self._materials),
             parts=tuple(self._parts),
             colliders=tuple(placed.prepared for placed in self._colliders),
-            arrays=arrays,
+            arrays=arrays_of(self._core, self.dimension, self.dtype),
         )
+
+    @staticmethod
+    def _format() -> Format:
+        from mpm.io import snapshots
+
+        return snapshots
 
     def _options(self) -> dict[str, Any]:
         return asdict(self._numerics)
@@ -338,11 +343,8 @@ class Simulation(Solver, kind="simulation"):
             number=len(self._parts),
         )
         self._core.totals()  # what was written through views is taken, or refused, before anything changes
-        state, particles, parts = (
-            copy.deepcopy(self._rng.bit_generator.state),
-            self._core.particles,
-            len(self._parts),
-        )
+        state = copy.deepcopy(self._rng.bit_generator.state)
+        particles, parts = self._core.particles, len(self._parts)
         try:
             self._insert(bodies.sample(body, self._scene, self._numerics, self._rng))
             self._find_volumes()

@@ -12,25 +12,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy.typing as npt
 
-from mpm import _check, config, derived, grid, totals
+from mpm import _check, config, derived, totals
 from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of
-from mpm.core import Core
 from mpm.errors import BusyError
-from mpm.io import kept as _kept
-from mpm.io.state import State
+from mpm.keeping import SOLVERS, Format
 from mpm.materials import Material
 from mpm.particles import Copies, Particles
 from mpm.progress import bar as progress_bar
 from mpm.progress import frame_count
 from mpm.scene import Scene
-from mpm.settings import Setting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from mpm import grid
+    from mpm.core import Core
     from mpm.io.replay import Replay
+    from mpm.io.state import State
     from mpm.io.trajectory import Recording
+    from mpm.settings import Setting
     from mpm.viewer.widget import Viewer
     from mpm.viz import Picture
 
@@ -46,7 +47,7 @@ class Solver(_check.Strict):
     A subclass ``class Springs(Solver, kind="springs")``, where `kind` is what its files are called by, has to supply
 
     - a core, given to ``__init__``,
-    - ``_snapshot()``, all that it is but for its threads: a `mpm.io.kept.Kept`, or whatever ``_format`` can describe,
+    - ``_snapshot()``, all that it is but for its threads: a `mpm.io.kept.Kept`, or what ``_format()`` can describe,
     - ``_of(snapshot, threads)``, a class method, which makes a solver of it,
 
     and may supply more than there is here: ``materials`` and ``quantities`` that `compute` is to know, ``_options()``
@@ -67,14 +68,13 @@ class Solver(_check.Strict):
     __slots__ = ("__weakref__", "_colliders", "_core", "_most_threads", "_recordings", "_scene", "_threads")
 
     _kind: ClassVar[str]
-    _format: ClassVar[_kept.Format] = _kept
     _has_grid: ClassVar[bool] = False
 
     def __init_subclass__(cls, kind: str | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
         if kind is not None:
             cls._kind = kind
-            _kept.SOLVERS[kind] = cls
+            SOLVERS[kind] = cls
 
     def __init__(
         self, core: Core, scene: Scene, *, colliders: Sequence[Placed] = (), threads: int | None = None
@@ -96,6 +96,13 @@ class Solver(_check.Strict):
     def _of(cls, kept: Any, threads: int | None, /) -> Self:
         """A solver from a snapshot; a ValueError if its parts do not fit each other."""
         raise NotImplementedError
+
+    @staticmethod
+    def _format() -> Format:
+        """How its snapshots are written down."""
+        from mpm.io import kept
+
+        return kept
 
     @property
     def materials(self) -> tuple[Material, ...]:
@@ -333,6 +340,8 @@ class Solver(_check.Strict):
 
     def _state(self, names: Sequence[str]) -> State:
         """Copies of the positions and of the named fields and quantities."""
+        from mpm.io.state import State
+
         copies, laws = Copies(self.particles), self.materials
         fields = {
             name: copies[name] if name in copies.fields else derived.compute(name, copies, laws)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mpm
+from mpm import keeping
 from mpm.io.kept import Kept
 from mpm.solver import Solver
 from mpm.viz import color
@@ -207,10 +208,8 @@ def test_solvers_of_two_kinds_are_not_compared(sim):
 
 
 def test_a_file_of_a_solver_that_is_not_there_is_refused(sim, tmp_path, monkeypatch):
-    from mpm.io import kept
-
     sim.save(tmp_path / "a.mpm")
-    monkeypatch.delitem(kept.SOLVERS, "springs")
+    monkeypatch.delitem(keeping.SOLVERS, "springs")
     with pytest.raises(mpm.FileFormatError, match="holds a 'springs', not a simulation"):
         mpm.load(tmp_path / "a.mpm")
 

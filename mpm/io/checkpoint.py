@@ -10,7 +10,7 @@ from mpm import _check, config
 from mpm.errors import FileFormatError
 from mpm.io import container, files
 from mpm.io.description import Lost, understood
-from mpm.io.kept import SOLVERS, Keepable
+from mpm.keeping import SOLVERS, Keepable
 from mpm.scene import BodyForce
 
 __all__ = ["dumps", "load", "loads", "save"]
@@ -83,7 +83,7 @@ def dumps(solver: Keepable) -> bytes:
 
 def pieces(solver: Keepable) -> Iterator[bytes | memoryview]:
     """The bytes of a checkpoint, piece by piece."""
-    tree, arrays = solver._format.describe(solver._snapshot())
+    tree, arrays = solver._format().describe(solver._snapshot())
     return container.pack({"kind": solver._kind, **tree}, arrays)
 
 
@@ -93,7 +93,7 @@ def loads(data: bytes, threads: int | None = None, body_force: BodyForce | None 
     if (kind := tree.get("kind")) not in [*SOLVERS]:
         raise FileFormatError(f"holds a {_check.shown(kind)}, not a {' or a '.join(SOLVERS)}")
     solver = SOLVERS[kind]
-    kept = understood("the state", lambda: solver._format.restore(tree, arrays))
+    kept = understood("the state", lambda: solver._format().restore(tree, arrays))
     if body_force is not None and not isinstance(body_force, Lost):
         if kept.scene.body_force is None:
             raise ValueError(f"body_force = {_check.shown(body_force)}: must be None: the scene has none")

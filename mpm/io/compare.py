@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
-from mpm.io.kept import SOLVERS, Keepable, Places
+from mpm.io.kept import Places
+from mpm.keeping import SOLVERS, Keepable
 
 __all__ = ["Difference", "diff"]
 
@@ -64,7 +65,7 @@ def diff(a: Keepable, b: Keepable) -> dict[str, Difference]:
     for name, solver in (("a", a), ("b", b)):
         if getattr(type(solver), "_kind", None) not in SOLVERS or solver._kind != a._kind:
             raise _check.wrong_type(name, solver, "a Simulation")
-    one, other = (solver._format.quantities(solver._snapshot()) for solver in (a, b))
+    one, other = (solver._format().quantities(solver._snapshot()) for solver in (a, b))
     found: dict[str, Difference] = {}
     for name in dict.fromkeys([*one, *other]):
         difference = _compare(one.get(name), other.get(name))

@@ -1,14 +1,10 @@
-"""What files keep of a solver: a tree, of what JSON can hold, and named arrays.
-
-Everything that keeps a solver goes through its snapshot: `Solver._snapshot` takes it, `Solver._of` makes a solver of
-it, and a `Format` says what is in it, once, for files and comparisons alike.
-"""
+"""Snapshots as a tree, of what JSON can hold, and named arrays; and the `mpm.keeping.Format` of plain ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,40 +17,9 @@ Array = npt.NDArray[Any]
 STATE = "state."  # before the names of the arrays of a state, among those of its description
 
 
-class Format(Protocol):
-    """How snapshots of one kind of solver are written down."""
-
-    def describe(self, kept: Any, /) -> tuple[Tree, Arrays]:
-        """Everything in a snapshot; a TypeError if a file cannot keep it."""
-
-    def restore(self, tree: Tree, arrays: Arrays, /) -> Any:
-        """The snapshot again; a ValueError, TypeError or KeyError if it makes no sense."""
-
-    def quantities(self, kept: Any, /) -> dict[str, Any]:
-        """All that is compared, by name: numbers, strings and arrays."""
-
-
-class Keepable(Protocol):
-    """A solver, to those who keep it."""
-
-    _kind: ClassVar[str]
-    _format: ClassVar[Format]
-
-    def _snapshot(self) -> Any:
-        """Everything that it is, but for its threads."""
-
-    @classmethod
-    def _of(cls, kept: Any, threads: int | None, /) -> Self:
-        """A solver from a snapshot; a ValueError if the parts of that do not fit each other."""
-
-
-SOLVERS: dict[str, type[Keepable]] = {}
-"""The solvers that files may hold, by their kind: each is entered when its class is made."""
-
-
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The snapshot of a solver with nothing in it that needs a `Format` of its own.
+    """The snapshot of a solver with nothing in it that needs a format of its own.
 
     Attributes
     ----------
@@ -80,19 +45,19 @@ class Places:
 
 
 def describe(kept: Kept) -> tuple[Tree, Arrays]:
-    """See `Format.describe`."""
+    """See `mpm.keeping.Format.describe`."""
     writer = Writer()
     return {"scene": writer.scene(kept.scene), "numbers": kept.numbers}, joined(writer.arrays, kept.arrays)
 
 
 def restore(tree: Tree, arrays: Arrays) -> Kept:
-    """See `Format.restore`."""
+    """See `mpm.keeping.Format.restore`."""
     described, state = parted(arrays)
     return Kept(Reader(described).scene(tree["scene"]), mapping(tree["numbers"], "numbers"), state)
 
 
 def quantities(kept: Kept) -> dict[str, Any]:
-    """See `Format.quantities`."""
+    """See `mpm.keeping.Format.quantities`."""
     tree, arrays = describe(kept)
     return {**dict(leaves(tree, "", arrays)), **kept.arrays}
 

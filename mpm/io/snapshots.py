@@ -23,7 +23,7 @@ BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/state/particles.h
 
 
 def describe(snapshot: Snapshot) -> tuple[Tree, Arrays]:
-    """See `mpm.io.kept.Format.describe`."""
+    """See `mpm.keeping.Format.describe`."""
     generators.check(snapshot.rng)
     return _described(snapshot)
 
@@ -68,7 +68,7 @@ def _index(thing: Any, things: tuple[Any, ...], describe: Any) -> Any:
 
 
 def restore(tree: Tree, arrays: Arrays) -> Snapshot:
-    """See `mpm.io.kept.Format.restore`."""
+    """See `mpm.keeping.Format.restore`."""
     described, state = kept.parted(arrays)
     reader = Reader(described)
     scene = reader.scene(tree["scene"])
@@ -140,7 +140,7 @@ def _which(entry: Any, things: tuple[Any, ...], read: Any) -> Any:
 
 
 def quantities(snapshot: Snapshot) -> dict[str, Any]:
-    """See `mpm.io.kept.Format.quantities`: what was described, and the state particle by particle, row by row."""
+    """See `mpm.keeping.Format.quantities`: what was described, and the state particle by particle, row by row."""
     tree, arrays = _described(snapshot)
     clock = tree.pop("clock")
     # By name, not by number: what is only in one of two simulations shifts nothing.
