@@ -72,9 +72,15 @@ class Solver(_check.Strict):
 
     def __init_subclass__(cls, kind: str | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if kind is not None:
-            cls._kind = kind
-            SOLVERS[kind] = cls
+        if kind is None:
+            if not hasattr(cls, "_kind"):
+                raise TypeError(f"class {cls.__name__} needs kind=, what its files are called by")
+            return
+        other = SOLVERS.get(kind, cls)
+        if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):  # not made again
+            raise ValueError(f"kind = {kind!r}: already that of {other.__qualname__}; must be unique")
+        cls._kind = kind
+        SOLVERS[kind] = cls
 
     def __init__(
         self, core: Core, scene: Scene, *, colliders: Sequence[Placed] = (), threads: int | None = None

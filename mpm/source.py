@@ -140,4 +140,4 @@ class Series(Protocol):
 
 def is_source(thing: object) -> TypeGuard[Source]:
     """Whether it is a state. A series is none, and has none."""
-    return hasattr(type(thing), "_state")
+    return all(hasattr(type(thing), name) for name in ("_state", "_posed"))

@@ -294,9 +294,10 @@ def test_kernels_call_nothing_but_the_core_and_memory_moves(objects):
 
 
 def public_members(cls: type) -> list[tuple[str, object]]:
-    """Methods and properties that a class itself defines, without underscore."""
+    """Methods and properties that a class has of the package's, without underscore."""
     found = []
-    for name, member in vars(cls).items():
+    own = [base for base in reversed(cls.__mro__) if base.__module__.partition(".")[0] == "mpm"]
+    for name, member in {name: member for base in own for name, member in vars(base).items()}.items():
         if not name.startswith("_") and (
             callable(member) or isinstance(member, (property, staticmethod, classmethod))
         ):

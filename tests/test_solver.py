@@ -15,6 +15,9 @@ from viewers import Browser
 
 # --- masses on springs, a chain of them: all that there is of it ---------------------------------------------------
 
+MASS, STIFFNESS, LENGTH, DT = 0.1, 50.0, 0.05, 1e-3
+RECORDED = ("time", "dt", "kinetic", "elastic", "gravitational")
+
 
 class Column:
     """An array as `mpm.core.Field`."""
@@ -30,47 +33,35 @@ class Column:
 
 
 class Chain:
-    """A `mpm.core.Core`: masses in a row, each tied to the next by a spring; symplectic Euler steps."""
+    """A `mpm.core.Core`: each mass is tied to the next; symplectic Euler steps."""
 
-    def __init__(self, fields, gravity, stiffness, length, dt, clock=(0.0, 0), history=()):
-        self.fields, self.gravity, self.stiffness, self.length, self.dt = (
-            fields,
-            gravity,
-            stiffness,
-            length,
-            dt,
-        )
-        (self.time, self.steps), self.history, self.threads = clock, list(history), 1
+    threads, dt = 1, DT
 
-    @property
-    def particles(self):
-        return len(self.fields["x"])
+    def __init__(self, fields, gravity, time=0.0, steps=0, history=()):
+        self.fields, self.gravity, self.time, self.steps = fields, gravity, time, steps
+        self.history, self.particles = list(history), len(fields["x"])
 
-    def stretch(self):
+    def pull(self):
+        """Of each spring on the mass before it, and its energy."""
         way = np.diff(self.fields["x"], axis=0)
         far = np.linalg.norm(way, axis=1, keepdims=True)
-        return way / far, far - self.length
+        return STIFFNESS * (far - LENGTH) * way / far, STIFFNESS / 2 * ((far - LENGTH) ** 2).sum()
 
     def advance(self, dt):
-        x, v, mass = (self.fields[name] for name in ("x", "v", "mass"))
-        way, longer = self.stretch()
-        force = np.zeros_like(x)
-        np.add.at(force, np.arange(len(way)), self.stiffness * longer * way)
-        np.add.at(force, np.arange(len(way)) + 1, -self.stiffness * longer * way)
-        v += dt * (force / mass[:, None] + self.gravity)
+        x, v, none = self.fields["x"], self.fields["v"], np.zeros((1, 2))
+        v += dt * (np.diff(self.pull()[0], axis=0, prepend=none, append=none) / MASS + self.gravity)
         x += dt * v
         self.time, self.steps = self.time + dt, self.steps + 1
-        now = self.totals()
-        self.history.append([dt if name == "dt" else now[name] for name in NAMES])
+        self.history.append([({"dt": dt} | self.totals())[name] for name in RECORDED])
 
     def step(self, n, pause=np.inf):
         for _ in range(n):
             if self.time < pause:
-                self.advance(self.dt)
+                self.advance(DT)
 
     def run(self, end, pause=np.inf):
         while self.time < min(end, pause):
-            self.advance(min(self.dt, end - self.time))
+            self.advance(min(DT, end - self.time))
 
     def hold(self, pieces):
         pieces()
@@ -81,24 +72,18 @@ class Chain:
     def field(self, name):
         return Column(self.fields[name])
 
-    def delete_particles(self, mask):
-        raise ValueError("masses on springs stay")
-
     def totals(self):
-        x, v, mass = (self.fields[name] for name in ("x", "v", "mass"))
-        spin = float((mass * (x[:, 0] * v[:, 1] - x[:, 1] * v[:, 0])).sum())
-        sums = {
-            "mass": mass.sum(),
-            "kinetic": (mass * (v**2).sum(axis=1)).sum() / 2,
-            "angular_momentum": spin,
+        (x, v), n = (self.fields[name] for name in ("x", "v")), self.particles
+        sums = {"time": self.time, "mass": n * MASS, "momentum": MASS * v.sum(axis=0)}
+        sums |= {
+            "center_of_mass": x.mean(axis=0),
+            "angular_momentum": MASS * np.linalg.det(np.stack([x, v], axis=1)).sum(),
         }
-        sums |= {"elastic": self.stiffness * (self.stretch()[1] ** 2).sum() / 2, "time": self.time}
-        centre = mass @ x / mass.sum()
-        sums["gravitational"] = -mass.sum() * centre @ self.gravity
-        return {**sums, "momentum": (mass @ v).tolist(), "center_of_mass": centre.tolist()}
+        sums |= {"kinetic": MASS / 2 * (v**2).sum(), "elastic": self.pull()[1]}
+        return sums | {"gravitational": -MASS * (x @ self.gravity).sum()}
 
     def history_names(self):
-        return [(name, 1) for name in NAMES]
+        return [(name, 1) for name in RECORDED]
 
     def history_array(self, index):
         return np.array([row[index] for row in self.history]).tobytes()
@@ -107,40 +92,33 @@ class Chain:
         return {}
 
 
-NAMES = ("time", "dt", "kinetic", "elastic", "gravitational")
-
-
 class Springs(Solver, kind="springs"):
     """Masses on springs in a scene."""
 
-    def __init__(self, scene, x, *, stiffness=50.0, dt=1e-3):
+    def __init__(self, scene, x):
         n = len(x)
         fields = {
             "x": np.array(x),
             "v": np.zeros((n, 2)),
-            "mass": np.full(n, 0.1),
+            "mass": np.full(n, MASS),
             "volume": np.full(n, 1e-3),
         }
         fields |= {"material": np.zeros(n, np.int32), "id": np.arange(n)}
-        super().__init__(Chain(fields, scene.gravity, stiffness, 0.05, dt), scene)
+        super().__init__(Chain(fields, scene.gravity), scene)
 
     def _options(self):
-        return {"dx": self._core.length, "stiffness": self._core.stiffness}
+        return {"dx": LENGTH, "stiffness": STIFFNESS}
 
     def _snapshot(self):
-        core = self._core
-        numbers = {"stiffness": core.stiffness, "length": core.length, "dt": core.dt}
-        arrays = {name: array.copy() for name, array in core.fields.items()}
-        arrays["history"] = np.array(core.history).reshape(-1, len(NAMES))
-        return Kept(self.scene, {**numbers, "clock": [core.time, core.steps]}, arrays)
+        arrays = {name: array.copy() for name, array in self._core.fields.items()}
+        history = np.array(self._core.history).reshape(-1, len(RECORDED))
+        return Kept(self.scene, {"clock": [self.time, self.steps]}, {**arrays, "history": history})
 
     @classmethod
     def _of(cls, kept, threads, /):
-        self, numbers = cls.__new__(cls), kept.numbers
-        fields = {name: array.copy() for name, array in kept.arrays.items() if name != "history"}
-        given = (numbers[name] for name in ("stiffness", "length", "dt", "clock"))
-        core = Chain(fields, kept.scene.gravity, *given, kept.arrays["history"].tolist())
-        Solver.__init__(self, core, kept.scene, threads=threads)
+        self, fields = cls.__new__(cls), {name: array.copy() for name, array in kept.arrays.items()}
+        history = fields.pop("history").tolist()
+        Solver.__init__(self, Chain(fields, kept.scene.gravity, *kept.numbers["clock"], history), kept.scene)
         return self
 
 
@@ -261,3 +239,16 @@ def test_the_viewer_plays_records_and_replays_it(sim, tmp_path):
     browser.session.close(), browser.session.replay.close()
     browser.ask("simulation")
     assert "a Springs cannot be made anew" in browser.ask("reset")[0]
+
+
+def test_every_kind_of_solver_has_a_name_of_its_own():
+    with pytest.raises(TypeError, match="class Nameless needs kind="):
+        type("Nameless", (Solver,), {})
+    with pytest.raises(ValueError, match="kind = 'simulation': already that of Simulation"):
+        type("Other", (Solver,), {}, kind="simulation")
+    assert keeping.SOLVERS["simulation"] is mpm.Simulation and keeping.SOLVERS["springs"] is Springs
+
+    class Kin(Springs):
+        """Of the same kind."""
+
+    assert Kin._kind == "springs" and keeping.SOLVERS["springs"] is Springs

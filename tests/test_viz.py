@@ -256,6 +256,9 @@ def test_particles_without_a_position_are_left_out(dim):
         def _state(self, names):
             return State(self.time, 0, self.dimension, self.fields, {})
 
+        def _posed(self):
+            return []
+
     images = []
     for rows in (slice(2, None), slice(None)):
         fields = {"x": x[rows], "volume": volume, "speed": np.zeros(len(x[rows]))}

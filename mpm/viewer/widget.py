@@ -54,12 +54,12 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
         self.on_msg(self._receive)
 
     @property
-    def simulation(self) -> Running | None:
+    def simulation(self) -> Any:
         """The simulation as it is now: after a reset a new one. None where a replay was given."""
         return self._session.simulation
 
     @property
-    def replay(self) -> Series | None:
+    def replay(self) -> Any:
         """The replay that is shown, if it is one."""
         return self._session.replay
 
