@@ -124,22 +124,29 @@ def options(function: Callable[P, R]) -> Callable[P, R]:
     needed = [name for name in by_keyword if parameters[name].default is inspect.Parameter.empty]
     variadic = any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters.values())
     by_place = math.inf if variadic else len(parameters) - len(by_keyword)
-    title = function.__qualname__.removesuffix(".__init__")
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
             if name not in known:
                 near = nearest(name, known) or f"; there are {', '.join(known)}"
-                raise TypeError(f"{title}() has no option {name!r}{near}")
+                raise TypeError(f"{_title(function, args)}() has no option {name!r}{near}")
         if by_keyword and len(args) > by_place:
-            raise TypeError(f"{title}() takes by keyword: {', '.join(by_keyword)}")
+            raise TypeError(f"{_title(function, args)}() takes by keyword: {', '.join(by_keyword)}")
         for name in needed:
             if name not in kwargs:
-                raise TypeError(f"{title}() needs {name}=")
+                raise TypeError(f"{_title(function, args)}() needs {name}=")
         return function(*args, **kwargs)
 
     return checked
+
+
+def _title(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
+    """What a call is named in errors: an inherited method after the class of its object."""
+    title = function.__qualname__.removesuffix(".__init__")
+    owner, _, name = title.rpartition(".")
+    inherited = arguments and owner in (base.__qualname__ for base in type(arguments[0]).__mro__)
+    return f"{type(arguments[0]).__qualname__}.{name}" if inherited else title
 
 
 def strict_options(cls: T) -> T:

@@ -20,41 +20,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from mpm import _core, config, materials, shapes
-from mpm._check import FloatArray
-from mpm.scene import Scene
+from mpm import _core, config
+from mpm.blocks import CELLS, CELLS_QUICK, MATERIALS, Case
 from mpm.simulation import Simulation
 
 ORACLE = "scalar"
-MATERIALS = {
-    "fluid": materials.Fluid(bulk_modulus=1e5, density=1000),
-    "neo-Hookean": materials.NeoHookean(E=1e5, nu=0.3, density=1000),
-    "fixed corotated": materials.FixedCorotated(E=1e5, nu=0.3, density=1000),
-}
 STUDIES = ("phases", "family", "crowding", "calls", "order", "growth", "flow", "threads")
 STANDARD = ("B1", "B2", "B3", "B4", "B5", "B6", "B7")
-CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
-CELLS_QUICK = {2: 32, 3: 8}
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What is measured: a name of `MATERIALS`, the dimension, the precision, the cells along a side."""
-
-    material: str
-    dimension: int
-    dtype: str
-    cells: int
-
-    def simulation(self, *, isa: str, threads: int = 1, **options: Any) -> Simulation:
-        """A new simulation of it for a kernel set; `options` go to `mpm.Simulation`."""
-        body = shapes.Box([1.0] * self.dimension, [2.0] * self.dimension)
-        scene = Scene([0] * self.dimension, [3] * self.dimension, gravity=[0] * (self.dimension - 1) + [-9.8])
-        scene.add(body, MATERIALS[self.material], velocity=stir)
-        with config.using_isa(isa):
-            return Simulation(scene, dx=1 / self.cells, dtype=self.dtype, threads=threads, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +51,6 @@ class Result:
     def speed(self) -> float:
         """Particle-steps per second and core."""
         return 1e9 / self.nanoseconds
-
-
-def stir(x: FloatArray) -> FloatArray:
-    """A rotation about the block's centre with a wave in it [m/s]."""
-    v = np.zeros_like(x)
-    v[:, 0] = -2 * (x[:, 1] - 1.5)
-    v[:, 1] = 2 * (x[:, 0] - 1.5) + 0.5 * np.sin(4 * np.pi * x[:, 0])
-    v[:, -1] += 0.5 * np.sin(4 * np.pi * x[:, 1])
-    return v
 
 
 def cases(quick: bool = False) -> list[Case]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config
+from mpm import _check, _core
 from mpm import motion as _motion
 from mpm._check import FloatArray
 from mpm.sampling import if_in_millimetres
@@ -94,11 +94,6 @@ class Prepared:
         motion = self.collider.motion
         return _motion.Prescription("none") if motion is None else motion._describe()
 
-    @property
-    def moves(self) -> bool:
-        """Whether it is not the same at all times."""
-        return self.collider.motion is not None or self.collider.shape._only_collides
-
 
 def prepare(collider: Collider, lower: FloatArray, upper: FloatArray, dx: float) -> Prepared:
     """What the core needs to know of a collider, in a domain with cells of dx [m]."""
@@ -115,90 +110,71 @@ def prepare(collider: Collider, lower: FloatArray, upper: FloatArray, dx: float)
     return Prepared(collider, program.nodes, program.numbers, reference, hint)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Placed:
-    """A collider in a core."""
+    """A collider in a core, at a time [s]: now, unless `at` says otherwise."""
 
-    def __init__(self, core: _core.Simulation, index: int, prepared: Prepared) -> None:
-        collider, motion = prepared.collider, prepared.motion
+    core: _core.Simulation
+    index: int
+    prepared: Prepared
+    digest: bytes
+    time: float | None = None
+
+    @property
+    def collider(self) -> Collider:
+        """As it was described."""
+        return self.prepared.collider
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is elsewhere at other times."""
+        return self.collider.motion is not None or self.collider.shape._only_collides
+
+    def at(self, time: float) -> Placed:
+        """The same collider where it is at a time [s]."""
+        return replace(self, time=time)
+
+    def distance(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Signed distance (m,) [m] and normal (m, d) at x (m, d) [m]."""
+        points = np.ascontiguousarray(x, dtype=np.float64)
+        time = self.core.time if self.time is None else self.time
+        phi, normal = self.core.collider_distance(self.index, points, time)
+        return np.frombuffer(phi).copy(), np.frombuffer(normal).reshape(x.shape).copy()
+
+
+def place(core: _core.Simulation, prepared: Sequence[Prepared]) -> list[Placed]:
+    """Hand colliders to a core that has none yet."""
+    placed = []
+    for index, one in enumerate(prepared):
+        collider, motion = one.collider, one.motion
         core.add_collider(
             collider.name,
             collider.contact,
             collider.friction,
-            prepared.nodes,
-            prepared.numbers,
-            [*prepared.reference.tolist(), 0.0][:3],
+            one.nodes,
+            one.numbers,
+            [*one.reference.tolist(), 0.0][:3],
             motion.kind,
             motion.vector,
             motion.frequency,
             np.zeros((0, 7)) if motion.keys is None else motion.keys,
         )
-        self.prepared = prepared
-        self.collider = collider
-        self.index = index
-        self.digest = _digest(prepared)
-
-    def distance(
-        self, core: _core.Simulation, x: FloatArray, time: float | None = None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Signed distance (m,) and normal (m, d) at x (m, d), at a time [s], by default now."""
-        points = np.ascontiguousarray(x, dtype=np.float64)
-        phi, normal = core.collider_distance(self.index, points, core.time if time is None else time)
-        return np.frombuffer(phi).copy(), np.frombuffer(normal).reshape(x.shape).copy()
+        placed.append(Placed(core, index, one, _digest(one)))
+    return placed
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Posed:
-    """A collider at a time [s]: what pictures are drawn of."""
-
-    placed: Placed
-    core: _core.Simulation
-    time: float
-
-    @property
-    def moves(self) -> bool:
-        """Whether it is elsewhere at other times."""
-        return self.placed.prepared.moves
-
-    def distance(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Signed distance (m,) [m] and normal (m, d) at x (m, d) [m]."""
-        return self.placed.distance(self.core, x, self.time)
-
-
-def distance_of(posed: Sequence[Posed], name: str, x: npt.ArrayLike, dimension: int) -> FloatArray:
-    """The answer of `Simulation.collider_distance`."""
-    names = [one.placed.collider.name for one in posed]
+def distance_of(posed: Sequence[Placed], name: str, x: npt.ArrayLike, dimension: int) -> FloatArray:
+    """The answer of `Solver.collider_distance`."""
+    names = [one.collider.name for one in posed]
     if not names:
         raise ValueError(f"name = {_check.shown(name)}: the scene has no colliders")
     chosen = names.index(_check.choice("name", name, names))
     return posed[chosen].distance(_check.array("x", x, (None, dimension)))[0]
 
 
-def empty_core(lower: FloatArray, upper: FloatArray, dx: float) -> _core.Simulation:
-    """A core that has no particles and takes no steps, for colliders that are only looked at."""
-    return _core.Simulation(
-        dim=len(lower),
-        dtype="float64",
-        lower=lower.tolist(),
-        cells=np.rint((upper - lower) / dx).astype(int).tolist(),
-        dx=dx,
-        gravity=[0.0] * len(lower),
-        walls=[("slip", 0.0)] * (2 * len(lower)),
-        scheme=("apic", "quadratic", "mls", 0.0, 1, False, False, 1.0),
-        dt=0.0,
-        max_dt=np.inf,
-        allow_unstable=False,
-        on_leave="raise",
-        history=0,
-        threads=1,
-        isa=config.isa(),
-    )
-
-
-def warn_of_thin_or_missing(
-    core: _core.Simulation, placed: Placed, lower: FloatArray, upper: FloatArray, dx: float
-) -> None:
+def warn_of_thin_or_missing(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> None:
     """Warn about a collider that material can pass, or never meets, at the beginning."""
-    surface, normal, any_inside = _surface(core, placed, lower, upper, dx)
+    surface, normal, any_inside = _surface(placed, lower, upper, dx)
     name, resting = placed.collider.name, placed.collider.motion is None
     if not len(surface):
         if not any_inside and resting and not placed.collider.shape._only_collides:
@@ -206,7 +182,7 @@ def warn_of_thin_or_missing(
         return
     thickness = np.full(len(surface), np.inf)
     for cells in np.arange(0.25, THIN, 0.25)[::-1]:
-        within, _ = placed.distance(core, surface - cells * dx * normal)
+        within, _ = placed.distance(surface - cells * dx * normal)
         thickness[within > 0] = cells * dx
     thin = np.isfinite(thickness)
     if thin.mean() > THIN_SHARE:
@@ -217,7 +193,7 @@ def warn_of_thin_or_missing(
 
 
 def _surface(
-    core: _core.Simulation, placed: Placed, lower: FloatArray, upper: FloatArray, dx: float
+    placed: Placed, lower: FloatArray, upper: FloatArray, dx: float
 ) -> tuple[FloatArray, FloatArray, bool]:
     """Points of a collider's surface in the domain with their normals, and whether any point of it is inside."""
     d = len(lower)
@@ -227,7 +203,7 @@ def _surface(
         for low, high in zip(lower, upper, strict=True)
     ]
     x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
-    phi, normal = placed.distance(core, x)
+    phi, normal = placed.distance(x)
     any_inside = bool((phi <= 0).any())
     # Points that are far away would gather at edges and tips.
     near = np.abs(phi) < 2 * spacing
@@ -235,18 +211,16 @@ def _surface(
     with np.errstate(invalid="ignore"):  # shapes may be too large for distances
         for _ in range(16):  # bounds of the distance need more than one step
             x = x - phi[:, None] * normal
-            phi, normal = placed.distance(core, x)
+            phi, normal = placed.distance(x)
         on_it = (np.abs(phi) < 1e-3 * dx) & (x >= lower).all(axis=1) & (x <= upper).all(axis=1)
     return x[on_it], normal[on_it], any_inside
 
 
-def warn_of_particles_inside(
-    core: _core.Simulation, placed: list[Placed], x: FloatArray, body: str, dx: float
-) -> None:
+def warn_of_particles_inside(placed: list[Placed], x: FloatArray, body: str, dx: float) -> None:
     """Warn about particles of a body that begin deep inside a collider."""
     for one in placed:
         parts = (x[first : first + CHUNK] for first in range(0, len(x), CHUNK))
-        count = sum(int((one.distance(core, part)[0] < -DEEP * dx).sum()) for part in parts)
+        count = sum(int((one.distance(part)[0] < -DEEP * dx).sum()) for part in parts)
         if count:
             _warn(
                 f"{count} of {len(x)} particles of {body!r} start inside the collider {one.collider.name!r}: they move "

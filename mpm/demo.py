@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import mpm
 from mpm import _check, conservation
 from mpm.gallery import Entry
+from mpm.io.export import export
+from mpm.io.replay import replay
 from mpm.io.trajectory import Recording
 from mpm.simulation import Simulation
 from mpm.totals import Totals, per_depth
@@ -107,10 +108,10 @@ def _export_frames(
         ]
         return
     outcome.written.append(recording.path)
-    with mpm.replay(recording.path) as frames:
+    with replay(recording.path) as frames:
         for suffix in formats:
             folder.mkdir(exist_ok=True)
-            files = mpm.export(frames, folder / f"{recording.path.stem}_{{:04d}}.{suffix}")
+            files = export(frames, folder / f"{recording.path.stem}_{{:04d}}.{suffix}")
             outcome.written += [files[0], files[-1]]
 
 
@@ -193,7 +194,7 @@ def _still_pictures(sim: Simulation, entry: Entry, sheet: list[Image], out: Path
 
 
 def _write_history(sim: Simulation, path: Path, outcome: Outcome) -> None:
-    outcome.written += mpm.export(sim, path)
+    outcome.written += export(sim, path)
 
 
 def _report(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, config
+from mpm import _check, _core, config
+from mpm.scene import Scene
 from mpm.totals import per_depth
 
 DType: TypeAlias = Literal["float32", "float64"]
@@ -97,31 +98,51 @@ class Numerics:
     history: int
 
 
+@dataclass(frozen=True, slots=True)
+class StableDt:
+    """The bound of the time step in the current state.
+
+    Attributes
+    ----------
+    dt : float
+        The bound itself [s], no safety factor in it.
+    limit : {"isolated", "wave", "motion", "acceleration", "viscosity", "none"}
+        What binds: the stiffness of a particle that is alone in its cells, a wave crossing a cell, a particle
+        or its strain moving too far, gravity, viscosity; nothing without particles.
+    particle : int or None
+        The row that binds, if one does.
+    """
+
+    dt: float
+    limit: str
+    particle: int | None
+
+
 def check(
     lower: npt.NDArray[np.float64],
     upper: npt.NDArray[np.float64],
     *,
     dx: object,
-    particles_per_cell: object,
-    sampling: object,
-    volume: object,
-    transfer: object,
-    kernel: object,
-    gradient: object,
-    flip_ratio: object,
-    xpic_order: object,
-    advect: object,
-    f_update: object,
-    c_damping: object,
-    dt: object,
-    max_dt: object,
-    allow_unstable: object,
-    dtype: object,
-    threads: object,
-    on_leave: object,
-    history: object,
+    particles_per_cell: object = None,
+    sampling: object = "stratified",
+    volume: object = "sampler",
+    transfer: object = "apic",
+    kernel: object = "quadratic",
+    gradient: object = "mls",
+    flip_ratio: object = FLIP_RATIO,
+    xpic_order: object = XPIC_ORDER,
+    advect: object = ADVECT,
+    f_update: object = "linear",
+    c_damping: object = 0.0,
+    dt: object = "auto",
+    max_dt: object = None,
+    allow_unstable: object = False,
+    dtype: object = "float64",
+    threads: object = None,
+    on_leave: object = "raise",
+    history: object = 1,
 ) -> Numerics:
-    """Check every option; the errors name the option, its value and what is allowed."""
+    """Check every option of `mpm.Simulation`, with its defaults; errors name option, value and what is allowed."""
     d = len(lower)
     sampling = _check.choice("sampling", sampling, SAMPLINGS)
     # Within these, volumes of cells and their inverses are numbers.
@@ -159,6 +180,27 @@ def check(
         ),
         on_leave=_check.choice("on_leave", on_leave, ON_LEAVE),
         history=_check.integer("history", history, low=0, high=MAX_HISTORY),
+    )
+
+
+def new_core(scene: Scene, chosen: Numerics) -> _core.Simulation:
+    """A core without materials, colliders and particles."""
+    return _core.Simulation(
+        dim=scene.dimension,
+        dtype=chosen.dtype,
+        lower=scene.lower.tolist(),
+        cells=chosen.cells,
+        dx=chosen.dx,
+        gravity=scene.gravity.tolist(),
+        walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
+        scheme=astuple(chosen.scheme),
+        dt=chosen.dt,
+        max_dt=chosen.max_dt,
+        allow_unstable=chosen.allow_unstable,
+        on_leave=chosen.on_leave,
+        history=chosen.history,
+        threads=chosen.threads,
+        isa=config.isa(),
     )
 
 

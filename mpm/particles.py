@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mpm import _check, derived
 
 if TYPE_CHECKING:
-    from mpm._core import Simulation as CoreSimulation
+    from mpm.core import Core
 
 Array = npt.NDArray[Any]
 # Fields by the names that they have in words.
@@ -56,9 +56,9 @@ class Particles:
 
     __slots__ = ("_core",)
 
-    _core: CoreSimulation
+    _core: Core
 
-    def __init__(self, core: CoreSimulation) -> None:
+    def __init__(self, core: Core) -> None:
         object.__setattr__(self, "_core", core)
 
     @property

@@ -9,12 +9,22 @@ from mpm import _check
 
 T = TypeVar("T", covariant=True)
 
+FRAMES_MAX = 10_000_000
+
 
 class Countable(Protocol[T]):
     """What has a length and can be gone through."""
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[T]: ...
+
+
+def frame_count(duration: object, fps: object) -> tuple[int, float]:
+    """Number of frames after the first, and the checked rate."""
+    length = _check.number("duration", duration, low=0, unit="s")
+    rate = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
+    count = _check.number("duration*fps", length * rate, low=0, high=FRAMES_MAX)
+    return round(count), rate
 
 
 def bar(count: int) -> Any:

@@ -1,6 +1,6 @@
 """What the speed of a step depends on: the studies of ``python -m mpm bench STUDY``.
 
-A study compares variants of one block of material (`bench.Case`), all with the best kernel set of this processor.
+A study compares variants of one block of material (`blocks.Case`), all with the best kernel set of this processor.
 Rounds are interleaved and the median counts, as in `bench`; the share of every variant is to the first one of its
 group, so that what disturbs the machine does not disturb the figure.
 """
@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from mpm import bench, config, materials, shapes
-from mpm.bench import Case
+from mpm import blocks, config, materials, shapes
+from mpm.blocks import Case
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 
@@ -87,7 +87,7 @@ def _block(
     dimension: int,
     cells: int,
     *,
-    laws: tuple[materials.Material, ...] = (bench.MATERIALS["neo-Hookean"],),
+    laws: tuple[materials.Material, ...] = (blocks.MATERIALS["neo-Hookean"],),
     room: int = 3,
     **options: Any,
 ) -> Simulation:
@@ -97,7 +97,7 @@ def _block(
     for k, law in enumerate(laws):
         lower, upper = [low] * dimension, [low + 1] * dimension
         lower[-1], upper[-1] = low + k / len(laws), low + (k + 1) / len(laws)
-        scene.add(shapes.Box(lower, upper), law, velocity=lambda x: bench.stir(x - low + 1))
+        scene.add(shapes.Box(lower, upper), law, velocity=lambda x: blocks.stir(x - low + 1))
     return Simulation(scene, **{"dx": 1 / cells, "dtype": "float32", "threads": 1, **options})
 
 
@@ -108,7 +108,7 @@ def _mixed(dimension: int, cells: int) -> Simulation:
     scene = Scene([0] * dimension, [3] * dimension, gravity=[0] * (dimension - 1) + [-9.8])
     for k, law in enumerate(("neo-Hookean", "fixed corotated")):
         half = shapes.Points(x[k::2], volume=(1 / cells) ** dimension / 2**dimension)
-        scene.add(half, bench.MATERIALS[law], velocity=bench.stir)
+        scene.add(half, blocks.MATERIALS[law], velocity=blocks.stir)
     return Simulation(scene, dx=1 / cells, dtype="float32", threads=1)
 
 
@@ -119,7 +119,7 @@ def _shuffled(dimension: int, cells: int) -> Simulation:
     points = shapes.Points(
         np.random.default_rng(0).permutation(x), volume=(1 / cells) ** dimension / 2**dimension
     )
-    scene.add(points, bench.MATERIALS["neo-Hookean"], velocity=bench.stir)
+    scene.add(points, blocks.MATERIALS["neo-Hookean"], velocity=blocks.stir)
     return Simulation(scene, dx=1 / cells, dtype="float32", threads=1)
 
 
@@ -154,9 +154,9 @@ def _family(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
             Variant(f"{d}-D B-spline gradient", partial(_block, d, n, gradient="bspline")),
             Variant(
                 f"{d}-D fixed corotated",
-                partial(_block, d, n, laws=(bench.MATERIALS["fixed corotated"],)),
+                partial(_block, d, n, laws=(blocks.MATERIALS["fixed corotated"],)),
             ),
-            Variant(f"{d}-D fluid", partial(_block, d, n, laws=(bench.MATERIALS["fluid"],))),
+            Variant(f"{d}-D fluid", partial(_block, d, n, laws=(blocks.MATERIALS["fluid"],))),
             Variant(f"{d}-D snow", partial(_block, d, n, laws=(SNOW,))),
             Variant(f"{d}-D sand", partial(_block, d, n, laws=(SAND,))),
             Variant(f"{d}-D two laws in every cell", partial(_mixed, d, n)),
@@ -219,7 +219,7 @@ def _dam(dimension: int, cells: int) -> Simulation:
     """A column of fluid that collapses into a tank three times as long."""
     lower, upper, tank = [0.0] * dimension, [1.0] * dimension, [3.0, *[1.0] * (dimension - 2), 2.0]
     scene = Scene(lower, tank, gravity=[0] * (dimension - 1) + [-9.8], walls="separate")
-    scene.add(shapes.Box(lower, upper), bench.MATERIALS["fluid"])
+    scene.add(shapes.Box(lower, upper), blocks.MATERIALS["fluid"])
     return Simulation(scene, dx=1 / cells, dtype="float32", threads=1)
 
 
@@ -235,7 +235,7 @@ def _flow(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
 
 def _threads(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
     """Two threads beside one, on an otherwise idle machine; two runs at once share nothing: the most it gives."""
-    law = (bench.MATERIALS["fixed corotated"],)
+    law = (blocks.MATERIALS["fixed corotated"],)
     for d, factor in ((3, 1), (2, 1), (3, 0.4), (2, 0.28)):
         make = partial(_block, d, round(cells[d] * factor), laws=law)
         yield [
@@ -303,7 +303,7 @@ def phases(
     """Nanoseconds per particle and step by the clock, phase by phase, medians of the rounds."""
     yield f"{'phases, ns per particle and step':<44}" + "".join(f"{name:>9}" for name in PHASES)
     for d in (3, 2):
-        for law in bench.MATERIALS:
+        for law in blocks.MATERIALS:
             sim = Case(law, d, "float32", cells[d]).simulation(isa=config.isa())
             sim.step(4)
             rounds = [_phases_once(sim, steps) for _ in range(repeats)]
@@ -318,7 +318,7 @@ def phases(
 
 def run(names: list[str], *, repeats: int, quick: bool, found: list[tuple[str, Any]]) -> Iterator[str]:
     """The tables of studies, line by line as they are measured; the figures are put into `found`."""
-    cells, steps = (bench.CELLS_QUICK, 20) if quick else (bench.CELLS, 40)
+    cells, steps = (blocks.CELLS_QUICK, 20) if quick else (blocks.CELLS, 40)
     for name in names:
         if name == "phases":
             yield from phases(cells, repeats=repeats, steps=2 * steps, found=found)

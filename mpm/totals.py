@@ -12,7 +12,7 @@ from mpm import _check
 from mpm._check import FloatArray
 
 if TYPE_CHECKING:
-    from mpm import _core
+    from mpm.core import Core
 
 
 UNITS = {
@@ -98,7 +98,7 @@ def _shown(value: Any) -> str:
     return f"{value:.9g}"
 
 
-def read(core: _core.Simulation) -> Totals:
+def read(core: Core) -> Totals:
     """The totals of the core's current state."""
     values = core.totals()
     spin = np.atleast_1d(np.array(values["angular_momentum"], dtype=np.float64))
@@ -132,7 +132,7 @@ class History(Mapping[str, FloatArray]):
 
     __slots__ = ("_core",)
 
-    def __init__(self, core: _core.Simulation) -> None:
+    def __init__(self, core: Core) -> None:
         self._core = core
 
     def _columns(self) -> dict[str, int]:

@@ -476,8 +476,8 @@ def of_class(cls, prefix):
             owner = function.__qualname__.split(".")[0]
             if issubclass(cls, S.Shape):
                 owner = "Shape"  # also of a method that a shape overrides only to refuse
-            elif owner.startswith("_"):
-                owner = cls.__name__  # what a private base holds for several classes is tried on each
+            elif owner.startswith("_") or owner == "Solver":
+                owner = cls.__name__  # what a base holds for several classes is tried on each
             found[f"{prefix}{owner}.{name}"] = function
     return found
 

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import inspect
 import json
 import os
 import random
@@ -436,6 +437,16 @@ def test_what_an_older_version_did_not_know_has_its_default():
     del tree["numerics"]["f_update"], tree["clock"]["counters"][-1]
     older = {**arrays, "state.counters": arrays["state.counters"][:-1]}
     assert checkpoint.loads(packed(tree, older)) == checkpoint.loads(small())
+
+
+def test_options_have_the_defaults_of_a_simulation():
+    """With which files of older versions are understood."""
+    made, checked = (inspect.signature(call).parameters for call in (mpm.Simulation, mpm.numerics.check))
+    assert {"dx", "transfer", "history"} < made.keys() & checked.keys()
+    assert made.keys() - checked.keys() == {"scene", "rng"}
+    assert checked.keys() - made.keys() == {"lower", "upper"}
+    for name in made.keys() & checked.keys():
+        assert repr(made[name].default) == repr(checked[name].default), name
 
 
 def test_what_a_later_version_may_know_is_refused():

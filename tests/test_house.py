@@ -3,6 +3,7 @@
 What concerns the core's objects looks at the build that the extension was linked from, made up to date first.
 """
 
+import ast
 import graphlib
 import inspect
 import os
@@ -142,6 +143,62 @@ def test_the_extension_keeps_no_state_outside_the_module():
             keywords = r"char \*\w+\[\]"  # what PyArg_ParseTupleAndKeywords asks for
             allowed = rf"\bconst\b|^\s*static\s+({table}\s|{keywords})"
             assert re.search(allowed, line), f"{name_of(path)}: {line.strip()}"
+
+
+# --- the modules ------------------------------------------------------------------------------------------------------
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted((ROOT / "mpm").rglob("*.py"))}
+EXTENSION = "mpm._core"  # imports nothing
+
+
+def imported(module: str) -> set[str]:
+    """The modules of the package that a module names in its import statements, wherever they are: at the top, inside
+    functions, and where only a type checker looks. ``from a import b`` names a.b if that is a module, else a.
+
+    A package's ``__init__`` that Python runs on the way to one of its modules is not named. The roof, `mpm` itself,
+    names what it imports when it is first asked for it.
+    """
+    named = (
+        {*mpm._LAZY_FUNCTIONS.values(), *(f"mpm.{name}" for name in mpm._LAZY)} if module == "mpm" else set()
+    )
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{module}: relative imports are not understood here"
+            members = {f"{node.module}.{alias.name}" for alias in node.names}
+            named |= {name if name in {*MODULES, EXTENSION} else str(node.module) for name in members}
+    return named & MODULES.keys() - {module}
+
+
+def a_circle(graph: dict[str, set[str]]) -> list[str]:
+    """Modules of which each imports the next, and the last the first; nothing if there are none."""
+    left = dict(graph)
+    while leaves := [name for name, named in left.items() if not named & left.keys()]:
+        for name in leaves:
+            del left[name]
+    way = [min(left)] if left else []  # from each of what is left the way leads on
+    while way and way[-1] not in way[:-1]:
+        way.append(min(left[way[-1]] & left.keys()))
+    return way[way.index(way[-1]) :] if way else []
+
+
+def test_a_circle_is_found():
+    graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"b"}, "d": set(), "e": {"a", "d"}}
+    assert a_circle(graph) == ["b", "c", "b"] and not a_circle(graph | {"c": {"d"}})
+
+
+@source
+def test_no_modules_import_each_other_in_a_circle():
+    graph = {module: imported(module) for module in MODULES}
+    assert {"mpm.scene", "mpm.numerics"} <= graph["mpm.simulation"] and "mpm.cli" in graph["mpm"]
+    assert not (circle := a_circle(graph)), " -> ".join(circle)
 
 
 # --- the objects ---------------------------------------------------------------------------------------------------
@@ -289,9 +346,10 @@ def test_kernels_call_nothing_but_the_core_and_memory_moves(objects):
 
 
 def public_members(cls: type) -> list[tuple[str, object]]:
-    """Methods and properties that a class itself defines, without underscore."""
+    """Methods and properties that a class has of the package's, without underscore."""
     found = []
-    for name, member in vars(cls).items():
+    own = [base for base in reversed(cls.__mro__) if base.__module__.partition(".")[0] == "mpm"]
+    for name, member in {name: member for base in own for name, member in vars(base).items()}.items():
         if not name.startswith("_") and (
             callable(member) or isinstance(member, (property, staticmethod, classmethod))
         ):

@@ -44,7 +44,7 @@ def test_a_frame_holds_positions_and_colours(dim, dtype):
     rounding = 1e-7 if dtype == "float32" else 0
     assert np.abs(browser.positions() - sim.particles.x).max() <= 0.501 * level + rounding
     low, high = message["limits"]
-    assert (low, high) == session._grown(None, color.span("speed", speed), "speed") and low == 0
+    assert (low, high) == color.Scale("speed").take(speed) and low == 0
     shown = low + browser.part("points")[:, 3] / 65535 * (high - low)
     assert np.abs(shown - np.clip(speed, low, high)).max() < 1e-5 * high
 
@@ -85,9 +85,12 @@ def test_every_colour_can_be_shown(dim):
 
 
 def test_the_colour_scale_grows_and_never_shrinks():
-    assert session._grown(None, (0.0, 1.2), "speed") == (0.0, 1.5)
-    assert session._grown((0.0, 3.0), (0.0, 1.2), "speed") == (0.0, 3.0)
-    assert session._grown((-1.0, 3.0), (-2.0, 1.0), "pressure") == (-2.0, 3.0)
+    speed, pressure = color.Scale("speed"), color.Scale("pressure")
+    ends = [speed.take(np.array(shown)) for shown in ([0.4, 1.2], [0.1, 2.9], [0.5, 1.2], [0.0, 0.0])]
+    assert ends == [(0, 1.5), (0, 3), (0, 3), (0, 3)]
+    ends = [pressure.take(np.array(shown)) for shown in ([-1.0, 3.0], [-2.0, 1.0], [0.0, 0.0])]
+    assert ends == [(-1, 3), (-2, 3), (-2, 3)]
+    assert color.Scale("speed", (0.5, 1)).take(np.array([0.0, 9.0])) == (0.5, 1)
 
 
 @dims

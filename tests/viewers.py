@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import mpm
 import scenes
 from mpm.viewer import session
 
@@ -11,6 +12,7 @@ class Browser:
 
     def __init__(self, source, **options):
         self.sent = []
+        options.setdefault("gallery", mpm.gallery if "scene" in options else None)
         self.session = session.Session(source, lambda *message: self.sent.append(message), **options)
         self.ask("ready")
 

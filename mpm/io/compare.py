@@ -1,24 +1,21 @@
-"""What two simulations differ in."""
+"""What two solvers differ in, by their snapshots."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, numerics
-from mpm.io.description import Writer
-from mpm.simulation import Simulation
-from mpm.snapshot import Snapshot
+from mpm import _check
+from mpm.io.kept import Places
+from mpm.keeping import SOLVERS, Keepable
 
 __all__ = ["Difference", "diff"]
 
 Array = npt.NDArray[Any]
-BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/state/particles.h
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ class Difference:
 
 
 @_check.options
-def diff(a: Simulation, b: Simulation) -> dict[str, Difference]:
+def diff(a: Keepable, b: Keepable) -> dict[str, Difference]:
     """Compare the complete state of two simulations, bit for bit.
 
     Parameters
@@ -65,10 +62,10 @@ def diff(a: Simulation, b: Simulation) -> dict[str, Difference]:
     SimulationError
         What was written through views is no state, see `Simulation.run`.
     """
-    for name, simulation in (("a", a), ("b", b)):
-        if not isinstance(simulation, Simulation):
-            raise _check.wrong_type(name, simulation, "a Simulation")
-    one, other = _quantities(a._snapshot()), _quantities(b._snapshot())
+    for name, solver in (("a", a), ("b", b)):
+        if getattr(type(solver), "_kind", None) not in SOLVERS or solver._kind != a._kind:
+            raise _check.wrong_type(name, solver, "a Simulation")
+    one, other = (solver._format().quantities(solver._snapshot()) for solver in (a, b))
     found: dict[str, Difference] = {}
     for name in dict.fromkeys([*one, *other]):
         difference = _compare(one.get(name), other.get(name))
@@ -77,76 +74,8 @@ def diff(a: Simulation, b: Simulation) -> dict[str, Difference]:
     return found
 
 
-def _quantities(kept: Snapshot) -> dict[str, Any]:
-    """All that is compared, by name; arrays in pairs: bits, and numbers that tell the size of a difference."""
-    writer = Writer()
-    tree = {
-        "scene": writer.scene(kept.scene),
-        "numerics": numerics.options(kept.numerics),
-        "rng": dict(kept.rng.bit_generator.state),
-        "materials": {str(k): writer.material(material) for k, material in enumerate(kept.materials)},
-        "parts": {
-            part.body.name: {"particles": part.particles, "mass": part.mass, "volume": part.volume}
-            for part in kept.parts
-        },
-        "colliders": {
-            one.collider.name: {"nodes": one.nodes, "numbers": one.numbers, "reference": one.reference}
-            for one in kept.colliders
-        },
-    }
-    found = dict(_flat(tree, "", writer.arrays))
-    found.update(_particles(kept))
-    numbers, counters = _core.snapshot_names()
-    found.update(zip(numbers, kept.arrays["numbers"].tolist(), strict=True))
-    found.update(zip(counters, kept.arrays["counters"].tolist(), strict=True))
-    found["history"], found["impulses"] = kept.arrays["history"], kept.arrays["books"]
-    return found
-
-
-def _flat(tree: Any, name: str, arrays: Mapping[str, Array]) -> Iterator[tuple[str, Any]]:
-    """The leaves of a description: numbers, strings and arrays."""
-    if isinstance(tree, Mapping):
-        if tree.keys() == {"array"}:
-            yield name, arrays[tree["array"]]
-            return
-        for key, entry in tree.items():
-            yield from _flat(entry, f"{name}.{key}" if name else key, arrays)
-    elif isinstance(tree, list) and tree and isinstance(tree[0], dict):
-        for index, entry in enumerate(tree):
-            yield from _flat(entry, f"{name}[{index}]", arrays)
-    else:
-        yield name, np.array(tree) if isinstance(tree, list) else tree
-
-
-def _particles(kept: Snapshot) -> Iterator[tuple[str, Any]]:
-    arrays, chosen, d = kept.arrays, kept.numerics, kept.scene.dimension
-    row, groups = arrays["row"], arrays["groups"]
-    by_row = np.argsort(row)
-    counts = groups[:, 4]
-    block = np.repeat(groups[:, :d], counts, axis=0)[by_row]
-    yield "particles.id", arrays["id"]
-    yield "particles.material", np.repeat(groups[:, 3], counts)[by_row]
-    for name in ("v", "C", "F", "mass", "volume", "Jp"):
-        if name in arrays:
-            yield f"particles.{name}", arrays[name][by_row]
-    cells = arrays["x"][by_row]
-    metres = kept.scene.lower + chosen.dx * (BLOCK_SIDE[d] * block.astype(np.float64) + cells)
-    yield "particles.x", _Places(block, cells, metres)
-    yield "particles.order", row
-    yield "particles.blocks", groups
-
-
-@dataclass(frozen=True, eq=False)
-class _Places:
-    """Positions: bits of the block and the place in it, and what they mean [m]."""
-
-    block: Array
-    cells: Array
-    metres: Array
-
-
 def _compare(a: Any, b: Any) -> Difference | None:
-    if isinstance(a, _Places) and isinstance(b, _Places):
+    if isinstance(a, Places) and isinstance(b, Places):
         if a.cells.shape != b.cells.shape:
             return Difference(1, math.nan)
         if a.cells.dtype != b.cells.dtype:

@@ -151,32 +151,23 @@ class Writer:
             "upper": self.value(scene.upper),
             "gravity": self.value(scene.gravity),
             "body_force": self.value(scene.body_force),
-            "walls": {
-                face: {"contact": wall.contact, "friction": wall.friction}
-                for face, wall in scene.walls.items()
-            },
-            "bodies": [self.body(body) for body in scene.bodies],
-            "colliders": [self.collider(collider) for collider in scene.colliders],
+            "walls": {face: self.fields(wall) for face, wall in scene.walls.items()},
+            "bodies": [self.fields(body) for body in scene.bodies],
+            "colliders": [self.fields(collider) for collider in scene.colliders],
         }
 
-    def body(self, body: Body) -> Tree:
-        return {
-            "name": body.name,
-            "shape": self.shape(body.shape),
-            "material": self.material(body.material),
-            "velocity": self.value(body.velocity),
-            "angular_velocity": self.value(body.angular_velocity),
-            "F": self.value(body.F),
-        }
+    def fields(self, thing: Body | Collider | Wall | materials.Material) -> Tree:
+        """A dataclass, field by field."""
+        named = dataclasses.fields(thing)  # type: ignore[arg-type]
+        return {field.name: self.part(getattr(thing, field.name)) for field in named}
 
-    def collider(self, collider: Collider) -> Tree:
-        return {
-            "name": collider.name,
-            "shape": self.shape(collider.shape),
-            "contact": collider.contact,
-            "friction": collider.friction,
-            "motion": None if collider.motion is None else self.motion(collider.motion),
-        }
+    def part(self, part: Any) -> Any:
+        """A shape, material, motion or value."""
+        if isinstance(part, Shape):
+            return self.shape(part)
+        if isinstance(part, materials.Material):
+            return self.material(part)
+        return self.motion(part) if isinstance(part, motion.Motion) else self.value(part)
 
     def shape(self, shape: Shape) -> Tree:
         if isinstance(shape, Complement):  # of a half-space, it is of a class of its own
@@ -197,8 +188,7 @@ class Writer:
 
     def material(self, material: materials.Material) -> Tree:
         kind = _name_of(material, _material_kinds(), "material", "mpm.materials")
-        fields = dataclasses.fields(material)  # type: ignore[arg-type]
-        return {"material": kind, **{f.name: self.value(getattr(material, f.name)) for f in fields}}
+        return {"material": kind, **self.fields(material)}
 
     def motion(self, moving: motion.Motion) -> Tree:
         kind = _name_of(moving, _motion_kinds(), "motion", "mpm.motion")
@@ -245,8 +235,7 @@ class Reader:
     def scene(self, tree: object) -> Scene:
         given = mapping(tree, "scene")
         walls = {
-            face: Wall(wall["contact"], friction=wall["friction"])
-            for face, wall in mapping(given["walls"], "walls").items()
+            face: Wall(**mapping(wall, "wall")) for face, wall in mapping(given["walls"], "walls").items()
         }
         lower, upper = self.value(given["lower"]), self.value(given["upper"])
         gravity, body_force = self.value(given["gravity"]), self.value(given["body_force"])
@@ -260,30 +249,21 @@ class Reader:
         return scene
 
     def body(self, tree: object, dimension: int, taken: set[str]) -> Body:
-        given = mapping(tree, "body")
-        return make_body(
-            self.shape(given["shape"]),
-            self.material(given["material"]),
-            velocity=self.value(given["velocity"]),
-            angular_velocity=self.value(given["angular_velocity"]),
-            F=self.value(given["F"]),
-            name=_check.text("name", given["name"]),
-            dimension=dimension,
-            taken=taken,
-            number=0,
-        )
+        return make_body(**self.fields(tree, "body"), dimension=dimension, taken=taken, number=0)
 
     def collider(self, tree: object, dimension: int, taken: set[str]) -> Collider:
-        given = mapping(tree, "collider")
-        return make_collider(
-            self.shape(given["shape"]),
-            contact=given["contact"],
-            friction=given["friction"],
-            motion=None if given["motion"] is None else self.motion(given["motion"]),
-            name=_check.text("name", given["name"]),
-            dimension=dimension,
-            taken=taken,
-        )
+        return make_collider(**self.fields(tree, "collider"), dimension=dimension, taken=taken)
+
+    def fields(self, tree: object, what: str) -> Tree:
+        """What a body or a collider is made of."""
+        given = mapping(tree, what)
+        parts: dict[str, Callable[[object], Any]] = {
+            "name": functools.partial(_check.text, "name"),
+            "shape": self.shape,
+            "material": self.material,
+            "motion": self.motion,
+        }
+        return {name: parts.get(name, self.value)(value) for name, value in given.items()}
 
     def shape(self, tree: object) -> Shape:
         given = mapping(tree, "shape")
@@ -319,7 +299,9 @@ class Reader:
         material: materials.Material = kind(**{name: self.value(value) for name, value in given.items()})
         return material
 
-    def motion(self, tree: object) -> motion.Motion:
+    def motion(self, tree: object) -> motion.Motion | None:
+        if tree is None:
+            return None
         given = mapping(tree, "motion")
         name = given.pop("motion")
         values = {field: self.value(value) for field, value in given.items()}

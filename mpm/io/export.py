@@ -6,21 +6,22 @@ import os
 import string
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from mpm import _check
 from mpm.io import paths, table
 from mpm.io.formats import WRITERS
 from mpm.io.replay import Frame, Replay
-from mpm.io.state import check_fields, names_of, take
+from mpm.io.state import check_fields
 from mpm.progress import follow
-from mpm.simulation import Simulation
+from mpm.source import Source, is_source
 
 TOTALS = ".csv"
 
 
 @_check.options
 def export(
-    source: Simulation | Replay | Frame,
+    source: Source | Replay,
     pattern: str | os.PathLike[str],
     *,
     fields: Sequence[str] | None = None,
@@ -60,32 +61,23 @@ def export(
     FileNotFoundError
         The directory does not exist.
     """
-    if not isinstance(source, (Simulation, Replay, Frame)):
+    if not (isinstance(source, Replay) or is_source(source)):
         raise _check.wrong_type("source", source, "a simulation, a replay or a frame of one")
-    count = len(source) if isinstance(source, Replay) else 1
+    frames = source if isinstance(source, Replay) else [source]
     suffix = paths.check_path("pattern", pattern).suffix.lower()
     if suffix == TOTALS and "{" not in os.fsdecode(pattern):
         return [_write_totals(source, pattern, fields, _check.flag("progress", progress))]
-    files = _files(pattern, count)
-    known = (
-        names_of(source)
-        if isinstance(source, Simulation)
-        else tuple(dict.fromkeys((*source.fields, *source.quantities)))
-    )
-    default = source.particles.fields if isinstance(source, Simulation) else source.fields
-    chosen = check_fields(default if fields is None else fields, known)
-    frames = source if isinstance(source, Replay) else [source]
+    files = _files(pattern, len(frames))
+    there = source.fields if isinstance(source, Replay) else source.particles.fields
+    chosen = check_fields(there if fields is None else fields, there, source.quantities)
     for number, file in enumerate(follow(files, progress)):
-        frame = frames[number]
-        state = take(frame, chosen) if isinstance(frame, Simulation) else frame._state(chosen)
+        state = frames[number]._state(chosen)
         with paths.created(file) as stream:
             WRITERS[suffix](stream, state)
     return files
 
 
-def _write_totals(
-    source: Simulation | Replay | Frame, pattern: object, fields: object, progress: bool
-) -> Path:
+def _write_totals(source: Any, pattern: object, fields: object, progress: bool) -> Path:
     if isinstance(source, Frame):
         raise ValueError(
             "source is one frame: a .csv of totals is of a simulation or a replay; 'f_{}.csv' holds particles"
@@ -96,10 +88,8 @@ def _write_totals(
             "'f_{}.csv' holds particles"
         )
     path = paths.check_file("pattern", pattern, (TOTALS,))
-    if isinstance(source, Simulation):
-        history = dict(source.history)
-    else:
-        history = {"time": source.times, **source.totals}
+    replayed = isinstance(source, Replay)
+    history = {"time": source.times, **source.totals} if replayed else dict(source.history)
     with paths.created(path) as stream:
         table.write(stream, history)
     return path

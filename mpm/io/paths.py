@@ -27,11 +27,14 @@ def check_file(name: str, path: object, suffixes: Sequence[str]) -> Path:
     checked = check_path(name, path)
     if checked.suffix.lower() not in suffixes:
         raise ValueError(f"{name} = {str(checked)!r}: must end in {' '.join(suffixes)}")
-    if not checked.parent.is_dir():
-        raise FileNotFoundError(
-            f"{name} = {str(checked)!r}: the directory {str(checked.parent)!r} does not exist"
-        )
-    return checked
+    return in_directory(name, checked)
+
+
+def in_directory(name: str, path: Path) -> Path:
+    """The path, if its directory exists."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{name} = {str(path)!r}: the directory {str(path.parent)!r} does not exist")
+    return path
 
 
 @contextmanager

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, derived
+from mpm import _check, derived, numerics
 from mpm._check import FloatArray
-from mpm.colliders import Placed, Posed, distance_of, empty_core, prepare
+from mpm.colliders import Placed, distance_of, place, prepare
 from mpm.io import paths
 from mpm.io.closing import Closing
 from mpm.io.description import restore, understood
@@ -40,23 +39,47 @@ class Stage:
         self._dx = dx
 
     @functools.cached_property
-    def _posed(self) -> list[Posed]:
+    def _placed(self) -> list[Placed]:
         """The colliders as they were described, made when they are first asked for: those of meshes take a while."""
         lower, upper, dx = self.scene.lower, self.scene.upper, self._dx
 
-        def made() -> list[Posed]:
-            core = empty_core(lower, upper, dx)
-            prepared = (prepare(collider, lower, upper, dx) for collider in self.scene.colliders)
-            return [Posed(Placed(core, index, one), core, 0.0) for index, one in enumerate(prepared)]
+        def made() -> list[Placed]:
+            prepared = [prepare(collider, lower, upper, dx) for collider in self.scene.colliders]
+            return place(
+                numerics.new_core(self.scene, numerics.check(lower, upper, dx=dx, threads=1)), prepared
+            )
 
         return understood("the colliders", made)
 
-    def posed(self, time: float) -> list[Posed]:
+    def posed(self, time: float) -> list[Placed]:
         """The colliders at a time [s]."""
-        return [dataclasses.replace(one, time=time) for one in self._posed]
+        return [one.at(time) for one in self._placed]
 
 
-class Frame:
+class _Recorded:
+    """What a frame and all of them have in common."""
+
+    __slots__ = ()
+
+    _reader: Reader
+
+    @property
+    def dimension(self) -> int:
+        """d, 2 or 3."""
+        return self._reader.dimension
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of what was recorded, positions first."""
+        return self._reader.fields
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What `Frame.compute` can answer from what was recorded."""
+        return derived.computable(self.fields)
+
+
+class Frame(_Recorded):
     """One frame of a `Replay`. Every access to a field reads a new array from the file."""
 
     __slots__ = ("_number", "_reader", "_stage")
@@ -75,19 +98,9 @@ class Frame:
         return int(self._reader.steps[self._number])
 
     @property
-    def dimension(self) -> int:
-        """d, 2 or 3."""
-        return self._reader.dimension
-
-    @property
     def scene(self) -> Scene:
         """Domain, gravity, walls and colliders; the bodies are not in the file, but for their particles."""
         return self._stage.scene
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of what was recorded, positions first."""
-        return self._reader.fields
 
     @property
     def particles(self) -> Frame:
@@ -124,11 +137,6 @@ class Frame:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.fields]
 
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """What `compute` can answer from what was recorded."""
-        return derived.computable(self.fields)
-
     @_check.options
     def compute(self, name: str) -> Array:
         """A quantity of the particles: one of those recorded, or ``"speed"`` where ``"v"`` was recorded, …
@@ -163,7 +171,7 @@ class Frame:
         """
         return distance_of(self._posed(), name, x, self.dimension)
 
-    def _posed(self) -> list[Posed]:
+    def _posed(self) -> list[Placed]:
         """The colliders as they were."""
         return self._stage.posed(self.time)
 
@@ -181,12 +189,16 @@ class Frame:
 
         return plot(self, ax=ax, color=_color(self, color), limits=limits, renderer=renderer)
 
-    def _state(self, names: tuple[str, ...]) -> State:
+    def _state(self, names: Sequence[str]) -> State:
         """What files hold of it."""
         fields = {name: self[name] if name in self.fields else self.compute(name) for name in ("x", *names)}
         tensors = [name for name, values in fields.items() if values.ndim == 3]
         out_of_plane = {name: self._reader.stored(self._number, name)[:, 8] for name in tensors}
         return State(self.time, self.step, self.dimension, fields, out_of_plane)
+
+    def _missing(self, name: str) -> str:
+        """What to say of a name that was not recorded."""
+        return not_recorded(name)
 
     def __repr__(self) -> str:
         return (
@@ -194,7 +206,7 @@ class Frame:
         )
 
 
-class Replay(_check.Strict, Closing):
+class Replay(_Recorded, _check.Strict, Closing):
     """A trajectory as a sequence: ``len``, ``[i]`` a `Frame`, ``[a:b]`` a shorter replay, iteration.
 
     Made by `mpm.replay`. The file stays open until `close`, or the end of a ``with`` block.
@@ -273,21 +285,6 @@ class Replay(_check.Strict, Closing):
     def fps(self) -> float:
         """Frames per second that were asked for."""
         return float(self._reader.description["fps"])
-
-    @property
-    def dimension(self) -> int:
-        """d, 2 or 3."""
-        return self._reader.dimension
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of what was recorded, positions first."""
-        return self._reader.fields
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """What `Frame.compute` can answer from what was recorded."""
-        return derived.computable(self.fields)
 
     @property
     def description(self) -> Mapping[str, Any]:
@@ -381,9 +378,14 @@ class Replay(_check.Strict, Closing):
 
     def view(self) -> Viewer:
         """The notebook viewer: `mpm.view` of this replay; needs the extra ``widget``."""
-        from mpm.viewer import view
+        from mpm.viewer.widget import Viewer
 
-        return view(self)
+        return Viewer(self)
+
+    @staticmethod
+    def _replayed(path: str) -> Replay:
+        """Another one, for the viewer."""
+        return replay(path)
 
     def close(self) -> None:
         """Close the file; what was read stays."""

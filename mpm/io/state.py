@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
-from mpm.particles import Copies
-
-if TYPE_CHECKING:
-    from mpm.simulation import Simulation
 
 Array = npt.NDArray[Any]
 
@@ -55,6 +51,11 @@ class State:
         """n."""
         return len(self.fields["x"])
 
+    def of(self, rows: npt.NDArray[np.bool_]) -> State:
+        """The same of some of the particles."""
+        out_of_plane = {k: v[rows] if np.ndim(v) else v for k, v in self.out_of_plane.items()}
+        return replace(self, fields={k: v[rows] for k, v in self.fields.items()}, out_of_plane=out_of_plane)
+
     def spatial(self, name: str) -> Array:
         """The field as files for space want it: (n,), (n, 3) or, row by row, (n, 9); the plane is z = 0."""
         values = self.fields[name]
@@ -67,36 +68,13 @@ class State:
         return padded.reshape(len(values), 9) if values.ndim == 3 else padded
 
 
-def check_fields(fields: object, known: Sequence[str]) -> tuple[str, ...]:
-    """Names out of the known ones, each once, without the positions, which are always there."""
+def check_fields(fields: object, there: Sequence[str], quantities: Sequence[str]) -> tuple[str, ...]:
+    """Names of fields that are there or of quantities, each once, without the positions, which are always taken."""
     if isinstance(fields, str) or not isinstance(fields, Sequence):
         raise _check.wrong_type("fields", fields, "a sequence of names")
+    known = tuple(dict.fromkeys((*there, *quantities)))
     names = [_check.choice("fields", name, known) for name in fields]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"fields contains {name!r} twice: every name may be there once")
     return tuple(name for name in names if name != "x")
-
-
-def names_of(sim: Simulation) -> tuple[str, ...]:
-    """All that can be taken of a simulation."""
-    return (*sim.particles.fields, *derived.NAMES)
-
-
-def take(sim: Simulation, names: Sequence[str]) -> State:
-    """Copies of the positions and the named fields; particles that wait to be deleted are left out."""
-    copies, laws = Copies(sim.particles), sim.materials
-    fields = {
-        name: derived.compute(name, copies, laws) if name in derived.NAMES else copies[name]
-        for name in ("x", *names)
-    }
-    out_of_plane: dict[str, Any] = {}
-    if sim.dimension == 2:
-        out_of_plane["F"] = 1.0
-        if "stress" in fields:
-            out_of_plane["stress"] = derived.cauchy(copies, laws).zz
-    if sim._numerics.on_leave == "delete" and not (there := copies["mass"] > 0).all():
-        fields = {name: values[there] for name, values in fields.items()}
-        if "stress" in out_of_plane:
-            out_of_plane["stress"] = out_of_plane["stress"][there]
-    return State(sim.time, sim.steps, sim.dimension, fields, out_of_plane)

@@ -9,10 +9,10 @@ import math
 import sys
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +22,10 @@ from mpm.io import files, paths
 from mpm.io.closing import Closing
 from mpm.io.description import Arrays, Tree
 from mpm.io.description import describe as describe_scene
-from mpm.io.state import LASTING, UNITS, State, check_fields, names_of, take
+from mpm.io.state import LASTING, UNITS, State, check_fields
 from mpm.io.vtkhdf import Writer, h5py, is_recorded
+from mpm.source import Running
 from mpm.totals import per_depth
-
-if TYPE_CHECKING:
-    from mpm import _core
-    from mpm.simulation import Simulation
 
 SUFFIX = ".vtkhdf"
 TOTALS = ("mass", "momentum", "center_of_mass", "angular_momentum", "kinetic", "elastic", "gravitational")
@@ -38,7 +35,7 @@ EARLY = 1e-6  # of the time between frames
 
 
 class Recording(_check.Strict, Closing):
-    """A trajectory that is being written; made by `Simulation.record`. A context manager.
+    """A trajectory that is being written; made by `Solver.record`. A context manager.
 
     Frames are taken while the simulation runs, until the recording is closed.
     """
@@ -59,21 +56,21 @@ class Recording(_check.Strict, Closing):
     )
 
     def __init__(
-        self, sim: Simulation, path: object, *, fps: object, fields: object, compression: object
+        self, sim: Running, path: object, *, fps: object, fields: object, compression: object
     ) -> None:
         self._path = paths.check_file("path", path, (SUFFIX,))
         self._place = self._path.resolve()  # now: the working directory may change
         if self._place in (other._place for other in sim._recordings) or is_recorded(self._place):
             raise ValueError(f"path = {str(self._path)!r}: must not be that of another open recording")
         self._fps = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
-        chosen = check_fields(fields, names_of(sim))
+        chosen = check_fields(fields, sim.particles.fields, sim.quantities)
         level = _check.integer("compression", compression, low=0, high=9)
         h5py()  # before anything is computed for it
         self._fields = (*LASTING, *(name for name in chosen if name not in LASTING))
         # The simulation holds its recordings. Without a cycle a file is finished as soon as both are dropped.
         self._sim = weakref.ref(sim)
         began = time.perf_counter()
-        first = take(sim, self._fields)
+        first = sim._state(self._fields)
         self._ids = first.fields["id"]
         description = describe(sim, fps=self._fps, fields=self._fields)
         scene = stage(sim)
@@ -130,7 +127,7 @@ class Recording(_check.Strict, Closing):
         state = "closed" if self.closed else "open"
         return f"<Recording {str(self._path)!r}: {self._frames} frames at {self._fps:g}/s, {state}>"
 
-    def _look(self, sim: Simulation) -> None:
+    def _look(self, sim: Running) -> None:
         """Take a frame if one is due. An error closes the recording: what was written stays readable."""
         if self._writer is None or sim.time < self._due:
             return
@@ -145,12 +142,12 @@ class Recording(_check.Strict, Closing):
         self._due = _next_due(self._start, self._fps, sim.time)
         self._seconds += time.perf_counter() - began
 
-    def _take(self, sim: Simulation) -> State:
+    def _take(self, sim: Running) -> State:
         """The fields that are not those of the frame before."""
-        state = take(sim, ["id", *(name for name in self._fields if name not in LASTING)])
+        state = sim._state(["id", *(name for name in self._fields if name not in LASTING)])
         before, self._ids = self._ids, state.fields["id"]
         if not np.array_equal(before, self._ids):
-            return take(sim, self._fields)
+            return sim._state(self._fields)
         return replace(state, fields={k: v for k, v in state.fields.items() if k != "id"})
 
 
@@ -163,42 +160,13 @@ def _next_due(start: float, fps: float, now: float) -> float:
     return due if due > now else start + (k + 1 - EARLY) / fps
 
 
-def _totals(sim: Simulation) -> dict[str, FloatArray]:
+def _totals(sim: Running) -> dict[str, FloatArray]:
     """Each of shape (1,) or (k,)."""
     totals = sim.totals()
     return {name: np.atleast_1d(np.array(getattr(totals, name), dtype=np.float64)) for name in TOTALS}
 
 
-def run(
-    sim: Simulation,
-    core: _core.Simulation,
-    recordings: Sequence[Recording],
-    advance: Callable[[int, float, float], None],
-    *,
-    steps: int,
-    end: float,
-) -> None:
-    """`steps` whole steps, or to the time `end`, in pieces that end where a frame is due.
-
-    `advance(steps, end, pause)` does the same, but not beyond the first step that reaches the time `pause`.
-
-    Pieces change no bit: a piece ends with the first step at or after the time of a frame, whatever its dt.
-    """
-    last = core.steps + steps
-
-    def pieces() -> None:
-        while True:
-            pause = min((recording._due for recording in recordings), default=math.inf)
-            advance(last - core.steps, end, pause)
-            for recording in tuple(recordings):
-                recording._look(sim)
-            if core.steps >= last or core.time >= end:
-                return
-
-    core.hold(pieces)
-
-
-def describe(sim: Simulation, *, fps: float, fields: Sequence[str]) -> dict[str, Any]:
+def describe(sim: Running, *, fps: float, fields: Sequence[str]) -> dict[str, Any]:
     """What is kept of a simulation beside its particles: scene, numerics, units, versions, where it comes from."""
     scene, versions = sim.scene, asdict(config.show_config())
     library = h5py()
@@ -213,7 +181,7 @@ def describe(sim: Simulation, *, fps: float, fields: Sequence[str]) -> dict[str,
             "colliders": [repr(collider) for collider in scene.colliders],
         },
         "materials": [repr(material) for material in sim.materials],
-        "numerics": _finite(asdict(sim._numerics)),
+        "numerics": _finite(sim._options()),
         "fps": fps,
         "units": {name: per_depth(UNITS[name], sim.dimension) for name in ("x", *fields)} | {"time": "s"},
         "versions": {**versions, "h5py": library.__version__, "hdf5": library.version.hdf5_version},
@@ -224,7 +192,7 @@ def describe(sim: Simulation, *, fps: float, fields: Sequence[str]) -> dict[str,
     }
 
 
-def stage(sim: Simulation) -> tuple[Tree, Arrays]:
+def stage(sim: Running) -> tuple[Tree, Arrays]:
     """The scene as `mpm.io.description` has it, without its bodies: these are the particles, whose shapes and functions
     would only have to be kept."""
     scene = copy.copy(sim.scene)

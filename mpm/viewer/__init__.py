@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpm import _check
 from mpm.io.replay import Replay
-from mpm.simulation import Simulation
+from mpm.solver import Solver
 
 if TYPE_CHECKING:
     from mpm.viewer.widget import Viewer
@@ -20,7 +20,7 @@ __all__ = ["gallery", "view"]
 
 
 @_check.options
-def view(source: Simulation | Replay) -> Viewer:
+def view(source: Solver | Replay) -> Viewer:
     """A simulation or a replay as a widget for notebooks; needs the extra ``widget``.
 
     Particles are drawn with WebGL: drag to turn or shift, use the wheel to zoom. A simulation can be played, paused,
@@ -43,9 +43,9 @@ def view(source: Simulation | Replay) -> Viewer:
     ImportError
         anywidget is not installed.
     """
-    if not isinstance(source, (Simulation, Replay)):
+    if not isinstance(source, (Solver, Replay)):
         raise _check.wrong_type("source", source, "an mpm.Simulation or what mpm.replay returned")
-    return _viewer()(source)
+    return source.view()
 
 
 @_check.options
@@ -58,19 +58,10 @@ def gallery(name: str = "cube") -> Viewer:
         One of `mpm.gallery.names`: the scene to begin with.
     """
     from mpm import gallery as scenes
-
-    entry = scenes.get(name)
-    return _viewer()(entry.simulation(), scene=entry.name)
-
-
-def _viewer() -> type[Viewer]:
-    try:
-        import anywidget  # noqa: F401
-    except ImportError:
-        raise ImportError(f"the viewer needs anywidget: {_check.to_install('widget', 'anywidget')}") from None
     from mpm.viewer.widget import Viewer
 
-    return Viewer
+    entry = scenes.get(name)
+    return Viewer(entry.simulation(), gallery=scenes, scene=entry.name)
 
 
 def __dir__() -> list[str]:

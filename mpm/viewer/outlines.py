@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from mpm._check import FloatArray
-from mpm.colliders import Posed
+from mpm.colliders import Placed
 
 LATTICE = 160  # cells along the longest side in 2-D
 CUTS = 12  # along the longest side in 3-D: planes across every axis, first and last in faces of the domain
 CUT_LATTICE = 48  # cells along the longest side of these planes
 
 
-def of(posed: Sequence[Posed], lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+def of(posed: Sequence[Placed], lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Starts and ends (m, d) [m] of line segments along the colliders in the domain."""
     d = len(lower)
     parts = [(np.empty((0, d)), np.empty((0, d)))]
@@ -37,7 +37,7 @@ def _lattice(lower: FloatArray, upper: FloatArray, cells: int) -> FloatArray:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
 
 
-def _cut(collider: Posed, lower: FloatArray, upper: FloatArray, axis: int) -> tuple[FloatArray, FloatArray]:
+def _cut(collider: Placed, lower: FloatArray, upper: FloatArray, axis: int) -> tuple[FloatArray, FloatArray]:
     """Segments (m, 3) each, where a surface crosses planes across an axis."""
     across = [k for k in range(3) if k != axis]
     longest = (upper - lower).max()

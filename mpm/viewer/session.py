@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 import numpy as np
 
-from mpm import _check, derived, gallery
+from mpm import _check, config, derived
 from mpm.io import state as _state
-from mpm.io.replay import Replay, replay
 from mpm.io.trajectory import Recording
-from mpm.simulation import Simulation
-from mpm.viewer import frames, outlines, settings
+from mpm.settings import Setting
+from mpm.source import Running, Series, is_source
+from mpm.viewer import frames, outlines
 from mpm.viewer.sources import Energies, Live, Recorded
 from mpm.viz import camera
 from mpm.viz import color as _color
@@ -64,16 +65,28 @@ class Session:
     source : Simulation or Replay
     send : callable
         Takes a message for the browser and its buffers.
+    gallery : module, optional
+        `mpm.gallery`, where scenes can be chosen from.
     scene : str, optional
-        Name of the gallery's scene that `source` is; other scenes can be chosen then.
+        Name of the gallery's scene that `source` is.
     """
 
-    def __init__(self, source: Simulation | Replay, send: Send, *, scene: str | None = None) -> None:
+    def __init__(
+        self,
+        source: Running | Series,
+        send: Send,
+        *,
+        gallery: ModuleType | None = None,
+        scene: str | None = None,
+    ) -> None:
         self._send = send
-        self._scene = scene
-        self._live = Live(source) if isinstance(source, Simulation) else None
-        self._recorded = None if isinstance(source, Simulation) else Recorded(source)
-        self._steps = settings.Setting(
+        self._gallery, self._scene = gallery, scene
+        self._replayed = source._replayed
+        runs = is_source(source)
+        self._live = Live(cast(Running, source)) if runs else None
+        self._recorded = None if runs else Recorded(cast(Series, source))
+        self._color, self._scale = "speed", _color.Scale("speed")
+        self._steps = Setting(
             "steps",
             "Run",
             "steps per frame",
@@ -84,20 +97,16 @@ class Session:
             whole=True,
             meaning="fewer are taken if a frame would need more than a quarter of a second",
         )
-        self._settings: tuple[settings.Setting, ...] = ()
+        self._settings: tuple[Setting, ...] = ()
         self._changes: dict[str, float | None] = {}
         self._recording: Recording | None = None
         self._lines = dict.fromkeys(LINES, False)
-        self._limits: tuple[float, float] | None = (
-            None  # of the colours, and whether they grow with the values
-        )
-        self._limits_grow = True
         self._playing = False
         self._frame = 0  # number of the last frame sent
         self._under_way = False
         self._frame_due = self._state_due = True
         self._posed: tuple[float, ...] | None = None  # at what times the browser has the colliders
-        if scene is None:
+        if gallery is None or scene is None:
             self._begin_simulation(None)
         else:
             self._begin_entry(gallery.get(scene))
@@ -105,12 +114,12 @@ class Session:
     # ---- what Python may ask ---------------------------------------------------------------------------
 
     @property
-    def simulation(self) -> Simulation | None:
+    def simulation(self) -> Running | None:
         """The simulation as it is now: after a reset a new one. None where a replay was given."""
         return None if self._live is None else self._live.simulation
 
     @property
-    def replay(self) -> Replay | None:
+    def replay(self) -> Series | None:
         """The replay that is shown, if it is one."""
         return None if self._recorded is None else self._recorded.replay
 
@@ -165,10 +174,10 @@ class Session:
         if self._recorded is not None:
             self._recorded.index, self._frame_due = 0, True
             return
-        self._replace(settings.rebuild(self._running, self._changes))
-        limits = None if self._limits_grow else self._limits
+        self._replace(self._running._rebuilt(self._changes))
+        limits = None if self._scale.grows else self._scale.limits
         self._begin_simulation(self._color)
-        self._limits, self._limits_grow = limits, limits is None
+        self._scale = _color.Scale(self._color, limits)
 
     def _on_set(self, key: object, value: object) -> None:
         known = {setting.key: setting for setting in self._shown_settings()}
@@ -185,8 +194,8 @@ class Session:
         self._state_due = True
 
     def _on_color(self, name: object) -> None:
-        self._color = _check.choice("color", name, self._source.colors)
-        self._limits, self._limits_grow = None, True
+        self._color = _check.choice("color", name, _color.scalars(self._source.now))
+        self._scale = _color.Scale(self._color)
         self._state_due = self._frame_due = True
 
     def _on_show(self, what: object, on: object) -> None:
@@ -202,7 +211,7 @@ class Session:
         fields = ["v"]
         if self._color not in (*_state.LASTING, *derived.computable(("v", *_state.LASTING))):
             fields.append(self._color)
-        self._recording = self._running.record(_check.text("path", path), fps=fps, fields=fields)  # type: ignore[arg-type]
+        self._recording = self._running.record(_check.text("path", path), fps=fps, fields=fields)
         self._state_due = True
 
     def _on_stop(self) -> None:
@@ -210,7 +219,7 @@ class Session:
         self._state_due = True
 
     def _on_load(self, path: object) -> None:
-        found = Recorded(replay(_check.text("path", path)), ours=True)
+        found = Recorded(self._replayed(_check.text("path", path)), ours=True)
         self._leave_replay()
         self._recorded, self._playing = found, False
         self._begin_source(self._color)
@@ -232,9 +241,9 @@ class Session:
         self._begin_source(self._color)
 
     def _on_scene(self, name: object) -> None:
-        if self._scene is None:
+        if self._gallery is None:
             raise ValueError("name: this viewer has no list of scenes")
-        entry = gallery.get(name)  # type: ignore[arg-type]
+        entry = self._gallery.get(name)
         self._on_pause()
         self._replace(entry.simulation())
         self._begin_entry(entry)
@@ -248,7 +257,7 @@ class Session:
         return source
 
     @property
-    def _running(self) -> Simulation:
+    def _running(self) -> Running:
         if self._live is None:
             raise ValueError("there is only a replay, and no simulation")
         return self._live.simulation
@@ -269,16 +278,16 @@ class Session:
         self._playing, self._state_due = False, True
         self._send({"type": "error", "text": text}, ())
 
-    def _replace(self, simulation: Simulation) -> None:
+    def _replace(self, simulation: Running) -> None:
         self.close()
         self._leave_replay()
         self._live = Live(simulation)
 
-    def _begin_entry(self, entry: gallery.Entry) -> None:
+    def _begin_entry(self, entry: Any) -> None:
         """Of a scene of the gallery, with the colours that suit it."""
         self._scene = entry.name
         self._begin_simulation(entry.color)
-        self._limits, self._limits_grow = entry.limits, entry.limits is None
+        self._scale = _color.Scale(self._color, entry.limits)
 
     def _leave_replay(self) -> None:
         if self._recorded is not None and self._recorded.ours:
@@ -287,20 +296,20 @@ class Session:
 
     def _begin_simulation(self, color: str | None) -> None:
         """Of a new simulation: what can be set."""
-        self._settings = () if self._live is None else settings.of(self._live.simulation)
+        self._settings = () if self._live is None else self._live.simulation._settings()
         self._changes = {}
         self._begin_source(color)
 
     def _begin_source(self, color: str | None) -> None:
         """Of a new source: where it takes place, what can be seen, its energies."""
-        source = self._source
-        lower, upper = source.scene.lower, source.scene.upper
+        source, now = self._source, self._source.now
+        lower, upper = now.scene.lower, now.scene.upper
         self._box = frames.Box.around(lower, upper)
-        known = source.colors
+        known = _color.scalars(now)
         self._color = next(name for name in (color, "speed", "material", *known) if name in known)
-        self._limits, self._limits_grow, self._fastest = None, True, 0.0
+        self._scale, self._fastest = _color.Scale(self._color), 0.0
         self._curve: list[Energies] = [source.energies()] if isinstance(source, Live) else list(source.curve)
-        volume = source.take(("volume",)).fields["volume"]
+        volume = now._state(("volume",)).fields["volume"]
         self._spacing = float(np.mean(volume)) ** (1 / len(lower)) if len(volume) else 0.0
         self._posed = None
         self._state_due = self._frame_due = True
@@ -341,8 +350,9 @@ class Session:
 
     def _send_colliders(self) -> None:
         """Where they are, unless that is what the browser has."""
-        colliders, scene = self._source.posed(), self._source.scene
-        posed = tuple(one.time if one.moves else 0.0 for one in colliders)
+        now = self._source.now
+        colliders, scene = now._posed(), now.scene
+        posed = tuple(now.time if one.moves else 0.0 for one in colliders)
         if posed != self._posed:
             vertices = frames.segments(self._box, *outlines.of(colliders, scene.lower, scene.upper))
             self._send({"type": "colliders"}, (_bytes(vertices),))
@@ -351,18 +361,16 @@ class Session:
     def _picture(self) -> tuple[Message, frames.Vertices]:
         """A frame: what a browser needs to know of it, and its vertices."""
         source, box = self._source, self._box
-        names = [self._color, *(["v"] if self._lines["particles"] and "v" in source.fields else [])]
-        now = source.take(names)
+        names = [self._color, *(["v"] if self._lines["particles"] and self._has_velocities() else [])]
+        now = source.now._state(names)
         x, values = now.fields["x"], now.fields[self._color]
-        if self._limits is None or self._limits_grow:
-            self._limits = _grown(self._limits, _color.span(self._color, values), self._color)
-        parts = {"points": frames.points(box, x, values, self._limits)}
+        limits = self._scale.take(values)
+        parts = {"points": frames.points(box, x, values, limits)}
         ways = {}
         if "v" in now.fields:
             ways["particles"] = frames.thinned(x, now.fields["v"])
-        if self._lines["grid"] and isinstance(source, Live):
-            grid = source.simulation.grid
-            ways["grid"] = frames.thinned(grid.x, grid.v)
+        if self._lines["grid"] and self._has_grid():
+            ways["grid"] = frames.thinned(*self._running._nodes())
         for _, v in ways.values():
             fastest = float(np.sqrt((v**2).sum(axis=1).max(initial=0)))
             self._fastest = max(self._fastest, _color.round_up(fastest))
@@ -374,7 +382,7 @@ class Session:
             "particles": len(x),
             "time": now.time,
             "steps": now.step,
-            "limits": self._limits,
+            "limits": limits,
             "energies": self._curve[-1] if self._recorded is None else source.energies(),
             "index": 0 if self._recorded is None else self._recorded.index,
             "recorded": 0 if self._recording is None else self._recording.frames,
@@ -383,7 +391,7 @@ class Session:
 
     def _state(self) -> Message:
         """All that the panels show."""
-        source, scene = self._source, self._source.scene
+        now, scene = self._source.now, self._source.now.scene
         recorded, recording = self._recorded, self._recording
         view = camera.Camera(scene.lower, scene.upper, scene.gravity, (0, 0, 1, 1))
         stride = max(1, -(-len(self._curve) // CURVE_MAX))
@@ -391,13 +399,13 @@ class Session:
             "type": "state",
             "playing": self._playing,
             "settings": [self._described(setting) for setting in self._shown_settings()],
-            "colors": [[name, _color.label(name, scene.dimension)] for name in source.colors],
+            "colors": [[name, _color.label(name, scene.dimension)] for name in _color.scalars(now)],
             "color": self._color,
             "stops": _color.STOPS,
             "lines": self._lines,
             "linesOffered": [
                 name
-                for name, there in zip(LINES, ("v" in source.fields, recorded is None), strict=True)
+                for name, there in zip(LINES, (self._has_velocities(), self._has_grid()), strict=True)
                 if there
             ],
             "box": {"lower": self._box.lower.tolist(), "size": self._box.size.tolist()},
@@ -414,9 +422,15 @@ class Session:
             "fps": RECORDED_FPS,
             "scene": self._scene,
             "scenes": []
-            if self._scene is None
-            else [[name, gallery.get(name).summary] for name in gallery.names()],
+            if self._gallery is None
+            else [[name, self._gallery.get(name).summary] for name in self._gallery.names()],
         }
+
+    def _has_grid(self) -> bool:
+        return self._recorded is None and self._running._has_grid
+
+    def _has_velocities(self) -> bool:
+        return "v" in self._source.now.particles.fields
 
     def _described_replay(self, recorded: Recorded) -> Message:
         frames_per_second = min(max(recorded.replay.fps, 10.0), 60.0)
@@ -427,12 +441,14 @@ class Session:
             "interval": 1000 / frames_per_second,
         }
 
-    def _shown_settings(self) -> tuple[settings.Setting, ...]:
+    def _shown_settings(self) -> tuple[Setting, ...]:
         if self._live is None:
             return ()
-        return (self._steps, settings.threads(self._live.simulation), *self._settings)
+        most, now = config.MAX_THREADS, self._live.simulation.threads
+        threads = Setting("threads", "Run", "threads", "", now, low=1, high=most, whole=True)
+        return (self._steps, threads, *self._settings)
 
-    def _described(self, setting: settings.Setting) -> Message:
+    def _described(self, setting: Setting) -> Message:
         described = dataclasses.asdict(setting)
         keep = ("key", "group", "name", "unit", "meaning", "optional", "whole")
         return {name: described[name] for name in keep} | {
@@ -456,11 +472,3 @@ def parse(message: object) -> tuple[str, Mapping[str, Any]]:
 
 def _bytes(vertices: frames.Vertices) -> memoryview:
     return vertices.reshape(-1).view(np.uint8).data
-
-
-def _grown(before: tuple[float, float] | None, now: tuple[float, float], color: str) -> tuple[float, float]:
-    """A colour scale that grows in few steps and never shrinks, so that colours keep their meaning."""
-    low, high = now
-    if color in _color.FROM_ZERO:
-        high = _color.round_up(high)
-    return (low, high) if before is None else (min(low, before[0]), max(high, before[1]))

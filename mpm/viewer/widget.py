@@ -6,13 +6,17 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import anywidget
-
-from mpm.io.replay import Replay
-from mpm.simulation import Simulation
+from mpm import _check
+from mpm.source import Running, Series
 from mpm.viewer.session import Session
+
+try:
+    import anywidget
+except ImportError:
+    raise ImportError(f"the viewer needs anywidget: {_check.to_install('widget', 'anywidget')}") from None
 
 FOLDER = Path(__file__).parent
 SCRIPTS = ("picture.js", "chart.js", "view.js")  # one module when joined, in this order
@@ -28,16 +32,20 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
     Parameters
     ----------
     source : Simulation or Replay
+    gallery : module, optional
+        `mpm.gallery`, where scenes can be chosen from.
     scene : str, optional
-        Name of the gallery's scene that it is; others can be chosen then.
+        Name of the gallery's scene that `source` is.
     """
 
     _esm = _text(*SCRIPTS)
     _css = _text("style.css")
 
-    def __init__(self, source: Simulation | Replay, *, scene: str | None = None) -> None:
+    def __init__(
+        self, source: Running | Series, *, gallery: ModuleType | None = None, scene: str | None = None
+    ) -> None:
         super().__init__()
-        self._session = Session(source, self._deliver, scene=scene)
+        self._session = Session(source, self._deliver, gallery=gallery, scene=scene)
         try:
             self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         except RuntimeError:
@@ -46,12 +54,12 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
         self.on_msg(self._receive)
 
     @property
-    def simulation(self) -> Simulation | None:
+    def simulation(self) -> Any:
         """The simulation as it is now: after a reset a new one. None where a replay was given."""
         return self._session.simulation
 
     @property
-    def replay(self) -> Replay | None:
+    def replay(self) -> Any:
         """The replay that is shown, if it is one."""
         return self._session.replay
 

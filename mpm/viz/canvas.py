@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
 from mpm._check import FloatArray
+from mpm.source import Source
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera, corners
-
-if TYPE_CHECKING:
-    from mpm.io.replay import Frame
-    from mpm.simulation import Simulation
 
 Image = npt.NDArray[np.uint8]
 
@@ -95,7 +92,7 @@ def _floor_grid(pen: Any, camera: Camera, lower: FloatArray, upper: FloatArray, 
             pen.line([(column[0], row[0]), (column[1], row[1])], fill=GRID, width=max(1, thickness // 2))
 
 
-def distances(sim: Simulation | Frame, camera: Camera, shape: tuple[int, int], step: int) -> list[FloatArray]:
+def distances(sim: Source, camera: Camera, shape: tuple[int, int], step: int) -> list[FloatArray]:
     """Signed distance [pixels] of every collider of a 2-D scene at the pixels (height, width), computed at every
     `step`-th and linear between them."""
     height, width = shape
@@ -115,7 +112,7 @@ def _stretched(values: FloatArray, step: int) -> FloatArray:
     return np.asarray(between.reshape(-1, values.shape[1]))
 
 
-def colliders(image: Image, sim: Simulation | Frame, camera: Camera) -> Image:
+def colliders(image: Image, sim: Source, camera: Camera) -> Image:
     """A copy of an image of a 2-D scene's domain with the colliders in it."""
     result = image.copy()
     corner = camera.project(np.array([sim.scene.lower, sim.scene.upper]))

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
-from mpm.io.replay import Frame, not_recorded
-from mpm.particles import NO_PLASTIC, Particles
+from mpm.source import Source
 from mpm.totals import per_depth
-
-if TYPE_CHECKING:
-    from mpm.simulation import Simulation
 
 # From dark to light, so that it also reads in print: indigo, blue, teal, green, yellow.
 STOPS = ("1d2461", "264f9c", "1f86ad", "2fb295", "8bd065", "f3e24a")
 FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy")
+TENSORS = ("x", "v", "F", "C", "stress")
 SCALARS = {*derived.NAMES, *derived.FIELD_UNITS} - {"stress"}
 NUMBERS = ("material", "id")  # which are no measure of anything
 # A few particles that were torn off shall not take all the colours: values farther than half the width of the rest
@@ -35,26 +32,18 @@ def _table() -> npt.NDArray[np.uint8]:
 TABLE = _table()
 
 
-def check(sim: Simulation | Frame, color: object) -> str:
+def scalars(source: Source) -> tuple[str, ...]:
+    """Names of what has one value per particle: quantities, then fields."""
+    known, particles = source.quantities, source.particles
+    fields = (name for name in particles.fields if name not in (*known, *TENSORS))
+    flat = (name for name in fields if name in derived.FIELD_UNITS or particles[name].ndim == 1)
+    return (*(name for name in known if name not in TENSORS), *flat)
+
+
+def check(source: Source, color: object) -> str:
     """The name of a quantity with one value per particle."""
-    known = sim.quantities if isinstance(sim, Frame) else derived.NAMES
-    fields = [name for name in sim.particles.fields if sim.particles[name].ndim == 1 and name not in known]
-    allowed = [*(name for name in known if name != "stress"), *fields]
-    if isinstance(sim, Frame):
-        return _check.choice("color", color, allowed, why=not_recorded(color, SCALARS))
-    return _check.choice("color", color, allowed, why=NO_PLASTIC if color == "Jp" else "")
-
-
-def field(sim: Simulation | Frame, name: str) -> npt.NDArray[Any]:
-    """A copy of a field of the particles; a view of a simulation's would be a possible write, for which the next run
-    would look."""
-    particles = sim.particles
-    return particles._copy(name) if isinstance(particles, Particles) else particles[name]
-
-
-def values(sim: Simulation | Frame, color: str) -> npt.NDArray[Any]:
-    """The quantity, shape (n,), new."""
-    return sim.compute(color) if color in derived.NAMES else field(sim, color)
+    known = isinstance(color, str) and color in SCALARS
+    return _check.choice("color", color, scalars(source), why=source._missing(str(color)) if known else "")
 
 
 def label(color: str, dimension: int) -> str:
@@ -92,6 +81,27 @@ def span(color: str, shown: npt.NDArray[Any]) -> tuple[float, float]:
         half = abs(middle) / 2 or 0.5
         return (0.0, 1.0) if color in FROM_ZERO else (middle - half, middle + half)
     return low, high
+
+
+class Scale:
+    """The ends of a colour scale: those given, or ends that grow with the values that are shown, in few steps and
+    without ever shrinking, so that colours of different frames compare."""
+
+    def __init__(self, color: str, limits: tuple[float, float] | None = None) -> None:
+        self.color, self.limits, self.grows = color, limits, limits is None
+
+    def take(self, shown: npt.NDArray[Any]) -> tuple[float, float]:
+        """The ends for values (n,) that are to be shown."""
+        if self.grows:
+            low, high = span(self.color, shown)
+            if self.color in FROM_ZERO:
+                high = round_up(high)
+            if self.limits is None:
+                self.limits = (low, high)
+            elif np.any(shown):  # the scale of nothing but zeros is arbitrary
+                self.limits = (min(self.limits[0], low), max(self.limits[1], high))
+        assert self.limits is not None
+        return self.limits
 
 
 def beyond(shown: npt.NDArray[Any], limits: tuple[float, float]) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mpm import _check
-from mpm.simulation import Simulation
+from mpm.io.state import State
+from mpm.source import Source
 from mpm.totals import History, per_depth
 from mpm.viz import color as _color
 from mpm.viz.render import Image
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from mpm.io.replay import Frame
 
 ENERGIES = {"kinetic": "#264f9c", "elastic": "#2fb295", "gravitational": "#d9832b", "energy": "#1d2129"}
 STILL_SIZE = (1200, 1000)
@@ -76,7 +77,7 @@ def _axes(ax: object, size: tuple[float, float]) -> Any:
 
 
 def plot(
-    sim: Simulation | Frame,
+    sim: Source,
     *,
     ax: Axes | None = None,
     color: str = "speed",
@@ -88,10 +89,11 @@ def plot(
     chosen = _color.check(sim, color)
     ends = _color.check_limits(limits)
     axes = _axes(ax, (6.4, 5.4))
-    shown = _color.values(sim, chosen)
+    state = sim._state((chosen, "volume"))
+    shown = state.fields[chosen]
     ends = ends or _color.span(chosen, shown)
     if sim.dimension == 2:
-        particles, domain = _plot_2d(sim, axes, chosen, ends)
+        particles, domain = _plot_2d(sim, state, axes, shown, ends)
     else:
         picture = drawn_by(sim, color=chosen, limits=ends, size=STILL_SIZE, annotate=False)
         particles, domain = _show(picture.frame(sim), axes)
@@ -122,28 +124,28 @@ def _mappable(limits: tuple[float, float]) -> Any:
 
 
 def _plot_2d(
-    sim: Simulation | Frame, axes: Any, color: str, limits: tuple[float, float]
+    sim: Source, state: State, axes: Any, shown: npt.NDArray[Any], limits: tuple[float, float]
 ) -> tuple[Artist, Artist]:
     """Discs of the particles' own size in data units, and the domain."""
     from matplotlib.collections import EllipseCollection
     from matplotlib.patches import Rectangle
 
     # A disc of the particle's area, drawn a little larger so that a dense body has no gaps.
-    diameter = 1.5 * np.sqrt(np.array(sim.particles["volume"], dtype=float))
+    diameter = 1.5 * np.sqrt(np.array(state.fields["volume"], dtype=float))
     style = _mappable(limits)
     particles = EllipseCollection(
         diameter,
         diameter,
         np.zeros(len(diameter)),
         units="xy",
-        offsets=np.array(_color.field(sim, "x"), dtype=float),
+        offsets=np.array(state.fields["x"], dtype=float),
         offset_transform=axes.transData,
         cmap=style.cmap,
         norm=style.norm,
         linewidths=0,
         rasterized=len(diameter) > 5000,
     )
-    particles.set_array(np.array(_color.values(sim, color), dtype=float))
+    particles.set_array(np.array(shown, dtype=float))
     axes.add_collection(particles)
     low, high = sim.scene.lower, sim.scene.upper
     width, height = high - low
@@ -159,7 +161,7 @@ def _plot_2d(
     return particles, domain
 
 
-def _draw_colliders(sim: Simulation | Frame, axes: Any) -> None:
+def _draw_colliders(sim: Source, axes: Any) -> None:
     """Where the signed distances are negative, in the domain."""
     low, high = sim.scene.lower, sim.scene.upper
     nodes = np.maximum(2, (COLLIDER_NODES * (high - low) / (high - low).max()).astype(int))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from mpm import _check
 from mpm.io.closing import Closing
-from mpm.io.replay import Frame, Replay
-from mpm.progress import follow
-from mpm.simulation import Simulation, frame_count
+from mpm.io.paths import in_directory
+from mpm.progress import follow, frame_count
+from mpm.source import Running, Series, Source
 from mpm.viz import canvas
 from mpm.viz.ffmpeg import Encoder
 from mpm.viz.render import Image, Renderer, Shot, check_image, check_size
@@ -119,7 +119,7 @@ class Pictures(Closing):
         self._thread = ThreadPoolExecutor(1, "mpm-pictures") if renderer._any_thread else None
         self._drawn: Future[None] | None = None
 
-    def take(self, sim: Simulation | Frame, *what: Any) -> None:
+    def take(self, sim: Source, *what: Any) -> None:
         """Have the current state drawn, and go on; waits for the picture before, and raises what went wrong with it."""
         shot = self._renderer._shoot(sim)
         self._wait()
@@ -154,15 +154,11 @@ def check_path(path: object) -> Path:
         raise ValueError(
             f"path = {str(checked)!r}: must end in .mp4 or .gif, or have no suffix (a directory of png)"
         )
-    if not checked.parent.is_dir():
-        raise FileNotFoundError(
-            f"path = {str(checked)!r}: the directory {str(checked.parent)!r} does not exist"
-        )
-    return checked
+    return in_directory("path", checked)
 
 
 def movie(
-    sim: Simulation,
+    sim: Running,
     path: str | os.PathLike[str],
     *,
     duration: float,
@@ -178,13 +174,16 @@ def movie(
     picture = renderer_of(renderer, sim)(sim, color=color, limits=limits, size=size)
     frame_count(duration, fps)
     _check.flag("progress", progress)
-    with MovieWriter(path, fps=fps, size=size) as writer, Pictures(picture, writer.add) as pictures:
+
+    def states() -> Iterator[Source]:
         for _ in sim.frames(duration=duration, fps=fps, progress=progress):
-            pictures.take(sim)
+            yield sim
+
+    _write(picture, states(), path, fps)
 
 
 def write_frames(
-    frames: Replay,
+    frames: Series,
     path: str | os.PathLike[str],
     *,
     fps: float,
@@ -197,10 +196,14 @@ def write_frames(
     """Write the frames of a replay as a movie; see `Replay.movie`."""
     picture = renderer_of(renderer, frames[0])(frames[0], color=color, limits=limits, size=size)
     check_path(path)
-    shown = follow(frames, progress)
+    _write(picture, follow(frames, progress), path, fps)
+
+
+def _write(picture: Renderer, states: Iterable[Source], path: str | os.PathLike[str], fps: float) -> None:
+    size = picture.width, picture.height
     with MovieWriter(path, fps=fps, size=size) as writer, Pictures(picture, writer.add) as pictures:
-        for frame in shown:
-            pictures.take(frame)
+        for state in states:
+            pictures.take(state)
 
 
 def contact_sheet(frames: list[Image], *, columns: int = 4) -> Image:

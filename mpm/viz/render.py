@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
-from mpm.io.replay import Frame
-from mpm.simulation import Simulation
+from mpm.source import Source, is_source
 from mpm.viz import canvas, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
@@ -45,6 +44,7 @@ class Renderer:
     Parameters
     ----------
     sim : Simulation or Frame
+        Or another `mpm.source.Source`.
     color : str
         As in `Simulation.plot`.
     limits : (float, float), optional
@@ -60,17 +60,16 @@ class Renderer:
 
     def __init__(
         self,
-        sim: Simulation | Frame,
+        sim: Source,
         *,
         color: str = "speed",
         limits: tuple[float, float] | None = None,
         size: tuple[int, int] = (960, 720),
         annotate: bool = True,
     ) -> None:
-        check_simulation(sim)
+        check_source(sim)
         self.color = _color.check(sim, color)
-        self.fixed_limits = _color.check_limits(limits)
-        self.limits = self.fixed_limits
+        self.scale = _color.Scale(self.color, _color.check_limits(limits))
         self.width, self.height = check_size(size)
         self.annotate = _check.flag("annotate", annotate)
         self.dimension = sim.dimension
@@ -96,26 +95,27 @@ class Renderer:
         self.labelled: tuple[Image, tuple[tuple[float, float], str]] | None = None
         self.floor = _Floor(self.camera) if sim.dimension == 3 else None
 
-    def frame(self, sim: Simulation | Frame) -> Image:
+    def frame(self, sim: Source) -> Image:
         """The current state, shape (height, width, 3)."""
         return self._draw(self._shoot(sim))
 
-    def _shoot(self, sim: Simulation | Frame) -> Shot:
+    def _shoot(self, sim: Source) -> Shot:
         """What drawing needs of the current state."""
-        check_simulation(sim)
+        check_source(sim)
         if sim.dimension != self.dimension:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
-        x, shown = _color.field(sim, "x"), _color.values(sim, self.color)
+        fields = sim._state((self.color, "volume")).fields
+        x, shown, volume = fields["x"], fields[self.color], fields["volume"]
         if not np.isfinite(x).all():  # a trajectory of another program
             there = np.isfinite(x).all(axis=1)
             x, shown = x[there], shown[there]
-        spacing = float(np.median(sim.particles["volume"])) ** (1 / sim.dimension) if len(x) else 1.0
+        spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
         background = self._place_colliders(sim) if self.moving else self.background
         return Shot(sim.time, x, shown, spacing, background)
 
     def _draw(self, shot: Shot) -> Image:
         """The picture of a shot, shape (height, width, 3)."""
-        limits = self._scale(shot.shown)
+        limits = self.scale.take(shot.shown)
         if self.annotate:
             self._label(shot.background, (limits, _color.beyond(shot.shown, limits)))
         image = (self.canvas if self.annotate else shot.background).copy()
@@ -125,7 +125,7 @@ class Renderer:
             canvas.write(image, f"t = {shot.time:.3f} s", (round(0.05 * self.height), size), size)
         return image
 
-    def _place_colliders(self, sim: Simulation | Frame) -> Image:
+    def _place_colliders(self, sim: Source) -> Image:
         """The background with the colliders where they are now."""
         draw = canvas.colliders if self.dimension == 2 else surfaces.draw
         return halved(draw(self.empty, sim, self.camera))
@@ -137,17 +137,6 @@ class Renderer:
         self.canvas = background.copy()
         canvas.color_bar(self.canvas, _color.label(self.color, self.dimension), *scale)
         self.labelled = (background, scale)
-
-    def _scale(self, shown: npt.NDArray[Any]) -> tuple[float, float]:
-        if self.fixed_limits is None:
-            low, high = _color.span(self.color, shown)
-            if self.color in _color.FROM_ZERO:
-                high = _color.round_up(high)
-            if self.limits is not None and self.color in _color.FROM_ZERO and not np.any(shown):
-                low, high = self.limits
-            self.limits = (low, high) if self.limits is None else _wider(self.limits, (low, high), shown)
-        assert self.limits is not None
-        return self.limits
 
     def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:
         if not len(shot.x):
@@ -212,12 +201,6 @@ class _Floor:
             part[..., k] = part[..., k] * (1 - (1 - shadow) * cover)
 
 
-def _wider(
-    limits: tuple[float, float], now: tuple[float, float], shown: npt.NDArray[Any]
-) -> tuple[float, float]:
-    return (min(limits[0], now[0]), max(limits[1], now[1])) if np.any(shown) else limits
-
-
 def halved(fine: Image) -> Image:
     """Average of squares of OVERSAMPLE x OVERSAMPLE pixels."""
     total = np.zeros(
@@ -238,8 +221,8 @@ def _box_blur(image: npt.NDArray[np.float32], half: int) -> npt.NDArray[np.float
     return image
 
 
-def check_simulation(sim: object) -> None:
-    if not isinstance(sim, (Simulation, Frame)):
+def check_source(sim: object) -> None:
+    if not is_source(sim):
         raise _check.wrong_type("sim", sim, "an mpm.Simulation or a frame of a replay")
 
 

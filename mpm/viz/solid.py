@@ -9,12 +9,11 @@ import numpy.typing as npt
 
 from mpm import _check
 from mpm._check import FloatArray
-from mpm.colliders import Posed
-from mpm.io.replay import Frame
-from mpm.simulation import Simulation
+from mpm.colliders import Placed
+from mpm.source import Source
 from mpm.viz import canvas
 from mpm.viz import color as _color
-from mpm.viz.render import COVER, OVERSAMPLE, Image, Renderer, Shot, check_simulation, halved
+from mpm.viz.render import COVER, OVERSAMPLE, Image, Renderer, Shot, check_source, halved
 
 SURFACE_CELLS = (
     96  # along the longest side of the domain, of the lattice in which colliders' surfaces are found
@@ -39,18 +38,18 @@ class SolidRenderer(Renderer):
 
     _any_thread = False  # windows of VTK belong to the thread that opens them, on some systems the first
 
-    def __init__(self, sim: Simulation | Frame, **options: Any) -> None:
+    def __init__(self, sim: Source, **options: Any) -> None:
         self._pyvista = _pyvista()
         self._surfaces: list[Any] = []
         super().__init__(sim, **options)
         self._lower, self._upper = sim.scene.lower, sim.scene.upper
 
-    def _place_colliders(self, sim: Simulation | Frame) -> Image:
+    def _place_colliders(self, sim: Source) -> Image:
         lower, upper = sim.scene.lower, sim.scene.upper
         self._surfaces = [self._surface(collider, lower, upper) for collider in sim._posed()]
         return self.background  # they are drawn with the particles
 
-    def _surface(self, collider: Posed, lower: FloatArray, upper: FloatArray) -> Any:
+    def _surface(self, collider: Placed, lower: FloatArray, upper: FloatArray) -> Any:
         """Where the distance is zero in the domain."""
         cells = np.maximum(2, np.rint(SURFACE_CELLS * (upper - lower) / (upper - lower).max())).astype(int)
         lattice = self._pyvista.ImageData(dimensions=cells + 1, spacing=(upper - lower) / cells, origin=lower)
@@ -116,9 +115,9 @@ class SolidRenderer(Renderer):
 RENDERERS: dict[str, type[Renderer]] = {"builtin": Renderer, "pyvista": SolidRenderer}
 
 
-def renderer_of(renderer: object, sim: Simulation | Frame) -> type[Renderer]:
+def renderer_of(renderer: object, sim: Source) -> type[Renderer]:
     """The one that is called so, if it can draw the scene."""
-    check_simulation(sim)
+    check_source(sim)
     chosen = RENDERERS[_check.choice("renderer", renderer, tuple(RENDERERS))]
     if chosen is SolidRenderer and sim.dimension == 2:
         raise ValueError("renderer = 'pyvista': must be 'builtin' in 2-D: PyVista draws 3-D scenes")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm._check import FloatArray
+from mpm.source import Source
 from mpm.viz.camera import Camera
 from mpm.viz.canvas import COLLIDER
 from mpm.viz.discs import LIGHT
 from mpm.viz.discs import draw as draw_discs
-
-if TYPE_CHECKING:
-    from mpm.io.replay import Frame
-    from mpm.simulation import Simulation
 
 Image = npt.NDArray[np.uint8]
 Distance: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -56,7 +53,7 @@ def _may_cross(phi: FloatArray, spacing: float) -> npt.NDArray[np.bool_]:
     return np.asarray(np.abs(phi) <= STEEP * np.sqrt(3) / 2 * spacing)
 
 
-def draw(image: Image, sim: Simulation | Frame, camera: Camera) -> Image:
+def draw(image: Image, sim: Source, camera: Camera) -> Image:
     """A copy of an image of a 3-D scene's domain with the colliders in it."""
     result = image.copy()
     height, width = image.shape[:2]

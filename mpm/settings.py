@@ -1,4 +1,4 @@
-"""The numbers that can be changed in the viewer, and simulations made anew with them."""
+"""The numbers with which a simulation can be made anew: what can be set in the viewer."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mpm import _check, config, numerics
+from mpm import _check, numerics
 from mpm.materials import Material, registry
 from mpm.scene import Scene
-from mpm.simulation import Simulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +72,9 @@ class Setting:
         return kind + _check.interval(self.low, self.low_open, self.high, self.high_open) + alternative
 
 
-def of(sim: Simulation) -> tuple[Setting, ...]:
+def of(scene: Scene, chosen: numerics.Numerics) -> tuple[Setting, ...]:
     """Everything numeric of a simulation: its materials, gravity, and options of `Simulation`."""
-    return (*_of_materials(sim.scene), *_of_gravity(sim.scene), *_of_numerics(sim._numerics))
+    return (*_of_materials(scene), *_of_gravity(scene), *_of_numerics(chosen))
 
 
 def _materials(scene: Scene) -> dict[Material, list[str]]:
@@ -137,29 +136,16 @@ def _of_numerics(chosen: numerics.Numerics) -> list[Setting]:
     return found
 
 
-def threads(sim: Simulation) -> Setting:
-    """How many threads take the next steps."""
-    return Setting("threads", "Run", "threads", "", sim.threads, low=1, high=config.MAX_THREADS, whole=True)
-
-
-def rebuild(sim: Simulation, changes: Mapping[str, float | None]) -> Simulation:
-    """A new simulation of the scene of another, with some settings changed; bodies added later are not in it.
-
-    Without changes it starts with the very particles that the other one did.
-
-    Raises
-    ------
-    ValueError
-        Values that are allowed one by one do not go together.
-    """
-    options = numerics.options(sim._numerics) | {"rng": sim._sampled_with()}
+def changed_options(chosen: numerics.Numerics, changes: Mapping[str, float | None]) -> dict[str, Any]:
+    """The options of `Simulation` with some settings changed."""
+    options = numerics.options(chosen)
     for key in ("dx", "particles_per_cell", "dt", "max_dt", "history", *numerics.USED_BY):
         if key in changes:
             options[key] = "auto" if key == "dt" and changes[key] is None else changes[key]
-    return Simulation(_changed_scene(sim.scene, changes), threads=sim.threads, **options)
+    return options
 
 
-def _changed_scene(scene: Scene, changes: Mapping[str, float | None]) -> Scene:
+def changed_scene(scene: Scene, changes: Mapping[str, float | None]) -> Scene:
     """A copy with other materials and gravity, and all else as it is."""
     made = copy.copy(scene)
     gravity = scene.gravity.copy()

@@ -1,0 +1,71 @@
+"""Bodies as particles: how they are sampled for a simulation, and what it tells of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, measures, numerics, sampling
+from mpm._check import FloatArray
+from mpm.scene import Body, Scene
+from mpm.snapshot import Part
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sampled:
+    """The particles of a body as they begin; F is None where it is the identity."""
+
+    body: Body
+    x: FloatArray  # (n, d) [m]
+    v: FloatArray  # (n, d) [m/s]
+    F: FloatArray | None  # (n, d, d)
+    volume: FloatArray  # (n,) [m³]
+    mass: FloatArray  # (n,) [kg]
+
+    def part(self, first_id: int) -> Part:
+        """What is kept of it beside its particles."""
+        return Part(self.body, len(self.x), float(self.mass.sum()), float(self.volume.sum()), first_id)
+
+
+def sample(body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator) -> Sampled:
+    """Fill a body with particles."""
+    x, volume = sampling.sample(
+        body.shape,
+        lower=scene.lower,
+        upper=scene.upper,
+        dx=chosen.dx,
+        particles_per_cell=chosen.particles_per_cell,
+        sampling=chosen.sampling,
+        rng=rng,
+        body=body.name,
+    )
+    v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
+    mass = body.material.density * volume
+    numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype)
+    return Sampled(body, x, v, F, volume, mass)
+
+
+def generator(rng: object) -> np.random.Generator:
+    """The generator that is meant by the argument `rng`."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
+        raise _check.wrong_type("rng", rng, "an integer >= 0 or a numpy.random.Generator")
+    return np.random.default_rng(_check.integer("rng", rng, low=0))
+
+
+def rows_of(part: Part, ids: npt.NDArray[Any]) -> slice:
+    """Of a body's particles; `ids` ascend, whatever was deleted."""
+    low, high = np.searchsorted(ids, (part.first_id, part.first_id + part.particles))
+    return slice(int(low), int(high))
+
+
+def described(part: Part, left: int, unit: str) -> str:
+    """A line on a body: particles, those that are left, mass, and how far the mass is from the shape's."""
+    exact = measures.volume(part.body.shape)
+    error = "" if exact is None else f" (sampling error {part.volume / exact - 1:+.2%})"
+    fewer = f", of which {left} are left" * (left < part.particles)
+    return f"{part.body!r}: {part.particles} particles, {part.mass:.6g} {unit}{error}{fewer}"

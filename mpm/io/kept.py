@@ -1,0 +1,88 @@
+"""Snapshots as a tree, of what JSON can hold, and named arrays; and the `mpm.keeping.Format` of plain ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm.io.description import Arrays, Reader, Tree, Writer, mapping
+from mpm.scene import Scene
+
+Array = npt.NDArray[Any]
+
+STATE = "state."  # before the names of the arrays of a state, among those of its description
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The snapshot of a solver with nothing in it that needs a format of its own.
+
+    Attributes
+    ----------
+    scene : Scene
+    numbers : dict
+        Of what JSON can hold.
+    arrays : dict of ndarray
+        Of the types of `mpm.io.description.DTYPES`.
+    """
+
+    scene: Scene
+    numbers: Tree
+    arrays: Arrays
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Positions: bits of the block and the place in it, and what they mean [m]."""
+
+    block: Array
+    cells: Array
+    metres: Array
+
+
+def describe(kept: Kept) -> tuple[Tree, Arrays]:
+    """See `mpm.keeping.Format.describe`."""
+    writer = Writer()
+    return {"scene": writer.scene(kept.scene), "numbers": kept.numbers}, joined(writer.arrays, kept.arrays)
+
+
+def restore(tree: Tree, arrays: Arrays) -> Kept:
+    """See `mpm.keeping.Format.restore`."""
+    described, state = parted(arrays)
+    return Kept(Reader(described).scene(tree["scene"]), mapping(tree["numbers"], "numbers"), state)
+
+
+def quantities(kept: Kept) -> dict[str, Any]:
+    """See `mpm.keeping.Format.quantities`."""
+    tree, arrays = describe(kept)
+    return {**dict(leaves(tree, "", arrays)), **kept.arrays}
+
+
+def joined(described: Arrays, state: Arrays) -> Arrays:
+    """The arrays of a description and those of a state, under names that tell them apart."""
+    return {**described, **{STATE + name: array for name, array in state.items()}}
+
+
+def parted(arrays: Mapping[str, Array]) -> tuple[Arrays, Arrays]:
+    """The arrays of a description, and those of a state."""
+    state = {name.removeprefix(STATE): array for name, array in arrays.items() if name.startswith(STATE)}
+    return {name: array for name, array in arrays.items() if not name.startswith(STATE)}, state
+
+
+def leaves(tree: Any, name: str, arrays: Arrays) -> Iterator[tuple[str, Any]]:
+    """The numbers, strings and arrays of a description, with names such as ``scene.bodies[0].name``."""
+    if isinstance(tree, Mapping):
+        if tree.keys() == {"array"}:
+            yield name, arrays[tree["array"]]
+            return
+        for key, entry in tree.items():
+            yield from leaves(entry, f"{name}.{key}" if name else key, arrays)
+    elif isinstance(tree, list) and tree and isinstance(tree[0], dict):
+        for index, entry in enumerate(tree):
+            yield from leaves(entry, f"{name}[{index}]", arrays)
+    else:
+        yield name, np.array(tree) if isinstance(tree, list) else tree

@@ -1,0 +1,179 @@
+"""The snapshot of a simulation as a tree and arrays, and back: what checkpoints hold and comparisons compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, _core, numerics
+from mpm.colliders import Collider, Prepared
+from mpm.io import generators, kept
+from mpm.io.description import Arrays, Reader, Tree, Writer, listing, mapping
+from mpm.materials import Material
+from mpm.scene import Body, Scene
+from mpm.snapshot import Part, Snapshot
+
+__all__ = ["describe", "quantities", "restore"]
+
+Array = npt.NDArray[Any]
+BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/state/particles.h
+
+
+def describe(snapshot: Snapshot) -> tuple[Tree, Arrays]:
+    """See `mpm.keeping.Format.describe`."""
+    generators.check(snapshot.rng)
+    return _described(snapshot)
+
+
+def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
+    writer = Writer()
+    bodies, colliders = snapshot.scene.bodies, snapshot.scene.colliders
+    numbers, counters = _core.snapshot_names()
+    tree = {
+        "scene": writer.scene(snapshot.scene),
+        "numerics": numerics.options(snapshot.numerics),
+        "rng": generators.describe(snapshot.rng, writer),
+        "materials": [writer.material(material) for material in snapshot.materials],
+        "parts": [
+            {
+                "body": _index(part.body, bodies, writer.fields),
+                "particles": part.particles,
+                "mass": part.mass,
+                "volume": part.volume,
+                "first_id": part.first_id,
+            }
+            for part in snapshot.parts
+        ],
+        "colliders": [
+            {
+                "collider": _index(one.collider, colliders, writer.fields),
+                "nodes": writer.array(one.nodes),
+                "numbers": writer.array(one.numbers),
+                "reference": writer.array(one.reference),
+            }
+            for one in snapshot.colliders
+        ],
+        "clock": {"numbers": numbers, "counters": counters},
+    }
+    return tree, kept.joined(writer.arrays, snapshot.arrays)
+
+
+def _index(thing: Any, things: tuple[Any, ...], describe: Any) -> Any:
+    """Which of the scene's it is; what was added later, or to a simulation only, is described."""
+    places = [index for index, other in enumerate(things) if other is thing]
+    return places[0] if places else describe(thing)
+
+
+def restore(tree: Tree, arrays: Arrays) -> Snapshot:
+    """See `mpm.keeping.Format.restore`."""
+    described, state = kept.parted(arrays)
+    reader = Reader(described)
+    scene = reader.scene(tree["scene"])
+    materials = tuple(reader.material(entry) for entry in listing(tree["materials"], "materials"))
+    # Options that an older version did not know have their defaults.
+    options = {**mapping(tree["numerics"], "numerics"), "threads": 1}
+    return Snapshot(
+        scene=scene,
+        numerics=numerics.check(scene.lower, scene.upper, **options),
+        rng=generators.restore(tree["rng"], reader),
+        materials=materials,
+        parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials)),
+        colliders=tuple(_prepared(entry, reader, scene) for entry in listing(tree["colliders"], "colliders")),
+        arrays=_state(mapping(tree["clock"], "clock"), state),
+    )
+
+
+def _state(clock: Tree, state: Arrays) -> Arrays:
+    """The arrays of the core; entries of its clock that an older version did not know are 0."""
+    for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
+        given = dict(zip(listing(clock[kind], kind), state[kind].tolist(), strict=True))
+        if not given.keys() <= set(names):
+            raise ValueError(f"{kind} has entries that this version does not know")
+        state[kind] = np.array([given.get(name, 0) for name in names], dtype=state[kind].dtype)
+    return state
+
+
+def _parts(
+    entries: list[Any], reader: Reader, scene: Scene, materials: tuple[Material, ...]
+) -> Iterator[Part]:
+    taken: set[str] = set()
+    next_id = 0
+    for entry in entries:
+        given = mapping(entry, "part")
+        body: Body = _which(
+            given["body"], scene.bodies, lambda tree: reader.body(tree, scene.dimension, taken)
+        )
+        if body.material not in materials:
+            raise ValueError(f"the material of {body.name!r} is not among the materials")
+        taken.add(body.name)
+        part = Part(
+            body,
+            _check.integer("particles", given["particles"], low=1),
+            _check.number("mass", given["mass"], low=0),
+            _check.number("volume", given["volume"], low=0),
+            _check.integer("first_id", given.get("first_id", next_id), low=next_id),  # older files do not say
+        )
+        next_id = part.first_id + part.particles
+        yield part
+
+
+def _prepared(tree: object, reader: Reader, scene: Scene) -> Prepared:
+    given = mapping(tree, "collider")
+    collider: Collider = _which(
+        given["collider"], scene.colliders, lambda other: reader.collider(other, scene.dimension, set())
+    )
+    return Prepared(
+        collider,
+        np.ascontiguousarray(reader.value(given["nodes"]), dtype=np.int64),
+        _check.array("numbers", reader.value(given["numbers"]), (None,)),
+        _check.array("reference", reader.value(given["reference"]), (scene.dimension,)),
+    )
+
+
+def _which(entry: Any, things: tuple[Any, ...], read: Any) -> Any:
+    if type(entry) is int:
+        return things[_check.integer("index", entry, low=0, high=len(things) - 1)]
+    return read(entry)
+
+
+def quantities(snapshot: Snapshot) -> dict[str, Any]:
+    """See `mpm.keeping.Format.quantities`: what was described, and the state particle by particle, row by row."""
+    tree, arrays = _described(snapshot)
+    clock = tree.pop("clock")
+    # By name, not by number: what is only in one of two simulations shifts nothing.
+    tree["materials"] = {str(number): material for number, material in enumerate(tree["materials"])}
+    tree["parts"] = {
+        part.body.name: {name: entry[name] for name in ("particles", "mass", "volume")}
+        for part, entry in zip(snapshot.parts, tree["parts"], strict=True)
+    }
+    tree["colliders"] = {
+        one.collider.name: {name: entry[name] for name in ("nodes", "numbers", "reference")}
+        for one, entry in zip(snapshot.colliders, tree["colliders"], strict=True)
+    }
+    found = dict(kept.leaves(tree, "", arrays))
+    found.update(_particles(snapshot))
+    for kind, names in clock.items():
+        found.update(zip(names, snapshot.arrays[kind].tolist(), strict=True))
+    found["history"], found["impulses"] = snapshot.arrays["history"], snapshot.arrays["books"]
+    return found
+
+
+def _particles(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
+    arrays, chosen, d = snapshot.arrays, snapshot.numerics, snapshot.scene.dimension
+    row, groups = arrays["row"], arrays["groups"]
+    by_row = np.argsort(row)
+    counts = groups[:, 4]
+    block = np.repeat(groups[:, :d], counts, axis=0)[by_row]
+    yield "particles.id", arrays["id"]
+    yield "particles.material", np.repeat(groups[:, 3], counts)[by_row]
+    for name in ("v", "C", "F", "mass", "volume", "Jp"):
+        if name in arrays:
+            yield f"particles.{name}", arrays[name][by_row]
+    cells = arrays["x"][by_row]
+    metres = snapshot.scene.lower + chosen.dx * (BLOCK_SIDE[d] * block.astype(np.float64) + cells)
+    yield "particles.x", kept.Places(block, cells, metres)
+    yield "particles.order", row
+    yield "particles.blocks", groups

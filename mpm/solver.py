@@ -1,0 +1,574 @@
+"""What every solver does: run, record, draw, view, save, load, copy, compare. `mpm.Simulation` is the first.
+
+A method that is not MPM is a subclass of `Solver` around a `mpm.core.Core`, which is all that has to be computed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy.typing as npt
+
+from mpm import _check, config, derived, totals
+from mpm._check import FloatArray
+from mpm.colliders import Placed, distance_of
+from mpm.errors import BusyError
+from mpm.keeping import SOLVERS, Format
+from mpm.materials import Material
+from mpm.particles import Copies, Particles
+from mpm.progress import bar as progress_bar
+from mpm.progress import frame_count
+from mpm.scene import Scene
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from mpm import grid
+    from mpm.core import Core
+    from mpm.io.replay import Replay
+    from mpm.io.state import State
+    from mpm.io.trajectory import Recording
+    from mpm.settings import Setting
+    from mpm.viewer.widget import Viewer
+    from mpm.viz import Picture
+
+__all__ = ["Solver"]
+
+PARTICLES_PER_THREAD = 4096  # that a thread is worth starting for, by default
+STEPS_MAX = 2**62
+
+
+class Solver(_check.Strict):
+    """Base of solvers: a scene and a core that advances it.
+
+    A subclass ``class Springs(Solver, kind="springs")``, where `kind` is what its files are called by, has to supply
+
+    - a core, given to ``__init__``,
+    - ``_snapshot()``, all that it is but for its threads: a `mpm.io.kept.Kept`, or what ``_format()`` can describe,
+    - ``_of(snapshot, threads)``, a class method, which makes a solver of it,
+
+    and may supply more than there is here: ``materials`` and ``quantities`` that `compute` is to know, ``_options()``
+    that recordings tell of, ``_settings()`` that the viewer can change and ``_rebuilt(changes)`` that takes them,
+    ``_nodes()`` of a grid, and ``_lines()`` of its `repr`.
+
+    Parameters
+    ----------
+    core : Core
+    scene : Scene
+        It is not changed, and later changes of it have no effect here.
+    colliders : sequence of Placed
+        The scene's, where they are in the core.
+    threads : int, optional
+        Default `mpm.get_num_threads`, but no more than one per 4,096 particles.
+    """
+
+    __slots__ = ("__weakref__", "_colliders", "_core", "_most_threads", "_recordings", "_scene", "_threads")
+
+    _kind: ClassVar[str]
+    _has_grid: ClassVar[bool] = False
+
+    def __init_subclass__(cls, kind: str | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if kind is None:
+            if not hasattr(cls, "_kind"):
+                raise TypeError(f"class {cls.__name__} needs kind=, what its files are called by")
+            return
+        other = SOLVERS.get(kind, cls)
+        if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):  # not made again
+            raise ValueError(f"kind = {kind!r}: already that of {other.__qualname__}; must be unique")
+        cls._kind = kind
+        SOLVERS[kind] = cls
+
+    def __init__(
+        self, core: Core, scene: Scene, *, colliders: Sequence[Placed] = (), threads: int | None = None
+    ) -> None:
+        self._core = core
+        self._scene = scene._kept_copy()
+        self._colliders = list(colliders)
+        self._threads = threads
+        self._most_threads = threads or config.get_num_threads()
+        self._recordings: list[Recording] = []
+
+    # ---- what a subclass supplies ------------------------------------------------------------------------
+
+    def _snapshot(self) -> Any:
+        """All that it is, but for the threads; after reading in what was written through views."""
+        raise NotImplementedError
+
+    @classmethod
+    def _of(cls, kept: Any, threads: int | None, /) -> Self:
+        """A solver from a snapshot; a ValueError if its parts do not fit each other."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _format() -> Format:
+        """How its snapshots are written down."""
+        from mpm.io import kept
+
+        return kept
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """The materials: what ``particles.material`` counts."""
+        return ()
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What `compute` can answer."""
+        return tuple(derived.NAMES) if self.materials else derived.computable(self.particles.fields)
+
+    def _options(self) -> dict[str, Any]:
+        """The numerics that a recording tells of; ``dx`` [m], its resolution, is among them."""
+        raise NotImplementedError
+
+    def _settings(self) -> tuple[Setting, ...]:
+        """The numbers with which it can be made anew."""
+        return ()
+
+    def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
+        """A new one of the same scene, with some settings changed."""
+        raise NotImplementedError(f"a {type(self).__name__} cannot be made anew")
+
+    def _nodes(self) -> tuple[grid.FloatArray, grid.FloatArray]:
+        """Positions and velocities (m, d) of the nodes of its grid, if it has one."""
+        raise NotImplementedError
+
+    def _lines(self) -> Iterator[str]:
+        """What `repr` tells of it below the first line."""
+        yield from (repr(placed.collider) for placed in self._colliders)
+
+    def _missing(self, name: str) -> str:
+        """What to say of a field or quantity that is known, but not there."""
+        return ""
+
+    # ---- the run ---------------------------------------------------------------------------------------
+
+    @_check.options
+    def run(self, duration: float) -> None:
+        """Advance by `duration` [s]; ends at exactly ``time + duration``.
+
+        Raises
+        ------
+        SimulationError
+            A value is not finite, or out of a law's range; `InstabilityError`, `EscapeError` are special
+            cases. The simulation is at its last whole step and usable.
+        BusyError
+            Another thread is running this simulation.
+        """
+        length = _check.number("duration", duration, low=0, unit="s")
+        self._advance(end=_check.number("time + duration", self._core.time + length, unit="s"))
+
+    @_check.options
+    def step(self, n: int = 1) -> None:
+        """Advance by `n` whole steps; errors as in `run`."""
+        self._advance(steps=_check.integer("n", n, low=0, high=STEPS_MAX))
+
+    def _advance(self, *, steps: int = STEPS_MAX, end: float = math.inf) -> None:
+        """Whole steps, or to a time; where something records, in pieces that end where a frame is due.
+
+        Pieces change no bit: a piece ends with the first step at or after the time of a frame, whatever its dt.
+        """
+        self._core.threads = self.threads
+        if not self._in_pieces():
+            self._advance_to(steps, end, math.inf)
+            return
+        last = self._core.steps + steps
+
+        def pieces() -> None:
+            while True:
+                pause = min((recording._due for recording in self._recordings), default=math.inf)
+                self._advance_to(last - self._core.steps, end, pause)
+                for recording in tuple(self._recordings):
+                    recording._look(self)
+                if self._core.steps >= last or self._core.time >= end:
+                    return
+
+        self._core.hold(pieces)
+
+    def _in_pieces(self) -> bool:
+        """Whether the core does not advance in one go: then it is held meanwhile."""
+        return bool(self._recordings)
+
+    def _advance_to(self, steps: int, end: float, pause: float) -> None:
+        """The same, but not beyond the first step that reaches the time `pause`."""
+        if end < math.inf:
+            self._core.run(end, pause)
+        else:
+            self._core.step(steps, pause)
+
+    @_check.options
+    def frames(self, *, duration: float, fps: float, progress: bool = False) -> Iterator[tuple[int, float]]:
+        """Run frame by frame: the last step before a frame is shortened to end at its time, as by `run`.
+
+        Parameters
+        ----------
+        duration : float
+            [s].
+        fps : float
+            Frames per second of simulated time.
+        progress : bool, optional
+            A bar on stderr; needs the extra ``plot``.
+
+        Yields
+        ------
+        i : int
+            Number of the frame, 0 for the state at the start.
+        t : float
+            Its time: exactly t₀ + i/fps. There are ``round(duration·fps)`` frames after the first.
+        """
+        count, rate = frame_count(duration, fps)
+        bar = progress_bar(count) if _check.flag("progress", progress) else None
+        return self._frames(count, rate, bar)
+
+    def _frames(self, count: int, fps: float, bar: Any) -> Iterator[tuple[int, float]]:
+        start = self._core.time
+        try:
+            yield 0, start
+            for i in range(1, count + 1):
+                self._advance(end=start + i / fps)
+                if bar is not None:
+                    bar.update()
+                yield i, self._core.time
+        finally:
+            if bar is not None:
+                bar.close()
+
+    # ---- what it says ----------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Now [s]."""
+        return self._core.time
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return self._core.steps
+
+    @property
+    def dt(self) -> float:
+        """The last time step [s]; 0 before the first."""
+        return self._core.dt
+
+    @property
+    def dimension(self) -> int:
+        """d, 2 or 3."""
+        return self._scene.dimension
+
+    @property
+    def threads(self) -> int:
+        """Number of threads of the next run; may be set."""
+        return self._threads or config.shared_out(
+            self._core.particles, PARTICLES_PER_THREAD, self._most_threads
+        )
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        number = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
+        self._core.threads = number  # not during a run
+        self._threads = number
+
+    @property
+    def scene(self) -> Scene:
+        """The scene it was made from, as it was then. Nothing can be added to it."""
+        return self._scene
+
+    @property
+    def particles(self) -> Particles:
+        """The particles as live arrays."""
+        return Particles(self._core)
+
+    @property
+    def history(self) -> totals.History:
+        """What was recorded after every `history`-th step; nothing at the time of the first state, see `totals`."""
+        return totals.History(self._core)
+
+    @property
+    def health(self) -> dict[str, int]:
+        """Counters of what was done to particles and steps.
+
+        Of a `Simulation`: ``left_domain``: particles that left and, by `on_leave`, were ``clamped`` or ``deleted``
+        (with ``"raise"``: those that a step moved out); ``deleted`` also by `Particles.delete`; ``clipped``: snow
+        or sand whose Jp a step had to hold between its limits, counted at every step; ``refused``: steps taken again
+        with a smaller automatic dt; ``binnings``: times the particles were sorted.
+        """
+        return dict(self._core.health())
+
+    def totals(self) -> totals.Totals:
+        """Mass, momentum, centre of mass, angular momentum and energies now; in 2-D per metre of depth."""
+        return totals.read(self._core)
+
+    @_check.options
+    def compute(self, name: str) -> FloatArray:
+        """A quantity of the particles, computed now.
+
+        Parameters
+        ----------
+        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density"}
+            Pressure is −tr σ/3 with σ_zz of plane strain in 2-D; stresses are the law's, without the viscous
+            part; the kinetic energy is m v²/2, without the affine part that `totals` counts as well.
+
+        Returns
+        -------
+        ndarray, shape (n,), for the stress (n, d, d)
+            New, float64.
+        """
+        chosen = _check.choice("name", name, self.quantities)
+        return derived.compute(chosen, Copies(self.particles), self.materials)
+
+    @_check.options
+    def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:
+        """Signed distance of a collider where it is now.
+
+        Parameters
+        ----------
+        name : str
+            Of the collider.
+        x : array_like, shape (m, d)
+            Positions [m].
+
+        Returns
+        -------
+        ndarray, shape (m,)
+            [m], negative inside. Sign and zero set are exact; away from the surface of combined or unevenly
+            scaled shapes it is a lower bound of the size. Meshes are known within 4 dx of the domain; beyond they go on
+            as they are there.
+        """
+        return distance_of(self._posed(), name, x, self.dimension)
+
+    def _posed(self) -> list[Placed]:
+        """The colliders as they are now."""
+        now = self.time
+        return [placed.at(now) for placed in self._colliders]
+
+    def _state(self, names: Sequence[str]) -> State:
+        """Copies of the positions and of the named fields and quantities."""
+        from mpm.io.state import State
+
+        copies, laws = Copies(self.particles), self.materials
+        fields = {
+            name: copies[name] if name in copies.fields else derived.compute(name, copies, laws)
+            for name in ("x", *names)
+        }
+        out_of_plane: dict[str, Any] = {}
+        if self.dimension == 2:
+            out_of_plane["F"] = 1.0
+            if "stress" in fields:
+                out_of_plane["stress"] = derived.cauchy(copies, laws).zz
+        return State(self.time, self.steps, self.dimension, fields, out_of_plane)
+
+    def __repr__(self) -> str:
+        try:
+            return self._summary()
+        except BusyError:
+            return f"<{type(self).__name__} {self.dimension}-D: running in another thread>"
+
+    def _summary(self) -> str:
+        n, now = self._core.particles, f"t = {self.time:g} s after {self.steps} steps"
+        first = f"<{type(self).__name__} {self.dimension}-D: {n} particles, {now}"
+        return "\n".join([first, *(f"  {line}" for line in self._lines())]) + ">"
+
+    # ---- pictures --------------------------------------------------------------------------------------
+
+    @_check.options
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        color: str = "speed",
+        limits: tuple[float, float] | None = None,
+        renderer: str = "builtin",
+    ) -> Picture:
+        """Draw particles and colliders with Matplotlib; needs the extra ``plot``.
+
+        In 3-D the picture is an image, in which colliders are pale surfaces behind the particles.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Default: those of a new figure.
+        color : str
+            A name of `compute` with one value per particle, or such a field (``"J"``, ``"material"``, …).
+        limits : (float, float), optional
+            Ends of the colour scale; default: the smallest (of a quantity without a sign, 0) and largest value, but
+            for a few far off: then the 1st and 99.5th percentile. The colour bar has a tip where values go on.
+        renderer : {"builtin", "pyvista"}
+            What draws 3-D scenes: our own, fast; or PyVista, lit spheres among translucent colliders, which needs the
+            extra ``3d`` and a second or two. In 2-D ``"builtin"``.
+
+        Returns
+        -------
+        mpm.viz.Picture
+            The Matplotlib artists: a named tuple of ``particles``, ``domain`` and ``colorbar``, the axes of the colour
+            bar.
+        """
+        from mpm.viz import plot
+
+        return plot(self, ax=ax, color=color, limits=limits, renderer=renderer)
+
+    @_check.options
+    def movie(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        duration: float,
+        fps: float,
+        color: str = "speed",
+        limits: tuple[float, float] | None = None,
+        size: tuple[int, int] = (960, 720),
+        renderer: str = "builtin",
+        progress: bool = False,
+    ) -> None:
+        """Run for `duration` and write a movie. Each frame is drawn while the next is computed. Extra ``movie``.
+
+        Runs as `frames` does, to the exact times of frames. To leave every bit of a run as it is, `record` it, and
+        make the movie of the replay.
+
+        Parameters
+        ----------
+        path : str or path
+            ``.mp4``, ``.gif``, or a directory (without suffix) for ``frame_0000.png``, …
+        duration, fps : float
+            As in `frames`. Movies play in real time if 10 <= fps <= 60, otherwise at the nearer of the two
+            rates: slowed down or sped up.
+        color : str
+            As in `plot`.
+        limits : (float, float), optional
+            Ends of the colour scale; default: from 0 or the smallest to the largest value so far, but for a few
+            far off.
+        size : (int, int)
+            Width and height in pixels, even.
+        renderer : str
+            As in `plot`.
+        progress : bool, optional
+            A bar on stderr.
+        """
+        from mpm.viz import movie
+
+        movie(
+            self,
+            path,
+            duration=duration,
+            fps=fps,
+            color=color,
+            limits=limits,
+            size=size,
+            renderer=renderer,
+            progress=progress,
+        )
+
+    def view(self) -> Viewer:
+        """The notebook viewer: `mpm.view` of this simulation; needs the extra ``widget``."""
+        from mpm.viewer.widget import Viewer
+
+        return Viewer(self)
+
+    # ---- trajectories ----------------------------------------------------------------------------------
+
+    @_check.options
+    def record(
+        self, path: str | os.PathLike[str], *, fps: float, fields: Sequence[str] = (), compression: int = 0
+    ) -> Recording:
+        """From now on, write frames while running; needs the extra ``io``.
+
+        A frame is the first whole step at or after its time t₀ + i/fps, the first one the present state (i = 0); a
+        step that passes several of these times is written once. Steps are those of a run that is not recorded, bit for
+        bit. An error in writing ends the run after a whole step, and the recording.
+
+        Parameters
+        ----------
+        path : str or path
+            ``.vtkhdf``, in a directory that exists; a file that is there is replaced. ParaView >= 5.12 and VTK >= 9.3
+            read it as a time series, `mpm.replay` as arrays. Until the recording is closed, only the latter
+            does. After a crash the file holds all frames up to the last whole one: ``python -m mpm replay FILE
+            --repair`` closes it for other programs.
+        fps : float
+            Frames per second of simulated time.
+        fields : sequence of str
+            What is written beside ``x``: fields of `particles` or names of `compute`. ``id``, ``material``,
+            ``mass`` and ``volume`` are always there, once for as long as no particle comes or goes.
+            Numbers are not rounded. A plane scene lies in z = 0, with the zz components of plane strain.
+        compression : int
+            Of gzip, 0 (none) to 9: smaller, but slower.
+
+        Returns
+        -------
+        Recording
+            With `path`, `fps`, `fields`, `frames`, `seconds` (what it has cost), `close`; a context manager.
+
+        Raises
+        ------
+        FileNotFoundError
+            The directory does not exist.
+        """
+        from mpm.io.trajectory import Recording
+
+        recording = Recording(self, path, fps=fps, fields=fields, compression=compression)
+        self._recordings.append(recording)
+        return recording
+
+    @staticmethod
+    def _replayed(path: str) -> Replay:
+        """A series that was recorded, for the viewer."""
+        from mpm.io.replay import replay
+
+        return replay(path)
+
+    # ---- keeping ---------------------------------------------------------------------------------------
+
+    @_check.options
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the complete state to a file, from which `mpm.load` makes a simulation that goes on bit for bit.
+
+        Everything is in it but the number of threads, and functions: those that bodies were described by, whose values
+        the particles have, and the scene's body force, which `mpm.load` is given again. Equal states make equal files.
+        The file is there whole or not at all: it is written beside an older one, brought to the disk, and takes its
+        place at the end.
+
+        Parameters
+        ----------
+        path : str or path
+            Of the file; any name will do, such as ``"run.mpm"``.
+
+        Raises
+        ------
+        TypeError
+            The scene has a shape, material, motion or random generator that is not of this package or NumPy.
+        OSError
+            The file cannot be written; an older one is as before.
+        SimulationError
+            What was written through views is no state, see `run`.
+        BusyError
+            Another thread is running this simulation.
+        """
+        from mpm.io import checkpoint
+
+        checkpoint.save(self, path)
+
+    def __copy__(self) -> Self:
+        """The same as a deep copy: two simulations share no state."""
+        return self._of(self._snapshot(), self._threads)
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the bytes of a checkpoint, and the body force as pickles hold functions: by its name."""
+        from mpm.io import checkpoint
+
+        return checkpoint.loads, (checkpoint.dumps(self), None, self._scene.body_force)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two simulations have the same complete state, bit for bit; `mpm.diff` tells what differs."""
+        if self is other:
+            return True
+        if not isinstance(other, Solver) or other._kind != self._kind:
+            return NotImplemented
+        from mpm.io import compare
+
+        return not compare.diff(self, other)
+
+    __hash__ = None  # type: ignore[assignment]  # equal or not by a state that changes

@@ -1,0 +1,143 @@
+"""What can be drawn, exported, recorded and viewed: all that pictures, files and the viewer know of a solver.
+
+`Source` is a state: that of a solver now, or a frame of a recorded series. `Running` is a source that goes on, `Series`
+one that has been. Names with an underscore are not for users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeGuard
+
+import numpy.typing as npt
+
+from mpm import grid
+from mpm._check import FloatArray
+from mpm.colliders import Placed
+from mpm.derived import Fields
+from mpm.io.state import State
+from mpm.materials import Material
+from mpm.scene import Scene
+from mpm.settings import Setting
+from mpm.totals import Totals
+
+
+class Source(Protocol):
+    """A state of particles in a scene; n particles in d dimensions."""
+
+    @property
+    def time(self) -> float:
+        """[s]."""
+
+    @property
+    def dimension(self) -> int:
+        """d, 2 or 3."""
+
+    @property
+    def scene(self) -> Scene:
+        """The domain, gravity, walls and colliders; its bodies are not looked at."""
+
+    @property
+    def particles(self) -> Fields:
+        """The arrays by name: ``x`` and ``volume`` at least."""
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What `compute` can answer."""
+
+    def compute(self, name: str) -> npt.NDArray[Any]:
+        """A quantity of the particles, (n, …)."""
+
+    def _state(self, names: Sequence[str]) -> State:
+        """Copies of the positions and of the named fields and quantities."""
+
+    def _posed(self) -> list[Placed]:
+        """The colliders where they are at this time."""
+
+    def _missing(self, name: str) -> str:
+        """What to say of a field or quantity that is known, but not there; nothing if there is nothing to say."""
+
+
+class Running(Source, Protocol):
+    """A source that goes on: what is recorded, made movies of, and played in the viewer."""
+
+    threads: int
+    _recordings: list[Any]  # that are open
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """What the field ``material`` counts."""
+
+    @property
+    def history(self) -> Mapping[str, FloatArray]:
+        """What was recorded at every step."""
+
+    def totals(self) -> Totals:
+        """Mass, momentum, energies, … now."""
+
+    def step(self, n: int = 1) -> None:
+        """Take n whole steps."""
+
+    def frames(self, *args: Any, **options: Any) -> Iterator[tuple[int, float]]:
+        """See `Solver.frames`."""
+
+    def record(self, *args: Any, **options: Any) -> Any:
+        """See `Solver.record`."""
+
+    def _options(self) -> dict[str, Any]:
+        """The numerics that a recording tells of; ``dx`` [m], its resolution, is among them."""
+
+    def _settings(self) -> tuple[Setting, ...]:
+        """The numbers with which it can be made anew."""
+
+    def _rebuilt(self, changes: Mapping[str, float | None]) -> Any:
+        """A new one of the same scene, with some settings changed."""
+
+    @property
+    def _has_grid(self) -> bool:
+        """Whether it has a grid."""
+
+    def _nodes(self) -> tuple[grid.FloatArray, grid.FloatArray]:
+        """Positions and velocities (m, d) of the nodes of its grid."""
+
+    def _replayed(self, path: str) -> Series:
+        """A series that was recorded."""
+
+
+class Series(Protocol):
+    """What was recorded, frame by frame."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+
+    @property
+    def fps(self) -> float:
+        """Frames per second that were asked for."""
+
+    @property
+    def times(self) -> FloatArray:
+        """Of the frames [s]."""
+
+    @property
+    def totals(self) -> dict[str, FloatArray]:
+        """Those of the frames, by the names of `mpm.totals.Totals`."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> Source: ...
+    def __iter__(self) -> Iterator[Source]: ...
+    def close(self) -> None:
+        """Close the file."""
+
+    def _replayed(self, path: str) -> Series:
+        """Another series."""
+
+
+def is_source(thing: object) -> TypeGuard[Source]:
+    """Whether it is a state. A series is none, and has none."""
+    return all(hasattr(type(thing), name) for name in ("_state", "_posed"))
