@@ -34,9 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without our signs still gets the figures
     parser = _parser()
-    chosen = parser.parse_args(arguments)
+    options = vars(parser.parse_args(arguments))
+    command = options.pop("command")
     try:
-        return int(chosen.run(chosen))
+        return int(command(**options))
     except KeyboardInterrupt:
         print("mpm: interrupted", file=sys.stderr)
         return 130  # as shells have it: 128 and the number of the signal
@@ -69,16 +70,17 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--frames", type=_positive, metavar="N", help="how many, default: the scene's")
     demo.add_argument(
         "--format",
+        dest="formats",
         choices=FORMATS,
         action="append",
         default=[],
         metavar="F",
         help=f"write every frame as a file, too: {', '.join(FORMATS)}; may be repeated",
     )
-    demo.set_defaults(run=_demo)
+    demo.set_defaults(command=_demo)
 
     info = commands.add_parser("info", help="versions, compiler, kernel sets, threads")
-    info.set_defaults(run=_info)
+    info.set_defaults(command=_info)
 
     bench = commands.add_parser(
         "bench", help="measure the speed of this machine: laws, dimensions, precisions and kernel sets"
@@ -92,18 +94,26 @@ def _parser() -> argparse.ArgumentParser:
         help=f"measure instead what it depends on: {', '.join(STUDIES)}; or published scenes beside the limits of "
         f"this machine: {', '.join(STANDARD)}; or all of them",
     )
-    bench.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
-    bench.add_argument("--csv", type=Path, metavar="FILE", help="the same as a table, with machine and build")
+    bench.add_argument(
+        "--json", dest="json_path", type=Path, metavar="FILE", help="write the results there as well"
+    )
+    bench.add_argument(
+        "--csv",
+        dest="csv_path",
+        type=Path,
+        metavar="FILE",
+        help="the same as a table, with machine and build",
+    )
     bench.add_argument("--repeats", type=_positive, metavar="N", help="rounds, default: 5, or 1 if --quick")
     bench.add_argument(
         "--quick",
         action="store_true",
         help="small bodies, whatever the labels say: to see that it works, not to quote",
     )
-    bench.set_defaults(run=_bench)
+    bench.set_defaults(command=_bench)
 
     replay = commands.add_parser("replay", help="say what is in a recorded series; draw it, export it")
-    replay.add_argument("file", type=Path, metavar="FILE")
+    replay.add_argument("path", type=Path, metavar="FILE")
     replay.add_argument("--plot", type=Path, metavar="PNG", help="draw a frame")
     replay.add_argument(
         "--frame", type=int, metavar="N", help="which one --plot draws, default: the last, -1"
@@ -119,15 +129,18 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument(
         "--repair", action="store_true", help="close the file of a run that was killed, for other programs"
     )
-    replay.set_defaults(run=_replay)
+    replay.set_defaults(command=_replay)
 
     view = commands.add_parser("view", help="look at a scene of the gallery in the browser", **scenes)
     view.add_argument("name", nargs="?", default="jelly", type=_scene, metavar="NAME", help="default: jelly")
     view.add_argument("--port", type=_port, default=8866, metavar="N", help="default: 8866")
     view.add_argument(
-        "--no-browser", action="store_true", help="only serve; open the printed address yourself"
+        "--no-browser",
+        dest="browser",
+        action="store_false",
+        help="only serve; open the printed address yourself",
     )
-    view.set_defaults(run=_view)
+    view.set_defaults(command=_view)
     return parser
 
 
@@ -160,50 +173,33 @@ def _port(text: str) -> int:
     return _positive(text, 65_535)
 
 
-def _demo(chosen: argparse.Namespace) -> int:
+# The commands take what `_parser` calls by their parameters' names.
+
+
+def _demo(name: str, out: Path, **options: Any) -> int:
     from mpm import demo
 
-    entry = gallery.get(chosen.name)
-    return demo.run(
-        entry,
-        chosen.out,
-        frames=chosen.frames,
-        threads=chosen.threads,
-        dtype=chosen.dtype,
-        formats=chosen.format,
-    )
+    return demo.run(gallery.get(name), out, **options)
 
 
-def _replay(chosen: argparse.Namespace) -> int:
+def _replay(path: Path, **options: Any) -> int:
     from mpm.io import inspection
 
-    return inspection.run(
-        chosen.file,
-        plot=chosen.plot,
-        frame=chosen.frame,
-        movie=chosen.movie,
-        color=chosen.color,
-        export=chosen.export,
-        fields=chosen.fields,
-        repair=chosen.repair,
-    )
+    return inspection.run(path, **options)
 
 
-def _info(chosen: argparse.Namespace) -> int:
+def _info() -> int:
     print(config.show_config())
     return 0
 
 
-def _bench(chosen: argparse.Namespace) -> int:
+def _bench(studies: list[str], **options: Any) -> int:
     from mpm import bench
 
-    studies = [*STUDIES, *STANDARD] if "all" in chosen.studies else chosen.studies
-    return bench.run(
-        studies, json_path=chosen.json, csv_path=chosen.csv, repeats=chosen.repeats, quick=chosen.quick
-    )
+    return bench.run([*STUDIES, *STANDARD] if "all" in studies else studies, **options)
 
 
-def _view(chosen: argparse.Namespace) -> int:
+def _view(name: str, **options: Any) -> int:
     from mpm.viewer import app
 
-    return app.serve(chosen.name, port=chosen.port, browser=not chosen.no_browser)
+    return app.serve(name, **options)

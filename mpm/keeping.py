@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Format(Protocol):
-    """How snapshots of one kind of solver are written down: what is in them is said here, for all who keep them."""
+    """How files and comparisons see the snapshots of one kind of solver: the only list of what is in them."""
 
     def describe(self, kept: Any, /) -> tuple[Tree, Arrays]:
         """Everything in a snapshot; a TypeError if a file cannot keep it."""
@@ -22,7 +22,7 @@ class Format(Protocol):
 
 
 class Keepable(Protocol):
-    """A solver that can be taken apart, and made anew from that."""
+    """A solver that a snapshot can replace."""
 
     _kind: ClassVar[str]
 
@@ -31,7 +31,7 @@ class Keepable(Protocol):
         """That of its snapshots."""
 
     def _snapshot(self) -> Any:
-        """Everything that it is, but for its threads."""
+        """Everything that the solver is, but for its threads."""
 
     @classmethod
     def _of(cls, kept: Any, threads: int | None, /) -> Self:
@@ -39,4 +39,4 @@ class Keepable(Protocol):
 
 
 SOLVERS: dict[str, type[Keepable]] = {}
-"""The solvers that files may hold, by their kind: each is entered when its class is made."""
+"""The solvers that files may hold, by kind. The definition of a class enters it."""

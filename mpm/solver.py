@@ -50,9 +50,9 @@ class Solver(_check.Strict):
     - ``_snapshot()``, all that it is but for its threads: a `mpm.io.kept.Kept`, or what ``_format()`` can describe,
     - ``_of(snapshot, threads)``, a class method, which makes a solver of it,
 
-    and may supply more than there is here: ``materials`` and ``quantities`` that `compute` is to know, ``_options()``
-    that recordings tell of, ``_settings()`` that the viewer can change and ``_rebuilt(changes)`` that takes them,
-    ``_nodes()`` of a grid, and ``_lines()`` of its `repr`.
+    and may supply: ``_options()``, which recordings tell of and need; ``materials``, or ``quantities`` with
+    ``_quantity(name, particles)``, for `compute`; ``_settings()``, which the viewer can change, with
+    ``_rebuilt(changes)``; ``_has_grid`` with ``_nodes()``; and ``_lines()`` of the `repr`.
 
     Parameters
     ----------
@@ -120,6 +120,10 @@ class Solver(_check.Strict):
         """What `compute` can answer."""
         return tuple(derived.NAMES) if self.materials else derived.computable(self.particles.fields)
 
+    def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
+        """One of `quantities`, of these particles."""
+        return derived.compute(name, particles, self.materials)
+
     def _options(self) -> dict[str, Any]:
         """The numerics that a recording tells of; ``dx`` [m], its resolution, is among them."""
         raise NotImplementedError
@@ -141,7 +145,7 @@ class Solver(_check.Strict):
         yield from (repr(placed.collider) for placed in self._colliders)
 
     def _missing(self, name: str) -> str:
-        """What to say of a field or quantity that is known, but not there."""
+        """What an error says of a known field or quantity that is not there; may be empty."""
         return ""
 
     # ---- the run ---------------------------------------------------------------------------------------
@@ -317,7 +321,7 @@ class Solver(_check.Strict):
             New, float64.
         """
         chosen = _check.choice("name", name, self.quantities)
-        return derived.compute(chosen, Copies(self.particles), self.materials)
+        return self._quantity(chosen, Copies(self.particles))
 
     @_check.options
     def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:
@@ -348,16 +352,13 @@ class Solver(_check.Strict):
         """Copies of the positions and of the named fields and quantities."""
         from mpm.io.state import State
 
-        copies, laws = Copies(self.particles), self.materials
-        fields = {
-            name: copies[name] if name in copies.fields else derived.compute(name, copies, laws)
-            for name in ("x", *names)
-        }
+        copies, there = Copies(self.particles), self.particles.fields
+        fields = {n: copies[n] if n in there else self._quantity(n, copies) for n in ("x", *names)}
         out_of_plane: dict[str, Any] = {}
         if self.dimension == 2:
             out_of_plane["F"] = 1.0
             if "stress" in fields:
-                out_of_plane["stress"] = derived.cauchy(copies, laws).zz
+                out_of_plane["stress"] = derived.cauchy(copies, self.materials).zz
         return State(self.time, self.steps, self.dimension, fields, out_of_plane)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
 """What can be drawn, exported, recorded and viewed: all that pictures, files and the viewer know of a solver.
 
-`Source` is a state: that of a solver now, or a frame of a recorded series. `Running` is a source that goes on, `Series`
-one that has been. Names with an underscore are not for users.
+A `Source` is one state: that of a solver now, or a frame of a recording. A `Running` source goes on; a `Series` is the
+recording. Names with an underscore are the package's own.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Source(Protocol):
         """The colliders where they are at this time."""
 
     def _missing(self, name: str) -> str:
-        """What to say of a field or quantity that is known, but not there; nothing if there is nothing to say."""
+        """What an error says of a known field or quantity that is not there; may be empty."""
 
 
 class Running(Source, Protocol):
-    """A source that goes on: what is recorded, made movies of, and played in the viewer."""
+    """A source that goes on: the viewer plays it, recordings and movies follow it."""
 
     threads: int
     _recordings: list[Any]  # that are open
@@ -139,5 +139,5 @@ class Series(Protocol):
 
 
 def is_source(thing: object) -> TypeGuard[Source]:
-    """Whether it is a state. A series is none, and has none."""
+    """Whether a thing is one state; a series is not."""
     return all(hasattr(type(thing), name) for name in ("_state", "_posed"))

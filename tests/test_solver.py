@@ -10,7 +10,6 @@ import mpm
 from mpm import keeping
 from mpm.io.kept import Kept
 from mpm.solver import Solver
-from mpm.viz import color
 from viewers import Browser
 
 # --- masses on springs, a chain of them: all that there is of it ---------------------------------------------------
@@ -103,7 +102,7 @@ class Springs(Solver, kind="springs"):
             "mass": np.full(n, MASS),
             "volume": np.full(n, 1e-3),
         }
-        fields |= {"material": np.zeros(n, np.int32), "id": np.arange(n)}
+        fields |= {"material": np.zeros(n, np.int32), "id": np.arange(n), "charge": 0.5 * np.arange(n)}
         super().__init__(Chain(fields, scene.gravity), scene)
 
     def _options(self):
@@ -148,7 +147,7 @@ def test_views_are_live_and_named(sim):
     before = x.copy()
     sim.step(5)
     assert (x[:, 0] > before[:, 0]).all() and np.shares_memory(x, sim.particles["x"])
-    assert sim.particles.fields == ("x", "v", "mass", "volume", "material", "id")
+    assert sim.particles.fields == ("x", "v", "mass", "volume", "material", "id", "charge")
     assert np.allclose(sim.compute("speed"), np.hypot(*sim.particles.v.T))
     with pytest.raises(ValueError, match="name = 'pressure': must be one of 'speed', 'kinetic_energy'"):
         sim.compute("pressure")
@@ -194,7 +193,7 @@ def test_a_file_of_a_solver_that_is_not_there_is_refused(sim, tmp_path, monkeypa
 
 def test_what_is_recorded_is_replayed_and_exported(sim, tmp_path):
     pytest.importorskip("h5py")
-    with sim.record(tmp_path / "a.vtkhdf", fps=100, fields=("v", "speed")):
+    with sim.record(tmp_path / "a.vtkhdf", fps=100, fields=("v", "speed", "charge")):
         sim.run(0.05)
     sim.step(3)
     with mpm.replay(tmp_path / "a.vtkhdf") as frames:
@@ -204,6 +203,9 @@ def test_what_is_recorded_is_replayed_and_exported(sim, tmp_path):
         last = frames[-1]
         sim.particles.x[:], sim.particles.v[:] = last.x, last.v
         assert np.array_equal(last.speed, sim.compute("speed"))
+        assert (
+            last.charge.tolist() == [0, 0.5, 1, 1.5, 2, 2.5] and frames.description["units"]["charge"] == ""
+        )
         mpm.export(frames, tmp_path / "f{}.npz")
     assert np.array_equal(np.load(tmp_path / "f5.npz")["x"], sim.particles.x)
     assert mpm.export(sim, tmp_path / "totals.csv") and "kinetic" in (tmp_path / "totals.csv").read_text()
@@ -215,6 +217,7 @@ def test_it_is_drawn_live_and_from_a_file_alike(sim, tmp_path):
         sim.step(20)
     picture = sim.plot(color="kinetic_energy")
     assert picture.colorbar.get_ylabel() == "kinetic energy [J/m]"
+    assert sim.plot(color="charge").particles.get_array().tolist() == sim.particles.charge.tolist()
     assert np.array_equal(picture.particles.get_offsets(), sim.particles.x)
     renderer = mpm.viz.Renderer(sim, size=(160, 120), annotate=False, limits=(0, 1))
     with mpm.replay(tmp_path / "a.vtkhdf") as frames:
@@ -227,7 +230,9 @@ def test_it_is_drawn_live_and_from_a_file_alike(sim, tmp_path):
 def test_the_viewer_plays_records_and_replays_it(sim, tmp_path):
     pytest.importorskip("h5py")
     browser = Browser(sim)
-    assert [name for name, _ in browser.state["colors"]] == list(color.scalars(sim))
+    assert [name for name, _ in browser.state["colors"]] == [
+        *("speed", "kinetic_energy", "mass", "volume", "material", "id", "charge")
+    ]
     assert [setting["key"] for setting in browser.state["settings"]] == ["steps", "threads"]
     assert browser.state["linesOffered"] == ["particles"]
     path = str(tmp_path / "a.vtkhdf")

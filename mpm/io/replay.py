@@ -197,7 +197,7 @@ class Frame(_Recorded):
         return State(self.time, self.step, self.dimension, fields, out_of_plane)
 
     def _missing(self, name: str) -> str:
-        """What to say of a name that was not recorded."""
+        """What an error says of a name that was not recorded; may be empty."""
         return not_recorded(name)
 
     def __repr__(self) -> str:

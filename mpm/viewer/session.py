@@ -12,6 +12,7 @@ Whatever a message contains, the worst that comes of it is a sentence in the vie
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, cast
@@ -31,24 +32,6 @@ from mpm.viz import color as _color
 Message = dict[str, Any]
 Send = Callable[[Message, Sequence[memoryview]], None]
 
-# What a browser may ask for, with the names of the values that come along.
-REQUESTS: dict[str, tuple[str, ...]] = {
-    "ready": (),
-    "drawn": ("frame",),
-    "play": (),
-    "pause": (),
-    "step": (),
-    "reset": (),
-    "set": ("key", "value"),
-    "color": ("name",),
-    "show": ("what", "on"),
-    "record": ("path", "fps"),
-    "stop": (),
-    "load": ("path",),
-    "seek": ("index",),
-    "simulation": (),
-    "scene": ("name",),
-}
 LINES = ("particles", "grid")  # whose velocities can be drawn
 
 STEPS = 10  # of a frame
@@ -140,7 +123,7 @@ class Session:
             self._recording.close()
             self._recording = None
 
-    # ---- the browser's requests: one method for each of REQUESTS ---------------------------------------
+    # ---- the browser's requests: a method for each, and its parameters ---------------------------------------
 
     def _on_ready(self) -> None:
         """A page shows the viewer, for the first time or again; frames sent to another may be lost."""
@@ -456,6 +439,14 @@ class Session:
             "allowed": setting.allowed,
             "changed": setting.key in self._changes,
         }
+
+
+# What a browser may ask for, with the names of the values that come along.
+REQUESTS = {
+    name.removeprefix("_on_"): tuple(inspect.signature(method).parameters)[1:]
+    for name, method in vars(Session).items()
+    if name.startswith("_on_")
+}
 
 
 def parse(message: object) -> tuple[str, Mapping[str, Any]]:
