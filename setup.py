@@ -2,12 +2,15 @@
 
 Everything that is not about C lives in pyproject.toml. Environment: MPM_SANITIZE=address,undefined (or thread),
 MPM_COVERAGE=1, MPM_JOBS=n, MPM_ISAS="scalar avx2" to build only some of the instruction sets.
+
+setuptools compares an extension with its sources alone. Here all C files belong to libraries, each object is compared
+with the files that the compiler read for it, an archive with its objects, and the extension with the archives.
 """
 
-import copy
 import json
 import os
 import platform
+import shlex
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +26,8 @@ CFLAGS = [
     "-std=gnu11", "-O3", "-g1", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden",
     "-pthread", "-Wall", "-Wextra", "-Wno-unknown-warning-option", "-Wno-psabi",
 ]  # fmt: skip
-LDFLAGS = ["-pthread"]
+# Nothing but Python asks for the module's objects.
+LDFLAGS = ["-pthread", "-Wl,-u," + ("_" if sys.platform == "darwin" else "") + "PyInit__core"]
 if sanitizers := os.environ.get("MPM_SANITIZE"):
     CFLAGS += ["-fno-omit-frame-pointer", "-UNDEBUG", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
     # What ASan sees by itself, and full debug information, made one kernel compile for minutes. Scopes of variables on
@@ -56,25 +60,41 @@ elif sanitizers and "avx2" in ISAS:  # the same source with longer vectors
 # What `mpm.show_config()` tells of it.
 FLAGS = " ".join([os.environ.get("CFLAGS", ""), *CFLAGS]).strip()
 
-HEADERS = sorted(glob("csrc/**/*.h", recursive=True))
 MODULE = sorted(glob("csrc/python/*.c"))
 KERNELS = sorted(glob("csrc/transfer/*.c"))
 CORE = sorted(set(glob("csrc/**/*.c", recursive=True)) - set(MODULE) - set(KERNELS))
-BUILT = [(f"MPM_WITH_{isa.upper()}", "1") for isa in ISAS]
-
-# Compilers do not see that macros have changed: what depends on this file is compiled anew when the choice changes.
-TREE = sys.argv[sys.argv.index("--build-base") + 1] if "--build-base" in sys.argv else "build"
-CHOICE = Path(TREE, "isas")
-if not CHOICE.is_file() or CHOICE.read_text() != " ".join(ISAS):
-    CHOICE.parent.mkdir(parents=True, exist_ok=True)
-    CHOICE.write_text(" ".join(ISAS))
+JOBS = int(os.environ.get("MPM_JOBS", os.cpu_count() or 1))
 
 
-def library(name, sources, cflags=(), macros=(), depends=()):
+def library(name, sources, cflags=(), macros=(), include_dirs=()):
     return name, {
-        "sources": sources, "include_dirs": ["csrc"], "cflags": [*CFLAGS, *cflags], "macros": list(macros),
-        "obj_deps": {"": [*HEADERS, *depends, "setup.py"]},
+        "sources": sources, "include_dirs": ["csrc", *include_dirs],
+        "cflags": [*CFLAGS, *cflags], "macros": list(macros),
     }  # fmt: skip
+
+
+def is_older(target, sources):
+    """Is `target` older than one of `sources`, or is one of them all missing?"""
+    try:
+        return target.stat().st_mtime_ns < max(Path(source).stat().st_mtime_ns for source in sources)
+    except FileNotFoundError:
+        return True
+
+
+def is_stale(target, flags):
+    """Is an object older than its library's flags or than a file that the compiler read for it?"""
+    read = target.with_suffix(".d")
+    if not read.is_file():
+        return True
+    return is_older(target, [flags, *shlex.split(read.read_text().replace("\\\n", " ").partition(":")[2])])
+
+
+def remember(path, text):
+    """The file `path` that holds `text`; written, and so made younger, only if it holds another one."""
+    if not path.is_file() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return path
 
 
 def keep_objects(command):
@@ -84,7 +104,7 @@ def keep_objects(command):
 
 
 class build_clib(_build_clib):
-    """One object folder per library, so that one source can be in several; libraries compile in parallel."""
+    """One folder of objects per library, so that one source can be in several; all that is stale compiles at once."""
 
     editable_mode = False
 
@@ -95,42 +115,91 @@ class build_clib(_build_clib):
         super().run()
 
     def build_libraries(self, libraries):
-        def build_one(library):
-            command = copy.copy(self)
-            command.build_temp = os.path.join(self.build_temp, library[0])
-            _build_clib.build_libraries(command, [library])
+        stale = [
+            (name, made, source)
+            for name, made in libraries
+            for source in made["sources"]
+            if self.force or is_stale(self.object_of(name, source), self.flags_of(name, made))
+        ]
+        start = Path(self.build_temp, "start")
+        start.touch()
+        began = start.stat().st_mtime_ns
 
-        with ThreadPoolExecutor(int(os.environ.get("MPM_JOBS", os.cpu_count() or 1))) as pool:
-            list(pool.map(build_one, libraries))
+        def compile_one(job):
+            name, made, source = job
+            self.compiler.compile(
+                [source], output_dir=str(Path(self.build_temp, name)), macros=made["macros"],
+                include_dirs=made["include_dirs"], extra_postargs=["-MMD", *made["cflags"]],
+            )  # fmt: skip
+            # What is edited while this build runs is younger than the object, which the next build compiles anew.
+            os.utime(self.object_of(name, source), ns=(began, began))
+
+        with ThreadPoolExecutor(JOBS) as pool:  # sweeps take the longest: they go first
+            list(pool.map(compile_one, sorted(stale, key=lambda job: "sweep" not in job[2])))
+        for name, made in libraries:
+            self.archive(name, [self.object_of(name, source) for source in made["sources"]])
+
+    def object_of(self, name, source):
+        return Path(self.build_temp, name, source).with_suffix(".o")
+
+    def flags_of(self, name, made):
+        """A file with all that the compiler is told; ccache calls the same compiler."""
+        words = [
+            *self.compiler.compiler_so,
+            *made["cflags"],
+            *made["include_dirs"],
+            *map(str, made["macros"]),
+        ]
+        text = " ".join(word for word in words if not word.endswith("ccache"))
+        return remember(Path(self.build_temp, name, "flags"), text)
+
+    def archive(self, name, objects):
+        target = Path(self.build_clib, self.compiler.library_filename(name))
+        members = remember(Path(self.build_temp, name, "members"), "\n".join(map(str, objects)))
+        if is_older(target, [members, *objects]):
+            target.unlink(missing_ok=True)  # or it would keep members whose source is gone
+            self.compiler.create_static_lib(list(map(str, objects)), name, output_dir=self.build_clib)
 
 
 class build_ext(_build_ext):
-    """`build_ext` alone would not build the libraries that it links."""
+    """Links the libraries, after it has had them built, where one of them is younger than the extension."""
 
     def run(self):
         keep_objects(self)
         self.run_command("build_clib")
         super().run()
 
+    def build_extension(self, extension):
+        folder = Path(self.get_finalized_command("build_clib").build_clib)
+        archives = [folder / self.compiler.library_filename(name) for name, _ in LIBRARIES]
+        command = [*self.compiler.linker_so, *extension.extra_link_args]
+        linked = remember(Path(self.build_temp, "link"), " ".join(command))
+        target = Path(self.get_ext_fullpath(extension.name))
+        if is_older(target, [*archives, linked]):
+            target.unlink(missing_ok=True)  # setuptools links what is not there
+        super().build_extension(extension)
+
 
 # One wheel for every CPython >= 3.11; a free-threaded build has no stable ABI before 3.15.
 ABI3 = not sysconfig.get_config_var("Py_GIL_DISABLED")
+PYTHON = {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}
 LIBRARIES = [
     library(
-        f"mpm_{isa}_{real}{dim}", KERNELS, flags,
-        [("MPM_ISA", isa), (f"MPM_ISA_{isa.upper()}", "1"), ("MPM_REAL", real), ("MPM_DIM", str(dim))],
-    )
-    for dim, real, (isa, flags) in product((3, 2), ("float", "double"), ISAS.items())
+        "module", MODULE, [], include_dirs=sorted(PYTHON),
+        macros=[("MPM_FLAGS", json.dumps(FLAGS)), *([("Py_LIMITED_API", "0x030B0000")] if ABI3 else [])],
+    ),
+    library("mpm_core", CORE, macros=[(f"MPM_WITH_{isa.upper()}", "1") for isa in ISAS]),
+    *(
+        library(
+            f"mpm_{isa}_{real}{dim}", KERNELS, flags,
+            [("MPM_ISA", isa), (f"MPM_ISA_{isa.upper()}", "1"), ("MPM_REAL", real), ("MPM_DIM", str(dim))],
+        )
+        for dim, real, (isa, flags) in product((3, 2), ("float", "double"), ISAS.items())
+    ),
 ]  # fmt: skip
 setup(
     cmdclass={"build_clib": build_clib, "build_ext": build_ext},
-    libraries=[library("mpm_core", CORE, macros=BUILT, depends=[str(CHOICE)]), *LIBRARIES],
-    ext_modules=[
-        Extension(
-            "mpm._core", MODULE, include_dirs=["csrc"], depends=[*HEADERS, *KERNELS, *CORE, str(CHOICE), "setup.py"],
-            extra_compile_args=CFLAGS, extra_link_args=LDFLAGS, py_limited_api=ABI3,
-            define_macros=[("MPM_FLAGS", json.dumps(FLAGS)), *([("Py_LIMITED_API", "0x030B0000")] if ABI3 else [])],
-        )
-    ],
+    libraries=LIBRARIES,
+    ext_modules=[Extension("mpm._core", [], extra_link_args=LDFLAGS, py_limited_api=ABI3)],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if ABI3 else {},
-)  # fmt: skip
+)

@@ -1,0 +1,120 @@
+"""The build compiles what an edit concerns, all of it and nothing else: setup.py on a miniature of the core."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = {
+    "csrc/materials/laws.h": "#define STIFFNESS 1\n",
+    "csrc/base/core.h": "int core(void);\n",
+    "csrc/base/core.c": '#include "base/core.h"\nint core(void) { return 10; }\n',
+    # One of the kernels, whichever are built, answers.
+    "csrc/transfer/sweep.c": '#include "materials/laws.h"\n'
+    "#define NAME3(isa, real, dim) sweep_##isa##_##real##dim\n#define NAME2(isa, real, dim) NAME3(isa, real, dim)\n"
+    "int NAME2(MPM_ISA, MPM_REAL, MPM_DIM)(void) { return 100 * STIFFNESS; }\n",
+    "csrc/transfer/other.c": "typedef int other;\n",
+    "csrc/python/module.c": '#include <Python.h>\n#include "base/core.h"\nint sweep_scalar_float2(void);\n'
+    "static PyObject *answer(PyObject *module, PyObject *none)\n"
+    "{ (void)module; (void)none; return PyLong_FromLong(1 + core() + sweep_scalar_float2()); }\n"
+    'static PyMethodDef methods[] = {{"answer", answer, METH_NOARGS, ""}, {0}};\n'
+    'static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "_core", .m_methods = methods};\n'
+    "PyMODINIT_FUNC PyInit__core(void) { return PyModule_Create(&module); }\n",
+}
+
+pytestmark = [pytest.mark.source, pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")]
+
+
+class Project:
+    """A folder with this project's setup.py and a core of a few lines."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        pytest.importorskip("setuptools")
+        shutil.copy(ROOT / "setup.py", root)
+        (root / "mpm").mkdir()
+        (root / "mpm" / "__init__.py").touch()
+        for name, text in SOURCES.items():
+            self.write(name, text)
+
+    def write(self, name: str, text: str) -> None:
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def run(self, command: str, **environment: str) -> set[str]:
+        """The objects that a command of setup.py compiles: "library/source"."""
+        before = self.objects()
+        environment = {**os.environ, "MPM_ISAS": "scalar", "CC": "cc", **environment}
+        environment.pop("LD_PRELOAD", None)
+        words = [sys.executable, "setup.py", "-q", *command.split()]
+        subprocess.run(words, cwd=self.root, env=environment, check=True)
+        return {name for name, file in self.objects().items() if before.get(name) != file}
+
+    def objects(self) -> dict[str, tuple[int, int]]:
+        paths = self.root.glob("build/temp.*/*/csrc/**/*.o")
+        return {
+            f"{path.parts[-4]}/{path.stem}": (path.stat().st_ino, path.stat().st_mtime_ns) for path in paths
+        }
+
+    def answer(self) -> int:
+        code = "from mpm import _core; print(_core.answer())"
+        result = subprocess.run([sys.executable, "-c", code], cwd=self.root, check=True, capture_output=True)
+        return int(result.stdout)
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+BUILD = "build_ext --inplace"
+KERNELS = {f"mpm_scalar_{real}{dim}" for real in ("float", "double") for dim in (2, 3)}
+
+
+def test_an_edit_compiles_what_reads_it(project):
+    everything = {"module/module", "mpm_core/core"} | {
+        f"{k}/{s}" for k in KERNELS for s in ("sweep", "other")
+    }
+    assert project.run(BUILD) == everything and project.answer() == 111
+    assert project.run(BUILD) == set()
+    project.write("csrc/materials/laws.h", "#define STIFFNESS 2\n")
+    assert project.run(BUILD) == {f"{kernel}/sweep" for kernel in KERNELS} and project.answer() == 211
+    project.write("csrc/base/core.h", "int core(void); /* again */\n")
+    assert project.run(BUILD) == {"module/module", "mpm_core/core"}
+    project.write("csrc/python/module.c", SOURCES["csrc/python/module.c"].replace("1 +", "2 +"))
+    assert project.run(BUILD) == {"module/module"} and project.answer() == 212
+    assert project.run(BUILD, CFLAGS="-DMORE") == everything
+    (project.root / "csrc/transfer/other.c").unlink()
+    assert project.run(BUILD, CFLAGS="-DMORE") == set()
+    archive = next(project.root.glob("build/temp.*/libmpm_scalar_float2.a"))
+    members = subprocess.run(["ar", "t", archive], capture_output=True, text=True, check=True).stdout
+    assert members.split() == ["sweep.o"]
+
+
+def test_libraries_that_were_built_without_the_extension_are_linked(project):
+    project.run(BUILD)
+    project.write("csrc/base/core.c", SOURCES["csrc/base/core.c"].replace("10", "20"))
+    assert project.run("build_clib") == {"mpm_core/core"} and project.answer() == 111
+    assert project.run(BUILD) == set() and project.answer() == 121
+
+
+@pytest.mark.parametrize("name", ["csrc/materials/laws.h", "csrc/base/core.c", "csrc/python/module.c"])
+def test_what_is_edited_while_it_is_compiled_is_compiled_again(project, name):
+    """By a compiler that, once, edits the file right after it has read it."""
+    project.run(BUILD)
+    edited = {"laws.h": ("1\n", "2\n", 211), "core.c": ("10", "20", 121), "module.c": ("1 +", "2 +", 112)}
+    before, after, answer = edited[Path(name).name]
+    project.write("after", SOURCES[name].replace(before, after))
+    reader = "mpm_scalar_float2/csrc/transfer/sweep.o" if name.endswith(".h") else name
+    edit = f'case "$*" in *{reader}*) [ ! -f after ] || cat after >{name}; rm -f after;; esac'
+    project.write("cc", f'#!/bin/sh\ncc "$@" && {edit}\n')
+    (project.root / "cc").chmod(0o755)
+    project.write(name, SOURCES[name] + "\n")
+    compiler = str(project.root / "cc")
+    project.run(BUILD, CC=compiler)
+    assert project.answer() == 111 and not (project.root / "after").exists()
+    assert project.run(BUILD, CC="cc") and project.answer() == answer
