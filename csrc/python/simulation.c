@@ -173,11 +173,12 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
         PyErr_SetString(PyExc_ValueError, "dx or history: out of range");
         return NULL;
     }
-    if (!mpm_dispatch_kernels(isa, settings.dim, settings.real_size)) {
-        PyErr_Format(PyExc_ValueError, "isa: no kernels '%s' here", isa);
+    const mpm_kernels *kernels = mpm_dispatch_kernels(isa, settings.dim, settings.real_size);
+    if (!kernels || !kernels->sweep_task) {
+        PyErr_Format(PyExc_ValueError, "isa: no kernels '%s' %s", isa, kernels ? "that take steps" : "here");
         return NULL;
     }
-    settings.isa = mpm_dispatch_kernels(isa, settings.dim, settings.real_size)->isa; /* lives as long as the code */
+    settings.isa = kernels->isa; /* lives as long as the code */
     module_state *state = mpm_python_state(type);
     simulation *self = (simulation *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (self && mpm_simulation_new(&self->core, &state->allocator, &settings)) {
