@@ -8,9 +8,10 @@ import pytest
 
 import mpm
 import scenes
+from loops import each
 
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
-every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
+every_dtype = each("dtype", scenes.DTYPES)
 every_law = pytest.mark.parametrize("law", scenes.LAWS)
 
 E, NU, DENSITY = 10.0, 0.3, 1.0
@@ -53,7 +54,7 @@ def breathe(dim, law, at, factor, **numerics):
 
 @every_dim
 @every_law
-@pytest.mark.parametrize("offset", [0.0, 0.5, 0.31])
+@each("offset", [0.0, 0.5, 0.31])
 def test_one_particle_is_stable_at_098_of_the_bound_and_not_at_105(dim, law, offset):
     at = [8 + offset] * dim
     # symplectic Euler trades energies of 1/(1 - 0.98) times the first, but does not gain: measured 50.001

@@ -12,6 +12,7 @@ import pytest
 
 import mpm
 import scenes
+from loops import each
 from mpm import viewer
 from mpm.viewer import frames, outlines, session, sources
 from mpm.viz import color
@@ -325,7 +326,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("message", BAD, ids=lambda message: str(message)[:60])
+@each("message", BAD)
 def test_a_bad_message_is_answered_without_harm(message, tmp_path, monkeypatch):
     pytest.importorskip("h5py")
     monkeypatch.chdir(tmp_path)
