@@ -28,10 +28,27 @@ from mpm.scene import Scene
 from mpm.simulation import Simulation
 
 ORACLE = "scalar"
+VALUES = {
+    "E": 1e5,
+    "nu": 0.3,
+    "bulk_modulus": 1e5,
+    "density": 1000.0,
+}  # of all laws that have such a parameter
+
+
+def _material(law: str) -> materials.Material:
+    """A law of the registry, with `VALUES` and otherwise its own defaults."""
+    made: type[materials.Material]
+    [made] = [
+        cls for name in materials.__all__ if getattr(cls := getattr(materials, name), "law", None) == law
+    ]
+    names = [parameter["name"] for parameter in materials.registry()[law]["parameters"]]
+    return made(**{name: VALUES[name] for name in names if name in VALUES})
+
+
 MATERIALS = {
-    "fluid": materials.Fluid(bulk_modulus=1e5, density=1000),
-    "neo-Hookean": materials.NeoHookean(E=1e5, nu=0.3, density=1000),
-    "fixed corotated": materials.FixedCorotated(E=1e5, nu=0.3, density=1000),
+    {"neo_hookean": "neo-Hookean"}.get(law, law.replace("_", " ")): _material(law)
+    for law in materials.registry()
 }
 STUDIES = ("phases", "family", "crowding", "calls", "order", "growth", "flow", "threads")
 STANDARD = ("B1", "B2", "B3", "B4", "B5", "B6", "B7")
