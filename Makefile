@@ -24,11 +24,12 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help drive-browser demo test slow all-tests lint format c asan tsan coverage wheel notebooks formats browser bench gate peers clean
+.PHONY: help drive-browser demo test law slow all-tests lint format c asan tsan coverage wheel notebooks formats browser bench gate peers clean
 
 help:
 	@echo "make demo       the elastic cube: installs, runs, writes out/ (ARGS='jelly --threads 2' for another)"
 	@echo "make test       installs, builds, runs the quick test suite (ARGS='-k beam' to choose)"
+	@echo "make law        NAME=sand: compiles the laws without the sweeps, runs tests/test_laws.py for one of them"
 	@echo "make slow       the tests that take longer;  make all-tests: both"
 	@echo "make lint       ruff and mypy;  make format: let ruff mend what it can"
 	@echo "make c          the C test programs, plain and under sanitizers;  make tsan: thread sanitizer only"
@@ -48,6 +49,12 @@ demo: $(VENV)/installed-demo
 test: $(VENV)/installed-test
 	$(BUILD)
 	$(PYTEST) $(SPREAD) -m "$(QUICK)" $(ARGS)
+
+# As for asan, below, the plain build must not be found.
+law: $(VENV)/installed-test
+	MPM_LAWS_ONLY=1 $(PY) setup.py -q build --build-base build/laws
+	PYTHONPATH=$$(echo $(CURDIR)/build/laws/lib.*) PYTHONSAFEPATH=1 MPM_TESTED=build/laws \
+	  $(PYTEST) -q -p no:cacheprovider tests/test_laws.py -k "$(NAME)" $(ARGS)
 
 slow: $(VENV)/installed-test
 	$(BUILD)

@@ -1,7 +1,8 @@
 """Builds the C core: the kernels once per (instruction set, dimension, precision), all in parallel.
 
 Everything that is not about C lives in pyproject.toml. Environment: MPM_SANITIZE=address,undefined (or thread),
-MPM_COVERAGE=1, MPM_JOBS=n, MPM_ISAS="scalar avx2" to build only some of the instruction sets.
+MPM_COVERAGE=1, MPM_JOBS=n, MPM_ISAS="scalar avx2" to build only some of the instruction sets, MPM_LAWS_ONLY=1 for
+kernels that answer for laws and take no steps.
 
 setuptools compares an extension with its sources alone. Here all C files belong to libraries, each object is compared
 with the files that the compiler read for it, an archive with its objects, and the extension with the archives.
@@ -63,6 +64,9 @@ FLAGS = " ".join([os.environ.get("CFLAGS", ""), *CFLAGS]).strip()
 MODULE = sorted(glob("csrc/python/*.c"))
 KERNELS = sorted(glob("csrc/transfer/*.c"))
 CORE = sorted(set(glob("csrc/**/*.c", recursive=True)) - set(MODULE) - set(KERNELS))
+if os.environ.get("MPM_LAWS_ONLY"):
+    KERNELS = ["csrc/transfer/kernel_table.c", "csrc/transfer/law_calls.c"]
+    CFLAGS += ["-DMPM_LAWS_ONLY"]
 JOBS = int(os.environ.get("MPM_JOBS", os.cpu_count() or 1))
 
 

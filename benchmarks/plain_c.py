@@ -23,8 +23,7 @@ from mpm.simulation import Simulation
 STEPS = 40
 DT = 5e-5
 AGREEMENT = {"float64": 1e-9, "float32": 1e-4}  # measured up to 2e-13 and 4e-5
-
-
+LAWS = ("fluid", "neo-Hookean", "fixed corotated")  # that plain.c knows
 PLAIN = {"plain C": ["-O3"], "native": ["-O3", "-march=native"]}
 
 
@@ -92,7 +91,7 @@ def main() -> None:
         + "".join(f"{i:>17}" for i in isas)
     )
     with tempfile.TemporaryDirectory() as folder:
-        for case in bench.cases():
+        for case in (case for case in bench.cases() if case.material in LAWS):
             found = compare(case, rounds, Path(folder))
             plain = "".join(f"{found[name]:>9.1f}" for name in PLAIN)
             cells = "".join(f"{found[isa]:>9.1f} ({found['plain C'] / found[isa]:4.1f}x)" for isa in isas)

@@ -12,10 +12,22 @@ from mpm._check import FloatArray
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 
+VALUES = {"E": 1e5, "nu": 0.3, "bulk_modulus": 1e5, "density": 1000.0}  # of all laws that have such a parameter
+
+
+def _material(law: str) -> materials.Material:
+    """A law of the registry, with `VALUES` and otherwise its own defaults."""
+    made: type[materials.Material]
+    [made] = [
+        cls for name in materials.__all__ if getattr(cls := getattr(materials, name), "law", None) == law
+    ]
+    names = [parameter["name"] for parameter in materials.registry()[law]["parameters"]]
+    return made(**{name: VALUES[name] for name in names if name in VALUES})
+
+
 MATERIALS = {
-    "fluid": materials.Fluid(bulk_modulus=1e5, density=1000),
-    "neo-Hookean": materials.NeoHookean(E=1e5, nu=0.3, density=1000),
-    "fixed corotated": materials.FixedCorotated(E=1e5, nu=0.3, density=1000),
+    {"neo_hookean": "neo-Hookean"}.get(law, law.replace("_", " ")): _material(law)
+    for law in materials.registry()
 }
 CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
 CELLS_QUICK = {2: 32, 3: 8}

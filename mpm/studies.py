@@ -25,8 +25,6 @@ from mpm.simulation import Simulation
 
 __all__ = ["STUDIES", "Row", "run"]
 
-SNOW = materials.Snow(E=1e5, nu=0.3, density=1000)
-SAND = materials.Sand(E=1e5, nu=0.3, density=1000)
 Advance = Callable[[Simulation, int], None]
 
 
@@ -152,13 +150,11 @@ def _family(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
             Variant(f"{d}-D cubic", partial(_block, d, n, kernel="cubic")),
             Variant(f"{d}-D FLIP", partial(_block, d, n, transfer="flip")),
             Variant(f"{d}-D B-spline gradient", partial(_block, d, n, gradient="bspline")),
-            Variant(
-                f"{d}-D fixed corotated",
-                partial(_block, d, n, laws=(blocks.MATERIALS["fixed corotated"],)),
+            *(
+                Variant(f"{d}-D {name}", partial(_block, d, n, laws=(law,)))
+                for name, law in blocks.MATERIALS.items()
+                if name != "neo-Hookean"
             ),
-            Variant(f"{d}-D fluid", partial(_block, d, n, laws=(blocks.MATERIALS["fluid"],))),
-            Variant(f"{d}-D snow", partial(_block, d, n, laws=(SNOW,))),
-            Variant(f"{d}-D sand", partial(_block, d, n, laws=(SAND,))),
             Variant(f"{d}-D two laws in every cell", partial(_mixed, d, n)),
             Variant(f"{d}-D float64", partial(_block, d, n, dtype="float64")),
         ]

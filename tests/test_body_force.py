@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mpm
+from loops import each
 from mpm import conservation
 from scenes import DIMS, DTYPES, EPSILON, MATERIALS, jittered, swirl
 
@@ -35,8 +36,8 @@ def largest(values):
     return float(np.abs(values).max())
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("transfer", TRANSFERS)
+@each("dtype", DTYPES)
+@each("transfer", TRANSFERS)
 @pytest.mark.parametrize("dim", DIMS)
 def test_a_uniform_force_is_gravity(dim, transfer, dtype):
     g = np.array([0.7, -9.81, 0.3])[:dim]
@@ -53,8 +54,8 @@ def test_a_uniform_force_is_gravity(dim, transfer, dtype):
     assert largest(weight - expected) <= EPSILON[dtype] * largest(weight)  # measured 0
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("transfer", TRANSFERS)
+@each("dtype", DTYPES)
+@each("transfer", TRANSFERS)
 @pytest.mark.parametrize("dim", DIMS)
 def test_no_force_changes_no_bit(dim, transfer, dtype):
     options = {
@@ -73,9 +74,9 @@ def test_no_force_changes_no_bit(dim, transfer, dtype):
         assert np.array_equal(forced.history[name], plain.history[name]), name
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@each("dtype", DTYPES)
 @pytest.mark.parametrize("walls", WALLS)
-@pytest.mark.parametrize("transfer", TRANSFERS)
+@each("transfer", TRANSFERS)
 @pytest.mark.parametrize("dim", DIMS)
 def test_the_momentum_budget_closes(dim, transfer, walls, dtype):
     sim = block(
@@ -102,7 +103,7 @@ def test_impulses_add_up_between_records(dim):
     assert np.allclose(third.history["body_impulse"], summed, rtol=1e-14, atol=0)
 
 
-@pytest.mark.parametrize("transfer", ["flip", "apic"])
+@each("transfer", ["flip", "apic"])
 @pytest.mark.parametrize("dim", DIMS)
 def test_the_centre_of_mass_follows_the_harmonic_oscillator(dim, transfer):
     """A force -w^2 (x - c) moves it as one particle, in the steps of symplectic Euler, whatever the material does."""
@@ -119,8 +120,8 @@ def test_the_centre_of_mass_follows_the_harmonic_oscillator(dim, transfer):
         assert largest(sim.history["center_of_mass"][k] - x) < 1e-13, k  # measured
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("transfer", TRANSFERS)
+@each("dtype", DTYPES)
+@each("transfer", TRANSFERS)
 @pytest.mark.parametrize("dim", DIMS)
 def test_neither_threads_nor_looking_nor_the_splitting_of_a_run_change_a_bit(dim, transfer, dtype):
     options = {
@@ -149,7 +150,7 @@ def test_frames_are_runs():
     assert framed.state_hash() == run.state_hash() and framed.time == 0.03
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@each("dtype", DTYPES)
 @pytest.mark.parametrize("dim", DIMS)
 def test_it_is_asked_at_the_beginning_of_every_step(dim, dtype):
     asked = []
@@ -204,7 +205,7 @@ def test_particles_that_leave_are_removed_after_the_step():
     assert largest(balance) < 1e-13 * largest(h["momentum"])
 
 
-@pytest.mark.parametrize("transfer", ["apic", "flip"])
+@each("transfer", ["apic", "flip"])
 def test_a_refused_step_is_tried_again_with_the_same_answer(transfer):
     """At rest nothing bounds dt but the waves, and the force is large enough to move nodes by cells."""
     calls = []

@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 import mpm
+from loops import each
 from mesh_samples import cube_mesh, sphere_mesh
 from mpm import meshes, motion, viz
 from mpm.shapes import Ball, Box, Capsule, Cylinder, DistanceGrid, HalfSpace, Mesh, Points, Polygon, Shape
@@ -325,8 +326,8 @@ def expected_velocity(v, surface, n, contact, friction):
     return surface + (tangent * max(0.0, 1 - loss / speed) if speed > 0 else tangent)
 
 
-@pytest.mark.parametrize("isa", ISAS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@each("isa", ISAS)
+@each("dtype", DTYPES)
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize(
     ("contact", "friction"), [("separate", 0), ("separate", 0.5), ("slip", 0), ("slip", 0.5), ("sticky", 0)]
@@ -483,7 +484,7 @@ def test_torques_are_about_the_moving_reference_point(dim):
     np.testing.assert_allclose(sim.history["torque:c"][0], torque[2] if dim == 2 else torque, rtol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@each("dtype", DTYPES)
 @pytest.mark.parametrize("dim", DIMS)
 def test_threads_and_splits_change_no_bit(dim, dtype):
     hashes, impulses = set(), set()

@@ -8,12 +8,13 @@ import pytest
 
 import mpm
 import scenes
+from loops import each
 from mpm import numerics
 
 pytestmark = pytest.mark.numbers
 
 every_law = pytest.mark.parametrize("law", scenes.LAWS)
-every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
+every_dtype = each("dtype", scenes.DTYPES)
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
 
 STEPS, DT = 2000, 5e-4
@@ -66,7 +67,7 @@ def test_a_free_body_keeps_its_totals(dim, dtype, law):
 @pytest.mark.slow
 @every_dtype
 @every_law
-@pytest.mark.parametrize("isa", scenes.ISAS)
+@each("isa", scenes.ISAS)
 def test_a_free_body_of_13824_particles_keeps_its_totals(dtype, law, isa):
     drifts, energy = fly(3, dtype, law, isa, 24)
     for name, limits in LIMITS.items():
@@ -81,7 +82,7 @@ SCHEMES = [
     )
     if (kernel, gradient) != ("linear", "mls")
 ]
-every_scheme = pytest.mark.parametrize(("transfer", "kernel", "gradient"), SCHEMES)
+every_scheme = each("transfer, kernel, gradient", SCHEMES)
 every_real = pytest.mark.parametrize(
     ("dim", "dtype"),
     [(2, "float64"), (2, "float32"), (3, "float64"), pytest.param(3, "float32", marks=pytest.mark.slow)],
@@ -223,7 +224,7 @@ def thrown(dim, dtype, physics, **numerics):
 
 @every_dim
 @every_dtype
-@pytest.mark.parametrize("walls", WALLS)
+@each("walls", WALLS)
 def test_wall_impulses_close_the_momentum_balance(dim, dtype, walls):
     sim = thrown(dim, dtype, WALLS[walls])
     before, g = sim.totals().momentum, sim.scene.gravity
@@ -288,7 +289,7 @@ def test_what_each_wall_may_do(dim):
     assert (pushed[:, 0] < 0).any() and tangential > 0.9
 
 
-@pytest.mark.parametrize("isa", scenes.ISAS)
+@each("isa", scenes.ISAS)
 @every_dim
 def test_totals_keep_the_digits_of_single_precision(dim, isa):
     """A block's particles are not added up one by one in single precision: one lane alone loses 2e-6 here."""

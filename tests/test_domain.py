@@ -8,10 +8,11 @@ import pytest
 
 import mpm
 import scenes
+from loops import each
 
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
-every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
-every_isa = pytest.mark.parametrize("isa", scenes.ISAS)
+every_dtype = each("dtype", scenes.DTYPES)
+every_isa = each("isa", scenes.ISAS)
 
 LIMIT = {"float64": 1e-12, "float32": 1e-5}  # relative to the speed; measured 3e-15, 1.7e-6
 CELLS = 32
@@ -56,7 +57,7 @@ def scattered(x, place, dtype, isa, velocity, **physics):
 @every_dim
 @every_dtype
 @every_isa
-@pytest.mark.parametrize("place", PLACES)
+@each("place", PLACES)
 def test_free_particles_keep_their_velocity(dim, dtype, isa, place):
     start, h = PLACES[place]
     x = special_points(dim, start * h, h)
@@ -83,7 +84,7 @@ def test_free_particles_keep_their_velocity(dim, dtype, isa, place):
 
 @every_dim
 @every_dtype
-@pytest.mark.parametrize("place", PLACES)
+@each("place", PLACES)
 def test_one_particle_alone_at_every_kind_of_place(dim, dtype, place):
     """Alone it takes its own velocity from the grid, whatever its weights are."""
     start, h = PLACES[place]
@@ -153,7 +154,7 @@ def test_single_precision_far_away_is_as_good_as_near(dim, dtype):
 
 @every_dim
 @every_dtype
-@pytest.mark.parametrize("corner", [0, 1])
+@each("corner", [0, 1])
 def test_in_the_corner_of_the_domain(dim, dtype, corner):
     """On the very faces, edges and corners: nothing out of bounds, and a wall that only pushes lets go."""
     for place, (start, h) in PLACES.items():
@@ -186,7 +187,7 @@ def test_the_size_of_the_box_costs_nothing(dim):
 
 @every_dim
 @every_dtype
-@pytest.mark.parametrize("cells", [1, 2, 3, 5])
+@each("cells", [1, 2, 3, 5])
 def test_domains_of_few_cells(dim, dtype, cells):
     """Smaller than a block, or than the support of one particle."""
     scene = mpm.Scene([0] * dim, [cells] * dim, walls="slip")

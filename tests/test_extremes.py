@@ -59,7 +59,9 @@ def test_steps_that_single_precision_takes_for_none(name):
     scene.add(BOX, SOLID)
     with pytest.raises(ValueError, match=rf"{name} = 1e-40 s: must be >= 1.17549e-38 s in float32"):
         mpm.Simulation(scene, dx=0.125, dtype="float32", **options)
-    mpm.Simulation(scene, dx=0.125, **options)
+    sim = mpm.Simulation(scene, dx=0.125, **options)
+    sim.step(3)
+    assert sim.time == pytest.approx(3e-40, rel=1e-15)
 
 
 def test_momenta_that_single_precision_takes_for_none():
@@ -67,17 +69,25 @@ def test_momenta_that_single_precision_takes_for_none():
     scene.add(BOX, materials.NeoHookean(E=1e4, nu=0.3, density=1e-20), velocity=(1e-18, 0))
     with pytest.raises(ValueError, match=r"velocity: momenta of at most .* are beyond the range of float32"):
         mpm.Simulation(scene, dx=0.125, dtype="float32")
-    assert mpm.Simulation(scene, dx=0.125).totals().momentum[0] > 0
+    momentum = mpm.Simulation(scene, dx=0.125).totals().momentum
+    assert momentum == pytest.approx([0.25e-38, 0], rel=1e-14, abs=0)
 
 
 @pytest.mark.parametrize("side", [1e-7, 1e7])
 def test_volumes_from_the_density_of_very_small_or_large_cells(side):
-    scene = mpm.Scene([0] * 3, [8 * side] * 3)
-    scene.add(shapes.Box([2 * side] * 3, [5 * side] * 3), materials.NeoHookean(E=1e5, nu=0.3, density=1000))
-    single, double = (
-        mpm.Simulation(scene, dx=side, dtype=dtype, volume="grid-density") for dtype in ("float32", "float64")
-    )
-    np.testing.assert_allclose(single.particles.volume, double.particles.volume, rtol=1e-5)
+    """They are those of cells of 1 m, in units of the cells."""
+
+    def volumes(side, dtype):
+        scene = mpm.Scene([0] * 3, [8 * side] * 3)
+        body = shapes.Box([2 * side] * 3, [5 * side] * 3)
+        scene.add(body, materials.NeoHookean(E=1e5, nu=0.3, density=1000))
+        sim = mpm.Simulation(scene, dx=side, dtype=dtype, volume="grid-density")
+        assert sim.totals().mass == pytest.approx(27000 * side**3, rel=1e-5 if dtype == "float32" else 1e-12)
+        return np.asarray(sim.particles.volume, dtype=float) / side**3
+
+    expected = volumes(1.0, "float64")
+    np.testing.assert_allclose(volumes(side, "float64"), expected, rtol=1e-13)  # measured 1.2e-15
+    np.testing.assert_allclose(volumes(side, "float32"), expected, rtol=1e-5)  # measured 4.5e-7
 
 
 def test_small_steps_are_steps():
@@ -98,7 +108,7 @@ def test_small_steps_are_steps():
 @pytest.mark.parametrize("density", [1e-270, 1e300])
 def test_masses_beyond_single_precision(density):
     heavy = materials.NeoHookean(E=1, nu=0.3, density=density)
-    make(heavy)
+    assert make(heavy).totals().mass == pytest.approx(density / 4, rel=1e-14)
     with pytest.raises(ValueError, match=r"density: .* beyond the range of float32"):
         make(heavy, dtype="float32")
 
@@ -122,7 +132,13 @@ def test_a_gradient_whose_determinant_overflows(F):
 def test_cells_whose_volume_is_no_number(side):
     with pytest.raises(ValueError, match=r"dx = .*: must be >= 1e-90 and <= 1e\+90"):
         make(side=side)
-    make(side=side**0.5).step(2)  # what is allowed runs
+    sim = make(side=side**0.5)  # what is allowed runs
+    modulus = 1e4 / (1 + 0.3) * (1 + 2 * 0.3 / (1 - 2 * 0.3))  # 2 mu + 2 lambda
+    bound = 0.125 * side**0.5 * np.sqrt(1000 / modulus)
+    assert sim.stable_dt().dt == pytest.approx(bound, rel=1e-14)
+    sim.step(2)
+    assert sim.time == pytest.approx(2 * 0.6 * bound, rel=1e-14)
+    assert sim.totals().mass == pytest.approx(1000 * side / 4, rel=1e-14)
 
 
 def test_more_particles_than_the_machine_holds(monkeypatch):

@@ -5,13 +5,14 @@ import pytest
 
 import mpm
 import scenes
+from loops import each
 
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
-every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
-every_isa = pytest.mark.parametrize("isa", scenes.ISAS)
-every_kernel = pytest.mark.parametrize("kernel", ["linear", "quadratic", "cubic"])
+every_dtype = each("dtype", scenes.DTYPES)
+every_isa = each("isa", scenes.ISAS)
+every_kernel = each("kernel", ["linear", "quadratic", "cubic"])
 KERNELS = [("linear", "bspline"), *((k, g) for k in ("quadratic", "cubic") for g in ("mls", "bspline"))]
-every_gradient = pytest.mark.parametrize(("kernel", "gradient"), KERNELS)
+every_gradient = each("kernel, gradient", KERNELS)
 
 LOWER, CELLS, H = -0.75, 24, 1 / 16
 DT = 1e-3
@@ -188,7 +189,7 @@ def affine_pair(dim, dtype, isa, transfer, kernel, gradient):
 @every_dim
 @every_dtype
 @every_isa
-@pytest.mark.parametrize(("transfer", "kernel", "gradient"), AFFINE)
+@each("transfer, kernel, gradient", AFFINE)
 def test_an_affine_velocity_field_goes_there_and_back(dim, dtype, isa, transfer, kernel, gradient):
     """v = a + B x comes back, from every node and again on every particle; F and x follow it."""
     sim, a, B, C = affine_pair(dim, dtype, isa, transfer, kernel, gradient)
@@ -209,7 +210,7 @@ def test_an_affine_velocity_field_goes_there_and_back(dim, dtype, isa, transfer,
 @every_dim
 @every_isa
 @every_gradient
-@pytest.mark.parametrize("transfer", ["pic", "flip", "xpic"])
+@each("transfer", ["pic", "flip", "xpic"])
 def test_a_constant_velocity_field_goes_there_and_back(dim, isa, transfer, kernel, gradient):
     """Without an affine part, that is all: PIC and XPIC, and FLIP that moves with the grid, flatten a slope."""
     x, v = positions(dim), np.array([0.7, -1.3, 0.4])[:dim]
@@ -225,7 +226,7 @@ def test_a_constant_velocity_field_goes_there_and_back(dim, isa, transfer, kerne
     assert np.abs(sloping.particles.v - (a + x @ B.T)).max() > 1e-4
 
 
-@pytest.mark.parametrize("transfer", ["pic", "apic"])
+@each("transfer", ["pic", "apic"])
 def test_a_particle_on_a_node_needs_neighbours_with_the_linear_kernel(transfer):
     """Its gradient acts on nodes of zero weight, here without mass: the documented exception, in P and in strain."""
 
@@ -280,7 +281,7 @@ def test_grid_and_particles_have_the_same_totals(dim, dtype, isa):
 @every_dim
 @every_dtype
 @every_isa
-@pytest.mark.parametrize("law", scenes.LAWS)
+@each("law", scenes.LAWS)
 def test_momentum_of_the_nodes_is_that_of_mls(dim, dtype, isa, law):
     """p_i = sum_p w [m v + (m C - dt V 4/h^2 tau(F)) (x_i - x)], and gravity dt m_i g, written out with NumPy."""
     rng = np.random.default_rng(4)
@@ -336,3 +337,32 @@ def test_velocities_of_particles_are_those_of_the_nodes(dim, isa):
         moment = np.einsum(gather, *factors, full, optimize=True)
         C = 4 / H**2 * moment
         assert np.abs(sim.particles.C[:, :, a] - C).max() < 2e-13 * np.abs(C).max()  # measured below 2e-14
+
+
+@every_dim
+def test_viscous_stress_is_newtonian_and_has_no_bulk_part(dim):
+    """2 eta J dev D, seen through the force of one step: momentum of the grid of a sheared drop."""
+    eta, rate, dx, dt = 50.0, 0.3, 0.1, 1e-3
+    scene = mpm.Scene([0] * dim, [1] * dim)
+    scene.add(
+        mpm.shapes.Points([[0.52] * dim], volume=dx**dim),
+        mpm.materials.Fluid(bulk_modulus=1e3, density=1000, viscosity=eta),
+    )
+    sim = mpm.Simulation(scene, dx=dx, dt=dt)
+    C = np.zeros((dim, dim))
+    C[0, 1] = rate
+    sim.particles.C = C[None]
+    sim.step()
+    # APIC of one particle: C' = C - dt V0 (4/h^2) tau / m, as sum w (x_i - x)(x_i - x)^T = h^2/4 I
+    stress = (C - sim.particles.C[0]) * 1000 * dx**2 / (4 * dt)
+    np.testing.assert_allclose(stress[0, 1], eta * rate, rtol=1e-9)  # measured 2e-13
+    np.testing.assert_allclose(stress[1, 0], eta * rate, rtol=1e-9)
+    assert np.abs(np.diag(stress)).max() < 1e-9 * eta * rate
+    sim.particles.C = (rate * np.eye(dim))[None]
+    sim.particles.J = np.ones(1)
+    sim.step()
+    stress = (rate * np.eye(dim) - sim.particles.C[0]) * 1000 * dx**2 / (4 * dt)
+    shear_part = (
+        2 * eta * rate * (1 - dim / 3)
+    )  # plane strain: D_zz = 0, so a third of the trace is kept back
+    np.testing.assert_allclose(np.diag(stress), shear_part, atol=1e-9 * eta * rate)

@@ -5,11 +5,12 @@ import pytest
 
 import mpm
 import scenes
+from loops import each
 from symmetric import LIMIT, SOLID, H, even, reflected, simulation
 
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
-every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
-every_isa = pytest.mark.parametrize("isa", scenes.ISAS)
+every_dtype = each("dtype", scenes.DTYPES)
+every_isa = each("isa", scenes.ISAS)
 
 
 def half_and_full(

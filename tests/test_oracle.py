@@ -5,6 +5,7 @@ import pytest
 
 import mpm
 import scenes
+from loops import each
 from mpm import config
 
 pytestmark = [
@@ -13,7 +14,7 @@ pytestmark = [
 ]
 every_vector_isa = pytest.mark.parametrize("isa", scenes.ISAS[1:])
 every_law = pytest.mark.parametrize("law", scenes.LAWS)
-every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
+every_dtype = each("dtype", scenes.DTYPES)
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
 
 

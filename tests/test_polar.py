@@ -11,6 +11,7 @@ import functools
 import numpy as np
 import pytest
 
+from loops import each
 from mpm import _core
 from scenes import DIMS, DTYPES, EPSILON, ISAS
 
@@ -111,10 +112,10 @@ def check(F, isa):
     return [float(error.max() / eps) for error in errors]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@each("dtype", DTYPES)
 @pytest.mark.parametrize("d", DIMS)
-@pytest.mark.parametrize("isa", ISAS)
-@pytest.mark.parametrize("name", cases(2))
+@each("isa", ISAS)
+@each("name", cases(2))
 def test_the_rotation_is_the_nearest_one(name, isa, d, dtype):
     F = cases(d)[name]
     size = np.linalg.norm(F, axis=(1, 2))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mpm.meshes
+from loops import each
 from mpm import sampling
 from mpm.sampling import sample
 from mpm.shapes import Ball, Box, Capsule, Cylinder, HalfSpace, Mesh, Points, Polygon
@@ -38,7 +39,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("how", ["stratified", "lattice", "random"])
-@pytest.mark.parametrize("number", range(len(SHAPES)))
+@each("number", range(len(SHAPES)))
 def test_sampled_volume(number, how):
     shape, expected = SHAPES[number]
     x, volume = fill(shape, sampling=how)
@@ -49,7 +50,7 @@ def test_sampled_volume(number, how):
 
 
 @pytest.mark.parametrize("how", ["stratified", "lattice"])
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_cube_is_filled_exactly(how, seed):
     """Faces on sub-cell edges: 125,000 particles for every seed, the same for the box and for its mesh."""
     options = {"dx": 0.02, "particles_per_cell": 8, "sampling": how, "rng": seed}
@@ -82,7 +83,7 @@ class Extreme:
         return np.full(shape, self.value)
 
 
-@pytest.mark.parametrize("u", [0.0, 1 - 2**-53])
+@each("u", [0.0, 1 - 2**-53])
 def test_boxes_are_filled_exactly_by_the_most_extreme_numbers(u, monkeypatch):
     """Without a margin rounding would put such points on the wrong side of a face."""
     monkeypatch.setattr(sampling, "_generator", lambda rng: Extreme(u))

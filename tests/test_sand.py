@@ -10,11 +10,12 @@ import deformations
 import mpm
 import scenes
 from deformations import rotations, turned
+from loops import each
 from mpm import _core, gallery
 
 every_dim = pytest.mark.parametrize("d", scenes.DIMS)
-every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
-every_isa = pytest.mark.parametrize("isa", scenes.ISAS)
+every_dtype = each("dtype", scenes.DTYPES)
+every_isa = each("isa", scenes.ISAS)
 fewer_isas = pytest.mark.parametrize("isa", scenes.FEWER_ISAS)
 
 SAND = mpm.materials.Sand(E=1e6, nu=0.3, friction_angle_deg=30, density=2000)

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import mpm.meshes
+from loops import each
 from mpm.shapes import Ball, Box, Capsule, Cylinder, HalfSpace, Mesh, Points, Polygon, Shape
 
 CUBE = Path(mpm.__file__).parent / "gallery" / "cube.obj"
@@ -136,7 +137,7 @@ def test_polygon_agrees_with_the_winding_angle(n, seed):
     assert (Polygon(v).contains(x) == (turn > 0.5)).all()
 
 
-@pytest.mark.parametrize("shape", SOLIDS, ids=NAME)
+@each("shape", SOLIDS)
 def test_bounds_are_the_smallest_box(shape):
     """No point of the shape is outside its bounds, and it reaches them; moved and turned as well."""
     axis = {} if shape.dimension == 2 else {"axis": (1, -2, 0.5)}
@@ -228,8 +229,8 @@ def test_long_chains_do_not_recurse():
     assert (union.translate((0, 1))).contains([(7, 1)]).all()
 
 
-@pytest.mark.parametrize("other", [1, "box", None, (0, 1), np.zeros(2)])
-@pytest.mark.parametrize("operator", ["__or__", "__and__", "__sub__"])
+@each("other", [1, "box", None, (0, 1), np.zeros(2)])
+@each("operator", ["__or__", "__and__", "__sub__"])
 def test_operators_leave_others_alone(operator, other):
     assert getattr(Ball((0, 0), 1), operator)(other) is NotImplemented
 
@@ -331,7 +332,7 @@ OBJECTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", OBJECTS, ids=NAME)
+@each("shape", OBJECTS)
 def test_shapes_are_values(shape):
     for twin in (copy.copy(shape), copy.deepcopy(shape), pickle.loads(pickle.dumps(shape))):
         assert twin == shape and hash(twin) == hash(shape) and repr(twin) == repr(shape)
@@ -359,7 +360,7 @@ def test_arguments_are_copied():
     assert ball.center.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("shape", SOLIDS, ids=NAME)
+@each("shape", SOLIDS)
 def test_contains_takes_any_layout_and_no_points(shape):
     x = points(shape.dimension, 100)
     expected = shape.contains(x)
@@ -500,7 +501,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(BAD)))
+@each("number", range(len(BAD)))
 def test_bad_argument_is_refused(number):
     call, error, message = BAD[number]
     with pytest.raises(error, match=message):

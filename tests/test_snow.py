@@ -10,11 +10,12 @@ import deformations
 import mpm
 import scenes
 from deformations import rotations, signed_svd, turned
+from loops import each
 from mpm import _core
 
 every_dim = pytest.mark.parametrize("d", scenes.DIMS)
-every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
-every_isa = pytest.mark.parametrize("isa", scenes.ISAS)
+every_dtype = each("dtype", scenes.DTYPES)
+every_isa = each("isa", scenes.ISAS)
 fewer_isas = pytest.mark.parametrize("isa", scenes.FEWER_ISAS)
 
 SNOW = mpm.materials.Snow()
@@ -103,7 +104,7 @@ def decomposed(name, d, dtype):
     return F, signed_svd(F.astype(float))
 
 
-@pytest.mark.parametrize("name", cases(2))
+@each("name", cases(2))
 @every_dim
 @every_isa
 @every_dtype
@@ -230,7 +231,7 @@ def test_a_law_without_a_return_map_says_so():
 # --- the response --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("Jp", [0.6, 0.9, 1.0, 1.3, 20.0])
+@each("Jp", [0.6, 0.9, 1.0, 1.3, 20.0])
 @every_dim
 def test_stress_is_the_derivative_of_the_energy_at_any_jp(d, Jp):
     rng = np.random.default_rng(6)

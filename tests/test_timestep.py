@@ -1,5 +1,6 @@
 """The bound of the time step, the automatic step, and steps that are refused."""
 
+import contextlib
 import math
 from dataclasses import replace
 
@@ -8,9 +9,10 @@ import pytest
 
 import mpm
 import scenes
+from loops import each
 
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
-every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
+every_dtype = each("dtype", scenes.DTYPES)
 every_law = pytest.mark.parametrize("law", scenes.LAWS)
 
 E, NU, DENSITY = 10.0, 0.3, 1.0
@@ -53,58 +55,69 @@ def breathe(dim, law, at, factor, **numerics):
 
 @every_dim
 @every_law
-@pytest.mark.parametrize("offset", [0.0, 0.5, 0.31])
-def test_one_particle_is_stable_at_098_of_the_bound_and_not_at_105(dim, law, offset):
+@each("offset", [0.0, 0.5, 0.31])
+def test_one_particle_is_stable_up_to_its_bound_and_not_beyond(dim, law, offset):
+    """At a share f of the bound symplectic Euler trades energies of 1/(1 - f) times the first, but does not gain."""
     at = [8 + offset] * dim
-    # symplectic Euler trades energies of 1/(1 - 0.98) times the first, but does not gain: measured 50.001
-    assert breathe(dim, law, at, 0.98) < 55
+    for factor in (0.98, 0.999):
+        assert breathe(dim, law, at, factor) == pytest.approx(1 / (1 - factor), rel=1e-4)  # measured 4.2e-5
     with pytest.raises(mpm.InstabilityError, match="above the stable bound"):
-        breathe(dim, law, at, 1.05)
-    if law == "snow":  # grows until it yields, and then goes on yielding
-        assert breathe(dim, law, at, 1.05, allow_unstable=True) > 1e7  # measured 4e8
-        return
-    with pytest.raises(mpm.InstabilityError):  # from 1e-6 to turning inside out in some 20 steps
-        breathe(dim, law, at, 1.05, allow_unstable=True)
+        breathe(dim, law, at, 1.0005)
+    # measured 1.2e8 (snow, which yields) to 6.4e9 (sand)
+    assert breathe(dim, law, at, 1.0005, allow_unstable=True) > 1e8
+    if law != "snow":  # from 1e-6 to turning inside out in some 20 steps
+        with pytest.raises(mpm.InstabilityError):
+            breathe(dim, law, at, 1.05, allow_unstable=True)
 
 
 @every_dim
 @every_law
-def test_small_clusters_are_stable_at_098_of_the_bound(dim, law):
+def test_small_clusters_are_stable_at_098_of_the_bound_and_not_at_12(dim, law):
+    """The bound of particles alone holds for them, and is hardly too small: measured limits are 1.00 to 1.16 of it."""
     rng = np.random.default_rng(0)
     for count in (2, 3, 6):
         x = 8 + rng.uniform(-1, 1, (count, dim))
-        scene = mpm.Scene([0] * dim, [16] * dim)
         volume = rng.uniform(0.2, 1, count)
+        scene = mpm.Scene([0] * dim, [16] * dim)
         scene.add(mpm.shapes.Points(x, volume=volume), MATERIALS[law], F=np.eye(dim) * (1 - 1e-6))
         bound = mpm.Simulation(scene, dx=1).stable_dt().dt
         sim = mpm.Simulation(scene, dx=1, dt=0.98 * bound)
         start = sim.totals().energy
         sim.step(2000)
         energy = sim.history["energy"]
-        assert energy.max() < 55 * start
-        assert energy[-500:].max() <= 2 * energy[:500].max()  # it does not grow slowly either
+        assert energy.max() < 26 * start  # measured 3.9 to 25.4; one particle alone: 50
+        assert energy[-500:].max() < 1e-3 * energy[:500].max()  # it does not grow slowly either
+        sim = mpm.Simulation(scene, dx=1, dt=1.2 * bound, allow_unstable=True)
+        with contextlib.suppress(mpm.InstabilityError):
+            sim.step(2000)
+        assert sim.history["energy"].max() > 1e6 * start
 
 
 @every_dim
 def test_viscosity_limits_the_step(dim):
-    """dt^2 a + dt b <= 1; at b alone a sheared drop damps its velocity gradient without overshooting for ever."""
+    """dt^2 a + dt b <= 1; the shear of a drop shrinks by 1 - 8 eta dt/(rho h^2) per step: in 2-D, by -1 at b alone."""
     thick = mpm.materials.Fluid(bulk_modulus=1e-3, density=1, viscosity=2.0)
     bound = scenes.single([8.2] * dim, thick).stable_dt()
     assert (bound.limit, bound.particle) == ("viscosity", 0)
     a, b = dim * 1e-3, 2 * dim * 2.0
     assert a * bound.dt**2 + b * bound.dt == pytest.approx(1, rel=1e-12)
 
-    def shear(factor):
-        sim = scenes.single([8.2] * dim, thick, dt=factor * bound.dt)
+    def shear(factor, steps, **numerics):
+        sim = scenes.single([8.2] * dim, thick, dt=factor * bound.dt, **numerics)
         C = np.zeros((1, dim, dim))
         C[0, 0, 1] = C[0, 1, 0] = 1e-3
         sim.particles.C = C
-        sim.step(200)
-        return np.abs(sim.particles.C[0, 0, 1])
+        sim.step(steps)
+        return sim.particles.C[0, 0, 1] / 1e-3
 
-    assert shear(0.98) < 1e-3
+    for factor, steps in ((0.98, 1), (0.98, 8), (0.75, 5)):
+        expected = (1 - 8 * 2.0 * factor * bound.dt) ** steps
+        assert shear(factor, steps) == pytest.approx(expected, rel=1e-5)  # measured 7e-7: J, of second order
+    assert abs(shear(0.98, 200)) < 1e-3
     with pytest.raises(mpm.InstabilityError, match="viscosity"):
-        shear(1.05)
+        shear(1.001, 1)
+    if dim == 2:
+        assert abs(shear(1.001, 200, allow_unstable=True)) > 1.4  # 1.002^200 = 1.49
 
 
 # --- the other limits ----------------------------------------------------------------------------------------------

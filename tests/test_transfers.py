@@ -10,6 +10,7 @@ import pytest
 import mpm
 import reference_mpm
 import scenes
+from loops import each
 from mpm import numerics
 
 TRANSFERS = numerics.TRANSFERS
@@ -63,7 +64,7 @@ def reference_of(sim: mpm.Simulation, scheme: dict) -> reference_mpm.Reference:
     )
 
 
-@pytest.mark.parametrize("scheme", SCHEMES + VARIANTS, ids=named)
+@each("scheme", SCHEMES + VARIANTS)
 @pytest.mark.parametrize("dtype", scenes.DTYPES)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_agrees_with_the_reference(dim, dtype, scheme):
@@ -94,8 +95,8 @@ def test_the_reference_is_not_the_core():
 # --- conservation ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=named)
-@pytest.mark.parametrize("dtype", scenes.DTYPES)
+@each("scheme", SCHEMES)
+@each("dtype", scenes.DTYPES)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_conserves_what_it_promises(dim, dtype, scheme):
     sim = body(dim, dtype, **scheme)
@@ -119,7 +120,7 @@ def test_conserves_what_it_promises(dim, dtype, scheme):
         assert lost >= (1e-8 if dtype == "float64" else 1e-7)
 
 
-@pytest.mark.parametrize("kernel", numerics.KERNELS)
+@each("kernel", numerics.KERNELS)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_transfers_differ(dim, kernel):
     states = {}
@@ -164,7 +165,7 @@ def test_equivalences():
     assert distance == sorted(distance, reverse=True) and distance[-1] < 0.3 * distance[0]
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=named)
+@each("scheme", SCHEMES)
 def test_a_uniform_velocity_stays(scheme):
     scene = mpm.Scene([-1, -1], [1, 1])
     x = scenes.jittered(2, 8, 1 / 32)
@@ -215,7 +216,7 @@ def test_damping_takes_the_symmetric_part_of_C_alone():
 # --- the time step ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=named)
+@each("scheme", SCHEMES)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_the_isolated_bound_is_stable_and_sharp(dim, scheme):
     """One particle alone, at many places in its cell: stable just below the bound, unstable well above it."""
@@ -241,7 +242,7 @@ def test_the_isolated_bound_is_stable_and_sharp(dim, scheme):
     assert grows(1.6 if scheme["gradient"] == "bspline" else 1.1)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES + VARIANTS, ids=named)
+@each("scheme", SCHEMES + VARIANTS)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_runs_with_the_automatic_step(dim, scheme):
     scene = mpm.Scene([0] * dim, [1] * dim, gravity=[0] * (dim - 1) + [-9.81], walls="separate")
@@ -292,7 +293,7 @@ BITS = [
 ]
 
 
-@pytest.mark.parametrize("scheme", BITS, ids=named)
+@each("scheme", BITS)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_threads_and_splits_do_not_change_a_bit(dim, scheme):
     isa, dtype = scenes.ISAS[-1], "float32"
@@ -307,7 +308,7 @@ def test_threads_and_splits_do_not_change_a_bit(dim, scheme):
         assert sim.state_hash() == expected.state_hash(), (threads, splits)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=named)
+@each("scheme", SCHEMES)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_vector_kernels_agree_with_scalar_ones(dim, scheme):
     def state(isa):
@@ -325,8 +326,8 @@ def test_vector_kernels_agree_with_scalar_ones(dim, scheme):
 # --- volumes from the grid -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", numerics.KERNELS)
-@pytest.mark.parametrize("dtype", scenes.DTYPES)
+@each("kernel", numerics.KERNELS)
+@each("dtype", scenes.DTYPES)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_volumes_from_the_grid(dim, dtype, kernel):
     gradient = "bspline"
@@ -392,7 +393,7 @@ def test_what_does_not_fit_is_refused(options, message):
         mpm.Simulation(scene, dx=1 / 16, **options)
 
 
-@pytest.mark.parametrize("transfer", TRANSFERS)
+@each("transfer", TRANSFERS)
 def test_cites_and_describes_what_is_used(transfer):
     sim = body(2, transfer=transfer)
     assert transfer.upper() in repr(sim)
@@ -402,7 +403,7 @@ def test_cites_and_describes_what_is_used(transfer):
 # --- mirrors and periodic faces --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", SCHEMES + VARIANTS, ids=named)
+@each("scheme", SCHEMES + VARIANTS)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_half_a_body_at_a_mirror_is_the_whole(dim, scheme):
     half = scenes.jittered(dim, 6 if dim == 2 else 4, 1 / 32) * 1.0
@@ -434,7 +435,7 @@ def test_half_a_body_at_a_mirror_is_the_whole(dim, scheme):
     assert impulse[0] > 0
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=named)
+@each("scheme", SCHEMES)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_nothing_shows_where_a_periodic_domain_is_cut(dim, scheme):
     """A body across the faces moves as one in the middle."""
@@ -460,7 +461,7 @@ def test_nothing_shows_where_a_periodic_domain_is_cut(dim, scheme):
 
 
 @pytest.mark.parametrize("walls", ["mirror", "periodic"])
-@pytest.mark.parametrize("kernel", numerics.KERNELS)
+@each("kernel", numerics.KERNELS)
 def test_volumes_at_images_are_those_of_the_inside(kernel, walls):
     scene = mpm.Scene([0, 0], [0.5, 0.5], walls=walls)
     scene.add(mpm.shapes.Box([0, 0], [0.5, 0.5]), scenes.MATERIALS["neo_hookean"])
@@ -487,7 +488,7 @@ def pushed(dim: int, walls, lower, **scheme) -> mpm.Simulation:
     return mpm.Simulation(scene, dx=1 / 16, dt=4e-4, allow_unstable=True, **scheme)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES + VARIANTS, ids=named)
+@each("scheme", SCHEMES + VARIANTS)
 @pytest.mark.parametrize("walls", ["slip", "mirror", "periodic"])
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_the_budget_closes_with_colliders(dim, walls, scheme):
@@ -502,7 +503,7 @@ def test_the_budget_closes_with_colliders(dim, walls, scheme):
     assert size(history["impulse:floor"].sum(axis=0)) > 1e-5 * scale
 
 
-@pytest.mark.parametrize("scheme", SCHEMES + VARIANTS, ids=named)
+@each("scheme", SCHEMES + VARIANTS)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_a_mirror_mirrors_colliders(dim, scheme):
     """Half of a symmetric scene, with half of the collider, does what the whole does; each half bears half."""
@@ -519,7 +520,7 @@ def test_a_mirror_mirrors_colliders(dim, scheme):
         assert size(one[1:] / 2 - other[1:]) <= 1e-10 * size(one), name
 
 
-@pytest.mark.parametrize("kernel", numerics.KERNELS)
+@each("kernel", numerics.KERNELS)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_a_collider_reaches_across_a_periodic_face(dim, kernel):
     """The same collision in the middle of a periodic domain and across its faces."""
@@ -547,7 +548,7 @@ def test_a_collider_reaches_across_a_periodic_face(dim, kernel):
     assert middle.particles.v[:, 0].min() < 0  # it has bounced
 
 
-@pytest.mark.parametrize("dtype", scenes.DTYPES)
+@each("dtype", scenes.DTYPES)
 @pytest.mark.parametrize("dim", scenes.DIMS)
 def test_the_highest_order_of_xpic_loses_no_digits(dim, dtype):
     """A body in uniform motion; the alternating binomial series of order 50 loses 14 digits."""

@@ -5,9 +5,10 @@ import pytest
 
 import mpm
 import scenes
+from loops import each
 
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
-every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
+every_dtype = each("dtype", scenes.DTYPES)
 
 WRITABLE = ("x", "v", "C", "F")
 READ_ONLY = ("mass", "volume", "material", "id")

@@ -16,6 +16,7 @@ from PIL import Image
 from scipy.spatial import cKDTree
 
 import mpm
+from loops import each
 from mpm import _core, derived, materials, shapes, viz
 from mpm.io.state import State
 from mpm.viz import canvas, discs, surfaces
@@ -287,11 +288,15 @@ def test_things_fall_down_in_pictures_whichever_way_gravity_points(up):
     assert changed[:, 0].max() > 450 and changed[:, 0].min() < 330  # the shadow below the particle
 
 
-def test_numbers_of_a_scale_about_zero(monkeypatch):
-    written = []
-    monkeypatch.setattr(canvas, "write", lambda image, text, *rest: written.append(text))
-    canvas.color_bar(np.zeros((200, 200, 3), np.uint8), "p", (-0.3 + 5e-17, 0.3))
-    assert written == ["p", "-0.3", "-0.15", "0", "0.15", "0.3"]
+def test_the_middle_of_a_scale_about_zero_is_zero_in_spite_of_round_off():
+    """It would be written as 2.5e-17."""
+    exact, rounded = np.zeros((2, 200, 200, 3), np.uint8)
+    canvas.color_bar(exact, "p", (-0.3, 0.3))
+    canvas.color_bar(rounded, "p", (-0.3 + 5e-17, 0.3))
+    assert np.array_equal(rounded, exact)
+    other = np.zeros_like(exact)
+    canvas.color_bar(other, "p", (-0.2, 0.3))  # whose middle is not
+    assert not np.array_equal(other, exact)
 
 
 @dims
@@ -416,27 +421,37 @@ def disc_arguments():
     return {"draw_discs": draw, "paint_discs": paint}
 
 
-@pytest.mark.parametrize(
-    ("call", "change"),
-    [
-        *((call, change) for call in ("draw_discs", "paint_discs") for change in (
-            {"row": np.zeros(2, np.float32)}, {"radius": 0.5}, {"radius": np.nan}, {"radius": 32.0},
-            {"window": (0, 0, 0, 6)}, {"window": (0, 0, 8, 2**40)}, {"window": (-(2**40), 0, 8, 6)}, {"threads": 0},
-        )),
-        ("draw_discs", {"near": np.zeros(2, np.float32)}),
-        *(("paint_discs", change) for change in (
-            {"seen": np.zeros((6, 7), np.int32)}, {"brightness": np.zeros((4, 3), np.uint8)},
-            {"brightness": np.full((3, 3), 6, np.uint8)}, {"palette": np.zeros((6, 255, 3), np.uint8)},
-            {"value": np.zeros(4, np.uint8)}, {"fine": 0}, {"fine": 3}, {"window": (1, 0, 8, 6)},
-            {"window": (4, 0, 8, 6)}, {"window": (0, 4, 8, 6)}, {"window": (-2, 0, 8, 6)},
-            {"image": np.zeros((4, 5, 4), np.uint8)},
-        )),
-    ],
-)  # fmt: skip
-def test_the_core_refuses_bad_pictures(call, change):
+ROWS, RADIUS = "row, near: expected as many as there are columns", "radius: expected 1 to 31 pixels"
+EDGES, PLACE = (
+    "window: expected 1 to 32768 columns",
+    "image: expected (height, width, 3) with the window in it",
+)
+FINE = "fine: expected 1 to 8, and a window of whole pixels of the image"
+BAD_PICTURES = [
+    *((call, change, message) for call in ("draw_discs", "paint_discs") for change, message in (
+        ({"row": np.zeros(2, np.float32)}, ROWS), ({"radius": 0.5}, RADIUS), ({"radius": np.nan}, RADIUS),
+        ({"radius": 32.0}, RADIUS), ({"window": (0, 0, 0, 6)}, EDGES), ({"window": (0, 0, 8, 2**40)}, EDGES),
+        ({"window": (-(2**40), 0, 8, 6)}, EDGES), ({"threads": 0}, "threads: expected 1 to 1024, got 0"),
+    )),
+    ("draw_discs", {"near": np.zeros(2, np.float32)}, ROWS),
+    *(("paint_discs", change, message) for change, message in (
+        ({"seen": np.zeros((6, 7), np.int32)}, "seen: expected the shape of the window"),
+        ({"brightness": np.zeros((4, 3), np.uint8)}, "brightness: expected (2 k + 1, 2 k + 1)"),
+        ({"brightness": np.full((3, 3), 6, np.uint8)}, "brightness: not a row of the palette"),
+        ({"palette": np.zeros((6, 255, 3), np.uint8)}, "palette: expected (shades, 256, 3)"),
+        ({"value": np.zeros(4, np.uint8)}, "value: expected as many as there are columns"),
+        ({"fine": 0}, FINE), ({"fine": 3}, FINE), ({"window": (1, 0, 8, 6)}, FINE),
+        ({"window": (4, 0, 8, 6)}, PLACE), ({"window": (0, 4, 8, 6)}, PLACE), ({"window": (-2, 0, 8, 6)}, PLACE),
+        ({"image": np.zeros((4, 5, 4), np.uint8)}, PLACE),
+    )),
+]  # fmt: skip
+
+
+@each("call, change, message", BAD_PICTURES)
+def test_the_core_refuses_bad_pictures(call, change, message):
     arguments = disc_arguments()[call]
     getattr(_core, call)(*arguments.values())
-    with pytest.raises(ValueError, match="|".join([*change, "row, near", "fine", "image"])):
+    with pytest.raises(ValueError, match=re.escape(message)):
         getattr(_core, call)(*{**arguments, **change}.values())
 
 

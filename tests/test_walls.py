@@ -5,10 +5,11 @@ import pytest
 
 import mpm
 import scenes
+from loops import each
 from symmetric import LIMIT, SOLID, H
 
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
-every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
+every_dtype = each("dtype", scenes.DTYPES)
 every_isa = pytest.mark.parametrize("isa", scenes.ISAS)
 fewer_isas = pytest.mark.parametrize("isa", scenes.FEWER_ISAS)
 

@@ -174,6 +174,10 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
         PyErr_Format(PyExc_ValueError, "%s: out of range, or not to be had here", flaw);
         return NULL;
     }
+    if (!mpm_dispatch_kernels(settings.isa, settings.dim, settings.real_size)->sweep_task) {
+        PyErr_Format(PyExc_ValueError, "isa: no kernels '%s' that take steps", settings.isa);
+        return NULL;
+    }
     module_state *state = mpm_python_state(type);
     simulation *self = (simulation *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (self && mpm_simulation_new(&self->core, &state->allocator, &settings)) {
