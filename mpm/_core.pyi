@@ -7,6 +7,8 @@ Arrays go in as C-contiguous buffers of exactly the stated dtype (the wrappers c
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
+from mpm.fieldtable import Row
+
 class SimulationError(RuntimeError):
     """Has the attributes step: int, time: float, rows: list[int] (at most 1000, ascending)."""
 
@@ -26,7 +28,7 @@ class Parameter(TypedDict):
 class HistoryField(TypedDict):
     name: str
     unit: str
-    rank: str  # "scalar" | "vector" | "symmetric" | "symmetric-3d" | "tensor"
+    rank: str  # "scalar" | "vector" | "symmetric" | "tensor"
     initial: float
     low: float
     high: float
@@ -43,6 +45,9 @@ class Law(TypedDict):
 
 def laws() -> list[Law]:
     """The registry of constitutive laws, in its order."""
+
+def core_fields() -> list[Row]:
+    """The fields that every simulation has."""
 
 def isas() -> list[str]:
     """Kernel sets this processor can run: "scalar" first, then from slowest to fastest; the last is the default."""
@@ -107,18 +112,6 @@ def shape_kinds() -> list[str]:
 def shape_distance(dim: int, nodes: Any, numbers: Any, points: Any) -> tuple[bytes, bytes]:
     """Signed distance (m,) and normal (m, d) of a shape, int64 (k, 3) nodes in postfix order (kind, whether a map
     comes first, count of numbers) and their float64 numbers, at the points, float64 (m, d)."""
-
-class FieldRow(TypedDict):
-    """A row of the table of fields, csrc/state/fields.h."""
-
-    name: str
-    unit: str
-    rank: str
-    components: int
-    owner: str  # "core" | "law" | "user"
-    initial: float
-    lasting: bool  # no step changes it
-    kept: bool  # a snapshot has it
 
 class Field:
     """One live particle field: supports the buffer protocol (numpy.asarray makes a view of it)."""
@@ -188,7 +181,7 @@ class Simulation:
         """(bound [s], limit, row or -1)."""
     def field(self, name: str) -> Field:
         """The current buffer of a field; the same object until particles are added or deleted."""
-    def fields(self) -> list[FieldRow]:
+    def fields(self) -> list[Row]:
         """The table of fields; the history of a law is in it from the registration of its first material on."""
     def add_field(self, name: str, unit: str, rank: str, initial: float) -> None:
         """A field that no step reads or changes."""

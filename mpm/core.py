@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from mpm.fieldtable import Row
+
 
 class Field(Protocol):
     """An array of the core: `numpy.asarray` makes a live view of it."""
@@ -49,8 +51,8 @@ class Core(Protocol):
     def hold(self, pieces: Callable[[], object]) -> None:
         """Call `pieces`, which runs piece by piece; meanwhile calls from other threads raise `mpm.BusyError`."""
 
-    def field_names(self) -> list[str]:
-        """The fields, ``x`` first."""
+    def fields(self) -> list[Row]:
+        """The table of fields, ``x`` first."""
 
     def field(self, name: str) -> Field:
         """The current buffer of a field."""

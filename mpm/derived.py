@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,7 +21,6 @@ NAMES = {
     "elastic_energy": ("elastic energy", "J"),
     "density": ("density", "kg/m³"),
 }
-FIELD_UNITS = {"J": "", "Jp": "", "mass": "kg", "volume": "m³", "material": "", "id": ""}
 
 # Fields of laws that are factors of the whole volume ratio.
 _VOLUME_SCALES = {
@@ -37,6 +36,8 @@ class Fields(Protocol):
 
     @property
     def fields(self) -> tuple[str, ...]: ...
+    @property
+    def units(self) -> Mapping[str, str]: ...
     def __len__(self) -> int: ...
     def __getitem__(self, name: str, /) -> npt.NDArray[Any]: ...
 

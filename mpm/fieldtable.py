@@ -1,14 +1,61 @@
-"""Python's view of the table of fields (csrc/state/fields.h)."""
+"""Python's view of the table of fields (csrc/state/fields.h): what the core and its laws keep of a particle."""
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from mpm import _core
 
-__all__ = ["shape"]
+__all__ = ["KNOWN", "LASTING", "RANKS", "Row", "components", "shape"]
 
 
-def shape(row: _core.FieldRow, dimension: int) -> tuple[int, ...]:
+class Row(TypedDict):
+    """A row of the table."""
+
+    name: str
+    unit: str  # in 3-D
+    rank: str  # one of RANKS
+    owner: str  # "core", "law" or "user"
+    initial: float
+    lasting: bool  # no step changes it
+    kept: bool  # a snapshot has it
+
+
+RANKS = ("scalar", "vector", "symmetric", "tensor")
+
+KNOWN: dict[str, Row] = {row["name"]: row for row in _core.core_fields()}
+"""The rows of the core and of all laws by name; users may add others to a simulation."""
+
+for _law in _core.laws():
+    for _field in _law["history"]:
+        KNOWN[_field["name"]] = {
+            "name": _field["name"],
+            "unit": _field["unit"],
+            "rank": _field["rank"],
+            "owner": "law",
+            "initial": _field["initial"],
+            "lasting": False,
+            "kept": True,
+        }
+
+LASTING = tuple(sorted(name for name, row in KNOWN.items() if row["lasting"]))
+"""Fields that are the same at every step, as long as no particle comes or goes."""
+
+
+def components(dimension: int) -> dict[str, tuple[str, ...]]:
+    """The components of each rank, by the axes that they belong to."""
+    axes = "xyz"[:dimension]
+    upper = [a + b for a in axes for b in axes if a <= b]
+    return {
+        "scalar": ("",),
+        "vector": tuple(axes),
+        "symmetric": tuple(upper),
+        "tensor": tuple(a + b for a in axes for b in axes),
+    }
+
+
+def shape(rank: str, dimension: int) -> tuple[int, ...]:
     """Shape of the values of one particle."""
-    if row["rank"] == "scalar":
+    if rank == "scalar":
         return ()
-    return (dimension, dimension) if row["rank"] == "tensor" else (row["components"],)
+    return (dimension, dimension) if rank == "tensor" else (len(components(dimension)[rank]),)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
+from mpm.fieldtable import KNOWN, RANKS
 
 if TYPE_CHECKING:
     from mpm.core import Core
@@ -20,6 +21,8 @@ IN_WORDS = {
     "deformation_gradient": "F", "affine_velocity": "C", "velocity_gradient": "C", "jacobian": "J", "masses": "mass",
     "volumes": "volume", "plastic_jacobian": "Jp", "ids": "id", "materials": "material",
 }  # fmt: skip
+# Arrays of snapshots that are no fields.
+RESERVED = ("groups", "row", "history", "books", "numbers", "counters")
 NO_PLASTIC = "; Jp is a state of snow and sand, and this simulation has none"
 
 
@@ -65,6 +68,11 @@ class Particles:
     def fields(self) -> tuple[str, ...]:
         """Names of all fields that there are; ``"Jp"`` only once there is snow or sand."""
         return tuple(row["name"] for row in self._core.fields())
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Their units in 3-D; ``"1"`` where a field has none."""
+        return {row["name"]: row["unit"] for row in self._core.fields()}
 
     def __len__(self) -> int:
         return self._core.particles
@@ -128,6 +136,48 @@ class Particles:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.fields]
 
+    @_check.options
+    def add_field(self, name: str, *, rank: str = "scalar", unit: str = "1", initial: float = 0.0) -> Array:
+        """Add a field of your own. No step reads or changes it; like any other it follows the particles, and can be
+        saved, recorded, plotted and exported.
+
+        Parameters
+        ----------
+        name : str
+            A Python identifier of at most 31 ASCII letters, digits and underscores, which nothing else has.
+        rank : {"scalar", "vector", "symmetric", "tensor"}, optional
+            Shape (n,), (n, d), (n, d(d+1)/2) with the rows of the upper triangle (xx, xy, yy in 2-D), or (n, d, d).
+        unit : str, optional
+            At most 15 bytes; stands beside colour bars and in files.
+        initial : float, optional
+            What it holds for all particles that there are and will be; of a tensor the diagonal, with 0 beside it.
+
+        Returns
+        -------
+        ndarray
+            The live field, ``particles[name]``, in the precision of the simulation.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of the wrong type or range, or there is no room for another field; nothing has changed.
+        NotImplementedError
+            The solver keeps no fields of users.
+        """
+        add = getattr(self._core, "add_field", None)
+        if add is None:
+            raise NotImplementedError("this solver keeps no fields of users")
+        taken = {*self.fields, *KNOWN, *derived.NAMES, *RESERVED, *dir(type(self))}
+        _check.text("name", name)
+        if not (name.isidentifier() and name.isascii() and len(name) < 32) or name.startswith("_"):
+            raise ValueError(f"name = {name!r}: must be an identifier of at most 31 ASCII characters, without _ first")
+        if name in taken:
+            raise ValueError(f"name = {name!r}: already the name of something else that particles have")
+        if len(_check.text("unit", unit).encode()) > 15:
+            raise ValueError(f"unit = {unit!r}: must have at most 15 bytes")
+        add(name, unit, _check.choice("rank", rank, RANKS), _check.number("initial", initial))
+        return self[name]
+
     def delete(self, rows_or_mask: npt.ArrayLike | slice) -> int:
         """Delete particles; the order of the rows that stay and their `id` are kept, the arrays are new.
 
@@ -189,6 +239,11 @@ class Copies:
     def fields(self) -> tuple[str, ...]:
         """Names of all fields."""
         return self._particles.fields
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Their units."""
+        return self._particles.units
 
     def __len__(self) -> int:
         return len(self._particles)

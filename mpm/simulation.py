@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, bodies, citations, config, grid, numerics, settings, totals, walls
+from mpm import _check, _core, bodies, citations, config, grid, numerics, settings, totals, walls
 from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
@@ -21,7 +20,7 @@ from mpm.materials import Material
 from mpm.numerics import StableDt
 from mpm.particles import NO_PLASTIC
 from mpm.shapes import Shape
-from mpm.snapshot import Part, Snapshot, arrays_of, restore
+from mpm.snapshot import Part, Snapshot, arrays_of, fields_of, restore
 from mpm.solver import Solver
 
 if TYPE_CHECKING:
@@ -217,6 +216,8 @@ class Simulation(Solver, kind="simulation"):
         self._begin(kept.scene, kept.colliders, threads)
         for material in kept.materials:
             self._core.add_material(material.law, material.parameters)
+        for row in kept.fields:
+            self._core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
         restore(self._core, self.dimension, self.dtype, kept.arrays)
         return self
 
@@ -228,6 +229,7 @@ class Simulation(Solver, kind="simulation"):
             materials=tuple(self._materials),
             parts=tuple(self._parts),
             colliders=tuple(placed.prepared for placed in self._colliders),
+            fields=fields_of(self._core),
             arrays=arrays_of(self._core, self.dimension, self.dtype),
         )
 
@@ -406,22 +408,26 @@ class Simulation(Solver, kind="simulation"):
         return StableDt(dt, limit, None if row < 0 else row)
 
     def state_hash(self) -> str:
-        """Hexadecimal digest of the complete state: equal for runs that are equal bit for bit.
+        """Hexadecimal digest of all that decides how the run goes on: equal for runs that are equal bit for bit.
 
-        Independent of threads, of views taken, and of the history.
+        That is the particles' state with the clock, the domain with gravity and walls, the numerics, materials and
+        colliders. Threads, views and what was recorded are no part of it, nor are functions (body forces).
         """
-        chosen = self._numerics
-        digest = hashlib.sha256()
-        for name, values in self._core.snapshot().items():
-            if name not in ("history", "books", "numbers", "counters"):
-                digest.update(values)
-        digest.update(struct.pack("<dqd", self._core.time, self._core.steps, self._core.dt))
-        digest.update(struct.pack("<dd?", chosen.dt, chosen.max_dt, chosen.allow_unstable))
-        digest.update(repr(chosen.scheme).encode())
+        scene, digest = self._scene, hashlib.sha256()
+        chosen = numerics.options(self._numerics)
+        digest.update(repr({name: chosen[name] for name in sorted(chosen.keys() - {"history"})}).encode())
+        digest.update(repr((scene.lower.tolist(), scene.upper.tolist(), scene.gravity.tolist(), scene.walls)).encode())
         digest.update(repr([part.body.material for part in self._parts]).encode())
+        digest.update(repr(self._rng.bit_generator.state).encode())
         for placed in self._colliders:
             digest.update(placed.digest)
-        digest.update(repr(self._rng.bit_generator.state).encode())
+        arrays = arrays_of(self._core, self.dimension, self.dtype)
+        for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
+            clock = zip(names, arrays.pop(kind).tolist(), strict=True)
+            digest.update(repr([(k, v) for k, v in clock if "impulse" not in k and "health" not in k]).encode())
+        for name in sorted(arrays.keys() - {"history", "books"}):
+            digest.update(name.encode())
+            digest.update(arrays[name].tobytes())
         return digest.hexdigest()
 
     def cite(self) -> str:

@@ -14,7 +14,7 @@ from mpm.materials import Material
 from mpm.numerics import Numerics
 from mpm.scene import Body, Scene
 
-__all__ = ["Part", "Snapshot", "arrays_of", "restore"]
+__all__ = ["Part", "Snapshot", "arrays_of", "fields_of", "restore"]
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +37,8 @@ class Part:
 class Snapshot:
     """A simulation without its threads, views and scratch.
 
-    `arrays` are those of the core, see ``csrc/integrate/snapshot.h``: particles in the order in which they are kept.
+    `fields` are those that users have added. `arrays` are those of the core, see ``csrc/integrate/snapshot.h``: particles
+    in the order in which they are kept.
     """
 
     scene: Scene
@@ -46,6 +47,7 @@ class Snapshot:
     materials: tuple[Material, ...]
     parts: tuple[Part, ...]
     colliders: tuple[Prepared, ...]
+    fields: tuple[fieldtable.Row, ...]
     arrays: dict[str, Array]
 
 
@@ -58,7 +60,7 @@ def _layout(
     colliders = sum(name.startswith("impulse:") for name, _ in columns)
     numbers, counters = _core.snapshot_names()
     rows = [row for row in core.fields() if row["kept"]]
-    fields = {row["name"]: (dtype, (n, *fieldtable.shape(row, dimension))) for row in rows}
+    fields = {row["name"]: (dtype, (n, *fieldtable.shape(row["rank"], dimension))) for row in rows}
     own = [row["name"] for row in rows if row["owner"] == "core"]
     return {
         "groups": ("int32", (groups, GROUP_COLUMNS)),
@@ -71,6 +73,11 @@ def _layout(
         "counters": ("int64", (len(counters),)),
         **fields,
     }
+
+
+def fields_of(core: _core.Simulation) -> tuple[fieldtable.Row, ...]:
+    """The rows that users have added to the table of fields."""
+    return tuple(row for row in core.fields() if row["owner"] == "user")
 
 
 def arrays_of(core: _core.Simulation, dimension: int, dtype: str) -> dict[str, Array]:

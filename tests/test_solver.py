@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import keeping
+from mpm import fieldtable, keeping
 from mpm.io.kept import Kept
 from mpm.solver import Solver
 from viewers import Browser
@@ -37,17 +37,17 @@ class Chain:
     threads, dt = 1, DT
 
     def __init__(self, fields, gravity, time=0.0, steps=0, history=()):
-        self.fields, self.gravity, self.time, self.steps = fields, gravity, time, steps
+        self.arrays, self.gravity, self.time, self.steps = fields, gravity, time, steps
         self.history, self.particles = list(history), len(fields["x"])
 
     def pull(self):
         """Of each spring on the mass before it, and its energy."""
-        way = np.diff(self.fields["x"], axis=0)
+        way = np.diff(self.arrays["x"], axis=0)
         far = np.linalg.norm(way, axis=1, keepdims=True)
         return STIFFNESS * (far - LENGTH) * way / far, STIFFNESS / 2 * ((far - LENGTH) ** 2).sum()
 
     def advance(self, dt):
-        x, v, none = self.fields["x"], self.fields["v"], np.zeros((1, 2))
+        x, v, none = self.arrays["x"], self.arrays["v"], np.zeros((1, 2))
         v += dt * (np.diff(self.pull()[0], axis=0, prepend=none, append=none) / MASS + self.gravity)
         x += dt * v
         self.time, self.steps = self.time + dt, self.steps + 1
@@ -65,14 +65,14 @@ class Chain:
     def hold(self, pieces):
         pieces()
 
-    def field_names(self):
-        return list(self.fields)
+    def fields(self):
+        return [fieldtable.KNOWN[name] for name in self.arrays]
 
     def field(self, name):
-        return Column(self.fields[name])
+        return Column(self.arrays[name])
 
     def totals(self):
-        (x, v), n = (self.fields[name] for name in ("x", "v")), self.particles
+        (x, v), n = (self.arrays[name] for name in ("x", "v")), self.particles
         sums = {"time": self.time, "mass": n * MASS, "momentum": MASS * v.sum(axis=0)}
         sums |= {
             "center_of_mass": x.mean(axis=0),
@@ -109,7 +109,7 @@ class Springs(Solver, kind="springs"):
         return {"dx": LENGTH, "stiffness": STIFFNESS}
 
     def _snapshot(self):
-        arrays = {name: array.copy() for name, array in self._core.fields.items()}
+        arrays = {name: array.copy() for name, array in self._core.arrays.items()}
         history = np.array(self._core.history).reshape(-1, len(RECORDED))
         return Kept(self.scene, {"clock": [self.time, self.steps]}, {**arrays, "history": history})
 

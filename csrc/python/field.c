@@ -115,7 +115,7 @@ PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, mpm_rank
 
 static const char *const rank_names[MPM_RANKS] = {
     [MPM_SCALAR] = "scalar", [MPM_VECTOR] = "vector", [MPM_SYMMETRIC] = "symmetric",
-    [MPM_SYMMETRIC_3D] = "symmetric-3d", [MPM_TENSOR] = "tensor"};
+    [MPM_TENSOR] = "tensor"};
 
 const char *mpm_python_rank_name(mpm_rank rank)
 {
@@ -137,11 +137,9 @@ PyObject *mpm_python_fields(const mpm_fields *fields)
     PyObject *list = PyList_New(0);
     for (int f = 0; list && f < fields->count; f++) {
         const mpm_field *row = &fields->row[f];
-        const int components = mpm_rank_components(row->rank, fields->dim);
-        mpm_python_append(&list, Py_BuildValue("{s:s,s:s,s:s,s:i,s:s,s:d,s:O,s:O}", "name", row->name, "unit", row->unit,
-                                               "rank", rank_names[row->rank], "components", components, "owner",
-                                               owners[row->owner], "initial", row->initial, "lasting",
-                                               row->lasting ? Py_True : Py_False, "kept",
+        mpm_python_append(&list, Py_BuildValue("{s:s,s:s,s:s,s:s,s:d,s:O,s:O}", "name", row->name, "unit", row->unit, "rank",
+                                               rank_names[row->rank], "owner", owners[row->owner], "initial",
+                                               row->initial, "lasting", row->lasting ? Py_True : Py_False, "kept",
                                                row->column >= 0 ? Py_True : Py_False));
     }
     return list;

@@ -178,7 +178,16 @@ static PyObject *return_map(PyObject *module, PyObject *args)
     return result;
 }
 
+static PyObject *core_fields(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    const mpm_fields fields = mpm_fields_of_core(3);
+    return mpm_python_fields(&fields);
+}
+
 PyMethodDef mpm_python_law_methods[] = {
+    {"core_fields", core_fields, METH_NOARGS, "The fields that every simulation has, a dict per row."},
     {"laws", laws, METH_NOARGS, "The registry of constitutive laws."},
     {"evaluate", evaluate, METH_VARARGS, "evaluate(law, parameters, F, dim, isa, dtype, history=None)"},
     {"return_map", return_map, METH_VARARGS, "return_map(law, parameters, F, history, dim, isa, dtype)"},

@@ -6,15 +6,15 @@
 
 double mpm_fields_initial(mpm_rank rank, int dim, int c, double initial)
 {
-    const bool tensor = rank >= MPM_SYMMETRIC;
-    if (!tensor)
+    if (rank == MPM_SCALAR || rank == MPM_VECTOR)
         return initial;
-    if (rank == MPM_TENSOR)
-        return c % (dim + 1) == 0 ? initial : 0;
-    for (int a = 0, diagonal = 0; a < dim; diagonal += dim - a++) /* rows of the upper triangle */
-        if (c == diagonal)
-            return initial;
-    return c >= dim * (dim + 1) / 2 ? initial : 0; /* zz of plane strain */
+    int row = 0, length = dim; /* of the component's row, which begins with the diagonal in a symmetric tensor */
+    while (c >= length) {
+        c -= length;
+        length -= rank == MPM_SYMMETRIC;
+        row++;
+    }
+    return c == (rank == MPM_SYMMETRIC ? 0 : row) ? initial : 0;
 }
 
 /* The domain's, the strain's and the books': J and F are two faces of one state. */
@@ -25,7 +25,7 @@ static const mpm_field of_core[MPM_CORE_FIELDS] = {
     [MPM_FIELD_C] = {"C", "1/s", MPM_TENSOR, .state_of = MPM_STATE_OF_ALL, .column = MPM_COLUMN_C},
     [MPM_FIELD_J] = {"J", "1", MPM_SCALAR, .state_of = MPM_STATE_OF_J_LAWS, .initial = 1, .column = -1},
     [MPM_FIELD_MASS] = {"mass", "kg", MPM_SCALAR, .lasting = true, .column = MPM_COLUMN_MASS},
-    [MPM_FIELD_VOLUME] = {"volume", "m3", MPM_SCALAR, .lasting = true, .column = MPM_COLUMN_VOLUME},
+    [MPM_FIELD_VOLUME] = {"volume", "m\u00b3", MPM_SCALAR, .lasting = true, .column = MPM_COLUMN_VOLUME},
     [MPM_FIELD_MATERIAL] = {"material", "1", MPM_SCALAR, MPM_TYPE_INT32, .lasting = true, .column = -1},
     [MPM_FIELD_ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true, .column = -1},
 };

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** How many components a field has: 1, d, d(d+1)/2, d x d. Those of a symmetric tensor are xx, xy, yy or xx, xy, xz, yy,
- *  yz, zz; in plane strain MPM_SYMMETRIC_3D has zz besides. */
-typedef enum mpm_rank { MPM_SCALAR, MPM_VECTOR, MPM_SYMMETRIC, MPM_SYMMETRIC_3D, MPM_TENSOR, MPM_RANKS } mpm_rank;
+/** How many components a field has: 1, d, d(d+1)/2, d x d. Those of a symmetric tensor are the rows of its upper triangle:
+ *  xx, xy, yy or xx, xy, xz, yy, yz, zz. Plane strain keeps an out-of-plane component as a scalar. */
+typedef enum mpm_rank { MPM_SCALAR, MPM_VECTOR, MPM_SYMMETRIC, MPM_TENSOR, MPM_RANKS } mpm_rank;
 
 typedef enum mpm_type { MPM_TYPE_REAL, MPM_TYPE_INT32, MPM_TYPE_INT64 } mpm_type;
 
@@ -80,8 +80,6 @@ static inline int mpm_rank_components(mpm_rank rank, int dim)
         return dim;
     case MPM_SYMMETRIC:
         return dim * (dim + 1) / 2;
-    case MPM_SYMMETRIC_3D:
-        return dim == 2 ? 4 : 6;
     case MPM_TENSOR:
         return dim * dim;
     default:

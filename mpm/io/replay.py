@@ -16,6 +16,7 @@ from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of, place, prepare
 from mpm.io import paths
 from mpm.io.closing import Closing
+from mpm.fieldtable import KNOWN
 from mpm.io.description import restore, understood
 from mpm.io.state import State
 from mpm.io.vtkhdf import Reader
@@ -72,6 +73,12 @@ class _Recorded:
     def fields(self) -> tuple[str, ...]:
         """Names of what was recorded, positions first."""
         return self._reader.fields
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of what was recorded, in 3-D where the package knows them."""
+        said = self._reader.description["units"]
+        return {name: KNOWN[name]["unit"] if name in KNOWN else said.get(name, "1") for name in self.fields}
 
     @property
     def quantities(self) -> tuple[str, ...]:

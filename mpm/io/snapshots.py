@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, numerics
+from mpm import _check, _core, fieldtable, numerics
 from mpm.colliders import Collider, Prepared
 from mpm.io import generators, kept
 from mpm.io.description import Arrays, Reader, Tree, Writer, listing, mapping
 from mpm.materials import Material
+from mpm.particles import RESERVED
 from mpm.scene import Body, Scene
 from mpm.snapshot import Part, Snapshot
 
 __all__ = ["describe", "quantities", "restore"]
 
 Array = npt.NDArray[Any]
+NOT_FIELDS = {"x", "id", *RESERVED}  # whose rows are compared as they are, or by themselves
+FIELD_KEYS = ("name", "unit", "rank", "initial")
 BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/state/particles.h
 
 
@@ -58,6 +61,8 @@ def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
         ],
         "clock": {"numbers": numbers, "counters": counters},
     }
+    if snapshot.fields:
+        tree["fields"] = [{key: row[key] for key in FIELD_KEYS} for row in snapshot.fields]
     return tree, kept.joined(writer.arrays, snapshot.arrays)
 
 
@@ -82,6 +87,7 @@ def restore(tree: Tree, arrays: Arrays) -> Snapshot:
         materials=materials,
         parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials)),
         colliders=tuple(_prepared(entry, reader, scene) for entry in listing(tree["colliders"], "colliders")),
+        fields=tuple(_field(entry) for entry in listing(tree.get("fields", []), "fields")),
         arrays=_state(mapping(tree["clock"], "clock"), state),
     )
 
@@ -118,6 +124,19 @@ def _parts(
         )
         next_id = part.first_id + part.particles
         yield part
+
+
+def _field(entry: object) -> fieldtable.Row:
+    given = mapping(entry, "field")
+    return {
+        "name": _check.text("name", given["name"]),
+        "unit": _check.text("unit", given["unit"]),
+        "rank": _check.choice("rank", given["rank"], fieldtable.RANKS),
+        "owner": "user",
+        "initial": _check.number("initial", given["initial"]),
+        "lasting": False,
+        "kept": True,
+    }
 
 
 def _prepared(tree: object, reader: Reader, scene: Scene) -> Prepared:
@@ -169,9 +188,8 @@ def _particles(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
     block = np.repeat(groups[:, :d], counts, axis=0)[by_row]
     yield "particles.id", arrays["id"]
     yield "particles.material", np.repeat(groups[:, 3], counts)[by_row]
-    for name in ("v", "C", "F", "mass", "volume", "Jp"):
-        if name in arrays:
-            yield f"particles.{name}", arrays[name][by_row]
+    for name in (name for name in arrays if name not in NOT_FIELDS):
+        yield f"particles.{name}", arrays[name][by_row]
     cells = arrays["x"][by_row]
     metres = snapshot.scene.lower + chosen.dx * (BLOCK_SIDE[d] * block.astype(np.float64) + cells)
     yield "particles.x", kept.Places(block, cells, metres)

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, derived
+from mpm import _check
+from mpm.fieldtable import components
 
 Array = npt.NDArray[Any]
 
-# The same at every step, as long as no particle comes or goes.
-LASTING = ("id", "material", "mass", "volume")
-UNITS = {
-    **{"x": "m", "v": "m/s", "F": "1", "C": "1/s", "J": "1", "Jp": "1"},
-    **{"id": "1", "material": "1", "mass": "kg", "volume": "m³"},
-    **{name: unit for name, (_, unit) in derived.NAMES.items()},
+# Components of vectors, symmetric tensors and tensors in space, by their number; of the symmetric ones in VTK's order.
+ENDS = {
+    3: ("x", "y", "z"),
+    6: ("xx", "yy", "zz", "xy", "yz", "xz"),
+    9: tuple(a + b for a in "xyz" for b in "xyz"),
 }
 
 
@@ -57,15 +57,35 @@ class State:
         return replace(self, fields={k: v[rows] for k, v in self.fields.items()}, out_of_plane=out_of_plane)
 
     def spatial(self, name: str) -> Array:
-        """The field as files for space want it: (n,), (n, 3) or, row by row, (n, 9); the plane is z = 0."""
+        """The field as files for space want it: (n,), or with the components of `ENDS`; the plane is z = 0."""
         values = self.fields[name]
         if values.ndim == 1:
             return values
+        if values.ndim == 2 and values.shape[1] != self.dimension:
+            symmetric = np.zeros((len(values), 6), dtype=values.dtype)
+            symmetric[:, _symmetric(self.dimension)] = values
+            return symmetric
         padding = [(0, 3 - length) for length in values.shape[1:]]
         padded = np.pad(values, [(0, 0), *padding]) if self.dimension == 2 else values
         if self.dimension == 2 and values.ndim == 3:
             padded[:, 2, 2] = self.out_of_plane.get(name, 0)
         return padded.reshape(len(values), 9) if values.ndim == 3 else padded
+
+
+def in_dimension(values: Array, dimension: int) -> Array:
+    """What `State.spatial` has made of a field, made undone: (n,), (n, d), (n, d(d+1)/2) or (n, d, d)."""
+    if values.ndim == 1:
+        return values
+    if values.shape[1] == 6:
+        return np.ascontiguousarray(values[:, _symmetric(dimension)])
+    if values.shape[1] == 9:
+        values = values.reshape(-1, 3, 3)[:, :dimension, :dimension]
+    return np.ascontiguousarray(values[:, :dimension])
+
+
+def _symmetric(dimension: int) -> list[int]:
+    """Where the components of a symmetric tensor of the core are among the six of files."""
+    return [ENDS[6].index(component) for component in components(dimension)["symmetric"]]
 
 
 def check_fields(fields: object, there: Sequence[str], quantities: Sequence[str]) -> tuple[str, ...]:

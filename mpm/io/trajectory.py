@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from mpm import _check, config
+from mpm import _check, config, derived
 from mpm._check import FloatArray
+from mpm.fieldtable import LASTING
 from mpm.io import files, paths
 from mpm.io.closing import Closing
 from mpm.io.description import Arrays, Tree
 from mpm.io.description import describe as describe_scene
-from mpm.io.state import LASTING, UNITS, State, check_fields
+from mpm.io.state import State, check_fields
 from mpm.io.vtkhdf import Writer, h5py, is_recorded
 from mpm.source import Running
 from mpm.totals import per_depth
@@ -170,6 +171,7 @@ def describe(sim: Running, *, fps: float, fields: Sequence[str]) -> dict[str, An
     """What is kept of a simulation beside its particles: scene, numerics, units, versions, where it comes from."""
     scene, versions = sim.scene, asdict(config.show_config())
     library = h5py()
+    units = {**{name: unit for name, (_, unit) in derived.NAMES.items()}, **sim.particles.units}
     return {
         "summary": repr(sim),
         "scene": {
@@ -183,8 +185,7 @@ def describe(sim: Running, *, fps: float, fields: Sequence[str]) -> dict[str, An
         "materials": [repr(material) for material in sim.materials],
         "numerics": _finite(sim._options()),
         "fps": fps,
-        "units": {name: per_depth(UNITS.get(name, ""), sim.dimension) for name in ("x", *fields)}
-        | {"time": "s"},
+        "units": {name: per_depth(units.get(name, ""), sim.dimension) for name in ("x", *fields)} | {"time": "s"},
         "versions": {**versions, "h5py": library.__version__, "hdf5": library.version.hdf5_version},
         "provenance": {
             "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from mpm import _check
 from mpm.errors import FileFormatError
 from mpm.io.files import renamed
-from mpm.io.state import State
+from mpm.io.state import State, in_dimension
 
 Array = npt.NDArray[Any]
 
@@ -401,13 +401,8 @@ class Reader:
         return values
 
     def field(self, frame: int, name: str) -> Array:
-        """A field in the dimension of the simulation: (n,), (n, d) or (n, d, d)."""
-        values, d = self.stored(frame, name), self.dimension
-        if values.ndim == 1:
-            return values
-        if values.shape[1] == 9:
-            values = values.reshape(-1, 3, 3)[:, :d, :d]
-        return np.ascontiguousarray(values[:, :d])
+        """A field in the dimension of the simulation: (n,), (n, d), (n, d(d+1)/2) or (n, d, d)."""
+        return in_dimension(self.stored(frame, name), self.dimension)
 
     def copy(self, file: Any) -> None:
         """Copy all groups to another file of h5py."""

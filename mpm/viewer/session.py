@@ -20,7 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from mpm import _check, config, derived
-from mpm.io import state as _state
+from mpm.fieldtable import LASTING
 from mpm.io.trajectory import Recording
 from mpm.settings import Setting
 from mpm.source import Running, Series, is_source
@@ -192,7 +192,7 @@ class Session:
         if self._recorded is not None:
             raise ValueError("a replay is shown: go back to the simulation to record it")
         fields = ["v"]
-        if self._color not in (*_state.LASTING, *derived.computable(("v", *_state.LASTING))):
+        if self._color not in (*LASTING, *derived.computable(("v", *LASTING))):
             fields.append(self._color)
         self._recording = self._running.record(_check.text("path", path), fps=fps, fields=fields)
         self._state_due = True
@@ -382,7 +382,7 @@ class Session:
             "type": "state",
             "playing": self._playing,
             "settings": [self._described(setting) for setting in self._shown_settings()],
-            "colors": [[name, _color.label(name, scene.dimension)] for name in _color.scalars(now)],
+            "colors": [[name, _color.label(now, name)] for name in _color.scalars(now)],
             "color": self._color,
             "stops": _color.STOPS,
             "lines": self._lines,

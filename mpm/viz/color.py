@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, derived
+from mpm import _check, derived, fieldtable
 from mpm.source import Source
 from mpm.totals import per_depth
 
 # From dark to light, so that it also reads in print: indigo, blue, teal, green, yellow.
 STOPS = ("1d2461", "264f9c", "1f86ad", "2fb295", "8bd065", "f3e24a")
 FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy")
-TENSORS = ("x", "v", "F", "C", "stress")
-SCALARS = {*derived.NAMES, *derived.FIELD_UNITS} - {"stress"}
+TENSORS = ("stress", *(name for name, row in fieldtable.KNOWN.items() if row["rank"] != "scalar"))
+SCALARS = {*derived.NAMES, *(n for n, row in fieldtable.KNOWN.items() if row["rank"] == "scalar")} - {"stress"}
 NUMBERS = ("material", "id")  # which are no measure of anything
 # A few particles that were torn off shall not take all the colours: values farther than half the width of the rest
 # from the 1st and the 99.5th percentile are left out of the scale.
@@ -36,7 +36,7 @@ def scalars(source: Source) -> tuple[str, ...]:
     """Names of what has one value per particle: quantities, then fields."""
     known, particles = source.quantities, source.particles
     fields = (name for name in particles.fields if name not in (*known, *TENSORS))
-    flat = (name for name in fields if name in derived.FIELD_UNITS or particles[name].ndim == 1)
+    flat = (name for name in fields if name in SCALARS or particles[name].ndim == 1)
     return (*(name for name in known if name not in TENSORS), *flat)
 
 
@@ -46,11 +46,11 @@ def check(source: Source, color: object) -> str:
     return _check.choice("color", color, scalars(source), why=source._missing(str(color)) if known else "")
 
 
-def label(color: str, dimension: int) -> str:
+def label(source: Source, color: str) -> str:
     """What stands beside the colour bar."""
-    name, unit = derived.NAMES.get(color, (color, derived.FIELD_UNITS.get(color, "")))
-    unit = per_depth(unit, dimension)
-    return f"{name} [{unit}]" if unit else name
+    name, unit = derived.NAMES.get(color) or (color, source.particles.units.get(color, ""))
+    unit = per_depth(unit, source.dimension)
+    return f"{name} [{unit}]" if unit not in ("", "1") else name
 
 
 def check_limits(limits: object) -> tuple[float, float] | None:

@@ -100,7 +100,7 @@ def plot(
     share = _bar_share(axes)
     extend = _color.beyond(shown, ends)
     bar = axes.figure.colorbar(_mappable(ends), ax=axes, shrink=share, aspect=25 * share, extend=extend)
-    bar.set_label(_color.label(chosen, sim.dimension))
+    bar.set_label(_color.label(sim, chosen))
     bar.outline.set_visible(False)
     axes.set_title(f"t = {sim.time:.4g} s", loc="left", fontsize="medium")
     return Picture(particles, domain, bar.ax)

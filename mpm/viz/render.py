@@ -69,6 +69,7 @@ class Renderer:
     ) -> None:
         check_source(sim)
         self.color = _color.check(sim, color)
+        self.label = _color.label(sim, self.color)
         self.scale = _color.Scale(self.color, _color.check_limits(limits))
         self.width, self.height = check_size(size)
         self.annotate = _check.flag("annotate", annotate)
@@ -135,7 +136,7 @@ class Renderer:
         if self.labelled is not None and self.labelled[0] is background and self.labelled[1] == scale:
             return
         self.canvas = background.copy()
-        canvas.color_bar(self.canvas, _color.label(self.color, self.dimension), *scale)
+        canvas.color_bar(self.canvas, self.label, *scale)
         self.labelled = (background, scale)
 
     def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:

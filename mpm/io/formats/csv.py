@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from mpm.io import table
 from mpm.io.formats.integers import Array
-from mpm.io.state import State
+from mpm.io.state import ENDS, State
 
 
 def write(file: BinaryIO, state: State) -> None:
@@ -19,6 +19,5 @@ def write(file: BinaryIO, state: State) -> None:
         elif values.ndim == 1:
             columns[name] = values
         else:
-            ends = "xyz" if values.shape[1] == 3 else [a + b for a in "xyz" for b in "xyz"]
-            columns |= {f"{name}_{end}": column for end, column in zip(ends, values.T, strict=True)}
+            columns |= {f"{name}_{end}": c for end, c in zip(ENDS[values.shape[1]], values.T, strict=True)}
     table.write(file, columns)

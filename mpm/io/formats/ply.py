@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from mpm.io.formats.integers import as_int32
-from mpm.io.state import State
+from mpm.io.state import ENDS, State
 
 TYPES = {"f4": "float", "f8": "double", "i4": "int"}
 AXES = "xyz"
@@ -48,4 +48,4 @@ def _components(name: str, shape: tuple[int, ...]) -> list[str]:
         return list(AXES)
     if shape == (3,):
         return [name + axis for axis in AXES]
-    return [f"{name}_{a}{b}" for a in AXES for b in AXES] if shape else [name]
+    return [f"{name}_{end}" for end in ENDS[shape[0]]] if shape else [name]
