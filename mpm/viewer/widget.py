@@ -13,10 +13,7 @@ from mpm import _check
 from mpm.source import Running, Series
 from mpm.viewer.session import Session
 
-try:
-    import anywidget
-except ImportError:
-    raise ImportError(f"the viewer needs anywidget: {_check.to_install('widget', 'anywidget')}") from None
+anywidget = _check.extra("anywidget", "the viewer needs anywidget", "widget")
 
 FOLDER = Path(__file__).parent
 SCRIPTS = ("picture.js", "chart.js", "view.js")  # one module when joined, in this order
