@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import importlib
 import inspect
 import math
 import numbers
@@ -109,6 +110,14 @@ def unknown_attribute(owner: object, name: str) -> str:
 def to_install(extra: str, *packages: str) -> str:
     """What brings packages that are missing. Not `mpm[extra]`: installers would look for that elsewhere."""
     return f"pip install {' '.join(packages)} (the extra {extra!r})"
+
+
+def extra(module: str, need: str, extra: str, package: str = "") -> Any:
+    """An optional module, or an ImportError that says what needs it, and what brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise ImportError(f"{need}: {to_install(extra, package or module)}") from None
 
 
 def options(function: Callable[P, R]) -> Callable[P, R]:

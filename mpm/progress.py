@@ -29,11 +29,7 @@ def frame_count(duration: object, fps: object) -> tuple[int, float]:
 
 def bar(count: int) -> Any:
     """A bar of `count` frames, or an ImportError that names the extra."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise ImportError(f"progress=True needs tqdm: {_check.to_install('plot', 'tqdm')}") from None
-    return tqdm(total=count, unit="frame")
+    return _check.extra("tqdm", "progress=True needs tqdm", "plot").tqdm(total=count, unit="frame")
 
 
 def follow(frames: Countable[T], progress: object) -> Iterable[T]:

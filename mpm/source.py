@@ -73,10 +73,6 @@ class Running(Source, Protocol):
     def materials(self) -> tuple[Material, ...]:
         """What the field ``material`` counts."""
 
-    @property
-    def history(self) -> Mapping[str, FloatArray]:
-        """What was recorded at every step."""
-
     def totals(self) -> Totals:
         """Mass, momentum, energies, … now."""
 

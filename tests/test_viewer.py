@@ -453,6 +453,7 @@ def test_script_and_session_speak_the_same_language():
 
 def test_without_anywidget_the_extra_is_named_and_pictures_still_work(monkeypatch):
     monkeypatch.setitem(sys.modules, "anywidget", None)
+    monkeypatch.delitem(sys.modules, "mpm.viewer.widget", raising=False)  # which may be there already
     sim = make()
     for call in (sim.view, lambda: mpm.view(sim), lambda: viewer.gallery("jelly")):
         with pytest.raises(ImportError, match=r"pip install anywidget \(the extra 'widget'\)"):

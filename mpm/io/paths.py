@@ -12,11 +12,16 @@ from mpm import _check
 from mpm.io.files import renamed
 
 
-def check_path(name: str, path: object) -> Path:
-    """A path that is not empty."""
+def as_path(name: str, path: object) -> Path:
+    """Whatever is a path."""
     if not isinstance(path, (str, os.PathLike)):
         raise _check.wrong_type(name, path, "a path")
-    checked = Path(os.fsdecode(path))
+    return Path(os.fsdecode(path))
+
+
+def check_path(name: str, path: object) -> Path:
+    """A path that is not empty."""
+    checked = as_path(name, path)
     if not checked.name or "\0" in str(checked):
         raise ValueError(f"{name} = {_check.shown(path)}: must be the path of a file")
     return checked

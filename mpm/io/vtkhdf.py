@@ -55,11 +55,7 @@ def _end_of_file(superblock: bytes) -> int:
 
 def h5py() -> Any:
     """The package h5py, or an ImportError that names the extra."""
-    try:
-        import h5py
-    except ImportError:
-        raise ImportError(f"trajectories need h5py: {_check.to_install('io', 'h5py')}") from None
-    return h5py
+    return _check.extra("h5py", "trajectories need h5py", "io")
 
 
 def _as_bytes(value: Any) -> Array:

@@ -13,10 +13,7 @@ from mpm import _check
 from mpm.source import Running, Series
 from mpm.viewer.session import Session
 
-try:
-    import anywidget
-except ImportError:
-    raise ImportError(f"the viewer needs anywidget: {_check.to_install('widget', 'anywidget')}") from None
+AnyWidget: Any = _check.extra("anywidget", "the viewer needs anywidget", "widget").AnyWidget
 
 FOLDER = Path(__file__).parent
 SCRIPTS = ("picture.js", "chart.js", "view.js")  # one module when joined, in this order
@@ -26,7 +23,7 @@ def _text(*names: str) -> str:
     return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
 
 
-class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
+class Viewer(AnyWidget):  # type: ignore[misc]
     """What `Simulation.view` and `Replay.view` return: a Jupyter widget.
 
     Parameters

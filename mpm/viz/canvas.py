@@ -30,10 +30,9 @@ FAINT = (104, 114, 128)
 
 def pillow() -> Any:
     """PIL, or an ImportError that names the extra."""
-    try:
-        from PIL import Image, ImageDraw, ImageFont
-    except ImportError:
-        raise ImportError(f"drawing needs Pillow: {_check.to_install('movie', 'pillow')}") from None
+    _check.extra("PIL", "drawing needs Pillow", "movie", "pillow")
+    from PIL import Image, ImageDraw, ImageFont
+
     return Image, ImageDraw, ImageFont
 
 

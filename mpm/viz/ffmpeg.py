@@ -36,12 +36,8 @@ class Encoder:
     """
 
     def __init__(self, path: Path, size: tuple[int, int], rate: float) -> None:
-        try:
-            import imageio_ffmpeg
-        except ImportError:
-            raise ImportError(
-                f"writing mp4 needs imageio-ffmpeg: {_check.to_install('movie', 'imageio-ffmpeg')}"
-            ) from None
+        need, package = "writing mp4 needs imageio-ffmpeg", "imageio-ffmpeg"
+        imageio_ffmpeg = _check.extra("imageio_ffmpeg", need, "movie", package)
         permissions(path)
         path.open("ab").close()  # which says better than ffmpeg why there cannot be one
         self._path = path.absolute()

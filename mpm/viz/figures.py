@@ -44,11 +44,7 @@ class Picture(NamedTuple):
 
 
 def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise ImportError(f"plotting needs Matplotlib: {_check.to_install('plot', 'matplotlib')}") from None
-    return matplotlib
+    return _check.extra("matplotlib", "plotting needs Matplotlib", "plot")
 
 
 def new_figure(size: tuple[float, float]) -> Any:

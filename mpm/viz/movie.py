@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mpm import _check
 from mpm.io.closing import Closing
-from mpm.io.paths import in_directory
+from mpm.io.paths import as_path, in_directory
 from mpm.progress import follow, frame_count
 from mpm.source import Running, Series, Source
 from mpm.viz import canvas
@@ -147,9 +147,7 @@ class Pictures(Closing):
 
 def check_path(path: object) -> Path:
     """The path of a movie: a suffix that can be written, in a directory that exists."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise _check.wrong_type("path", path, "a path")
-    checked = Path(os.fsdecode(path))
+    checked = as_path("path", path)
     if checked.suffix.lower() not in (".mp4", ".gif", "") or not checked.name:
         raise ValueError(
             f"path = {str(checked)!r}: must end in .mp4 or .gif, or have no suffix (a directory of png)"
@@ -187,14 +185,12 @@ def write_frames(
     path: str | os.PathLike[str],
     *,
     fps: float,
-    color: str,
-    limits: tuple[float, float] | None,
-    size: tuple[int, int],
     renderer: str,
     progress: bool,
+    **options: Any,
 ) -> None:
-    """Write the frames of a replay as a movie; see `Replay.movie`."""
-    picture = renderer_of(renderer, frames[0])(frames[0], color=color, limits=limits, size=size)
+    """Write the frames of a replay as a movie; see `Replay.movie`, and `Renderer` for its options."""
+    picture = renderer_of(renderer, frames[0])(frames[0], **options)
     check_path(path)
     _write(picture, follow(frames, progress), path, fps)
 
@@ -240,10 +236,8 @@ def contact_sheet(frames: list[Image], *, columns: int = 4) -> Image:
 
 def save_image(path: str | os.PathLike[str], image: Image) -> None:
     """Write an RGB image, uint8 of shape (height, width, 3), in the format of the path's suffix."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise _check.wrong_type("path", path, "a path")
+    checked = as_path("path", path)
     images, _, _ = canvas.pillow()
-    checked = Path(os.fsdecode(path))
     if checked.suffix.lower() not in images.registered_extensions():
         raise ValueError(f"path = {str(checked)!r}: must end in .png, .jpg or another suffix of an image")
     images.fromarray(check_image("image", image)).save(checked)

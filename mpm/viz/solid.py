@@ -125,10 +125,4 @@ def renderer_of(renderer: object, sim: Source) -> type[Renderer]:
 
 
 def _pyvista() -> Any:
-    try:
-        import pyvista
-    except ImportError:
-        raise ImportError(
-            f"renderer = 'pyvista' needs PyVista: {_check.to_install('3d', 'pyvista')}"
-        ) from None
-    return pyvista
+    return _check.extra("pyvista", "renderer = 'pyvista' needs PyVista", "3d")
