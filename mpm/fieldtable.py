@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from mpm import _core
 
-__all__ = ["KNOWN", "LASTING", "RANKS", "Row", "components", "shape"]
+__all__ = ["KNOWN", "LASTING", "RANKS", "Row", "components", "row", "shape"]
 
 
 class Row(TypedDict):
@@ -23,20 +23,22 @@ class Row(TypedDict):
 
 RANKS = ("scalar", "vector", "symmetric", "tensor")
 
+
+def row(name: str, rank: str = "scalar", unit: str = "1", *, owner: str = "user", initial: float = 0.0) -> Row:
+    """The row of a field that steps may change and snapshots have."""
+    return {
+        "name": name, "unit": unit, "rank": rank, "owner": owner, "initial": initial, "lasting": False, "kept": True,
+    }  # fmt: skip
+
+
 KNOWN: dict[str, Row] = {row["name"]: row for row in _core.core_fields()}
 """The rows of the core and of all laws by name; users may add others to a simulation."""
 
 for _law in _core.laws():
     for _field in _law["history"]:
-        KNOWN[_field["name"]] = {
-            "name": _field["name"],
-            "unit": _field["unit"],
-            "rank": _field["rank"],
-            "owner": "law",
-            "initial": _field["initial"],
-            "lasting": False,
-            "kept": True,
-        }
+        KNOWN[_field["name"]] = row(
+            _field["name"], _field["rank"], _field["unit"], owner="law", initial=_field["initial"]
+        )
 
 LASTING = tuple(sorted(name for name, row in KNOWN.items() if row["lasting"]))
 """Fields that are the same at every step, as long as no particle comes or goes."""

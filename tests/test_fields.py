@@ -93,10 +93,10 @@ def test_it_is_saved_copied_compared_recorded_and_exported(dim, dtype, tmp_path)
         assert replay[-1].units["own_scalar"] == "K"
         replay.plot(-1, color="own_scalar")
     for ending in ("ply", "csv", "npz", "vtp", "bgeo", "geo"):
-        mpm.export(sim, tmp_path / f"a.{ending}", fields=own)
-    header = (tmp_path / "a.csv").read_text().partition("\n")[0]
+        mpm.export(sim, str(tmp_path / f"a_{{}}.{ending}"), fields=own)
+    header = next(tmp_path.glob("a_*.csv")).read_text().partition("\n")[0]
     assert "own_symmetric_xx" in header and "own_symmetric_yz" in header and "own_tensor_xy" in header
-    assert sim.plot(color="own_scalar").ax.figure.axes[-1].get_ylabel() == "own_scalar [K]"
+    assert sim.plot(color="own_scalar")[2].get_ylabel() == "own_scalar [K]"
 
 
 def test_what_is_written_to_it_must_be_finite():

@@ -66,7 +66,7 @@ class Chain:
         pieces()
 
     def fields(self):
-        return [fieldtable.KNOWN[name] for name in self.arrays]
+        return [fieldtable.KNOWN.get(name) or fieldtable.row(name) for name in self.arrays]
 
     def field(self, name):
         return Column(self.arrays[name])
@@ -204,7 +204,7 @@ def test_what_is_recorded_is_replayed_and_exported(sim, tmp_path):
         sim.particles.x[:], sim.particles.v[:] = last.x, last.v
         assert np.array_equal(last.speed, sim.compute("speed"))
         assert (
-            last.charge.tolist() == [0, 0.5, 1, 1.5, 2, 2.5] and frames.description["units"]["charge"] == ""
+            last.charge.tolist() == [0, 0.5, 1, 1.5, 2, 2.5] and frames.description["units"]["charge"] == "1"
         )
         mpm.export(frames, tmp_path / "f{}.npz")
     assert np.array_equal(np.load(tmp_path / "f5.npz")["x"], sim.particles.x)

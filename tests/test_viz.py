@@ -55,7 +55,7 @@ def test_plot_returns_artists_on_a_new_figure(dim, color):
     artists = sim.plot(color=color)
     assert len(artists) == 3 and all(isinstance(artist, Artist) for artist in artists)
     assert len(plt.get_fignums()) == 1 and artists[0].axes.figure is plt.gcf()
-    assert artists[2].get_ylabel() == colors.label(color, dim)
+    assert artists[2].get_ylabel() == colors.label(sim, color)
     assert artists[0].axes.get_title(loc="left") == f"t = {sim.time:.4g} s"
     plt.gcf().canvas.draw()
     assert sim.state_hash() == before
@@ -126,14 +126,15 @@ def test_the_colour_bar_of_a_wide_domain_is_no_taller_than_it():
 
 
 def test_units_of_a_plane_scene_are_per_metre_of_depth():
-    assert (
-        colors.label("kinetic_energy", 2) == "kinetic energy [J/m]"
-        and colors.label("mass", 2) == "mass [kg/m]"
-    )
-    assert (
-        colors.label("kinetic_energy", 3) == "kinetic energy [J]" and colors.label("mass", 3) == "mass [kg]"
-    )
-    assert colors.label("pressure", 2) == colors.label("pressure", 3) == "pressure [Pa]"
+    plane, space = make(2), make(3)
+    for name, per_depth, unit in (
+        ("kinetic_energy", "kinetic energy [J/m]", "kinetic energy [J]"),
+        ("mass", "mass [kg/m]", "mass [kg]"),
+        ("volume", "volume [m²]", "volume [m³]"),
+        ("pressure", "pressure [Pa]", "pressure [Pa]"),
+        ("material", "material", "material"),
+    ):
+        assert (colors.label(plane, name), colors.label(space, name)) == (per_depth, unit)
     for dim, unit in ((2, "J/m"), (3, "J")):
         assert viz.plot_history(make(dim).history)[0].axes.get_ylabel() == f"energy [{unit}]"
 

@@ -128,15 +128,12 @@ def _parts(
 
 def _field(entry: object) -> fieldtable.Row:
     given = mapping(entry, "field")
-    return {
-        "name": _check.text("name", given["name"]),
-        "unit": _check.text("unit", given["unit"]),
-        "rank": _check.choice("rank", given["rank"], fieldtable.RANKS),
-        "owner": "user",
-        "initial": _check.number("initial", given["initial"]),
-        "lasting": False,
-        "kept": True,
-    }
+    return fieldtable.row(
+        _check.text("name", given["name"]),
+        _check.choice("rank", given["rank"], fieldtable.RANKS),
+        _check.text("unit", given["unit"]),
+        initial=_check.number("initial", given["initial"]),
+    )
 
 
 def _prepared(tree: object, reader: Reader, scene: Scene) -> Prepared:
