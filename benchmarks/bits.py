@@ -18,7 +18,7 @@ import mpm
 from mpm import _core
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-import scenes  # noqa: E402
+import scenes
 
 STEPS = 60
 FIELDS = ("x", "v", "F", "C", "J", "Jp", "mass", "volume", "material", "id")

@@ -12,7 +12,12 @@ from mpm._check import FloatArray
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 
-VALUES = {"E": 1e5, "nu": 0.3, "bulk_modulus": 1e5, "density": 1000.0}  # of all laws that have such a parameter
+VALUES = {
+    "E": 1e5,
+    "nu": 0.3,
+    "bulk_modulus": 1e5,
+    "density": 1000.0,
+}  # of all laws that have such a parameter
 
 
 def _material(law: str) -> materials.Material:

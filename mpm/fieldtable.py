@@ -24,7 +24,9 @@ class Row(TypedDict):
 RANKS = ("scalar", "vector", "symmetric", "tensor")
 
 
-def row(name: str, rank: str = "scalar", unit: str = "1", *, owner: str = "user", initial: float = 0.0) -> Row:
+def row(
+    name: str, rank: str = "scalar", unit: str = "1", *, owner: str = "user", initial: float = 0.0
+) -> Row:
     """The row of a field that steps may change and snapshots have."""
     return {
         "name": name, "unit": unit, "rank": rank, "owner": owner, "initial": initial, "lasting": False, "kept": True,

@@ -170,7 +170,9 @@ class Particles:
         taken = {*self.fields, *KNOWN, *derived.NAMES, *RESERVED, *dir(type(self))}
         _check.text("name", name)
         if not (name.isidentifier() and name.isascii() and len(name) < 32) or name.startswith("_"):
-            raise ValueError(f"name = {name!r}: must be an identifier of at most 31 ASCII characters, without _ first")
+            raise ValueError(
+                f"name = {name!r}: must be an identifier of at most 31 ASCII characters, without _ first"
+            )
         if name in taken:
             raise ValueError(f"name = {name!r}: already the name of something else that particles have")
         if len(_check.text("unit", unit).encode()) > 15:

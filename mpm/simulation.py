@@ -416,7 +416,9 @@ class Simulation(Solver, kind="simulation"):
         scene, digest = self._scene, hashlib.sha256()
         chosen = numerics.options(self._numerics)
         digest.update(repr({name: chosen[name] for name in sorted(chosen.keys() - {"history"})}).encode())
-        digest.update(repr((scene.lower.tolist(), scene.upper.tolist(), scene.gravity.tolist(), scene.walls)).encode())
+        digest.update(
+            repr((scene.lower.tolist(), scene.upper.tolist(), scene.gravity.tolist(), scene.walls)).encode()
+        )
         digest.update(repr([part.body.material for part in self._parts]).encode())
         digest.update(repr(self._rng.bit_generator.state).encode())
         for placed in self._colliders:
@@ -424,7 +426,9 @@ class Simulation(Solver, kind="simulation"):
         arrays = arrays_of(self._core, self.dimension, self.dtype)
         for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
             clock = zip(names, arrays.pop(kind).tolist(), strict=True)
-            digest.update(repr([(k, v) for k, v in clock if "impulse" not in k and "health" not in k]).encode())
+            digest.update(
+                repr([(k, v) for k, v in clock if "impulse" not in k and "health" not in k]).encode()
+            )
         for name in sorted(arrays.keys() - {"history", "books"}):
             digest.update(name.encode())
             digest.update(arrays[name].tobytes())

@@ -37,8 +37,8 @@ class Part:
 class Snapshot:
     """A simulation without its threads, views and scratch.
 
-    `fields` are those that users have added. `arrays` are those of the core, see ``csrc/integrate/snapshot.h``: particles
-    in the order in which they are kept.
+    `fields` are those that users have added. `arrays` are those of the core, see ``csrc/integrate/snapshot.h``:
+    particles in the order in which they are kept.
     """
 
     scene: Scene

@@ -29,7 +29,9 @@ def same_fields(a, b):
 
 def test_the_rows_of_the_core_and_its_laws_are_known():
     known = fieldtable.KNOWN
-    assert [n for n, row in known.items() if row["owner"] == "core"] == "x v F C J mass volume material id".split()
+    assert [
+        n for n, row in known.items() if row["owner"] == "core"
+    ] == "x v F C J mass volume material id".split()
     assert {n for n, row in known.items() if row["owner"] == "law"} == {"Jp"}
     assert set(fieldtable.LASTING) == {"id", "mass", "material", "volume"} and known["volume"]["unit"] == "m³"
 
@@ -48,7 +50,11 @@ def test_a_field_begins_with_its_initial_value_and_has_the_shape_of_its_rank(ran
         "tensor": 2.5 * np.eye(dim),
     }[rank]
     assert (values == one).all()
-    assert sim.particles.fields[-1] == "own" and sim.particles.units["own"] == "W/m2" and "own" in dir(sim.particles)
+    assert (
+        sim.particles.fields[-1] == "own"
+        and sim.particles.units["own"] == "W/m2"
+        and "own" in dir(sim.particles)
+    )
     assert values.flags.writeable and np.shares_memory(values, sim.particles.own)
 
 
@@ -107,7 +113,10 @@ def test_what_is_written_to_it_must_be_finite():
     assert caught.value.rows == [7]
 
 
-@pytest.mark.parametrize("name", ["x", "Jp", "speed", "row", "history", "delete", "own_scalar", "2d", "a b", "_a", "ä", "", "a" * 32])
+@pytest.mark.parametrize(
+    "name",
+    ["x", "Jp", "speed", "row", "history", "delete", "own_scalar", "2d", "a b", "_a", "ä", "", "a" * 32],
+)
 def test_names_that_cannot_be_given_are_refused(name):
     sim = body(2)
     before = sim.particles.fields

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from mpm import _check, derived, numerics
 from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of, place, prepare
+from mpm.fieldtable import KNOWN
 from mpm.io import paths
 from mpm.io.closing import Closing
-from mpm.fieldtable import KNOWN
 from mpm.io.description import restore, understood
 from mpm.io.state import State
 from mpm.io.vtkhdf import Reader

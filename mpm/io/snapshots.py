@@ -62,7 +62,7 @@ def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
         "clock": {"numbers": numbers, "counters": counters},
     }
     if snapshot.fields:
-        tree["fields"] = [{key: row[key] for key in FIELD_KEYS} for row in snapshot.fields]
+        tree["fields"] = [{k: v for k, v in row.items() if k in FIELD_KEYS} for row in snapshot.fields]
     return tree, kept.joined(writer.arrays, snapshot.arrays)
 
 

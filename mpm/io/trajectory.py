@@ -185,7 +185,8 @@ def describe(sim: Running, *, fps: float, fields: Sequence[str]) -> dict[str, An
         "materials": [repr(material) for material in sim.materials],
         "numerics": _finite(sim._options()),
         "fps": fps,
-        "units": {name: per_depth(units.get(name, ""), sim.dimension) for name in ("x", *fields)} | {"time": "s"},
+        "units": {name: per_depth(units.get(name, ""), sim.dimension) for name in ("x", *fields)}
+        | {"time": "s"},
         "versions": {**versions, "h5py": library.__version__, "hdf5": library.version.hdf5_version},
         "provenance": {
             "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -16,7 +16,9 @@ from mpm.totals import per_depth
 STOPS = ("1d2461", "264f9c", "1f86ad", "2fb295", "8bd065", "f3e24a")
 FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy")
 TENSORS = ("stress", *(name for name, row in fieldtable.KNOWN.items() if row["rank"] != "scalar"))
-SCALARS = {*derived.NAMES, *(n for n, row in fieldtable.KNOWN.items() if row["rank"] == "scalar")} - {"stress"}
+SCALARS = {*derived.NAMES, *(n for n, row in fieldtable.KNOWN.items() if row["rank"] == "scalar")} - {
+    "stress"
+}
 NUMBERS = ("material", "id")  # which are no measure of anything
 # A few particles that were torn off shall not take all the colours: values farther than half the width of the rest
 # from the 1st and the 99.5th percentile are left out of the scale.
