@@ -147,15 +147,10 @@ class build_clib(_build_clib):
         return Path(self.build_temp, name, source).with_suffix(".o")
 
     def flags_of(self, name, made):
-        """A file with all that the compiler is told; ccache calls the same compiler."""
-        words = [
-            *self.compiler.compiler_so,
-            *made["cflags"],
-            *made["include_dirs"],
-            *map(str, made["macros"]),
-        ]
-        text = " ".join(word for word in words if not word.endswith("ccache"))
-        return remember(Path(self.build_temp, name, "flags"), text)
+        """A file with the options of the compiler, whatever this is called: `ccache cc` and `gcc` are the same one."""
+        options = [word for word in self.compiler.compiler_so if word.startswith("-")]
+        told = [*options, *made["cflags"], *made["include_dirs"], *map(str, made["macros"])]
+        return remember(Path(self.build_temp, name, "flags"), " ".join(told))
 
     def archive(self, name, objects):
         target = Path(self.build_clib, self.compiler.library_filename(name))

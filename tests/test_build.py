@@ -80,7 +80,7 @@ def test_an_edit_compiles_what_reads_it(project):
         f"{k}/{s}" for k in KERNELS for s in ("sweep", "other")
     }
     assert project.run(BUILD) == everything and project.answer() == 111
-    assert project.run(BUILD) == set()
+    assert project.run(BUILD) == project.run(BUILD, CC="gcc") == set()
     project.write("csrc/materials/laws.h", "#define STIFFNESS 2\n")
     assert project.run(BUILD) == {f"{kernel}/sweep" for kernel in KERNELS} and project.answer() == 211
     project.write("csrc/base/core.h", "int core(void); /* again */\n")
