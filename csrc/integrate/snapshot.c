@@ -16,19 +16,20 @@ struct entry {
 
 #define ENTRY(name, member) {name, offsetof(mpm_simulation, member)}
 static const struct entry numbers[] = {
-    ENTRY("time", time), ENTRY("dt", dt), ENTRY("natural_dt", natural_dt), ENTRY("drift", drift),
-    ENTRY("approach", approach), ENTRY("body_impulse.x", body_impulse[0]), ENTRY("body_impulse.y", body_impulse[1]),
-    ENTRY("body_impulse.z", body_impulse[2]), ENTRY("wall_impulse.x", impulse[0]), ENTRY("wall_impulse.y", impulse[1]),
-    ENTRY("wall_impulse.z", impulse[2]),
+    ENTRY("time", run.time), ENTRY("dt", run.dt), ENTRY("natural_dt", natural_dt), ENTRY("drift", drift),
+    ENTRY("approach", approach),
+    ENTRY("body_impulse.x", books.body_impulse[0]), ENTRY("body_impulse.y", books.body_impulse[1]),
+    ENTRY("body_impulse.z", books.body_impulse[2]), ENTRY("wall_impulse.x", books.wall_impulse[0]),
+    ENTRY("wall_impulse.y", books.wall_impulse[1]), ENTRY("wall_impulse.z", books.wall_impulse[2]),
 };
 static const struct entry counters[] = {
-    ENTRY("steps", steps), ENTRY("next_id", next_id), ENTRY("health.left_domain", health.left_domain),
-    ENTRY("health.clamped", health.clamped), ENTRY("health.deleted", health.deleted),
-    ENTRY("health.clipped", health.clipped), ENTRY("health.refused", health.refused),
-    ENTRY("health.binnings", health.binnings),
+    ENTRY("steps", run.steps), ENTRY("next_id", next_id), ENTRY("health.left_domain", run.health[MPM_HEALTH_LEFT_DOMAIN]),
+    ENTRY("health.clamped", run.health[MPM_HEALTH_CLAMPED]), ENTRY("health.deleted", run.health[MPM_HEALTH_DELETED]),
+    ENTRY("health.clipped", run.health[MPM_HEALTH_CLIPPED]), ENTRY("health.refused", run.health[MPM_HEALTH_REFUSED]),
+    ENTRY("health.binnings", run.health[MPM_HEALTH_BINNINGS]),
 };
 static const struct entry flags[] = { /* they follow the counters */
-    ENTRY("binning_due", binning_due), ENTRY("frozen", frozen), ENTRY("suspect", suspect),
+    ENTRY("binning_due", binning_due), ENTRY("frozen", frozen), ENTRY("suspect", run.suspect),
 };
 #undef ENTRY
 
@@ -154,13 +155,13 @@ void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapsh
 {
     snapshot->groups = simulation->particles.group_count;
     snapshot->particles = (size_t)simulation->particles.count;
-    snapshot->records = simulation->history_rows;
+    snapshot->records = simulation->run.history.rows;
 }
 
 void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     mpm_particles particles = simulation->particles; /* whose arrays are only read */
-    const size_t length = (size_t)mpm_history_length(simulation);
+    const size_t length = (size_t)mpm_history_length(&simulation->run.history);
     take_clock(simulation, snapshot);
     for (size_t g = 0; g < snapshot->groups; g++)
         take_group(&particles.groups[g], snapshot->group + g * MPM_SNAPSHOT_GROUP);
@@ -169,7 +170,7 @@ void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *sna
     if (snapshot->particles)
         memcpy(snapshot->id, simulation->id, snapshot->particles * sizeof *snapshot->id);
     if (snapshot->records)
-        memcpy(snapshot->history, simulation->history, snapshot->records * length * sizeof(double));
+        memcpy(snapshot->history, simulation->run.history.records, snapshot->records * length * sizeof(double));
     for (size_t k = 0; k < simulation->collider_count; k++) {
         memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK, simulation->collider_books[k].impulse, 3 * sizeof(double));
         memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, simulation->collider_books[k].torque, 3 * sizeof(double));
@@ -306,11 +307,11 @@ static bool are_rows(const mpm_snapshot *snapshot, uint8_t *seen)
 
 static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
 {
-    if (simulation->steps || simulation->next_id) {
+    if (simulation->run.steps || simulation->next_id) {
         *flaw = "the simulation is not new";
         return MPM_BAD_STATE;
     }
-    uint8_t *seen = mpm_memory_new(&simulation->allocator, snapshot->particles, 1);
+    uint8_t *seen = mpm_memory_new(&simulation->run.allocator, snapshot->particles, 1);
     if (!seen)
         return MPM_OUT_OF_MEMORY;
     *flaw = !is_clock(snapshot)                              ? "the clock or a counter is out of range"
@@ -320,7 +321,7 @@ static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot
             : !are_ids(snapshot)                             ? "numbers of particles do not ascend"
             : !are_rows(snapshot, seen)                      ? "rows of particles are missing or doubled"
                                                              : NULL;
-    mpm_memory_free(&simulation->allocator, seen);
+    mpm_memory_free(&simulation->run.allocator, seen);
     return *flaw ? MPM_BAD_STATE : MPM_OK;
 }
 
@@ -348,7 +349,7 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
 {
     mpm_particles *particles = &parts->particles;
     const int lanes = particles->lanes;
-    if (!(particles->groups = mpm_memory_new(&simulation->allocator, snapshot->groups, sizeof *particles->groups)))
+    if (!(particles->groups = mpm_memory_new(&simulation->run.allocator, snapshot->groups, sizeof *particles->groups)))
         return MPM_OUT_OF_MEMORY;
     for (size_t g = 0; g < snapshot->groups; g++) {
         mpm_group *group = &particles->groups[g];
@@ -359,7 +360,7 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
     }
     particles->group_count = snapshot->groups;
     particles->count = (ptrdiff_t)snapshot->particles;
-    if (mpm_particles_allocate(particles, &simulation->allocator, (size_t)particles->tiles))
+    if (mpm_particles_allocate(particles, &simulation->run.allocator, (size_t)particles->tiles))
         return MPM_OUT_OF_MEMORY;
     for (size_t g = 0; g < particles->group_count; g++)
         mpm_particles_pad(particles, &particles->groups[g]);
@@ -370,9 +371,9 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
 
 static mpm_status lay_tables(const mpm_simulation *simulation, const mpm_snapshot *snapshot, struct parts *parts)
 {
-    const mpm_allocator *allocator = &simulation->allocator;
+    const mpm_allocator *allocator = &simulation->run.allocator;
     const size_t n = snapshot->particles;
-    const size_t length = (size_t)mpm_history_length(simulation);
+    const size_t length = (size_t)mpm_history_length(&simulation->run.history);
     parts->id = mpm_memory_new(allocator, n, sizeof *parts->id);
     parts->material = mpm_memory_new(allocator, n, sizeof *parts->material);
     parts->history = mpm_memory_new(allocator, snapshot->records, length * sizeof *parts->history);
@@ -391,7 +392,7 @@ static mpm_status lay_tables(const mpm_simulation *simulation, const mpm_snapsho
 
 mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
 {
-    const mpm_allocator *allocator = &simulation->allocator;
+    const mpm_allocator *allocator = &simulation->run.allocator;
     const mpm_settings *settings = &simulation->settings;
     struct parts parts = {.particles = mpm_particles_empty_like(&simulation->particles)};
     mpm_symmetry symmetry[3] = {{0}};
@@ -419,9 +420,9 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     simulation->grid = parts.grid;
     simulation->id = parts.id;
     simulation->material = parts.material;
-    simulation->history = parts.history;
+    simulation->run.history.records = parts.history;
     simulation->id_capacity = simulation->row_material_capacity = snapshot->particles;
-    simulation->history_rows = simulation->history_capacity = snapshot->records;
+    simulation->run.history.rows = simulation->run.history.capacity = snapshot->records;
     restore_clock(simulation, snapshot);
     simulation->binning_due |= place_of_all(simulation, snapshot) == DRIFTED; /* in no state that a run leaves */
     for (size_t k = 0; k < simulation->collider_count; k++) {

@@ -36,7 +36,7 @@ struct written {
 static void forget_written(mpm_simulation *simulation, struct written *written)
 {
     for (int field = 0; field < simulation->fields.count; field++) {
-        mpm_memory_free(&simulation->allocator, written->rows[field]);
+        mpm_memory_free(&simulation->run.allocator, written->rows[field]);
         written->rows[field] = NULL;
     }
 }
@@ -45,7 +45,7 @@ static mpm_status copy_written(mpm_simulation *simulation, int field, struct wri
 {
     const mpm_mirror *mirror = simulation->mirrors[field];
     const size_t values = (size_t)mirror->rows * (size_t)mirror->components;
-    if (!(written->rows[field] = mpm_memory_new(&simulation->allocator, values, mirror->element)))
+    if (!(written->rows[field] = mpm_memory_new(&simulation->run.allocator, values, mirror->element)))
         return MPM_OUT_OF_MEMORY;
     memcpy(written->rows[field], mirror->data, values * mirror->element);
     return MPM_OK;
@@ -55,7 +55,7 @@ static mpm_status copy_written(mpm_simulation *simulation, int field, struct wri
 static mpm_status inspect(mpm_simulation *simulation, struct written *written)
 {
     const ptrdiff_t rows = simulation->particles.count;
-    uint8_t *flaws = mpm_memory_new(&simulation->allocator, (size_t)rows, 1);
+    uint8_t *flaws = mpm_memory_new(&simulation->run.allocator, (size_t)rows, 1);
     if (!flaws)
         return MPM_OUT_OF_MEMORY;
     mpm_status status = MPM_OK;
@@ -69,17 +69,17 @@ static mpm_status inspect(mpm_simulation *simulation, struct written *written)
         simulation->kernels->inspect(&exchange);
         written->differing[field] = exchange.differing;
         if (!exchange.differing) {
-            mpm_memory_free(&simulation->allocator, written->rows[field]);
+            mpm_memory_free(&simulation->run.allocator, written->rows[field]);
             written->rows[field] = NULL;
             continue;
         }
-        simulation->trouble = (mpm_trouble){.field = &simulation->fields.row[field]};
-        note_flaw(&simulation->trouble, flaws, rows);
+        simulation->run.trouble = (mpm_trouble){.field = &simulation->fields.row[field]};
+        note_flaw(&simulation->run.trouble, flaws, rows);
         memset(flaws, 0, (size_t)rows);
-        if (simulation->trouble.count)
-            status = simulation->trouble.reason == MPM_WRITTEN_OUTSIDE ? MPM_ESCAPED : MPM_BAD_STATE;
+        if (simulation->run.trouble.count)
+            status = simulation->run.trouble.reason == MPM_WRITTEN_OUTSIDE ? MPM_ESCAPED : MPM_BAD_STATE;
     }
-    mpm_memory_free(&simulation->allocator, flaws);
+    mpm_memory_free(&simulation->run.allocator, flaws);
     return status;
 }
 
@@ -88,9 +88,9 @@ static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *
 {
     if (!written->outside)
         return;
-    simulation->health.left_domain += written->outside;
+    simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += written->outside;
     if (written->on_leave == MPM_LEAVE_CLAMP) {
-        simulation->health.clamped += written->outside;
+        simulation->run.health[MPM_HEALTH_CLAMPED] += written->outside;
         return;
     }
     simulation->kernels->freeze_outside(written);
@@ -104,7 +104,7 @@ static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *
 /* Positions: particles are placed anew, and binned before anybody looks at the resident positions again. */
 static mpm_status read_in_positions(mpm_simulation *simulation, const struct written *written)
 {
-    const mpm_allocator *allocator = &simulation->allocator;
+    const mpm_allocator *allocator = &simulation->run.allocator;
     const mpm_particles *p = &simulation->particles;
     const size_t bytes = (size_t)p->tiles * (size_t)p->lanes * (size_t)p->dim * p->real_size;
     mpm_status status = MPM_OUT_OF_MEMORY;
@@ -226,7 +226,7 @@ mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **res
     mpm_mirror *mirror = simulation->mirrors[field];
     if (!mirror) {
         const bool integer = row->type != MPM_TYPE_REAL;
-        mirror = mpm_mirror_new(&simulation->allocator, simulation->particles.count,
+        mirror = mpm_mirror_new(&simulation->run.allocator, simulation->particles.count,
                                 mpm_rank_components(row->rank, simulation->settings.dim),
                                 integer ? integers[row->type] : simulation->settings.real_size, integer,
                                 !is_writable(simulation, row));

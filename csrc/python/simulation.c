@@ -505,15 +505,12 @@ static PyObject *history_names(PyObject *self, PyObject *unused)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
+    const mpm_history *history = &mpm_simulation_get_run(core)->history;
     PyObject *list = PyList_New(0);
-    for (int i = 0; list; i++) {
-        const mpm_history_column column = mpm_history_get(core, i);
-        if (!column.width)
-            break;
-        size_t count;
-        const mpm_collider *collider = mpm_simulation_colliders(core, &count) + column.collider;
-        PyObject *name = column.collider < 0 ? PyUnicode_FromString(column.name)
-                                             : PyUnicode_FromFormat("%s:%s", column.name, collider->name);
+    mpm_history_column column;
+    for (int i = 0; list && (column = mpm_history_get(history, i)).width; i++) {
+        PyObject *name = column.owner ? PyUnicode_FromFormat("%s:%s", column.name, column.owner)
+                                      : PyUnicode_FromString(column.name);
         mpm_python_append(&list, name ? Py_BuildValue("Ni", name, column.width) : NULL);
     }
     return list;
@@ -527,21 +524,19 @@ static PyObject *history_array(PyObject *self, PyObject *argument)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
-    const mpm_history_column column = mpm_history_get(core, index < 0 || index > INT32_MAX ? INT32_MAX : (int)index);
+    const mpm_history *history = &mpm_simulation_get_run(core)->history;
+    const mpm_history_column column = mpm_history_get(history, index < 0 || index > INT32_MAX ? INT32_MAX : (int)index);
     if (!column.width) {
         PyErr_SetString(PyExc_IndexError, "index: no such column");
         return NULL;
     }
-    size_t rows;
-    int length;
-    const double *records = mpm_simulation_history(core, &rows, &length);
-    const size_t width = (size_t)column.width;
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(rows * width * sizeof(double)));
+    const size_t width = (size_t)column.width, length = (size_t)mpm_history_length(history);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(history->rows * width * sizeof(double)));
     if (!bytes)
         return NULL;
     double *to = (double *)PyBytes_AsString(bytes);
-    for (size_t r = 0; r < rows; r++)
-        memcpy(to + r * width, records + r * (size_t)length + column.offset, width * sizeof(double));
+    for (size_t r = 0; r < history->rows; r++)
+        memcpy(to + r * width, history->records + r * length + column.offset, width * sizeof(double));
     return bytes;
 }
 
@@ -567,28 +562,45 @@ static PyObject *grid(PyObject *self, PyObject *unused)
     return Py_BuildValue("NNN", x, mass, v);
 }
 
+/* A dict from names to values, whose references are taken. */
+static PyObject *name_values(const char *const *names, PyObject *(*value)(const mpm_run *run, int index), PyObject *self)
+{
+    const mpm_simulation *core = enter(self);
+    PyObject *dict = core ? PyDict_New() : NULL;
+    for (int k = 0; dict && names[k]; k++) {
+        PyObject *one = value(mpm_simulation_get_run(core), k);
+        if (!one || PyDict_SetItemString(dict, names[k], one))
+            Py_CLEAR(dict);
+        Py_XDECREF(one);
+    }
+    return dict;
+}
+
+static const mpm_method *method_of(PyObject *self)
+{
+    return mpm_simulation_get_run(((simulation *)self)->core)->method;
+}
+
+static PyObject *counter(const mpm_run *run, int index)
+{
+    return PyLong_FromLongLong(run->health[index]);
+}
+
 static PyObject *health(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    mpm_simulation *core = enter(self);
-    if (!core)
-        return NULL;
-    const mpm_health *h = mpm_simulation_health(core);
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "left_domain", (long long)h->left_domain, "clamped",
-                         (long long)h->clamped, "deleted", (long long)h->deleted, "clipped", (long long)h->clipped,
-                         "refused", (long long)h->refused, "binnings", (long long)h->binnings);
+    return name_values(method_of(self)->counters, counter, self);
+}
+
+static PyObject *seconds_of(const mpm_run *run, int index)
+{
+    return PyFloat_FromDouble(run->seconds[index]);
 }
 
 static PyObject *seconds(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    const mpm_simulation *core = enter(self);
-    if (!core)
-        return NULL;
-    return Py_BuildValue("{s:d,s:d,s:d,s:d}", "sweeps", mpm_simulation_seconds(core, MPM_PHASE_SWEEPS), "grid",
-                         mpm_simulation_seconds(core, MPM_PHASE_GRID), "binning",
-                         mpm_simulation_seconds(core, MPM_PHASE_BINNING), "views",
-                         mpm_simulation_seconds(core, MPM_PHASE_VIEWS));
+    return name_values(method_of(self)->phases, seconds_of, self);
 }
 
 static PyObject *snapshot(PyObject *self, PyObject *unused)
@@ -624,21 +636,21 @@ static PyObject *get_time(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyFloat_FromDouble(mpm_simulation_time(core)) : NULL;
+    return core ? PyFloat_FromDouble(mpm_simulation_get_run(core)->time) : NULL;
 }
 
 static PyObject *get_dt(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyFloat_FromDouble(mpm_simulation_dt(core)) : NULL;
+    return core ? PyFloat_FromDouble(mpm_simulation_get_run(core)->dt) : NULL;
 }
 
 static PyObject *get_steps(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyLong_FromLongLong(mpm_simulation_steps(core)) : NULL;
+    return core ? PyLong_FromLongLong(mpm_simulation_get_run(core)->steps) : NULL;
 }
 
 static PyObject *get_particles(PyObject *self, void *unused)
@@ -659,7 +671,7 @@ static PyObject *get_threads(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyLong_FromLong(mpm_simulation_settings(core)->threads) : NULL;
+    return core ? PyLong_FromLong(mpm_simulation_get_run(core)->threads) : NULL;
 }
 
 static int set_threads(PyObject *self, PyObject *value, void *unused)

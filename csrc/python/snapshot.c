@@ -39,7 +39,7 @@ static size_t bytes_of(const mpm_simulation *core, const mpm_snapshot *snapshot,
     case ID:
         return snapshot->particles * sizeof *snapshot->id;
     case HISTORY:
-        return snapshot->records * (size_t)mpm_history_length(core) * sizeof(double);
+        return snapshot->records * (size_t)mpm_history_length(&mpm_simulation_get_run(core)->history) * sizeof(double);
     case BOOKS:
         return colliders * MPM_SNAPSHOT_BOOK * sizeof(double);
     case NUMBERS:
