@@ -10,6 +10,7 @@
  *     contact/motion.h          prescribed motion
  *     contact/collider.h        bodies that push material and are not pushed back
  *     run/run.h                 clock, history, health and trouble of a run, whatever the method
+ *     run/store.h               its rows: fields, ids, and the views of users
  *     integrate/dispatch.h      instruction sets and their kernels
  *     integrate/simulation.h    settings; make a simulation, add particles, run, look
  *     integrate/integrator.h    ways to advance it
@@ -56,3 +57,4 @@
 #include "integrate/snapshot.h"
 #include "materials/laws.h"
 #include "run/run.h"
+#include "run/store.h"

@@ -40,8 +40,7 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
         simulation->grid_valid = false;
         simulation->run.health[MPM_HEALTH_BINNINGS]++;
         /* A particle in another block is rounded otherwise when it is written out. */
-        if (simulation->mirrors[MPM_FIELD_X])
-            simulation->mirrors[MPM_FIELD_X]->stale = true;
+        mpm_store_outdate(&simulation->store, MPM_FIELD_X);
     }
     return status;
 }

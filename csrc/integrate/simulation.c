@@ -31,9 +31,9 @@ static void finish(void *self, mpm_status status, bool moved)
         simulation->natural_dt = simulation->approach = 0;
     mpm_sweeps_end(simulation);
     const double start = mpm_clock_seconds();
-    if (moved)
-        mpm_views_outdate(simulation);
-    mpm_views_refresh(simulation);
+    if (moved) /* of frozen particles mass and volume, too */
+        mpm_store_outdate_all(&simulation->store, simulation->frozen);
+    mpm_store_refresh(&simulation->store);
     mpm_run_spend(&simulation->run, MPM_PHASE_VIEWS, start);
 }
 
@@ -61,7 +61,8 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     simulation->integrator = mpm_integrator_get(settings->integrator);
     simulation->is_synchronized = true;
     simulation->particles = mpm_particles_empty(settings->dim, kernels->lanes, settings->scheme.degree, settings->real_size);
-    simulation->fields = mpm_fields_of_core(settings->dim);
+    simulation->store = (mpm_store){.run = &simulation->run, .method = &mpm_views_method,
+                                    .real_size = settings->real_size, .fields = mpm_fields_of_core(settings->dim)};
     if (settings->dim == 2)
         simulation->settings.gravity[2] = 0;
     *result = simulation;
@@ -73,7 +74,7 @@ void mpm_simulation_free(mpm_simulation *simulation)
     if (!simulation)
         return;
     mpm_allocator allocator = simulation->run.allocator;
-    mpm_views_forget(simulation);
+    mpm_store_clear(&simulation->store);
     mpm_particles_clear(&simulation->particles, &allocator);
     mpm_grid_clear(&simulation->grid, &allocator);
     for (size_t k = 0; k < simulation->collider_count; k++)
@@ -81,47 +82,8 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_memory_free(&allocator, simulation->colliders);
     mpm_memory_free(&allocator, simulation->collider_books);
     mpm_memory_free(&allocator, simulation->materials);
-    mpm_memory_free(&allocator, simulation->id);
-    mpm_memory_free(&allocator, simulation->material);
     mpm_run_clear(&simulation->run);
     mpm_memory_free(&allocator, simulation);
-}
-
-/* Appends rows to the table, and their columns. On error nothing has changed. */
-static mpm_status add_rows(mpm_simulation *simulation, mpm_field *rows, int count)
-{
-    mpm_particles *particles = &simulation->particles;
-    const int dim = particles->dim;
-    double initial[MPM_MOST_COLUMNS];
-    int columns = 0;
-    for (int r = 0; r < count; r++) {
-        rows[r].column = particles->columns + columns;
-        rows[r].width = 1;
-        for (int c = 0; c < mpm_rank_components(rows[r].rank, dim); c++) {
-            if (particles->columns + columns == MPM_MOST_COLUMNS)
-                return MPM_TOO_LARGE;
-            initial[columns++] = mpm_fields_initial(rows[r].rank, dim, c, rows[r].initial);
-        }
-    }
-    if (simulation->fields.count + count > MPM_MOST_FIELDS)
-        return MPM_TOO_LARGE;
-    if (mpm_particles_add_columns(particles, &simulation->run.allocator, columns, initial))
-        return MPM_OUT_OF_MEMORY;
-    memcpy(simulation->fields.row + simulation->fields.count, rows, (size_t)count * sizeof *rows);
-    simulation->fields.count += count;
-    return MPM_OK;
-}
-
-mpm_status mpm_simulation_add_field(mpm_simulation *simulation, const char *name, const char *unit, mpm_rank rank,
-                                    double initial)
-{
-    mpm_field row = {.rank = rank, .owner = MPM_OWNER_USER, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY,
-                     .high = INFINITY, .initial = initial};
-    if (strlen(name) >= sizeof row.name || strlen(unit) >= sizeof row.unit)
-        return MPM_TOO_LARGE;
-    strcpy(row.name, name);
-    strcpy(row.unit, unit);
-    return add_rows(simulation, &row, 1);
 }
 
 /* The fields of a law's history, but for those that another law has brought. On error nothing has changed. */
@@ -131,7 +93,7 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
     int count = 0;
     for (int f = 0; f < law->fields; f++) {
         const mpm_history_field *field = &law->field[f];
-        if (mpm_fields_find(&simulation->fields, field->name) >= 0)
+        if (mpm_fields_find(&simulation->store.fields, field->name) >= 0)
             continue;
         mpm_field *row = &rows[count++];
         *row = (mpm_field){.rank = field->rank, .owner = MPM_OWNER_LAW, .state_of = MPM_STATE_OF_OWNERS,
@@ -139,7 +101,7 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
         snprintf(row->name, sizeof row->name, "%s", field->name);
         snprintf(row->unit, sizeof row->unit, "%s", field->unit);
     }
-    return add_rows(simulation, rows, count);
+    return mpm_store_add_fields(&simulation->store, rows, count);
 }
 
 /* Where a material finds its history. */
@@ -147,7 +109,7 @@ static void set_columns(const mpm_simulation *simulation, mpm_material *material
 {
     const mpm_law *law = mpm_laws_get(material->law);
     for (int f = 0, component = 0; f < law->fields; f++) {
-        const mpm_field *row = &simulation->fields.row[mpm_fields_find(&simulation->fields, law->field[f].name)];
+        const mpm_field *row = &simulation->store.fields.row[mpm_fields_find(&simulation->store.fields, law->field[f].name)];
         for (int c = 0; c < mpm_rank_components(row->rank, simulation->settings.dim); c++)
             material->column[component++] = row->column + c;
     }
@@ -231,7 +193,7 @@ static mpm_status begin(mpm_simulation *simulation)
 static mpm_status begin_change(mpm_simulation *simulation)
 {
     mpm_status status = begin(simulation);
-    if (!status && (status = mpm_views_read_in(simulation)))
+    if (!status && (status = mpm_store_read_in(&simulation->store)))
         end(simulation);
     return status;
 }
@@ -243,22 +205,18 @@ static void end_change(mpm_simulation *simulation, mpm_status status)
         return;
     simulation->measured = false;
     simulation->grid_valid = false;
-    mpm_views_forget(simulation);
 }
 
-/* Row tables and waiting tiles for `count` more particles. */
+/* Rows and waiting tiles for `count` more particles. */
 static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
 {
-    const size_t rows = (size_t)simulation->particles.count, wanted = rows + (size_t)count;
-    const size_t lanes = (size_t)simulation->particles.lanes;
-    if (wanted > INT32_MAX / 2)
+    const ptrdiff_t lanes = simulation->particles.lanes;
+    if (count > INT32_MAX / 2 - simulation->particles.count)
         return MPM_TOO_LARGE;
-    if (mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->id, &simulation->id_capacity, rows, wanted,
-                        sizeof *simulation->id) ||
-        mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->material, &simulation->row_material_capacity,
-                        rows, wanted, sizeof *simulation->material))
-        return MPM_OUT_OF_MEMORY;
-    return mpm_particles_reserve(&simulation->particles, &simulation->run.allocator, ((size_t)count + lanes - 1) / lanes);
+    const mpm_status status = mpm_store_reserve(&simulation->store, count);
+    if (status)
+        return status;
+    return mpm_particles_reserve(&simulation->particles, &simulation->run.allocator, (size_t)((count + lanes - 1) / lanes));
 }
 
 static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
@@ -320,13 +278,15 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
     mpm_status status = begin_change(simulation);
     if (status)
         return status;
-    const ptrdiff_t rows = simulation->particles.count;
-    if (!(status = make_room(simulation, count)) && !(status = arrive(simulation, &arrivals)))
-        for (ptrdiff_t row = rows; row < rows + count; row++) {
-            simulation->id[row] = simulation->next_id++;
-            simulation->material[row] = material;
-            simulation->volumes_due |= volume[row - rows] == 0;
+    const ptrdiff_t rows = simulation->store.count;
+    if (!(status = make_room(simulation, count)) && !(status = arrive(simulation, &arrivals))) {
+        mpm_store_add_rows(&simulation->store, count);
+        int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
+        for (ptrdiff_t i = 0; i < count; i++) {
+            materials[rows + i] = material;
+            simulation->volumes_due |= volume[i] == 0;
         }
+    }
     end_change(simulation, status);
     return status;
 }
@@ -343,23 +303,6 @@ static void clear_mass(mpm_particles *particles, ptrdiff_t slot)
         ((float *)particles->column[MPM_COLUMN_MASS])[slot] = 0;
     else
         ((double *)particles->column[MPM_COLUMN_MASS])[slot] = 0;
-}
-
-/* Rows close up: new_row[row] for those that stay, -1 for the others. */
-static void renumber(mpm_simulation *simulation, ptrdiff_t old_rows, int32_t *new_row)
-{
-    int32_t next = 0;
-    for (ptrdiff_t row = 0; row < old_rows; row++) {
-        if (new_row[row] < 0)
-            continue;
-        simulation->id[next] = simulation->id[row];
-        simulation->material[next] = simulation->material[row];
-        new_row[row] = next++;
-    }
-    mpm_particles *particles = &simulation->particles;
-    for (ptrdiff_t slot = 0; slot < particles->tiles * particles->lanes; slot++)
-        if (particles->row[slot] >= 0)
-            particles->row[slot] = new_row[particles->row[slot]];
 }
 
 /* Removes the rows of `mask` (may be NULL) and all particles without mass. Within a pool. */
@@ -385,7 +328,10 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
             memcpy(particles->column[MPM_COLUMN_MASS], saved, (size_t)slots * particles->real_size);
         else {
             simulation->frozen = false;
-            renumber(simulation, rows, new_row);
+            mpm_store_keep_rows(&simulation->store, new_row);
+            for (ptrdiff_t slot = 0; slot < particles->tiles * particles->lanes; slot++)
+                if (particles->row[slot] >= 0)
+                    particles->row[slot] = new_row[particles->row[slot]];
         }
     }
     mpm_memory_free(allocator, saved);
@@ -462,29 +408,14 @@ mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *b
     return status;
 }
 
-mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirror **mirror)
+mpm_store *mpm_simulation_get_store(mpm_simulation *simulation)
 {
-    return mpm_views_get(simulation, field, mirror);
-}
-
-const mpm_fields *mpm_simulation_fields(const mpm_simulation *simulation)
-{
-    return &simulation->fields;
+    return &simulation->store;
 }
 
 const mpm_run *mpm_simulation_get_run(const mpm_simulation *simulation)
 {
     return &simulation->run;
-}
-
-int64_t mpm_simulation_next_id(const mpm_simulation *simulation)
-{
-    return simulation->next_id;
-}
-
-ptrdiff_t mpm_simulation_count(const mpm_simulation *simulation)
-{
-    return simulation->particles.count;
 }
 
 const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation)
@@ -500,18 +431,12 @@ void mpm_simulation_set_threads(mpm_simulation *simulation, int threads)
 void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
                            size_t *colliders)
 {
-    *particles = mpm_particles_bytes(&simulation->particles) + simulation->id_capacity * sizeof *simulation->id +
-                 simulation->row_material_capacity * sizeof *simulation->material;
+    mpm_store_bytes(&simulation->store, particles, views);
+    *particles += mpm_particles_bytes(&simulation->particles);
     *grid = simulation->grid.bytes;
     *colliders = 0;
     for (size_t k = 0; k < simulation->collider_count; k++)
         *colliders += mpm_collider_bytes(&simulation->colliders[k]);
-    *views = 0;
-    for (int field = 0; field < simulation->fields.count; field++) {
-        const mpm_mirror *mirror = simulation->mirrors[field];
-        if (mirror)
-            *views += (size_t)mirror->rows * (size_t)mirror->components * mirror->element;
-    }
 }
 
 static double real_at(const void *array, size_t index, size_t real_size)

@@ -6,8 +6,7 @@
  * leaves the last whole state.
  */
 #pragma once
-#include "run/run.h"
-#include "state/mirror.h"
+#include "run/store.h"
 #include "transfer/kernels.h"
 
 /** What the user chooses once. Unused axes of a 2-D simulation are ignored. */
@@ -135,24 +134,12 @@ mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *
 mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals);
 mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound);
 
-/** The table of the fields that there are. Those of a law's history are there from the registration of its first material
- *  on. */
-const mpm_fields *mpm_simulation_fields(const mpm_simulation *simulation);
-
-/** Adds a field of users: `rank` reals per particle, which no step reads or changes, `initial` for all particles that there
- *  are and will be (of a tensor: its diagonal). Errors: MPM_OUT_OF_MEMORY; MPM_TOO_LARGE if the table or the name is full.
- *  On error nothing has changed. */
-mpm_status mpm_simulation_add_field(mpm_simulation *simulation, const char *name, const char *unit, mpm_rank rank,
-                                    double initial);
-
-/** The mirror of row `field` of the table (borrowed), brought up to date. */
-mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirror **mirror);
+/** The particles as rows, with the table of fields and the views (run/store.h). The fields of a law's history are there
+ *  from the registration of its first material on. */
+mpm_store *mpm_simulation_get_store(mpm_simulation *simulation);
 
 /** Clock, history, health and trouble: what every method has. */
 const mpm_run *mpm_simulation_get_run(const mpm_simulation *simulation);
-/** That of the next particle that is added. */
-int64_t mpm_simulation_next_id(const mpm_simulation *simulation);
-ptrdiff_t mpm_simulation_count(const mpm_simulation *simulation);
 const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation);
 void mpm_simulation_set_threads(mpm_simulation *simulation, int threads);
 void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,

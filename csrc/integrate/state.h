@@ -22,6 +22,7 @@ struct books {
 
 struct mpm_simulation {
     mpm_run run;
+    mpm_store store;
     mpm_settings settings;
     const mpm_kernels *kernels;
     const mpm_integrator *integrator;
@@ -36,13 +37,6 @@ struct mpm_simulation {
 
     mpm_particles particles;
     mpm_grid grid;
-    int64_t *id;       /* [row] */
-    int32_t *material; /* [row] */
-    size_t id_capacity, row_material_capacity;
-    int64_t next_id;
-    mpm_fields fields;
-    mpm_mirror *mirrors[MPM_MOST_FIELDS]; /* of the rows of `fields`; NULL: nobody has asked yet */
-
     double natural_dt; /* what the control plans for the next step; 0: not yet planned */
     double drift;      /* cells a particle can have moved since the last binning */
     bool binning_due;
@@ -71,12 +65,8 @@ mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_colli
 mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation, unsigned mode);
 mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows);
 
-/* views.c: between the resident state and the user's arrays */
-mpm_status mpm_views_read_in(mpm_simulation *simulation); /* within a pool */
-void mpm_views_outdate(mpm_simulation *simulation);       /* the state has moved on */
-void mpm_views_refresh(mpm_simulation *simulation);       /* writes out what somebody is looking at */
-void mpm_views_forget(mpm_simulation *simulation);        /* the rows have changed: new arrays from now on */
-mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **mirror);
+/* views.c: the particles in their tiles as fields of the store */
+extern const mpm_store_method mpm_views_method;
 
 /* rebin.c */
 typedef enum mpm_bin_kind { MPM_BIN_ALL, MPM_BIN_WITHOUT_MASSLESS, MPM_BIN_MID_STEP } mpm_bin_kind; /* mpm_binning */

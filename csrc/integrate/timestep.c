@@ -86,7 +86,8 @@ mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation)
     const bool standard = mpm_scheme_is_standard(&sweep.scheme);
     bound.row = standard ? kernels->find_limit(&sweep, which) : kernels->find_limit_any(&sweep, which);
     if (bound.limit == MPM_LIMIT_ISOLATED && bound.row >= 0) {
-        const mpm_material *material = &simulation->materials[simulation->material[bound.row]];
+        const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
+        const mpm_material *material = &simulation->materials[materials[bound.row]];
         if (mpm_laws_get(material->law)->viscous &&
             bound.dt * sqrt(simulation->measure.wave2) < 0.25 * simulation->settings.dx)
             bound.limit = MPM_LIMIT_VISCOSITY;

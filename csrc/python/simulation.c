@@ -294,7 +294,7 @@ static PyObject *delete_particles(PyObject *self, PyObject *mask)
         PyBuffer_Release(&view);
         return NULL;
     }
-    const ptrdiff_t before = mpm_simulation_count(core);
+    const ptrdiff_t before = mpm_simulation_get_store(core)->count;
     if (view.shape[0] != before) {
         PyBuffer_Release(&view);
         PyErr_Format(PyExc_ValueError, "mask: expected %zd entries", (Py_ssize_t)before);
@@ -302,7 +302,7 @@ static PyObject *delete_particles(PyObject *self, PyObject *mask)
     }
     const mpm_status status = mpm_simulation_delete(core, view.buf);
     PyBuffer_Release(&view);
-    return status ? finish(self, status) : PyLong_FromSsize_t(before - mpm_simulation_count(core));
+    return status ? finish(self, status) : PyLong_FromSsize_t(before - mpm_simulation_get_store(core)->count);
 }
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
@@ -358,8 +358,8 @@ static PyObject *simulation_step_forced(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "Od", &body_force, &end) ||
         mpm_python_get_buffer(body_force, &view, "body_force", "d", 2, 0))
         return NULL;
-    const mpm_simulation *core = enter(self);
-    if (core && (view.shape[0] != mpm_simulation_count(core) || view.shape[1] != mpm_simulation_settings(core)->dim))
+    mpm_simulation *core = enter(self);
+    if (core && (view.shape[0] != mpm_simulation_get_store(core)->count || view.shape[1] != mpm_simulation_settings(core)->dim))
         PyErr_SetString(PyExc_ValueError, "body_force: wrong shape");
     else if (core)
         result = run(self, 1, end, INFINITY, view.buf);
@@ -405,9 +405,9 @@ static PyObject *field(PyObject *self, PyObject *argument)
     PyObject *name = PyUnicode_AsUTF8String(argument);
     if (!name)
         return NULL;
-    mpm_mirror *mirror;
     mpm_simulation *core = enter(self);
-    const int found = core ? mpm_fields_find(mpm_simulation_fields(core), PyBytes_AsString(name)) : -1;
+    mpm_store *store = core ? mpm_simulation_get_store(core) : NULL;
+    const int found = core ? mpm_fields_find(&store->fields, PyBytes_AsString(name)) : -1;
     Py_DECREF(name);
     if (!core)
         return NULL;
@@ -415,20 +415,20 @@ static PyObject *field(PyObject *self, PyObject *argument)
         PyErr_SetObject(PyExc_KeyError, argument);
         return NULL;
     }
-    mpm_status status = mpm_simulation_field(core, found, &mirror);
+    mpm_view *view;
+    const mpm_status status = mpm_store_get(store, found, &view);
     if (status)
         return finish(self, status);
-    const mpm_rank rank = mpm_simulation_fields(core)->row[found].rank;
-    mpm_mirror_retain(mirror); /* making an object may collect garbage, and that may run anything */
-    PyObject *object = mpm_python_field_new(state_of(self), mirror, rank, mpm_simulation_settings(core)->dim);
-    mpm_mirror_release(mirror);
+    mpm_view_retain(view); /* making an object may collect garbage, and that may run anything */
+    PyObject *object = mpm_python_field_new(state_of(self), view, store->fields.row[found].rank, store->fields.dim);
+    mpm_view_release(view);
     return object;
 }
 
 static PyObject *fields(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return mpm_python_fields(mpm_simulation_fields(((simulation *)self)->core)); /* no run changes which there are */
+    return mpm_python_fields(&mpm_simulation_get_store(((simulation *)self)->core)->fields); /* no run changes which there are */
 }
 
 static PyObject *add_field(PyObject *self, PyObject *args)
@@ -440,11 +440,12 @@ static PyObject *add_field(PyObject *self, PyObject *args)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
-    if (mpm_python_rank_of(rank) == MPM_RANKS || mpm_fields_find(mpm_simulation_fields(core), name) >= 0) {
+    mpm_store *store = mpm_simulation_get_store(core);
+    if (mpm_python_rank_of(rank) == MPM_RANKS || mpm_fields_find(&store->fields, name) >= 0) {
         PyErr_SetString(PyExc_ValueError, "rank: unknown, or name: there is such a field already");
         return NULL;
     }
-    const mpm_status status = mpm_simulation_add_field(core, name, unit, mpm_python_rank_of(rank), initial);
+    const mpm_status status = mpm_store_add_field(store, name, unit, mpm_python_rank_of(rank), initial);
     if (status != MPM_TOO_LARGE)
         return finish(self, status);
     PyErr_Format(PyExc_ValueError, "fields: no room for '%s': a name has 31 bytes at most, a unit 15, and a simulation %d "
@@ -657,14 +658,14 @@ static PyObject *get_particles(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyLong_FromSsize_t(mpm_simulation_count(core)) : NULL;
+    return core ? PyLong_FromSsize_t(mpm_simulation_get_store(core)->count) : NULL;
 }
 
 static PyObject *get_next_id(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyLong_FromLongLong(mpm_simulation_next_id(core)) : NULL;
+    return core ? PyLong_FromLongLong(mpm_simulation_get_store(core)->next_id) : NULL;
 }
 
 static PyObject *get_threads(PyObject *self, void *unused)

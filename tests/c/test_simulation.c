@@ -155,7 +155,7 @@ static void lay_out(const mpm_simulation *simulation, struct state *state)
     s->id = take_array(state, s->particles, sizeof *s->id);
     s->history = take_array(state, s->records * (size_t)mpm_history_length(&simulation->run.history), sizeof(double));
     s->books = take_array(state, colliders * MPM_SNAPSHOT_BOOK, sizeof *s->books);
-    for (int f = 0; f < mpm_simulation_fields(simulation)->count; f++)
+    for (int f = 0; f < simulation->store.fields.count; f++)
         s->field[f] = take_array(state, s->particles * mpm_snapshot_components(simulation, f),
                                  simulation->settings.real_size);
     s->group = take_array(state, s->groups * MPM_SNAPSHOT_GROUP, sizeof *s->group);
@@ -201,7 +201,7 @@ static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *
 {
     int refusals = 0;
     mpm_simulation *simulation;
-    mpm_mirror *mirror;
+    mpm_view *view;
     mpm_totals totals;
     static const double corner[MPM_LAW_COUNT] = {-0.3, 0.1, -0.9, -0.6, 0.4};
     uint8_t mask[MPM_LAW_COUNT * MOST] = {1, 0, 1};
@@ -213,12 +213,12 @@ static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *
         ATTEMPT(add_block(simulation, settings->dim, corner[law], 1));
     }
     ATTEMPT(mpm_simulation_run(simulation, 8 - simulation->run.steps, INFINITY, INFINITY, NULL, NULL));
-    ATTEMPT(mpm_simulation_field(simulation, MPM_FIELD_X, &mirror));
+    ATTEMPT(mpm_store_get(&simulation->store, MPM_FIELD_X, &view));
     ATTEMPT(mpm_simulation_totals(simulation, &totals));
     assert(isfinite(totals.kinetic) && totals.mass > 0);
-    const ptrdiff_t before = mpm_simulation_count(simulation);
+    const ptrdiff_t before = simulation->store.count;
     ATTEMPT(mpm_simulation_delete(simulation, mask));
-    assert(mpm_simulation_count(simulation) == before - 2);
+    assert(simulation->store.count == before - 2);
     ATTEMPT(mpm_simulation_totals(simulation, &totals));
     simulation = move(simulation, allocator, &refusals);
     ATTEMPT(mpm_simulation_run(simulation, INT64_MAX, END, INFINITY, NULL, NULL));
@@ -435,7 +435,7 @@ static void arguments_are_checked(void)
     assert(mpm_simulation_add(s, 1, one, none, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
     assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, none, one, 0) == MPM_BAD_ARGUMENT);
     assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, none, 0) == MPM_BAD_ARGUMENT);
-    assert(!mpm_simulation_add(s, 0, none, none, NULL, NULL, none, none, 0) && mpm_simulation_count(s) == 0);
+    assert(!mpm_simulation_add(s, 0, none, none, NULL, NULL, none, none, 0) && s->store.count == 0);
 
     double numbers[] = {0, 0, 0, 0.1};
     mpm_shape_node ball = {MPM_BALL, 0, 4};
@@ -513,7 +513,7 @@ static void an_integrator_is_a_row(int dim)
     assert(!mpm_simulation_run(usual, 4, INFINITY, INFINITY, NULL, NULL));
     assert(!mpm_simulation_run(other, 4, INFINITY, INFINITY, NULL, NULL));
     assert(other->run.steps == 4);
-    assert(!mpm_simulation_stable_dt(other, &bound) && bound.dt == 42 && bound.row == mpm_simulation_count(other) - 1);
+    assert(!mpm_simulation_stable_dt(other, &bound) && bound.dt == 42 && bound.row == other->store.count - 1);
     assert(!mpm_simulation_stable_dt(usual, &bound) && bound.dt < 1);
 
     const mpm_history *history = &other->run.history;
