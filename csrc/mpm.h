@@ -9,10 +9,11 @@
  *     contact/shape.h           shapes as signed distances
  *     contact/motion.h          prescribed motion
  *     contact/collider.h        bodies that push material and are not pushed back
+ *     run/run.h                 clock, history, health and trouble of a run, whatever the method
+ *     run/store.h               its rows: fields, ids, and the views of users
  *     integrate/dispatch.h      instruction sets and their kernels
  *     integrate/simulation.h    settings; make a simulation, add particles, run, look
  *     integrate/integrator.h    ways to advance it
- *     integrate/history.h       what is recorded at every step
  *     integrate/snapshot.h      the complete state as plain arrays, and back
  *
  * A simulation in C, two particles that fall:
@@ -25,7 +26,7 @@
  *     int main(void)
  *     {
  *         const double x[] = {0.50, 0.5, 0.52, 0.5}, v[4] = {0}, volume[] = {4e-4, 4e-4}, mass[] = {0.4, 0.4};
- *         const mpm_material jelly = {MPM_NEO_HOOKEAN, {1e5, 0.3}};
+ *         const mpm_material jelly = {.law = MPM_NEO_HOOKEAN, .values = {1e5, 0.3}};
  *         const mpm_allocator memory = mpm_memory_default();
  *         mpm_settings settings = mpm_settings_default(2);
  *         settings.gravity[1] = -9.81;
@@ -51,8 +52,9 @@
 #include "contact/collider.h"
 #include "contact/walls.h"
 #include "integrate/dispatch.h"
-#include "integrate/history.h"
 #include "integrate/integrator.h"
 #include "integrate/simulation.h"
 #include "integrate/snapshot.h"
 #include "materials/laws.h"
+#include "run/run.h"
+#include "run/store.h"

@@ -30,7 +30,7 @@ mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *
         .particles = &simulation->particles,
         .materials = simulation->materials,
         .dx = simulation->settings.dx,
-        .field = &simulation->fields.row[field],
+        .field = &simulation->store.fields.row[field],
         .rows = rows,
         .on_leave = simulation->settings.on_leave,
     };

@@ -33,7 +33,7 @@ static void merge(const mpm_placement *a, size_t a_count, const mpm_placement *b
 mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *placed, size_t placed_count,
                               mpm_periodic_wrap *wrap)
 {
-    const mpm_allocator *allocator = &simulation->allocator;
+    const mpm_allocator *allocator = &simulation->run.allocator;
     const mpm_particles *particles = &simulation->particles;
     const size_t dim = (size_t)particles->dim, size = particles->real_size;
     *wrap = (mpm_periodic_wrap){0};
@@ -66,8 +66,8 @@ void mpm_periodic_end(mpm_simulation *simulation, mpm_periodic_wrap *wrap, mpm_s
     for (size_t i = 0; binning && i < wrap->count; i++)
         for (int axis = 0; axis < particles->dim; axis++, saved += particles->real_size)
             memcpy(position_at(particles, wrap->wrapped[i].slot, axis), saved, particles->real_size);
-    mpm_memory_free(&simulation->allocator, wrap->placements);
-    mpm_memory_free(&simulation->allocator, wrap->wrapped);
-    mpm_memory_free(&simulation->allocator, wrap->saved);
+    mpm_memory_free(&simulation->run.allocator, wrap->placements);
+    mpm_memory_free(&simulation->run.allocator, wrap->wrapped);
+    mpm_memory_free(&simulation->run.allocator, wrap->saved);
     *wrap = (mpm_periodic_wrap){0};
 }

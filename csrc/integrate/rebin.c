@@ -19,8 +19,8 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
     if (status)
         return status;
     mpm_binning binning = {
-        .allocator = &simulation->allocator,
-        .pool = simulation->pool,
+        .allocator = &simulation->run.allocator,
+        .pool = simulation->run.pool,
         .locate = simulation->kernels->locate,
         .placements = wrap.placements ? wrap.placements : placements,
         .placement_count = count + wrap.count,
@@ -38,10 +38,9 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
         simulation->drift = 0;
         simulation->binning_due = false;
         simulation->grid_valid = false;
-        simulation->health.binnings++;
+        simulation->run.health[MPM_HEALTH_BINNINGS]++;
         /* A particle in another block is rounded otherwise when it is written out. */
-        if (simulation->mirrors[MPM_FIELD_X])
-            simulation->mirrors[MPM_FIELD_X]->stale = true;
+        mpm_store_outdate(&simulation->store, MPM_FIELD_X);
     }
     return status;
 }
@@ -50,7 +49,7 @@ static mpm_status bin(mpm_simulation *simulation, mpm_bin_kind kind)
 {
     const double start = mpm_clock_seconds();
     const mpm_status status = mpm_rebin_run(simulation, NULL, 0, kind);
-    mpm_simulation_spend(simulation, MPM_PHASE_BINNING, start);
+    mpm_run_spend(&simulation->run, MPM_PHASE_BINNING, start);
     return status;
 }
 

@@ -15,15 +15,15 @@ static void find_volumes(mpm_simulation *simulation)
     mpm_sweeps_run(simulation, &sweep);
     simulation->volumes_due = false;
     simulation->measured = false;
-    if (simulation->mirrors[MPM_FIELD_VOLUME])
-        simulation->mirrors[MPM_FIELD_VOLUME]->stale = true;
+    mpm_store_outdate(&simulation->store, MPM_FIELD_VOLUME);
+    mpm_store_refresh(&simulation->store);
 }
 
 mpm_status mpm_refresh_state(mpm_simulation *simulation)
 {
     const double start = mpm_clock_seconds();
-    mpm_status status = mpm_views_read_in(simulation);
-    mpm_simulation_spend(simulation, MPM_PHASE_VIEWS, start);
+    mpm_status status = mpm_store_read_in(&simulation->store);
+    mpm_run_spend(&simulation->run, MPM_PHASE_VIEWS, start);
     if (status || (status = mpm_rebin_if_due(simulation)))
         return status;
     if (simulation->volumes_due)
@@ -32,7 +32,7 @@ mpm_status mpm_refresh_state(mpm_simulation *simulation)
         const mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_MEASURE);
         simulation->measure = mpm_sweeps_run(simulation, &sweep);
         simulation->measured = true;
-        simulation->suspect |= simulation->measure.out_of_range != 0;
+        simulation->run.suspect |= simulation->measure.out_of_range != 0;
     }
     return MPM_OK;
 }

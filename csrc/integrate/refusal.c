@@ -109,12 +109,12 @@ mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report
 
 mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, const mpm_block_report *report, double dt)
 {
-    const mpm_status status = mpm_trouble_note(simulation, MPM_UNSTABLE, reason, dt);
-    mpm_trouble *trouble = &simulation->trouble;
+    const mpm_status status = mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, reason, dt);
+    mpm_trouble *trouble = &simulation->run.trouble;
     if (reason == MPM_COLLIDER_TOO_FAST) {
-        trouble->collider = fastest_collider(simulation, &trouble->speed)->name;
+        trouble->name = fastest_collider(simulation, &trouble->value[0])->name;
         if (simulation->settings.dt > 0)
-            trouble->needed = motion_limit(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
+            trouble->value[1] = motion_limit(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
     }
     return status;
 }

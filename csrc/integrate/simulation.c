@@ -8,6 +8,43 @@
 #include "integrate/dispatch.h"
 #include "integrate/state.h"
 
+/* ---- the method ------------------------------------------------------------------------------------------------- */
+
+static mpm_status refresh_for_steps(void *self)
+{
+    mpm_status status = mpm_sweeps_begin(self);
+    if (!status && !(status = mpm_refresh_state(self)))
+        status = mpm_strays_find(self);
+    return status;
+}
+
+static mpm_status advance(void *self, const mpm_goal *goal)
+{
+    return ((mpm_simulation *)self)->integrator->advance(self, goal);
+}
+
+static void finish(void *self, mpm_status status, bool moved)
+{
+    mpm_simulation *simulation = self;
+    mpm_synchronize_particles(simulation);
+    if (status == MPM_UNSTABLE) /* what follows is planned anew, not from the last of the refused attempts */
+        simulation->natural_dt = simulation->approach = 0;
+    mpm_sweeps_end(simulation);
+    const double start = mpm_clock_seconds();
+    if (moved) /* of frozen particles mass and volume, too */
+        mpm_store_outdate_all(&simulation->store, simulation->frozen);
+    mpm_store_refresh(&simulation->store);
+    mpm_run_spend(&simulation->run, MPM_PHASE_VIEWS, start);
+}
+
+static const char *const counters[] = {
+    [MPM_HEALTH_LEFT_DOMAIN] = "left_domain", [MPM_HEALTH_CLAMPED] = "clamped", [MPM_HEALTH_DELETED] = "deleted",
+    [MPM_HEALTH_CLIPPED] = "clipped", [MPM_HEALTH_REFUSED] = "refused", [MPM_HEALTH_BINNINGS] = "binnings", NULL};
+static const char *const phases[] = {
+    [MPM_PHASE_SWEEPS] = "sweeps", [MPM_PHASE_GRID] = "grid", [MPM_PHASE_BINNING] = "binning",
+    [MPM_PHASE_VIEWS] = "views", NULL};
+static const mpm_method method = {counters, phases, mpm_totals_section, refresh_for_steps, advance, finish};
+
 mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allocator, const mpm_settings *settings)
 {
     *result = NULL;
@@ -17,14 +54,15 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     mpm_simulation *simulation = mpm_memory_new(allocator, 1, sizeof *simulation);
     if (!simulation)
         return MPM_OUT_OF_MEMORY;
-    simulation->allocator = *allocator;
+    simulation->run = mpm_run_of(&method, simulation, allocator, settings->dim, settings->history, settings->threads);
     simulation->settings = *settings;
     simulation->settings.isa = kernels->isa; /* lives as long as the code */
     simulation->kernels = kernels;
     simulation->integrator = mpm_integrator_get(settings->integrator);
     simulation->is_synchronized = true;
     simulation->particles = mpm_particles_empty(settings->dim, kernels->lanes, settings->scheme.degree, settings->real_size);
-    simulation->fields = mpm_fields_of_core(settings->dim);
+    simulation->store = (mpm_store){.run = &simulation->run, .method = &mpm_views_method,
+                                    .real_size = settings->real_size, .fields = mpm_fields_of_core(settings->dim)};
     if (settings->dim == 2)
         simulation->settings.gravity[2] = 0;
     *result = simulation;
@@ -35,8 +73,8 @@ void mpm_simulation_free(mpm_simulation *simulation)
 {
     if (!simulation)
         return;
-    mpm_allocator allocator = simulation->allocator;
-    mpm_views_forget(simulation);
+    mpm_allocator allocator = simulation->run.allocator;
+    mpm_store_clear(&simulation->store);
     mpm_particles_clear(&simulation->particles, &allocator);
     mpm_grid_clear(&simulation->grid, &allocator);
     for (size_t k = 0; k < simulation->collider_count; k++)
@@ -44,47 +82,8 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_memory_free(&allocator, simulation->colliders);
     mpm_memory_free(&allocator, simulation->collider_books);
     mpm_memory_free(&allocator, simulation->materials);
-    mpm_memory_free(&allocator, simulation->id);
-    mpm_memory_free(&allocator, simulation->material);
-    mpm_memory_free(&allocator, simulation->history);
+    mpm_run_clear(&simulation->run);
     mpm_memory_free(&allocator, simulation);
-}
-
-/* Appends rows to the table, and their columns. On error nothing has changed. */
-static mpm_status add_rows(mpm_simulation *simulation, mpm_field *rows, int count)
-{
-    mpm_particles *particles = &simulation->particles;
-    const int dim = particles->dim;
-    double initial[MPM_MOST_COLUMNS];
-    int columns = 0;
-    for (int r = 0; r < count; r++) {
-        rows[r].column = particles->columns + columns;
-        rows[r].width = 1;
-        for (int c = 0; c < mpm_rank_components(rows[r].rank, dim); c++) {
-            if (particles->columns + columns == MPM_MOST_COLUMNS)
-                return MPM_TOO_LARGE;
-            initial[columns++] = mpm_fields_initial(rows[r].rank, dim, c, rows[r].initial);
-        }
-    }
-    if (simulation->fields.count + count > MPM_MOST_FIELDS)
-        return MPM_TOO_LARGE;
-    if (mpm_particles_add_columns(particles, &simulation->allocator, columns, initial))
-        return MPM_OUT_OF_MEMORY;
-    memcpy(simulation->fields.row + simulation->fields.count, rows, (size_t)count * sizeof *rows);
-    simulation->fields.count += count;
-    return MPM_OK;
-}
-
-mpm_status mpm_simulation_add_field(mpm_simulation *simulation, const char *name, const char *unit, mpm_rank rank,
-                                    double initial)
-{
-    mpm_field row = {.rank = rank, .owner = MPM_OWNER_USER, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY,
-                     .high = INFINITY, .initial = initial};
-    if (strlen(name) >= sizeof row.name || strlen(unit) >= sizeof row.unit)
-        return MPM_TOO_LARGE;
-    strcpy(row.name, name);
-    strcpy(row.unit, unit);
-    return add_rows(simulation, &row, 1);
 }
 
 /* The fields of a law's history, but for those that another law has brought. On error nothing has changed. */
@@ -94,7 +93,7 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
     int count = 0;
     for (int f = 0; f < law->fields; f++) {
         const mpm_history_field *field = &law->field[f];
-        if (mpm_fields_find(&simulation->fields, field->name) >= 0)
+        if (mpm_fields_find(&simulation->store.fields, field->name) >= 0)
             continue;
         mpm_field *row = &rows[count++];
         *row = (mpm_field){.rank = field->rank, .owner = MPM_OWNER_LAW, .state_of = MPM_STATE_OF_OWNERS,
@@ -102,7 +101,7 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
         snprintf(row->name, sizeof row->name, "%s", field->name);
         snprintf(row->unit, sizeof row->unit, "%s", field->unit);
     }
-    return add_rows(simulation, rows, count);
+    return mpm_store_add_fields(&simulation->store, rows, count);
 }
 
 /* Where a material finds its history. */
@@ -110,7 +109,7 @@ static void set_columns(const mpm_simulation *simulation, mpm_material *material
 {
     const mpm_law *law = mpm_laws_get(material->law);
     for (int f = 0, component = 0; f < law->fields; f++) {
-        const mpm_field *row = &simulation->fields.row[mpm_fields_find(&simulation->fields, law->field[f].name)];
+        const mpm_field *row = &simulation->store.fields.row[mpm_fields_find(&simulation->store.fields, law->field[f].name)];
         for (int c = 0; c < mpm_rank_components(row->rank, simulation->settings.dim); c++)
             material->column[component++] = row->column + c;
     }
@@ -122,7 +121,7 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
         return MPM_BAD_ARGUMENT;
     const mpm_law *law = mpm_laws_get(material->law);
     mpm_material added = *material;
-    if (mpm_memory_grow(&simulation->allocator, (void **)&simulation->materials, &simulation->material_capacity,
+    if (mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->materials, &simulation->material_capacity,
                         simulation->material_count, simulation->material_count + 1, sizeof *material))
         return MPM_OUT_OF_MEMORY;
     const mpm_status status = add_history(simulation, law);
@@ -154,14 +153,14 @@ mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_col
         return MPM_BAD_ARGUMENT;
     const size_t count = simulation->collider_count;
     mpm_collider_book *books =
-        mpm_memory_new(&simulation->allocator, count + 1, sizeof *books); /* all empty: nothing has happened yet */
-    if (!books || mpm_memory_grow(&simulation->allocator, (void **)&simulation->colliders,
+        mpm_memory_new(&simulation->run.allocator, count + 1, sizeof *books); /* all empty: nothing has happened yet */
+    if (!books || mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->colliders,
                                   &simulation->collider_capacity, count, count + 1, sizeof *collider) ||
-        mpm_collider_copy(&simulation->colliders[count], &simulation->allocator, collider)) {
-        mpm_memory_free(&simulation->allocator, books);
+        mpm_collider_copy(&simulation->colliders[count], &simulation->run.allocator, collider)) {
+        mpm_memory_free(&simulation->run.allocator, books);
         return MPM_OUT_OF_MEMORY;
     }
-    mpm_memory_free(&simulation->allocator, simulation->collider_books);
+    mpm_memory_free(&simulation->run.allocator, simulation->collider_books);
     simulation->collider_books = books;
     simulation->collider_count++;
     return MPM_OK;
@@ -175,38 +174,49 @@ const mpm_collider *mpm_simulation_colliders(const mpm_simulation *simulation, s
 
 /* ---- particles come and go -------------------------------------------------------------------------------------- */
 
+static void end(mpm_simulation *simulation)
+{
+    mpm_sweeps_end(simulation);
+    mpm_run_end(&simulation->run);
+}
+
+/* For a call that takes no steps. */
+static mpm_status begin(mpm_simulation *simulation)
+{
+    mpm_status status = mpm_run_begin(&simulation->run, 1);
+    if (!status && (status = mpm_sweeps_begin(simulation)))
+        end(simulation);
+    return status;
+}
+
 /* What views may hold is read in first, so that nothing written is lost when the arrays are replaced. */
 static mpm_status begin_change(mpm_simulation *simulation)
 {
-    mpm_status status = mpm_sweeps_begin(simulation, 1);
-    if (!status && (status = mpm_views_read_in(simulation)))
-        mpm_sweeps_end(simulation);
+    mpm_status status = begin(simulation);
+    if (!status && (status = mpm_store_read_in(&simulation->store)))
+        end(simulation);
     return status;
 }
 
 static void end_change(mpm_simulation *simulation, mpm_status status)
 {
-    mpm_sweeps_end(simulation);
+    end(simulation);
     if (status)
         return;
     simulation->measured = false;
     simulation->grid_valid = false;
-    mpm_views_forget(simulation);
 }
 
-/* Row tables and waiting tiles for `count` more particles. */
+/* Rows and waiting tiles for `count` more particles. */
 static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
 {
-    const size_t rows = (size_t)simulation->particles.count, wanted = rows + (size_t)count;
-    const size_t lanes = (size_t)simulation->particles.lanes;
-    if (wanted > INT32_MAX / 2)
+    const ptrdiff_t lanes = simulation->particles.lanes;
+    if (count > INT32_MAX / 2 - simulation->particles.count)
         return MPM_TOO_LARGE;
-    if (mpm_memory_grow(&simulation->allocator, (void **)&simulation->id, &simulation->id_capacity, rows, wanted,
-                        sizeof *simulation->id) ||
-        mpm_memory_grow(&simulation->allocator, (void **)&simulation->material, &simulation->row_material_capacity,
-                        rows, wanted, sizeof *simulation->material))
-        return MPM_OUT_OF_MEMORY;
-    return mpm_particles_reserve(&simulation->particles, &simulation->allocator, ((size_t)count + lanes - 1) / lanes);
+    const mpm_status status = mpm_store_reserve(&simulation->store, count);
+    if (status)
+        return status;
+    return mpm_particles_reserve(&simulation->particles, &simulation->run.allocator, (size_t)((count + lanes - 1) / lanes));
 }
 
 static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
@@ -217,7 +227,7 @@ static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
     arrivals->particles = particles;
     arrivals->first_slot = tiles * lanes;
     arrivals->first_row = (int32_t)particles->count;
-    arrivals->placements = mpm_memory_new(&simulation->allocator, (size_t)arrivals->count, sizeof *arrivals->placements);
+    arrivals->placements = mpm_memory_new(&simulation->run.allocator, (size_t)arrivals->count, sizeof *arrivals->placements);
     if (!arrivals->placements)
         return MPM_OUT_OF_MEMORY;
     memset(particles->row + tiles * lanes, 0xff, (size_t)(waiting * lanes) * sizeof *particles->row);
@@ -226,7 +236,7 @@ static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
     mpm_status status = mpm_rebin_run(simulation, arrivals->placements, (size_t)arrivals->count, MPM_BIN_ALL);
     if (status)
         particles->tiles = tiles;
-    mpm_memory_free(&simulation->allocator, arrivals->placements);
+    mpm_memory_free(&simulation->run.allocator, arrivals->placements);
     return status;
 }
 
@@ -268,13 +278,15 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
     mpm_status status = begin_change(simulation);
     if (status)
         return status;
-    const ptrdiff_t rows = simulation->particles.count;
-    if (!(status = make_room(simulation, count)) && !(status = arrive(simulation, &arrivals)))
-        for (ptrdiff_t row = rows; row < rows + count; row++) {
-            simulation->id[row] = simulation->next_id++;
-            simulation->material[row] = material;
-            simulation->volumes_due |= volume[row - rows] == 0;
+    const ptrdiff_t rows = simulation->store.count;
+    if (!(status = make_room(simulation, count)) && !(status = arrive(simulation, &arrivals))) {
+        mpm_store_add_rows(&simulation->store, count);
+        int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
+        for (ptrdiff_t i = 0; i < count; i++) {
+            materials[rows + i] = material;
+            simulation->volumes_due |= volume[i] == 0;
         }
+    }
     end_change(simulation, status);
     return status;
 }
@@ -293,27 +305,10 @@ static void clear_mass(mpm_particles *particles, ptrdiff_t slot)
         ((double *)particles->column[MPM_COLUMN_MASS])[slot] = 0;
 }
 
-/* Rows close up: new_row[row] for those that stay, -1 for the others. */
-static void renumber(mpm_simulation *simulation, ptrdiff_t old_rows, int32_t *new_row)
-{
-    int32_t next = 0;
-    for (ptrdiff_t row = 0; row < old_rows; row++) {
-        if (new_row[row] < 0)
-            continue;
-        simulation->id[next] = simulation->id[row];
-        simulation->material[next] = simulation->material[row];
-        new_row[row] = next++;
-    }
-    mpm_particles *particles = &simulation->particles;
-    for (ptrdiff_t slot = 0; slot < particles->tiles * particles->lanes; slot++)
-        if (particles->row[slot] >= 0)
-            particles->row[slot] = new_row[particles->row[slot]];
-}
-
 /* Removes the rows of `mask` (may be NULL) and all particles without mass. Within a pool. */
 static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
 {
-    const mpm_allocator *allocator = &simulation->allocator;
+    const mpm_allocator *allocator = &simulation->run.allocator;
     mpm_particles *particles = &simulation->particles;
     const ptrdiff_t rows = particles->count, slots = particles->tiles * particles->lanes;
     int32_t *new_row = mpm_memory_new(allocator, (size_t)rows, sizeof *new_row);
@@ -333,7 +328,10 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
             memcpy(particles->column[MPM_COLUMN_MASS], saved, (size_t)slots * particles->real_size);
         else {
             simulation->frozen = false;
-            renumber(simulation, rows, new_row);
+            mpm_store_keep_rows(&simulation->store, new_row);
+            for (ptrdiff_t slot = 0; slot < particles->tiles * particles->lanes; slot++)
+                if (particles->row[slot] >= 0)
+                    particles->row[slot] = new_row[particles->row[slot]];
         }
     }
     mpm_memory_free(allocator, saved);
@@ -348,7 +346,7 @@ mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask
         return status;
     const ptrdiff_t before = simulation->particles.count;
     status = remove_rows(simulation, mask);
-    simulation->health.deleted += before - simulation->particles.count;
+    simulation->run.health[MPM_HEALTH_DELETED] += before - simulation->particles.count;
     end_change(simulation, status);
     return status;
 }
@@ -358,21 +356,15 @@ mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask
 mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
                               void *context)
 {
-    const int64_t before = simulation->steps;
-    const mpm_goal goal = {
-        .last_step = steps > INT64_MAX - before ? INT64_MAX : before + steps,
-        .end = end, .pause = pause, .poll = poll, .context = context,
-    };
-    const mpm_status status = mpm_run_towards(simulation, &goal);
-    if (simulation->steps > before)
-        mpm_views_outdate(simulation);
-    const double start = mpm_clock_seconds();
-    mpm_views_refresh(simulation);
-    mpm_simulation_spend(simulation, MPM_PHASE_VIEWS, start);
-    /* Removal sorts particles anew: it waits for the end of the run, so that a pause changes nothing. */
-    const bool paused = !status && simulation->steps - before < steps && simulation->time < end;
+    mpm_goal goal = mpm_run_goal(&simulation->run, steps, end);
+    goal.pause = pause;
+    goal.poll = poll;
+    goal.context = context;
+    const mpm_status status = mpm_run_towards(&simulation->run, &goal);
+    /* Removal sorts particles anew: it waits for the end of the whole run, so that a pause changes nothing. */
+    const bool paused = !status && !mpm_run_is_over(&simulation->run, &goal);
     if (simulation->frozen && !paused) {
-        mpm_status removal = mpm_simulation_delete(simulation, NULL);
+        const mpm_status removal = mpm_simulation_delete(simulation, NULL);
         return status ? status : removal;
     }
     return status;
@@ -389,14 +381,14 @@ mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *
 
 static mpm_status refresh(mpm_simulation *simulation)
 {
-    mpm_status status = mpm_sweeps_begin(simulation, 1);
+    mpm_status status = begin(simulation);
     if (status)
         return status;
     const bool due = simulation->binning_due;
     simulation->binning_due = false; /* looking needs no fresh bins, and the grid of the last step stays */
     status = mpm_refresh_state(simulation);
     simulation->binning_due |= due && simulation->drift > 0;
-    mpm_sweeps_end(simulation);
+    end(simulation);
     return status;
 }
 
@@ -416,39 +408,14 @@ mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *b
     return status;
 }
 
-mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirror **mirror)
+mpm_store *mpm_simulation_get_store(mpm_simulation *simulation)
 {
-    return mpm_views_get(simulation, field, mirror);
+    return &simulation->store;
 }
 
-const mpm_fields *mpm_simulation_fields(const mpm_simulation *simulation)
+const mpm_run *mpm_simulation_get_run(const mpm_simulation *simulation)
 {
-    return &simulation->fields;
-}
-
-double mpm_simulation_time(const mpm_simulation *simulation)
-{
-    return simulation->time;
-}
-
-double mpm_simulation_dt(const mpm_simulation *simulation)
-{
-    return simulation->dt;
-}
-
-int64_t mpm_simulation_next_id(const mpm_simulation *simulation)
-{
-    return simulation->next_id;
-}
-
-int64_t mpm_simulation_steps(const mpm_simulation *simulation)
-{
-    return simulation->steps;
-}
-
-ptrdiff_t mpm_simulation_count(const mpm_simulation *simulation)
-{
-    return simulation->particles.count;
+    return &simulation->run;
 }
 
 const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation)
@@ -456,48 +423,20 @@ const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation)
     return &simulation->settings;
 }
 
-double mpm_simulation_seconds(const mpm_simulation *simulation, mpm_phase phase)
-{
-    return simulation->seconds[phase];
-}
-
-const mpm_health *mpm_simulation_health(const mpm_simulation *simulation)
-{
-    return &simulation->health;
-}
-
-const mpm_trouble *mpm_simulation_trouble(const mpm_simulation *simulation)
-{
-    return &simulation->trouble;
-}
-
 void mpm_simulation_set_threads(mpm_simulation *simulation, int threads)
 {
-    simulation->settings.threads = threads;
+    simulation->run.threads = threads;
 }
 
 void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
                            size_t *colliders)
 {
-    *particles = mpm_particles_bytes(&simulation->particles) + simulation->id_capacity * sizeof *simulation->id +
-                 simulation->row_material_capacity * sizeof *simulation->material;
+    mpm_store_bytes(&simulation->store, particles, views);
+    *particles += mpm_particles_bytes(&simulation->particles);
     *grid = simulation->grid.bytes;
     *colliders = 0;
     for (size_t k = 0; k < simulation->collider_count; k++)
         *colliders += mpm_collider_bytes(&simulation->colliders[k]);
-    *views = 0;
-    for (int field = 0; field < simulation->fields.count; field++) {
-        const mpm_mirror *mirror = simulation->mirrors[field];
-        if (mirror)
-            *views += (size_t)mirror->rows * (size_t)mirror->components * mirror->element;
-    }
-}
-
-const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *rows, int *length)
-{
-    *length = mpm_history_length(simulation);
-    *rows = simulation->history_rows;
-    return simulation->history;
 }
 
 static double real_at(const void *array, size_t index, size_t real_size)

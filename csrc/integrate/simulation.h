@@ -6,7 +6,7 @@
  * leaves the last whole state.
  */
 #pragma once
-#include "state/mirror.h"
+#include "run/store.h"
 #include "transfer/kernels.h"
 
 /** What the user chooses once. Unused axes of a 2-D simulation are ignored. */
@@ -36,7 +36,7 @@ mpm_settings mpm_settings_default(int dim);
 /** The name of the first setting that is out of its range, NULL if there is none. */
 const char *mpm_settings_flaw(const mpm_settings *settings);
 
-enum { MPM_MOST_CELLS = 1 << 30, MPM_MOST_TROUBLE_ROWS = 1000 };
+enum { MPM_MOST_CELLS = 1 << 30 };
 
 /** What limits the time step. */
 typedef enum mpm_limit {
@@ -54,35 +54,18 @@ typedef struct mpm_stable_dt {
     int32_t row; /* of the particle that limits, -1 if none does */
 } mpm_stable_dt;
 
-/** Why a step was refused or a run ended. */
-typedef enum mpm_reason {
-    MPM_NO_REASON,
-    MPM_DT_ABOVE_BOUND,    /* the fixed dt exceeds the bound of the state */
-    MPM_DT_TOO_SMALL,      /* the clock would stand still */
+/** Why a step was refused or a run ended, besides the reasons of every method (run/trouble.h). */
+enum {
+    MPM_DT_ABOVE_BOUND = MPM_REASONS, /* the fixed dt exceeds the bound of the state: `kind` is the mpm_limit, value[0] the
+                                       * bound [s] */
     MPM_GRID_NOT_FINITE,   /* node velocities overflowed */
     MPM_MOVES_TOO_FAR,     /* a node would move a cell or more in one step */
-    MPM_COLLIDER_TOO_FAST, /* a collider near material would */
+    MPM_COLLIDER_TOO_FAST, /* a collider near material would: `name`, value[0] a bound of its speed there [m/s], value[1]
+                            * the largest dt for it [s], 0 if none was found */
     MPM_WOULD_INVERT,      /* a particle's strain increment would turn it inside out */
     MPM_LEFT_RANGE,        /* J left the range of its law */
-    MPM_LEFT_DOMAIN,
-    MPM_WRITTEN_NOT_FINITE, /* through a view: NaN or infinite */
-    MPM_WRITTEN_INVERTED,   /* through a view: det F <= 0, or beyond the range of the field */
-    MPM_WRITTEN_OUTSIDE,    /* through a view: a position outside the domain */
-    MPM_WRITTEN_NOT_STATE   /* through a view: J of a solid, F of a fluid, or the history of another law */
-} mpm_reason;
-
-/** Set by a call that answers MPM_BAD_STATE, MPM_UNSTABLE or MPM_ESCAPED. */
-typedef struct mpm_trouble {
-    mpm_reason reason;
-    mpm_stable_dt bound; /* MPM_DT_ABOVE_BOUND: what limits */
-    double dt;           /* of the step in question [s] */
-    const mpm_field *field; /* MPM_WRITTEN_...: which */
-    const char *collider; /* MPM_COLLIDER_TOO_FAST: its name, ...; MPM_LEFT_DOMAIN: which the first row touches, or NULL */
-    double speed, needed; /* ... a bound of its speed near material [m/s], the largest dt for it [s] */
-    int64_t count;       /* rows concerned */
-    int row_count;       /* rows listed, ascending */
-    int32_t rows[MPM_MOST_TROUBLE_ROWS];
-} mpm_trouble;
+    MPM_LEFT_DOMAIN        /* `name` is the collider that the first row touches, or NULL */
+};
 
 /** Totals of a state. In 2-D the angular momentum is component 2. SI units, per metre of depth in 2-D. Along a periodic
  *  axis positions have no origin: there the centre of mass, and the angular momentum about the other axes, are NaN,
@@ -91,17 +74,23 @@ typedef struct mpm_totals {
     double time, mass, momentum[3], center_of_mass[3], angular_momentum[3], kinetic, elastic, gravitational;
 } mpm_totals;
 
-typedef struct mpm_health {
-    int64_t left_domain, clamped, deleted; /* particles, counted each time */
-    int64_t clipped;                       /* particles whose history was held within limits, each time */
-    int64_t refused;                       /* steps begun again with a smaller dt */
-    int64_t binnings;
-} mpm_health;
+/** Counters of the run's health, which count particles each time. */
+enum {
+    MPM_HEALTH_LEFT_DOMAIN, MPM_HEALTH_CLAMPED, MPM_HEALTH_DELETED,
+    MPM_HEALTH_CLIPPED, /* history was held within limits */
+    MPM_HEALTH_REFUSED, /* steps begun again with a smaller dt */
+    MPM_HEALTH_BINNINGS
+};
+
+/** Where the time goes: the phases of the run. What remains is control: plans, reports, history. */
+enum {
+    MPM_PHASE_SWEEPS, /* over particles: transfers, laws, motion, totals */
+    MPM_PHASE_GRID,   /* over nodes: sums of copies, gravity, colliders, walls */
+    MPM_PHASE_BINNING,
+    MPM_PHASE_VIEWS /* arrays of users, in and out */
+};
 
 typedef struct mpm_simulation mpm_simulation;
-
-/** Asked every 50 ms of a run; non-zero ends it after a whole step. */
-typedef int (*mpm_poll)(void *context);
 
 /** Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if the settings have a flaw. On error `*simulation` is NULL. */
 mpm_status mpm_simulation_new(mpm_simulation **simulation, const mpm_allocator *allocator,
@@ -145,47 +134,16 @@ mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *
 mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals);
 mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound);
 
-/** The table of the fields that there are. Those of a law's history are there from the registration of its first material
- *  on. */
-const mpm_fields *mpm_simulation_fields(const mpm_simulation *simulation);
+/** The particles as rows, with the table of fields and the views (run/store.h). The fields of a law's history are there
+ *  from the registration of its first material on. */
+mpm_store *mpm_simulation_get_store(mpm_simulation *simulation);
 
-/** Adds a field of users: `rank` reals per particle, which no step reads or changes, `initial` for all particles that there
- *  are and will be (of a tensor: its diagonal). Errors: MPM_OUT_OF_MEMORY; MPM_TOO_LARGE if the table or the name is full.
- *  On error nothing has changed. */
-mpm_status mpm_simulation_add_field(mpm_simulation *simulation, const char *name, const char *unit, mpm_rank rank,
-                                    double initial);
-
-/** The mirror of row `field` of the table (borrowed), brought up to date. */
-mpm_status mpm_simulation_field(mpm_simulation *simulation, int field, mpm_mirror **mirror);
-
-/** The clock and the books. */
-double mpm_simulation_time(const mpm_simulation *simulation);
-double mpm_simulation_dt(const mpm_simulation *simulation); /* of the last step; 0 before the first */
-int64_t mpm_simulation_steps(const mpm_simulation *simulation);
-/** That of the next particle that is added. */
-int64_t mpm_simulation_next_id(const mpm_simulation *simulation);
-ptrdiff_t mpm_simulation_count(const mpm_simulation *simulation);
+/** Clock, history, health and trouble: what every method has. */
+const mpm_run *mpm_simulation_get_run(const mpm_simulation *simulation);
 const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation);
-/** Where the time goes. What remains of a run is control: plans, reports, history. */
-typedef enum mpm_phase {
-    MPM_PHASE_SWEEPS, /* over particles: transfers, laws, motion, totals */
-    MPM_PHASE_GRID,   /* over nodes: sums of copies, gravity, colliders, walls */
-    MPM_PHASE_BINNING,
-    MPM_PHASE_VIEWS,  /* arrays of users, in and out */
-    MPM_PHASES
-} mpm_phase;
-
-/** Seconds by the clock that all runs together have spent in a phase. */
-double mpm_simulation_seconds(const mpm_simulation *simulation, mpm_phase phase);
-
-const mpm_health *mpm_simulation_health(const mpm_simulation *simulation);
-const mpm_trouble *mpm_simulation_trouble(const mpm_simulation *simulation);
 void mpm_simulation_set_threads(mpm_simulation *simulation, int threads);
 void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
                            size_t *colliders);
-
-/** The history: `rows` records of `length` doubles (see mpm_history_get in history.h). */
-const double *mpm_simulation_history(const mpm_simulation *simulation, size_t *rows, int *length);
 
 /** Active nodes of the last step: call with NULL to get their number, then with arrays of (m, d) doubles, (m,) and
  *  (m, d) reals. None before the first step and after particles came or went. */

@@ -16,19 +16,20 @@ struct entry {
 
 #define ENTRY(name, member) {name, offsetof(mpm_simulation, member)}
 static const struct entry numbers[] = {
-    ENTRY("time", time), ENTRY("dt", dt), ENTRY("natural_dt", natural_dt), ENTRY("drift", drift),
-    ENTRY("approach", approach), ENTRY("body_impulse.x", body_impulse[0]), ENTRY("body_impulse.y", body_impulse[1]),
-    ENTRY("body_impulse.z", body_impulse[2]), ENTRY("wall_impulse.x", impulse[0]), ENTRY("wall_impulse.y", impulse[1]),
-    ENTRY("wall_impulse.z", impulse[2]),
+    ENTRY("time", run.time), ENTRY("dt", run.dt), ENTRY("natural_dt", natural_dt), ENTRY("drift", drift),
+    ENTRY("approach", approach),
+    ENTRY("body_impulse.x", books.body_impulse[0]), ENTRY("body_impulse.y", books.body_impulse[1]),
+    ENTRY("body_impulse.z", books.body_impulse[2]), ENTRY("wall_impulse.x", books.wall_impulse[0]),
+    ENTRY("wall_impulse.y", books.wall_impulse[1]), ENTRY("wall_impulse.z", books.wall_impulse[2]),
 };
 static const struct entry counters[] = {
-    ENTRY("steps", steps), ENTRY("next_id", next_id), ENTRY("health.left_domain", health.left_domain),
-    ENTRY("health.clamped", health.clamped), ENTRY("health.deleted", health.deleted),
-    ENTRY("health.clipped", health.clipped), ENTRY("health.refused", health.refused),
-    ENTRY("health.binnings", health.binnings),
+    ENTRY("steps", run.steps), ENTRY("next_id", store.next_id), ENTRY("health.left_domain", run.health[MPM_HEALTH_LEFT_DOMAIN]),
+    ENTRY("health.clamped", run.health[MPM_HEALTH_CLAMPED]), ENTRY("health.deleted", run.health[MPM_HEALTH_DELETED]),
+    ENTRY("health.clipped", run.health[MPM_HEALTH_CLIPPED]), ENTRY("health.refused", run.health[MPM_HEALTH_REFUSED]),
+    ENTRY("health.binnings", run.health[MPM_HEALTH_BINNINGS]),
 };
 static const struct entry flags[] = { /* they follow the counters */
-    ENTRY("binning_due", binning_due), ENTRY("frozen", frozen), ENTRY("suspect", suspect),
+    ENTRY("binning_due", binning_due), ENTRY("frozen", frozen), ENTRY("suspect", run.suspect),
 };
 #undef ENTRY
 
@@ -90,7 +91,7 @@ static bool is_clock(const mpm_snapshot *snapshot)
 
 size_t mpm_snapshot_components(const mpm_simulation *simulation, int field)
 {
-    const mpm_field *row = &simulation->fields.row[field];
+    const mpm_field *row = &simulation->store.fields.row[field];
     return row->column < 0 ? 0 : (size_t)mpm_rank_components(row->rank, simulation->settings.dim);
 }
 
@@ -119,8 +120,8 @@ static void copy_field(mpm_particles *particles, const mpm_field *field, size_t 
 /* The same for all fields. */
 static void copy_fields(const mpm_simulation *simulation, mpm_particles *particles, const mpm_snapshot *snapshot, bool back)
 {
-    for (int f = 0; f < simulation->fields.count; f++)
-        copy_field(particles, &simulation->fields.row[f], mpm_snapshot_components(simulation, f), snapshot->field[f], back);
+    for (int f = 0; f < simulation->store.fields.count; f++)
+        copy_field(particles, &simulation->store.fields.row[f], mpm_snapshot_components(simulation, f), snapshot->field[f], back);
 }
 
 static void copy_rows(mpm_particles *particles, int32_t *list, bool back)
@@ -154,22 +155,22 @@ void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapsh
 {
     snapshot->groups = simulation->particles.group_count;
     snapshot->particles = (size_t)simulation->particles.count;
-    snapshot->records = simulation->history_rows;
+    snapshot->records = simulation->run.history.rows;
 }
 
 void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     mpm_particles particles = simulation->particles; /* whose arrays are only read */
-    const size_t length = (size_t)mpm_history_length(simulation);
+    const size_t length = (size_t)mpm_history_length(&simulation->run.history);
     take_clock(simulation, snapshot);
     for (size_t g = 0; g < snapshot->groups; g++)
         take_group(&particles.groups[g], snapshot->group + g * MPM_SNAPSHOT_GROUP);
     copy_fields(simulation, &particles, snapshot, false);
     copy_rows(&particles, snapshot->row, false);
     if (snapshot->particles)
-        memcpy(snapshot->id, simulation->id, snapshot->particles * sizeof *snapshot->id);
+        memcpy(snapshot->id, simulation->store.rows[MPM_FIELD_ID], snapshot->particles * sizeof *snapshot->id);
     if (snapshot->records)
-        memcpy(snapshot->history, simulation->history, snapshot->records * length * sizeof(double));
+        memcpy(snapshot->history, simulation->run.history.records, snapshot->records * length * sizeof(double));
     for (size_t k = 0; k < simulation->collider_count; k++) {
         memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK, simulation->collider_books[k].impulse, 3 * sizeof(double));
         memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, simulation->collider_books[k].torque, 3 * sizeof(double));
@@ -273,9 +274,9 @@ static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_s
         if (!taken_out && !(mass > 0 && isfinite(mass) && volume > 0 && isfinite(volume)))
             return false;
     }
-    for (int f = 0; f < simulation->fields.count; f++) {
+    for (int f = 0; f < simulation->store.fields.count; f++) {
         const size_t values = snapshot->particles * mpm_snapshot_components(simulation, f);
-        const bool may_leave_its_range = f == MPM_FIELD_F || simulation->fields.row[f].owner == MPM_OWNER_LAW;
+        const bool may_leave_its_range = f == MPM_FIELD_F || simulation->store.fields.row[f].owner == MPM_OWNER_LAW;
         for (size_t i = 0; i < values && !may_leave_its_range; i++)
             if (!isfinite(number_at(snapshot->field[f], i, size)))
                 return false;
@@ -306,11 +307,11 @@ static bool are_rows(const mpm_snapshot *snapshot, uint8_t *seen)
 
 static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
 {
-    if (simulation->steps || simulation->next_id) {
+    if (simulation->run.steps || simulation->store.next_id) {
         *flaw = "the simulation is not new";
         return MPM_BAD_STATE;
     }
-    uint8_t *seen = mpm_memory_new(&simulation->allocator, snapshot->particles, 1);
+    uint8_t *seen = mpm_memory_new(&simulation->run.allocator, snapshot->particles, 1);
     if (!seen)
         return MPM_OUT_OF_MEMORY;
     *flaw = !is_clock(snapshot)                              ? "the clock or a counter is out of range"
@@ -320,7 +321,7 @@ static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot
             : !are_ids(snapshot)                             ? "numbers of particles do not ascend"
             : !are_rows(snapshot, seen)                      ? "rows of particles are missing or doubled"
                                                              : NULL;
-    mpm_memory_free(&simulation->allocator, seen);
+    mpm_memory_free(&simulation->run.allocator, seen);
     return *flaw ? MPM_BAD_STATE : MPM_OK;
 }
 
@@ -330,25 +331,19 @@ static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot
 struct parts {
     mpm_particles particles;
     mpm_grid grid;
-    int64_t *id;
-    int32_t *material;
-    double *history;
 };
 
 static void free_parts(const mpm_allocator *allocator, struct parts *parts)
 {
     mpm_particles_clear(&parts->particles, allocator);
     mpm_grid_clear(&parts->grid, allocator);
-    mpm_memory_free(allocator, parts->id);
-    mpm_memory_free(allocator, parts->material);
-    mpm_memory_free(allocator, parts->history);
 }
 
 static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snapshot *snapshot, struct parts *parts)
 {
     mpm_particles *particles = &parts->particles;
     const int lanes = particles->lanes;
-    if (!(particles->groups = mpm_memory_new(&simulation->allocator, snapshot->groups, sizeof *particles->groups)))
+    if (!(particles->groups = mpm_memory_new(&simulation->run.allocator, snapshot->groups, sizeof *particles->groups)))
         return MPM_OUT_OF_MEMORY;
     for (size_t g = 0; g < snapshot->groups; g++) {
         mpm_group *group = &particles->groups[g];
@@ -359,7 +354,7 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
     }
     particles->group_count = snapshot->groups;
     particles->count = (ptrdiff_t)snapshot->particles;
-    if (mpm_particles_allocate(particles, &simulation->allocator, (size_t)particles->tiles))
+    if (mpm_particles_allocate(particles, &simulation->run.allocator, (size_t)particles->tiles))
         return MPM_OUT_OF_MEMORY;
     for (size_t g = 0; g < particles->group_count; g++)
         mpm_particles_pad(particles, &particles->groups[g]);
@@ -368,30 +363,37 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
     return MPM_OK;
 }
 
-static mpm_status lay_tables(const mpm_simulation *simulation, const mpm_snapshot *snapshot, struct parts *parts)
+/* Room for rows and records, which a simulation may have without needing it. */
+static mpm_status make_room(mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
-    const mpm_allocator *allocator = &simulation->allocator;
-    const size_t n = snapshot->particles;
-    const size_t length = (size_t)mpm_history_length(simulation);
-    parts->id = mpm_memory_new(allocator, n, sizeof *parts->id);
-    parts->material = mpm_memory_new(allocator, n, sizeof *parts->material);
-    parts->history = mpm_memory_new(allocator, snapshot->records, length * sizeof *parts->history);
-    if (!parts->id || !parts->material || !parts->history)
+    mpm_history *history = &simulation->run.history;
+    if (mpm_memory_grow(&simulation->run.allocator, (void **)&history->records, &history->capacity, 0, snapshot->records,
+                        (size_t)mpm_history_length(history) * sizeof *history->records))
         return MPM_OUT_OF_MEMORY;
-    if (n)
-        memcpy(parts->id, snapshot->id, n * sizeof *parts->id);
-    if (snapshot->records)
-        memcpy(parts->history, snapshot->history, snapshot->records * length * sizeof *parts->history);
+    return mpm_store_reserve(&simulation->store, (ptrdiff_t)snapshot->particles);
+}
+
+static void restore_rows(mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    mpm_store *store = &simulation->store;
+    mpm_history *history = &simulation->run.history;
+    int32_t *material = store->rows[MPM_FIELD_MATERIAL];
     const int32_t *row = snapshot->row;
+    mpm_store_add_rows(store, (ptrdiff_t)snapshot->particles);
+    if (store->count)
+        memcpy(store->rows[MPM_FIELD_ID], snapshot->id, snapshot->particles * sizeof *snapshot->id);
     for (size_t g = 0; g < snapshot->groups; g++)
-        for (int32_t p = 0; p < parts->particles.groups[g].count; p++)
-            parts->material[*row++] = parts->particles.groups[g].material;
-    return MPM_OK;
+        for (int32_t p = 0; p < simulation->particles.groups[g].count; p++)
+            material[*row++] = simulation->particles.groups[g].material;
+    history->rows = snapshot->records;
+    if (history->rows)
+        memcpy(history->records, snapshot->history,
+               history->rows * (size_t)mpm_history_length(history) * sizeof *history->records);
 }
 
 mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
 {
-    const mpm_allocator *allocator = &simulation->allocator;
+    const mpm_allocator *allocator = &simulation->run.allocator;
     const mpm_settings *settings = &simulation->settings;
     struct parts parts = {.particles = mpm_particles_empty_like(&simulation->particles)};
     mpm_symmetry symmetry[3] = {{0}};
@@ -404,7 +406,7 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     if (!status)
         status = lay_particles(simulation, snapshot, &parts);
     if (!status)
-        status = lay_tables(simulation, snapshot, &parts);
+        status = make_room(simulation, snapshot);
     if (!status)
         status = mpm_grid_build(&parts.grid, allocator, parts.particles.groups, snapshot->groups,
                                 parts.particles.count, symmetry, settings->dim, settings->real_size,
@@ -417,17 +419,12 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     mpm_grid_clear(&simulation->grid, allocator);
     simulation->particles = parts.particles;
     simulation->grid = parts.grid;
-    simulation->id = parts.id;
-    simulation->material = parts.material;
-    simulation->history = parts.history;
-    simulation->id_capacity = simulation->row_material_capacity = snapshot->particles;
-    simulation->history_rows = simulation->history_capacity = snapshot->records;
+    restore_rows(simulation, snapshot);
     restore_clock(simulation, snapshot);
     simulation->binning_due |= place_of_all(simulation, snapshot) == DRIFTED; /* in no state that a run leaves */
     for (size_t k = 0; k < simulation->collider_count; k++) {
         memcpy(simulation->collider_books[k].impulse, snapshot->books + k * MPM_SNAPSHOT_BOOK, 3 * sizeof(double));
         memcpy(simulation->collider_books[k].torque, snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, 3 * sizeof(double));
     }
-    mpm_views_forget(simulation);
     return MPM_OK;
 }

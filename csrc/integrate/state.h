@@ -3,7 +3,6 @@
  * The inside of a simulation, shared by the files of this folder.
  */
 #pragma once
-#include "base/clock.h"
 #include "integrate/integrator.h"
 
 /* What the tasks and blocks of the present grid report: scratch of a run. */
@@ -13,8 +12,17 @@ struct reports {
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
 };
 
+/* What the columns of the whole material are read from. Impulses are those since the last record [N s]. */
+struct books {
+    mpm_totals totals;
+    double dt, energy;
+    double body_impulse[3]; /* of gravity and of the body force */
+    double wall_impulse[3];
+};
+
 struct mpm_simulation {
-    mpm_allocator allocator;
+    mpm_run run;
+    mpm_store store;
     mpm_settings settings;
     const mpm_kernels *kernels;
     const mpm_integrator *integrator;
@@ -29,16 +37,6 @@ struct mpm_simulation {
 
     mpm_particles particles;
     mpm_grid grid;
-    int64_t *id;       /* [row] */
-    int32_t *material; /* [row] */
-    size_t id_capacity, row_material_capacity;
-    int64_t next_id;
-    mpm_fields fields;
-    mpm_mirror *mirrors[MPM_MOST_FIELDS]; /* of the rows of `fields`; NULL: nobody has asked yet */
-
-    double time, dt;   /* now, and of the last step */
-    double began;      /* the last step [s] */
-    int64_t steps;
     double natural_dt; /* what the control plans for the next step; 0: not yet planned */
     double drift;      /* cells a particle can have moved since the last binning */
     bool binning_due;
@@ -46,16 +44,8 @@ struct mpm_simulation {
     bool measured;     /* `measure` belongs to the present state */
     bool volumes_due;  /* rest volumes of 0 wait for the density of the grid */
     bool frozen;       /* particles without mass wait for their deletion */
-    bool suspect;      /* the last step left particles outside or out of range */
     mpm_measure measure;
-    mpm_health health;
-    mpm_trouble trouble;
-    double seconds[MPM_PHASES]; /* spent, by the clock */
-
-    double *history;
-    size_t history_rows, history_capacity;
-    double impulse[3];      /* of the walls since the last record [N s] */
-    double body_impulse[3]; /* of gravity and of the body force, the same */
+    struct books books;
 
     const double *body_force; /* during mpm_simulation_step_forced: [row][dim] [m/s2] */
     double force[3];          /* its sum over the particles of the step that begins [N] */
@@ -63,17 +53,10 @@ struct mpm_simulation {
     bool is_synchronized; /* v and C are those of the last whole step: always between runs (synchronize.c) */
 
     /* Scratch of a run */
-    mpm_pool *pool;
     struct reports reports;
     void **workspaces; /* per thread */
     int workspace_count;
 };
-
-/** Counts the time since `start` for a phase. */
-static inline void mpm_simulation_spend(mpm_simulation *simulation, mpm_phase phase, double start)
-{
-    simulation->seconds[phase] += mpm_clock_seconds() - start;
-}
 
 /* describe.c: what kernels and grid need to know */
 mpm_symmetry mpm_describe_symmetry(const mpm_settings *settings, int axis);
@@ -82,12 +65,8 @@ mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_colli
 mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation, unsigned mode);
 mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows);
 
-/* views.c: between the resident state and the user's arrays */
-mpm_status mpm_views_read_in(mpm_simulation *simulation); /* within a pool */
-void mpm_views_outdate(mpm_simulation *simulation);       /* the state has moved on */
-void mpm_views_refresh(mpm_simulation *simulation);       /* writes out what somebody is looking at */
-void mpm_views_forget(mpm_simulation *simulation);        /* the rows have changed: new arrays from now on */
-mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **mirror);
+/* views.c: the particles in their tiles as fields of the store */
+extern const mpm_store_method mpm_views_method;
 
 /* rebin.c */
 typedef enum mpm_bin_kind { MPM_BIN_ALL, MPM_BIN_WITHOUT_MASSLESS, MPM_BIN_MID_STEP } mpm_bin_kind; /* mpm_binning */
@@ -111,16 +90,14 @@ void mpm_periodic_end(mpm_simulation *simulation, mpm_periodic_wrap *wrap, mpm_s
 
 /* timestep.c */
 mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation); /* the bound, and the particle that sets it */
-/* The size of a step from `time` on: as planned, but ending exactly at `end`, without a tiny last step. Where the rest
- * is one step but for the round-off of times, it is one step. */
-double mpm_timestep_plan(const mpm_simulation *simulation, double time, double end);
+double mpm_timestep_plan(const mpm_simulation *simulation, double time, double end); /* of a step from `time` on */
 mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt); /* may it be taken? */
 void mpm_timestep_foresee(mpm_simulation *simulation); /* the automatic step from the last state that was measured */
 bool mpm_timestep_revise(mpm_simulation *simulation);  /* ... shrinks to the bound of a new state: did it change? */
 void mpm_timestep_halve(mpm_simulation *simulation, double *dt); /* ... and after a refusal */
 
 /* sweeps.c: the kernels called on a simulation, within a pool */
-mpm_status mpm_sweeps_begin(mpm_simulation *simulation, int threads); /* starts the pool, makes scratch */
+mpm_status mpm_sweeps_begin(mpm_simulation *simulation); /* makes scratch */
 void mpm_sweeps_end(mpm_simulation *simulation);
 mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* scratch for that grid; prepares a binning */
 void mpm_sweeps_pose_colliders(mpm_simulation *simulation, double time, double dt); /* as they are in that step */
@@ -135,20 +112,18 @@ void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *s
 void mpm_synchronize_defer(mpm_simulation *simulation, const mpm_sweep *sweep); /* after a gather, which may be fused */
 void mpm_synchronize_particles(mpm_simulation *simulation);
 
-/* trouble.c */
-mpm_status mpm_trouble_note(mpm_simulation *simulation, mpm_status status, mpm_reason reason, double dt);
-mpm_status mpm_trouble_find(mpm_simulation *simulation); /* are particles outside the domain, or out of range? */
+/* strays.c */
+mpm_status mpm_strays_find(mpm_simulation *simulation); /* are particles outside the domain, or out of range? */
 
 /* refusal.c: `travel` is how far particles would move at most, in cells */
 mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report, double dt, double *travel);
 mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, const mpm_block_report *report, double dt);
 
-/* history.c */
-mpm_status mpm_history_reserve(mpm_simulation *simulation); /* before a step, so that a whole step is always recorded */
-void mpm_history_record(mpm_simulation *simulation);
-
-/* refresh.c, totals.c, run.c, step.c */
-mpm_status mpm_refresh_state(mpm_simulation *simulation); /* views read in, bins fresh, state measured */
+/* totals.c */
 mpm_totals mpm_totals_of(const mpm_simulation *simulation);
-mpm_status mpm_run_towards(mpm_simulation *simulation, const mpm_goal *goal);
+mpm_history_section mpm_totals_section(const void *simulation, int index); /* the columns of the history */
+void mpm_totals_record(mpm_simulation *simulation); /* in the history, where that is due */
+
+/* refresh.c, step.c */
+mpm_status mpm_refresh_state(mpm_simulation *simulation); /* views read in, bins fresh, state measured */
 mpm_status mpm_step_advance(mpm_simulation *simulation, const mpm_goal *goal); /* the explicit integrator */

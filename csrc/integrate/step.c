@@ -15,12 +15,10 @@
 #include "integrate/state.h"
 
 enum { MOST_RETRIES = 12 };
-static const double POLL_INTERVAL = 0.05; /* [s] */
 
-/* A run and the step that it is taking. */
-struct run {
+/* The step that a run is taking. */
+struct step {
     const mpm_goal *goal;
-    double next_poll;        /* [s] by the clock */
     double dt, time;         /* of the step [s]; when it ends */
     double travel;           /* how far particles move in it at most, in cells */
     mpm_block_report report; /* of its grid pass */
@@ -31,25 +29,25 @@ struct run {
 };
 
 /* Bins where that is due, and all else that may fail before a step begins. */
-static mpm_status begin(mpm_simulation *simulation, struct run *run)
+static mpm_status begin(mpm_simulation *simulation, struct step *step)
 {
     mpm_status status = mpm_rebin_if_due(simulation);
     if (status)
         return status;
-    run->dt = mpm_timestep_plan(simulation, simulation->time, run->goal->end);
-    if (!(status = mpm_timestep_check(simulation, run->dt)))
-        status = mpm_history_reserve(simulation);
+    step->dt = mpm_timestep_plan(simulation, simulation->run.time, step->goal->end);
+    if (!(status = mpm_timestep_check(simulation, step->dt)))
+        status = mpm_history_reserve(&simulation->run.history, &simulation->run.allocator);
     return status;
 }
 
 /* When the step ends, and how large the next one will be: planned from the last state that was measured. */
-static void look_ahead(mpm_simulation *simulation, struct run *run)
+static void look_ahead(mpm_simulation *simulation, struct step *step)
 {
-    const mpm_goal *goal = run->goal;
-    run->time = run->dt == goal->end - simulation->time ? goal->end : simulation->time + run->dt;
-    run->last = simulation->steps + 1 == goal->last_step || run->time >= goal->end || run->time >= goal->pause;
+    const mpm_goal *goal = step->goal;
+    step->time = mpm_run_end_of_step(&simulation->run, goal, step->dt);
+    step->last = mpm_run_is_last(&simulation->run, goal, step->time);
     mpm_timestep_foresee(simulation);
-    run->next_dt = mpm_timestep_plan(simulation, run->time, goal->end);
+    step->next_dt = mpm_timestep_plan(simulation, step->time, goal->end);
 }
 
 static void scatter(mpm_simulation *simulation, double dt)
@@ -59,38 +57,38 @@ static void scatter(mpm_simulation *simulation, double dt)
 }
 
 /* While the step must be refused, it begins again with half its size (automatic dt). */
-static mpm_status grid_and_check(mpm_simulation *simulation, struct run *run)
+static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
 {
     simulation->grid_valid = false;
     for (int attempt = 0;; attempt++) {
-        run->report = mpm_sweeps_grid(simulation, run->dt);
-        const mpm_reason reason = mpm_refusal_find(simulation, &run->report, run->dt, &run->travel);
+        step->report = mpm_sweeps_grid(simulation, step->dt);
+        const mpm_reason reason = mpm_refusal_find(simulation, &step->report, step->dt, &step->travel);
         if (reason == MPM_NO_REASON)
             break;
         if (simulation->settings.dt > 0 || attempt == MOST_RETRIES)
-            return mpm_refusal_report(simulation, reason, &run->report, run->dt);
-        simulation->health.refused++;
-        mpm_timestep_halve(simulation, &run->dt);
-        scatter(simulation, run->dt);
+            return mpm_refusal_report(simulation, reason, &step->report, step->dt);
+        simulation->run.health[MPM_HEALTH_REFUSED]++;
+        mpm_timestep_halve(simulation, &step->dt);
+        scatter(simulation, step->dt);
     }
-    mpm_sweeps_filter(simulation, &run->report);
+    mpm_sweeps_filter(simulation, &step->report);
     return MPM_OK;
 }
 
-static void gather(mpm_simulation *simulation, struct run *run)
+static void gather(mpm_simulation *simulation, struct step *step)
 {
-    run->scattered = !run->last && !simulation->binning_due;
+    step->scattered = !step->last && !simulation->binning_due;
     mpm_sweep sweep =
-        mpm_describe_sweep(simulation, MPM_GATHER | MPM_MEASURE | (run->scattered ? MPM_SCATTER : 0));
-    sweep.gather_dt = run->dt;
-    sweep.scatter_dt = run->next_dt;
-    run->measure = mpm_sweeps_run(simulation, &sweep);
+        mpm_describe_sweep(simulation, MPM_GATHER | MPM_MEASURE | (step->scattered ? MPM_SCATTER : 0));
+    sweep.gather_dt = step->dt;
+    sweep.scatter_dt = step->next_dt;
+    step->measure = mpm_sweeps_run(simulation, &sweep);
     mpm_synchronize_defer(simulation, &sweep);
 }
 
-static void keep_books(mpm_simulation *simulation, const struct run *run)
+static void keep_books(mpm_simulation *simulation, const struct step *step)
 {
-    const mpm_measure *measure = &run->measure;
+    const mpm_measure *measure = &step->measure;
     const mpm_settings *settings = &simulation->settings;
     /* Gravity has acted on the mass before the step. It is that after it, summed in the order of the bins that the step
      * has used, whereas the earlier sum may have been made anew in another order, after a look or from a file. */
@@ -98,64 +96,52 @@ static void keep_books(mpm_simulation *simulation, const struct run *run)
     const double mass = lost ? simulation->measure.mass : measure->mass;
     for (int a = 0; a < 3; a++) {
         const double weight = mass * settings->gravity[a];
-        simulation->body_impulse[a] += run->dt * (weight + simulation->force[a]);
-        simulation->impulse[a] += run->report.impulse[a];
+        simulation->books.body_impulse[a] += step->dt * (weight + simulation->force[a]);
+        simulation->books.wall_impulse[a] += step->report.impulse[a];
     }
     simulation->measure = *measure;
-    simulation->suspect = measure->outside || measure->out_of_range;
+    simulation->run.suspect = measure->outside || measure->out_of_range;
     simulation->frozen |= lost;
-    simulation->health.left_domain += measure->outside;
-    simulation->health.clipped += measure->clipped;
-    simulation->health.clamped += settings->on_leave == MPM_LEAVE_CLAMP ? measure->outside : 0;
+    simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += measure->outside;
+    simulation->run.health[MPM_HEALTH_CLIPPED] += measure->clipped;
+    simulation->run.health[MPM_HEALTH_CLAMPED] += settings->on_leave == MPM_LEAVE_CLAMP ? measure->outside : 0;
     mpm_sweeps_add_books(simulation, simulation->collider_books);
 }
 
-static mpm_status commit(mpm_simulation *simulation, struct run *run)
+static mpm_status commit(mpm_simulation *simulation, struct step *step)
 {
-    simulation->began = simulation->time;
-    simulation->dt = run->dt;
-    simulation->time = run->time;
-    simulation->steps++;
-    simulation->approach = run->report.approach;
+    mpm_run_tick(&simulation->run, step->dt, step->time);
+    simulation->approach = step->report.approach;
     simulation->grid_valid = true;
-    mpm_rebin_note_motion(simulation, run->dt, &run->measure);
-    keep_books(simulation, run);
-    mpm_history_record(simulation);
-    const mpm_status status = mpm_trouble_find(simulation);
+    mpm_rebin_note_motion(simulation, step->dt, &step->measure);
+    keep_books(simulation, step);
+    mpm_totals_record(simulation);
+    const mpm_status status = mpm_strays_find(simulation);
     if (!status && (mpm_timestep_revise(simulation) || simulation->binning_due))
-        run->scattered = false;
+        step->scattered = false;
     return status;
 }
 
-static mpm_status take_step(mpm_simulation *simulation, struct run *run)
+static mpm_status take_step(mpm_simulation *simulation, struct step *step)
 {
-    mpm_status status = begin(simulation, run);
+    mpm_status status = begin(simulation, step);
     if (status)
         return status;
-    if (!run->scattered)
-        scatter(simulation, run->dt);
-    if ((status = grid_and_check(simulation, run)) || (status = mpm_rebin_mid_step(simulation, run->travel)))
+    if (!step->scattered)
+        scatter(simulation, step->dt);
+    if ((status = grid_and_check(simulation, step)) || (status = mpm_rebin_mid_step(simulation, step->travel)))
         return status;
-    look_ahead(simulation, run);
-    gather(simulation, run);
-    return commit(simulation, run);
-}
-
-static mpm_status poll_user(struct run *run)
-{
-    if (!run->goal->poll || mpm_clock_seconds() < run->next_poll)
-        return MPM_OK;
-    const int stop = run->goal->poll(run->goal->context);
-    run->next_poll = mpm_clock_seconds() + POLL_INTERVAL;
-    return stop ? MPM_INTERRUPTED : MPM_OK;
+    look_ahead(simulation, step);
+    gather(simulation, step);
+    return commit(simulation, step);
 }
 
 mpm_status mpm_step_advance(mpm_simulation *simulation, const mpm_goal *goal)
 {
-    struct run run = {.goal = goal, .next_poll = mpm_clock_seconds() + POLL_INTERVAL};
+    struct step step = {.goal = goal};
     mpm_timestep_revise(simulation);
-    mpm_status status = take_step(simulation, &run);
-    while (!status && !run.last && !(status = poll_user(&run)))
-        status = take_step(simulation, &run);
+    mpm_status status = take_step(simulation, &step);
+    while (!status && !step.last && !(status = mpm_run_poll(&simulation->run, goal)))
+        status = take_step(simulation, &step);
     return status;
 }

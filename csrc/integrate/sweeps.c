@@ -17,13 +17,10 @@ static void free_reports(struct reports *reports, const mpm_allocator *allocator
     *reports = (struct reports){0};
 }
 
-mpm_status mpm_sweeps_begin(mpm_simulation *simulation, int threads)
+mpm_status mpm_sweeps_begin(mpm_simulation *simulation)
 {
-    const mpm_allocator *allocator = &simulation->allocator;
-    mpm_status status = mpm_pool_start(&simulation->pool, allocator, threads);
-    if (status)
-        return status;
-    simulation->workspace_count = mpm_pool_threads(simulation->pool);
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    simulation->workspace_count = mpm_pool_threads(simulation->run.pool);
     simulation->workspaces = mpm_memory_new(allocator, (size_t)simulation->workspace_count, sizeof(void *));
     int failed = !simulation->workspaces;
     for (int t = 0; !failed && t < simulation->workspace_count; t++)
@@ -37,20 +34,18 @@ mpm_status mpm_sweeps_begin(mpm_simulation *simulation, int threads)
 
 void mpm_sweeps_end(mpm_simulation *simulation)
 {
-    const mpm_allocator *allocator = &simulation->allocator;
+    const mpm_allocator *allocator = &simulation->run.allocator;
     for (int t = 0; simulation->workspaces && t < simulation->workspace_count; t++)
         mpm_memory_free(allocator, simulation->workspaces[t]);
     mpm_memory_free(allocator, simulation->workspaces);
     simulation->workspaces = NULL;
     free_reports(&simulation->reports, allocator);
-    mpm_pool_stop(simulation->pool);
-    simulation->pool = NULL;
 }
 
 mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
 {
     mpm_simulation *simulation = context;
-    const mpm_allocator *allocator = &simulation->allocator;
+    const mpm_allocator *allocator = &simulation->run.allocator;
     const size_t blocks = grid->block_count + 1, tasks = grid->task_count + 1, count = simulation->collider_count;
     struct reports fresh = {
         .measures = mpm_memory_new(allocator, tasks, sizeof *fresh.measures),
@@ -116,11 +111,11 @@ mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)
     const bool standard = mpm_scheme_is_standard(&sweep->scheme) && sweep->mode <= MPM_RECALL;
     struct sweep_call call = {sweep, standard ? kernels->sweep_task : kernels->sweep_any_task};
     const double start = mpm_clock_seconds();
-    mpm_pool_for(simulation->pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
+    mpm_pool_for(simulation->run.pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
     mpm_measure sum = {.least_det = 1};
     for (size_t t = 0; t < simulation->grid.task_count; t++) /* in task order: the same bits for any thread count */
         add_measure(&sum, &simulation->reports.measures[t]);
-    mpm_simulation_spend(simulation, MPM_PHASE_SWEEPS, start);
+    mpm_run_spend(&simulation->run, MPM_PHASE_SWEEPS, start);
     return sum;
 }
 
@@ -175,10 +170,10 @@ static void grid_pass(mpm_simulation *simulation, double dt, int filter_step, bo
     if (!for_density)
         call.pass.colliders = mpm_describe_colliders(simulation, simulation->reports.block_books);
     const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
-    mpm_pool_for(simulation->pool, grid_item, &call, (blocks + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
+    mpm_pool_for(simulation->run.pool, grid_item, &call, (blocks + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
     const ptrdiff_t folds = (ptrdiff_t)simulation->grid.images.block_count;
-    mpm_pool_for(simulation->pool, fold_item, &call, (folds + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
-    mpm_simulation_spend(simulation, MPM_PHASE_GRID, start);
+    mpm_pool_for(simulation->run.pool, fold_item, &call, (folds + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
+    mpm_run_spend(&simulation->run, MPM_PHASE_GRID, start);
 }
 
 void mpm_sweeps_density(mpm_simulation *simulation)
@@ -206,7 +201,7 @@ static mpm_block_report sum_reports(const mpm_simulation *simulation)
 
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 {
-    mpm_sweeps_pose_colliders(simulation, simulation->time, dt);
+    mpm_sweeps_pose_colliders(simulation, simulation->run.time, dt);
     grid_pass(simulation, dt, 0, false);
     return sum_reports(simulation);
 }

@@ -34,7 +34,7 @@ void mpm_synchronize_particles(mpm_simulation *simulation)
     before.column[MPM_COLUMN_X] = before.spare_vector;
     mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_RECALL);
     sweep.particles = &before;
-    sweep.gather_dt = simulation->dt;
-    mpm_sweeps_pose_colliders(simulation, simulation->began, simulation->dt);
+    sweep.gather_dt = simulation->run.dt;
+    mpm_sweeps_pose_colliders(simulation, simulation->run.began, simulation->run.dt);
     mpm_sweeps_run(simulation, &sweep);
 }

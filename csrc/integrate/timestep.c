@@ -86,7 +86,8 @@ mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation)
     const bool standard = mpm_scheme_is_standard(&sweep.scheme);
     bound.row = standard ? kernels->find_limit(&sweep, which) : kernels->find_limit_any(&sweep, which);
     if (bound.limit == MPM_LIMIT_ISOLATED && bound.row >= 0) {
-        const mpm_material *material = &simulation->materials[simulation->material[bound.row]];
+        const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
+        const mpm_material *material = &simulation->materials[materials[bound.row]];
         if (mpm_laws_get(material->law)->viscous &&
             bound.dt * sqrt(simulation->measure.wave2) < 0.25 * simulation->settings.dx)
             bound.limit = MPM_LIMIT_VISCOSITY;
@@ -99,20 +100,21 @@ mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation)
 double mpm_timestep_plan(const mpm_simulation *simulation, double time, double end)
 {
     const double planned = simulation->settings.dt > 0 ? simulation->settings.dt : simulation->natural_dt;
-    const double left = end - time;
-    return planned * (1 + 1e-6) >= left ? left : 2 * planned > left ? left / 2 : planned;
+    return mpm_run_fit_dt(planned, time, end);
 }
 
 mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt)
 {
     const mpm_settings *settings = &simulation->settings;
     if (settings->dt > 0 && !settings->allow_unstable && !(dt <= bound_of(simulation).dt * (1 + 1e-12))) {
-        const mpm_status status = mpm_trouble_note(simulation, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, dt);
-        simulation->trouble.bound = mpm_timestep_limit(simulation);
+        const mpm_status status = mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, dt);
+        const mpm_stable_dt bound = mpm_timestep_limit(simulation);
+        simulation->run.trouble.kind = (int)bound.limit;
+        simulation->run.trouble.value[0] = bound.dt;
         return status;
     }
-    if (!(simulation->time + dt > simulation->time)) /* a run would never end */
-        return mpm_trouble_note(simulation, MPM_UNSTABLE, MPM_DT_TOO_SMALL, dt);
+    if (!(simulation->run.time + dt > simulation->run.time)) /* a run would never end */
+        return mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, dt);
     return MPM_OK;
 }
 

@@ -1,212 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the resident state and the user's arrays. The mirrors follow one rule: a mirror is read in only if a view
- * of it could have been written since it was written out, and then only the rows that differ.
+ * The particles in their tiles as fields of the store: what users see by row goes in and out by the kernels.
  */
 #include <string.h>
 
 #include "integrate/state.h"
 
-static bool may_be_written(const mpm_mirror *mirror)
+/* Every component of a law's or a user's field has a column of its own. */
+static mpm_status lay_out(void *self, mpm_field *fields, int count)
 {
-    return mirror && !mirror->read_only && !mirror->stale && (mirror->touched || mirror->exports > 0);
-}
-
-static void note_flaw(mpm_trouble *trouble, const uint8_t *flaws, ptrdiff_t rows)
-{
-    static const mpm_reason reasons[] = {
-        [MPM_NOT_FINITE] = MPM_WRITTEN_NOT_FINITE, [MPM_INVERTED] = MPM_WRITTEN_INVERTED,
-        [MPM_OUTSIDE] = MPM_WRITTEN_OUTSIDE, [MPM_NOT_STATE] = MPM_WRITTEN_NOT_STATE};
-    for (ptrdiff_t row = 0; row < rows; row++) {
-        if (flaws[row] == MPM_FINE || (trouble->reason != MPM_NO_REASON && trouble->reason != reasons[flaws[row]]))
-            continue;
-        trouble->reason = reasons[flaws[row]];
-        if (trouble->row_count < MPM_MOST_TROUBLE_ROWS)
-            trouble->rows[trouble->row_count++] = (int32_t)row;
-        trouble->count++;
-    }
-}
-
-/* What users may have written, as it was at one moment: other threads may go on writing to the mirrors. */
-struct written {
-    void *rows[MPM_MOST_FIELDS];        /* NULL: nothing to read in */
-    int64_t differing[MPM_MOST_FIELDS]; /* rows that differ from what was written out */
-};
-
-static void forget_written(mpm_simulation *simulation, struct written *written)
-{
-    for (int field = 0; field < simulation->fields.count; field++) {
-        mpm_memory_free(&simulation->allocator, written->rows[field]);
-        written->rows[field] = NULL;
-    }
-}
-
-static mpm_status copy_written(mpm_simulation *simulation, int field, struct written *written)
-{
-    const mpm_mirror *mirror = simulation->mirrors[field];
-    const size_t values = (size_t)mirror->rows * (size_t)mirror->components;
-    if (!(written->rows[field] = mpm_memory_new(&simulation->allocator, values, mirror->element)))
-        return MPM_OUT_OF_MEMORY;
-    memcpy(written->rows[field], mirror->data, values * mirror->element);
-    return MPM_OK;
-}
-
-/* Copies what was written and counts the rows that differ; MPM_BAD_STATE or MPM_ESCAPED if one cannot be taken. */
-static mpm_status inspect(mpm_simulation *simulation, struct written *written)
-{
-    const ptrdiff_t rows = simulation->particles.count;
-    uint8_t *flaws = mpm_memory_new(&simulation->allocator, (size_t)rows, 1);
-    if (!flaws)
-        return MPM_OUT_OF_MEMORY;
-    mpm_status status = MPM_OK;
-    for (int field = 0; field < simulation->fields.count && !status; field++) {
-        if (!may_be_written(simulation->mirrors[field]))
-            continue;
-        if ((status = copy_written(simulation, field, written)))
-            break;
-        mpm_exchange exchange = mpm_describe_exchange(simulation, field, written->rows[field]);
-        exchange.flaws = flaws;
-        simulation->kernels->inspect(&exchange);
-        written->differing[field] = exchange.differing;
-        if (!exchange.differing) {
-            mpm_memory_free(&simulation->allocator, written->rows[field]);
-            written->rows[field] = NULL;
-            continue;
-        }
-        simulation->trouble = (mpm_trouble){.field = &simulation->fields.row[field]};
-        note_flaw(&simulation->trouble, flaws, rows);
-        memset(flaws, 0, (size_t)rows);
-        if (simulation->trouble.count)
-            status = simulation->trouble.reason == MPM_WRITTEN_OUTSIDE ? MPM_ESCAPED : MPM_BAD_STATE;
-    }
-    mpm_memory_free(&simulation->allocator, flaws);
-    return status;
-}
-
-/* Particles that were written outside the domain, and now lie on its faces. */
-static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *written)
-{
-    if (!written->outside)
-        return;
-    simulation->health.left_domain += written->outside;
-    if (written->on_leave == MPM_LEAVE_CLAMP) {
-        simulation->health.clamped += written->outside;
-        return;
-    }
-    simulation->kernels->freeze_outside(written);
-    simulation->frozen = true;
-    const int changed[] = {MPM_FIELD_V, MPM_FIELD_C, MPM_FIELD_MASS, MPM_FIELD_VOLUME};
-    for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
-        if (simulation->mirrors[changed[k]])
-            simulation->mirrors[changed[k]]->stale = true;
-}
-
-/* Positions: particles are placed anew, and binned before anybody looks at the resident positions again. */
-static mpm_status read_in_positions(mpm_simulation *simulation, const struct written *written)
-{
-    const mpm_allocator *allocator = &simulation->allocator;
-    const mpm_particles *p = &simulation->particles;
-    const size_t bytes = (size_t)p->tiles * (size_t)p->lanes * (size_t)p->dim * p->real_size;
-    mpm_status status = MPM_OUT_OF_MEMORY;
-    mpm_exchange exchange = mpm_describe_exchange(simulation, MPM_FIELD_X, written->rows[MPM_FIELD_X]);
-    exchange.placements =
-        mpm_memory_new(allocator, (size_t)written->differing[MPM_FIELD_X], sizeof *exchange.placements);
-    void *saved = mpm_memory_new(allocator, bytes, 1);
-    if (exchange.placements && saved) {
-        memcpy(saved, p->column[MPM_COLUMN_X], bytes);
-        simulation->kernels->read_in(&exchange);
-        status = mpm_rebin_run(simulation, exchange.placements, exchange.placement_count, MPM_BIN_ALL);
-        if (status)
-            memcpy(p->column[MPM_COLUMN_X], saved, bytes); /* nothing was moved: undo */
-        else
-            account_for_outside(simulation, &exchange);
-    }
-    mpm_memory_free(allocator, saved);
-    mpm_memory_free(allocator, exchange.placements);
-    return status;
-}
-
-mpm_status mpm_views_read_in(mpm_simulation *simulation)
-{
-    struct written written = {0};
-    bool any = false;
-    for (int field = 0; field < simulation->fields.count; field++)
-        any |= may_be_written(simulation->mirrors[field]);
-    if (!any)
-        return MPM_OK;
-    mpm_status status = inspect(simulation, &written);
-    if (!status && written.rows[MPM_FIELD_X])
-        status = read_in_positions(simulation, &written);
-    if (status) {
-        forget_written(simulation, &written);
-        return status;
-    }
-    for (int field = 0; field < simulation->fields.count; field++) {
-        if (!written.rows[field])
-            continue;
-        simulation->measured = false;
-        if (field != MPM_FIELD_X) {
-            mpm_exchange exchange = mpm_describe_exchange(simulation, field, written.rows[field]);
-            simulation->kernels->read_in(&exchange);
+    mpm_simulation *simulation = self;
+    mpm_particles *particles = &simulation->particles;
+    double initial[MPM_MOST_COLUMNS];
+    int columns = 0;
+    for (int f = 0; f < count; f++) {
+        fields[f].column = particles->columns + columns;
+        fields[f].width = 1;
+        for (int c = 0; c < mpm_rank_components(fields[f].rank, particles->dim); c++) {
+            if (particles->columns + columns == MPM_MOST_COLUMNS)
+                return MPM_TOO_LARGE;
+            initial[columns++] = mpm_fields_initial(fields[f].rank, particles->dim, c, fields[f].initial);
         }
     }
-    forget_written(simulation, &written);
-    /* F and J are two faces of one state: what was written to one makes the other stale. */
-    if (written.differing[MPM_FIELD_F] && simulation->mirrors[MPM_FIELD_J])
-        simulation->mirrors[MPM_FIELD_J]->stale = true;
-    if (written.differing[MPM_FIELD_J] && simulation->mirrors[MPM_FIELD_F])
-        simulation->mirrors[MPM_FIELD_F]->stale = true;
-    for (int field = 0; field < simulation->fields.count; field++)
-        if (simulation->mirrors[field])
-            simulation->mirrors[field]->touched = false;
-    mpm_views_refresh(simulation);
-    return MPM_OK;
-}
-
-static void write_out(mpm_simulation *simulation, int field)
-{
-    const mpm_field *row = &simulation->fields.row[field];
-    mpm_mirror *mirror = simulation->mirrors[field];
-    const size_t bytes = (size_t)mirror->rows * mirror->element;
-    mirror->stale = false;
-    if (row->type != MPM_TYPE_REAL) {
-        if (bytes)
-            memcpy(mirror->data, field == MPM_FIELD_ID ? (void *)simulation->id : simulation->material, bytes);
-        return;
-    }
-    const mpm_exchange exchange = mpm_describe_exchange(simulation, field, mirror->data);
-    simulation->kernels->write_out(&exchange);
-}
-
-void mpm_views_refresh(mpm_simulation *simulation)
-{
-    for (int field = 0; field < simulation->fields.count; field++) {
-        mpm_mirror *mirror = simulation->mirrors[field];
-        if (mirror && mirror->stale && mirror->exports > 0)
-            write_out(simulation, field);
-    }
-}
-
-void mpm_views_outdate(mpm_simulation *simulation)
-{
-    for (int field = 0; field < simulation->fields.count; field++) {
-        /* mass and volume of frozen particles do change */
-        if (simulation->mirrors[field] && (!simulation->fields.row[field].lasting || simulation->frozen))
-            simulation->mirrors[field]->stale = true;
-    }
-}
-
-void mpm_views_forget(mpm_simulation *simulation)
-{
-    for (int field = 0; field < simulation->fields.count; field++) {
-        mpm_mirror_release(simulation->mirrors[field]);
-        simulation->mirrors[field] = NULL;
-    }
+    return mpm_particles_add_columns(particles, &simulation->run.allocator, columns, initial);
 }
 
 /* Is there a particle whose state this field is? */
-static bool is_writable(const mpm_simulation *simulation, const mpm_field *field)
+static bool is_writable(const void *self, const mpm_field *field)
 {
+    const mpm_simulation *simulation = self;
     if (field->state_of == MPM_STATE_OF_NONE || field->state_of == MPM_STATE_OF_ALL)
         return field->state_of == MPM_STATE_OF_ALL;
     for (size_t g = 0; g < simulation->particles.group_count; g++) {
@@ -219,23 +41,76 @@ static bool is_writable(const mpm_simulation *simulation, const mpm_field *field
     return false;
 }
 
-mpm_status mpm_views_get(mpm_simulation *simulation, int field, mpm_mirror **result)
+static void write_out(void *self, int field, void *rows)
 {
-    static const size_t integers[] = {[MPM_TYPE_INT32] = sizeof(int32_t), [MPM_TYPE_INT64] = sizeof(int64_t)};
-    const mpm_field *row = &simulation->fields.row[field];
-    mpm_mirror *mirror = simulation->mirrors[field];
-    if (!mirror) {
-        const bool integer = row->type != MPM_TYPE_REAL;
-        mirror = mpm_mirror_new(&simulation->allocator, simulation->particles.count,
-                                mpm_rank_components(row->rank, simulation->settings.dim),
-                                integer ? integers[row->type] : simulation->settings.real_size, integer,
-                                !is_writable(simulation, row));
-        if (!mirror)
-            return MPM_OUT_OF_MEMORY;
-        simulation->mirrors[field] = mirror;
+    const mpm_exchange exchange = mpm_describe_exchange(self, field, rows);
+    ((mpm_simulation *)self)->kernels->write_out(&exchange);
+}
+
+static int64_t inspect(void *self, int field, void *rows, uint8_t *flaws)
+{
+    mpm_exchange exchange = mpm_describe_exchange(self, field, rows);
+    exchange.flaws = flaws;
+    ((mpm_simulation *)self)->kernels->inspect(&exchange);
+    return exchange.differing;
+}
+
+/* Particles that were written outside the domain, and now lie on its faces. */
+static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *written)
+{
+    if (!written->outside)
+        return;
+    simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += written->outside;
+    if (written->on_leave == MPM_LEAVE_CLAMP) {
+        simulation->run.health[MPM_HEALTH_CLAMPED] += written->outside;
+        return;
     }
-    if (mirror->stale)
-        write_out(simulation, field);
-    *result = mirror;
+    simulation->kernels->freeze_outside(written);
+    simulation->frozen = true;
+    const int changed[] = {MPM_FIELD_V, MPM_FIELD_C, MPM_FIELD_MASS, MPM_FIELD_VOLUME};
+    for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
+        mpm_store_outdate(&simulation->store, changed[k]);
+}
+
+/* Positions: particles are placed anew, and binned before anybody looks at the resident positions again. */
+static mpm_status read_in_positions(mpm_simulation *simulation, mpm_exchange *exchange, int64_t differing)
+{
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const mpm_particles *p = &simulation->particles;
+    const size_t bytes = (size_t)p->tiles * (size_t)p->lanes * (size_t)p->dim * p->real_size;
+    mpm_status status = MPM_OUT_OF_MEMORY;
+    exchange->placements = mpm_memory_new(allocator, (size_t)differing, sizeof *exchange->placements);
+    void *saved = mpm_memory_new(allocator, bytes, 1);
+    if (exchange->placements && saved) {
+        memcpy(saved, p->column[MPM_COLUMN_X], bytes);
+        simulation->kernels->read_in(exchange);
+        status = mpm_rebin_run(simulation, exchange->placements, exchange->placement_count, MPM_BIN_ALL);
+        if (status)
+            memcpy(p->column[MPM_COLUMN_X], saved, bytes); /* nothing was moved: undo */
+        else
+            account_for_outside(simulation, exchange);
+    }
+    mpm_memory_free(allocator, saved);
+    mpm_memory_free(allocator, exchange->placements);
+    return status;
+}
+
+static mpm_status read_in(void *self, int field, void *rows, int64_t differing)
+{
+    mpm_simulation *simulation = self;
+    mpm_exchange exchange = mpm_describe_exchange(simulation, field, rows);
+    mpm_status status = MPM_OK;
+    if (field == MPM_FIELD_X)
+        status = read_in_positions(simulation, &exchange, differing);
+    else
+        simulation->kernels->read_in(&exchange);
+    if (status)
+        return status;
+    simulation->measured = false;
+    /* F and J are two faces of one state: what was written to one makes the other stale. */
+    if (field == MPM_FIELD_F || field == MPM_FIELD_J)
+        mpm_store_outdate(&simulation->store, field == MPM_FIELD_F ? MPM_FIELD_J : MPM_FIELD_F);
     return MPM_OK;
 }
+
+const mpm_store_method mpm_views_method = {lay_out, is_writable, write_out, inspect, read_in};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `mpm._core.Field`: one field of the particles as a buffer. It shares the mirror with the simulation, so an array
+ * `mpm._core.Field`: one field of the particles as a buffer. It shares the view with the simulation, so an array
  * made of it outlives both.
  */
 #include <string.h>
@@ -9,22 +9,22 @@
 
 typedef struct {
     PyObject_HEAD
-    mpm_mirror *mirror;
+    mpm_view *source;
     int ndim;
     Py_ssize_t shape[3], strides[3];
 } field;
 
-static const char *format_of(const mpm_mirror *mirror)
+static const char *format_of(const mpm_view *source)
 {
-    if (mirror->integer)
-        return mirror->element == 4 ? "i" : "q";
-    return mirror->element == 4 ? "f" : "d";
+    if (source->integer)
+        return source->element == 4 ? "i" : "q";
+    return source->element == 4 ? "f" : "d";
 }
 
 static int field_getbuffer(PyObject *self, Py_buffer *view, int flags)
 {
     field *f = (field *)self;
-    mpm_mirror *mirror = f->mirror;
+    mpm_view *source = f->source;
     if (!view) {
         PyErr_SetString(PyExc_BufferError, "NULL view");
         return -1;
@@ -34,30 +34,30 @@ static int field_getbuffer(PyObject *self, Py_buffer *view, int flags)
         PyErr_SetString(PyExc_BufferError, "the array is C-contiguous");
         return -1;
     }
-    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && mirror->read_only) {
+    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && source->read_only) {
         PyErr_SetString(PyExc_BufferError, "the field is read-only");
         return -1;
     }
-    view->buf = mirror->data;
+    view->buf = source->data;
     view->obj = Py_NewRef(self);
-    view->len = mirror->rows * mirror->components * (Py_ssize_t)mirror->element;
-    view->itemsize = (Py_ssize_t)mirror->element;
-    view->readonly = mirror->read_only;
+    view->len = source->rows * source->components * (Py_ssize_t)source->element;
+    view->itemsize = (Py_ssize_t)source->element;
+    view->readonly = source->read_only;
     view->ndim = f->ndim;
-    view->format = (flags & PyBUF_FORMAT) ? (char *)format_of(mirror) : NULL;
+    view->format = (flags & PyBUF_FORMAT) ? (char *)format_of(source) : NULL;
     view->shape = (flags & PyBUF_ND) ? f->shape : NULL;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? f->strides : NULL;
     view->suboffsets = NULL;
     view->internal = NULL;
-    mirror->exports++;
-    mirror->touched |= !mirror->read_only; /* a consumer that asked for no write access may write all the same */
+    source->exports++;
+    source->touched |= !source->read_only; /* a consumer that asked for no write access may write all the same */
     return 0;
 }
 
 static void field_releasebuffer(PyObject *self, Py_buffer *view)
 {
     (void)view;
-    ((field *)self)->mirror->exports--;
+    ((field *)self)->source->exports--;
 }
 
 /* What a view is not: no possible write, so that the next run has nothing to compare. */
@@ -65,15 +65,15 @@ static PyObject *field_copy(PyObject *self, PyObject *unused)
 {
     (void)unused;
     const field *f = (field *)self;
-    const mpm_mirror *mirror = f->mirror;
-    const Py_ssize_t bytes = mirror->rows * mirror->components * (Py_ssize_t)mirror->element;
+    const mpm_view *source = f->source;
+    const Py_ssize_t bytes = source->rows * source->components * (Py_ssize_t)source->element;
     PyObject *shape = PyTuple_New(f->ndim);
     for (int k = 0; shape && k < f->ndim; k++)
         if (PyTuple_SetItem(shape, k, PyLong_FromSsize_t(f->shape[k])))
             Py_CLEAR(shape);
-    PyObject *data = shape ? PyBytes_FromStringAndSize(mirror->data, bytes) : NULL;
+    PyObject *data = shape ? PyBytes_FromStringAndSize(source->data, bytes) : NULL;
     if (data)
-        return Py_BuildValue("NsN", data, format_of(mirror), shape);
+        return Py_BuildValue("NsN", data, format_of(source), shape);
     Py_XDECREF(shape);
     return NULL;
 }
@@ -88,24 +88,24 @@ static void field_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    mpm_mirror_release(((field *)self)->mirror);
+    mpm_view_release(((field *)self)->source);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
 }
 
-PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, mpm_rank rank, int dim)
+PyObject *mpm_python_field_new(module_state *state, mpm_view *source, mpm_rank rank, int dim)
 {
     allocfunc allocate = (allocfunc)PyType_GetSlot(state->field_type, Py_tp_alloc);
     field *f = (field *)allocate(state->field_type, 0);
     if (!f)
         return NULL;
-    mpm_mirror_retain(mirror);
-    f->mirror = mirror;
+    mpm_view_retain(source);
+    f->source = source;
     f->ndim = rank == MPM_SCALAR ? 1 : rank == MPM_TENSOR ? 3 : 2;
-    f->shape[0] = mirror->rows;
-    f->shape[1] = rank == MPM_TENSOR ? dim : mirror->components;
+    f->shape[0] = source->rows;
+    f->shape[1] = rank == MPM_TENSOR ? dim : source->components;
     f->shape[2] = dim;
-    Py_ssize_t stride = (Py_ssize_t)mirror->element;
+    Py_ssize_t stride = (Py_ssize_t)source->element;
     for (int k = f->ndim - 1; k >= 0; k--) {
         f->strides[k] = stride;
         stride *= f->shape[k];

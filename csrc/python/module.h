@@ -28,8 +28,8 @@ extern PyMethodDef mpm_sampling_methods[];
 extern PyMethodDef mpm_drawing_methods[];
 extern PyMethodDef mpm_python_collider_methods[];
 
-/** A field object that shares `mirror` (a reference is taken). */
-PyObject *mpm_python_field_new(module_state *state, mpm_mirror *mirror, mpm_rank rank, int dim);
+/** A field object that shares `view` (a reference is taken). */
+PyObject *mpm_python_field_new(module_state *state, mpm_view *view, mpm_rank rank, int dim);
 
 /** The name of a rank, and the rank of that name; MPM_RANKS if there is none. */
 const char *mpm_python_rank_name(mpm_rank rank);
@@ -69,7 +69,7 @@ typedef mpm_shape_reading (*mpm_python_measure)(const void *context, const doubl
 PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure measure, const void *context);
 
 /** A settled simulation's snapshot as a dict of bytes, and back (None, or NULL with an exception). */
-PyObject *mpm_python_snapshot(const mpm_simulation *core);
+PyObject *mpm_python_snapshot(mpm_simulation *core);
 PyObject *mpm_python_restore(mpm_simulation *core, PyObject *arrays);
 
 /** (names of the snapshot's numbers, of its counters). */

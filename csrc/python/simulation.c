@@ -294,7 +294,7 @@ static PyObject *delete_particles(PyObject *self, PyObject *mask)
         PyBuffer_Release(&view);
         return NULL;
     }
-    const ptrdiff_t before = mpm_simulation_count(core);
+    const ptrdiff_t before = mpm_simulation_get_store(core)->count;
     if (view.shape[0] != before) {
         PyBuffer_Release(&view);
         PyErr_Format(PyExc_ValueError, "mask: expected %zd entries", (Py_ssize_t)before);
@@ -302,7 +302,7 @@ static PyObject *delete_particles(PyObject *self, PyObject *mask)
     }
     const mpm_status status = mpm_simulation_delete(core, view.buf);
     PyBuffer_Release(&view);
-    return status ? finish(self, status) : PyLong_FromSsize_t(before - mpm_simulation_count(core));
+    return status ? finish(self, status) : PyLong_FromSsize_t(before - mpm_simulation_get_store(core)->count);
 }
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
@@ -358,8 +358,8 @@ static PyObject *simulation_step_forced(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "Od", &body_force, &end) ||
         mpm_python_get_buffer(body_force, &view, "body_force", "d", 2, 0))
         return NULL;
-    const mpm_simulation *core = enter(self);
-    if (core && (view.shape[0] != mpm_simulation_count(core) || view.shape[1] != mpm_simulation_settings(core)->dim))
+    mpm_simulation *core = enter(self);
+    if (core && (view.shape[0] != mpm_simulation_get_store(core)->count || view.shape[1] != mpm_simulation_settings(core)->dim))
         PyErr_SetString(PyExc_ValueError, "body_force: wrong shape");
     else if (core)
         result = run(self, 1, end, INFINITY, view.buf);
@@ -405,9 +405,9 @@ static PyObject *field(PyObject *self, PyObject *argument)
     PyObject *name = PyUnicode_AsUTF8String(argument);
     if (!name)
         return NULL;
-    mpm_mirror *mirror;
     mpm_simulation *core = enter(self);
-    const int found = core ? mpm_fields_find(mpm_simulation_fields(core), PyBytes_AsString(name)) : -1;
+    mpm_store *store = core ? mpm_simulation_get_store(core) : NULL;
+    const int found = core ? mpm_fields_find(&store->fields, PyBytes_AsString(name)) : -1;
     Py_DECREF(name);
     if (!core)
         return NULL;
@@ -415,20 +415,20 @@ static PyObject *field(PyObject *self, PyObject *argument)
         PyErr_SetObject(PyExc_KeyError, argument);
         return NULL;
     }
-    mpm_status status = mpm_simulation_field(core, found, &mirror);
+    mpm_view *view;
+    const mpm_status status = mpm_store_get(store, found, &view);
     if (status)
         return finish(self, status);
-    const mpm_rank rank = mpm_simulation_fields(core)->row[found].rank;
-    mpm_mirror_retain(mirror); /* making an object may collect garbage, and that may run anything */
-    PyObject *object = mpm_python_field_new(state_of(self), mirror, rank, mpm_simulation_settings(core)->dim);
-    mpm_mirror_release(mirror);
+    mpm_view_retain(view); /* making an object may collect garbage, and that may run anything */
+    PyObject *object = mpm_python_field_new(state_of(self), view, store->fields.row[found].rank, store->fields.dim);
+    mpm_view_release(view);
     return object;
 }
 
 static PyObject *fields(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return mpm_python_fields(mpm_simulation_fields(((simulation *)self)->core)); /* no run changes which there are */
+    return mpm_python_fields(&mpm_simulation_get_store(((simulation *)self)->core)->fields); /* no run changes which there are */
 }
 
 static PyObject *add_field(PyObject *self, PyObject *args)
@@ -440,11 +440,12 @@ static PyObject *add_field(PyObject *self, PyObject *args)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
-    if (mpm_python_rank_of(rank) == MPM_RANKS || mpm_fields_find(mpm_simulation_fields(core), name) >= 0) {
+    mpm_store *store = mpm_simulation_get_store(core);
+    if (mpm_python_rank_of(rank) == MPM_RANKS || mpm_fields_find(&store->fields, name) >= 0) {
         PyErr_SetString(PyExc_ValueError, "rank: unknown, or name: there is such a field already");
         return NULL;
     }
-    const mpm_status status = mpm_simulation_add_field(core, name, unit, mpm_python_rank_of(rank), initial);
+    const mpm_status status = mpm_store_add_field(store, name, unit, mpm_python_rank_of(rank), initial);
     if (status != MPM_TOO_LARGE)
         return finish(self, status);
     PyErr_Format(PyExc_ValueError, "fields: no room for '%s': a name has 31 bytes at most, a unit 15, and a simulation %d "
@@ -505,15 +506,12 @@ static PyObject *history_names(PyObject *self, PyObject *unused)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
+    const mpm_history *history = &mpm_simulation_get_run(core)->history;
     PyObject *list = PyList_New(0);
-    for (int i = 0; list; i++) {
-        const mpm_history_column column = mpm_history_get(core, i);
-        if (!column.width)
-            break;
-        size_t count;
-        const mpm_collider *collider = mpm_simulation_colliders(core, &count) + column.collider;
-        PyObject *name = column.collider < 0 ? PyUnicode_FromString(column.name)
-                                             : PyUnicode_FromFormat("%s:%s", column.name, collider->name);
+    mpm_history_column column;
+    for (int i = 0; list && (column = mpm_history_get(history, i)).width; i++) {
+        PyObject *name = column.owner ? PyUnicode_FromFormat("%s:%s", column.name, column.owner)
+                                      : PyUnicode_FromString(column.name);
         mpm_python_append(&list, name ? Py_BuildValue("Ni", name, column.width) : NULL);
     }
     return list;
@@ -527,21 +525,19 @@ static PyObject *history_array(PyObject *self, PyObject *argument)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
-    const mpm_history_column column = mpm_history_get(core, index < 0 || index > INT32_MAX ? INT32_MAX : (int)index);
+    const mpm_history *history = &mpm_simulation_get_run(core)->history;
+    const mpm_history_column column = mpm_history_get(history, index < 0 || index > INT32_MAX ? INT32_MAX : (int)index);
     if (!column.width) {
         PyErr_SetString(PyExc_IndexError, "index: no such column");
         return NULL;
     }
-    size_t rows;
-    int length;
-    const double *records = mpm_simulation_history(core, &rows, &length);
-    const size_t width = (size_t)column.width;
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(rows * width * sizeof(double)));
+    const size_t width = (size_t)column.width, length = (size_t)mpm_history_length(history);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(history->rows * width * sizeof(double)));
     if (!bytes)
         return NULL;
     double *to = (double *)PyBytes_AsString(bytes);
-    for (size_t r = 0; r < rows; r++)
-        memcpy(to + r * width, records + r * (size_t)length + column.offset, width * sizeof(double));
+    for (size_t r = 0; r < history->rows; r++)
+        memcpy(to + r * width, history->records + r * length + column.offset, width * sizeof(double));
     return bytes;
 }
 
@@ -567,28 +563,45 @@ static PyObject *grid(PyObject *self, PyObject *unused)
     return Py_BuildValue("NNN", x, mass, v);
 }
 
+/* A dict from names to values, whose references are taken. */
+static PyObject *name_values(const char *const *names, PyObject *(*value)(const mpm_run *run, int index), PyObject *self)
+{
+    const mpm_simulation *core = enter(self);
+    PyObject *dict = core ? PyDict_New() : NULL;
+    for (int k = 0; dict && names[k]; k++) {
+        PyObject *one = value(mpm_simulation_get_run(core), k);
+        if (!one || PyDict_SetItemString(dict, names[k], one))
+            Py_CLEAR(dict);
+        Py_XDECREF(one);
+    }
+    return dict;
+}
+
+static const mpm_method *method_of(PyObject *self)
+{
+    return mpm_simulation_get_run(((simulation *)self)->core)->method;
+}
+
+static PyObject *counter(const mpm_run *run, int index)
+{
+    return PyLong_FromLongLong(run->health[index]);
+}
+
 static PyObject *health(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    mpm_simulation *core = enter(self);
-    if (!core)
-        return NULL;
-    const mpm_health *h = mpm_simulation_health(core);
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "left_domain", (long long)h->left_domain, "clamped",
-                         (long long)h->clamped, "deleted", (long long)h->deleted, "clipped", (long long)h->clipped,
-                         "refused", (long long)h->refused, "binnings", (long long)h->binnings);
+    return name_values(method_of(self)->counters, counter, self);
+}
+
+static PyObject *seconds_of(const mpm_run *run, int index)
+{
+    return PyFloat_FromDouble(run->seconds[index]);
 }
 
 static PyObject *seconds(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    const mpm_simulation *core = enter(self);
-    if (!core)
-        return NULL;
-    return Py_BuildValue("{s:d,s:d,s:d,s:d}", "sweeps", mpm_simulation_seconds(core, MPM_PHASE_SWEEPS), "grid",
-                         mpm_simulation_seconds(core, MPM_PHASE_GRID), "binning",
-                         mpm_simulation_seconds(core, MPM_PHASE_BINNING), "views",
-                         mpm_simulation_seconds(core, MPM_PHASE_VIEWS));
+    return name_values(method_of(self)->phases, seconds_of, self);
 }
 
 static PyObject *snapshot(PyObject *self, PyObject *unused)
@@ -624,42 +637,42 @@ static PyObject *get_time(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyFloat_FromDouble(mpm_simulation_time(core)) : NULL;
+    return core ? PyFloat_FromDouble(mpm_simulation_get_run(core)->time) : NULL;
 }
 
 static PyObject *get_dt(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyFloat_FromDouble(mpm_simulation_dt(core)) : NULL;
+    return core ? PyFloat_FromDouble(mpm_simulation_get_run(core)->dt) : NULL;
 }
 
 static PyObject *get_steps(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyLong_FromLongLong(mpm_simulation_steps(core)) : NULL;
+    return core ? PyLong_FromLongLong(mpm_simulation_get_run(core)->steps) : NULL;
 }
 
 static PyObject *get_particles(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyLong_FromSsize_t(mpm_simulation_count(core)) : NULL;
+    return core ? PyLong_FromSsize_t(mpm_simulation_get_store(core)->count) : NULL;
 }
 
 static PyObject *get_next_id(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyLong_FromLongLong(mpm_simulation_next_id(core)) : NULL;
+    return core ? PyLong_FromLongLong(mpm_simulation_get_store(core)->next_id) : NULL;
 }
 
 static PyObject *get_threads(PyObject *self, void *unused)
 {
     (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyLong_FromLong(mpm_simulation_settings(core)->threads) : NULL;
+    return core ? PyLong_FromLong(mpm_simulation_get_run(core)->threads) : NULL;
 }
 
 static int set_threads(PyObject *self, PyObject *value, void *unused)

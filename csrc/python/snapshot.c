@@ -9,12 +9,12 @@
 
 enum { GROUP, ROW, ID, HISTORY, BOOKS, NUMBERS, COUNTERS, FIELDS, ARRAYS = FIELDS + MPM_MOST_FIELDS };
 
-static const char *name_of(const mpm_simulation *core, int array)
+static const char *name_of(mpm_simulation *core, int array)
 {
     static const char *const names[FIELDS] = {
         [GROUP] = "groups", [ROW] = "row", [ID] = "id", [HISTORY] = "history", [BOOKS] = "books",
         [NUMBERS] = "numbers", [COUNTERS] = "counters"};
-    return array < FIELDS ? names[array] : mpm_simulation_fields(core)->row[array - FIELDS].name;
+    return array < FIELDS ? names[array] : mpm_simulation_get_store(core)->fields.row[array - FIELDS].name;
 }
 
 static size_t length_of(const char *(*name)(int))
@@ -26,7 +26,7 @@ static size_t length_of(const char *(*name)(int))
 }
 
 /* Bytes of an array; `rows` of what there is one of per group, particle or record. */
-static size_t bytes_of(const mpm_simulation *core, const mpm_snapshot *snapshot, int array)
+static size_t bytes_of(mpm_simulation *core, const mpm_snapshot *snapshot, int array)
 {
     const mpm_settings *settings = mpm_simulation_settings(core);
     size_t colliders;
@@ -39,7 +39,7 @@ static size_t bytes_of(const mpm_simulation *core, const mpm_snapshot *snapshot,
     case ID:
         return snapshot->particles * sizeof *snapshot->id;
     case HISTORY:
-        return snapshot->records * (size_t)mpm_history_length(core) * sizeof(double);
+        return snapshot->records * (size_t)mpm_history_length(&mpm_simulation_get_run(core)->history) * sizeof(double);
     case BOOKS:
         return colliders * MPM_SNAPSHOT_BOOK * sizeof(double);
     case NUMBERS:
@@ -52,10 +52,10 @@ static size_t bytes_of(const mpm_simulation *core, const mpm_snapshot *snapshot,
     }
 }
 
-static bool is_there(const mpm_simulation *core, int array)
+static bool is_there(mpm_simulation *core, int array)
 {
     const int field = array - FIELDS;
-    return field < 0 || (field < mpm_simulation_fields(core)->count && mpm_snapshot_components(core, field));
+    return field < 0 || (field < mpm_simulation_get_store(core)->fields.count && mpm_snapshot_components(core, field));
 }
 
 static void set_array(mpm_snapshot *snapshot, int array, void *memory)
@@ -87,7 +87,7 @@ static void set_array(mpm_snapshot *snapshot, int array, void *memory)
     }
 }
 
-PyObject *mpm_python_snapshot(const mpm_simulation *core)
+PyObject *mpm_python_snapshot(mpm_simulation *core)
 {
     mpm_snapshot snapshot = {0};
     mpm_snapshot_measure(core, &snapshot);
@@ -108,7 +108,7 @@ PyObject *mpm_python_snapshot(const mpm_simulation *core)
 }
 
 /* Bytes per group, particle or record: of an array that tells how many there are. */
-static size_t count_by(const mpm_simulation *core, const Py_buffer *view, int array)
+static size_t count_by(mpm_simulation *core, const Py_buffer *view, int array)
 {
     const mpm_snapshot one = {.groups = 1, .particles = 1, .records = 1};
     return (size_t)view->len / bytes_of(core, &one, array);

@@ -52,7 +52,7 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
         snprintf(text, size,
                  "dt = %g s is above the stable bound %g s, set by %s; choose dt=\"auto\", a smaller dt, or pass "
                  "allow_unstable=True",
-                 t->dt, t->bound.dt, limit_text(t->bound.limit));
+                 t->dt, t->value[0], limit_text((mpm_limit)t->kind));
         return;
     case MPM_DT_TOO_SMALL:
         snprintf(text, size,
@@ -69,16 +69,16 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                  "a node would move more than one cell at dt = %g s; the step was not taken: choose a smaller dt", t->dt);
         return;
     case MPM_COLLIDER_TOO_FAST:
-        if (t->needed <= 0)
+        if (t->value[1] <= 0)
             snprintf(text, size,
                      "collider '%.100s', which moves with up to %g m/s near material, and that material come together by "
                      "too much at every dt down to %g s; the step was not taken: look at their motion",
-                     t->collider, t->speed, t->dt);
+                     t->name, t->value[0], t->dt);
         else
             snprintf(text, size,
                      "collider '%.100s' moves with up to %g m/s near material, too far at dt = %g s; the step was not "
                      "taken: choose dt=\"auto\" or dt <= %.3g s",
-                     t->collider, t->speed, t->dt, t->needed);
+                     t->name, t->value[0], t->dt, t->value[1]);
         return;
     case MPM_WOULD_INVERT:
         snprintf(text, size,
@@ -96,8 +96,8 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
         snprintf(text, size,
                  "%lld particle(s) left the domain%s%.100s%s; enlarge it, use on_leave=\"clamp\" or \"delete\", or delete "
                  "or move the particles",
-                 (long long)t->count, t->collider ? ", the first one at the collider '" : "",
-                 t->collider ? t->collider : "", t->collider ? "'" : "");
+                 (long long)t->count, t->name ? ", the first one at the collider '" : "",
+                 t->name ? t->name : "", t->name ? "'" : "");
         return;
     case MPM_WRITTEN_NOT_FINITE:
         snprintf(text, size, "values that are not finite were written to %lld particle(s); the arrays keep them for you "
@@ -148,9 +148,10 @@ static void set_and_drop(PyObject *object, const char *name, PyObject *value)
 static PyObject *raise_trouble(PyObject *type, const mpm_simulation *simulation)
 {
     /* Making objects may collect garbage, and that may run anything: all that is said is copied first. */
-    const mpm_trouble trouble = *mpm_simulation_trouble(simulation);
-    const long long steps = mpm_simulation_steps(simulation);
-    const double time = mpm_simulation_time(simulation);
+    const mpm_run *run = mpm_simulation_get_run(simulation);
+    const mpm_trouble trouble = run->trouble;
+    const long long steps = run->steps;
+    const double time = run->time;
     char text[512], first[64] = "";
     describe(&trouble, text, sizeof text);
     if (trouble.row_count > 0)

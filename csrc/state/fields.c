@@ -23,11 +23,11 @@ static const mpm_field of_core[MPM_CORE_FIELDS] = {
     [MPM_FIELD_V] = {"v", "m/s", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .column = MPM_COLUMN_V},
     [MPM_FIELD_F] = {"F", "1", MPM_TENSOR, .state_of = MPM_STATE_OF_F_LAWS, .check = MPM_CHECK_DET, .initial = 1},
     [MPM_FIELD_C] = {"C", "1/s", MPM_TENSOR, .state_of = MPM_STATE_OF_ALL, .column = MPM_COLUMN_C},
-    [MPM_FIELD_J] = {"J", "1", MPM_SCALAR, .state_of = MPM_STATE_OF_J_LAWS, .initial = 1, .column = -1},
+    [MPM_FIELD_J] = {"J", "1", MPM_SCALAR, .state_of = MPM_STATE_OF_J_LAWS, .initial = 1, .column = MPM_NO_COLUMN},
     [MPM_FIELD_MASS] = {"mass", "kg", MPM_SCALAR, .lasting = true, .column = MPM_COLUMN_MASS},
     [MPM_FIELD_VOLUME] = {"volume", "m\u00b3", MPM_SCALAR, .lasting = true, .column = MPM_COLUMN_VOLUME},
-    [MPM_FIELD_MATERIAL] = {"material", "1", MPM_SCALAR, MPM_TYPE_INT32, .lasting = true, .column = -1},
-    [MPM_FIELD_ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true, .column = -1},
+    [MPM_FIELD_MATERIAL] = {"material", "1", MPM_SCALAR, MPM_TYPE_INT32, .lasting = true, .column = MPM_BY_ROW},
+    [MPM_FIELD_ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true, .column = MPM_BY_ROW},
 };
 
 mpm_fields mpm_fields_of_core(int dim)

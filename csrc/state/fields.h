@@ -15,6 +15,7 @@
  *  xx, xy, yy or xx, xy, xz, yy, yz, zz. Plane strain keeps an out-of-plane component as a scalar. */
 typedef enum mpm_rank { MPM_SCALAR, MPM_VECTOR, MPM_SYMMETRIC, MPM_TENSOR, MPM_RANKS } mpm_rank;
 
+/** Integers of 64 bits are ids: the next free one for every new row. */
 typedef enum mpm_type { MPM_TYPE_REAL, MPM_TYPE_INT32, MPM_TYPE_INT64 } mpm_type;
 
 /** Who asked for a field. */
@@ -36,6 +37,12 @@ typedef enum mpm_check {
     MPM_CHECK_DET     /* a tensor of positive determinant */
 } mpm_check;
 
+/** What is wrong with a value that was written through a view. */
+enum mpm_flaw { MPM_FINE, MPM_NOT_FINITE, MPM_INVERTED, MPM_OUTSIDE, MPM_NOT_STATE };
+
+/** Of a field that is another face of others, and of one that is kept in an array by row (run/store.h). */
+enum { MPM_NO_COLUMN = -1, MPM_BY_ROW = -2 };
+
 typedef struct mpm_field {
     char name[32], unit[16];
     mpm_rank rank;
@@ -46,7 +53,7 @@ typedef struct mpm_field {
     double low, high; /* exclusive */
     double initial;   /* of a scalar, of the components of a vector, of the diagonal of a tensor */
     bool lasting;     /* no step changes it */
-    int column;       /* the first of its columns; -1: it has none */
+    int column;       /* the first of its columns, MPM_NO_COLUMN or MPM_BY_ROW */
     int width;        /* components in each of them */
 } mpm_field;
 

@@ -115,9 +115,6 @@ typedef struct mpm_grid_pass {
     mpm_block_report *reports; /* per block */
 } mpm_grid_pass;
 
-/** What is wrong with a value that was written through a view. */
-enum mpm_flaw { MPM_FINE, MPM_NOT_FINITE, MPM_INVERTED, MPM_OUTSIDE, MPM_NOT_STATE };
-
 /** Between tiles and rows. `rows` is the user's array of `field`: [row][components] reals. */
 typedef struct mpm_exchange {
     mpm_particles *particles;

@@ -64,13 +64,13 @@ static mpm_material material_of(int law)
 {
     switch (law) {
     case MPM_FLUID:
-        return (mpm_material){law, {1e4, 7}};
+        return (mpm_material){.law = law, .values = {1e4, 7}};
     case MPM_SNOW:
-        return (mpm_material){law, {1e4, 0.3, 0.01, 0.01, 5}};
+        return (mpm_material){.law = law, .values = {1e4, 0.3, 0.01, 0.01, 5}};
     case MPM_SAND:
-        return (mpm_material){law, {1e4, 0.3, 35, 10}};
+        return (mpm_material){.law = law, .values = {1e4, 0.3, 35, 10}};
     default:
-        return (mpm_material){law, {1e4, 0.3}};
+        return (mpm_material){.law = law, .values = {1e4, 0.3}};
     }
 }
 
@@ -124,44 +124,53 @@ static mpm_status add_collider(mpm_simulation *simulation, int dim)
         assert(status == MPM_OK); \
     } while (0)
 
-static void *array_of(size_t count, size_t size)
+/* All that a simulation is: its snapshot, the arrays of which lie in one piece. */
+struct state {
+    size_t bytes;
+    unsigned char *data;
+    mpm_snapshot snapshot;
+};
+
+static void *take_array(struct state *state, size_t count, size_t size)
 {
-    void *array = calloc(count + 1, size);
-    assert(array);
+    void *array = state->data ? state->data + state->bytes : NULL;
+    state->bytes += count * size;
     return array;
 }
 
-/* The arrays of a snapshot of `simulation`, filled. */
-static mpm_snapshot snapshot_of(const mpm_simulation *simulation)
+/* Longer elements first, so that all are aligned. Without `data` the bytes are only counted. */
+static void lay_out(const mpm_simulation *simulation, struct state *state)
 {
-    mpm_snapshot s = {0};
-    size_t colliders;
-    int numbers = 0, counters = 0, length;
-    mpm_snapshot_measure(simulation, &s);
+    mpm_snapshot *s = &state->snapshot;
+    size_t colliders, numbers = 0, counters = 0;
+    state->bytes = 0;
+    mpm_snapshot_measure(simulation, s);
     mpm_simulation_colliders(simulation, &colliders);
-    mpm_simulation_history(simulation, &s.records, &length);
-    while (mpm_snapshot_number(numbers))
+    while (mpm_snapshot_number((int)numbers))
         numbers++;
-    while (mpm_snapshot_counter(counters))
+    while (mpm_snapshot_counter((int)counters))
         counters++;
-    s.numbers = array_of((size_t)numbers, sizeof *s.numbers);
-    s.counters = array_of((size_t)counters, sizeof *s.counters);
-    s.group = array_of(s.groups * MPM_SNAPSHOT_GROUP, sizeof *s.group);
-    s.row = array_of(s.particles, sizeof *s.row);
-    s.id = array_of(s.particles, sizeof *s.id);
-    s.history = array_of(s.records * (size_t)length, sizeof *s.history);
-    s.books = array_of(colliders * MPM_SNAPSHOT_BOOK, sizeof *s.books);
-    for (int f = 0; f < MPM_SNAPSHOT_FIELDS; f++)
-        s.field[f] = array_of(s.particles * mpm_snapshot_components(simulation, (mpm_snapshot_field)f), sizeof(double));
-    mpm_snapshot_take(simulation, &s);
-    return s;
+    s->numbers = take_array(state, numbers, sizeof *s->numbers);
+    s->counters = take_array(state, counters, sizeof *s->counters);
+    s->id = take_array(state, s->particles, sizeof *s->id);
+    s->history = take_array(state, s->records * (size_t)mpm_history_length(&simulation->run.history), sizeof(double));
+    s->books = take_array(state, colliders * MPM_SNAPSHOT_BOOK, sizeof *s->books);
+    for (int f = 0; f < simulation->store.fields.count; f++)
+        s->field[f] = take_array(state, s->particles * mpm_snapshot_components(simulation, f),
+                                 simulation->settings.real_size);
+    s->group = take_array(state, s->groups * MPM_SNAPSHOT_GROUP, sizeof *s->group);
+    s->row = take_array(state, s->particles, sizeof *s->row);
 }
 
-static void free_snapshot(mpm_snapshot *s)
+static struct state state_of(const mpm_simulation *simulation)
 {
-    for (int f = 0; f < MPM_SNAPSHOT_FIELDS; f++)
-        free(s->field[f]);
-    free(s->numbers), free(s->counters), free(s->group), free(s->row), free(s->id), free(s->history), free(s->books);
+    struct state state = {0};
+    lay_out(simulation, &state);
+    state.data = malloc(state.bytes);
+    assert(state.data);
+    lay_out(simulation, &state);
+    mpm_snapshot_take(simulation, &state.snapshot);
+    return state;
 }
 
 /* Goes on in a simulation made of a snapshot. `used` counts refusals, see ATTEMPT. */
@@ -169,7 +178,7 @@ static mpm_simulation *move(mpm_simulation *from, const mpm_allocator *allocator
 {
     int refusals = *used;
     const mpm_settings *settings = mpm_simulation_settings(from);
-    mpm_snapshot snapshot = snapshot_of(from);
+    struct state before = state_of(from);
     mpm_simulation *simulation;
     const char *flaw;
     ATTEMPT(mpm_simulation_new(&simulation, allocator, settings));
@@ -178,16 +187,11 @@ static mpm_simulation *move(mpm_simulation *from, const mpm_allocator *allocator
         const mpm_material material = material_of(law);
         ATTEMPT(mpm_simulation_add_material(simulation, &material));
     }
-    ATTEMPT(mpm_snapshot_restore(simulation, &snapshot, &flaw));
-    assert(mpm_snapshot_restore(simulation, &snapshot, &flaw) == MPM_BAD_STATE && flaw); /* no longer new */
-    const size_t bytes = mpm_simulation_resident(from, NULL);
-    unsigned char *before = array_of(bytes, 1), *after = array_of(bytes, 1);
-    assert(mpm_simulation_resident(simulation, NULL) == bytes);
-    mpm_simulation_resident(from, before);
-    mpm_simulation_resident(simulation, after);
-    assert(!memcmp(before, after, bytes));
-    free(before), free(after);
-    free_snapshot(&snapshot);
+    ATTEMPT(mpm_snapshot_restore(simulation, &before.snapshot, &flaw));
+    assert(mpm_snapshot_restore(simulation, &before.snapshot, &flaw) == MPM_BAD_STATE && flaw); /* no longer new */
+    struct state after = state_of(simulation);
+    assert(after.bytes == before.bytes && !memcmp(before.data, after.data, before.bytes));
+    free(before.data), free(after.data);
     mpm_simulation_free(from);
     *used = refusals;
     return simulation;
@@ -197,7 +201,7 @@ static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *
 {
     int refusals = 0;
     mpm_simulation *simulation;
-    mpm_mirror *mirror;
+    mpm_view *view;
     mpm_totals totals;
     static const double corner[MPM_LAW_COUNT] = {-0.3, 0.1, -0.9, -0.6, 0.4};
     uint8_t mask[MPM_LAW_COUNT * MOST] = {1, 0, 1};
@@ -208,32 +212,18 @@ static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *
         ATTEMPT(mpm_simulation_add_material(simulation, &material));
         ATTEMPT(add_block(simulation, settings->dim, corner[law], 1));
     }
-    ATTEMPT(mpm_simulation_run(simulation, 8 - mpm_simulation_steps(simulation), INFINITY, INFINITY, NULL, NULL));
-    ATTEMPT(mpm_simulation_field(simulation, MPM_FIELD_X, &mirror));
+    ATTEMPT(mpm_simulation_run(simulation, 8 - simulation->run.steps, INFINITY, INFINITY, NULL, NULL));
+    ATTEMPT(mpm_store_get(&simulation->store, MPM_FIELD_X, &view));
     ATTEMPT(mpm_simulation_totals(simulation, &totals));
     assert(isfinite(totals.kinetic) && totals.mass > 0);
-    const ptrdiff_t before = mpm_simulation_count(simulation);
+    const ptrdiff_t before = simulation->store.count;
     ATTEMPT(mpm_simulation_delete(simulation, mask));
-    assert(mpm_simulation_count(simulation) == before - 2);
+    assert(simulation->store.count == before - 2);
     ATTEMPT(mpm_simulation_totals(simulation, &totals));
     simulation = move(simulation, allocator, &refusals);
     ATTEMPT(mpm_simulation_run(simulation, INT64_MAX, END, INFINITY, NULL, NULL));
-    assert(mpm_simulation_time(simulation) == END && mpm_simulation_steps(simulation) > 8);
+    assert(simulation->run.time == END && simulation->run.steps > 8);
     return simulation;
-}
-
-struct state {
-    size_t bytes;
-    unsigned char *data;
-};
-
-static struct state state_of(const mpm_simulation *simulation)
-{
-    struct state state = {.bytes = mpm_simulation_resident(simulation, NULL)};
-    state.data = malloc(state.bytes);
-    assert(state.data);
-    mpm_simulation_resident(simulation, state.data);
-    return state;
 }
 
 static void threads_change_no_bit(const char *isa, int dim, size_t real_size)
@@ -311,7 +301,7 @@ static void sweeps_take_turns(mpm_settings settings)
     assert(!mpm_simulation_run(gravity, 5, INFINITY, INFINITY, NULL, NULL) && !mpm_simulation_totals(gravity, &pulled));
     for (int step = 0; step < 5; step++)
         assert(!mpm_simulation_step_forced(force, b, INFINITY));
-    assert(mpm_simulation_steps(force) == 5 && !mpm_simulation_totals(force, &pushed));
+    assert(force->run.steps == 5 && !mpm_simulation_totals(force, &pushed));
     const double limit = (settings.real_size == 4 ? 1e-6 : 1e-14) * totals.mass;
     for (int a = 0; a < 3; a++)
         assert(fabs(pushed.momentum[a] - pulled.momentum[a]) < limit);
@@ -445,7 +435,7 @@ static void arguments_are_checked(void)
     assert(mpm_simulation_add(s, 1, one, none, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
     assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, none, one, 0) == MPM_BAD_ARGUMENT);
     assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, none, 0) == MPM_BAD_ARGUMENT);
-    assert(!mpm_simulation_add(s, 0, none, none, NULL, NULL, none, none, 0) && mpm_simulation_count(s) == 0);
+    assert(!mpm_simulation_add(s, 0, none, none, NULL, NULL, none, none, 0) && s->store.count == 0);
 
     double numbers[] = {0, 0, 0, 0.1};
     mpm_shape_node ball = {MPM_BALL, 0, 4};
@@ -472,7 +462,7 @@ static void arguments_are_checked(void)
     mpm_simulation_colliders(s, &colliders);
     assert(colliders == 0 && !mpm_simulation_add_collider(s, &good));
     assert(!add_block(s, 2, 0.2, 1) && !mpm_simulation_run(s, 3, INFINITY, INFINITY, NULL, NULL));
-    assert(mpm_simulation_steps(s) == 3);
+    assert(s->run.steps == 3);
     mpm_simulation_free(s);
 }
 
@@ -484,9 +474,9 @@ static struct notes {
 static mpm_status advance_one_by_one(mpm_simulation *simulation, const mpm_goal *goal)
 {
     mpm_status status = MPM_OK;
-    while (!status && simulation->steps < goal->last_step) {
+    while (!status && simulation->run.steps < goal->last_step) {
         mpm_goal next = *goal;
-        next.last_step = simulation->steps + 1;
+        next.last_step = simulation->run.steps + 1;
         notes.steps++;
         status = mpm_integrator_get(MPM_EXPLICIT)->advance(simulation, &next);
         mpm_synchronize_particles(simulation);
@@ -522,25 +512,24 @@ static void an_integrator_is_a_row(int dim)
     notes = (struct notes){0, {1, 2, 3}, {4, 5, 6}};
     assert(!mpm_simulation_run(usual, 4, INFINITY, INFINITY, NULL, NULL));
     assert(!mpm_simulation_run(other, 4, INFINITY, INFINITY, NULL, NULL));
-    assert(mpm_simulation_steps(other) == 4);
-    assert(!mpm_simulation_stable_dt(other, &bound) && bound.dt == 42 && bound.row == mpm_simulation_count(other) - 1);
+    assert(other->run.steps == 4);
+    assert(!mpm_simulation_stable_dt(other, &bound) && bound.dt == 42 && bound.row == other->store.count - 1);
     assert(!mpm_simulation_stable_dt(usual, &bound) && bound.dt < 1);
 
-    size_t rows;
-    int length, index = 0;
-    mpm_simulation_history(usual, &rows, &length);
-    const int extra = 1 + dim + (dim == 2 ? 1 : 3), first = length;
-    const double *records = mpm_simulation_history(other, &rows, &length);
-    assert(rows == 4 && length == first + extra);
-    while (strcmp(mpm_history_get(other, index).name, columns[0].name))
+    const mpm_history *history = &other->run.history;
+    const int first = mpm_history_length(&usual->run.history), length = mpm_history_length(history);
+    int index = 0;
+    const int extra = 1 + dim + (dim == 2 ? 1 : 3);
+    assert(history->rows == 4 && length == first + extra);
+    while (strcmp(mpm_history_get(history, index).name, columns[0].name))
         index++;
     for (int c = 0, offset = first; c < 3; c++, index++) { /* there is no collider: they come last */
-        const mpm_history_column column = mpm_history_get(other, index);
-        assert(!strcmp(column.name, columns[c].name) && column.offset == offset && column.collider == -1);
+        const mpm_history_column column = mpm_history_get(history, index);
+        assert(!strcmp(column.name, columns[c].name) && column.offset == offset && !column.owner);
         offset += column.width;
     }
-    assert(mpm_history_get(other, index).width == 0);
-    const double *own_numbers = records + 3 * length + first;
+    assert(mpm_history_get(history, index).width == 0);
+    const double *own_numbers = history->records + 3 * length + first;
     assert(own_numbers[0] == 4 && !memcmp(own_numbers + 1, expected + 1, (size_t)dim * sizeof *expected));
     for (int k = 1; k < extra - dim; k++)
         assert(own_numbers[dim + k] == expected[dim == 2 ? 6 : 3 + k]);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/run.h"
+
+#include <math.h>
+
+static const double POLL_INTERVAL = 0.05; /* [s] */
+
+mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, int dim, int every, int threads)
+{
+    return (mpm_run){.method = method, .self = self, .allocator = *allocator, .threads = threads,
+                     .history = {.dim = dim, .every = every, .section = method->section, .method = self}};
+}
+
+void mpm_run_clear(mpm_run *run)
+{
+    mpm_memory_free(&run->allocator, run->history.records);
+}
+
+mpm_status mpm_run_begin(mpm_run *run, int threads)
+{
+    return mpm_pool_start(&run->pool, &run->allocator, threads);
+}
+
+void mpm_run_end(mpm_run *run)
+{
+    mpm_pool_stop(run->pool);
+    run->pool = NULL;
+}
+
+mpm_goal mpm_run_goal(const mpm_run *run, int64_t steps, double end)
+{
+    const int64_t last_step = steps > INT64_MAX - run->steps ? INT64_MAX : run->steps + steps;
+    return (mpm_goal){.last_step = last_step, .end = end, .pause = INFINITY};
+}
+
+bool mpm_run_is_over(const mpm_run *run, const mpm_goal *goal)
+{
+    return run->steps >= goal->last_step || !(run->time < goal->end);
+}
+
+mpm_status mpm_run_towards(mpm_run *run, const mpm_goal *goal)
+{
+    if (!run->suspect && mpm_run_is_over(run, goal))
+        return MPM_OK; /* nothing to do changes nothing */
+    const int64_t before = run->steps;
+    mpm_status status = mpm_run_begin(run, run->threads);
+    if (status)
+        return status;
+    run->next_poll = mpm_clock_seconds() + POLL_INTERVAL;
+    if (!(status = run->method->refresh(run->self)) && !mpm_run_is_over(run, goal))
+        status = run->method->advance(run->self, goal);
+    run->method->finish(run->self, status, run->steps > before);
+    mpm_run_end(run);
+    return status;
+}
+
+double mpm_run_fit_dt(double planned, double time, double end)
+{
+    const double left = end - time;
+    return planned * (1 + 1e-6) >= left ? left : 2 * planned > left ? left / 2 : planned;
+}
+
+double mpm_run_end_of_step(const mpm_run *run, const mpm_goal *goal, double dt)
+{
+    return dt == goal->end - run->time ? goal->end : run->time + dt;
+}
+
+bool mpm_run_is_last(const mpm_run *run, const mpm_goal *goal, double time)
+{
+    return run->steps + 1 >= goal->last_step || time >= goal->end || time >= goal->pause;
+}
+
+void mpm_run_tick(mpm_run *run, double dt, double time)
+{
+    run->began = run->time;
+    run->dt = dt;
+    run->time = time;
+    run->steps++;
+}
+
+mpm_status mpm_run_poll(mpm_run *run, const mpm_goal *goal)
+{
+    if (!goal->poll || mpm_clock_seconds() < run->next_poll)
+        return MPM_OK;
+    const int stop = goal->poll(goal->context);
+    run->next_poll = mpm_clock_seconds() + POLL_INTERVAL;
+    return stop ? MPM_INTERRUPTED : MPM_OK;
+}

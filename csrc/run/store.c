@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/store.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
+
+static size_t element_of(const mpm_store *store, int field)
+{
+    const size_t sizes[] = {[MPM_TYPE_REAL] = store->real_size, [MPM_TYPE_INT32] = sizeof(int32_t),
+                            [MPM_TYPE_INT64] = sizeof(int64_t)};
+    return sizes[store->fields.row[field].type];
+}
+
+static int components_of(const mpm_store *store, int field)
+{
+    return mpm_rank_components(store->fields.row[field].rank, store->fields.dim);
+}
+
+static size_t row_bytes(const mpm_store *store, int field)
+{
+    return element_of(store, field) * (size_t)components_of(store, field);
+}
+
+static bool is_by_row(const mpm_store *store, int field)
+{
+    return store->fields.row[field].column == MPM_BY_ROW;
+}
+
+static mpm_status grow(mpm_store *store, int field, ptrdiff_t rows)
+{
+    const size_t used = store->rows[field] ? (size_t)store->count : 0;
+    return mpm_memory_grow(&store->run->allocator, &store->rows[field], &store->capacity[field], used, (size_t)rows,
+                           row_bytes(store, field))
+               ? MPM_OUT_OF_MEMORY
+               : MPM_OK;
+}
+
+/* What rows from `first` on begin with. */
+static void fill(mpm_store *store, int field, ptrdiff_t first, ptrdiff_t end)
+{
+    const mpm_field *row = &store->fields.row[field];
+    const int components = components_of(store, field);
+    for (ptrdiff_t i = first; i < end; i++)
+        for (int c = 0; c < components; c++) {
+            const ptrdiff_t at = i * components + c;
+            const double initial = mpm_fields_initial(row->rank, store->fields.dim, c, row->initial);
+            if (row->type == MPM_TYPE_INT64)
+                ((int64_t *)store->rows[field])[at] = store->next_id + i - first;
+            else if (row->type == MPM_TYPE_INT32)
+                ((int32_t *)store->rows[field])[at] = (int32_t)initial;
+            else if (store->real_size == sizeof(float))
+                ((float *)store->rows[field])[at] = (float)initial;
+            else
+                ((double *)store->rows[field])[at] = initial;
+        }
+}
+
+void mpm_store_clear(mpm_store *store)
+{
+    mpm_store_forget(store);
+    for (int field = 0; field < store->fields.count; field++)
+        mpm_memory_free(&store->run->allocator, store->rows[field]);
+}
+
+mpm_status mpm_store_add_fields(mpm_store *store, mpm_field *fields, int count)
+{
+    mpm_fields *table = &store->fields;
+    const int first = table->count;
+    if (first + count > MPM_MOST_FIELDS)
+        return MPM_TOO_LARGE;
+    mpm_status status = store->method ? store->method->lay_out(store->run->self, fields, count) : MPM_OK;
+    for (int f = first; f < first + count && !status; f++) {
+        table->row[f] = fields[f - first];
+        if (store->method)
+            continue;
+        table->row[f].column = MPM_BY_ROW;
+        if (!(status = grow(store, f, store->count)))
+            fill(store, f, 0, store->count);
+    }
+    for (int f = first; f < first + count && status; f++) {
+        mpm_memory_free(&store->run->allocator, store->rows[f]);
+        store->rows[f] = NULL;
+        store->capacity[f] = 0;
+    }
+    table->count += status ? 0 : count;
+    return status;
+}
+
+mpm_status mpm_store_add_field(mpm_store *store, const char *name, const char *unit, mpm_rank rank, double initial)
+{
+    mpm_field field = {.rank = rank, .owner = MPM_OWNER_USER, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY,
+                       .high = INFINITY, .initial = initial};
+    if (strlen(name) >= sizeof field.name || strlen(unit) >= sizeof field.unit)
+        return MPM_TOO_LARGE;
+    strcpy(field.name, name);
+    strcpy(field.unit, unit);
+    return mpm_store_add_fields(store, &field, 1);
+}
+
+mpm_status mpm_store_reserve(mpm_store *store, ptrdiff_t extra)
+{
+    mpm_status status = MPM_OK;
+    for (int field = 0; field < store->fields.count && !status; field++)
+        if (is_by_row(store, field))
+            status = grow(store, field, store->count + extra);
+    return status;
+}
+
+void mpm_store_add_rows(mpm_store *store, ptrdiff_t extra)
+{
+    for (int field = 0; field < store->fields.count; field++)
+        if (is_by_row(store, field))
+            fill(store, field, store->count, store->count + extra);
+    store->count += extra;
+    store->next_id += extra;
+    mpm_store_forget(store);
+}
+
+void mpm_store_keep_rows(mpm_store *store, int32_t *new_row)
+{
+    int32_t next = 0;
+    for (ptrdiff_t row = 0; row < store->count; row++)
+        if (new_row[row] >= 0)
+            new_row[row] = next++;
+    for (int field = 0; field < store->fields.count; field++) {
+        const size_t bytes = is_by_row(store, field) ? row_bytes(store, field) : 0;
+        for (ptrdiff_t row = 0; bytes && row < store->count; row++)
+            if (new_row[row] >= 0)
+                memmove((char *)store->rows[field] + (size_t)new_row[row] * bytes,
+                        (char *)store->rows[field] + (size_t)row * bytes, bytes);
+    }
+    store->count = next;
+    mpm_store_forget(store);
+}
+
+/* ---- fields that are kept by row -------------------------------------------------------------------------------- */
+
+static double real_at(const mpm_store *store, const void *rows, ptrdiff_t at)
+{
+    return store->real_size == sizeof(float) ? (double)((const float *)rows)[at] : ((const double *)rows)[at];
+}
+
+static double determinant(const double *m, int dim)
+{
+    if (dim == 2)
+        return m[0] * m[3] - m[1] * m[2];
+    return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
+           m[2] * (m[3] * m[7] - m[4] * m[6]);
+}
+
+static enum mpm_flaw flaw_of(const mpm_store *store, int field, const void *rows, ptrdiff_t row)
+{
+    const mpm_field *of = &store->fields.row[field];
+    const int components = components_of(store, field);
+    double values[9];
+    bool inside = true;
+    for (int c = 0; c < components; c++) {
+        values[c] = real_at(store, rows, row * components + c);
+        if (!isfinite(values[c]))
+            return MPM_NOT_FINITE;
+        inside &= values[c] > of->low && values[c] < of->high;
+    }
+    if (of->check == MPM_CHECK_DET)
+        inside = determinant(values, store->fields.dim) > 0;
+    return inside ? MPM_FINE : MPM_INVERTED;
+}
+
+static int64_t inspect_rows(const mpm_store *store, int field, const void *rows, uint8_t *flaws)
+{
+    const size_t bytes = row_bytes(store, field);
+    int64_t differing = 0;
+    for (ptrdiff_t row = 0; row < store->count; row++)
+        if (memcmp((const char *)rows + (size_t)row * bytes, (const char *)store->rows[field] + (size_t)row * bytes, bytes)) {
+            flaws[row] = (uint8_t)flaw_of(store, field, rows, row);
+            differing++;
+        }
+    return differing;
+}
+
+/* ---- views ------------------------------------------------------------------------------------------------------ */
+
+static bool may_be_written(const mpm_view *view)
+{
+    return view && !view->read_only && !view->stale && (view->touched || view->exports > 0);
+}
+
+static void write_out(mpm_store *store, int field)
+{
+    mpm_view *view = store->views[field];
+    view->stale = false;
+    if (!is_by_row(store, field))
+        store->method->write_out(store->run->self, field, view->data);
+    else if (store->count)
+        memcpy(view->data, store->rows[field], (size_t)store->count * row_bytes(store, field));
+}
+
+static mpm_status read_in(mpm_store *store, int field, void *rows, int64_t differing)
+{
+    if (!is_by_row(store, field))
+        return store->method->read_in(store->run->self, field, rows, differing);
+    memcpy(store->rows[field], rows, (size_t)store->count * row_bytes(store, field));
+    return MPM_OK;
+}
+
+/* What users may have written, as it was at one moment: other threads may go on writing to the views. */
+struct written {
+    void *rows[MPM_MOST_FIELDS]; /* NULL: nothing to read in */
+    int64_t differing[MPM_MOST_FIELDS];
+};
+
+static void forget_written(const mpm_store *store, struct written *written, int field)
+{
+    mpm_memory_free(&store->run->allocator, written->rows[field]);
+    written->rows[field] = NULL;
+}
+
+/* Names the rows that have the flaw of the first one that has any. */
+static mpm_status name_flaws(mpm_store *store, int field, const uint8_t *flaws)
+{
+    static const mpm_reason reasons[] = {
+        [MPM_NOT_FINITE] = MPM_WRITTEN_NOT_FINITE, [MPM_INVERTED] = MPM_WRITTEN_INVERTED,
+        [MPM_OUTSIDE] = MPM_WRITTEN_OUTSIDE, [MPM_NOT_STATE] = MPM_WRITTEN_NOT_STATE};
+    mpm_trouble *trouble = &store->run->trouble;
+    ptrdiff_t row = 0;
+    while (row < store->count && flaws[row] == MPM_FINE)
+        row++;
+    if (row == store->count)
+        return MPM_OK;
+    mpm_trouble_note(trouble, MPM_BAD_STATE, reasons[flaws[row]], 0);
+    trouble->field = &store->fields.row[field];
+    mpm_trouble_add_rows(trouble, flaws, store->count, flaws[row]);
+    return flaws[row] == MPM_OUTSIDE ? MPM_ESCAPED : MPM_BAD_STATE;
+}
+
+/* Copies what was written to a view and counts the rows that differ. */
+static mpm_status inspect(mpm_store *store, int field, struct written *written)
+{
+    const mpm_allocator *allocator = &store->run->allocator;
+    const size_t rows = (size_t)store->count, bytes = row_bytes(store, field);
+    uint8_t *flaws = mpm_memory_new(allocator, rows, 1);
+    void *copy = written->rows[field] = mpm_memory_new(allocator, rows, bytes);
+    mpm_status status = MPM_OUT_OF_MEMORY;
+    if (flaws && copy) {
+        memcpy(copy, store->views[field]->data, rows * bytes);
+        written->differing[field] = is_by_row(store, field)
+                                        ? inspect_rows(store, field, copy, flaws)
+                                        : store->method->inspect(store->run->self, field, copy, flaws);
+        status = name_flaws(store, field, flaws);
+    }
+    if (!written->differing[field])
+        forget_written(store, written, field);
+    mpm_memory_free(allocator, flaws);
+    return status;
+}
+
+mpm_status mpm_store_read_in(mpm_store *store)
+{
+    struct written written = {0};
+    mpm_status status = MPM_OK;
+    for (int field = 0; field < store->fields.count && !status; field++)
+        if (may_be_written(store->views[field]))
+            status = inspect(store, field, &written);
+    for (int field = 0; field < store->fields.count; field++) {
+        if (written.rows[field] && !status)
+            status = read_in(store, field, written.rows[field], written.differing[field]);
+        forget_written(store, &written, field);
+    }
+    if (status)
+        return status;
+    for (int field = 0; field < store->fields.count; field++)
+        if (store->views[field])
+            store->views[field]->touched = false;
+    mpm_store_refresh(store);
+    return MPM_OK;
+}
+
+static bool is_writable(const mpm_store *store, int field)
+{
+    const mpm_field *row = &store->fields.row[field];
+    return is_by_row(store, field) ? row->state_of == MPM_STATE_OF_ALL && row->type == MPM_TYPE_REAL
+                                   : store->method->is_writable(store->run->self, row);
+}
+
+mpm_status mpm_store_get(mpm_store *store, int field, mpm_view **view)
+{
+    const bool integer = store->fields.row[field].type != MPM_TYPE_REAL;
+    if (!store->views[field] &&
+        !(store->views[field] = mpm_view_new(&store->run->allocator, store->count, components_of(store, field),
+                                             element_of(store, field), integer, !is_writable(store, field))))
+        return MPM_OUT_OF_MEMORY;
+    if (store->views[field]->stale)
+        write_out(store, field);
+    *view = store->views[field];
+    return MPM_OK;
+}
+
+void mpm_store_outdate(mpm_store *store, int field)
+{
+    if (store->views[field])
+        store->views[field]->stale = true;
+}
+
+void mpm_store_outdate_all(mpm_store *store, bool all)
+{
+    for (int field = 0; field < store->fields.count; field++)
+        if (all || !store->fields.row[field].lasting)
+            mpm_store_outdate(store, field);
+}
+
+void mpm_store_refresh(mpm_store *store)
+{
+    for (int field = 0; field < store->fields.count; field++)
+        if (store->views[field] && store->views[field]->stale && store->views[field]->exports > 0)
+            write_out(store, field);
+}
+
+void mpm_store_forget(mpm_store *store)
+{
+    for (int field = 0; field < store->fields.count; field++) {
+        mpm_view_release(store->views[field]);
+        store->views[field] = NULL;
+    }
+}
+
+void mpm_store_bytes(const mpm_store *store, size_t *rows, size_t *views)
+{
+    *rows = *views = 0;
+    for (int field = 0; field < store->fields.count; field++) {
+        *rows += store->capacity[field] * row_bytes(store, field);
+        *views += store->views[field] ? (size_t)store->views[field]->rows * row_bytes(store, field) : 0;
+    }
+}

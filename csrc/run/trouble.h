@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Trouble: what a call that fails says about it, for the sentence of an error.
+ */
+#pragma once
+#include <stdint.h>
+
+#include "base/status.h"
+#include "state/fields.h"
+
+enum { MPM_MOST_TROUBLE_ROWS = 1000 };
+
+/** Why a step was refused or a run ended. A method numbers its own reasons from MPM_REASONS on. */
+typedef int mpm_reason;
+enum {
+    MPM_NO_REASON,
+    MPM_DT_TOO_SMALL,       /* the clock would stand still */
+    MPM_WRITTEN_NOT_FINITE, /* through a view: NaN or infinite */
+    MPM_WRITTEN_INVERTED,   /* through a view: det F <= 0, or beyond the range of the field */
+    MPM_WRITTEN_OUTSIDE,    /* through a view: a position outside the domain */
+    MPM_WRITTEN_NOT_STATE,  /* through a view: J of a solid, F of a fluid, or the history of another law */
+    MPM_REASONS
+};
+
+/** Set by a call that answers MPM_BAD_STATE, MPM_UNSTABLE or MPM_ESCAPED. */
+typedef struct mpm_trouble {
+    mpm_reason reason;
+    double dt;              /* of the step in question [s] */
+    const mpm_field *field; /* MPM_WRITTEN_...: which */
+    const char *name;       /* what the sentence is about, a kind, and numbers: as the method's reason has it */
+    int kind;
+    double value[2];
+    int64_t count; /* rows concerned */
+    int row_count; /* rows listed, ascending */
+    int32_t rows[MPM_MOST_TROUBLE_ROWS];
+} mpm_trouble;
+
+/** Describes a new trouble by its reason and the step, and returns `status`. */
+mpm_status mpm_trouble_note(mpm_trouble *trouble, mpm_status status, mpm_reason reason, double dt);
+
+/** Adds the rows whose flag is `flag`. */
+void mpm_trouble_add_rows(mpm_trouble *trouble, const uint8_t *flags, ptrdiff_t rows, int flag);
