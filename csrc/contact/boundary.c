@@ -24,8 +24,8 @@ mpm_status mpm_boundary_add(mpm_boundary *boundary, const mpm_allocator *allocat
         return MPM_BAD_ARGUMENT;
     const size_t count = boundary->count;
     mpm_collider_book *books = mpm_memory_new(allocator, count + 1, sizeof *books);
-    if (!books ||
-        mpm_memory_grow(allocator, (void **)&boundary->colliders, &boundary->capacity, count, count + 1, sizeof *collider) ||
+    if (!books || mpm_memory_grow(allocator, (void **)&boundary->colliders, &boundary->capacity, count, count + 1,
+                                  sizeof *collider) ||
         mpm_collider_copy(&boundary->colliders[count], allocator, collider)) {
         mpm_memory_free(allocator, books);
         return MPM_OUT_OF_MEMORY;

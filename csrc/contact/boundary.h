@@ -20,8 +20,8 @@ typedef struct mpm_boundary {
 /** Frees the colliders. */
 void mpm_boundary_clear(mpm_boundary *boundary, const mpm_allocator *allocator);
 
-/** Adds a copy of a collider, with a clear book as all others have then. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if it
- *  has no name, its shape has a flaw or another dimension, or no collider has its contact or its motion. */
+/** Adds a copy of a collider, and clears all books. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if it has no name, its
+ *  shape has a flaw or another dimension, or no collider has its contact or its motion. */
 mpm_status mpm_boundary_add(mpm_boundary *boundary, const mpm_allocator *allocator, const mpm_collider *collider);
 
 /** Colliders are (`now`) as they are during a step of size dt that begins at `time`. */
