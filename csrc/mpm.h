@@ -9,6 +9,7 @@
  *     contact/shape.h           shapes as signed distances
  *     contact/motion.h          prescribed motion
  *     contact/collider.h        bodies that push material and are not pushed back
+ *     contact/boundary.h        the domain with its walls, and the colliders
  *     run/run.h                 clock, history, health and trouble of a run, whatever the method
  *     run/store.h               its rows: fields, ids, and the views of users
  *     integrate/dispatch.h      instruction sets and their kernels
@@ -49,6 +50,7 @@
 #pragma once
 #include "base/memory.h"
 #include "base/status.h"
+#include "contact/boundary.h"
 #include "contact/collider.h"
 #include "contact/walls.h"
 #include "integrate/dispatch.h"

@@ -6,16 +6,6 @@
 
 #include "integrate/state.h"
 
-mpm_symmetry mpm_describe_symmetry(const mpm_settings *settings, int axis)
-{
-    const mpm_wall *walls = &settings->walls[2 * axis];
-    return (mpm_symmetry){
-        .cells = settings->cells[axis],
-        .mirror = {walls[0].contact == MPM_MIRROR, walls[1].contact == MPM_MIRROR},
-        .periodic = mpm_walls_periodic(settings->walls, axis),
-    };
-}
-
 mpm_grid_records mpm_describe_records(const mpm_settings *settings)
 {
     const mpm_scheme *scheme = &settings->scheme;
@@ -34,24 +24,24 @@ mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *
         .rows = rows,
         .on_leave = simulation->settings.on_leave,
     };
-    memcpy(exchange.cells, simulation->settings.cells, sizeof exchange.cells);
-    memcpy(exchange.lower, simulation->settings.lower, sizeof exchange.lower);
+    memcpy(exchange.cells, simulation->boundary.cells, sizeof exchange.cells);
+    memcpy(exchange.lower, simulation->boundary.lower, sizeof exchange.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
-        exchange.period[axis] = mpm_walls_period(simulation->settings.walls, axis, exchange.cells[axis]);
+        exchange.period[axis] = mpm_walls_period(simulation->boundary.walls, axis, exchange.cells[axis]);
     return exchange;
 }
 
 mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books)
 {
     mpm_colliders colliders = {
-        .list = simulation->colliders,
-        .count = simulation->collider_count,
+        .list = simulation->boundary.colliders,
+        .count = simulation->boundary.count,
         .dx = simulation->settings.dx,
         .books = books,
     };
-    memcpy(colliders.lower, simulation->settings.lower, sizeof colliders.lower);
+    memcpy(colliders.lower, simulation->boundary.lower, sizeof colliders.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
-        colliders.symmetry[axis] = mpm_describe_symmetry(&simulation->settings, axis);
+        colliders.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
     return colliders;
 }
 
@@ -70,9 +60,9 @@ mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation, unsigned mode)
         .measures = simulation->reports.measures,
         .workspaces = simulation->workspaces,
     };
-    memcpy(sweep.cells, simulation->settings.cells, sizeof sweep.cells);
-    memcpy(sweep.lower, simulation->settings.lower, sizeof sweep.lower);
+    memcpy(sweep.cells, simulation->boundary.cells, sizeof sweep.cells);
+    memcpy(sweep.lower, simulation->boundary.lower, sizeof sweep.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
-        sweep.period[axis] = mpm_walls_period(simulation->settings.walls, axis, sweep.cells[axis]);
+        sweep.period[axis] = mpm_walls_period(simulation->boundary.walls, axis, sweep.cells[axis]);
     return sweep;
 }

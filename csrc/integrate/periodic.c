@@ -6,14 +6,6 @@
 
 #include "integrate/state.h"
 
-static bool has_periodic_axis(const mpm_settings *settings)
-{
-    bool any = false;
-    for (int axis = 0; axis < settings->dim; axis++)
-        any |= mpm_walls_periodic(settings->walls, axis);
-    return any;
-}
-
 /* Component `axis` of the position in `slot`. */
 static char *position_at(const mpm_particles *particles, ptrdiff_t slot, int axis)
 {
@@ -37,7 +29,7 @@ mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *p
     const mpm_particles *particles = &simulation->particles;
     const size_t dim = (size_t)particles->dim, size = particles->real_size;
     *wrap = (mpm_periodic_wrap){0};
-    if (!has_periodic_axis(&simulation->settings))
+    if (!mpm_boundary_is_periodic(&simulation->boundary))
         return MPM_OK;
     mpm_exchange exchange = mpm_describe_exchange(simulation, MPM_FIELD_X, NULL);
     simulation->kernels->wrap(&exchange, placed, placed_count);

@@ -31,7 +31,7 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
         .records = mpm_describe_records(&simulation->settings),
     };
     for (int axis = 0; axis < simulation->settings.dim; axis++)
-        binning.symmetry[axis] = mpm_describe_symmetry(&simulation->settings, axis);
+        binning.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
     status = mpm_binning_run(&binning, &simulation->particles, &simulation->grid);
     mpm_periodic_end(simulation, &wrap, status);
     if (!status) {
@@ -63,18 +63,15 @@ mpm_status mpm_rebin_if_due(mpm_simulation *simulation)
 
 /* Before the gather there is less to be moved, but nodes at periodic faces are not all there for particles that come in
  * on the other side, and schemes that do not forget keep more on particles and nodes. */
-static bool can_bin_mid_step(const mpm_settings *settings)
+static bool can_bin_mid_step(const mpm_simulation *simulation)
 {
-    for (int axis = 0; axis < settings->dim; axis++)
-        if (mpm_walls_periodic(settings->walls, axis))
-            return false;
-    return mpm_scheme_forgets(&settings->scheme);
+    return !mpm_boundary_is_periodic(&simulation->boundary) && mpm_scheme_forgets(&simulation->settings.scheme);
 }
 
 mpm_status mpm_rebin_mid_step(mpm_simulation *simulation, double travel)
 {
     const bool due = simulation->drift + travel > ROOM;
-    const bool after_the_step = travel > ROOM || !can_bin_mid_step(&simulation->settings);
+    const bool after_the_step = travel > ROOM || !can_bin_mid_step(simulation);
     simulation->binning_due = due && after_the_step;
     if (!due || after_the_step)
         return MPM_OK;

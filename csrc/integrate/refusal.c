@@ -29,14 +29,14 @@ static bool may_invert(const mpm_simulation *simulation, const mpm_block_report 
 /* The collider that is fastest near material; NULL if none is near. */
 static const mpm_collider *fastest_collider(const mpm_simulation *simulation, double *speed)
 {
-    const size_t count = simulation->collider_count;
+    const size_t count = simulation->boundary.count;
     const mpm_collider *fastest = NULL;
     *speed = 0;
     for (size_t i = 0; i < simulation->grid.block_count * count; i++) {
         const mpm_collider_book *book = &simulation->reports.block_books[i];
         if (book->near && (!fastest || book->speed > *speed)) {
             *speed = book->speed;
-            fastest = &simulation->colliders[i % count];
+            fastest = &simulation->boundary.colliders[i % count];
         }
     }
     return fastest;

@@ -45,6 +45,15 @@ static const char *const phases[] = {
     [MPM_PHASE_VIEWS] = "views", NULL};
 static const mpm_method method = {counters, phases, mpm_totals_section, refresh_for_steps, advance, finish};
 
+static mpm_boundary boundary_of(const mpm_settings *settings)
+{
+    mpm_boundary boundary = {.dim = settings->dim, .dx = settings->dx};
+    memcpy(boundary.lower, settings->lower, sizeof boundary.lower);
+    memcpy(boundary.cells, settings->cells, sizeof boundary.cells);
+    memcpy(boundary.walls, settings->walls, sizeof boundary.walls);
+    return boundary;
+}
+
 mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allocator, const mpm_settings *settings)
 {
     *result = NULL;
@@ -65,6 +74,7 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
                                     .real_size = settings->real_size, .fields = mpm_fields_of_core(settings->dim)};
     if (settings->dim == 2)
         simulation->settings.gravity[2] = 0;
+    simulation->boundary = boundary_of(settings);
     *result = simulation;
     return MPM_OK;
 }
@@ -77,10 +87,7 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_store_clear(&simulation->store);
     mpm_particles_clear(&simulation->particles, &allocator);
     mpm_grid_clear(&simulation->grid, &allocator);
-    for (size_t k = 0; k < simulation->collider_count; k++)
-        mpm_collider_clear(&simulation->colliders[k], &allocator);
-    mpm_memory_free(&allocator, simulation->colliders);
-    mpm_memory_free(&allocator, simulation->collider_books);
+    mpm_boundary_clear(&simulation->boundary, &allocator);
     mpm_memory_free(&allocator, simulation->materials);
     mpm_run_clear(&simulation->run);
     mpm_memory_free(&allocator, simulation);
@@ -138,38 +145,14 @@ int mpm_simulation_materials(const mpm_simulation *simulation)
     return (int)simulation->material_count;
 }
 
-static bool is_collider(const mpm_collider *collider, int dim)
-{
-    const mpm_motion *motion = &collider->motion;
-    return collider->name && collider->shape.dim == dim && !mpm_shape_flaw(&collider->shape) &&
-           (unsigned)collider->contact <= MPM_SEPARATE && collider->friction >= 0 &&
-           (unsigned)motion->kind <= MPM_MOTION_KEYFRAMES && (motion->keys || !motion->key_count) &&
-           (motion->key_count || motion->kind != MPM_MOTION_KEYFRAMES);
-}
-
 mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider)
 {
-    if (!is_collider(collider, simulation->settings.dim))
-        return MPM_BAD_ARGUMENT;
-    const size_t count = simulation->collider_count;
-    mpm_collider_book *books =
-        mpm_memory_new(&simulation->run.allocator, count + 1, sizeof *books); /* all empty: nothing has happened yet */
-    if (!books || mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->colliders,
-                                  &simulation->collider_capacity, count, count + 1, sizeof *collider) ||
-        mpm_collider_copy(&simulation->colliders[count], &simulation->run.allocator, collider)) {
-        mpm_memory_free(&simulation->run.allocator, books);
-        return MPM_OUT_OF_MEMORY;
-    }
-    mpm_memory_free(&simulation->run.allocator, simulation->collider_books);
-    simulation->collider_books = books;
-    simulation->collider_count++;
-    return MPM_OK;
+    return mpm_boundary_add(&simulation->boundary, &simulation->run.allocator, collider);
 }
 
-const mpm_collider *mpm_simulation_colliders(const mpm_simulation *simulation, size_t *count)
+const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation)
 {
-    *count = simulation->collider_count;
-    return simulation->colliders;
+    return &simulation->boundary;
 }
 
 /* ---- particles come and go -------------------------------------------------------------------------------------- */
@@ -434,9 +417,7 @@ void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, 
     mpm_store_bytes(&simulation->store, particles, views);
     *particles += mpm_particles_bytes(&simulation->particles);
     *grid = simulation->grid.bytes;
-    *colliders = 0;
-    for (size_t k = 0; k < simulation->collider_count; k++)
-        *colliders += mpm_collider_bytes(&simulation->colliders[k]);
+    *colliders = mpm_boundary_bytes(&simulation->boundary);
 }
 
 static double real_at(const void *array, size_t index, size_t real_size)

@@ -6,6 +6,7 @@
  * leaves the last whole state.
  */
 #pragma once
+#include "contact/boundary.h"
 #include "run/store.h"
 #include "transfer/kernels.h"
 
@@ -101,13 +102,11 @@ void mpm_simulation_free(mpm_simulation *simulation);
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material);
 int mpm_simulation_materials(const mpm_simulation *simulation);
 
-/** Adds a collider (copied), before the first step; third components are 0 in 2-D. Errors: MPM_OUT_OF_MEMORY;
- *  MPM_BAD_ARGUMENT if it has no name, its shape has a flaw or another dimension, or no collider has its contact or
- *  its motion. */
+/** Adds a collider (copied), before the first step; third components are 0 in 2-D. Errors: as mpm_boundary_add. */
 mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider);
 
-/** The colliders in the order in which they were added. */
-const mpm_collider *mpm_simulation_colliders(const mpm_simulation *simulation, size_t *count);
+/** The domain with its walls, and the colliders in the order in which they were added. */
+const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation);
 
 /** Adds `count` particles of `material`; every value finite, positions in the domain, mass, volume, det F > 0. `C` and
  *  `F` may be NULL: 0 and the identity. A volume of 0 stands for m h^d over the mass of the grid around the particle,

@@ -171,9 +171,9 @@ void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *sna
         memcpy(snapshot->id, simulation->store.rows[MPM_FIELD_ID], snapshot->particles * sizeof *snapshot->id);
     if (snapshot->records)
         memcpy(snapshot->history, simulation->run.history.records, snapshot->records * length * sizeof(double));
-    for (size_t k = 0; k < simulation->collider_count; k++) {
-        memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK, simulation->collider_books[k].impulse, 3 * sizeof(double));
-        memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, simulation->collider_books[k].torque, 3 * sizeof(double));
+    for (size_t k = 0; k < simulation->boundary.count; k++) {
+        memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK, simulation->boundary.books[k].impulse, 3 * sizeof(double));
+        memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, simulation->boundary.books[k].torque, 3 * sizeof(double));
     }
 }
 
@@ -401,7 +401,7 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     if (snapshot->particles > INT32_MAX / 2)
         return MPM_TOO_LARGE;
     for (int axis = 0; axis < settings->dim; axis++)
-        symmetry[axis] = mpm_describe_symmetry(settings, axis);
+        symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
     mpm_status status = find_flaw(simulation, snapshot, flaw);
     if (!status)
         status = lay_particles(simulation, snapshot, &parts);
@@ -422,9 +422,9 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     restore_rows(simulation, snapshot);
     restore_clock(simulation, snapshot);
     simulation->binning_due |= place_of_all(simulation, snapshot) == DRIFTED; /* in no state that a run leaves */
-    for (size_t k = 0; k < simulation->collider_count; k++) {
-        memcpy(simulation->collider_books[k].impulse, snapshot->books + k * MPM_SNAPSHOT_BOOK, 3 * sizeof(double));
-        memcpy(simulation->collider_books[k].torque, snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, 3 * sizeof(double));
+    for (size_t k = 0; k < simulation->boundary.count; k++) {
+        memcpy(simulation->boundary.books[k].impulse, snapshot->books + k * MPM_SNAPSHOT_BOOK, 3 * sizeof(double));
+        memcpy(simulation->boundary.books[k].torque, snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, 3 * sizeof(double));
     }
     return MPM_OK;
 }

@@ -27,9 +27,7 @@ struct mpm_simulation {
     const mpm_kernels *kernels;
     const mpm_integrator *integrator;
 
-    mpm_collider *colliders;
-    size_t collider_count, collider_capacity;
-    mpm_collider_book *collider_books; /* per collider: since the last record */
+    mpm_boundary boundary;
     double approach; /* of the last step: largest sum of the speeds of a collider and of material near it [m/s] */
 
     mpm_material *materials;
@@ -59,7 +57,6 @@ struct mpm_simulation {
 };
 
 /* describe.c: what kernels and grid need to know */
-mpm_symmetry mpm_describe_symmetry(const mpm_settings *settings, int axis);
 mpm_grid_records mpm_describe_records(const mpm_settings *settings); /* what nodes keep, by the scheme */
 mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books);
 mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation, unsigned mode);
@@ -100,7 +97,6 @@ void mpm_timestep_halve(mpm_simulation *simulation, double *dt); /* ... and afte
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation); /* makes scratch */
 void mpm_sweeps_end(mpm_simulation *simulation);
 mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* scratch for that grid; prepares a binning */
-void mpm_sweeps_pose_colliders(mpm_simulation *simulation, double time, double dt); /* as they are in that step */
 mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep);
 void mpm_sweeps_scatter(mpm_simulation *simulation, double dt); /* and the body force */
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);

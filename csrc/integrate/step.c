@@ -105,7 +105,7 @@ static void keep_books(mpm_simulation *simulation, const struct step *step)
     simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += measure->outside;
     simulation->run.health[MPM_HEALTH_CLIPPED] += measure->clipped;
     simulation->run.health[MPM_HEALTH_CLAMPED] += settings->on_leave == MPM_LEAVE_CLAMP ? measure->outside : 0;
-    mpm_sweeps_add_books(simulation, simulation->collider_books);
+    mpm_sweeps_add_books(simulation, simulation->boundary.books);
 }
 
 static mpm_status commit(mpm_simulation *simulation, struct step *step)

@@ -23,25 +23,6 @@ static void find_position(const mpm_simulation *simulation, int32_t row, double 
         }
 }
 
-/* The name of the collider that a particle is in or less than a cell before; NULL if there is none. */
-static const char *touched_collider(const mpm_simulation *simulation, int32_t row)
-{
-    const char *name = NULL;
-    double x[3] = {0}, least = simulation->settings.dx;
-    if (simulation->collider_count)
-        find_position(simulation, row, x);
-    for (size_t k = 0; k < simulation->collider_count; k++) {
-        const mpm_collider *collider = &simulation->colliders[k];
-        const mpm_collider_state now = mpm_collider_state_at(collider, simulation->run.time, 0);
-        const double phi = mpm_collider_read(collider, &now, x, UINT64_MAX).phi;
-        if (phi < least) {
-            least = phi;
-            name = collider->name;
-        }
-    }
-    return name;
-}
-
 /* Are particles outside the domain, or out of the range of their law? */
 static mpm_status name_strays(mpm_simulation *simulation)
 {
@@ -59,7 +40,9 @@ static mpm_status name_strays(mpm_simulation *simulation)
         trouble->reason = MPM_LEFT_DOMAIN;
         mpm_trouble_add_rows(trouble, flags, rows, MPM_OUTSIDE);
         if (trouble->count) {
-            trouble->name = touched_collider(simulation, trouble->rows[0]);
+            double x[3] = {0};
+            find_position(simulation, trouble->rows[0], x);
+            trouble->name = mpm_boundary_touched(&simulation->boundary, simulation->run.time, x);
             status = MPM_ESCAPED;
         }
     }

@@ -46,7 +46,7 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
 {
     mpm_simulation *simulation = context;
     const mpm_allocator *allocator = &simulation->run.allocator;
-    const size_t blocks = grid->block_count + 1, tasks = grid->task_count + 1, count = simulation->collider_count;
+    const size_t blocks = grid->block_count + 1, tasks = grid->task_count + 1, count = simulation->boundary.count;
     struct reports fresh = {
         .measures = mpm_memory_new(allocator, tasks, sizeof *fresh.measures),
         .blocks = mpm_memory_new(allocator, blocks, sizeof *fresh.blocks),
@@ -64,12 +64,6 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
     free_reports(old, allocator);
     *old = fresh;
     return MPM_OK;
-}
-
-void mpm_sweeps_pose_colliders(mpm_simulation *simulation, double time, double dt)
-{
-    for (size_t k = 0; k < simulation->collider_count; k++)
-        simulation->colliders[k].now = mpm_collider_state_at(&simulation->colliders[k], time, dt);
 }
 
 struct sweep_call {
@@ -201,7 +195,7 @@ static mpm_block_report sum_reports(const mpm_simulation *simulation)
 
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 {
-    mpm_sweeps_pose_colliders(simulation, simulation->run.time, dt);
+    mpm_boundary_pose(&simulation->boundary, simulation->run.time, dt);
     grid_pass(simulation, dt, 0, false);
     return sum_reports(simulation);
 }
@@ -222,7 +216,7 @@ void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report)
 
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums)
 {
-    const size_t count = simulation->collider_count;
+    const size_t count = simulation->boundary.count;
     for (size_t i = 0; i < simulation->grid.block_count * count; i++)
         mpm_collider_add_book(&sums[i % count], &simulation->reports.block_books[i]);
     for (size_t i = 0; i < simulation->grid.task_count * count; i++)

@@ -35,6 +35,6 @@ void mpm_synchronize_particles(mpm_simulation *simulation)
     mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_RECALL);
     sweep.particles = &before;
     sweep.gather_dt = simulation->run.dt;
-    mpm_sweeps_pose_colliders(simulation, simulation->run.began, simulation->run.dt);
+    mpm_boundary_pose(&simulation->boundary, simulation->run.began, simulation->run.dt);
     mpm_sweeps_run(simulation, &sweep);
 }

@@ -31,7 +31,7 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
 {
     const mpm_measure *m = &simulation->measure;
     mpm_totals t = {.time = simulation->run.time, .mass = m->mass, .kinetic = m->kinetic, .elastic = m->elastic};
-    const mpm_wall *walls = simulation->settings.walls;
+    const mpm_wall *walls = simulation->boundary.walls;
     for (int a = 0; a < 3; a++) {
         const bool lever = !mpm_walls_periodic(walls, (a + 1) % 3) && !mpm_walls_periodic(walls, (a + 2) % 3);
         t.momentum[a] = m->momentum[a];
@@ -53,9 +53,9 @@ mpm_history_section mpm_totals_section(const void *self, int index)
         return (mpm_history_section){of_material, sizeof of_material / sizeof *of_material, &simulation->books, NULL};
     if (index == 1 && integrator->columns)
         return (mpm_history_section){integrator->columns, integrator->column_count, integrator->recorded(simulation), NULL};
-    if (k < simulation->collider_count)
+    if (k < simulation->boundary.count)
         return (mpm_history_section){of_collider, sizeof of_collider / sizeof *of_collider,
-                                     &simulation->collider_books[k], simulation->colliders[k].name};
+                                     &simulation->boundary.books[k], simulation->boundary.colliders[k].name};
     return (mpm_history_section){0};
 }
 
@@ -69,6 +69,5 @@ void mpm_totals_record(mpm_simulation *simulation)
     books->energy = books->totals.kinetic + books->totals.elastic + books->totals.gravitational;
     mpm_history_record(&simulation->run.history);
     *books = (struct books){0}; /* impulses begin anew */
-    for (size_t k = 0; k < simulation->collider_count; k++)
-        simulation->collider_books[k] = (mpm_collider_book){0};
+    mpm_boundary_clear_books(&simulation->boundary);
 }

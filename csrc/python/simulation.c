@@ -487,17 +487,17 @@ static PyObject *collider_distance(PyObject *self, PyObject *args)
     Py_ssize_t index;
     PyObject *points;
     double time;
-    size_t count;
     mpm_simulation *core;
     if (!PyArg_ParseTuple(args, "nOd", &index, &points, &time) || !(core = enter(self)))
         return NULL;
-    const mpm_collider *colliders = mpm_simulation_colliders(core, &count);
-    if (index < 0 || (size_t)index >= count) {
+    const mpm_boundary *boundary = mpm_simulation_get_boundary(core);
+    if (index < 0 || (size_t)index >= boundary->count) {
         PyErr_SetString(PyExc_ValueError, "index: no such collider");
         return NULL;
     }
-    struct moment moment = {&colliders[index], mpm_collider_state_at(&colliders[index], time, 0)};
-    return mpm_python_distances(points, mpm_simulation_settings(core)->dim, measure_collider, &moment);
+    const mpm_collider *collider = &boundary->colliders[index];
+    struct moment moment = {collider, mpm_collider_state_at(collider, time, 0)};
+    return mpm_python_distances(points, boundary->dim, measure_collider, &moment);
 }
 
 static PyObject *history_names(PyObject *self, PyObject *unused)

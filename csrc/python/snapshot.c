@@ -29,8 +29,6 @@ static size_t length_of(const char *(*name)(int))
 static size_t bytes_of(mpm_simulation *core, const mpm_snapshot *snapshot, int array)
 {
     const mpm_settings *settings = mpm_simulation_settings(core);
-    size_t colliders;
-    mpm_simulation_colliders(core, &colliders);
     switch (array) {
     case GROUP:
         return snapshot->groups * MPM_SNAPSHOT_GROUP * sizeof *snapshot->group;
@@ -41,7 +39,7 @@ static size_t bytes_of(mpm_simulation *core, const mpm_snapshot *snapshot, int a
     case HISTORY:
         return snapshot->records * (size_t)mpm_history_length(&mpm_simulation_get_run(core)->history) * sizeof(double);
     case BOOKS:
-        return colliders * MPM_SNAPSHOT_BOOK * sizeof(double);
+        return mpm_simulation_get_boundary(core)->count * MPM_SNAPSHOT_BOOK * sizeof(double);
     case NUMBERS:
         return length_of(mpm_snapshot_number) * sizeof(double);
     case COUNTERS:

@@ -5,7 +5,8 @@
 
 static const double POLL_INTERVAL = 0.05; /* [s] */
 
-mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, int dim, int every, int threads)
+mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, int dim, int every,
+                   int threads)
 {
     return (mpm_run){.method = method, .self = self, .allocator = *allocator, .threads = threads,
                      .history = {.dim = dim, .every = every, .section = method->section, .method = self}};

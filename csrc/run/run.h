@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A run, whatever the method: clock, goal, history, health, trouble, threads. A method is a struct with an `mpm_run` in it
- * and a table of a few functions; the particle method is the first (integrate/simulation.c).
+ * A run, whatever the method: clock, goal, history, health, trouble, threads. A method is a struct with an `mpm_run` in
+ * it and a table of a few functions; the Material Point Method is the first (integrate/simulation.c).
  */
 #pragma once
 #include "base/clock.h"
@@ -30,7 +30,7 @@ typedef struct mpm_method {
     mpm_status (*refresh)(void *self);
     /** Takes whole steps until the goal is reached, one at least. After each: clock, history, trouble. */
     mpm_status (*advance)(void *self, const mpm_goal *goal);
-    /** After the steps, whatever ended them: `moved` says whether there were any. Called after a failed refresh, too. */
+    /** After the steps, whatever ended them, a failed refresh too: `moved` says whether there were any. */
     void (*finish)(void *self, mpm_status status, bool moved);
 } mpm_method;
 
@@ -54,8 +54,9 @@ typedef struct mpm_run {
     mpm_trouble trouble;
 } mpm_run;
 
-/** A run of a method that has not begun. */
-mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, int dim, int every, int threads);
+/** A run that has not begun, of a method in `dim` dimensions that records every so many steps (0: never). */
+mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, int dim, int every,
+                   int threads);
 
 /** Frees what a run holds. */
 void mpm_run_clear(mpm_run *run);

@@ -171,8 +171,9 @@ static int64_t inspect_rows(const mpm_store *store, int field, const void *rows,
 {
     const size_t bytes = row_bytes(store, field);
     int64_t differing = 0;
-    for (ptrdiff_t row = 0; row < store->count; row++)
-        if (memcmp((const char *)rows + (size_t)row * bytes, (const char *)store->rows[field] + (size_t)row * bytes, bytes)) {
+    const char *now = store->rows[field], *written = rows;
+    for (ptrdiff_t row = 0; row < store->count; row++, now += bytes, written += bytes)
+        if (memcmp(written, now, bytes)) {
             flaws[row] = (uint8_t)flaw_of(store, field, rows, row);
             differing++;
         }

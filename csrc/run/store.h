@@ -45,8 +45,8 @@ void mpm_store_clear(mpm_store *store);
 /** Adds fields; on error nothing has changed: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE if the table is full. */
 mpm_status mpm_store_add_fields(mpm_store *store, mpm_field *fields, int count);
 
-/** Adds a field of users, which no step reads or changes: `initial` for all rows that there are and will be (of a tensor:
- *  its diagonal). Errors: as above; MPM_TOO_LARGE if the name is too long, too. */
+/** Adds a field of users, which no step reads or changes. All rows, those to come too, begin with `initial`, a tensor with
+ *  that diagonal. Errors: as above, and MPM_TOO_LARGE if the name or the unit is too long. */
 mpm_status mpm_store_add_field(mpm_store *store, const char *name, const char *unit, mpm_rank rank, double initial);
 
 /** Room for `extra` more rows of the fields that are kept by row. Errors: MPM_OUT_OF_MEMORY. */

@@ -2,7 +2,7 @@
 #include "run/view.h"
 
 mpm_view *mpm_view_new(const mpm_allocator *allocator, ptrdiff_t rows, int components, size_t element,
-                           bool integer, bool read_only)
+                       bool integer, bool read_only)
 {
     mpm_view *view = mpm_memory_new(allocator, 1, sizeof *view);
     void *data = mpm_memory_new(allocator, (size_t)rows * (size_t)components, element);

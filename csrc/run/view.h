@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A view: the user's side of a field, a row-ordered array that NumPy looks at. It is counted, so that it outlives both the
- * store and a change of the rows: whoever holds a view keeps its memory.
+ * A view: the user's side of a field, a row-ordered array that NumPy looks at. It is counted, so that it outlives both
+ * the store and a change of the rows: whoever holds a view keeps its memory.
  *
  * Threads: used only while the interpreter lock is held, but for `data`, which is written between runs.
  */
@@ -26,7 +26,7 @@ typedef struct mpm_view {
 
 /** A stale view with one reference; NULL: out of memory. */
 mpm_view *mpm_view_new(const mpm_allocator *allocator, ptrdiff_t rows, int components, size_t element,
-                           bool integer, bool read_only);
+                       bool integer, bool read_only);
 
 void mpm_view_retain(mpm_view *view);
 

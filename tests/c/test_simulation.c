@@ -142,10 +142,9 @@ static void *take_array(struct state *state, size_t count, size_t size)
 static void lay_out(const mpm_simulation *simulation, struct state *state)
 {
     mpm_snapshot *s = &state->snapshot;
-    size_t colliders, numbers = 0, counters = 0;
+    size_t numbers = 0, counters = 0;
     state->bytes = 0;
     mpm_snapshot_measure(simulation, s);
-    mpm_simulation_colliders(simulation, &colliders);
     while (mpm_snapshot_number((int)numbers))
         numbers++;
     while (mpm_snapshot_counter((int)counters))
@@ -154,7 +153,7 @@ static void lay_out(const mpm_simulation *simulation, struct state *state)
     s->counters = take_array(state, counters, sizeof *s->counters);
     s->id = take_array(state, s->particles, sizeof *s->id);
     s->history = take_array(state, s->records * (size_t)mpm_history_length(&simulation->run.history), sizeof(double));
-    s->books = take_array(state, colliders * MPM_SNAPSHOT_BOOK, sizeof *s->books);
+    s->books = take_array(state, simulation->boundary.count * MPM_SNAPSHOT_BOOK, sizeof *s->books);
     for (int f = 0; f < simulation->store.fields.count; f++)
         s->field[f] = take_array(state, s->particles * mpm_snapshot_components(simulation, f),
                                  simulation->settings.real_size);
@@ -458,9 +457,7 @@ static void arguments_are_checked(void)
     REFUSED(motion.kind, MPM_MOTION_KEYFRAMES); /* without any */
     REFUSED(motion.key_count, 1);               /* without numbers */
 #undef REFUSED
-    size_t colliders;
-    mpm_simulation_colliders(s, &colliders);
-    assert(colliders == 0 && !mpm_simulation_add_collider(s, &good));
+    assert(s->boundary.count == 0 && !mpm_simulation_add_collider(s, &good));
     assert(!add_block(s, 2, 0.2, 1) && !mpm_simulation_run(s, 3, INFINITY, INFINITY, NULL, NULL));
     assert(s->run.steps == 3);
     mpm_simulation_free(s);

@@ -289,6 +289,7 @@ static void fields_and_rows_come_and_go(const mpm_allocator *allocator)
     mpm_store_keep_rows(&s.store, new_row);
     assert(s.store.count == 3 && new_row[2] == 1 && new_row[3] == 2 && ((double *)before->data)[2] == 400);
     mpm_view_release(before);
+    assert(view_of(&s, temperature, &view) && view->rows == 3);
     assert(!mpm_store_reserve(&s.store, 1));
     mpm_store_add_rows(&s.store, 1);
     const double *kelvin = view_of(&s, temperature, &view);
@@ -343,10 +344,9 @@ static void refused_memory_leaves_no_trace(void)
         start(&s, &allocator, 4, 0.1, 1);
         view_of(&s, V, &view)[0] = 1;
         ledger.fail_at = ledger.calls + k;
-        mpm_status status = mpm_store_add_field(&s.store, "a", "1", MPM_TENSOR, 0);
-        assert(s.store.fields.count == (status ? FIELDS : FIELDS + 1));
+        mpm_status status = mpm_store_add_fields(&s.store, (mpm_field[]){{.name = "a"}, {.name = "b"}}, 2);
+        assert(s.store.fields.count == (status ? FIELDS : FIELDS + 2));
         refused = status == MPM_OUT_OF_MEMORY;
-        assert(status ? !mpm_store_add_field(&s.store, "a", "1", MPM_SCALAR, 0) : true);
         status = run(&s, 2, INFINITY, INFINITY);
         refused |= status == MPM_OUT_OF_MEMORY;
         assert(status == MPM_OK || status == MPM_OUT_OF_MEMORY);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "contact/boundary.h"
+
+void mpm_boundary_clear(mpm_boundary *boundary, const mpm_allocator *allocator)
+{
+    for (size_t k = 0; k < boundary->count; k++)
+        mpm_collider_clear(&boundary->colliders[k], allocator);
+    mpm_memory_free(allocator, boundary->colliders);
+    mpm_memory_free(allocator, boundary->books);
+}
+
+static bool is_collider(const mpm_collider *collider, int dim)
+{
+    const mpm_motion *motion = &collider->motion;
+    return collider->name && collider->shape.dim == dim && !mpm_shape_flaw(&collider->shape) &&
+           (unsigned)collider->contact <= MPM_SEPARATE && collider->friction >= 0 &&
+           (unsigned)motion->kind <= MPM_MOTION_KEYFRAMES && (motion->keys || !motion->key_count) &&
+           (motion->key_count || motion->kind != MPM_MOTION_KEYFRAMES);
+}
+
+mpm_status mpm_boundary_add(mpm_boundary *boundary, const mpm_allocator *allocator, const mpm_collider *collider)
+{
+    if (!is_collider(collider, boundary->dim))
+        return MPM_BAD_ARGUMENT;
+    const size_t count = boundary->count;
+    mpm_collider_book *books = mpm_memory_new(allocator, count + 1, sizeof *books);
+    if (!books || mpm_memory_grow(allocator, (void **)&boundary->colliders, &boundary->capacity, count, count + 1,
+                                  sizeof *collider) ||
+        mpm_collider_copy(&boundary->colliders[count], allocator, collider)) {
+        mpm_memory_free(allocator, books);
+        return MPM_OUT_OF_MEMORY;
+    }
+    mpm_memory_free(allocator, boundary->books);
+    boundary->books = books;
+    boundary->count++;
+    return MPM_OK;
+}
+
+void mpm_boundary_pose(mpm_boundary *boundary, double time, double dt)
+{
+    for (size_t k = 0; k < boundary->count; k++)
+        boundary->colliders[k].now = mpm_collider_state_at(&boundary->colliders[k], time, dt);
+}
+
+const char *mpm_boundary_touched(const mpm_boundary *boundary, double time, const double x[3])
+{
+    const char *name = NULL;
+    double least = boundary->dx;
+    for (size_t k = 0; k < boundary->count; k++) {
+        const mpm_collider *collider = &boundary->colliders[k];
+        const mpm_collider_state now = mpm_collider_state_at(collider, time, 0);
+        const double phi = mpm_collider_read(collider, &now, x, UINT64_MAX).phi;
+        if (phi < least) {
+            least = phi;
+            name = collider->name;
+        }
+    }
+    return name;
+}
+
+void mpm_boundary_clear_books(mpm_boundary *boundary)
+{
+    for (size_t k = 0; k < boundary->count; k++)
+        boundary->books[k] = (mpm_collider_book){0};
+}
+
+size_t mpm_boundary_bytes(const mpm_boundary *boundary)
+{
+    size_t bytes = 0;
+    for (size_t k = 0; k < boundary->count; k++)
+        bytes += mpm_collider_bytes(&boundary->colliders[k]);
+    return bytes;
+}
+
+mpm_symmetry mpm_boundary_symmetry(const mpm_boundary *boundary, int axis)
+{
+    const mpm_wall *walls = &boundary->walls[2 * axis];
+    return (mpm_symmetry){
+        .cells = boundary->cells[axis],
+        .mirror = {walls[0].contact == MPM_MIRROR, walls[1].contact == MPM_MIRROR},
+        .periodic = mpm_walls_periodic(boundary->walls, axis),
+    };
+}
+
+bool mpm_boundary_is_periodic(const mpm_boundary *boundary)
+{
+    bool any = false;
+    for (int axis = 0; axis < boundary->dim; axis++)
+        any |= mpm_walls_periodic(boundary->walls, axis);
+    return any;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What bounds the material of any method: the domain with its walls, and the colliders with their books.
+ */
+#pragma once
+#include "contact/collider.h"
+#include "contact/walls.h"
+#include "state/images.h"
+
+typedef struct mpm_boundary {
+    int dim;
+    double lower[3], dx; /* position of node 0, cell size [m] */
+    int64_t cells[3];    /* of the domain, per axis */
+    mpm_wall walls[6];   /* x-, x+, y-, ... */
+    mpm_collider *colliders;
+    size_t count, capacity;   /* colliders */
+    mpm_collider_book *books; /* per collider: since they were cleared last */
+} mpm_boundary;
+
+/** Frees the colliders. */
+void mpm_boundary_clear(mpm_boundary *boundary, const mpm_allocator *allocator);
+
+/** Adds a copy of a collider, and clears all books. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if it has no name, its
+ *  shape has a flaw or another dimension, or no collider has its contact or its motion. */
+mpm_status mpm_boundary_add(mpm_boundary *boundary, const mpm_allocator *allocator, const mpm_collider *collider);
+
+/** Colliders are (`now`) as they are during a step of size dt that begins at `time`. */
+void mpm_boundary_pose(mpm_boundary *boundary, double time, double dt);
+
+/** The name of the collider that is nearest to x at `time`, in it or by less than a cell before it; NULL if none is. */
+const char *mpm_boundary_touched(const mpm_boundary *boundary, double time, const double x[3]);
+
+void mpm_boundary_clear_books(mpm_boundary *boundary);
+
+/** Bytes of the colliders. */
+size_t mpm_boundary_bytes(const mpm_boundary *boundary);
+
+/** What the walls make of an axis. */
+mpm_symmetry mpm_boundary_symmetry(const mpm_boundary *boundary, int axis);
+
+/** Is any axis periodic? */
+bool mpm_boundary_is_periodic(const mpm_boundary *boundary);
