@@ -55,18 +55,16 @@ mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_colli
     return colliders;
 }
 
-mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation, unsigned mode)
+mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation)
 {
     mpm_sweep sweep = {
         .particles = &simulation->particles,
         .grid = &simulation->grid,
         .materials = simulation->materials,
         .scheme = simulation->settings.scheme,
-        .mode = mode,
         .on_leave = simulation->settings.on_leave,
         .dx = simulation->settings.dx,
         .colliders = mpm_describe_colliders(simulation, simulation->reports.task_books),
-        .body_force = simulation->body_force,
         .measures = simulation->reports.measures,
         .workspaces = simulation->workspaces,
     };

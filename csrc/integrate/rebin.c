@@ -91,7 +91,7 @@ static double carried(const mpm_simulation *simulation, double dt, const mpm_mea
 {
     /* of positions up to 16 cells from the first node of the block */
     const double rounding = 4 * (simulation->settings.real_size == sizeof(float) ? FLT_EPSILON : DBL_EPSILON);
-    const double moved = measure->moved * dt / simulation->settings.dx + rounding;
+    const double moved = measure->advection_speed * dt / simulation->settings.dx + rounding;
     if (simulation->settings.on_leave != MPM_LEAVE_CLAMP || !measure->outside)
         return moved;
     /* put back onto a face from as far beyond as particles may be; rounding exceeds that by less than 1e-5 */

@@ -209,24 +209,24 @@ static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
     return mpm_particles_reserve(&simulation->particles, &simulation->allocator, ((size_t)count + lanes - 1) / lanes);
 }
 
-static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
+static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
 {
     mpm_particles *particles = &simulation->particles;
     const ptrdiff_t tiles = particles->tiles, lanes = particles->lanes;
-    const ptrdiff_t waiting = (arrivals->count + lanes - 1) / lanes;
-    arrivals->particles = particles;
-    arrivals->first_slot = tiles * lanes;
-    arrivals->first_row = (int32_t)particles->count;
-    arrivals->placements = mpm_memory_new(&simulation->allocator, (size_t)arrivals->count, sizeof *arrivals->placements);
-    if (!arrivals->placements)
+    const ptrdiff_t waiting = (insertion->count + lanes - 1) / lanes;
+    insertion->particles = particles;
+    insertion->first_slot = tiles * lanes;
+    insertion->first_row = (int32_t)particles->count;
+    insertion->placements = mpm_memory_new(&simulation->allocator, (size_t)insertion->count, sizeof *insertion->placements);
+    if (!insertion->placements)
         return MPM_OUT_OF_MEMORY;
     memset(particles->row + tiles * lanes, 0xff, (size_t)(waiting * lanes) * sizeof *particles->row);
-    simulation->kernels->arrive(arrivals);
+    simulation->kernels->insert(insertion);
     particles->tiles = tiles + waiting;
-    mpm_status status = mpm_rebin_run(simulation, arrivals->placements, (size_t)arrivals->count, MPM_BIN_ALL);
+    mpm_status status = mpm_rebin_run(simulation, insertion->placements, (size_t)insertion->count, MPM_BIN_ALL);
     if (status)
         particles->tiles = tiles;
-    mpm_memory_free(&simulation->allocator, arrivals->placements);
+    mpm_memory_free(&simulation->allocator, insertion->placements);
     return status;
 }
 
@@ -254,22 +254,22 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
         return MPM_OK;
     if (!x || !v || !volume || !mass)
         return MPM_BAD_ARGUMENT;
-    mpm_arrivals arrivals = {
+    mpm_insertion insertion = {
         .dx = simulation->settings.dx,
         .count = count,
         .material = material,
         .keeps_J = mpm_laws_get(simulation->materials[material].law)->strain == MPM_KEEPS_J,
         .x = x, .v = v, .C = C, .F = F, .volume = volume, .mass = mass,
     };
-    memcpy(arrivals.lower, simulation->settings.lower, sizeof arrivals.lower);
-    set_initial(simulation, &simulation->materials[material], arrivals.initial);
+    memcpy(insertion.lower, simulation->settings.lower, sizeof insertion.lower);
+    set_initial(simulation, &simulation->materials[material], insertion.initial);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
-        arrivals.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
+        insertion.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
     mpm_status status = begin_change(simulation);
     if (status)
         return status;
     const ptrdiff_t rows = simulation->particles.count;
-    if (!(status = make_room(simulation, count)) && !(status = arrive(simulation, &arrivals)))
+    if (!(status = make_room(simulation, count)) && !(status = insert(simulation, &insertion)))
         for (ptrdiff_t row = rows; row < rows + count; row++) {
             simulation->id[row] = simulation->next_id++;
             simulation->material[row] = material;

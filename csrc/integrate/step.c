@@ -55,7 +55,8 @@ static void look_ahead(mpm_simulation *simulation, struct run *run)
 static void scatter(mpm_simulation *simulation, double dt)
 {
     mpm_synchronize_particles(simulation);
-    mpm_sweeps_scatter(simulation, dt);
+    mpm_sweeps_p2g(simulation, dt);
+    mpm_sweeps_body_force(simulation, dt);
 }
 
 /* While the step must be refused, it begins again with half its size (automatic dt). */
@@ -80,12 +81,9 @@ static mpm_status grid_and_check(mpm_simulation *simulation, struct run *run)
 static void gather(mpm_simulation *simulation, struct run *run)
 {
     run->scattered = !run->last && !simulation->binning_due;
-    mpm_sweep sweep =
-        mpm_describe_sweep(simulation, MPM_GATHER | MPM_MEASURE | (run->scattered ? MPM_SCATTER : 0));
-    sweep.gather_dt = run->dt;
-    sweep.scatter_dt = run->next_dt;
-    run->measure = mpm_sweeps_run(simulation, &sweep);
-    mpm_synchronize_defer(simulation, &sweep);
+    run->measure = run->scattered ? mpm_sweeps_g2p2g(simulation, run->dt, run->next_dt)
+                                  : mpm_sweeps_g2p(simulation, run->dt);
+    mpm_synchronize_defer(simulation, run->scattered);
 }
 
 static void keep_books(mpm_simulation *simulation, const struct run *run)
