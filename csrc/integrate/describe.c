@@ -16,12 +16,12 @@ mpm_symmetry mpm_describe_symmetry(const mpm_settings *settings, int axis)
     };
 }
 
-mpm_grid_records mpm_describe_records(const mpm_settings *settings)
+unsigned mpm_describe_vectors(const mpm_settings *settings)
 {
     const mpm_scheme *scheme = &settings->scheme;
-    return (mpm_grid_records){.previous = mpm_scheme_forgets(scheme),
-                              .before = mpm_scheme_is_split(scheme),
-                              .filtered = scheme->transfer == MPM_XPIC};
+    return 1u << MPM_GRID_VELOCITY | (unsigned)mpm_scheme_forgets(scheme) << MPM_GRID_PREVIOUS |
+           (unsigned)mpm_scheme_is_split(scheme) << MPM_GRID_BEFORE |
+           (unsigned)(scheme->transfer == MPM_XPIC) << MPM_GRID_FILTERED;
 }
 
 mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows)

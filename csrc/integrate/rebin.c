@@ -28,7 +28,7 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
         .mid_step = kind == MPM_BIN_MID_STEP,
         .prepare = mpm_sweeps_fit,
         .context = simulation,
-        .records = mpm_describe_records(&simulation->settings),
+        .vectors = mpm_describe_vectors(&simulation->settings),
     };
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         binning.symmetry[axis] = mpm_describe_symmetry(&simulation->settings, axis);

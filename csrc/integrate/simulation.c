@@ -510,22 +510,22 @@ size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *ma
     const mpm_settings *settings = &simulation->settings;
     const size_t size = settings->real_size;
     const int dim = settings->dim, side = mpm_block_side(dim);
+    const char *nodes = simulation->grid.vector[MPM_GRID_VELOCITY];
     size_t active = 0;
     if (!simulation->grid_valid)
         return 0;
     for (size_t b = 0; b < simulation->grid.block_count; b++)
         for (int n = 0; n < MPM_BLOCK_NODES; n++) {
             const size_t record = (b * MPM_BLOCK_NODES + (size_t)n) * 4;
-            if (!(real_at(simulation->grid.velocity, record + 3, size) > 0))
+            if (!(real_at(nodes, record + 3, size) > 0))
                 continue;
             if (x) {
                 for (int a = dim - 1, rest = n; a >= 0; a--, rest /= side)
                     x[active * (size_t)dim + (size_t)a] =
                         settings->lower[a] +
                         settings->dx * ((double)simulation->grid.blocks[b].block[a] * side + rest % side);
-                memcpy((char *)mass + active * size, (char *)simulation->grid.velocity + (record + 3) * size, size);
-                memcpy((char *)v + active * (size_t)dim * size, (char *)simulation->grid.velocity + record * size,
-                       (size_t)dim * size);
+                memcpy((char *)mass + active * size, nodes + (record + 3) * size, size);
+                memcpy((char *)v + active * (size_t)dim * size, nodes + record * size, (size_t)dim * size);
             }
             active++;
         }

@@ -77,7 +77,7 @@ static inline void mpm_simulation_spend(mpm_simulation *simulation, mpm_phase ph
 
 /* describe.c: what kernels and grid need to know */
 mpm_symmetry mpm_describe_symmetry(const mpm_settings *settings, int axis);
-mpm_grid_records mpm_describe_records(const mpm_settings *settings); /* what nodes keep, by the scheme */
+unsigned mpm_describe_vectors(const mpm_settings *settings); /* what nodes keep, by the scheme (mpm_grid_vector) */
 mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books);
 mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation);
 mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows);
@@ -119,14 +119,14 @@ void mpm_timestep_foresee(mpm_simulation *simulation); /* the automatic step fro
 bool mpm_timestep_revise(mpm_simulation *simulation);  /* ... shrinks to the bound of a new state: did it change? */
 void mpm_timestep_halve(mpm_simulation *simulation, double *dt); /* ... and after a refusal */
 
-/* sweeps.c: the operations of the kernels on a simulation, within a pool; `dt` is the step that an operation is part of */
+/* sweeps.c: the operations of the kernels on a simulation, within a pool; `dt` is of the step in question */
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation, int threads); /* starts the pool, makes scratch */
 void mpm_sweeps_end(mpm_simulation *simulation);
 mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* scratch for that grid; prepares a binning */
 void mpm_sweeps_p2g(mpm_simulation *simulation, double dt);
 void mpm_sweeps_body_force(mpm_simulation *simulation, double dt); /* after P2G, where there is one */
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
-mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks); /* mpm_arguments */
+mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks);
 mpm_measure mpm_sweeps_g2p(mpm_simulation *simulation, double dt);
 mpm_measure mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_dt);
 mpm_measure mpm_sweeps_measure(mpm_simulation *simulation);

@@ -116,7 +116,8 @@ static mpm_measure sweep_over(mpm_simulation *simulation, const mpm_particles *p
                               const mpm_arguments arguments)
 {
     const mpm_family family = mpm_kernels_family(&simulation->settings.scheme);
-    struct sweep_call call = {mpm_describe_sweep(simulation), &arguments, simulation->kernels->operation[operation][family]};
+    struct sweep_call call = {mpm_describe_sweep(simulation), &arguments,
+                              simulation->kernels->operation[operation][family]};
     call.sweep.particles = particles;
     const double start = mpm_clock_seconds();
     mpm_pool_for(simulation->pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
@@ -172,7 +173,8 @@ void mpm_sweeps_body_force(mpm_simulation *simulation, double dt)
 {
     if (!simulation->body_force)
         return;
-    const mpm_measure sum = sweep(simulation, MPM_BODY_FORCE, (mpm_arguments){.body_force = {dt, simulation->body_force}});
+    const mpm_arguments arguments = {.body_force = {dt, simulation->body_force}};
+    const mpm_measure sum = sweep(simulation, MPM_BODY_FORCE, arguments);
     memcpy(simulation->force, sum.force, sizeof simulation->force);
 }
 

@@ -21,7 +21,7 @@ void mpm_synchronize_defer(mpm_simulation *simulation, bool fused)
     if (simulation->is_synchronized)
         return;
     swap(&simulation->particles.column[MPM_COLUMN_X], &simulation->particles.spare_vector);
-    swap(&simulation->grid.velocity, &simulation->grid.previous);
+    swap(&simulation->grid.vector[MPM_GRID_VELOCITY], &simulation->grid.vector[MPM_GRID_PREVIOUS]);
 }
 
 void mpm_synchronize_particles(mpm_simulation *simulation)
@@ -29,7 +29,7 @@ void mpm_synchronize_particles(mpm_simulation *simulation)
     if (simulation->is_synchronized)
         return;
     simulation->is_synchronized = true;
-    swap(&simulation->grid.velocity, &simulation->grid.previous);
+    swap(&simulation->grid.vector[MPM_GRID_VELOCITY], &simulation->grid.vector[MPM_GRID_PREVIOUS]);
     mpm_particles before = simulation->particles;
     before.column[MPM_COLUMN_X] = before.spare_vector;
     mpm_sweeps_synchronize(simulation, &before, simulation->began, simulation->dt);

@@ -46,9 +46,9 @@ typedef struct mpm_law {
     const char *reference;
 } mpm_law;
 
-/** X(enumerator, name, kind, speed): every law, in the order of its index. An INELASTIC one has a return map. The standard
- *  scheme compiles a sweep for every FAST law, and one for all GENERAL laws, which chooses among them at run time: a little
- *  slower, with the same bits, and no larger for every further law than the law itself. */
+/** X(enumerator, name, kind, speed): every law, in the order of its index. An INELASTIC one has a return map. The
+ *  standard scheme compiles a sweep for every FAST law. All GENERAL laws share one, which chooses among them at run time:
+ *  a little slower, with the same bits, and larger by the law alone for every further law. */
 #define MPM_LAWS(X) \
     X(MPM_FIXED_COROTATED, fixed_corotated, ELASTIC, FAST) \
     X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST) \

@@ -546,7 +546,7 @@ static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
     for_groups(plan, count_item, plan);
     if ((status = lay_groups(plan)) ||
         (status = mpm_grid_build(grid, allocator, plan->groups, plan->map.count, plan->count, request->symmetry,
-                                 old->dim, old->real_size, request->records)))
+                                 old->dim, old->real_size, request->vectors)))
         return status;
     plan->source = mpm_memory_new_unset(allocator, (size_t)plan->tiles * (size_t)old->lanes, sizeof *plan->source);
     return plan->source ? MPM_OK : MPM_OUT_OF_MEMORY;

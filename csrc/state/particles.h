@@ -57,7 +57,7 @@ typedef struct mpm_particles {
     double initial[MPM_MOST_COLUMNS]; /* what a column of laws or users holds of particles that have nothing to say */
     void *column[MPM_MOST_COLUMNS];   /* [tile][width][lanes]. Mass 0: padding, or taken out of the run */
     int32_t *row;                     /* [tile][lanes] row of the particle, -1 in padding */
-    void *spare_vector, *spare_scalar; /* the targets of the next move; where stores are deferred, the positions before the step */
+    void *spare_vector, *spare_scalar; /* targets of the next move; or positions before a deferred step */
     int32_t *spare_row;
     mpm_group *groups;
     size_t group_count;
@@ -72,8 +72,8 @@ static inline int mpm_particles_lane(int lanes, int p)
     return (p & ((1 << bits) - 1)) * 4 + (p >> bits);
 }
 
-/** Where component `c` of what a particle keeps in columns of `width` reals lies within its column: the only place that knows
- *  the layout [tile][width][lanes]. */
+/** Where component `c` of what the particle in `slot` keeps in columns of `width` reals lies within its column, counted
+ *  in reals. */
 static inline size_t mpm_particles_index(size_t slot, size_t c, size_t width, size_t lanes)
 {
     return (slot / lanes * width + c % width) * lanes + slot % lanes;

@@ -12,7 +12,7 @@ enum { ANY_SCHEME = 0 };
 #if defined(MPM_ONE_LANE)
 #include "transfer/stencil_scalar.h"
 #elif defined(MPM_ISA_AVX512) && DIM == 2
-#include "transfer/gather_planes.h"
+#include "transfer/gather_tables.h"
 #elif defined(MPM_ISA_AVX2) && DIM == 2
 #include "transfer/gather_pairs.h"
 #else
@@ -27,7 +27,7 @@ struct workspace {
 
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
-    velocities_read(&work->velocities, group, sweep->grid->velocity);
+    velocities_read(&work->velocities, group, sweep->grid->vector[MPM_GRID_VELOCITY]);
 }
 
 /* Velocity and its gradient from the grid; frozen particles (mass 0) do not move. */

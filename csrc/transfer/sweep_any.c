@@ -25,7 +25,7 @@ struct workspace {
 /* In 2-D the records of a node's velocity have room for that before forces, too. */
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
-    const real *velocity = sweep->grid->velocity, *before = sweep->grid->before;
+    const real *velocity = sweep->grid->vector[MPM_GRID_VELOCITY], *before = sweep->grid->vector[MPM_GRID_BEFORE];
     real *arena = work->velocity + ARENA_SLACK;
     const bool split = mpm_scheme_is_split(&sweep->scheme);
     if (DIM == 2 && split) {
@@ -208,7 +208,7 @@ static void filter_group(const mpm_sweep *sweep, const mpm_arguments *arguments,
     (void)arguments, (void)result;
     const int degree = sweep->scheme.degree;
     struct stencil *s = &work->stencil;
-    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->filtered);
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->vector[MPM_GRID_FILTERED]);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         const ptrdiff_t left = group->count - t * WIDTH;
         struct tile tile;
@@ -239,7 +239,7 @@ static void rest_volume_group(const mpm_sweep *sweep, const mpm_arguments *argum
     struct stencil *s = &work->stencil;
     const wide zero = wide_set(0);
     const wide cell = wide_set((real)(DIM == 3 ? sweep->dx * sweep->dx * sweep->dx : sweep->dx * sweep->dx));
-    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->velocity);
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->vector[MPM_GRID_VELOCITY]);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
