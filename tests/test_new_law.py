@@ -39,9 +39,9 @@ INLINE mask ageing_return_map(const struct ageing *law, struct law_state *state,
     return wide_less(left, wide_set(0));
 }
 
-INLINE struct law_response ageing_respond(const struct ageing *law, struct law_state state, matrix velocity_gradient)
+INLINE struct law_evaluation ageing_evaluate(const struct ageing *law, struct law_state state, matrix velocity_gradient)
 {
-    return neo_hookean_respond(&law->elastic, state, velocity_gradient);
+    return neo_hookean_evaluate(&law->elastic, state, velocity_gradient);
 }
 """
 ROW = """    [MPM_AGEING] = {
@@ -179,10 +179,8 @@ def test_a_law_with_history_is_its_file_its_row_and_its_class(tmp_path):
         shutil.copy(ROOT / name, tree)
     materials = tree / "csrc" / "materials"
     (materials / "ageing.h").write_text(LAW)
-    edited(
-        materials / "laws.h",
-        ("X(MPM_SAND, sand, INELASTIC)", "X(MPM_SAND, sand, INELASTIC) X(MPM_AGEING, ageing, INELASTIC)"),
-    )
+    sand = "X(MPM_SAND, sand, INELASTIC, FAST)"
+    edited(materials / "laws.h", (sand, f"{sand} X(MPM_AGEING, ageing, INELASTIC, GENERAL)"))
     edited(materials / "law_rows.h", ("\n};\n", f"\n{ROW}}};\n"))
     edited(
         materials / "law_switch.h",

@@ -6,12 +6,12 @@
 
 #include "integrate/state.h"
 
-mpm_grid_records mpm_describe_records(const mpm_settings *settings)
+unsigned mpm_describe_vectors(const mpm_settings *settings)
 {
     const mpm_scheme *scheme = &settings->scheme;
-    return (mpm_grid_records){.previous = mpm_scheme_forgets(scheme),
-                              .before = mpm_scheme_is_split(scheme),
-                              .filtered = scheme->transfer == MPM_XPIC};
+    return 1u << MPM_GRID_VELOCITY | (unsigned)mpm_scheme_forgets(scheme) << MPM_GRID_PREVIOUS |
+           (unsigned)mpm_scheme_is_split(scheme) << MPM_GRID_BEFORE |
+           (unsigned)(scheme->transfer == MPM_XPIC) << MPM_GRID_FILTERED;
 }
 
 mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows)
@@ -45,18 +45,16 @@ mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_colli
     return colliders;
 }
 
-mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation, unsigned mode)
+mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation)
 {
     mpm_sweep sweep = {
         .particles = &simulation->particles,
         .grid = &simulation->grid,
         .materials = simulation->materials,
         .scheme = simulation->settings.scheme,
-        .mode = mode,
         .on_leave = simulation->settings.on_leave,
         .dx = simulation->settings.dx,
         .colliders = mpm_describe_colliders(simulation, simulation->reports.task_books),
-        .body_force = simulation->body_force,
         .measures = simulation->reports.measures,
         .workspaces = simulation->workspaces,
     };

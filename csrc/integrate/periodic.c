@@ -9,9 +9,9 @@
 /* Component `axis` of the position in `slot`. */
 static char *position_at(const mpm_particles *particles, ptrdiff_t slot, int axis)
 {
-    const ptrdiff_t lanes = particles->lanes;
+    const size_t dim = (size_t)particles->dim, lanes = (size_t)particles->lanes;
     return (char *)particles->column[MPM_COLUMN_X] +
-           (size_t)((slot / lanes * particles->dim + axis) * lanes + slot % lanes) * particles->real_size;
+           mpm_particles_index((size_t)slot, (size_t)axis, dim, lanes) * particles->real_size;
 }
 
 /* Both lists as one, ascending in slot. */

@@ -28,7 +28,7 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
         .mid_step = kind == MPM_BIN_MID_STEP,
         .prepare = mpm_sweeps_fit,
         .context = simulation,
-        .records = mpm_describe_records(&simulation->settings),
+        .vectors = mpm_describe_vectors(&simulation->settings),
     };
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         binning.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
@@ -87,7 +87,7 @@ static double carried(const mpm_simulation *simulation, double dt, const mpm_mea
 {
     /* of positions up to 16 cells from the first node of the block */
     const double rounding = 4 * (simulation->settings.real_size == sizeof(float) ? FLT_EPSILON : DBL_EPSILON);
-    const double moved = measure->moved * dt / simulation->settings.dx + rounding;
+    const double moved = measure->advection_speed * dt / simulation->settings.dx + rounding;
     if (simulation->settings.on_leave != MPM_LEAVE_CLAMP || !measure->outside)
         return moved;
     /* put back onto a face from as far beyond as particles may be; rounding exceeds that by less than 1e-5 */

@@ -8,11 +8,10 @@
 /* Rest volumes from the density of the grid, for the particles that have none yet. */
 static void find_volumes(mpm_simulation *simulation)
 {
-    const mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_VOLUME);
     simulation->grid_valid = false;
-    mpm_sweeps_scatter(simulation, 0);
+    mpm_sweeps_p2g(simulation, 0);
     mpm_sweeps_density(simulation);
-    mpm_sweeps_run(simulation, &sweep);
+    mpm_sweeps_rest_volume(simulation);
     simulation->volumes_due = false;
     simulation->measured = false;
     mpm_store_outdate(&simulation->store, MPM_FIELD_VOLUME);
@@ -29,8 +28,7 @@ mpm_status mpm_refresh_state(mpm_simulation *simulation)
     if (simulation->volumes_due)
         find_volumes(simulation);
     if (!simulation->measured) {
-        const mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_MEASURE);
-        simulation->measure = mpm_sweeps_run(simulation, &sweep);
+        simulation->measure = mpm_sweeps_measure(simulation);
         simulation->measured = true;
         simulation->run.suspect |= simulation->measure.out_of_range != 0;
     }

@@ -23,7 +23,7 @@ static bool may_invert(const mpm_simulation *simulation, const mpm_block_report 
     double range[3];
     for (int a = 0; a < 3; a++)
         range[a] = report->highest[a] - report->lowest[a];
-    return mpm_sweep_may_invert(range, dt / simulation->settings.dx, simulation->settings.dim);
+    return mpm_kernels_may_invert(range, dt / simulation->settings.dx, simulation->settings.dim);
 }
 
 /* The collider that is fastest near material; NULL if none is near. */
@@ -88,16 +88,13 @@ mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report
     *travel = travel_bound(simulation, report) * per_speed;
     const bool loose = is_loose(simulation, *travel);
     if (loose || may_invert(simulation, report, dt)) {
-        mpm_sweep probe = mpm_describe_sweep(simulation, MPM_PROBE);
-        probe.gather_dt = dt;
-        probe.inversion = loose ? NULL : simulation->reports.blocks;
-        const mpm_measure found = mpm_sweeps_run(simulation, &probe);
+        const mpm_measure found = mpm_sweeps_dry_run(simulation, dt, loose ? NULL : simulation->reports.blocks);
         least_det = found.least_det;
         if (loose) {
             double collider;
             fastest_collider(simulation, &collider);
-            *travel = found.moved * per_speed;
-            report->approach = fmin(report->approach, found.moved + collider);
+            *travel = found.advection_speed * per_speed;
+            report->approach = fmin(report->approach, found.advection_speed + collider);
         }
     }
     if (!(*travel <= motion_limit(simulation)))

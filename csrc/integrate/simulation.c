@@ -202,24 +202,24 @@ static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
     return mpm_particles_reserve(&simulation->particles, &simulation->run.allocator, (size_t)((count + lanes - 1) / lanes));
 }
 
-static mpm_status arrive(mpm_simulation *simulation, mpm_arrivals *arrivals)
+static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
 {
     mpm_particles *particles = &simulation->particles;
     const ptrdiff_t tiles = particles->tiles, lanes = particles->lanes;
-    const ptrdiff_t waiting = (arrivals->count + lanes - 1) / lanes;
-    arrivals->particles = particles;
-    arrivals->first_slot = tiles * lanes;
-    arrivals->first_row = (int32_t)particles->count;
-    arrivals->placements = mpm_memory_new(&simulation->run.allocator, (size_t)arrivals->count, sizeof *arrivals->placements);
-    if (!arrivals->placements)
+    const ptrdiff_t waiting = (insertion->count + lanes - 1) / lanes;
+    insertion->particles = particles;
+    insertion->first_slot = tiles * lanes;
+    insertion->first_row = (int32_t)particles->count;
+    insertion->placements = mpm_memory_new(&simulation->run.allocator, (size_t)insertion->count, sizeof *insertion->placements);
+    if (!insertion->placements)
         return MPM_OUT_OF_MEMORY;
     memset(particles->row + tiles * lanes, 0xff, (size_t)(waiting * lanes) * sizeof *particles->row);
-    simulation->kernels->arrive(arrivals);
+    simulation->kernels->insert(insertion);
     particles->tiles = tiles + waiting;
-    mpm_status status = mpm_rebin_run(simulation, arrivals->placements, (size_t)arrivals->count, MPM_BIN_ALL);
+    mpm_status status = mpm_rebin_run(simulation, insertion->placements, (size_t)insertion->count, MPM_BIN_ALL);
     if (status)
         particles->tiles = tiles;
-    mpm_memory_free(&simulation->run.allocator, arrivals->placements);
+    mpm_memory_free(&simulation->run.allocator, insertion->placements);
     return status;
 }
 
@@ -247,22 +247,22 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
         return MPM_OK;
     if (!x || !v || !volume || !mass)
         return MPM_BAD_ARGUMENT;
-    mpm_arrivals arrivals = {
+    mpm_insertion insertion = {
         .dx = simulation->settings.dx,
         .count = count,
         .material = material,
         .keeps_J = mpm_laws_get(simulation->materials[material].law)->strain == MPM_KEEPS_J,
         .x = x, .v = v, .C = C, .F = F, .volume = volume, .mass = mass,
     };
-    memcpy(arrivals.lower, simulation->settings.lower, sizeof arrivals.lower);
-    set_initial(simulation, &simulation->materials[material], arrivals.initial);
+    memcpy(insertion.lower, simulation->settings.lower, sizeof insertion.lower);
+    set_initial(simulation, &simulation->materials[material], insertion.initial);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
-        arrivals.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
+        insertion.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
     mpm_status status = begin_change(simulation);
     if (status)
         return status;
     const ptrdiff_t rows = simulation->store.count;
-    if (!(status = make_room(simulation, count)) && !(status = arrive(simulation, &arrivals))) {
+    if (!(status = make_room(simulation, count)) && !(status = insert(simulation, &insertion))) {
         mpm_store_add_rows(&simulation->store, count);
         int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
         for (ptrdiff_t i = 0; i < count; i++) {
@@ -430,22 +430,22 @@ size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *ma
     const mpm_settings *settings = &simulation->settings;
     const size_t size = settings->real_size;
     const int dim = settings->dim, side = mpm_block_side(dim);
+    const char *nodes = simulation->grid.vector[MPM_GRID_VELOCITY];
     size_t active = 0;
     if (!simulation->grid_valid)
         return 0;
     for (size_t b = 0; b < simulation->grid.block_count; b++)
         for (int n = 0; n < MPM_BLOCK_NODES; n++) {
             const size_t record = (b * MPM_BLOCK_NODES + (size_t)n) * 4;
-            if (!(real_at(simulation->grid.velocity, record + 3, size) > 0))
+            if (!(real_at(nodes, record + 3, size) > 0))
                 continue;
             if (x) {
                 for (int a = dim - 1, rest = n; a >= 0; a--, rest /= side)
                     x[active * (size_t)dim + (size_t)a] =
                         settings->lower[a] +
                         settings->dx * ((double)simulation->grid.blocks[b].block[a] * side + rest % side);
-                memcpy((char *)mass + active * size, (char *)simulation->grid.velocity + (record + 3) * size, size);
-                memcpy((char *)v + active * (size_t)dim * size, (char *)simulation->grid.velocity + record * size,
-                       (size_t)dim * size);
+                memcpy((char *)mass + active * size, nodes + (record + 3) * size, size);
+                memcpy((char *)v + active * (size_t)dim * size, nodes + record * size, (size_t)dim * size);
             }
             active++;
         }

@@ -110,7 +110,7 @@ static void copy_field(mpm_particles *particles, const mpm_field *field, size_t 
         for (int32_t p = 0; p < particles->groups[g].count; p++) {
             const size_t slot = slot_of(particles, &particles->groups[g], p);
             for (size_t c = 0; c < components; c++, list += size) {
-                const size_t at = (slot / lanes * width + c % width) * lanes + slot % lanes;
+                const size_t at = mpm_particles_index(slot, c, width, lanes);
                 char *resident = (char *)particles->column[(size_t)field->column + c / width] + at * size;
                 memcpy(back ? resident : list, back ? list : resident, size);
             }
@@ -410,7 +410,7 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     if (!status)
         status = mpm_grid_build(&parts.grid, allocator, parts.particles.groups, snapshot->groups,
                                 parts.particles.count, symmetry, settings->dim, settings->real_size,
-                                mpm_describe_records(settings));
+                                mpm_describe_vectors(settings));
     if (status) {
         free_parts(allocator, &parts);
         return status;

@@ -35,7 +35,7 @@ size_t mpm_snapshot_components(const mpm_simulation *simulation, int field);
 /** How many groups, particles and records there are; arrays are not touched. */
 void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapshot);
 
-/** Fills the arrays, all of which have the sizes that mpm_snapshot_measure has told. The simulation is settled. */
+/** Fills the arrays, all of which have the sizes that mpm_snapshot_measure has told. The simulation is up to date. */
 void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot);
 
 /** Restores a snapshot in a simulation of the same settings, materials and colliders that has neither particles nor a

@@ -57,9 +57,9 @@ struct mpm_simulation {
 };
 
 /* describe.c: what kernels and grid need to know */
-mpm_grid_records mpm_describe_records(const mpm_settings *settings); /* what nodes keep, by the scheme */
+unsigned mpm_describe_vectors(const mpm_settings *settings); /* what nodes keep, by the scheme (mpm_grid_vector) */
 mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books);
-mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation, unsigned mode);
+mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation);
 mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows);
 
 /* views.c: the particles in their tiles as fields of the store */
@@ -93,19 +93,25 @@ void mpm_timestep_foresee(mpm_simulation *simulation); /* the automatic step fro
 bool mpm_timestep_revise(mpm_simulation *simulation);  /* ... shrinks to the bound of a new state: did it change? */
 void mpm_timestep_halve(mpm_simulation *simulation, double *dt); /* ... and after a refusal */
 
-/* sweeps.c: the kernels called on a simulation, within a pool */
+/* sweeps.c: the operations of the kernels on a simulation, within a pool; `dt` is of the step in question */
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation); /* makes scratch */
 void mpm_sweeps_end(mpm_simulation *simulation);
 mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* scratch for that grid; prepares a binning */
-mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep);
-void mpm_sweeps_scatter(mpm_simulation *simulation, double dt); /* and the body force */
+void mpm_sweeps_p2g(mpm_simulation *simulation, double dt);
+void mpm_sweeps_body_force(mpm_simulation *simulation, double dt); /* after P2G, where there is one */
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
-void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for MPM_VOLUME */
+mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks);
+mpm_measure mpm_sweeps_g2p(mpm_simulation *simulation, double dt);
+mpm_measure mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_dt);
+mpm_measure mpm_sweeps_measure(mpm_simulation *simulation);
+void mpm_sweeps_synchronize(mpm_simulation *simulation, const mpm_particles *before, double time, double dt);
+void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for rest volumes */
+void mpm_sweeps_rest_volume(mpm_simulation *simulation);
 void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report); /* XPIC: what particles take */
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums); /* of a whole step */
 
 /* synchronize.c: deferred stores of v and C */
-void mpm_synchronize_defer(mpm_simulation *simulation, const mpm_sweep *sweep); /* after a gather, which may be fused */
+void mpm_synchronize_defer(mpm_simulation *simulation, bool fused); /* after G2P, or G2P2G */
 void mpm_synchronize_particles(mpm_simulation *simulation);
 
 /* strays.c */

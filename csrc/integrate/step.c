@@ -53,7 +53,8 @@ static void look_ahead(mpm_simulation *simulation, struct step *step)
 static void scatter(mpm_simulation *simulation, double dt)
 {
     mpm_synchronize_particles(simulation);
-    mpm_sweeps_scatter(simulation, dt);
+    mpm_sweeps_p2g(simulation, dt);
+    mpm_sweeps_body_force(simulation, dt);
 }
 
 /* While the step must be refused, it begins again with half its size (automatic dt). */
@@ -78,12 +79,9 @@ static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
 static void gather(mpm_simulation *simulation, struct step *step)
 {
     step->scattered = !step->last && !simulation->binning_due;
-    mpm_sweep sweep =
-        mpm_describe_sweep(simulation, MPM_GATHER | MPM_MEASURE | (step->scattered ? MPM_SCATTER : 0));
-    sweep.gather_dt = step->dt;
-    sweep.scatter_dt = step->next_dt;
-    step->measure = mpm_sweeps_run(simulation, &sweep);
-    mpm_synchronize_defer(simulation, &sweep);
+    step->measure = step->scattered ? mpm_sweeps_g2p2g(simulation, step->dt, step->next_dt)
+                                    : mpm_sweeps_g2p(simulation, step->dt);
+    mpm_synchronize_defer(simulation, step->scattered);
 }
 
 static void keep_books(mpm_simulation *simulation, const struct step *step)

@@ -14,7 +14,7 @@ static void find_position(const mpm_simulation *simulation, int32_t row, double 
         for (size_t i = 0; i < (size_t)p->groups[g].tiles * lanes; i++) {
             const size_t slot = (size_t)p->groups[g].first_tile * lanes + i;
             for (size_t a = 0; p->row[slot] == row && a < dim; a++) {
-                const size_t at = (slot / lanes * dim + a) * lanes + slot % lanes;
+                const size_t at = mpm_particles_index(slot, a, dim, lanes);
                 const double cells = p->real_size == sizeof(float) ? (double)((const float *)p->column[MPM_COLUMN_X])[at]
                                                                    : ((const double *)p->column[MPM_COLUMN_X])[at];
                 x[a] = simulation->settings.lower[a] +
@@ -30,7 +30,7 @@ static mpm_status name_strays(mpm_simulation *simulation)
     uint8_t *flags = mpm_memory_new(&simulation->run.allocator, (size_t)rows, 1);
     if (!flags)
         return MPM_OUT_OF_MEMORY;
-    const mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_MEASURE);
+    const mpm_sweep sweep = mpm_describe_sweep(simulation);
     simulation->kernels->find_trouble(&sweep, flags);
     mpm_trouble *trouble = &simulation->run.trouble;
     mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_LEFT_RANGE, simulation->run.dt);

@@ -67,21 +67,22 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
 }
 
 struct sweep_call {
-    const mpm_sweep *sweep;
-    void (*task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
+    mpm_sweep sweep;
+    const mpm_arguments *arguments;
+    mpm_sweep_task *task;
 };
 
 static void sweep_item(void *context, ptrdiff_t task, int thread)
 {
     const struct sweep_call *call = context;
-    call->task(call->sweep, task, thread);
+    call->task(&call->sweep, call->arguments, task, thread);
 }
 
 static void add_measure(mpm_measure *sum, const mpm_measure *part)
 {
     for (int a = 0; a < 3; a++) {
         sum->momentum[a] += part->momentum[a];
-        sum->moment[a] += part->moment[a];
+        sum->mass_moment[a] += part->mass_moment[a];
         sum->angular_momentum[a] += part->angular_momentum[a];
         sum->force[a] += part->force[a];
     }
@@ -92,18 +93,21 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
     sum->wave2 = fmax(sum->wave2, part->wave2);
     sum->speed = fmax(sum->speed, part->speed);
     sum->gradient2 = fmax(sum->gradient2, part->gradient2);
-    sum->moved = fmax(sum->moved, part->moved);
+    sum->advection_speed = fmax(sum->advection_speed, part->advection_speed);
     sum->least_det = fmin(sum->least_det, part->least_det);
     sum->outside += part->outside;
     sum->out_of_range += part->out_of_range;
     sum->clipped += part->clipped;
 }
 
-mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)
+/* One operation on `particles`. */
+static mpm_measure sweep_over(mpm_simulation *simulation, const mpm_particles *particles, mpm_operation operation,
+                              const mpm_arguments arguments)
 {
-    const mpm_kernels *kernels = simulation->kernels;
-    const bool standard = mpm_scheme_is_standard(&sweep->scheme) && sweep->mode <= MPM_RECALL;
-    struct sweep_call call = {sweep, standard ? kernels->sweep_task : kernels->sweep_any_task};
+    const mpm_family family = mpm_kernels_family(&simulation->settings.scheme);
+    struct sweep_call call = {mpm_describe_sweep(simulation), &arguments,
+                              simulation->kernels->operation[operation][family]};
+    call.sweep.particles = particles;
     const double start = mpm_clock_seconds();
     mpm_pool_for(simulation->run.pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
     mpm_measure sum = {.least_det = 1};
@@ -113,16 +117,54 @@ mpm_measure mpm_sweeps_run(mpm_simulation *simulation, const mpm_sweep *sweep)
     return sum;
 }
 
-void mpm_sweeps_scatter(mpm_simulation *simulation, double dt)
+static mpm_measure sweep(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments arguments)
 {
-    mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_SCATTER);
-    sweep.scatter_dt = dt;
-    mpm_sweeps_run(simulation, &sweep);
-    if (simulation->body_force) {
-        sweep.mode = MPM_PUSH;
-        const mpm_measure pushed = mpm_sweeps_run(simulation, &sweep);
-        memcpy(simulation->force, pushed.force, sizeof pushed.force);
-    }
+    return sweep_over(simulation, &simulation->particles, operation, arguments);
+}
+
+void mpm_sweeps_p2g(mpm_simulation *simulation, double dt)
+{
+    sweep(simulation, MPM_P2G, (mpm_arguments){.p2g = {dt}});
+}
+
+mpm_measure mpm_sweeps_g2p(mpm_simulation *simulation, double dt)
+{
+    return sweep(simulation, MPM_G2P, (mpm_arguments){.g2p = {dt}});
+}
+
+mpm_measure mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_dt)
+{
+    return sweep(simulation, MPM_G2P2G, (mpm_arguments){.g2p2g = {dt, next_dt}});
+}
+
+mpm_measure mpm_sweeps_measure(mpm_simulation *simulation)
+{
+    return sweep(simulation, MPM_MEASURE, (mpm_arguments){0});
+}
+
+mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks)
+{
+    return sweep(simulation, MPM_DRY_RUN, (mpm_arguments){.dry_run = {dt, blocks}});
+}
+
+void mpm_sweeps_synchronize(mpm_simulation *simulation, const mpm_particles *before, double time, double dt)
+{
+    mpm_boundary_pose(&simulation->boundary, time, dt);
+    sweep_over(simulation, before, MPM_SYNCHRONIZE, (mpm_arguments){.synchronize = {dt}});
+}
+
+void mpm_sweeps_rest_volume(mpm_simulation *simulation)
+{
+    sweep(simulation, MPM_REST_VOLUME, (mpm_arguments){0});
+}
+
+void mpm_sweeps_body_force(mpm_simulation *simulation, double dt)
+{
+    if (!simulation->body_force)
+        return;
+    const mpm_arguments arguments = {.body_force = {dt, simulation->body_force}};
+    const mpm_measure sum = sweep(simulation, MPM_BODY_FORCE, arguments);
+    memcpy(simulation->force, sum.force, sizeof simulation->force);
 }
 
 struct grid_call {
@@ -204,10 +246,9 @@ void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report)
 {
     if (simulation->settings.scheme.transfer != MPM_XPIC)
         return;
-    const mpm_sweep filter = mpm_describe_sweep(simulation, MPM_FILTER);
     const double approach = report->approach;
-    for (int k = 1; k < filter.scheme.xpic_order; k++) {
-        mpm_sweeps_run(simulation, &filter);
+    for (int k = 1; k < simulation->settings.scheme.xpic_order; k++) {
+        sweep(simulation, MPM_FILTER, (mpm_arguments){0});
         grid_pass(simulation, 0, k, false);
     }
     *report = sum_reports(simulation);

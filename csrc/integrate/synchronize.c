@@ -15,13 +15,13 @@ static void swap(void **a, void **b)
     *b = kept;
 }
 
-void mpm_synchronize_defer(mpm_simulation *simulation, const mpm_sweep *sweep)
+void mpm_synchronize_defer(mpm_simulation *simulation, bool fused)
 {
-    simulation->is_synchronized = !mpm_sweep_is_lean(&sweep->scheme, sweep->mode);
+    simulation->is_synchronized = !fused || !mpm_scheme_forgets(&simulation->settings.scheme);
     if (simulation->is_synchronized)
         return;
     swap(&simulation->particles.column[MPM_COLUMN_X], &simulation->particles.spare_vector);
-    swap(&simulation->grid.velocity, &simulation->grid.previous);
+    swap(&simulation->grid.vector[MPM_GRID_VELOCITY], &simulation->grid.vector[MPM_GRID_PREVIOUS]);
 }
 
 void mpm_synchronize_particles(mpm_simulation *simulation)
@@ -29,12 +29,8 @@ void mpm_synchronize_particles(mpm_simulation *simulation)
     if (simulation->is_synchronized)
         return;
     simulation->is_synchronized = true;
-    swap(&simulation->grid.velocity, &simulation->grid.previous);
+    swap(&simulation->grid.vector[MPM_GRID_VELOCITY], &simulation->grid.vector[MPM_GRID_PREVIOUS]);
     mpm_particles before = simulation->particles;
     before.column[MPM_COLUMN_X] = before.spare_vector;
-    mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_RECALL);
-    sweep.particles = &before;
-    sweep.gather_dt = simulation->run.dt;
-    mpm_boundary_pose(&simulation->boundary, simulation->run.began, simulation->run.dt);
-    mpm_sweeps_run(simulation, &sweep);
+    mpm_sweeps_synchronize(simulation, &before, simulation->run.began, simulation->run.dt);
 }

@@ -58,16 +58,21 @@ static double automatic_dt(const mpm_simulation *simulation)
     return isfinite(dt) ? dt : 1e-3; /* nothing there to limit it */
 }
 
-/* Which of the kernels' searches (find_limit) finds the particle that sets the bound; -1: none does. */
-static int search_of(const mpm_simulation *simulation, const mpm_stable_dt *bound)
+/* The first particle that sets the bound; -1: none does. */
+static int32_t find_row(const mpm_simulation *simulation, const mpm_stable_dt *bound)
 {
+    const mpm_sweep sweep = mpm_describe_sweep(simulation);
+    const mpm_kernels *kernels = simulation->kernels;
+    const mpm_measure *most = &simulation->measure;
     switch (bound->limit) {
     case MPM_LIMIT_ISOLATED:
-        return 0;
+        return kernels->find_limit(&sweep, MPM_RATE2, most->rate2);
     case MPM_LIMIT_WAVE:
-        return 1;
+        return kernels->find_limit(&sweep, MPM_WAVE2, most->wave2);
     case MPM_LIMIT_MOTION:
-        return bound->dt == simulation->settings.dx / simulation->measure.speed ? 2 : 3;
+        return bound->dt == simulation->settings.dx / most->speed
+                   ? kernels->find_limit(&sweep, MPM_SPEED, most->speed)
+                   : kernels->find_limit(&sweep, MPM_GRADIENT2, most->gradient2);
     default:
         return -1;
     }
@@ -76,15 +81,7 @@ static int search_of(const mpm_simulation *simulation, const mpm_stable_dt *boun
 mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation)
 {
     mpm_stable_dt bound = bound_of(simulation);
-    const int which = search_of(simulation, &bound);
-    if (which < 0)
-        return bound;
-    mpm_measure most = simulation->measure;
-    mpm_sweep sweep = mpm_describe_sweep(simulation, MPM_MEASURE);
-    sweep.measures = &most;
-    const mpm_kernels *kernels = simulation->kernels;
-    const bool standard = mpm_scheme_is_standard(&sweep.scheme);
-    bound.row = standard ? kernels->find_limit(&sweep, which) : kernels->find_limit_any(&sweep, which);
+    bound.row = find_row(simulation, &bound);
     if (bound.limit == MPM_LIMIT_ISOLATED && bound.row >= 0) {
         const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
         const mpm_material *material = &simulation->materials[materials[bound.row]];

@@ -36,9 +36,9 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
         const bool lever = !mpm_walls_periodic(walls, (a + 1) % 3) && !mpm_walls_periodic(walls, (a + 2) % 3);
         t.momentum[a] = m->momentum[a];
         t.angular_momentum[a] = lever ? m->angular_momentum[a] : NAN;
-        t.center_of_mass[a] = m->mass > 0 && !mpm_walls_periodic(walls, a) ? m->moment[a] / m->mass : NAN;
+        t.center_of_mass[a] = m->mass > 0 && !mpm_walls_periodic(walls, a) ? m->mass_moment[a] / m->mass : NAN;
         if (!mpm_walls_periodic(walls, a))
-            t.gravitational -= simulation->settings.gravity[a] * m->moment[a];
+            t.gravitational -= simulation->settings.gravity[a] * m->mass_moment[a];
     }
     return t;
 }

@@ -20,7 +20,7 @@ INLINE struct fixed_corotated fixed_corotated_prepare(const double *values)
     return (struct fixed_corotated){lame_mu(values[0], values[1]), lame_lambda(values[0], values[1])};
 }
 
-INLINE struct law_response fixed_corotated_respond(const struct fixed_corotated *law, struct law_state state,
+INLINE struct law_evaluation fixed_corotated_evaluate(const struct fixed_corotated *law, struct law_state state,
                                                    matrix velocity_gradient)
 {
     (void)velocity_gradient;
@@ -32,7 +32,7 @@ INLINE struct law_response fixed_corotated_respond(const struct fixed_corotated 
         UNROLL for (int j = 0; j < DIM; j++)
             stretch.m[i][j] = F.m[i][j] - stretch.m[i][j];
 
-    struct law_response r;
+    struct law_evaluation r;
     r.tau_zz = lambda * (J - one) * J;
     r.tau = matrix_symmetric(
         matrix_add_diagonal(matrix_scale(two_mu, matrix_multiply_transposed(stretch, F)), r.tau_zz));

@@ -51,11 +51,11 @@ INLINE wide fluid_power(const struct fluid *law, wide J, wide *energy)
     return power;
 }
 
-INLINE struct law_response fluid_respond(const struct fluid *law, struct law_state state,
+INLINE struct law_evaluation fluid_evaluate(const struct fluid *law, struct law_state state,
                                          matrix velocity_gradient)
 {
     const wide J = state.J, K = law->bulk_modulus, K_gamma = K / law->gamma;
-    struct law_response r;
+    struct law_evaluation r;
     const wide J_power = fluid_power(law, J, &r.energy);
     const wide minus_pJ = K_gamma * (J - J_power); /* -p J */
     r.energy *= K_gamma;

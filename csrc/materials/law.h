@@ -7,14 +7,14 @@
  *
  *     struct x             its prepared parameters
  *     x_prepare(values)    from the user's parameters, in the order of its row in laws.h
- *     x_respond(law, state, velocity_gradient)
+ *     x_evaluate(law, state, velocity_gradient)
  *
  * one line in laws.h and one row in law_rows.h. An inelastic law has also
  *
  *     x_return_map(law, &state, dt, velocity_gradient)
  *
  * which brings a trial F that is beyond the yield surface back onto it, advances the history by the step dt, and returns
- * the lanes whose history it had to hold within limits. The step calls it right after it has advanced F, so that x_respond
+ * the lanes whose history it had to hold within limits. The step calls it right after it has advanced F, so that x_evaluate
  * sees states on or within the yield surface only, and is a function of the stored state.
  */
 #pragma once
@@ -30,9 +30,9 @@ struct law_state {
     wide history[MPM_LAW_HISTORY];
 };
 
-/** What the step, the totals and the time-step control need of one state. Unused members cost nothing: the
+/** A law at one state: what the step, the totals and the time-step control need. Unused members cost nothing: the
  *  functions are inlined. */
-struct law_response {
+struct law_evaluation {
     matrix tau;    /* Kirchhoff stress P F^T = J sigma [Pa], exactly symmetric */
     wide tau_zz;   /* out-of-plane component in plane strain (2-D) [Pa] */
     wide energy;   /* per rest volume [J/m3], 0 at rest */

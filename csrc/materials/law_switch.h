@@ -11,16 +11,16 @@
 #include "materials/snow.h"
 
 union law_parameters {
-#define MEMBER(enumerator, name, kind) struct name name;
+#define MEMBER(enumerator, name, kind, speed) struct name name;
     MPM_LAWS(MEMBER)
 #undef MEMBER
 };
 
-/* `law` is a constant wherever these are inlined, so that the switch disappears. */
+/* Where `law` is a constant when these are inlined, the switch disappears. */
 INLINE void prepare_law(const int law, union law_parameters *parameters, const double *values)
 {
     switch (law) {
-#define CASE(enumerator, name, kind) \
+#define CASE(enumerator, name, kind, speed) \
     case enumerator: \
         parameters->name = name##_prepare(values); \
         break;
@@ -29,13 +29,13 @@ INLINE void prepare_law(const int law, union law_parameters *parameters, const d
     }
 }
 
-INLINE struct law_response respond(const int law, const union law_parameters *parameters, struct law_state state,
+INLINE struct law_evaluation evaluate_law(const int law, const union law_parameters *parameters, struct law_state state,
                                    matrix C)
 {
     switch (law) {
-#define CASE(enumerator, name, kind) \
+#define CASE(enumerator, name, kind, speed) \
     case enumerator: \
-        return name##_respond(&parameters->name, state, C);
+        return name##_evaluate(&parameters->name, state, C);
         MPM_LAWS(CASE)
 #undef CASE
     }
@@ -72,7 +72,7 @@ INLINE mask return_map(const int law, const union law_parameters *parameters, st
 #define CALL_ELASTIC(name) __builtin_unreachable()
 #define CALL_INELASTIC(name) return name##_return_map(&parameters->name, state, dt, C)
     switch (law) {
-#define CASE(enumerator, name, kind) \
+#define CASE(enumerator, name, kind, speed) \
     case enumerator: \
         CALL_##kind(name);
         MPM_LAWS(CASE)

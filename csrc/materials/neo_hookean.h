@@ -20,7 +20,7 @@ INLINE struct neo_hookean neo_hookean_prepare(const double *values)
     return (struct neo_hookean){lame_mu(values[0], values[1]), lame_lambda(values[0], values[1])};
 }
 
-INLINE struct law_response neo_hookean_respond(const struct neo_hookean *law, struct law_state state,
+INLINE struct law_evaluation neo_hookean_evaluate(const struct neo_hookean *law, struct law_state state,
                                                matrix velocity_gradient)
 {
     (void)velocity_gradient;
@@ -28,7 +28,7 @@ INLINE struct law_response neo_hookean_respond(const struct neo_hookean *law, st
     const wide mu = law->mu, lambda = law->lambda, ln_J = wide_log(state.J);
     matrix b = matrix_multiply_transposed(state.F, state.F);
 
-    struct law_response r;
+    struct law_evaluation r;
     r.tau_zz = lambda * ln_J;
     r.tau = matrix_symmetric(matrix_add_diagonal(matrix_scale(mu, b), r.tau_zz - mu));
     r.energy = wide_fma(half * lambda * ln_J, ln_J, mu * (half * (matrix_trace(b) - wide_set(DIM)) - ln_J));

@@ -115,14 +115,14 @@ INLINE mask sand_return_map(const struct sand *law, struct law_state *state, wid
     return part & wide_less(most, gained);
 }
 
-INLINE struct law_response sand_respond(const struct sand *law, struct law_state state, matrix velocity_gradient)
+INLINE struct law_evaluation sand_evaluate(const struct sand *law, struct law_state state, matrix velocity_gradient)
 {
     (void)velocity_gradient;
     const wide two_mu = law->mu + law->mu, half = wide_set((real)0.5);
     mask far;
     const matrix strain = hencky_strain(state.F, &far);
     const wide trace = matrix_trace(strain);
-    struct law_response r;
+    struct law_evaluation r;
     r.tau_zz = law->lambda * trace;
     r.tau = matrix_add_diagonal(matrix_scale(two_mu, strain), r.tau_zz);
     r.energy = wide_fma(law->mu, matrix_dot(strain, strain), half * r.tau_zz * trace);

@@ -82,9 +82,9 @@ INLINE mask snow_return_map(const struct snow *law, struct law_state *state, wid
     return wide_less(trial, held) | wide_less(held, trial);
 }
 
-INLINE struct law_response snow_respond(const struct snow *law, struct law_state state, matrix velocity_gradient)
+INLINE struct law_evaluation snow_evaluate(const struct snow *law, struct law_state state, matrix velocity_gradient)
 {
     const wide factor = wide_exp(law->hardening * (wide_set(1) - state.history[SNOW_JP]));
     const struct fixed_corotated hardened = {law->elastic.mu * factor, law->elastic.lambda * factor};
-    return fixed_corotated_respond(&hardened, state, velocity_gradient);
+    return fixed_corotated_evaluate(&hardened, state, velocity_gradient);
 }

@@ -68,7 +68,7 @@ PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state,
 typedef mpm_shape_reading (*mpm_python_measure)(const void *context, const double x[3]);
 PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure measure, const void *context);
 
-/** A settled simulation's snapshot as a dict of bytes, and back (None, or NULL with an exception). */
+/** The snapshot of an up-to-date simulation as a dict of bytes, and back (None, or NULL with an exception). */
 PyObject *mpm_python_snapshot(mpm_simulation *core);
 PyObject *mpm_python_restore(mpm_simulation *core, PyObject *arrays);
 

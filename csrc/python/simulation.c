@@ -174,7 +174,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
         PyErr_Format(PyExc_ValueError, "%s: out of range, or not to be had here", flaw);
         return NULL;
     }
-    if (!mpm_dispatch_kernels(settings.isa, settings.dim, settings.real_size)->sweep_task) {
+    if (!mpm_dispatch_kernels(settings.isa, settings.dim, settings.real_size)->grid_block) {
         PyErr_Format(PyExc_ValueError, "isa: no kernels '%s' that take steps", settings.isa);
         return NULL;
     }

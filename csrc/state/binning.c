@@ -358,9 +358,8 @@ static inline __attribute__((always_inline)) void move_tiles(const struct round 
     for (size_t tile = (size_t)group->first_tile; tile < (size_t)(group->first_tile + group->tiles); tile++) {
         size_t in_scalar[MOST_LANES], in_vector[MOST_LANES];
         for (size_t q = 0; q < lanes; q++) {
-            const size_t lane = (size_t)*source % lanes;
             in_scalar[q] = (size_t)*source++;
-            in_vector[q] = (in_scalar[q] - lane) * dim + lane;
+            in_vector[q] = mpm_particles_index(in_scalar[q], 0, dim, lanes);
         }
         for (int i = 0; i < round->count; i++) {
             const struct move *move = &round->moves[i];
@@ -397,7 +396,7 @@ static void shift_positions(const struct plan *plan, const struct move *move, co
         if (shift == own || shift >= MPM_NEIGHBOURS)
             continue;
         for (size_t k = d; k-- > 0; shift /= 3) {
-            const size_t at = t / lanes * lanes * d + k * lanes + t % lanes;
+            const size_t at = mpm_particles_index(t, k, d, lanes);
             const int by = (shift % 3 - 1) * side;
             if (move->element == sizeof(double))
                 ((double *)move->to)[at] -= (double)by;
@@ -547,7 +546,7 @@ static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
     for_groups(plan, count_item, plan);
     if ((status = lay_groups(plan)) ||
         (status = mpm_grid_build(grid, allocator, plan->groups, plan->map.count, plan->count, request->symmetry,
-                                 old->dim, old->real_size, request->records)))
+                                 old->dim, old->real_size, request->vectors)))
         return status;
     plan->source = mpm_memory_new_unset(allocator, (size_t)plan->tiles * (size_t)old->lanes, sizeof *plan->source);
     return plan->source ? MPM_OK : MPM_OUT_OF_MEMORY;

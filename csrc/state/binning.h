@@ -35,7 +35,7 @@ typedef struct mpm_binning {
     /** Whatever else depends on the grid; the last that may fail, before anything has changed. */
     mpm_status (*prepare)(void *context, const mpm_grid *grid);
     void *context;
-    mpm_grid_records records; /* of the new grid */
+    unsigned vectors; /* of the new grid (mpm_grid_vector) */
     mpm_symmetry symmetry[3]; /* of the grid's axes */
 } mpm_binning;
 

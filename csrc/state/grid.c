@@ -163,8 +163,9 @@ done:
 
 mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
                           ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size,
-                          mpm_grid_records records)
+                          unsigned vectors)
 {
+    const bool split = vectors >> MPM_GRID_BEFORE & 1;
     *grid = (mpm_grid){0};
     mpm_status status = find_blocks(grid, allocator, groups, group_count, dim);
     if (!status)
@@ -173,24 +174,19 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
         status = number_copies(grid, allocator, groups, dim);
     if (!status) {
         const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size;
-        grid->velocity = mpm_memory_new(allocator, grid->block_count, block_bytes);
         grid->copies = mpm_memory_new_unset(allocator, grid->copy_count, block_bytes);
-        int failed = !grid->velocity || !grid->copies;
-        if (records.previous)
-            failed |= !(grid->previous = mpm_memory_new(allocator, grid->block_count, block_bytes));
-        if (records.before) {
-            grid->before = mpm_memory_new(allocator, grid->block_count, block_bytes);
+        if (split)
             grid->impulse_copies = mpm_memory_new_unset(allocator, grid->copy_count, block_bytes);
-            failed |= !grid->before || !grid->impulse_copies;
-        }
-        if (records.filtered)
-            failed |= !(grid->filtered = mpm_memory_new(allocator, grid->block_count, block_bytes));
-        const size_t nodes = 1u + records.previous + records.before + records.filtered, copies = 1u + records.before;
+        bool failed = !grid->copies || (split && !grid->impulse_copies);
+        for (int v = 0; v < MPM_GRID_VECTORS; v++)
+            if (vectors >> v & 1)
+                failed |= !(grid->vector[v] = mpm_memory_new(allocator, grid->block_count, block_bytes));
+        const size_t nodes = (size_t)__builtin_popcount(vectors), copies = 1u + split;
         grid->bytes = (nodes * grid->block_count + copies * grid->copy_count) * block_bytes;
         status = failed ? MPM_OUT_OF_MEMORY : MPM_OK;
     }
     if (!status)
-        status = mpm_images_find(grid, allocator, symmetry, dim, real_size, records.before);
+        status = mpm_images_find(grid, allocator, symmetry, dim, real_size, split);
     if (status)
         mpm_grid_clear(grid, allocator);
     return status;
@@ -211,7 +207,8 @@ void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real
         while (o < older->block_count && compare_blocks(&older->blocks[o], &grid->blocks[b]) < 0)
             o++;
         if (o < older->block_count && !compare_blocks(&older->blocks[o], &grid->blocks[b]))
-            memcpy((char *)grid->velocity + b * bytes, (const char *)older->velocity + o * bytes, bytes);
+            memcpy((char *)grid->vector[MPM_GRID_VELOCITY] + b * bytes,
+                   (const char *)older->vector[MPM_GRID_VELOCITY] + o * bytes, bytes);
     }
 }
 
@@ -221,10 +218,8 @@ void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator)
     mpm_memory_free(allocator, grid->copy_list);
     mpm_memory_free(allocator, grid->task_group);
     mpm_memory_free(allocator, grid->task_copy);
-    mpm_memory_free(allocator, grid->velocity);
-    mpm_memory_free(allocator, grid->previous);
-    mpm_memory_free(allocator, grid->before);
-    mpm_memory_free(allocator, grid->filtered);
+    for (int v = 0; v < MPM_GRID_VECTORS; v++)
+        mpm_memory_free(allocator, grid->vector[v]);
     mpm_memory_free(allocator, grid->copies);
     mpm_memory_free(allocator, grid->impulse_copies);
     mpm_images_clear(&grid->images, allocator);

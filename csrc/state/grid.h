@@ -17,12 +17,14 @@ typedef struct mpm_node_block {
     int32_t fold;                /* which of the blocks with images it is; -1: none of its nodes has one */
 } mpm_node_block;
 
-/** What the transfer scheme keeps on a node besides its velocity. */
-typedef struct mpm_grid_records {
-    bool previous; /* the velocity that the last step has ended with */
-    bool before;   /* the velocity before forces; impulses then have copies of their own */
-    bool filtered; /* one more velocity */
-} mpm_grid_records;
+/** The vectors that nodes can keep. A grid has those that it is asked for: a set of them has the bits 1 << vector. */
+typedef enum mpm_grid_vector {
+    MPM_GRID_VELOCITY, /* after forces and contact */
+    MPM_GRID_PREVIOUS, /* the velocity that the last step has ended with */
+    MPM_GRID_BEFORE,   /* the velocity before forces; impulses then have copies of their own */
+    MPM_GRID_FILTERED, /* the series of XPIC */
+    MPM_GRID_VECTORS
+} mpm_grid_vector;
 
 typedef struct mpm_grid {
     size_t block_count, copy_count, task_count;
@@ -30,19 +32,18 @@ typedef struct mpm_grid {
     int32_t *copy_list;
     int32_t *task_group;        /* task t works on groups task_group[t] .. task_group[t + 1] */
     int32_t *task_copy;         /* and owns the copies task_copy[t] .. task_copy[t + 1] */
-    void *velocity;             /* [block][MPM_BLOCK_NODES][4] */
-    void *previous, *before, *filtered; /* the same; NULL where not asked for */
+    void *vector[MPM_GRID_VECTORS]; /* [block][MPM_BLOCK_NODES][4]; NULL where not asked for */
     void *copies;               /* [copy][MPM_BLOCK_NODES][4] */
     void *impulse_copies;       /* the same, for {dt f_x, dt f_y, dt f_z, 0}; NULL: dt f is part of the momentum */
     mpm_images images;          /* of nodes at planes of symmetry and periodic faces */
     size_t bytes;
 } mpm_grid;
 
-/** Lays the grid under `groups` (which must be sorted) and fills their node_block and copy tables; `symmetry` has one
- *  entry per axis. On error (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE) nothing is left allocated. */
+/** Lays the grid under the sorted `groups` and fills their tables; `symmetry` has one entry per axis, `vectors` is the set
+ *  of vectors to keep. On error (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE) nothing is left allocated. */
 mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
                           ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size,
-                          mpm_grid_records records);
+                          unsigned vectors);
 
 /** Velocities of the nodes that `grid` shares with the `older` one, which has all that particles touch. */
 void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size);

@@ -57,7 +57,7 @@ typedef struct mpm_particles {
     double initial[MPM_MOST_COLUMNS]; /* what a column of laws or users holds of particles that have nothing to say */
     void *column[MPM_MOST_COLUMNS];   /* [tile][width][lanes]. Mass 0: padding, or taken out of the run */
     int32_t *row;                     /* [tile][lanes] row of the particle, -1 in padding */
-    void *spare_vector, *spare_scalar; /* the targets of the next move; after a lean sweep, the positions before it */
+    void *spare_vector, *spare_scalar; /* targets of the next move; or positions before a deferred step */
     int32_t *spare_row;
     mpm_group *groups;
     size_t group_count;
@@ -70,6 +70,13 @@ static inline int mpm_particles_lane(int lanes, int p)
         return p;
     const int bits = __builtin_ctz((unsigned)lanes) - 2; /* of lanes/4: divisions take long */
     return (p & ((1 << bits) - 1)) * 4 + (p >> bits);
+}
+
+/** Where component `c` of what the particle in `slot` keeps in columns of `width` reals lies within its column, counted
+ *  in reals. */
+static inline size_t mpm_particles_index(size_t slot, size_t c, size_t width, size_t lanes)
+{
+    return (slot / lanes * width + c % width) * lanes + slot % lanes;
 }
 
 /** What a position, in cells, is lessened by before it is rounded down to the base node. */

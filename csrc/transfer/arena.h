@@ -71,10 +71,10 @@ INLINE struct piece piece_along(const mpm_group *group, int axis, int which)
  * length, which is known when it is compiled. `table` holds the numbers of the 27 or 9 blocks. */
 #define ARENA_LINES(group, table, body) \
     do { \
-        const ptrdiff_t arena_line = 4 * ARENA_SIDE, arena_plane = arena_line * ARENA_SIDE; \
-        const ptrdiff_t grid_line = 4 * BLOCK_SIDE, grid_plane = grid_line * BLOCK_SIDE; \
+        const ptrdiff_t arena_line = 4 * ARENA_SIDE, arena_slab = arena_line * ARENA_SIDE; \
+        const ptrdiff_t grid_line = 4 * BLOCK_SIDE, grid_slab = grid_line * BLOCK_SIDE; \
         for (int a = 0; a < (DIM == 3 ? 3 : 1); a++) { \
-            const struct piece planes = DIM == 3 ? piece_along(group, 0, a) : (struct piece){0, 1, 0}; \
+            const struct piece slabs = DIM == 3 ? piece_along(group, 0, a) : (struct piece){0, 1, 0}; \
             for (int b = 0; b < 3; b++) { \
                 const struct piece lines = piece_along(group, DIM - 2, b); \
                 UNROLL for (int c = 0; c < 3; c++) { \
@@ -82,10 +82,10 @@ INLINE struct piece piece_along(const mpm_group *group, int axis, int which)
                     const int nodes = piece_nodes[c]; \
                     if (block < 0) \
                         continue; \
-                    ptrdiff_t arena_at = planes.first * arena_plane + lines.first * arena_line + 4 * piece_begin[c]; \
-                    ptrdiff_t grid_at = 4 * (ptrdiff_t)MPM_BLOCK_NODES * block + planes.inside * grid_plane + \
+                    ptrdiff_t arena_at = slabs.first * arena_slab + lines.first * arena_line + 4 * piece_begin[c]; \
+                    ptrdiff_t grid_at = 4 * (ptrdiff_t)MPM_BLOCK_NODES * block + slabs.inside * grid_slab + \
                                         lines.inside * grid_line + 4 * piece_inside[c]; \
-                    for (int i = planes.first; i < planes.end; i++, arena_at += arena_plane, grid_at += grid_plane) { \
+                    for (int i = slabs.first; i < slabs.end; i++, arena_at += arena_slab, grid_at += grid_slab) { \
                         ptrdiff_t in_arena = arena_at, in_grid = grid_at; \
                         for (int j = lines.first; j < lines.end; j++, in_arena += arena_line, in_grid += grid_line) \
                             body \

@@ -10,15 +10,15 @@
 
 enum { MOST_COMPONENTS = DIM * DIM < 6 ? 6 : DIM * DIM };
 
-/* Component `c` of a field, kept in columns of `width` reals, of the particle in a lane of a tile. */
-INLINE real *component(const mpm_particles *p, int column, const int width, ptrdiff_t tile, int c, int lane)
+/* Component `c` of a field, kept in columns of `width` reals, of the particle in `slot`. */
+INLINE real *component(const mpm_particles *p, int column, const int width, ptrdiff_t slot, int c)
 {
-    return (real *)p->column[column + c / width] + (tile * width + c % width) * WIDTH + lane;
+    return (real *)p->column[column + c / width] + mpm_particles_index((size_t)slot, (size_t)c, (size_t)width, WIDTH);
 }
 
-INLINE real *in_vector(const mpm_particles *p, int column, ptrdiff_t tile, int c, int lane)
+INLINE real *in_vector(const mpm_particles *p, int column, ptrdiff_t slot, int c)
 {
-    return component(p, column, DIM, tile, c, lane);
+    return component(p, column, DIM, slot, c);
 }
 
 static real determinant(const real F[DIM * DIM])
@@ -88,8 +88,7 @@ static enum form form_of(const mpm_exchange *e)
 struct particle {
     const mpm_group *group;
     bool keeps_J;
-    ptrdiff_t tile;
-    int lane;
+    ptrdiff_t slot;
     int32_t row;
 };
 
@@ -98,36 +97,36 @@ INLINE void user_values(const mpm_exchange *e, const enum form form, const int c
                         real *out)
 {
     const mpm_particles *p = e->particles;
-    const int F = mpm_fields_F(DIM), column = e->field->column, lane = of->lane;
-    const ptrdiff_t tile = of->tile;
+    const int F = mpm_fields_F(DIM), column = e->field->column;
+    const ptrdiff_t slot = of->slot;
     switch (form) {
     case POSITION:
         for (int a = 0; a < DIM; a++)
-            out[a] = user_position(e, a, of->group->block[a], *in_vector(p, MPM_COLUMN_X, tile, a, lane));
+            out[a] = user_position(e, a, of->group->block[a], *in_vector(p, MPM_COLUMN_X, slot, a));
         break;
     case STRAIN:
         if (of->keeps_J) {
-            const real s = root(*in_vector(p, F, tile, 0, lane));
+            const real s = root(*in_vector(p, F, slot, 0));
             for (int k = 0; k < DIM * DIM; k++)
                 out[k] = k % (DIM + 1) == 0 ? s : 0;
             break;
         }
         for (int k = 0; k < DIM * DIM; k++)
-            out[k] = *in_vector(p, F, tile, k, lane);
+            out[k] = *in_vector(p, F, slot, k);
         break;
     case RATIO:
         if (of->keeps_J) {
-            out[0] = *in_vector(p, F, tile, 0, lane);
+            out[0] = *in_vector(p, F, slot, 0);
         } else {
             real f[DIM * DIM];
             for (int k = 0; k < DIM * DIM; k++)
-                f[k] = *in_vector(p, F, tile, k, lane);
+                f[k] = *in_vector(p, F, slot, k);
             out[0] = determinant(f);
         }
         break;
     default:
         for (int k = 0; k < components; k++)
-            out[k] = *component(p, column, form == OF_VECTORS ? DIM : 1, tile, k, lane);
+            out[k] = *component(p, column, form == OF_VECTORS ? DIM : 1, slot, k);
     }
 }
 
@@ -140,12 +139,12 @@ INLINE void for_each_of_group(const mpm_exchange *e, const enum form form, const
 {
     struct particle of = {.group = group};
     of.keeps_J = mpm_laws_get(e->materials[group->material].law)->strain == MPM_KEEPS_J;
-    for (of.tile = group->first_tile; of.tile < group->first_tile + group->tiles; of.tile++)
-        for (of.lane = 0; of.lane < WIDTH; of.lane++) {
-            of.row = e->particles->row[of.tile * WIDTH + of.lane];
-            if (of.row >= 0)
-                visit(context, e, form, components, &of);
-        }
+    const ptrdiff_t end = (group->first_tile + group->tiles) * WIDTH;
+    for (of.slot = group->first_tile * WIDTH; of.slot < end; of.slot++) {
+        of.row = e->particles->row[of.slot];
+        if (of.row >= 0)
+            visit(context, e, form, components, &of);
+    }
 }
 
 INLINE void for_each_of_form(const mpm_exchange *e, const enum form form, const int components, void *context,
@@ -308,10 +307,10 @@ INLINE void read_position(mpm_exchange *changes, const struct particle *of, cons
         changes->outside++;
     }
     mpm_placement *placement = &changes->placements[changes->placement_count++];
-    *placement = (mpm_placement){.material = of->group->material, .slot = of->tile * WIDTH + of->lane};
+    *placement = (mpm_placement){.material = of->group->material, .slot = of->slot};
     place_position(p, changes->lower, changes->dx, changes->period, position, placement, x);
     for (int a = 0; a < DIM; a++)
-        *in_vector(p, MPM_COLUMN_X, of->tile, a, of->lane) = x[a];
+        *in_vector(p, MPM_COLUMN_X, of->slot, a) = x[a];
 }
 
 INLINE void read_one(void *context, const mpm_exchange *e, const enum form form, const int components,
@@ -326,7 +325,7 @@ INLINE void read_one(void *context, const mpm_exchange *e, const enum form form,
     }
     const int column = form == RATIO ? mpm_fields_F(DIM) : e->field->column;
     for (int k = 0; k < components; k++)
-        *component(e->particles, column, form == OF_SCALARS ? 1 : DIM, of->tile, k, of->lane) = written[k];
+        *component(e->particles, column, form == OF_SCALARS ? 1 : DIM, of->slot, k) = written[k];
 }
 
 void MPM_KERNEL(exchange_read_in)(mpm_exchange *exchange)
@@ -341,12 +340,12 @@ INLINE void freeze_one(void *context, const mpm_exchange *e, const enum form for
     mpm_particles *p = e->particles;
     if (!is_outside(e, (const real *)e->rows + (ptrdiff_t)of->row * DIM))
         return;
-    *component(p, MPM_COLUMN_MASS, 1, of->tile, 0, of->lane) = 0;
-    *component(p, MPM_COLUMN_VOLUME, 1, of->tile, 0, of->lane) = 0;
+    *component(p, MPM_COLUMN_MASS, 1, of->slot, 0) = 0;
+    *component(p, MPM_COLUMN_VOLUME, 1, of->slot, 0) = 0;
     for (int a = 0; a < DIM; a++)
-        *in_vector(p, MPM_COLUMN_V, of->tile, a, of->lane) = 0;
+        *in_vector(p, MPM_COLUMN_V, of->slot, a) = 0;
     for (int k = 0; k < DIM * DIM; k++)
-        *in_vector(p, MPM_COLUMN_C, of->tile, k, of->lane) = 0;
+        *in_vector(p, MPM_COLUMN_C, of->slot, k) = 0;
 }
 
 void MPM_KERNEL(exchange_freeze_outside)(const mpm_exchange *exchange)
@@ -366,7 +365,7 @@ INLINE void wrap_one(void *context, const mpm_exchange *e, const enum form form,
     (void)form, (void)components;
     struct wrapping *wrapping = context;
     mpm_particles *p = e->particles;
-    const ptrdiff_t slot = of->tile * WIDTH + of->lane;
+    const ptrdiff_t slot = of->slot;
     while (wrapping->placed < wrapping->placed_end && wrapping->placed->slot < slot)
         wrapping->placed++;
     if (wrapping->placed < wrapping->placed_end && wrapping->placed->slot == slot)
@@ -375,7 +374,7 @@ INLINE void wrap_one(void *context, const mpm_exchange *e, const enum form form,
     bool beyond = false;
     for (int a = 0; a < DIM; a++) {
         const double at =
-            (double)of->group->block[a] * BLOCK_SIDE + (double)*in_vector(p, MPM_COLUMN_X, of->tile, a, of->lane);
+            (double)of->group->block[a] * BLOCK_SIDE + (double)*in_vector(p, MPM_COLUMN_X, of->slot, a);
         cells[a] = wrapped(at, e->period[a]);
         beyond |= cells[a] != at;
     }
@@ -389,8 +388,8 @@ INLINE void wrap_one(void *context, const mpm_exchange *e, const enum form form,
     *placement = (mpm_placement){.material = of->group->material, .slot = slot};
     place(p, cells, placement, x);
     for (int a = 0; a < DIM; a++) {
-        saved[a] = *in_vector(p, MPM_COLUMN_X, of->tile, a, of->lane);
-        *in_vector(p, MPM_COLUMN_X, of->tile, a, of->lane) = x[a];
+        saved[a] = *in_vector(p, MPM_COLUMN_X, of->slot, a);
+        *in_vector(p, MPM_COLUMN_X, of->slot, a) = x[a];
     }
 }
 
@@ -414,36 +413,35 @@ void MPM_KERNEL(exchange_wrap)(mpm_exchange *exchange, const mpm_placement *plac
             for_each_of_group(exchange, POSITION, DIM, &exchange->particles->groups[g], &wrapping, wrap_one);
 }
 
-void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals)
+void MPM_KERNEL(exchange_insert)(const mpm_insertion *insertion)
 {
-    mpm_particles *p = arrivals->particles;
+    mpm_particles *p = insertion->particles;
     double zero[DIM * DIM] = {0}, identity[DIM * DIM] = {0};
     for (int a = 0; a < DIM; a++)
         identity[a * DIM + a] = 1;
-    for (ptrdiff_t i = 0; i < arrivals->count; i++) {
-        const ptrdiff_t slot = arrivals->first_slot + i, tile = slot / WIDTH;
-        const int lane = (int)(slot % WIDTH);
-        const double *C = arrivals->C ? arrivals->C + i * DIM * DIM : zero;
-        const double *F = arrivals->F ? arrivals->F + i * DIM * DIM : identity;
-        mpm_placement *placement = &arrivals->placements[i];
+    for (ptrdiff_t i = 0; i < insertion->count; i++) {
+        const ptrdiff_t slot = insertion->first_slot + i;
+        const double *C = insertion->C ? insertion->C + i * DIM * DIM : zero;
+        const double *F = insertion->F ? insertion->F + i * DIM * DIM : identity;
+        mpm_placement *placement = &insertion->placements[i];
         real x[DIM], f[DIM * DIM];
-        *placement = (mpm_placement){.material = arrivals->material, .slot = slot};
-        place_position(p, arrivals->lower, arrivals->dx, arrivals->period, arrivals->x + i * DIM, placement, x);
+        *placement = (mpm_placement){.material = insertion->material, .slot = slot};
+        place_position(p, insertion->lower, insertion->dx, insertion->period, insertion->x + i * DIM, placement, x);
         for (int k = 0; k < DIM * DIM; k++)
             f[k] = (real)F[k];
         for (int a = 0; a < DIM; a++) {
-            *in_vector(p, MPM_COLUMN_X, tile, a, lane) = x[a];
-            *in_vector(p, MPM_COLUMN_V, tile, a, lane) = (real)arrivals->v[i * DIM + a];
+            *in_vector(p, MPM_COLUMN_X, slot, a) = x[a];
+            *in_vector(p, MPM_COLUMN_V, slot, a) = (real)insertion->v[i * DIM + a];
         }
         for (int k = 0; k < DIM * DIM; k++) {
-            *in_vector(p, MPM_COLUMN_C, tile, k, lane) = (real)C[k];
-            *in_vector(p, mpm_fields_F(DIM), tile, k, lane) = !arrivals->keeps_J ? f[k] : k == 0 ? determinant(f) : 0;
+            *in_vector(p, MPM_COLUMN_C, slot, k) = (real)C[k];
+            *in_vector(p, mpm_fields_F(DIM), slot, k) = !insertion->keeps_J ? f[k] : k == 0 ? determinant(f) : 0;
         }
-        *component(p, MPM_COLUMN_MASS, 1, tile, 0, lane) = (real)arrivals->mass[i];
-        *component(p, MPM_COLUMN_VOLUME, 1, tile, 0, lane) = (real)arrivals->volume[i];
+        *component(p, MPM_COLUMN_MASS, 1, slot, 0) = (real)insertion->mass[i];
+        *component(p, MPM_COLUMN_VOLUME, 1, slot, 0) = (real)insertion->volume[i];
         for (int c = mpm_fields_core_columns(DIM); c < p->columns; c++)
-            *component(p, c, 1, tile, 0, lane) = (real)arrivals->initial[c];
-        p->row[slot] = arrivals->first_row + (int32_t)i;
+            *component(p, c, 1, slot, 0) = (real)insertion->initial[c];
+        p->row[slot] = insertion->first_row + (int32_t)i;
     }
 }
 

@@ -253,6 +253,12 @@ static real *records_of(void *array, ptrdiff_t block)
     return (real *)array + block * 4 * MPM_BLOCK_NODES;
 }
 
+/* A vector on the nodes of a block. */
+static real *nodes_of(const mpm_grid_pass *pass, mpm_grid_vector vector, ptrdiff_t b)
+{
+    return records_of(pass->grid->vector[vector], b);
+}
+
 /* node += dt f */
 static void add_forces(real *node, const mpm_grid *grid, const mpm_node_block *block)
 {
@@ -270,14 +276,14 @@ static void copy_records(real *to, const real *from)
 /* XPIC: particles take v~ + sum of v_k, k = 1 ... m - 1, with v_0 = v^n. */
 static void begin_filter(const mpm_grid_pass *pass, ptrdiff_t b)
 {
-    copy_records(records_of(pass->grid->filtered, b), records_of(pass->grid->before, b));
-    copy_records(records_of(pass->grid->before, b), records_of(pass->grid->velocity, b));
+    copy_records(nodes_of(pass, MPM_GRID_FILTERED, b), nodes_of(pass, MPM_GRID_BEFORE, b));
+    copy_records(nodes_of(pass, MPM_GRID_BEFORE, b), nodes_of(pass, MPM_GRID_VELOCITY, b));
 }
 
 /* At a mirror XPIC's filtering, which else adds up to nothing, changes the momentum of particles, near it and far. */
 static void add_filter_impulse(const mpm_grid_pass *pass, ptrdiff_t b, double impulse[3])
 {
-    const real *node = records_of(pass->grid->velocity, b), *taken = records_of(pass->grid->before, b);
+    const real *node = nodes_of(pass, MPM_GRID_VELOCITY, b), *taken = nodes_of(pass, MPM_GRID_BEFORE, b);
     for (int a = 0; a < DIM; a++) {
         if (pass->walls[2 * a].contact != MPM_MIRROR && pass->walls[2 * a + 1].contact != MPM_MIRROR)
             continue;
@@ -289,7 +295,7 @@ static void add_filter_impulse(const mpm_grid_pass *pass, ptrdiff_t b, double im
 /* ... and v_k = v_(k-1) - S+ S v_(k-1) for one more k, where `seen` holds the latter. */
 static void continue_filter(const mpm_grid_pass *pass, ptrdiff_t b, const real *seen)
 {
-    real *taken = records_of(pass->grid->before, b), *filtered = records_of(pass->grid->filtered, b);
+    real *taken = nodes_of(pass, MPM_GRID_BEFORE, b), *filtered = nodes_of(pass, MPM_GRID_FILTERED, b);
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
         const wide v = wide_load(filtered + n) - wide_load(seen + n);
         wide_store(filtered + n, v);
@@ -304,7 +310,7 @@ static void continue_filter(const mpm_grid_pass *pass, ptrdiff_t b, const real *
 static void add_flip_impulse(const mpm_grid_pass *pass, int32_t fold, double impulse[3])
 {
     const mpm_images *images = &pass->grid->images;
-    const real *before = records_of(pass->grid->before, images->blocks[fold]);
+    const real *before = nodes_of(pass, MPM_GRID_BEFORE, images->blocks[fold]);
     for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++) {
         const mpm_image_node *node = &images->nodes[i];
         const real *raw = fold_record(images->raw_before, fold, node->node);
@@ -315,18 +321,16 @@ static void add_flip_impulse(const mpm_grid_pass *pass, int32_t fold, double imp
     }
 }
 
-/* What follows when a block has its velocities. */
-static void finish_block(const mpm_grid_pass *pass, ptrdiff_t b, double collider_speed)
+/* What the motion of a block, which has its velocities, says about the step. */
+static void report_block(const mpm_grid_pass *pass, ptrdiff_t b, double collider_speed)
 {
     mpm_block_report *report = &pass->reports[b];
     if (mpm_scheme_is_split(&pass->scheme)) {
-        report_motion(records_of(pass->grid->before, b), report);
+        report_motion(nodes_of(pass, MPM_GRID_BEFORE, b), report);
         report->speed_before = report->speed;
     }
-    report_motion(records_of(pass->grid->velocity, b), report);
+    report_motion(nodes_of(pass, MPM_GRID_VELOCITY, b), report);
     report->approach = collider_speed < 0 ? 0 : report->speed + collider_speed;
-    if (pass->scheme.transfer == MPM_XPIC)
-        begin_filter(pass, b);
 }
 
 /* A bound of the speed of the colliders near a block [m/s], -1 if there are none. */
@@ -335,6 +339,20 @@ static double begin_colliders(const mpm_grid_pass *pass, ptrdiff_t b)
     if (!pass->colliders.count)
         return -1;
     return MPM_KERNEL(collide_begin_nodes)(&pass->colliders, &pass->grid->blocks[b], b, pass->dt);
+}
+
+/* Contact of any vector of velocities on the nodes of a block without images: colliders, then walls, whose impulse is
+ * reported. Returns the bound of the colliders' speed. */
+static double apply_contact(real *node, const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    const mpm_node_block *block = &pass->grid->blocks[b];
+    const double collider_speed = begin_colliders(pass, b);
+    if (collider_speed >= 0)
+        apply_colliders(node, block, pass, b);
+    const uint64_t at_walls = nodes_at_walls(block, pass);
+    if (at_walls)
+        apply_walls(node, block, pass, at_walls, pass->reports[b].impulse);
+    return collider_speed;
 }
 
 static void set_gravity(real gravity[4], const mpm_grid_pass *pass)
@@ -349,26 +367,23 @@ static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
     const mpm_grid *grid = pass->grid;
     const mpm_node_block *block = &grid->blocks[b];
     const bool split = mpm_scheme_is_split(&pass->scheme), folded = block->fold >= 0;
-    real *node = folded ? records_of(grid->images.raw, block->fold) : records_of(grid->velocity, b), gravity[4] = {0};
+    real *node = folded ? records_of(grid->images.raw, block->fold) : nodes_of(pass, MPM_GRID_VELOCITY, b), gravity[4] = {0};
     pass->reports[b] = (mpm_block_report){0};
     sum_copies(node, grid, block, grid->copies);
     if (split) {
-        copy_records(folded ? records_of(grid->images.raw_before, block->fold) : records_of(grid->before, b), node);
+        copy_records(folded ? records_of(grid->images.raw_before, block->fold) : nodes_of(pass, MPM_GRID_BEFORE, b), node);
         add_forces(node, grid, block);
     }
     if (folded) /* the rest is done when all are summed */
         return;
     if (split)
-        to_velocity(records_of(grid->before, b), no_gravity);
+        to_velocity(nodes_of(pass, MPM_GRID_BEFORE, b), no_gravity);
     set_gravity(gravity, pass);
     to_velocity(node, gravity);
-    const double collider_speed = begin_colliders(pass, b);
-    if (collider_speed >= 0)
-        apply_colliders(node, block, pass, b);
-    const uint64_t at_walls = nodes_at_walls(block, pass);
-    if (at_walls)
-        apply_walls(node, block, pass, at_walls, pass->reports[b].impulse);
-    finish_block(pass, b, collider_speed);
+    const double collider_speed = apply_contact(node, pass, b);
+    report_block(pass, b, collider_speed);
+    if (pass->scheme.transfer == MPM_XPIC)
+        begin_filter(pass, b);
 }
 
 static void filter_block(const mpm_grid_pass *pass, ptrdiff_t b)
@@ -414,15 +429,17 @@ void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
         continue_filter(pass, b, seen);
         return;
     }
-    real *node = records_of(grid->velocity, b), gravity[4] = {0};
+    real *node = nodes_of(pass, MPM_GRID_VELOCITY, b), gravity[4] = {0};
     set_gravity(gravity, pass);
     fold_block(node, images->raw, images, (int32_t)fold);
     to_velocity(node, gravity);
     const double collider_speed = begin_colliders(pass, b);
     unfold_block(node, images->raw, &grid->blocks[b], pass, b, collider_speed >= 0);
     if (mpm_scheme_is_split(&pass->scheme))
-        fold_free(records_of(grid->before, b), images->raw_before, images, (int32_t)fold);
+        fold_free(nodes_of(pass, MPM_GRID_BEFORE, b), images->raw_before, images, (int32_t)fold);
     if (mpm_scheme_is_flip(&pass->scheme))
         add_flip_impulse(pass, (int32_t)fold, pass->reports[b].impulse);
-    finish_block(pass, b, collider_speed);
+    report_block(pass, b, collider_speed);
+    if (pass->scheme.transfer == MPM_XPIC)
+        begin_filter(pass, b);
 }

@@ -8,12 +8,11 @@
 #define MPM_STRING2(a) #a
 #define MPM_STRING(a) MPM_STRING2(a)
 
+#define DECLARE(enumerator, name, standard) mpm_sweep_task MPM_KERNEL(standard##_##name), MPM_KERNEL(sweep_any_##name);
+MPM_OPERATIONS(DECLARE)
 extern const size_t MPM_KERNEL(sweep_any_workspace);
-void MPM_KERNEL(sweep_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
-void MPM_KERNEL(sweep_any_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
-int32_t MPM_KERNEL(sweep_find_limit)(const mpm_sweep *sweep, int which);
-int32_t MPM_KERNEL(sweep_any_find_limit)(const mpm_sweep *sweep, int which);
-void MPM_KERNEL(sweep_find_trouble)(const mpm_sweep *sweep, uint8_t *flags);
+int32_t MPM_KERNEL(search_limit)(const mpm_sweep *sweep, mpm_maximum maximum, double least);
+void MPM_KERNEL(search_trouble)(const mpm_sweep *sweep, uint8_t *flags);
 void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation);
 void MPM_KERNEL(law_calls_return_map)(const mpm_return_map *states);
 void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t block);
@@ -23,7 +22,7 @@ void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange);
 void MPM_KERNEL(exchange_read_in)(mpm_exchange *exchange);
 void MPM_KERNEL(exchange_freeze_outside)(const mpm_exchange *exchange);
 void MPM_KERNEL(exchange_wrap)(mpm_exchange *exchange, const mpm_placement *placed, size_t placed_count);
-void MPM_KERNEL(exchange_arrive)(const mpm_arrivals *arrivals);
+void MPM_KERNEL(exchange_insert)(const mpm_insertion *insertion);
 void MPM_KERNEL(exchange_locate)(const mpm_particles *particles, ptrdiff_t g, uint8_t *cell, uint8_t *shift);
 extern const mpm_kernels MPM_KERNEL(kernel_table);
 
@@ -36,8 +35,8 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .return_map = MPM_KERNEL(law_calls_return_map),
 #ifndef MPM_LAWS_ONLY /* setup.py: for the tests of laws, which take no step */
     .workspace_bytes = &MPM_KERNEL(sweep_any_workspace),
-    .sweep_task = MPM_KERNEL(sweep_task),
-    .sweep_any_task = MPM_KERNEL(sweep_any_task),
+#define ENTRY(enumerator, name, standard) [enumerator] = {MPM_KERNEL(standard##_##name), MPM_KERNEL(sweep_any_##name)},
+    .operation = {MPM_OPERATIONS(ENTRY)},
     .grid_block = MPM_KERNEL(grid_pass_block),
     .grid_fold = MPM_KERNEL(grid_pass_fold),
     .locate = MPM_KERNEL(exchange_locate),
@@ -46,9 +45,8 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .read_in = MPM_KERNEL(exchange_read_in),
     .freeze_outside = MPM_KERNEL(exchange_freeze_outside),
     .wrap = MPM_KERNEL(exchange_wrap),
-    .arrive = MPM_KERNEL(exchange_arrive),
-    .find_limit = MPM_KERNEL(sweep_find_limit),
-    .find_limit_any = MPM_KERNEL(sweep_any_find_limit),
-    .find_trouble = MPM_KERNEL(sweep_find_trouble),
+    .insert = MPM_KERNEL(exchange_insert),
+    .find_limit = MPM_KERNEL(search_limit),
+    .find_trouble = MPM_KERNEL(search_trouble),
 #endif
 };

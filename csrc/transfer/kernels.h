@@ -2,15 +2,10 @@
  *
  * The kernels: what is compiled once per (instruction set, dimension, precision), and how it is called.
  *
- * A step is one sweep over the groups and one pass over the grid:
- *
- *     sweep   GATHER  grid -> particles of the step that ends: v, C, F, x
- *             MEASURE totals, time-step limits and troubles of that state
- *             SCATTER particles -> grid of the step that begins: mass, momentum, stress
- *     grid    sum of the private copies, momentum -> velocity, gravity, colliders, walls, motion limits
- *
- * GATHER | MEASURE | SCATTER in one sweep is the fused step; the same inlined pieces run alone at the ends of a
- * run, with the same bits. The standard scheme (scheme.h) has sweeps of its own; all others share one that asks.
+ * Operations on particles are sweeps over the groups, task by task; operations on nodes are passes over the blocks of the
+ * grid. A step is P2G, a grid pass and G2P. G2P2G fuses G2P with the P2G of the next step, from the same inlined pieces and
+ * so with the same bits. The standard scheme (scheme.h) has sweeps of its own; all other schemes share a family of sweeps
+ * that reads the scheme at run time.
  */
 #pragma once
 #include "base/pool.h"
@@ -20,16 +15,30 @@
 #include "state/binning.h"
 #include "transfer/scheme.h"
 
-enum mpm_sweep_mode {
-    MPM_GATHER = 1,
-    MPM_MEASURE = 2,
-    MPM_SCATTER = 4,
-    MPM_PROBE = 8,  /* alone: gathers without writing, to see how far particles would move and be strained */
-    MPM_RECALL = 16, /* alone: v and C as the last fused sweep found them and did not store them (mpm_sweep_is_lean) */
-    MPM_FILTER = 32, /* alone, XPIC: grid -> particles -> grid, of the velocities v_k */
-    MPM_VOLUME = 64, /* alone: rest volumes that are 0 from the mass of the nodes around */
-    MPM_PUSH = 128   /* alone, after SCATTER: a body force on the particles, to the grid */
-};
+/** X(enumerator, name, standard): every operation on particles. `standard` is the file whose sweep serves the standard
+ *  scheme; that of sweep_any.c serves the others. */
+#define MPM_OPERATIONS(X) \
+    X(MPM_P2G, p2g, sweep)                     /* mass and momentum with the stress of the step, to the grid */ \
+    X(MPM_G2P, g2p, sweep)                     /* v, C, F, x of the step that ends, and MEASURE of the new state */ \
+    X(MPM_G2P2G, g2p2g, sweep)                 /* G2P and the P2G of the step that begins, in one sweep */ \
+    X(MPM_MEASURE, measure, sweep)             /* totals, time-step limits and troubles of the present state */ \
+    X(MPM_DRY_RUN, dry_run, sweep)             /* how far G2P would move and strain particles; writes nothing */ \
+    X(MPM_SYNCHRONIZE, synchronize, sweep)     /* v and C whose stores the last G2P2G has deferred */ \
+    X(MPM_FILTER, filter, sweep_any)           /* XPIC: the velocities v_k to particles and back to the grid */ \
+    X(MPM_REST_VOLUME, rest_volume, sweep_any) /* volumes that are 0, from the density of the grid */ \
+    X(MPM_BODY_FORCE, body_force, sweep_any)   /* after P2G: a force on the particles, to the grid */
+
+#define MPM_OPERATION_ENUMERATOR(enumerator, name, standard) enumerator,
+typedef enum mpm_operation { MPM_OPERATIONS(MPM_OPERATION_ENUMERATOR) MPM_OPERATION_COUNT } mpm_operation;
+#undef MPM_OPERATION_ENUMERATOR
+
+/** The sweeps of an operation: for the standard scheme, and for any. */
+typedef enum mpm_family { MPM_STANDARD_SCHEME, MPM_ANY_SCHEME, MPM_FAMILY_COUNT } mpm_family;
+
+static inline mpm_family mpm_kernels_family(const mpm_scheme *scheme)
+{
+    return mpm_scheme_is_standard(scheme) ? MPM_STANDARD_SCHEME : MPM_ANY_SCHEME;
+}
 
 typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_CLAMP, MPM_LEAVE_DELETE } mpm_leave;
 
@@ -42,20 +51,23 @@ typedef struct mpm_colliders {
     mpm_collider_book *books;
 } mpm_colliders;
 
-/** What MEASURE finds: sums over particles, maxima, counts. Lengths in m, times in s. */
+/** What sweep finds: sums over particles, maxima, counts. Lengths in m, times in s. */
 typedef struct mpm_measure {
-    double mass, momentum[3], moment[3] /* sum m x */, angular_momentum[3] /* 2-D: [2] only */, kinetic, elastic;
+    double mass, momentum[3], mass_moment[3] /* sum m x */, angular_momentum[3] /* 2-D: [2] only */, kinetic, elastic;
     double rate2;     /* largest 1/dt^2 of the isolated (and viscous) bound [1/s2] */
     double wave2;     /* largest squared wave speed [m2/s2] */
     double speed;     /* largest |v_a| [m/s] */
     double gradient2; /* largest |C|^2 [1/s2] */
-    double least_det; /* PROBE: smallest det(I + dt grad v) */
-    double moved;     /* GATHER, PROBE: largest |component| of the velocity that particles move with [m/s] */
-    double force[3];  /* PUSH: sum of m b [N] */
-    int64_t outside;  /* particles outside the domain after GATHER */
+    double least_det; /* dry run: smallest det(I + dt grad v) */
+    double advection_speed; /* G2P, dry run: largest |component| of the velocity that particles move with [m/s] */
+    double force[3];  /* body force: sum of m b [N] */
+    int64_t outside;  /* particles outside the domain after G2P */
     int64_t out_of_range; /* particles whose J left the law's range, or is not a number */
-    int64_t clipped;  /* GATHER: particles whose history was held within limits */
+    int64_t clipped;  /* G2P: particles whose history was held within limits */
 } mpm_measure;
+
+/** The maxima that limit the time step. */
+typedef enum mpm_maximum { MPM_RATE2, MPM_WAVE2, MPM_SPEED, MPM_GRADIENT2 } mpm_maximum;
 
 /** What the grid pass finds in one block. */
 typedef struct mpm_block_report {
@@ -66,41 +78,49 @@ typedef struct mpm_block_report {
     double approach;          /* speed and that of the near colliders together [m/s], 0 if none is near */
 } mpm_block_report;
 
-/** One sweep. `measures` and `workspaces` have one entry per task and per thread. */
+/** What every sweep needs. `measures` and `workspaces` have one entry per task and per thread. */
 typedef struct mpm_sweep {
     const mpm_particles *particles;
     const mpm_grid *grid;
     const mpm_material *materials;
     mpm_scheme scheme;
-    unsigned mode;
     mpm_leave on_leave;
     int64_t cells[3]; /* of the domain */
     int64_t period[3]; /* mpm_walls_period */
     double lower[3], dx;
-    double gather_dt, scatter_dt; /* of the step that ends and of the one that begins [s] */
     mpm_colliders colliders; /* during the step that ends; books per task */
-    const double *body_force; /* PUSH: b, [row][dim] [m/s2] */
-    const mpm_block_report *inversion; /* PROBE: reports of the blocks, if only strain is asked for; else NULL */
     mpm_measure *measures;
     void **workspaces;
 } mpm_sweep;
 
+/** What an operation needs besides; `dt` is the size of its step [s]. */
+typedef union mpm_arguments {
+    struct {
+        double dt;
+    } p2g, g2p, synchronize;
+    struct {
+        double dt, next_dt; /* of the step that ends and of the one that begins */
+    } g2p2g;
+    struct {
+        double dt;
+        const mpm_block_report *blocks; /* leaves out groups that cannot be turned inside out; NULL: none is left out */
+    } dry_run;
+    struct {
+        double dt;
+        const double *b; /* acceleration, [row][dim] [m/s2] */
+    } body_force;
+} mpm_arguments;
+
+typedef void mpm_sweep_task(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread);
+
 /** Velocities [m/s] that differ by `range` along the axes at most, whichever nodes they are of: can dt grad v turn a
  *  particle inside out? Not where |dt C_ab| <= range_a dt/h, as for the quadratic kernel, is small. */
-static inline bool mpm_sweep_may_invert(const double range[3], double dt_per_dx, int dim)
+static inline bool mpm_kernels_may_invert(const double range[3], double dt_per_dx, int dim)
 {
     double sum = 0;
     for (int a = 0; a < dim; a++)
         sum += dim * (range[a] * dt_per_dx) * (range[a] * dt_per_dx);
     return !(sum < 0.25);
-}
-
-/** Is this sweep a lean one? Where the scheme forgets v and C, the next step finds them anew, so a fused sweep stores only
- *  positions, into `spare_vector`, and strain. What it gathered from stays: the positions before, and the velocities of
- *  nodes (mpm_grid_records.previous). */
-static inline bool mpm_sweep_is_lean(const mpm_scheme *scheme, unsigned mode)
-{
-    return mpm_scheme_forgets(scheme) && (mode & MPM_GATHER) && (mode & MPM_SCATTER);
 }
 
 typedef struct mpm_grid_pass {
@@ -111,7 +131,7 @@ typedef struct mpm_grid_pass {
     mpm_colliders colliders; /* books per block */
     mpm_scheme scheme;
     bool for_density;  /* nodes at mirrors and periodic faces keep the mass of all their images, not their own */
-    int filter_step;   /* 0: the grid pass of a step; k >= 1: v_k of XPIC from the copies of a FILTER sweep */
+    int filter_step;   /* 0: the grid pass of a step; k >= 1: v_k of XPIC from the copies of a filter sweep */
     mpm_block_report *reports; /* per block */
 } mpm_grid_pass;
 
@@ -132,8 +152,8 @@ typedef struct mpm_exchange {
     int64_t outside;            /* ... and how many there were */
 } mpm_exchange;
 
-/** New particles, row by row in double, on their way into the waiting tiles that begin at slot `first_slot`. */
-typedef struct mpm_arrivals {
+/** New particles, row by row in double, for the reserved tiles that begin at slot `first_slot`. */
+typedef struct mpm_insertion {
     mpm_particles *particles;
     int64_t period[3]; /* mpm_walls_period */
     double lower[3], dx;
@@ -145,9 +165,9 @@ typedef struct mpm_arrivals {
     const double *C, *F;         /* (count, d, d); NULL: 0, identity */
     const double *volume, *mass; /* (count,) */
     mpm_placement *placements;               /* filled: one per particle, ascending in slot */
-} mpm_arrivals;
+} mpm_insertion;
 
-/** Responses of a law at given states, arrays of reals. */
+/** Evaluations of a law at given states, arrays of reals. */
 typedef struct mpm_evaluation {
     mpm_material material;
     ptrdiff_t count;
@@ -168,9 +188,7 @@ typedef struct mpm_kernels {
     int dim, lanes;
     size_t real_size;
     const size_t *workspace_bytes; /* per thread, for any scheme */
-    /** For the standard scheme, and for any. */
-    void (*sweep_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
-    void (*sweep_any_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread);
+    mpm_sweep_task *operation[MPM_OPERATION_COUNT][MPM_FAMILY_COUNT];
     void (*grid_block)(const mpm_grid_pass *pass, ptrdiff_t block);
     /** The second pass over the blocks with images, after the first over all blocks. */
     void (*grid_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
@@ -186,12 +204,11 @@ typedef struct mpm_kernels {
     /** Moves the particles that lie beyond a periodic face by a period, and lists where they go; those of `placed`
      *  (ascending in slot) were moved already and are passed over. Without `placements` they are only counted. */
     void (*wrap)(mpm_exchange *exchange, const mpm_placement *placed, size_t placed_count);
-    /** Fills the waiting tiles. */
-    void (*arrive)(const mpm_arrivals *arrivals);
-    /** First row (lowest number) at or above the limit of `sweep->measures[0]`, -1 if none: rate2 if
-     *  `which` is 0, wave2 1, speed 2, gradient2 3. Used by stable_dt, not by steps. */
-    int32_t (*find_limit)(const mpm_sweep *sweep, int which);
-    int32_t (*find_limit_any)(const mpm_sweep *sweep, int which);
+    /** Fills the reserved tiles. */
+    void (*insert)(const mpm_insertion *insertion);
+    /** First row (lowest number) that has at least `least` of a maximum, -1 if none has. Used by stable_dt, not by
+     *  steps. */
+    int32_t (*find_limit)(const mpm_sweep *sweep, mpm_maximum maximum, double least);
     /** Flags the rows that are outside (MPM_OUTSIDE) or out of the law's range (MPM_INVERTED). */
     void (*find_trouble)(const mpm_sweep *sweep, uint8_t *flags);
     void (*evaluate)(const mpm_evaluation *evaluation);

@@ -34,7 +34,7 @@ void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation)
         const int lanes = evaluation->count - first < WIDTH ? (int)(evaluation->count - first) : WIDTH;
         struct law_state state = state_from_rows(law, evaluation->F, evaluation->history, first, lanes);
         state.J = matrix_det(state.F);
-        const struct law_response r = respond(law, &parameters, state, rest);
+        const struct law_evaluation r = evaluate_law(law, &parameters, state, rest);
         for (int q = 0; q < lanes; q++) {
             for (int e = 0; e < DIM * DIM; e++)
                 ((real *)evaluation->tau)[(first + q) * DIM * DIM + e] = wide_lane(r.tau.m[e / DIM][e % DIM], q);

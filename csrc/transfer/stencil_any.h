@@ -122,30 +122,31 @@ INLINE ptrdiff_t part_position(int i, int k, int j)
     return 4 * (DIM == 3 ? (i * ARENA_SIDE + k) * ARENA_SIDE : i * ARENA_SIDE) + j * PART_REALS;
 }
 
-/* Row i of the first axis: the sums over the rows of the second one with w, k w and h dN/dx. In 2-D it is one row. */
-struct plane {
+/* Slab i of the stencil, its nodes of one index along the first axis: the sums over its rows with w, k w and h dN/dx along
+ * the second axis. In 2-D it is one row. */
+struct slab {
     part value, moment, slope;
 };
 
-INLINE struct plane gather_plane(const struct stencil *s, const real *first, int i, int j, int q, const int degree,
+INLINE struct slab gather_slab(const struct stencil *s, const real *first, int i, int j, int q, const int degree,
                                  const unsigned wanted)
 {
-    struct plane plane;
+    struct slab slab;
 #if DIM == 2
     (void)s, (void)q, (void)degree, (void)wanted;
-    plane.value = plane.moment = plane.slope = part_load(first + part_position(i, 0, j));
+    slab.value = slab.moment = slab.slope = part_load(first + part_position(i, 0, j));
 #else
-    plane.value = plane.moment = plane.slope = part_set(0);
+    slab.value = slab.moment = slab.slope = part_set(0);
     UNROLL for (int k = degree; k >= 0; k--) {
         const part v = part_load(first + part_position(i, k, j));
-        plane.value = part_fma(part_set(s->weight[1][k][q]), v, plane.value);
+        slab.value = part_fma(part_set(s->weight[1][k][q]), v, slab.value);
         if ((wanted & WANT_MOMENT) && k > 0)
-            plane.moment += plane.value;
+            slab.moment += slab.value;
         if (wanted & WANT_SLOPE)
-            plane.slope = part_fma(part_set(s->slope[1][k][q]), v, plane.slope);
+            slab.slope = part_fma(part_set(s->slope[1][k][q]), v, slab.slope);
     }
 #endif
-    return plane;
+    return slab;
 }
 
 /* The sums of particle p, still over the four nodes of a row: [0] values, [1 + a] moments, [1 + DIM + a] slopes, [SUMS]
@@ -159,19 +160,19 @@ INLINE void gather_one(const struct stencil *s, const real *arena, const real *s
         UNROLL for (int k = 0; k <= SUMS; k++)
             found[k] = part_set(0);
         UNROLL for (int i = degree; i >= 0; i--) {
-            const struct plane plane = gather_plane(s, first, i, j, q, degree, wanted);
+            const struct slab slab = gather_slab(s, first, i, j, q, degree, wanted);
             const part w = part_set(s->weight[0][i][q]);
-            found[0] = part_fma(w, plane.value, found[0]);
+            found[0] = part_fma(w, slab.value, found[0]);
             if ((wanted & WANT_MOMENT) && i > 0)
                 found[1] += found[0];
             if (DIM == 3 && (wanted & WANT_MOMENT))
-                found[2] = part_fma(w, plane.moment, found[2]);
+                found[2] = part_fma(w, slab.moment, found[2]);
             if (wanted & WANT_SLOPE)
-                found[1 + DIM] = part_fma(part_set(s->slope[0][i][q]), plane.value, found[1 + DIM]);
+                found[1 + DIM] = part_fma(part_set(s->slope[0][i][q]), slab.value, found[1 + DIM]);
             if (DIM == 3 && (wanted & WANT_SLOPE))
-                found[2 + DIM] = part_fma(w, plane.slope, found[2 + DIM]);
+                found[2 + DIM] = part_fma(w, slab.slope, found[2 + DIM]);
             if (wanted & WANT_SECOND)
-                found[SUMS] = part_fma(w, gather_plane(s, second + s->offset[q], i, j, q, degree, 0).value, found[SUMS]);
+                found[SUMS] = part_fma(w, gather_slab(s, second + s->offset[q], i, j, q, degree, 0).value, found[SUMS]);
         }
         const part along = row_weights(s->along[p], j), along_slope = row_weights(s->along_slope[p], j);
         found[2 * DIM] = found[0] * along_slope;
@@ -350,30 +351,30 @@ INLINE void scatter_one(const struct stencil *s, struct any_run *run, real *cons
     UNROLL for (int n = 0; n < deposits; n++)
         line[n] = line_of(s, &s->sums[n * SUMS][0][0] + 4 * p, p, n == 0 ? parts_0 : parts_1);
 
-    enum { SECOND = ACROSS - 1 }; /* of the axes across; in 2-D there is none, and a plane is a row */
+    enum { SECOND = ACROSS - 1 }; /* of the axes across; in 2-D there is none, and a slab is a row */
     UNROLL for (int i = 0; i <= degree; i++) {
         const part w = part_set(s->weight[0][i][q]);
         UNROLL for (int n = 0; n < deposits; n++) {
             const unsigned parts = n == 0 ? parts_0 : parts_1;
             struct line *of = &line[n];
-            part plane[ROW_PARTS];
+            part slab[ROW_PARTS];
             UNROLL for (int j = 0; j < ROW_PARTS; j++) {
                 if ((parts & WANT_MOMENT) && i > 0)
                     of->base[j] += of->step[0][j];
-                plane[j] = w * of->base[j];
+                slab[j] = w * of->base[j];
                 if (parts & WANT_SLOPE)
-                    plane[j] = part_fma(part_set(s->slope[0][i][q]), of->slope[0][j], plane[j]);
+                    slab[j] = part_fma(part_set(s->slope[0][i][q]), of->slope[0][j], slab[j]);
             }
             UNROLL for (int k = 0; k < PLANE_ROWS(degree); k++)
                 UNROLL for (int j = 0; j < ROW_PARTS; j++) {
                     real *at = arena[n] + offset + part_position(i, k, j);
                     part row = keeps_run ? run->row[n][i][k][j] : part_load(at);
                     if (DIM == 2) {
-                        row += plane[j];
+                        row += slab[j];
                     } else {
                         if ((parts & WANT_MOMENT) && k > 0)
-                            plane[j] += w * of->step[SECOND][j];
-                        row = part_fma(part_set(s->weight[SECOND][k][q]), plane[j], row);
+                            slab[j] += w * of->step[SECOND][j];
+                        row = part_fma(part_set(s->weight[SECOND][k][q]), slab[j], row);
                         if (parts & WANT_SLOPE)
                             row = part_fma(part_set(s->slope[SECOND][k][q]), w * of->slope[SECOND][j], row);
                     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The transfers, one particle at a time and node by node: what the vector forms (gather_rows.h,
- * gather_planes.h, stencil_rows.h) must agree with.
+ * gather_tables.h, stencil_rows.h) must agree with.
  *
  *     w_i = prod_a N((x - x_i)/dx)        quadratic B-spline, nodes base .. base + 2 per axis
  *     P2G: p_i += w_i (Q + A k_i),  m_i += w_i m        k_i: node offset from the middle node, in cells

@@ -5,7 +5,7 @@
  */
 #define ARENA_DEGREE MPM_CUBIC
 enum { ANY_SCHEME = 1 };
-#include "transfer/pieces.h"
+#include "transfer/particle_update.h"
 #include "transfer/stencil_any.h"
 
 struct run {
@@ -25,7 +25,7 @@ struct workspace {
 /* In 2-D the records of a node's velocity have room for that before forces, too. */
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
-    const real *velocity = sweep->grid->velocity, *before = sweep->grid->before;
+    const real *velocity = sweep->grid->vector[MPM_GRID_VELOCITY], *before = sweep->grid->vector[MPM_GRID_BEFORE];
     real *arena = work->velocity + ARENA_SLACK;
     const bool split = mpm_scheme_is_split(&sweep->scheme);
     if (DIM == 2 && split) {
@@ -124,7 +124,7 @@ INLINE void fold_offset(struct deposit *deposit, const wide e[DIM])
 }
 
 INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *run, const struct constants *k,
-                    const struct tile *tile, const struct law_response *response, int count)
+                    const struct tile *tile, const struct law_evaluation *evaluation, int count)
 {
     (void)run;
     const mpm_scheme *scheme = &sweep->scheme;
@@ -136,7 +136,7 @@ INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *
     if (mls)
         stress_by_offset = k->stress * tile->volume;
     else
-        stress_by_slope = wide_set((real)(-sweep->scatter_dt / sweep->dx)) * tile->volume;
+        stress_by_slope = k->stress_by_slope * tile->volume;
     if (keeps_B)
         C_by_slope = wide_set((real)0.25) * h_mass;
     else if (affine)
@@ -152,7 +152,7 @@ INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *
         momentum->Q[b] = tile->mass * tile->v[b];
         impulse->Q[b] = zero;
         UNROLL for (int a = 0; a < DIM; a++) {
-            const wide C = tile->C.m[b][a], tau = response->tau.m[b][a];
+            const wide C = tile->C.m[b][a], tau = evaluation->tau.m[b][a];
             impulse->A[a][b] = stress_by_offset * tau;
             impulse->G[a][b] = stress_by_slope * tau;
             momentum->A[a][b] = C_by_offset * C;
@@ -186,14 +186,29 @@ INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct w
         arena_add(work->impulse + ARENA_SLACK, group, sweep->grid->impulse_copies);
 }
 
+#define FAMILY(name) MPM_KERNEL(sweep_any_##name)
 #include "transfer/sweep_body.h"
 
-/* XPIC: v_r -> S v_r on particles -> S+ of it on the grid. */
-static void filter_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+/* Calls `visit` for every group of a task, which has nothing to measure but what the visit adds. */
+typedef void visitor(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                     struct workspace *work, mpm_measure *result);
+
+INLINE void for_each_group(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task,
+                           struct workspace *work, visitor *visit)
 {
+    sweep->measures[task] = (mpm_measure){.least_det = 1};
+    for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++)
+        visit(sweep, arguments, &sweep->particles->groups[g], work, &sweep->measures[task]);
+}
+
+/* XPIC: v_r -> S v_r on particles -> S+ of it on the grid. */
+static void filter_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                         struct workspace *work, mpm_measure *result)
+{
+    (void)arguments, (void)result;
     const int degree = sweep->scheme.degree;
     struct stencil *s = &work->stencil;
-    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->filtered);
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->vector[MPM_GRID_FILTERED]);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         const ptrdiff_t left = group->count - t * WIDTH;
         struct tile tile;
@@ -208,13 +223,23 @@ static void filter_group(const mpm_sweep *sweep, const mpm_group *group, struct 
     arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
 }
 
-/* V0 = m h^d/sum w m_i where V0 is not known yet (Stomakhin et al. 2013, step 2). */
-static void volume_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+void MPM_KERNEL(sweep_any_filter)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
 {
+    struct workspace *work = sweep->workspaces[thread];
+    begin_scatter(work);
+    clear_copies(sweep->grid, sweep->grid->copies, task);
+    for_each_group(sweep, arguments, task, work, filter_group);
+}
+
+/* V0 = m h^d/sum w m_i where V0 is not known yet (Stomakhin et al. 2013, step 2). */
+static void rest_volume_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                              struct workspace *work, mpm_measure *result)
+{
+    (void)arguments, (void)result;
     struct stencil *s = &work->stencil;
     const wide zero = wide_set(0);
     const wide cell = wide_set((real)(DIM == 3 ? sweep->dx * sweep->dx * sweep->dx : sweep->dx * sweep->dx));
-    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->velocity);
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->vector[MPM_GRID_VELOCITY]);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
@@ -227,9 +252,17 @@ static void volume_group(const mpm_sweep *sweep, const mpm_group *group, struct 
     }
 }
 
-/* p_i += dt sum w m b, which split schemes collect with the other forces. */
-static void push_group(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, double force[3])
+void MPM_KERNEL(sweep_any_rest_volume)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task,
+                                       int thread)
 {
+    for_each_group(sweep, arguments, task, sweep->workspaces[thread], rest_volume_group);
+}
+
+/* p_i += dt sum w m b, which split schemes collect with the other forces. */
+static void body_force_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                             struct workspace *work, mpm_measure *result)
+{
+    const double dt = arguments->body_force.dt, *b = arguments->body_force.b;
     const bool split = mpm_scheme_is_split(&sweep->scheme);
     real *target = (split ? work->impulse : work->momentum) + ARENA_SLACK;
     struct stencil *s = &work->stencil;
@@ -241,9 +274,9 @@ static void push_group(const mpm_sweep *sweep, const mpm_group *group, struct wo
         for (int q = 0; q < WIDTH; q++) {
             const int32_t row = sweep->particles->row[(group->first_tile + t) * WIDTH + q];
             for (int a = 0; row >= 0 && a < DIM; a++) {
-                const double pull = (double)wide_lane(tile.mass, q) * sweep->body_force[(ptrdiff_t)row * DIM + a];
-                force[a] += pull;
-                ((real *)&deposit.Q[a])[q] = (real)(sweep->scatter_dt * pull);
+                const double force = (double)wide_lane(tile.mass, q) * b[(ptrdiff_t)row * DIM + a];
+                result->force[a] += force;
+                ((real *)&deposit.Q[a])[q] = (real)(dt * force);
             }
         }
         stencil_prepare(s, tile.x, sweep->scheme.degree);
@@ -252,34 +285,12 @@ static void push_group(const mpm_sweep *sweep, const mpm_group *group, struct wo
     arena_add(target, group, split ? sweep->grid->impulse_copies : sweep->grid->copies);
 }
 
-void MPM_KERNEL(sweep_any_task)(const mpm_sweep *sweep, ptrdiff_t task, int thread)
+void MPM_KERNEL(sweep_any_body_force)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task,
+                                      int thread)
 {
-    const mpm_grid *grid = sweep->grid;
     struct workspace *work = sweep->workspaces[thread];
-    if (sweep->mode < MPM_FILTER) {
-        sweep_by_mode(sweep, task, work);
-        return;
-    }
-    mpm_measure *result = &sweep->measures[task];
-    *result = (mpm_measure){.least_det = 1};
-    if (sweep->mode != MPM_VOLUME)
-        begin_scatter(work);
-    if (sweep->mode == MPM_FILTER)
-        clear_copies(grid, grid->copies, task);
-    for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
-        const mpm_group *group = &sweep->particles->groups[g];
-        if (sweep->mode == MPM_FILTER)
-            filter_group(sweep, group, work);
-        else if (sweep->mode == MPM_VOLUME)
-            volume_group(sweep, group, work);
-        else
-            push_group(sweep, group, work, result->force);
-    }
-}
-
-int32_t MPM_KERNEL(sweep_any_find_limit)(const mpm_sweep *sweep, int which)
-{
-    return find_limit(sweep, which);
+    begin_scatter(work);
+    for_each_group(sweep, arguments, task, work, body_force_group);
 }
 
 /* That of the other sweep is smaller. */

@@ -48,24 +48,24 @@ INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff
 }
 
 /* Where a sweep puts new positions. */
-INLINE real *tile_target(const mpm_particles *particles, ptrdiff_t t, const bool lean)
+INLINE real *tile_target(const mpm_particles *particles, ptrdiff_t t, const bool defers)
 {
-    return (real *)(lean ? particles->spare_vector : particles->column[MPM_COLUMN_X]) + t * DIM * WIDTH;
+    return (real *)(defers ? particles->spare_vector : particles->column[MPM_COLUMN_X]) + t * DIM * WIDTH;
 }
 
 /* Asks for a tile that comes next. The fields are too many streams for the processor to foresee. */
-INLINE void tile_prefetch(const mpm_particles *particles, ptrdiff_t t, const bool keeps_J, const bool lean)
+INLINE void tile_prefetch(const mpm_particles *particles, ptrdiff_t t, const bool keeps_J, const bool defers)
 {
     const int F = MPM_COLUMN_C + DIM;
     __builtin_prefetch(tile_scalar(particles, MPM_COLUMN_MASS, t));
     __builtin_prefetch(tile_scalar(particles, MPM_COLUMN_VOLUME, t));
     for (int column = 0; column < F + (keeps_J ? 1 : DIM); column++)
         for (int a = 0; a < (keeps_J && column == F ? 1 : DIM); a++)
-            if (column == MPM_COLUMN_X || column >= F || (!lean && column != MPM_COLUMN_MASS && column != MPM_COLUMN_VOLUME))
+            if (column == MPM_COLUMN_X || column >= F || (!defers && column != MPM_COLUMN_MASS && column != MPM_COLUMN_VOLUME))
                 __builtin_prefetch(tile_vector(particles, column, t) + a * WIDTH, 1);
-    if (lean)
+    if (defers)
         for (int a = 0; a < DIM; a++)
-            __builtin_prefetch(tile_target(particles, t, lean) + a * WIDTH, 1);
+            __builtin_prefetch(tile_target(particles, t, defers) + a * WIDTH, 1);
 }
 
 /* The history of a material whose law keeps `components` of it. */
@@ -93,17 +93,17 @@ INLINE void tile_store_motion(const struct tile *tile, const mpm_particles *part
 }
 
 INLINE void tile_store(const struct tile *tile, const mpm_particles *particles, ptrdiff_t t, const bool keeps_J,
-                       const bool lean)
+                       const bool defers)
 {
     UNROLL for (int a = 0; a < DIM; a++) {
-        wide_store(tile_target(particles, t, lean) + a * WIDTH, tile->x[a]);
+        wide_store(tile_target(particles, t, defers) + a * WIDTH, tile->x[a]);
         if (!keeps_J)
             UNROLL for (int b = 0; b < DIM; b++)
                 wide_store(tile_vector(particles, MPM_COLUMN_C + DIM + a, t) + b * WIDTH, tile->state.F.m[a][b]);
     }
     if (keeps_J)
         wide_store(tile_vector(particles, MPM_COLUMN_C + DIM, t), tile->state.J);
-    if (!lean)
+    if (!defers)
         tile_store_motion(tile, particles, t);
     if (__builtin_expect(tile->mass_changed, 0)) {
         wide_store(tile_scalar(particles, MPM_COLUMN_MASS, t), tile->mass);

@@ -3,7 +3,7 @@
  * Grid to particles in 2-D with AVX-512, all particles of a tile at once: lanes stay particles, and every lane picks
  * the nodes that it needs from registers.
  *
- * What a group can see is kept as *planes*, one per component, with 16 reals per row of the arena: 12 nodes, and a rest
+ * What a group can see is kept as *tables*, one per component, with 16 reals per row of the arena: 12 nodes, and a rest
  * that nobody picks. One look-up reaches 2 WIDTH reals, two rows of floats or one of doubles. Particles lie in cell
  * order, so the base nodes of a tile are in few rows: floats mostly need one pass over the stencil, doubles two.
  */
@@ -11,15 +11,15 @@
 #include "transfer/stencil_rows.h"
 
 enum {
-    PLANE_ROW_BITS = 4,
-    PLANE_ROW = 1 << PLANE_ROW_BITS,
-    LOOK_UP_ROWS = 2 * WIDTH / PLANE_ROW,
-    PLANE_ROWS = ARENA_SIDE + LOOK_UP_ROWS - 1, /* a look-up reaches beyond the last row, but nobody picks from there */
+    TABLE_ROW_BITS = 4,
+    TABLE_ROW = 1 << TABLE_ROW_BITS,
+    LOOK_UP_ROWS = 2 * WIDTH / TABLE_ROW,
+    TABLE_ROWS = ARENA_SIDE + LOOK_UP_ROWS - 1, /* a look-up reaches beyond the last row, but nobody picks from there */
 };
 
 struct velocities {
     arena nodes;
-    real plane[DIM][PLANE_ROWS * PLANE_ROW] __attribute__((aligned(64)));
+    real table[DIM][TABLE_ROWS * TABLE_ROW] __attribute__((aligned(64)));
 };
 
 NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
@@ -31,7 +31,7 @@ NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *gr
             wide component[4];
             records_load(component, nodes + 4 * (i * ARENA_SIDE + first));
             UNROLL for (int b = 0; b < DIM; b++)
-                wide_store(&velocities->plane[b][i * PLANE_ROW + first], wide_by_record(component[b]));
+                wide_store(&velocities->table[b][i * TABLE_ROW + first], wide_by_record(component[b]));
         }
 }
 
@@ -44,7 +44,7 @@ INLINE void gather_pass(const struct velocities *velocities, int first, wide_int
     UNROLL for (int b = 0; b < DIM; b++) {
         wide value[3], slope[3]; /* of each row: the sum over its nodes, and that of the first moments */
         UNROLL for (int i = 0; i < 3; i++) {
-            const real *row = &velocities->plane[b][(first + i) * PLANE_ROW];
+            const real *row = &velocities->table[b][(first + i) * TABLE_ROW];
             const wide low = wide_load(row), high = wide_load(row + WIDTH);
             const wide before = along[0] * wide_look_up(low, high, places[0]);
             const wide after = along[2] * wide_look_up(low, high, places[2]);
@@ -74,7 +74,7 @@ INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wid
         const real lowest = wide_least_of(left, first[0]);
         const wide row = first[0] - wide_set(lowest);
         const mask now = left & wide_less(row, wide_set(LOOK_UP_ROWS));
-        const wide_int place = wide_int_shift_left(wide_to_int(row), PLANE_ROW_BITS) + column;
+        const wide_int place = wide_int_shift_left(wide_to_int(row), TABLE_ROW_BITS) + column;
         wide new_v[DIM], new_moment[DIM][DIM];
         gather_pass(velocities, (int)lowest, place, weight[0], weight[1], new_v, new_moment);
         UNROLL for (int b = 0; b < DIM; b++) {

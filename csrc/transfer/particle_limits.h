@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What limits the step of a particle, and what puts it outside the domain or its law out of range. Before this file is
+ * included, ANY_SCHEME says whether the scheme is left open until the program runs, or is the standard one.
+ */
+#pragma once
+#include "materials/law_switch.h"
+#include "transfer/arena.h"
+#include "transfer/tile.h"
+
+/* Of the step that ends and of the one that begins [s]; 0 where an operation is not about it. */
+struct durations {
+    double ending, beginning;
+};
+
+struct constants {
+    wide gather_dt, gather_dt_cells; /* dt, dt/h */
+    wide affine;                     /* h D^-1: 4/h for the quadratic kernel */
+    wide h;
+    wide spin;                       /* D/h, what C weighs in angular momentum and energy: h/4; 0: C is no velocity */
+    wide isolated;                   /* factor of the isolated bound: 1/h^2 */
+    wide stress;                     /* -dt h D^-1 of the step that begins */
+    wide stress_by_slope;            /* -dt/h of that step */
+    double room;                     /* beyond a face, in cells */
+    wide lowest[DIM], highest[DIM];  /* where particles may be, in cells from the block's first node */
+    wide J_low, J_high;
+};
+
+static struct constants group_constants(const mpm_sweep *sweep, struct durations dt, const mpm_group *group)
+{
+    const mpm_law *law = mpm_laws_get(sweep->materials[group->material].law);
+    const double h = sweep->dx, room = wall_room(sweep->scheme.degree);
+    const double D = mpm_scheme_second_moment(sweep->scheme.degree); /* over h^2 */
+    struct constants k = {
+        .gather_dt = wide_set((real)dt.ending),
+        .gather_dt_cells = wide_set((real)(dt.ending / h)),
+        .affine = wide_set((real)(1 / D / h)),
+        .h = wide_set((real)h),
+        .spin = wide_set(mpm_scheme_is_affine(&sweep->scheme) ? (real)(h * D) : 0),
+        .isolated = wide_set((real)(mpm_scheme_isolated_factor(&sweep->scheme) / (h * h))),
+        .stress = wide_set((real)(-1 / D * dt.beginning / h)),
+        .stress_by_slope = wide_set((real)(-dt.beginning / h)),
+        .room = room,
+        .J_low = wide_set((real)law->J_low),
+        .J_high = wide_set((real)law->J_high),
+    };
+    for (int a = 0; a < DIM; a++) {
+        const double first = (double)group->block[a] * BLOCK_SIDE;
+        k.lowest[a] = wide_set((real)(-first - room));
+        k.highest[a] = wide_set((real)((double)sweep->cells[a] - first + room));
+        if (sweep->period[a]) { /* nobody leaves there */
+            k.lowest[a] = wide_set(-(real)__builtin_inf());
+            k.highest[a] = wide_set((real)__builtin_inf());
+        }
+    }
+    return k;
+}
+
+INLINE unsigned find_outside(const struct constants *k, const struct tile *tile)
+{
+    mask inside = wide_less(wide_set(0), tile->mass), alive = inside;
+    UNROLL for (int a = 0; a < DIM; a++)
+        inside &= wide_less_equal(k->lowest[a], tile->x[a]) & wide_less_equal(tile->x[a], k->highest[a]);
+    return mask_bits(alive) & ~mask_bits(inside);
+}
+
+INLINE unsigned find_out_of_range(const struct constants *k, const struct tile *tile)
+{
+    const mask alive = wide_less(wide_set(0), tile->mass);
+    return mask_bits(alive) &
+           ~mask_bits(wide_less_equal(k->J_low, tile->state.J) & wide_less_equal(tile->state.J, k->J_high));
+}
+
+/* The limits of every particle: 1/dt^2 of the isolated bound, squared wave speed, speed, squared gradient. */
+struct limits {
+    wide rate2, wave2, speed, gradient2;
+};
+
+/* The linear kernel's kappa over its least value: 1/(4 f (1 - f)) for the axis on which the particle is nearest to a
+ * node. It has no bound, because the mass of the far node has none; where f (1 - f) < 0.01 that node is so light that
+ * the particle hardly notices what becomes of it. */
+INLINE wide linear_excess(const struct tile *tile)
+{
+    const wide one = wide_set(1);
+    wide least = wide_set((real)0.25);
+    UNROLL for (int a = 0; a < DIM; a++) {
+        const wide f = tile->x[a] - wide_floor(tile->x[a]);
+        least = wide_min(f * (one - f), least);
+    }
+    return wide_set((real)0.25) / wide_max(least, wide_set((real)0.01));
+}
+
+INLINE struct limits particle_limits(const mpm_sweep *sweep, const struct constants *k, const struct tile *tile,
+                                     const struct law_evaluation *evaluation)
+{
+    const wide zero = wide_set(0);
+    const mask alive = wide_less(zero, tile->mass);
+    const wide volume_per_mass = tile->volume / wide_select(alive, tile->mass, wide_set(1));
+    struct limits l;
+    /* isolated particle: dt^2 S V/(m h^2) <= 1; with viscosity dt^2 a + dt b <= 1 */
+    wide factor = k->isolated;
+    if (ANY_SCHEME && sweep->scheme.degree == MPM_LINEAR)
+        factor *= linear_excess(tile);
+    wide a = volume_per_mass * evaluation->isolated * factor;
+    l.rate2 = a;
+    if (mask_any(wide_less(zero, evaluation->damping))) {
+        wide b = volume_per_mass * evaluation->damping * factor;
+        wide rate = wide_set((real)0.5) * (b + wide_sqrt(wide_fma(b, b, wide_set(4) * wide_max(a, zero))));
+        l.rate2 = rate * rate;
+    }
+    l.rate2 = wide_select(alive, l.rate2, zero);
+    l.wave2 = wide_select(alive, volume_per_mass * evaluation->wave, zero);
+    l.speed = zero;
+    UNROLL for (int b = 0; b < DIM; b++)
+        l.speed = wide_max(wide_abs(tile->v[b]), l.speed);
+    l.gradient2 = matrix_dot(tile->C, tile->C);
+    return l;
+}

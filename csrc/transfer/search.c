@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Searches for particles: which one limits the time step, and which ones are in trouble. Both find what a sweep has
+ * measured, by the same lines. They are rare, so one body serves all laws and schemes.
+ */
+enum { ANY_SCHEME = 1 };
+#include "transfer/particle_limits.h"
+
+static void load(struct tile *tile, const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t t)
+{
+    const mpm_material *material = &sweep->materials[group->material];
+    const bool keeps_J = law_keeps_J(material->law);
+    tile_load(tile, sweep->particles, group->first_tile + t, keeps_J, true);
+    tile_load_history(tile, sweep->particles, group->first_tile + t, material, law_history(material->law));
+    if (!keeps_J)
+        tile->state.J = matrix_det(tile->state.F);
+}
+
+static const int32_t *rows_of(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t t)
+{
+    return sweep->particles->row + (group->first_tile + t) * WIDTH;
+}
+
+static int32_t limit_in_group(const mpm_sweep *sweep, const mpm_group *group, mpm_maximum maximum, double least,
+                              int32_t found)
+{
+    const mpm_material *material = &sweep->materials[group->material];
+    const struct constants k = group_constants(sweep, (struct durations){0}, group);
+    union law_parameters parameters = {0};
+    prepare_law(material->law, &parameters, material->values);
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        struct tile tile;
+        load(&tile, sweep, group, t);
+        const struct law_evaluation evaluation = evaluate_law(material->law, &parameters, tile.state, tile.C);
+        const struct limits l = particle_limits(sweep, &k, &tile, &evaluation);
+        const wide value = maximum == MPM_RATE2   ? l.rate2
+                           : maximum == MPM_WAVE2 ? l.wave2
+                           : maximum == MPM_SPEED ? l.speed
+                                                  : l.gradient2;
+        for (int q = 0; q < WIDTH; q++) {
+            const int32_t row = rows_of(sweep, group, t)[q];
+            if (row >= 0 && (double)wide_lane(value, q) >= least && (found < 0 || row < found))
+                found = row;
+        }
+    }
+    return found;
+}
+
+int32_t MPM_KERNEL(search_limit)(const mpm_sweep *sweep, mpm_maximum maximum, double least)
+{
+    int32_t found = -1;
+    for (size_t g = 0; g < sweep->particles->group_count; g++)
+        found = limit_in_group(sweep, &sweep->particles->groups[g], maximum, least, found);
+    return found;
+}
+
+void MPM_KERNEL(search_trouble)(const mpm_sweep *sweep, uint8_t *flags)
+{
+    for (size_t g = 0; g < sweep->particles->group_count; g++) {
+        const mpm_group *group = &sweep->particles->groups[g];
+        const struct constants k = group_constants(sweep, (struct durations){0}, group);
+        for (ptrdiff_t t = 0; t < group->tiles; t++) {
+            struct tile tile;
+            load(&tile, sweep, group, t);
+            const unsigned outside = find_outside(&k, &tile), out_of_range = find_out_of_range(&k, &tile);
+            for (int q = 0; q < WIDTH; q++) {
+                const int32_t row = rows_of(sweep, group, t)[q];
+                if (row >= 0 && (outside >> q & 1))
+                    flags[row] = MPM_OUTSIDE;
+                if (row >= 0 && (out_of_range >> q & 1))
+                    flags[row] = MPM_INVERTED;
+            }
+        }
+    }
+}
