@@ -405,7 +405,7 @@ class Simulation(Solver, kind="simulation"):
         return StableDt(dt, limit, None if row < 0 else row)
 
     def state_hash(self) -> str:
-        """Hexadecimal digest of everything that decides how the run continues; runs that are equal bit for bit share it.
+        """Hexadecimal digest of all that decides how a run continues; runs that are equal bit for bit share it.
 
         It covers the particles' state with the clock, the domain with gravity and walls, the numerics, materials and
         colliders. It leaves out threads, views, recorded data and functions (body forces).
