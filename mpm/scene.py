@@ -58,8 +58,8 @@ class Body:
         return np.ascontiguousarray(v)
 
     def initial_velocity_gradient(self, x: FloatArray) -> FloatArray | None:
-        """C (n, d, d) of particles at x (n, d), from the rotation, which therefore starts without a loss of energy; None
-        without a rotation."""
+        """C (n, d, d) of particles at x (n, d): the rotation, which so starts without a loss of energy; None without
+        a rotation."""
         n, d = _check.array("x", x, (None, self.shape.dimension)).shape
         if not np.any(self.angular_velocity):
             return None
@@ -192,6 +192,7 @@ class Scene(_check.Strict):
         their rows, and the time [s], and returns accelerations (n, d) [m/s²]. Python calls it before every step, and
         the whole step uses its result: besides the call this costs as much as one or two steps without a body force.
         The bound of the time step ignores it (give `max_dt` if it drives the motion), and the energy omits its work.
+        Scenes without a body force pay nothing.
     walls : str, Wall or mapping, optional
         The contact of all faces: ``"sticky"`` (v = 0), ``"slip"`` (v·n = 0, both ways), ``"separate"``
         (one-sided), ``"mirror"`` (a plane of symmetry) or ``"periodic"`` (of both faces of an axis), or a

@@ -93,7 +93,8 @@ class Simulation(Solver, kind="simulation"):
     dtype : {"float64", "float32"}
         Double precision must resolve positions to dx/1024, single precision to dx/4, everywhere in the domain.
     threads : int, optional
-        Default `mpm.get_num_threads`, but at most one per 4,096 particles. Results do not depend on it.
+        Default `mpm.get_num_threads`, but at most one per 4,096 particles: fewer are not worth a thread. Results do
+        not depend on it.
     on_leave : {"raise", "clamp", "delete"}
         The fate of a particle that leaves the domain: `mpm.EscapeError` after the step, back onto the face, or
         removal when the call returns. A particle has left when it lies more than half a cell beyond a face (the
