@@ -1,7 +1,7 @@
 """Constitutive laws: one frozen dataclass each, in SI units.
 
-The parameters, their ranges and the laws themselves live in the C core; what is checked here is read from its
-registry, and `Material.stress` runs the very code of the step. A 2-D body is in plane strain.
+The C core holds the parameters, their ranges and the laws; the checks here read its registry, and `Material.stress`
+runs the code of the step. A 2-D body is in plane strain.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def registry() -> dict[str, _core.Law]:
 
 
 class Material(_check.Strict):
-    """Base of the materials; not to be used itself."""
+    """Base of the materials; use one of its subclasses."""
 
     __slots__ = ()
 
@@ -59,13 +59,13 @@ class Material(_check.Strict):
     """Name of the law in the core's registry."""
 
     inverts: ClassVar[bool] = False
-    """Whether the law has a meaning where det F <= 0."""
+    """Whether the law is defined where det F <= 0."""
 
     density: float
     """Initial density [kg/m^3]."""
 
     def __post_init__(self) -> None:
-        """Check every parameter against the range that the core's registry states."""
+        """Check every parameter against its range in the core's registry."""
         for parameter in registry()[self.law]["parameters"]:
             name = parameter["name"]
             value = _check.number(
@@ -118,7 +118,7 @@ class Material(_check.Strict):
         return Response(tau.reshape(m, d, d), *scalars)
 
     def stress(self, F: npt.ArrayLike) -> FloatArray:
-        """First Piola–Kirchhoff stress P = τ F⁻ᵀ, from the C code that the step uses.
+        """First Piola–Kirchhoff stress P = τ F⁻ᵀ, from the C code of the step.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Material(_check.Strict):
         Raises
         ------
         TypeError, ValueError
-            F is not of that shape, not finite, singular, or outside the law's range.
+            F has another shape, or is not finite, singular, or outside the law's range.
         """
         return self._stress(self._gradients(F))
 
@@ -149,7 +149,7 @@ class Material(_check.Strict):
         return np.ascontiguousarray(transposed.transpose(0, 2, 1), dtype=np.float64)
 
     def energy(self, F: npt.ArrayLike) -> FloatArray:
-        """Energy per rest volume, from the C code that the step uses.
+        """Energy per rest volume, from the C code of the step.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Material(_check.Strict):
         Raises
         ------
         TypeError, ValueError
-            F is not of that shape, not finite, or outside the law's range.
+            F has another shape, or is not finite, or outside the law's range.
         """
         return self._energy(self._gradients(F))
 
@@ -295,26 +295,27 @@ class _Plastic(Material):
     __slots__ = ()
 
     def return_map(self, F: npt.ArrayLike, Jp: npt.ArrayLike = 1.0) -> tuple[FloatArray, FloatArray]:
-        """Split trial states into elastic and plastic parts, by the C code that the step uses.
+        """Split trial states into elastic and plastic parts, with the C code of the step.
 
         Parameters
         ----------
         F : array_like, shape (m, d, d)
             Trial elastic deformation gradients, d = 2 (plane strain) or 3.
         Jp : float or array_like, shape (m,), optional
-            Plastic volume ratios before, > 0.
+            Earlier plastic volume ratios, > 0.
 
         Returns
         -------
         F : ndarray, shape (m, d, d)
-            On or within the yield surface; an F that is within (of sand, with a Jp of 1) is returned bit for bit.
+            Elastic deformation gradients on or within the yield surface. An F within it (for sand, with a Jp of 1)
+            returns bit for bit.
         Jp : ndarray, shape (m,)
-            Plastic volume ratios after, within the limits that the material states.
+            New plastic volume ratios, within the limits of the material.
 
         Raises
         ------
         TypeError, ValueError
-            F or Jp is not of that shape or range, or not finite.
+            F or Jp has another shape or range, or is not finite.
         """
         checked = self._gradients(F)
         before = _plastic(Jp, len(checked))
@@ -337,18 +338,17 @@ SNOW_PRESETS: dict[str, dict[str, float]] = {
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Snow(_Plastic):
-    """Snow: fixed corotated elasticity that yields at critical stretches and hardens as it is compacted.
+    """Snow: fixed corotated elasticity that yields at critical stretches and hardens under compaction.
 
     The deformation gradient is a product F = F_E F_P of an elastic and a plastic part; ``particles.F`` is F_E,
-    ``particles.Jp`` is J_P = det F_P, and J J_P the whole volume ratio. After every step the principal stretches
-    of F_E are clamped to [1 − θ_c, 1 + θ_s]; what is cut off goes into F_P. Energy and stress are those of
-    `FixedCorotated` at F_E with both moduli times e^{ξ(1 − J_P)}: compacted snow (J_P < 1) is stiffer, torn snow
-    softer. J_P is held between 0.6 and 20; how often that was needed is counted in ``Simulation.health``
-    as ``clipped``.
+    ``particles.Jp`` is J_P = det F_P, and J J_P is the whole volume ratio. Every step clamps the principal stretches of
+    F_E to [1 − θ_c, 1 + θ_s]; the excess goes into F_P. Energy and stress follow `FixedCorotated` at F_E with both
+    moduli times e^{ξ(1 − J_P)}: compacted snow (J_P < 1) is stiffer, torn snow softer. J_P stays between 0.6 and 20;
+    ``clipped`` in ``Simulation.health`` counts the corrections.
 
-    Small critical values give powder, large ones chunks; a low hardening is ductile, a high one brittle; a low
-    E powdery, a high one icy. The defaults are the paper's. In 2-D (plane strain) the stretch out of
-    plane is 1 and takes no part.
+    Small critical values give powder, large ones chunks. Low hardening gives ductile snow, high hardening brittle
+    snow. A low E gives powdery snow, a high E icy snow. The defaults come from the paper. In 2-D (plane strain) the
+    stretch out of plane is 1 and takes no part.
 
     Parameters
     ----------
@@ -395,17 +395,17 @@ class Snow(_Plastic):
         name : str
             ``"reference"`` (the defaults); ``"lower_hardening"`` (ξ = 5); ``"lower_young"`` (E = 4.8e4 Pa);
             ``"lower_critical_compression"`` (θ_c = 0.019); ``"lower_critical_stretch"`` (θ_s = 0.005);
-            ``"both_lower"`` (both of these).
+            ``"both_lower"`` (both critical values).
 
         Raises
         ------
         TypeError, ValueError
-            There is none of that name; the message proposes the nearest.
+            No preset has that name; the message proposes the nearest.
         """
         return cls(**SNOW_PRESETS[_check.choice("name", name, tuple(SNOW_PRESETS))])
 
     def stress(self, F: npt.ArrayLike, Jp: npt.ArrayLike = 1.0) -> FloatArray:
-        """First Piola–Kirchhoff stress P = τ F⁻ᵀ, from the C code that the step uses; no yielding is done.
+        """First Piola–Kirchhoff stress P = τ F⁻ᵀ without yielding, from the C code of the step.
 
         Parameters
         ----------
@@ -422,13 +422,13 @@ class Snow(_Plastic):
         Raises
         ------
         TypeError, ValueError
-            F or Jp is not of that shape or range, not finite, or F is singular.
+            F or Jp has another shape or range, or is not finite, or F is singular.
         """
         checked = self._gradients(F)
         return self._stress(checked, _plastic(Jp, len(checked)))
 
     def energy(self, F: npt.ArrayLike, Jp: npt.ArrayLike = 1.0) -> FloatArray:
-        """Energy per rest volume, from the C code that the step uses; no yielding is done.
+        """Energy per rest volume without yielding, from the C code of the step.
 
         Parameters
         ----------
@@ -445,7 +445,7 @@ class Snow(_Plastic):
         Raises
         ------
         TypeError, ValueError
-            F or Jp is not of that shape or range, or not finite.
+            F or Jp has another shape or range, or is not finite.
         """
         checked = self._gradients(F)
         return self._energy(checked, _plastic(Jp, len(checked)))
@@ -457,17 +457,17 @@ class Sand(_Plastic):
     """Sand: grains that slide where shear exceeds their friction, and part without resistance.
 
     The deformation gradient is a product F = F_E F_P of an elastic and a plastic part; ``particles.F`` is F_E,
-    ``particles.Jp`` is J_P = det F_P, and J J_P the whole volume ratio. With e the logarithms of the principal
-    stretches of F_E, Ψ = μ e:e + λ/2 (tr e)² and τ = 2μ e + λ tr e I along the same axes. After every step stresses
-    are brought back to where ‖dev τ‖ <= α (d c cot φ − tr τ) (Drucker and Prager): by sliding, which keeps the
-    volume, or, where they are all tensile, by parting, which leaves none and adds to J_P. Grains that come together
-    again press on each other once J_P is back at 1. So `Jp` tells where sand is loose. It is held below 10⁶; how
-    often that was needed is counted in ``Simulation.health`` as ``clipped``.
+    ``particles.Jp`` is J_P = det F_P, and J J_P is the whole volume ratio. With e the logarithms of the principal
+    stretches of F_E, Ψ = μ e:e + λ/2 (tr e)² and τ = 2μ e + λ tr e I along the same axes. Every step brings stresses
+    back to ‖dev τ‖ <= α (d c cot φ − tr τ) (Drucker and Prager). Sliding does so and keeps the volume; where all
+    stresses are tensile, parting removes them and adds to J_P. Grains that come together again press on each other
+    once J_P is back at 1, so `Jp` shows where sand is loose. `Jp` stays below 10⁶; ``clipped`` in
+    ``Simulation.health`` counts the corrections.
 
-    In 3-D α = √(2/3) · 2 sin φ/(3 − sin φ), as in the paper: Mohr and Coulomb's criterion in triaxial compression. It
-    is stronger than that elsewhere: where a 3-D body flows in a plane, as between smooth plates, it acts like the
-    friction angle arcsin(3 α/√2), 44° for φ = 30° and 55° for 35°. In 2-D α = sin φ/√2, which is that criterion for
-    the stresses in the plane; the stretch out of plane is 1 and takes no part. φ does not change with deformation.
+    In 3-D α = √(2/3) · 2 sin φ/(3 − sin φ), as in the paper: the Mohr–Coulomb criterion in triaxial compression. It is
+    stronger than this criterion elsewhere: a 3-D body that flows in a plane, as between smooth plates, has the friction
+    angle arcsin(3 α/√2), 44° for φ = 30° and 55° for 35°. In 2-D α = sin φ/√2 is the Mohr–Coulomb criterion for the
+    stresses in the plane; the stretch out of plane is 1 and takes no part. φ does not change with deformation.
 
     Parameters
     ----------
@@ -478,9 +478,9 @@ class Sand(_Plastic):
     density : float, optional
         Initial density [kg/m³], > 0, default 2200.
     friction_angle_deg : float, optional
-        φ, > 0° and < 90°, default 35°: of internal friction.
+        Angle of internal friction φ, > 0° and < 90°, default 35°.
     cohesion : float, optional
-        c [Pa], >= 0, default 0: shear strength without pressure, as of moist sand. Grains of a cohesive sand part at
+        c [Pa], >= 0, default 0: shear strength without pressure, as in moist sand. Grains of a cohesive sand part at
         the mean tension c cot φ, and stick again when they meet.
 
     References
@@ -510,5 +510,5 @@ def _plastic(Jp: npt.ArrayLike, m: int) -> FloatArray:
 
 
 def field_values(material: Material) -> str:
-    """The parameters as they would be typed: ``E=1e+06, nu=0.3, density=1000``."""
+    """The parameters as source text: ``E=1e+06, nu=0.3, density=1000``."""
     return ", ".join(f"{f.name}={getattr(material, f.name):g}" for f in fields(material))  # type: ignore[arg-type]

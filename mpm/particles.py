@@ -29,32 +29,31 @@ NO_PLASTIC = "; Jp is a state of snow and sand, and this simulation has none"
 class Particles:
     """The particles as live NumPy arrays; row k is the same particle until particles are deleted.
 
-    Every access gives a fresh view of the current buffer: the new state is in it after a run, and what is
-    written through it counts from the next step. A view taken before `Simulation.add` or `delete` keeps its
-    memory and goes stale.
+    Every access returns a fresh view of the current buffer. After a run the view shows the new state; values written
+    through it take effect at the next step. A view taken before `Simulation.add` or `delete` keeps its memory and
+    goes stale.
 
     Attributes
     ----------
     x, v : ndarray, shape (n, d)
-        Position [m] and velocity [m/s]. Along a periodic axis positions lie in lower <= x < upper, and those
-        written elsewhere are wrapped into it.
+        Position [m] and velocity [m/s]. Along a periodic axis positions lie in lower <= x < upper; positions
+        written elsewhere are wrapped.
     F, C : ndarray, shape (n, d, d)
-        Deformation gradient and velocity gradient ∇v of the last grid-to-particle transfer [1/s]. The F of a
-        fluid reads J^(1/d) I; do not write to it. The F of snow and sand is their elastic part.
+        Deformation gradient and velocity gradient ∇v of the last grid-to-particle transfer [1/s]. A fluid's F
+        reads J^(1/d) I; do not write to it. The F of snow and sand is the elastic part.
     J : ndarray, shape (n,)
-        det F; the state of a fluid. J of a solid follows from F: writing to it is refused, at once where there
-        are only solids, else by the next run.
+        det F; the state of a fluid. J of a solid follows from F; writing to it is refused, at once in a simulation of
+        solids only, otherwise by the next run.
     Jp : ndarray, shape (n,)
-        Plastic volume ratio of snow and sand, 1 where there is another material, whose Jp is no state: writing to
-        it is refused like that to the J of a solid. Their whole volume ratio is J Jp. Only there once a simulation
-        has one of them.
+        Plastic volume ratio of snow and sand; the whole volume ratio is J Jp. The field exists once a simulation has
+        one of them. It is 1 for other materials, and writing to it there is refused as for the J of a solid.
     mass, volume : ndarray, shape (n,), read-only
         Mass [kg] and rest volume [m³]; in 2-D per metre of depth [kg/m] and [m²].
     material : ndarray of int32, shape (n,), read-only
-        Index of the material in `Simulation.materials`. Bodies of equal materials have the same; `Simulation.rows`
-        tells bodies apart.
+        Index of the material in `Simulation.materials`. Bodies of equal materials share it; `Simulation.rows`
+        distinguishes bodies.
     id : ndarray, shape (n,), read-only
-        For ever the same, whatever is deleted.
+        Permanent number of the particle, whatever is deleted.
     """
 
     __slots__ = ("_core",)
@@ -66,12 +65,12 @@ class Particles:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Names of all fields that there are; ``"Jp"`` only once there is snow or sand."""
+        """Names of all fields; ``"Jp"`` is among them once the simulation has snow or sand."""
         return tuple(row["name"] for row in self._core.fields())
 
     @property
     def units(self) -> dict[str, str]:
-        """Their units in 3-D; ``"1"`` where a field has none."""
+        """Units of all fields in 3-D; ``"1"`` for a field without a unit."""
         return {row["name"]: row["unit"] for row in self._core.fields()}
 
     def __len__(self) -> int:
@@ -83,7 +82,7 @@ class Particles:
         Raises
         ------
         KeyError
-            There is none; the message proposes the nearest.
+            No field has that name; the message proposes the nearest.
         """
         if not isinstance(name, str):
             raise _check.wrong_type("field", name, "a name from sim.particles.fields")
@@ -99,7 +98,7 @@ class Particles:
         return np.frombuffer(data, dtype=dtype).reshape(shape)
 
     def __setitem__(self, name: str, values: npt.ArrayLike) -> None:
-        """Write values of the field's shape, or that broadcast to it; complete or not at all."""
+        """Write values that have the field's shape or broadcast to it; all or nothing."""
         view = self[name]
         if not view.flags.writeable:
             raise ValueError(f"sim.particles.{name} is read-only")
@@ -138,19 +137,19 @@ class Particles:
 
     @_check.options
     def add_field(self, name: str, *, rank: str = "scalar", unit: str = "1", initial: float = 0.0) -> Array:
-        """Add a field of your own. No step reads or changes it; like any other it follows the particles, and can be
-        saved, recorded, plotted and exported.
+        """Add a user-defined field. No step reads or changes it. Like any other field it follows the particles, and can
+        be saved, recorded, plotted and exported.
 
         Parameters
         ----------
         name : str
-            A Python identifier of at most 31 ASCII letters, digits and underscores, which nothing else has.
+            A Python identifier of at most 31 ASCII letters, digits and underscores; it must be free.
         rank : {"scalar", "vector", "symmetric", "tensor"}, optional
             Shape (n,), (n, d), (n, d(d+1)/2) with the rows of the upper triangle (xx, xy, yy in 2-D), or (n, d, d).
         unit : str, optional
-            At most 15 bytes; stands beside colour bars and in files.
+            At most 15 bytes; colour bars and files show it.
         initial : float, optional
-            What it holds for all particles that there are and will be; of a tensor the diagonal, with 0 beside it.
+            Initial value for all present and future particles; for a tensor its diagonal, with 0 elsewhere.
 
         Returns
         -------
@@ -160,9 +159,9 @@ class Particles:
         Raises
         ------
         TypeError, ValueError
-            An argument is of the wrong type or range, or there is no room for another field; nothing has changed.
+            An argument is of the wrong type or range, or the table of fields is full; nothing has changed.
         NotImplementedError
-            The solver keeps no fields of users.
+            The solver keeps no user-defined fields.
         """
         add = getattr(self._core, "add_field", None)
         if add is None:
@@ -181,23 +180,23 @@ class Particles:
         return self[name]
 
     def delete(self, rows_or_mask: npt.ArrayLike | slice) -> int:
-        """Delete particles; the order of the rows that stay and their `id` are kept, the arrays are new.
+        """Delete particles. The remaining rows keep their order and their `id`; the arrays are new.
 
         Parameters
         ----------
         rows_or_mask : array_like or slice
-            Row numbers from 0 to n − 1, or booleans of shape (n,), true where a particle goes; a slice of rows, such as
-            ``sim.rows("ball")``.
+            Row numbers from 0 to n − 1, booleans of shape (n,) that are true for particles to delete, or a slice of
+            rows such as ``sim.rows("ball")``.
 
         Returns
         -------
         int
-            How many went.
+            Number of deleted particles.
 
         Raises
         ------
         TypeError, ValueError
-            Neither rows nor a mask; nothing is deleted.
+            The argument is neither rows nor a mask; nothing is deleted.
         """
         return self._core.delete_particles(self._mask(rows_or_mask))
 
@@ -231,7 +230,7 @@ class Particles:
 
 
 class Copies:
-    """Copies of the fields, each made once, when it is asked for. Unlike views they are no possible writes."""
+    """Copies of the fields, each made once on request. Unlike views, copies are no possible writes."""
 
     def __init__(self, particles: Particles) -> None:
         self._particles = particles
@@ -244,7 +243,7 @@ class Copies:
 
     @property
     def units(self) -> dict[str, str]:
-        """Their units."""
+        """Units of all fields."""
         return self._particles.units
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The physical problem: domain, gravity, walls, bodies and colliders. No numerics in it."""
+"""The physical problem, without numerics: domain, gravity, walls, bodies and colliders."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Body:
         return f"{self.name}: {self.shape!r} of {type(self.material).__name__}({field_values(self.material)})"
 
     def initial_velocity(self, x: FloatArray, volume: FloatArray) -> FloatArray:
-        """Velocities (n, d) of particles at x (n, d): the given one plus that of the rotation."""
+        """Velocities (n, d) of particles at x (n, d): the given velocity plus the rotation."""
         x = _check.array("x", x, (None, self.shape.dimension))
         volume = _check.array("volume", volume, (len(x),))
         if not (volume > 0).all():
@@ -58,8 +58,8 @@ class Body:
         return np.ascontiguousarray(v)
 
     def initial_velocity_gradient(self, x: FloatArray) -> FloatArray | None:
-        """C (n, d, d) of particles at x (n, d): that of the rotation, which so starts without a loss of energy; None
-        where there is none."""
+        """C (n, d, d) of particles at x (n, d): the rotation, which so starts without a loss of energy; None without
+        a rotation."""
         n, d = _check.array("x", x, (None, self.shape.dimension)).shape
         if not np.any(self.angular_velocity):
             return None
@@ -179,35 +179,35 @@ def _for_all(name: str, value: object, shape: tuple[int, ...]) -> FloatArray:
 
 
 class Scene(_check.Strict):
-    """The physical problem. Simulations are made from it and never change it.
+    """The physical problem. Simulations copy it and never change it.
 
     Parameters
     ----------
     lower, upper : array_like, shape (d,)
-        The box [m] in which material may be, d = 2 or 3; its faces are the walls.
+        The box [m] that holds the material, d = 2 or 3; its faces are the walls.
     gravity : array_like, shape (d,), optional
         Acceleration [m/s²], default zero.
     body_force : callable, optional
         A force per mass beside gravity: ``f(x, t)`` gets the positions (n, d) [m] of all particles, in the order of
-        their rows, and the time [s], and returns accelerations (n, d) [m/s²]. It is asked before every step, in
-        Python, and the whole step is taken with its answer: besides the call this costs as much as one or two steps
-        without. The bound of the time step knows nothing of it (give `max_dt` if it is what moves material); its
-        work is not in the energy. A scene without one pays nothing.
+        their rows, and the time [s], and returns accelerations (n, d) [m/s²]. Python calls it before every step, and
+        the whole step uses its result: besides the call this costs as much as one or two steps without a body force.
+        The bound of the time step ignores it (give `max_dt` if it drives the motion), and the energy omits its work.
+        Scenes without a body force pay nothing.
     walls : str, Wall or mapping, optional
         The contact of all faces: ``"sticky"`` (v = 0), ``"slip"`` (v·n = 0, both ways), ``"separate"``
         (one-sided), ``"mirror"`` (a plane of symmetry) or ``"periodic"`` (of both faces of an axis), or a
         `Wall`; or a mapping from ``"x-"``, ``"x+"``, ``"y-"``, … or ``"x"``, ``"y"``, ``"z"`` (both faces)
-        to these, where faces that are not named slip without friction. A slip wall holds on to what touches
-        it; what shall fall, rest and bounce wants ``"separate"``.
+        to these. Faces that the mapping leaves out slip without friction. A slip wall holds on to material that
+        touches it; ``"separate"`` lets material fall, rest and bounce.
     friction : float, optional
-        Coulomb's coefficient >= 0 of every slip or separate wall that is given by name, not as a `Wall`.
+        Coulomb's coefficient >= 0 of every slip or separate wall given by name, not as a `Wall`.
 
     Raises
     ------
     TypeError, ValueError
         An argument is of the wrong type, shape or range; the message names it. One face of an axis is
-        periodic, the other is not. What `body_force` answers is looked at, and what it raises is seen, when a
-        simulation runs, which is then at its last whole step.
+        periodic, the other is not. A run checks the result of `body_force` and raises its exceptions; the simulation
+        is then at its last whole step.
 
     Examples
     --------
@@ -269,12 +269,12 @@ class Scene(_check.Strict):
 
     @property
     def gravity(self) -> FloatArray:
-        """Shape (d,) [m/s²], read-only."""
+        """Gravity, shape (d,) [m/s²], read-only."""
         return self._gravity
 
     @property
     def body_force(self) -> BodyForce | None:
-        """The force per mass beside gravity, as it was given."""
+        """The given force per mass beside gravity."""
         return self._body_force
 
     @property
@@ -284,12 +284,12 @@ class Scene(_check.Strict):
 
     @property
     def bodies(self) -> tuple[Body, ...]:
-        """The bodies in the order in which they were added."""
+        """The bodies in the order of their addition."""
         return tuple(self._bodies)
 
     @property
     def colliders(self) -> tuple[Collider, ...]:
-        """The colliders in the order in which they were added."""
+        """The colliders in the order of their addition."""
         return tuple(self._colliders)
 
     @_check.options
@@ -308,31 +308,30 @@ class Scene(_check.Strict):
         Parameters
         ----------
         shape : one of `mpm.shapes`
-            Of the scene's dimension.
+            A shape of the scene's dimension.
         material : one of `mpm.materials`
         velocity : array_like of shape (d,), or callable, optional
-            [m/s]; a callable gets the sampled positions (m, d) once, those of `shapes.Points` in the order given, and
-            returns (m, d). Default zero.
+            Velocity [m/s], default zero. A callable gets the sampled positions (m, d) once (`shapes.Points` in the
+            given order) and returns (m, d).
         angular_velocity : float (2-D) or array_like of shape (3,) (3-D), optional
-            [rad/s] about the body's centre of mass, added to `velocity`, and to the affine velocity C of the
+            Rotation [rad/s] about the body's centre of mass, added to `velocity` and to the affine velocity C of the
             particles, which is zero otherwise.
         F : array_like of shape (d, d), or callable, optional
-            Initial deformation gradient with det F > 0, for all particles; a callable returns (m, d, d).
-            Default I. Mass and rest volume are those of the shape at rest: the density becomes
-            density / det F.
+            Initial deformation gradient of all particles with det F > 0, default I; a callable returns (m, d, d).
+            The shape at rest gives mass and rest volume: the density becomes density / det F.
         name : str, optional
-            Unique; default ``body0``, ``body1``, …
+            A unique name; default ``body0``, ``body1``, …
 
         Returns
         -------
         Body
-            What was added.
+            The new body.
 
         Raises
         ------
         TypeError, ValueError
-            An argument is of the wrong type, shape or range, or the scene is that of a simulation, `Simulation.scene`;
-            the scene is as before.
+            An argument is of the wrong type, shape or range, or the scene belongs to a simulation (`Simulation.scene`);
+            the scene stays as before.
         """
         self._refuse_if_kept("sim.add(shape, material) adds a body to the simulation")
         body = make_body(
@@ -363,48 +362,49 @@ class Scene(_check.Strict):
 
         Contact acts on the velocity v of nodes, after forces and before the walls, and of particles, before they
         move, wherever the signed distance φ of the shape is not positive at the beginning of the step. With the
-        velocity v_co of the collider's surface there and the normal n out of it:
+        velocity v_co of the collider's surface there and the outward normal n:
 
         ``"separate"``
-            (v − v_co)·n < 0 is removed; what moves away is left alone.
+            (v − v_co)·n < 0 is removed; material that moves away is left alone.
         ``"slip"``
             (v − v_co)·n = 0, both ways.
         ``"sticky"``
             v = v_co.
 
         Material at rest therefore lies about half a cell to a cell before the surface, where its first nodes are
-        inside; thrown at it, particles come down to it. A collider thinner than two cells leaks. Where several
-        colliders overlap, the rule is applied for each, the deepest first; what is then still pressed into one of
-        them keeps the motion along their common edge.
+        inside; particles thrown at the surface reach it. A collider thinner than two cells leaks. Where several
+        colliders overlap, the rule applies to each, the deepest first; material still pressed into one of them keeps
+        the motion along their common edge.
 
         Parameters
         ----------
         shape : one of `mpm.shapes`
-            A solid of the scene's dimension. ``~shape`` is everything around it: a container. Of a mesh, distances are
-            kept on a lattice, dx/2 apart, where the domain comes to it: 8 bytes each, which `repr` of a simulation
-            counts; more than a quarter of a gigabyte is warned of, more than a gigabyte refused.
+            A solid of the scene's dimension. ``~shape`` is everything around it: a container. A mesh keeps distances on
+            a lattice, dx/2 apart, where the domain meets it: 8 bytes each, which `repr` of a simulation counts. More
+            than a quarter of a gigabyte warns; more than a gigabyte raises.
         contact : {"separate", "slip", "sticky"}
         friction : float, optional
             Coulomb's coefficient >= 0 of ``"separate"`` and ``"slip"``: the tangential velocity loses at most
-            `friction` times the normal velocity that was removed. ``"slip"`` removes it both ways, so that
-            material which is held back from leaving is braked, too.
+            `friction` times the removed normal velocity. ``"slip"`` removes it both ways, so that friction also
+            brakes material that is held back from leaving.
         motion : one of `mpm.motion`, optional
             Default: at rest.
         name : str, optional
-            Unique among colliders; default ``collider0``, ``collider1``, … The history has ``impulse:NAME`` and
-            ``torque:NAME``. The torque is about the reference point: where a `mpm.motion.Rotation` is about, otherwise
-            the middle of the shape's bounds (of the domain, along axes where the shape has no end). It moves along.
+            A name unique among colliders; default ``collider0``, ``collider1``, … The history has ``impulse:NAME``
+            and ``torque:NAME``. The torque is about a reference point that moves along: the centre of a
+            `mpm.motion.Rotation`, otherwise the middle of the shape's bounds (of the domain, along axes where the
+            shape has no end).
 
         Returns
         -------
         Collider
-            What was added.
+            The new collider.
 
         Raises
         ------
         TypeError, ValueError
-            An argument is of the wrong type, shape or range, or the scene is that of a simulation, `Simulation.scene`;
-            the scene is as before.
+            An argument is of the wrong type, shape or range, or the scene belongs to a simulation (`Simulation.scene`);
+            the scene stays as before.
 
         References
         ----------
@@ -424,7 +424,7 @@ class Scene(_check.Strict):
         return collider
 
     def __copy__(self) -> Scene:
-        """A scene with the same bodies and colliders, to which others can be added."""
+        """A scene with the same bodies and colliders, which accepts additions."""
         other = object.__new__(type(self))
         for name in self.__slots__:
             object.__setattr__(other, name, getattr(self, name))

@@ -1,4 +1,4 @@
-"""The numerics and the run: `Simulation` wraps the C core's."""
+"""The numerics and the run: `Simulation` wraps the simulation of the C core."""
 
 from __future__ import annotations
 
@@ -35,89 +35,87 @@ class Simulation(Solver, kind="simulation"):
     Parameters
     ----------
     scene : Scene
-        With at least one body; it is not changed, and later changes of it have no effect here.
+        A scene with at least one body. The simulation copies it: later changes of the scene have no effect.
     dx : float
         Cell size [m]; (upper − lower)/dx must be whole, and at least 4 along a periodic axis.
     particles_per_cell : int, optional
         Default 2^d; ``"stratified"`` and ``"lattice"`` sampling need k^d.
     sampling : {"stratified", "lattice", "random"}
-        One jittered point per sub-cell, its centre, or uniform random points. Random places are free of the
-        grid's directions but leave noise in stress and pressure, and a body a little softer than its
-        material (a frequency 2 % low with 2^d particles per cell); ``"lattice"`` is several times better
-        in both.
+        One jittered point per sub-cell, its centre, or uniform random points. Random points do not follow the
+        directions of the grid, but they leave noise in stress and pressure and make a body a little softer than
+        its material (a frequency 2 % low with 2^d particles per cell); ``"lattice"`` is several times better in
+        both.
     rng : int or numpy.random.Generator
-        Of the sampling. An int gives the same particles each time.
+        Generator of the sampling. An int gives the same particles each time.
     volume : {"sampler", "grid-density"}
-        A particle has the rest volume dx^d / particles_per_cell, or m dx^d / Σ w m_i from the masses of the
-        nodes around it when it comes in (Stomakhin et al. 2013, step 2): the latter is too large at free
-        surfaces, up to twice for each. Its mass is the density times the former in either case.
+        The rest volume of a particle: dx^d / particles_per_cell, or m dx^d / Σ w m_i from the masses of the nodes
+        around it at its insertion (Stomakhin et al. 2013, step 2). ``"grid-density"`` is too large at free surfaces,
+        up to twice for each. The mass is the density times dx^d / particles_per_cell in either case.
     transfer : {"apic", "pic", "flip", "aflip", "asflip", "xpic", "tpic"}
-        How velocities travel between particles and grid; Σ is over nodes, v^n the node velocity before and ṽ
-        that after forces and contact:
+        The transfer of velocities between particles and grid. Σ is over nodes; v^n is the node velocity before
+        forces and contact, ṽ the node velocity after them:
 
-        - ``"pic"``: v = Σwṽ. Very dissipative, and per step.
+        - ``"pic"``: v = Σwṽ. Very dissipative; the dissipation grows with the number of steps.
         - ``"flip"``: v = Σwṽ + α (v_p − Σwv^n) with α = `flip_ratio`. Noisy at 1, PIC at 0.
         - ``"apic"``: v = Σwṽ with an affine velocity C; conserves angular momentum.
-        - ``"aflip"``, ``"asflip"``: APIC with the FLIP term; the latter also moves particles with it where
+        - ``"aflip"``, ``"asflip"``: APIC with the FLIP term; ``"asflip"`` also moves particles with it where
           material separates.
         - ``"xpic"``: PIC of order m = `xpic_order` (1: PIC, ∞: FLIP without its noise).
-        - ``"tpic"``: C = Σ ṽ ∇wᵀ, the B-spline's gradient, in the place of APIC's.
+        - ``"tpic"``: C = Σ ṽ ∇wᵀ, with the B-spline's gradient instead of APIC's.
     kernel : {"quadratic", "cubic", "linear"}
-        B-spline. ``"linear"`` is for comparison: it has jumps in its gradient, which particles feel when they
-        cross cells; no time step is stable with it in every case, and elastic bodies may gain energy or blow up
-        (``dt="auto"`` warns of it).
-        With it, C is 4/dx² Σ w ṽ (x_i − x_p)ᵀ in APIC, AFLIP and ASFLIP, which is what conserves angular
-        momentum. Its gradient also acts on nodes of zero weight: a particle exactly on a node at a free surface
-        gives them a force that nothing carries, and takes them
-        to be at rest. Move it off the node.
+        The B-spline. ``"linear"`` is for comparison: its gradient jumps, and particles feel the jumps when they
+        cross cells. No time step is stable with it in every case, and elastic bodies may gain energy or blow up
+        (``dt="auto"`` warns). In APIC, AFLIP and ASFLIP its C is 4/dx² Σ w ṽ (x_i − x_p)ᵀ, which conserves
+        angular momentum. Its gradient also acts on nodes of zero weight: a particle exactly on a node at a free
+        surface gives these nodes a force that nothing carries, and takes them to be at rest. Move the particle off
+        the node.
     gradient : {"mls", "bspline"}
-        Of the weights, in forces and in ∇v: D⁻¹ w (x_i − x_p) of moving least squares, or ∇w. The linear
-        kernel needs ``"bspline"``.
+        The gradient of the weights in forces and in ∇v: D⁻¹ w (x_i − x_p) of moving least squares, or ∇w. The
+        linear kernel needs ``"bspline"``.
     flip_ratio : float, optional
-        α, 0 to 1, of ``"flip"``, ``"aflip"``, ``"asflip"``; default 0.95. Raises with others.
+        α, 0 to 1, of ``"flip"``, ``"aflip"``, ``"asflip"``; default 0.95. Raises with other transfers.
     xpic_order : int, optional
         m >= 1 of ``"xpic"``; default 2. Each order above 1 costs one more transfer to particles and back.
     advect : {"pic", "particle"}, optional
-        Whether particles move with Σwṽ or, in ``"flip"`` and ``"aflip"``, with their new velocity.
+        Particles move with Σwṽ or, in ``"flip"`` and ``"aflip"``, with their new velocity.
     f_update : {"linear", "cayley"}
         F ← (I + dt ∇v) F, or F ← (I − dt/2 ∇v)⁻¹ (I + dt/2 ∇v) F, which keeps volume in pure rotation.
     c_damping : float, optional
-        Share of the symmetric part of C that each step takes away, 0 to 1 (1: RPIC); C keeps its rotation.
-        For transfers with an affine velocity.
+        Share of the symmetric part of C that each step removes, 0 to 1 (1: RPIC); C keeps its rotation. Only for
+        transfers with an affine velocity.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`. A fixed dt above the bound raises
         `mpm.InstabilityError` before the step that would use it.
     max_dt : float, optional
         Upper limit of the automatic time step [s].
     allow_unstable : bool
-        Do not compare a fixed dt with the bound.
+        Accept a fixed dt above the bound.
     dtype : {"float64", "float32"}
-        Positions must be told apart to dx/1024 in double and to dx/4 in single precision all over the domain.
+        Double precision must resolve positions to dx/1024, single precision to dx/4, everywhere in the domain.
     threads : int, optional
-        Default `mpm.get_num_threads`, but no more than one per 4,096 particles: fewer are not worth starting a thread.
-        Results do not depend on it.
+        Default `mpm.get_num_threads`, but at most one per 4,096 particles: fewer are not worth a thread. Results do
+        not depend on it.
     on_leave : {"raise", "clamp", "delete"}
-        What happens to a particle that leaves the domain, that is lies more than half a cell beyond a face
-        (with the cubic kernel a cell, with the linear one nothing: up to there walls give way to a particle
-        that is pressed on): `mpm.EscapeError` after the step, back onto the face, or removal when the call
-        returns. It also holds for positions written to ``particles.x``. Counted in `health`. Removal ends a
-        `run` or `step` call with a new order of the particles in the core, so that where particles leave,
-        round-off depends on how a run is split.
-        Nothing leaves at a periodic face: there ``particles.x`` is wrapped into lower <= x < upper, positions
-        written to it as well.
+        The fate of a particle that leaves the domain: `mpm.EscapeError` after the step, back onto the face, or
+        removal when the call returns. A particle has left when it lies more than half a cell beyond a face (the
+        cubic kernel: a cell, the linear kernel: zero), because walls give way that far to a particle under
+        pressure. The rule also holds for positions written to ``particles.x``. `health` counts these particles.
+        Removal ends a `run` or `step` call with a new order of the particles in the core; where particles leave,
+        round-off therefore depends on the division of a run into calls. Nothing leaves at a periodic face:
+        ``particles.x``, also a written one, is wrapped into lower <= x < upper.
     history : int
-        Every history-th step is recorded; 0: none.
+        Record every history-th step; 0: none.
 
     Raises
     ------
     TypeError, ValueError
-        An argument is of the wrong type, shape or range; the message names it, its value and what is allowed.
+        An argument is of the wrong type, shape or range; the message names it, its value and the allowed range.
 
     Warns
     -----
     UserWarning
-        A collider is thinner than 2 dx on more than a fifth of its surface, or lies outside of the domain; particles
-        start inside a collider or in an earlier body; the linear kernel is to choose its own time step.
+        A collider is thinner than 2 dx on more than a fifth of its surface, or lies outside the domain; particles
+        start inside a collider or in an earlier body; the linear kernel has an automatic time step.
 
     References
     ----------
@@ -326,7 +324,7 @@ class Simulation(Solver, kind="simulation"):
         F: _scene.Gradient | None = None,
         name: str | None = None,
     ) -> _scene.Body:
-        """Add a body between steps; arguments as in `Scene.add`. Views taken before go stale but stay valid.
+        """Add a body between steps; arguments as in `Scene.add`. Earlier views go stale but stay valid.
 
         Raises
         ------
@@ -359,23 +357,23 @@ class Simulation(Solver, kind="simulation"):
         return body
 
     def rows(self, body: str) -> slice:
-        """Where the particles of a body are in the arrays of `particles`.
+        """The rows of a body's particles in the arrays of `particles`.
 
         Parameters
         ----------
         body : str
-            Its name.
+            Name of the body.
 
         Returns
         -------
         slice
-            Of rows that follow each other, those of deleted particles left out; good until particles are deleted.
+            Consecutive rows without deleted particles; valid until particles are deleted.
             ``sim.particles.v[sim.rows("ball")]`` is a view.
 
         Raises
         ------
         TypeError, ValueError
-            Not the name of a body of this simulation.
+            This simulation has no body of that name.
         """
         parts = {part.body.name: part for part in self._parts}
         return bodies.rows_of(parts[_check.choice("body", body, tuple(parts))], self.particles._copy("id"))
@@ -394,24 +392,24 @@ class Simulation(Solver, kind="simulation"):
 
     @property
     def materials(self) -> tuple[Material, ...]:
-        """The materials in order of first use: what ``particles.material`` counts."""
+        """The materials in order of first use; ``particles.material`` indexes them."""
         return tuple(self._materials)
 
     @property
     def grid(self) -> grid.Grid:
-        """Copies for the active nodes of the last step."""
+        """Copies of position, mass and velocity of the active nodes after the last step."""
         return grid.read(self._core, self.dimension)
 
     def stable_dt(self) -> StableDt:
-        """The bound of the time step in the current state, what limits it, and where."""
+        """The bound of the time step in the current state, with its limit and its particle."""
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
 
     def state_hash(self) -> str:
-        """Hexadecimal digest of all that decides how the run goes on: equal for runs that are equal bit for bit.
+        """Hexadecimal digest of all that decides how a run continues; runs that are equal bit for bit share it.
 
-        That is the particles' state with the clock, the domain with gravity and walls, the numerics, materials and
-        colliders. Threads, views and what was recorded are no part of it, nor are functions (body forces).
+        It covers the particles' state with the clock, the domain with gravity and walls, the numerics, materials and
+        colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
         scene, digest = self._scene, hashlib.sha256()
         chosen = numerics.options(self._numerics)
@@ -435,7 +433,7 @@ class Simulation(Solver, kind="simulation"):
         return digest.hexdigest()
 
     def cite(self) -> str:
-        """References of exactly the methods in use, one per line."""
+        """References of the methods in use, one per line."""
         return citations.cite(self._numerics.scheme, self._materials, collides=bool(self._colliders))
 
     def _lines(self) -> Iterator[str]:

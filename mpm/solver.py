@@ -1,6 +1,6 @@
 """What every solver does: run, record, draw, view, save, load, copy, compare. `mpm.Simulation` is the first.
 
-A method that is not MPM is a subclass of `Solver` around a `mpm.core.Core`, which is all that has to be computed.
+A method that is not MPM is a subclass of `Solver` around a `mpm.core.Core`, which does all computation.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ STEPS_MAX = 2**62
 class Solver(_check.Strict):
     """Base of solvers: a scene and a core that advances it.
 
-    A subclass ``class Springs(Solver, kind="springs")``, where `kind` is what its files are called by, has to supply
+    A subclass ``class Springs(Solver, kind="springs")``, where `kind` names it in files, must supply
 
     - a core, given to ``__init__``,
-    - ``_snapshot()``, all that it is but for its threads: a `mpm.io.kept.Kept`, or what ``_format()`` can describe,
-    - ``_of(snapshot, threads)``, a class method, which makes a solver of it,
+    - ``_snapshot()``, its complete state without threads: a `mpm.io.kept.Kept`, or an object that ``_format()``
+      describes,
+    - ``_of(snapshot, threads)``, a class method that makes a solver from a snapshot,
 
-    and may supply: ``_options()``, which recordings tell of and need; ``materials``, or ``quantities`` with
+    and may supply: ``_options()``, which recordings store and need; ``materials``, or ``quantities`` with
     ``_quantity(name, particles)``, for `compute`; ``_settings()``, which the viewer can change, with
     ``_rebuilt(changes)``; ``_has_grid`` with ``_nodes()``; and ``_lines()`` of the `repr`.
 
@@ -58,11 +59,11 @@ class Solver(_check.Strict):
     ----------
     core : Core
     scene : Scene
-        It is not changed, and later changes of it have no effect here.
+        The solver copies it: later changes of the scene have no effect.
     colliders : sequence of Placed
-        The scene's, where they are in the core.
+        The colliders of the scene, placed in the core.
     threads : int, optional
-        Default `mpm.get_num_threads`, but no more than one per 4,096 particles.
+        Default `mpm.get_num_threads`, but at most one per 4,096 particles.
     """
 
     __slots__ = ("__weakref__", "_colliders", "_core", "_most_threads", "_recordings", "_scene", "_threads")
@@ -112,12 +113,12 @@ class Solver(_check.Strict):
 
     @property
     def materials(self) -> tuple[Material, ...]:
-        """The materials: what ``particles.material`` counts."""
+        """The materials; ``particles.material`` indexes them."""
         return ()
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What `compute` can answer."""
+        """Names of the quantities of `compute`."""
         return tuple(derived.NAMES) if self.materials else derived.computable(self.particles.fields)
 
     def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
@@ -157,8 +158,8 @@ class Solver(_check.Strict):
         Raises
         ------
         SimulationError
-            A value is not finite, or out of a law's range; `InstabilityError`, `EscapeError` are special
-            cases. The simulation is at its last whole step and usable.
+            A value is not finite or outside a law's range; `InstabilityError` and `EscapeError` are special
+            cases. The simulation stays usable at its last whole step.
         BusyError
             Another thread is running this simulation.
         """
@@ -205,23 +206,23 @@ class Solver(_check.Strict):
 
     @_check.options
     def frames(self, *, duration: float, fps: float, progress: bool = False) -> Iterator[tuple[int, float]]:
-        """Run frame by frame: the last step before a frame is shortened to end at its time, as by `run`.
+        """Run frame by frame; the last step before a frame is shortened to end at the frame's time, as in `run`.
 
         Parameters
         ----------
         duration : float
-            [s].
+            Length of the run [s].
         fps : float
             Frames per second of simulated time.
         progress : bool, optional
-            A bar on stderr; needs the extra ``plot``.
+            Show a bar on stderr; needs the extra ``plot``.
 
         Yields
         ------
         i : int
             Number of the frame, 0 for the state at the start.
         t : float
-            Its time: exactly t₀ + i/fps. There are ``round(duration·fps)`` frames after the first.
+            Time of the frame: exactly t₀ + i/fps. ``round(duration·fps)`` frames follow the first.
         """
         count, rate = frame_count(duration, fps)
         bar = progress_bar(count) if _check.flag("progress", progress) else None
@@ -244,12 +245,12 @@ class Solver(_check.Strict):
 
     @property
     def time(self) -> float:
-        """Now [s]."""
+        """Present time [s]."""
         return self._core.time
 
     @property
     def steps(self) -> int:
-        """Steps taken."""
+        """Number of steps taken."""
         return self._core.steps
 
     @property
@@ -264,7 +265,7 @@ class Solver(_check.Strict):
 
     @property
     def threads(self) -> int:
-        """Number of threads of the next run; may be set."""
+        """Number of threads of the next run; writable."""
         return self._threads or config.shared_out(
             self._core.particles, PARTICLES_PER_THREAD, self._most_threads
         )
@@ -277,7 +278,7 @@ class Solver(_check.Strict):
 
     @property
     def scene(self) -> Scene:
-        """The scene it was made from, as it was then. Nothing can be added to it."""
+        """The original scene, as it was then. It accepts no additions."""
         return self._scene
 
     @property
@@ -287,59 +288,59 @@ class Solver(_check.Strict):
 
     @property
     def history(self) -> totals.History:
-        """What was recorded after every `history`-th step; nothing at the time of the first state, see `totals`."""
+        """Quantities recorded after every `history`-th step; it has no record of the first state, see `totals`."""
         return totals.History(self._core)
 
     @property
     def health(self) -> dict[str, int]:
-        """Counters of what was done to particles and steps.
+        """Counters of events of particles and steps.
 
-        Of a `Simulation`: ``left_domain``: particles that left and, by `on_leave`, were ``clamped`` or ``deleted``
-        (with ``"raise"``: those that a step moved out); ``deleted`` also by `Particles.delete`; ``clipped``: snow
-        or sand whose Jp a step had to hold between its limits, counted at every step; ``refused``: steps taken again
-        with a smaller automatic dt; ``binnings``: times the particles were sorted.
+        A `Simulation` counts ``left_domain``: particles that left (with ``"raise"``: that a step moved out);
+        ``clamped`` and ``deleted``: their fates by `on_leave`; ``deleted`` also counts `Particles.delete`;
+        ``clipped``: particles of snow or sand whose Jp a step held within its limits, counted at every step;
+        ``refused``: steps repeated with a smaller automatic dt; ``binnings``: sortings of the particles.
         """
         return dict(self._core.health())
 
     def totals(self) -> totals.Totals:
-        """Mass, momentum, centre of mass, angular momentum and energies now; in 2-D per metre of depth."""
+        """Present mass, momentum, centre of mass, angular momentum and energies; in 2-D per metre of depth."""
         return totals.read(self._core)
 
     @_check.options
     def compute(self, name: str) -> FloatArray:
-        """A quantity of the particles, computed now.
+        """Compute a quantity of the particles.
 
         Parameters
         ----------
         name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density"}
-            Pressure is −tr σ/3 with σ_zz of plane strain in 2-D; stresses are the law's, without the viscous
-            part; the kinetic energy is m v²/2, without the affine part that `totals` counts as well.
+            Pressure is −tr σ/3 with σ_zz of plane strain in 2-D. Stresses come from the law, without the viscous
+            part. The kinetic energy is m v²/2, without the affine part that `totals` includes.
 
         Returns
         -------
         ndarray, shape (n,), for the stress (n, d, d)
-            New, float64.
+            A new float64 array.
         """
         chosen = _check.choice("name", name, self.quantities)
         return self._quantity(chosen, Copies(self.particles))
 
     @_check.options
     def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:
-        """Signed distance of a collider where it is now.
+        """Signed distance to a collider in its present place.
 
         Parameters
         ----------
         name : str
-            Of the collider.
+            Name of the collider.
         x : array_like, shape (m, d)
             Positions [m].
 
         Returns
         -------
         ndarray, shape (m,)
-            [m], negative inside. Sign and zero set are exact; away from the surface of combined or unevenly
-            scaled shapes it is a lower bound of the size. Meshes are known within 4 dx of the domain; beyond they go on
-            as they are there.
+            Distances [m], negative inside. Sign and zero set are exact; away from the surface of combined or
+            unevenly scaled shapes the size is a lower bound. Meshes are sampled within 4 dx of the domain; beyond,
+            the values at the edge continue.
         """
         return distance_of(self._posed(), name, x, self.dimension)
 
@@ -385,26 +386,25 @@ class Solver(_check.Strict):
     ) -> Picture:
         """Draw particles and colliders with Matplotlib; needs the extra ``plot``.
 
-        In 3-D the picture is an image, in which colliders are pale surfaces behind the particles.
+        A 3-D picture is an image that shows colliders as pale surfaces behind the particles.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Default: those of a new figure.
+            Default: axes of a new figure.
         color : str
-            A name of `compute` with one value per particle, or such a field (``"J"``, ``"material"``, …).
+            A quantity of `compute` or a field (``"J"``, ``"material"``, …) with one value per particle.
         limits : (float, float), optional
-            Ends of the colour scale; default: the smallest (of a quantity without a sign, 0) and largest value, but
-            for a few far off: then the 1st and 99.5th percentile. The colour bar has a tip where values go on.
+            Ends of the colour scale. Default: the smallest (for a quantity without a sign, 0) and largest value; if
+            a few values lie far off, the 1st and 99.5th percentile. A tip on the colour bar marks values beyond.
         renderer : {"builtin", "pyvista"}
-            What draws 3-D scenes: our own, fast; or PyVista, lit spheres among translucent colliders, which needs the
-            extra ``3d`` and a second or two. In 2-D ``"builtin"``.
+            The renderer of 3-D scenes: our own, fast; or PyVista, with lit spheres among translucent colliders, which
+            needs the extra ``3d`` and a second or two. 2-D scenes need ``"builtin"``.
 
         Returns
         -------
         mpm.viz.Picture
-            The Matplotlib artists: a named tuple of ``particles``, ``domain`` and ``colorbar``, the axes of the colour
-            bar.
+            A named tuple of Matplotlib artists: ``particles``, ``domain`` and ``colorbar``, the axes of the colour bar.
         """
         from mpm.viz import plot
 
@@ -423,23 +423,23 @@ class Solver(_check.Strict):
         renderer: str = "builtin",
         progress: bool = False,
     ) -> None:
-        """Run for `duration` and write a movie. Each frame is drawn while the next is computed. Extra ``movie``.
+        """Run for `duration` and write a movie; needs the extra ``movie``. Drawing a frame overlaps computing the next.
 
-        Runs as `frames` does, to the exact times of frames. To leave every bit of a run as it is, `record` it, and
-        make the movie of the replay.
+        The movie runs as `frames` does, to the exact times of frames. `record` a run to leave its bits unchanged, and
+        make the movie from the replay.
 
         Parameters
         ----------
         path : str or path
             ``.mp4``, ``.gif``, or a directory (without suffix) for ``frame_0000.png``, …
         duration, fps : float
-            As in `frames`. Movies play in real time if 10 <= fps <= 60, otherwise at the nearer of the two
-            rates: slowed down or sped up.
+            As in `frames`. Movies play in real time if 10 <= fps <= 60, otherwise at the nearer of the two rates,
+            slowed down or sped up.
         color : str
             As in `plot`.
         limits : (float, float), optional
-            Ends of the colour scale; default: from 0 or the smallest to the largest value so far, but for a few
-            far off.
+            Ends of the colour scale. Default: from 0 or the smallest to the largest value so far, without a few
+            values far off.
         size : (int, int)
             Width and height in pixels, even.
         renderer : str
@@ -473,32 +473,32 @@ class Solver(_check.Strict):
     def record(
         self, path: str | os.PathLike[str], *, fps: float, fields: Sequence[str] = (), compression: int = 0
     ) -> Recording:
-        """From now on, write frames while running; needs the extra ``io``.
+        """Record frames during all following runs; needs the extra ``io``.
 
-        A frame is the first whole step at or after its time t₀ + i/fps, the first one the present state (i = 0); a
-        step that passes several of these times is written once. Steps are those of a run that is not recorded, bit for
-        bit. An error in writing ends the run after a whole step, and the recording.
+        A frame is the first whole step at or after its time t₀ + i/fps; frame 0 is the present state. A step that
+        passes several of these times is written once. Recording changes no bit of a run. An error in writing ends the
+        run after a whole step, and the recording.
 
         Parameters
         ----------
         path : str or path
-            ``.vtkhdf``, in a directory that exists; a file that is there is replaced. ParaView >= 5.12 and VTK >= 9.3
-            read it as a time series, `mpm.replay` as arrays. Until the recording is closed, only the latter
-            does. After a crash the file holds all frames up to the last whole one: ``python -m mpm replay FILE
+            A ``.vtkhdf`` file in an existing directory; an existing file is replaced. ParaView >= 5.12 and VTK >= 9.3
+            read it as a time series, `mpm.replay` as arrays. Until the recording is closed, only `mpm.replay` can
+            read it. After a crash the file holds all frames up to the last whole one: ``python -m mpm replay FILE
             --repair`` closes it for other programs.
         fps : float
             Frames per second of simulated time.
         fields : sequence of str
-            What is written beside ``x``: fields of `particles` or names of `compute`. ``id``, ``material``,
-            ``mass`` and ``volume`` are always there, once for as long as no particle comes or goes.
+            Fields of `particles` or quantities of `compute`, written beside ``x``. The file always has ``id``,
+            ``material``, ``mass`` and ``volume``, once for as long as the set of particles stays the same.
             Numbers are not rounded. A plane scene lies in z = 0, with the zz components of plane strain.
         compression : int
-            Of gzip, 0 (none) to 9: smaller, but slower.
+            Level of gzip, 0 (none) to 9: smaller, but slower.
 
         Returns
         -------
         Recording
-            With `path`, `fps`, `fields`, `frames`, `seconds` (what it has cost), `close`; a context manager.
+            A context manager with `path`, `fps`, `fields`, `frames`, `seconds` (its cost so far) and `close`.
 
         Raises
         ------
@@ -522,26 +522,26 @@ class Solver(_check.Strict):
 
     @_check.options
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the complete state to a file, from which `mpm.load` makes a simulation that goes on bit for bit.
+        """Write the complete state to a file, from which `mpm.load` makes a simulation that continues bit for bit.
 
-        Everything is in it but the number of threads, and functions: those that bodies were described by, whose values
-        the particles have, and the scene's body force, which `mpm.load` is given again. Equal states make equal files.
-        The file is there whole or not at all: it is written beside an older one, brought to the disk, and takes its
-        place at the end.
+        The file has everything except the number of threads and functions. Particles hold the values of the functions
+        that described bodies; `mpm.load` takes the scene's body force as an argument. Equal states make equal files.
+        The file is written whole or not at all: it is written beside an older one, brought to the disk, and replaces
+        the older one at the end.
 
         Parameters
         ----------
         path : str or path
-            Of the file; any name will do, such as ``"run.mpm"``.
+            Any name, such as ``"run.mpm"``.
 
         Raises
         ------
         TypeError
-            The scene has a shape, material, motion or random generator that is not of this package or NumPy.
+            The scene has a shape, material, motion or random generator from outside this package and NumPy.
         OSError
-            The file cannot be written; an older one is as before.
+            The file cannot be written; an older one stays.
         SimulationError
-            What was written through views is no state, see `run`.
+            Values written through views are no valid state, see `run`.
         BusyError
             Another thread is running this simulation.
         """
@@ -550,20 +550,20 @@ class Solver(_check.Strict):
         checkpoint.save(self, path)
 
     def __copy__(self) -> Self:
-        """The same as a deep copy: two simulations share no state."""
+        """A deep copy: two simulations share no state."""
         return self._of(self._snapshot(), self._threads)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
         return self.__copy__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle holds the bytes of a checkpoint, and the body force as pickles hold functions: by its name."""
+        """A pickle holds the bytes of a checkpoint, and the body force by its name, as pickles hold functions."""
         from mpm.io import checkpoint
 
         return checkpoint.loads, (checkpoint.dumps(self), None, self._scene.body_force)
 
     def __eq__(self, other: object) -> bool:
-        """Whether two simulations have the same complete state, bit for bit; `mpm.diff` tells what differs."""
+        """Whether two simulations have the same complete state, bit for bit; `mpm.diff` names differences."""
         if self is other:
             return True
         if not isinstance(other, Solver) or other._kind != self._kind:

@@ -1,15 +1,15 @@
-"""Shapes: what a body or a collider occupies.
+"""Shapes: the regions of bodies and colliders.
 
-A shape answers one question, `shape.contains(x)`, and can be combined (`a | b`, `a & b`, `a - b`, `~a`) and
-moved (`translate`, `rotate`, `scale`); each gives a new shape, none changes. Lengths are in metres, angles in
-radians. 2-D and 3-D shapes are told apart by the length of what they are made from.
+A shape answers one question, `shape.contains(x)`. Operators combine shapes (`a | b`, `a & b`, `a - b`, `~a`), methods
+move them (`translate`, `rotate`, `scale`); each returns a new shape, none changes. Lengths are in metres, angles in
+radians. The length of the arguments decides between 2-D and 3-D.
 
 Boxes are half-open, lower <= x < upper, and so are polygons and closed meshes where their faces run along the
-axes: two that touch have no point in common, and together they have every point of the seam. Curved
-boundaries do not belong to the shape.
+axes: two boxes that touch share no point, and together they have every point of the seam. Curved boundaries do not
+belong to the shape.
 
-`shape` holds what all can do, `primitives`, `polygon`, `lattice`, `mesh` and `deforming` the kinds, and `distances`
-what the core knows of them.
+`shape` holds the base class, `primitives`, `polygon`, `lattice`, `mesh` and `deforming` the kinds, and `distances` the
+description for the core.
 """
 
 from __future__ import annotations

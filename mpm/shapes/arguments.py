@@ -1,4 +1,4 @@
-"""Checks of what users pass to shapes, and how messages show it."""
+"""Checks of the arguments of shapes, and their form in messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes that change with time, told by what they are at some times."""
+"""Shapes that change with time, given by frames."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from mpm.shapes.shape import Floats, Region, Shape
 class Deforming(Shape):
     """A shape that changes with time, for colliders only.
 
-    Between two frames it is made of both, each moved to the time in question along the surface's velocity, and
-    blended. That velocity is, for meshes, that of the vertices, linear between them, at the nearest point of the
-    surface; for grids of distances, what moves the zero set along its normal: −∂φ/∂t n. Before the first and after
-    the last frame it rests as it is there.
+    Between two frames the shape blends both, each moved to the present time along the surface's velocity. For meshes
+    this velocity is linear between the vertices' velocities, taken at the nearest point of the surface. For grids of
+    distances it moves the zero set along its normal: −∂φ/∂t n. The shape rests before the first frame and after the
+    last.
 
     Parameters
     ----------
     times : (k,) array_like
-        Ascending [s]; k >= 2.
+        Ascending times [s]; k >= 2.
     shapes : sequence of k `Mesh` or k `DistanceGrid`
-        Meshes of the same faces with vertices that move, or distances on the same lattice. What moves by more than
-        its own thickness between two frames wants meshes: grids know nothing of the motion along the surface.
+        Meshes of the same faces with vertices that move, or distances on the same lattice. A shape that moves by more
+        than its own thickness between two frames needs meshes: grids ignore the motion along the surface.
 
     Raises
     ------

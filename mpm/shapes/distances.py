@@ -1,4 +1,4 @@
-"""Shapes as signed distances: a shape as the list of nodes that the core evaluates (``csrc/contact/shape.h``)."""
+"""Shapes as signed distances: the list of nodes of a shape that the core evaluates (``csrc/contact/shape.h``)."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def describe(shape: Shape, dx: float, region: Region | None = None) -> Program:
     shape
         A solid.
     dx
-        Cell size [m]: what has no formula is sampled twice as finely.
+        Cell size [m]: shapes without a formula are sampled twice as finely.
     region
-        Lower and upper corner of a box [m], maybe infinite, outside of which nobody asks: there a mesh goes on as it
+        Lower and upper corner of a box [m], maybe infinite, that contains all queries: outside, a mesh continues as it
         is 4 dx beyond. Default: all of space.
 
     Raises
     ------
     ValueError
-        It cannot be told as a distance: nested too deeply, a lattice that would be too large.
+        The shape has no distance: it is nested too deeply, or its lattice would be too large.
     """
     d = shape.dimension
     box = (np.full(d, -np.inf), np.full(d, np.inf)) if region is None else region

@@ -1,4 +1,4 @@
-"""Small vector geometry that several shapes need."""
+"""Small vector geometry for several shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signed distances on a lattice: a shape of its own, and what other shapes without a formula become."""
+"""Signed distances on a lattice: a shape, and the form that the core gets of shapes without a formula."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mpm.shapes.shape import Bools, Floats, Region, Shape
 
 
 class DistanceGrid(Shape):
-    """What lies where a signed distance, given on a lattice, is negative; d-linear between the nodes.
+    """The region where a signed distance, given on a lattice, is negative; d-linear between the nodes.
 
-    Where a value at the rim of the lattice is not positive, the shape goes on beyond it as it is at the rim.
+    Where a value at the rim of the lattice is not positive, the shape continues beyond the rim unchanged.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ class DistanceGrid(Shape):
         Distance of neighbouring nodes [m], above 0.
     values : array_like of d axes
         Distance [m] at node lower + spacing · (i, j, …), negative inside; at least 2 nodes along each axis. Sign and
-        zero set matter most: as a collider, the surface's normal is that of the gradient.
+        zero set matter most: the gradient gives the normal of a collider's surface.
 
     Raises
     ------
     ValueError
-        An argument is out of range or of the wrong shape, or no value is negative, or all are.
+        An argument is out of range or of the wrong shape, or no value is negative, or all values are.
     """
 
     _fields = ("lower", "spacing", "values")

@@ -1,4 +1,4 @@
-"""The inside of a triangle mesh; `mpm.meshes` reads, mends and measures it."""
+"""The inside of a triangle mesh; `mpm.meshes` reads, repairs and measures meshes."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from mpm.shapes.shape import Bools, Floats, Region, Shape
 class Mesh(Shape):
     """The inside of a triangle mesh in 3-D.
 
-    Equal vertices are merged first. Overlapping closed parts are filled once; a closed part within another
-    whose faces look inwards is a cavity. What can be mended (faces that look the wrong way, doubled faces,
-    small holes) is, with a warning; see `report`.
+    Equal vertices are merged first. Overlapping closed parts are filled once; a closed part within another part
+    is a cavity if its faces look inwards. Faces that look the wrong way, doubled faces and small holes are repaired
+    with a warning; see `report`.
 
     Parameters
     ----------
     path
-        An OBJ or STL file, or, with `trimesh` installed, any format it reads.
+        An OBJ or STL file, or any format that `trimesh` reads, if it is installed.
     vertices : (nv, 3) array_like
-        Instead of `path`: positions [m].
+        Positions [m], instead of `path`.
     faces : (nf, k) array_like of int
-        With `vertices`: the corners of each triangle (k = 3) or flat polygon, counted from 0,
-        counter-clockwise seen from outside.
+        The corners of each triangle (k = 3) or flat polygon, with `vertices`: counted from 0, counter-clockwise seen
+        from outside.
 
     Attributes
     ----------
     vertices, faces : (nv, 3) float64, (nf, 3) int64
-        The mesh as it was read, in triangles.
+        The mesh as read, in triangles.
     report : mpm.meshes.MeshReport
-        What it is made of and what is wrong with it.
+        Parts and defects of the mesh.
 
     Raises
     ------
     FileNotFoundError, FileFormatError
-        There is no such file; it is damaged, or holds what is not a solid.
+        The file does not exist, is damaged, or holds no solid.
     ValueError
         The mesh encloses no volume, or has so many holes that its inside is in doubt; the message names the
         defect.
@@ -52,7 +52,7 @@ class Mesh(Shape):
     Warns
     -----
     UserWarning
-        Something had to be mended; the message says what.
+        The mesh was repaired; the message names the repairs.
     """
 
     _fields = ("vertices", "faces")

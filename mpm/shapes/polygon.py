@@ -21,12 +21,12 @@ class Polygon(Shape):
     Parameters
     ----------
     vertices : (n, 2) array_like
-        Its corners in order, either way round [m]; n >= 3. The first may be repeated at the end.
+        The corners in order, either way round [m]; n >= 3. The last corner may repeat the first.
 
     Raises
     ------
     ValueError
-        It has fewer than three corners or no area, or its outline touches or crosses itself.
+        The polygon has fewer than three corners or no area, or its outline touches or crosses itself.
     """
 
     _fields = ("vertices",)

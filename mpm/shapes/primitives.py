@@ -1,4 +1,4 @@
-"""Shapes given by a few numbers: box, ball, half-space, capsule, cylinder; and single points."""
+"""Shapes of a few numbers: box, ball, half-space, capsule, cylinder; and single points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Box(Shape):
     Raises
     ------
     ValueError
-        A corner is not finite, their dimensions differ, or lower < upper does not hold on every axis.
+        A corner is not finite, the corners differ in dimension, or lower < upper fails on an axis.
 
     Examples
     --------
@@ -66,9 +66,9 @@ class Ball(Shape):
     Parameters
     ----------
     center : (d,) array_like
-        Its middle [m]; d = 2 or 3.
+        Centre [m]; d = 2 or 3.
     radius
-        [m], above 0.
+        Radius [m], above 0.
     """
 
     _fields = ("center", "radius")
@@ -96,14 +96,14 @@ class Ball(Shape):
 
 
 class HalfSpace(Shape):
-    """All of space on one side of a plane (3-D) or line (2-D): the side away from the normal.
+    """The space on one side of a plane (3-D) or line (2-D): the side away from the normal.
 
     Parameters
     ----------
     point : (d,) array_like
         A point of the plane [m]; d = 2 or 3.
     normal : (d,) array_like
-        Points out of the solid; of any length but zero, kept as a unit vector.
+        Vector that points out of the solid, of any length but zero; stored as a unit vector.
 
     Examples
     --------
@@ -182,9 +182,9 @@ class Capsule(_Rod):
     Parameters
     ----------
     a, b : (d,) array_like
-        Ends of the line [m], different; d = 2 or 3.
+        Two different ends of the line [m]; d = 2 or 3.
     radius
-        [m], above 0.
+        Radius [m], above 0.
     """
 
     def _contains(self, x: Floats) -> Bools:
@@ -202,10 +202,10 @@ class Cylinder(_Rod):
     Parameters
     ----------
     a, b : (d,) array_like
-        Middles of the two ends [m], different; d = 2 or 3. The end at `a` belongs to it, that at `b` does
-        not.
+        Two different centres of the ends [m]; d = 2 or 3. The end at `a` belongs to the cylinder, the end at `b`
+        does not.
     radius
-        [m], above 0.
+        Radius [m], above 0.
     """
 
     def _contains(self, x: Floats) -> Bools:
@@ -220,14 +220,14 @@ class Cylinder(_Rod):
 
 
 class Points(Shape):
-    """Particles at given positions: a body, but not a solid. It has no inside and cannot be combined.
+    """Particles at given positions: a body without an inside. Points are no solid and cannot be combined.
 
     Parameters
     ----------
     x : (n, d) array_like
         Positions [m]; n >= 1, d = 2 or 3.
     volume : float or (n,) array_like, optional
-        Volume of each particle [m³; in 2-D m²], above 0; by default dx^d / particles_per_cell.
+        Volume of each particle [m³; in 2-D m²], above 0, by default dx^d / particles_per_cell.
     """
 
     _fields = ("x", "volume")

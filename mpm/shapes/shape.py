@@ -1,4 +1,4 @@
-"""What all shapes can do, and what comes of combining and moving them."""
+"""The base of all shapes, and shapes that result from combining and moving others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Region: TypeAlias = tuple[Floats, Floats]
 
 
 class Shape:
-    """What all shapes can do. Shapes are immutable; equal ones have equal parameters."""
+    """Base of all shapes. Shapes are immutable; equal shapes have equal parameters."""
 
     _fields: ClassVar[tuple[str, ...]] = ()
     dimension: int
@@ -98,7 +98,7 @@ class Shape:
         Raises
         ------
         ValueError
-            `x` has another shape or dimension, or holds NaN or infinity.
+            `x` has the wrong shape or dimension, or holds NaN or infinity.
         TypeError
             `x` does not hold numbers, or the shape is `Points`, which have no inside.
         """
@@ -106,9 +106,9 @@ class Shape:
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
-        """A box around the shape: its lower and upper corner, (d,) each [m]; infinite where the shape is.
+        """Lower and upper corner of a box around the shape, (d,) each [m]; infinite where the shape is.
 
-        The smallest such box, except for intersections and differences, whose box may be larger than need be.
+        The box is the smallest one, except that intersections and differences may have a larger box.
         """
         axes = np.eye(self.dimension)
         lower, upper = -self._support(-axes) + 0.0, self._support(axes) + 0.0
@@ -121,7 +121,7 @@ class Shape:
         return _Moved(self, matrix, shift, step)
 
     def translate(self, by: ArrayLike) -> Shape:
-        """Return the shape moved by `by`, (d,) [m]."""
+        """Return the shape moved by the vector `by`, (d,) [m]."""
         by = as_vector(by, "by", self.dimension)
         return self._affine(np.eye(self.dimension), by, f".translate({brief(by)})")
 
@@ -131,11 +131,11 @@ class Shape:
         Parameters
         ----------
         angle
-            Counter-clockwise, seen against the axis [rad].
+            Angle [rad], counter-clockwise, seen against the axis.
         axis : (3,) array_like
-            In 3-D the axis of rotation, of any length but zero. Not in 2-D.
+            The axis of rotation in 3-D, of any length but zero; not in 2-D.
         about : (d,) array_like, optional
-            A point that stays where it is [m]; the origin by default.
+            The fixed point [m], by default the origin.
         """
         angle = as_number(angle, "angle")
         if abs(angle) > 2 * math.pi:
@@ -161,9 +161,9 @@ class Shape:
         Parameters
         ----------
         by : float or (d,) array_like
-            The factor, or one for each axis; above 0.
+            The factor, or one factor per axis; above 0.
         about : (d,) array_like, optional
-            A point that stays where it is [m]; the origin by default.
+            The fixed point [m], by default the origin.
         """
         factors = as_factors(by, "by", self.dimension)
         words = brief(np.asarray(by, dtype=np.float64))
