@@ -5,7 +5,7 @@ import pytest
 
 import mpm
 import scenes
-from mpm import fieldtable
+from mpm import _core, fieldtable
 
 SHAPES = {"scalar": {2: (), 3: ()}, "vector": {2: (2,), 3: (3,)}, "symmetric": {2: (3,), 3: (6,)}}
 SHAPES["tensor"] = {2: (2, 2), 3: (3, 3)}
@@ -34,6 +34,14 @@ def test_the_rows_of_the_core_and_its_laws_are_known():
     ] == "x v F C J mass volume material id".split()
     assert {n for n, row in known.items() if row["owner"] == "law"} == {"Jp"}
     assert set(fieldtable.LASTING) == {"id", "mass", "material", "volume"} and known["volume"]["unit"] == "m³"
+
+
+def test_laws_that_share_a_field_of_history_declare_it_alike():
+    shared = {}
+    for law in _core.laws():
+        for field in law["history"]:
+            assert shared.setdefault(field["name"], field) == field
+            assert field["name"] not in {row["name"] for row in _core.core_fields()}
 
 
 @pytest.mark.parametrize("rank", SHAPES)
