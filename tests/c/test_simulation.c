@@ -3,6 +3,7 @@
 /* The whole core without Python: the same bits for any number of threads, simulations that do not meet, and every
  * allocation refused in turn without a trace in the result. */
 #include "check.h"
+#include "ledger.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -15,26 +16,6 @@
 
 enum { SIDE = 4, MOST = SIDE * SIDE * SIDE };
 static const double END = 0.08; /* [s] */
-
-/* Refuses the allocation whose number is `fail_at`; counts what is live. */
-struct ledger {
-    long calls, live, fail_at;
-};
-
-static void *count_allocate(void *user, size_t bytes)
-{
-    struct ledger *ledger = user;
-    if (++ledger->calls == ledger->fail_at)
-        return NULL;
-    ledger->live++;
-    return mpm_memory_default().allocate(NULL, bytes);
-}
-
-static void count_release(void *user, void *memory)
-{
-    ((struct ledger *)user)->live--;
-    mpm_memory_default().release(NULL, memory);
-}
 
 static const mpm_scheme standard = {.transfer = MPM_APIC, .degree = MPM_QUADRATIC, .c_keep = 1};
 static const mpm_scheme filtered = {

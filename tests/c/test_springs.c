@@ -3,6 +3,7 @@
 /* A method that is no MPM, over a run and a store: a chain of masses on springs, in symplectic Euler. Clock, goal, history,
  * health, trouble, threads, fields and views are those of every method. */
 #include "check.h"
+#include "ledger.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -311,26 +312,6 @@ static void threads_change_no_bit(const mpm_allocator *allocator)
     assert(!memcmp(one.store.rows[X], three.store.rows[X], MOST * DIM * sizeof(double)));
     stop(&one);
     stop(&three);
-}
-
-/* Counts what is live, and refuses the allocation whose number is `fail_at`. */
-struct ledger {
-    long calls, live, fail_at;
-};
-
-static void *count_allocate(void *user, size_t bytes)
-{
-    struct ledger *ledger = user;
-    if (++ledger->calls == ledger->fail_at)
-        return NULL;
-    ledger->live++;
-    return mpm_memory_default().allocate(NULL, bytes);
-}
-
-static void count_release(void *user, void *memory)
-{
-    ((struct ledger *)user)->live--;
-    mpm_memory_default().release(NULL, memory);
 }
 
 /* A call that was refused memory, made once more, ends as if it had not been. */
