@@ -55,7 +55,7 @@ class Core(Protocol):
         """The table of fields, ``x`` first."""
 
     def field(self, name: str) -> Field:
-        """The current buffer of a field."""
+        """The current buffer of a field; a KeyError if there is none of that name."""
 
     def delete_particles(self, mask: Any) -> int:
         """Delete the rows where `mask`, uint8 (n,), is not 0; returns how many went."""

@@ -74,10 +74,10 @@ def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
         rows = np.flatnonzero(index == k)
         if not len(rows):
             continue
-        response = material._respond(F[rows], history(material, particles, rows))
-        result.stress[rows] = response.tau / J[rows, None, None]
-        result.zz[rows] = response.tau_zz / J[rows]
-        result.energy[rows] = response.energy
+        evaluation = material._evaluate(F[rows], history(material, particles, rows))
+        result.stress[rows] = evaluation.tau / J[rows, None, None]
+        result.zz[rows] = evaluation.tau_zz / J[rows]
+        result.energy[rows] = evaluation.energy
     return result
 
 

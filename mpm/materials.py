@@ -31,7 +31,7 @@ __getattr__ = _check.names_of_module(__name__, __all__)
 NEARLY_INCOMPRESSIBLE = 0.49
 
 
-class Response(NamedTuple):
+class Evaluation(NamedTuple):
     """A law at m deformation gradients."""
 
     tau: FloatArray  # (m, d, d) Kirchhoff stress [Pa]
@@ -103,9 +103,9 @@ class Material(_check.Strict):
     @property
     def wave_speed(self) -> float:
         """Speed of a longitudinal wave at rest [m/s]."""
-        return math.sqrt(float(self._respond(np.eye(3)[None]).longitudinal[0]) / self.density)
+        return math.sqrt(float(self._evaluate(np.eye(3)[None]).longitudinal[0]) / self.density)
 
-    def _respond(self, F: FloatArray, history: FloatArray | None = None) -> Response:
+    def _evaluate(self, F: FloatArray, history: FloatArray | None = None) -> Evaluation:
         """Everything the core says of the law at checked deformation gradients ``(m, d, d)``, in float64.
 
         `history` ``(m, components)`` is what the law keeps besides F, as its row in the registry has it; by default
@@ -115,7 +115,7 @@ class Material(_check.Strict):
         gradients = np.ascontiguousarray(F, dtype=np.float64)
         values = _core.evaluate(self.law, self.parameters, gradients, d, config.isa(), "float64", history)
         tau, *scalars = (np.frombuffer(part, dtype=np.float64) for part in values)
-        return Response(tau.reshape(m, d, d), *scalars)
+        return Evaluation(tau.reshape(m, d, d), *scalars)
 
     def stress(self, F: npt.ArrayLike) -> FloatArray:
         """First Piola–Kirchhoff stress P = τ F⁻ᵀ, from the C code of the step.
@@ -143,7 +143,7 @@ class Material(_check.Strict):
             scale = np.linalg.norm(F, axis=(1, 2)) ** F.shape[1]
         for row in np.flatnonzero(np.abs(determinant) <= 1e-14 * scale)[:1]:
             raise ValueError(f"F[{row}] is singular (det F = {determinant[row]:g}): tau F^-T does not exist")
-        tau = self._finite(F, self._respond(F, history).tau)
+        tau = self._finite(F, self._evaluate(F, history).tau)
         # P F^T = tau, hence F P^T = tau^T.
         transposed = np.linalg.solve(F, tau.transpose(0, 2, 1))
         return np.ascontiguousarray(transposed.transpose(0, 2, 1), dtype=np.float64)
@@ -169,7 +169,7 @@ class Material(_check.Strict):
         return self._energy(self._gradients(F))
 
     def _energy(self, F: FloatArray, history: FloatArray | None = None) -> FloatArray:
-        return self._finite(F, self._respond(F, history).energy).copy()
+        return self._finite(F, self._evaluate(F, history).energy).copy()
 
     def _gradients(self, F: object) -> FloatArray:
         """F as a checked stack of matrices, in the range where the law has a meaning."""

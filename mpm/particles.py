@@ -86,11 +86,11 @@ class Particles:
         """
         if not isinstance(name, str):
             raise _check.wrong_type("field", name, "a name from sim.particles.fields")
-        fields = self.fields
-        if name not in fields:
-            near = _proposal(name, fields)
-            raise KeyError(f"no field {name!r}; fields: {', '.join(fields)}{near}")
-        return np.asarray(cast(Any, self._core.field(name)))
+        try:
+            return np.asarray(cast(Any, self._core.field(name)))
+        except KeyError:
+            near = _proposal(name, self.fields)
+            raise KeyError(f"no field {name!r}; fields: {', '.join(self.fields)}{near}") from None
 
     def _copy(self, name: str) -> Array:
         """A field as it is now, read-only. Unlike a view it is no possible write, for which the next run would look."""

@@ -86,9 +86,10 @@ def test_the_history_is_a_mapping(sim, key):
     assert sim.history.get(key) is None and key not in sim.history
 
 
-def test_fields_are_a_mapping_by_name(sim):
-    with pytest.raises(KeyError, match="no field 'w'; fields: x, v"):
-        sim.particles["w"]
+@pytest.mark.parametrize("name", ["w", "x\0", "x\0y", "\ud800", ""])
+def test_fields_are_a_mapping_by_name(sim, name):
+    with pytest.raises(KeyError, match=r"no field '.*'; fields: x, v"):
+        sim.particles[name]
 
 
 @pytest.mark.parametrize(

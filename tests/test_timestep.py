@@ -138,7 +138,7 @@ def test_the_bound_follows_the_state_and_a_wave_never_crosses_a_cell(dim, law, d
             sim.particles.J = [np.linalg.det(F)]
         else:
             sim.particles.F = F[None]
-        moduli = material._respond(F[None])
+        moduli = material._evaluate(F[None])
         bound = sim.stable_dt()
         rtol = 64 * scenes.EPSILON[dtype]  # measured 10 eps
         assert bound.dt == pytest.approx(0.5 * math.sqrt(material.density / moduli.isolated[0]), rel=rtol)

@@ -402,20 +402,19 @@ static PyObject *stable_dt(PyObject *self, PyObject *unused)
 
 static PyObject *field(PyObject *self, PyObject *argument)
 {
-    PyObject *name = PyUnicode_AsUTF8String(argument);
-    if (!name)
+    Py_ssize_t length;
+    const char *name = PyUnicode_AsUTF8AndSize(argument, &length); /* NULL of a text that has no UTF-8 */
+    if (!name && !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
         return NULL;
-    mpm_simulation *core = enter(self);
-    mpm_store *store = core ? mpm_simulation_get_store(core) : NULL;
-    const int found = core ? mpm_fields_find(&store->fields, PyBytes_AsString(name)) : -1;
-    Py_DECREF(name);
-    if (!core)
-        return NULL;
+    mpm_store *store = mpm_simulation_get_store(((simulation *)self)->core); /* no run changes which fields there are */
+    const int found = name && strlen(name) == (size_t)length ? mpm_fields_find(&store->fields, name) : -1;
     if (found < 0) {
         PyErr_SetObject(PyExc_KeyError, argument);
         return NULL;
     }
     mpm_view *view;
+    if (!enter(self))
+        return NULL;
     const mpm_status status = mpm_store_get(store, found, &view);
     if (status)
         return finish(self, status);

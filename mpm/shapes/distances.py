@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mpm import _core
 from mpm.shapes.geometry import padded
-from mpm.shapes.shape import Complement, Floats, Region, Shape, _Combined, _Difference, _Moved, _Union
+from mpm.shapes.shape import Complement, Floats, Region, Shape, _Combined, _Moved
 
 DEPTH = 32  # distances that the core can hold at once
 
@@ -78,13 +78,8 @@ def _describe(shape: Shape, matrix: Floats, shift: Floats, dx: float, region: Re
         inner = _describe(shape.shape, matrix, shift, dx, region)
         return Program(np.concatenate([inner.nodes, _operator("complement")]), inner.numbers, inner.depth)
     if isinstance(shape, _Combined):
-        parts = shape.parts
-        if isinstance(shape, _Difference):
-            parts = (parts[0], *(Complement(part) for part in parts[1:]))
-        return _joined(
-            [_describe(part, matrix, shift, dx, region) for part in parts],
-            "union" if isinstance(shape, _Union) else "intersection",
-        )
+        parts = [_describe(part, matrix, shift, dx, region) for part in shape._operands()]
+        return _joined(parts, "union" if shape._unites else "intersection")
     return _leaf(shape, matrix, shift, dx, region)
 
 

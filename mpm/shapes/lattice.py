@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mpm import _core
 from mpm.shapes.arguments import as_array, as_number, as_vector
+from mpm.shapes.distances import describe, measure
 from mpm.shapes.geometry import padded
 from mpm.shapes.shape import Bools, Floats, Region, Shape
 
@@ -55,10 +55,7 @@ class DistanceGrid(Shape):
         return f"DistanceGrid({nodes} nodes, spacing={self.spacing:.10g})"
 
     def _contains(self, x: Floats) -> Bools:
-        numbers = lattice_numbers(self.lower, self.spacing, self.values)
-        node = np.array([[_core.shape_kinds().index("lattice"), 0, len(numbers)]], dtype=np.int64)
-        phi, _ = _core.shape_distance(self.dimension, node, numbers, np.ascontiguousarray(x))
-        return np.frombuffer(phi) < 0
+        return measure(describe(self, self.spacing), x)[0] < 0
 
     def _support(self, directions: Floats) -> Floats:
         if ending_faces(self.values) != 4**self.dimension - 1:

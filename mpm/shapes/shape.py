@@ -243,13 +243,15 @@ class _Combined(Shape):
 
     _fields = ("parts",)
     _symbol: ClassVar[str]
+    _unites: ClassVar[bool] = False
+    """Whether a point is inside that is in any of the operands; otherwise it must be in all of them."""
     parts: tuple[Shape, ...]
 
     def __init__(self, *parts: Shape) -> None:
         self._set(
             parts=parts,
             dimension=parts[0].dimension,
-            _exact_bounds=isinstance(self, _Union) and all(part._exact_bounds for part in parts),
+            _exact_bounds=self._unites and all(part._exact_bounds for part in parts),
             _only_collides=any(part._only_collides for part in parts),
             _nesting=_one_deeper(*parts),
         )
@@ -259,6 +261,22 @@ class _Combined(Shape):
         if len(words) > 6:
             words[3:-2] = [f"… {len(words) - 5} more …"]
         return f" {self._symbol} ".join(words)
+
+    def _operands(self) -> tuple[Shape, ...]:
+        """What is united or intersected."""
+        return self.parts
+
+    def _contains(self, x: Floats) -> Bools:
+        first, *others = self._operands()
+        inside = first._contains(x).copy()
+        for other in others:
+            undecided = np.flatnonzero(inside != self._unites)
+            inside[undecided] = other._contains(x[undecided])
+        return inside
+
+    def _support(self, directions: Floats) -> Floats:
+        extreme = np.max if self._unites else np.min
+        return np.asarray(extreme([one._support(directions) for one in self._operands()], axis=0))
 
     def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
         return type(self)(*(part._affine(matrix, shift, step) for part in self.parts))
@@ -283,30 +301,11 @@ def _combine(kind: type[_Combined], a: Shape, b: object) -> Shape:
 
 class _Union(_Combined):
     _symbol = "|"
-
-    def _contains(self, x: Floats) -> Bools:
-        inside = self.parts[0]._contains(x).copy()
-        for part in self.parts[1:]:
-            rest = np.flatnonzero(~inside)
-            inside[rest] = part._contains(x[rest])
-        return inside
-
-    def _support(self, directions: Floats) -> Floats:
-        return np.asarray(np.max([part._support(directions) for part in self.parts], axis=0))
+    _unites = True
 
 
 class _Intersection(_Combined):
     _symbol = "&"
-
-    def _contains(self, x: Floats) -> Bools:
-        inside = self.parts[0]._contains(x).copy()
-        for part in self.parts[1:]:
-            rest = np.flatnonzero(inside)
-            inside[rest] = part._contains(x[rest])
-        return inside
-
-    def _support(self, directions: Floats) -> Floats:
-        return np.asarray(np.min([part._support(directions) for part in self.parts], axis=0))
 
 
 class _Difference(_Combined):
@@ -314,16 +313,8 @@ class _Difference(_Combined):
 
     _symbol = "-"
 
-    def _contains(self, x: Floats) -> Bools:
-        inside = self.parts[0]._contains(x).copy()
-        for part in self.parts[1:]:
-            rest = np.flatnonzero(inside)
-            inside[rest] = ~part._contains(x[rest])
-        return inside
-
-    def _support(self, directions: Floats) -> Floats:
-        rest = [self.parts[0], *(~part for part in self.parts[1:])]
-        return np.asarray(np.min([part._support(directions) for part in rest], axis=0))
+    def _operands(self) -> tuple[Shape, ...]:
+        return (self.parts[0], *(~part for part in self.parts[1:]))
 
 
 class Complement(Shape):
