@@ -11,15 +11,14 @@ import os
 import warnings
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from mpm import _check, measures
 from mpm.shapes import Box, Points, Shape
-from mpm.shapes.arguments import as_number, as_vector, brief
+from mpm.shapes.arguments import brief
 
 Floats = NDArray[np.float64]
 
-SAMPLINGS = ("stratified", "lattice", "random")
 MOST_PARTICLES = 2**30 - 1  # of the core
 BYTES_PER_PARTICLE = 200  # in the leanest case
 COARSE = 0.5  # an error of the sampled volume of which the user is told
@@ -31,22 +30,22 @@ MARGIN = 1e-9  # of a (sub-)cell: random points keep off its faces, where roundi
 def sample(
     shape: Shape,
     *,
-    lower: ArrayLike,
-    upper: ArrayLike,
+    lower: Floats,
+    upper: Floats,
     dx: float,
     particles_per_cell: int,
-    sampling: str = "stratified",
-    rng: int | np.random.Generator = 0,
-    body: str | None = None,
+    sampling: str,
+    rng: np.random.Generator,
+    body: str,
 ) -> tuple[Floats, Floats]:
-    """Fill a shape with particles.
+    """Fill a shape with particles. The arguments are those that `mpm.numerics.check` and `mpm.Scene` have checked.
 
     Parameters
     ----------
     shape
         What to fill. Shapes without end are clipped to the domain; others must lie in it. The particles of
         `Points` are its own.
-    lower, upper : (d,) array_like
+    lower, upper : (d,) ndarray
         The domain [m]; cells count from `lower`.
     dx
         Width of a cell [m].
@@ -56,7 +55,7 @@ def sample(
         ``"stratified"``: each cell is split into k^d sub-cells with one random point each; ``"lattice"``: the
         middles of the sub-cells; ``"random"``: random points of the cell.
     rng
-        A seed, or a generator, which is advanced. The same one gives the same points.
+        It is advanced. The same one gives the same points.
     body
         Whose shape it is: a name for messages.
 
@@ -70,35 +69,21 @@ def sample(
     Raises
     ------
     ValueError
-        An argument is out of range, the shape sticks out of the domain, or no particle falls into it.
-    TypeError
-        An argument is of the wrong type.
+        The shape sticks out of the domain, or no particle falls into it.
+    MemoryError
+        There would be more particles than the machine can hold.
 
     References
     ----------
     Stratified: one jittered sample per stratum, as in R. L. Cook, ACM Trans. Graph. 5 (1986) 51.
     """
-    if not isinstance(shape, Shape):
-        raise TypeError(f"shape: expected a shape of mpm.shapes, got {shape!r}")
-    dim = shape.dimension
-    low = as_vector(lower, "lower")
-    if len(low) != dim:
-        raise ValueError(f"shape: {shape!r} is in {dim}-D, but the domain is in {len(low)}-D")
-    domain = Box(low, as_vector(upper, "upper", dim))
-    dx = as_number(dx, "dx", positive=True)
-    per_cell = _per_cell(particles_per_cell)
-    if sampling not in SAMPLINGS:
-        raise ValueError(f"sampling: expected one of {', '.join(map(repr, SAMPLINGS))}, got {sampling!r}")
-    side = 1 if sampling == "random" else _side(per_cell, dim, sampling)
-    generator = _generator(rng)
-    with np.errstate(over="ignore"):
-        cells = np.rint((domain.upper - domain.lower) / dx)
-        fits = (cells >= 1).all() and cells.prod() < 2**53
-    if not fits:
+    dim, domain = shape.dimension, Box(lower, upper)
+    side = 1 if sampling == "random" else round(particles_per_cell ** (1 / dim))
+    cells = np.rint((domain.upper - domain.lower) / dx)
+    if cells.prod() >= 2**53:
         raise ValueError(f"dx: expected one that divides the domain into 1 to 2^53 cells, got {dx:g}")
-    each = dx**dim / per_cell
-
-    of_body = "" if body is None else f" of {body!r}"
+    each = dx**dim / particles_per_cell
+    of_body = f" of {body!r}"
     _refuse_outside(shape, domain, dx, of_body)
     if isinstance(shape, Points):
         volume = np.full(len(shape.x), each) if shape.volume is None else shape.volume.copy()
@@ -111,11 +96,11 @@ def sample(
     expected = measures.volume(shape)
     _refuse_too_many(0 if expected is None else expected / each, room, dx)
     extent = np.maximum(last - first, 0)
-    step = max(1, CHUNK // per_cell)
+    step = CHUNK // particles_per_cell
     for begin in range(0, int(extent.prod()), step):
         index = np.arange(begin, min(begin + step, int(extent.prod())))
         cell = first + np.stack(np.unravel_index(index, extent), axis=1)
-        x = _candidates(cell, domain, dx, per_cell, side, sampling, generator)
+        x = _candidates(cell, domain, dx, particles_per_cell, side, sampling, rng)
         kept.append(x[shape.contains(x)])
         count += len(kept[-1])
         _refuse_too_many(count, room, dx)
@@ -147,34 +132,6 @@ def _refuse_too_many(count: float, room: int, dx: float) -> None:
             f"dx = {dx:g} m: {'more than ' * (count < 1.01 * room)}{count:.3g} particles; "
             f"this machine holds at most {room:.3g}"
         )
-
-
-def _per_cell(value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"particles_per_cell: expected an integer, got {value!r}")
-    if not 1 <= value <= CHUNK:
-        raise ValueError(f"particles_per_cell: expected 1 to {CHUNK}, got {value}")
-    return int(value)
-
-
-def _side(per_cell: int, dim: int, sampling: str) -> int:
-    """Sub-cells along the side of a cell."""
-    side: int = round(per_cell ** (1 / dim))
-    if side**dim != per_cell:
-        near = sorted({max(1, side + i) ** dim for i in (-1, 0, 1)})
-        wanted = ", ".join(map(str, near))
-        raise ValueError(f"particles_per_cell: {sampling!r} needs k^{dim}, such as {wanted}, got {per_cell}")
-    return side
-
-
-def _generator(rng: int | np.random.Generator) -> np.random.Generator:
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
-        raise TypeError(f"rng: expected an integer or a numpy.random.Generator, got {rng!r}")
-    if rng < 0:
-        raise ValueError(f"rng: expected a seed of 0 or more, got {rng}")
-    return np.random.default_rng(int(rng))
 
 
 def _candidates(
