@@ -2,9 +2,9 @@
 #include "integrate/simulation.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "integrate/dispatch.h"
 #include "integrate/state.h"
 
@@ -105,8 +105,8 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
         mpm_field *row = &rows[count++];
         *row = (mpm_field){.rank = field->rank, .owner = MPM_OWNER_LAW, .state_of = MPM_STATE_OF_OWNERS,
                            .low = field->low, .high = field->high, .initial = field->initial};
-        snprintf(row->name, sizeof row->name, "%s", field->name);
-        snprintf(row->unit, sizeof row->unit, "%s", field->unit);
+        if (mpm_store_name(row, field->name, field->unit))
+            return MPM_TOO_LARGE;
     }
     return mpm_store_add_fields(&simulation->store, rows, count);
 }
@@ -274,41 +274,28 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
     return status;
 }
 
-static double mass_at(const mpm_particles *particles, ptrdiff_t slot)
-{
-    return particles->real_size == 4 ? (double)((const float *)particles->column[MPM_COLUMN_MASS])[slot]
-                                     : ((const double *)particles->column[MPM_COLUMN_MASS])[slot];
-}
-
-static void clear_mass(mpm_particles *particles, ptrdiff_t slot)
-{
-    if (particles->real_size == 4)
-        ((float *)particles->column[MPM_COLUMN_MASS])[slot] = 0;
-    else
-        ((double *)particles->column[MPM_COLUMN_MASS])[slot] = 0;
-}
-
 /* Removes the rows of `mask` (may be NULL) and all particles without mass. Within a pool. */
 static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
 {
     const mpm_allocator *allocator = &simulation->run.allocator;
     mpm_particles *particles = &simulation->particles;
-    const ptrdiff_t rows = particles->count, slots = particles->tiles * particles->lanes;
-    int32_t *new_row = mpm_memory_new(allocator, (size_t)rows, sizeof *new_row);
-    void *saved = mpm_memory_new(allocator, (size_t)slots, particles->real_size);
+    const size_t size = particles->real_size, slots = (size_t)(particles->tiles * particles->lanes);
+    int32_t *new_row = mpm_memory_new(allocator, (size_t)particles->count, sizeof *new_row);
+    void *saved = mpm_memory_new(allocator, slots, size);
     mpm_status status = MPM_OUT_OF_MEMORY;
     if (new_row && saved) {
-        memcpy(saved, particles->column[MPM_COLUMN_MASS], (size_t)slots * particles->real_size);
-        for (ptrdiff_t slot = 0; slot < slots; slot++) {
+        void *mass = particles->column[MPM_COLUMN_MASS];
+        memcpy(saved, mass, slots * size);
+        for (size_t slot = 0; slot < slots; slot++) {
             const int32_t row = particles->row[slot];
             if (row >= 0 && mask && mask[row])
-                clear_mass(particles, slot);
+                mpm_real_set(mass, slot, 0, size);
             if (row >= 0)
-                new_row[row] = mass_at(particles, slot) > 0 ? 0 : -1;
+                new_row[row] = mpm_real_at(mass, slot, size) > 0 ? 0 : -1;
         }
         status = mpm_rebin_run(simulation, NULL, 0, MPM_BIN_WITHOUT_MASSLESS);
         if (status)
-            memcpy(particles->column[MPM_COLUMN_MASS], saved, (size_t)slots * particles->real_size);
+            memcpy(mass, saved, slots * size); /* nothing was moved */
         else {
             simulation->frozen = false;
             mpm_store_keep_rows(&simulation->store, new_row);
@@ -420,11 +407,6 @@ void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, 
     *colliders = mpm_boundary_bytes(&simulation->boundary);
 }
 
-static double real_at(const void *array, size_t index, size_t real_size)
-{
-    return real_size == 4 ? (double)((const float *)array)[index] : ((const double *)array)[index];
-}
-
 size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *mass, void *v)
 {
     const mpm_settings *settings = &simulation->settings;
@@ -437,7 +419,7 @@ size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *ma
     for (size_t b = 0; b < simulation->grid.block_count; b++)
         for (int n = 0; n < MPM_BLOCK_NODES; n++) {
             const size_t record = (b * MPM_BLOCK_NODES + (size_t)n) * 4;
-            if (!(real_at(nodes, record + 3, size) > 0))
+            if (!(mpm_real_at(nodes, record + 3, size) > 0))
                 continue;
             if (x) {
                 for (int a = dim - 1, rest = n; a >= 0; a--, rest /= side)

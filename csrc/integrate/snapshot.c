@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "integrate/state.h"
 
 /* ---- the clock -------------------------------------------------------------------------------------------------- */
@@ -179,11 +180,6 @@ void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *sna
 
 /* ---- what a snapshot must be ------------------------------------------------------------------------------------ */
 
-static double number_at(const void *list, size_t index, size_t real_size)
-{
-    return real_size == 4 ? (double)((const float *)list)[index] : ((const double *)list)[index];
-}
-
 /* Blocks lie where particles of the domain can be, a little beyond its faces; nodes where their particles are. */
 static bool is_group(const mpm_simulation *simulation, const mpm_group *group)
 {
@@ -255,7 +251,7 @@ static enum place place_of_all(const mpm_simulation *simulation, const mpm_snaps
         for (int32_t p = 0; p < group.count; p++, i++) {
             double x[3] = {0};
             for (size_t a = 0; a < dim; a++)
-                x[a] = number_at(snapshot->field[MPM_FIELD_X], i * dim + a, size);
+                x[a] = mpm_real_at(snapshot->field[MPM_FIELD_X], i * dim + a, size);
             const enum place place = place_of(simulation, &group, x);
             worst = place < worst ? place : worst;
         }
@@ -268,8 +264,8 @@ static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_s
 {
     const size_t size = simulation->settings.real_size;
     for (size_t i = 0; i < snapshot->particles; i++) {
-        const double mass = number_at(snapshot->field[MPM_FIELD_MASS], i, size);
-        const double volume = number_at(snapshot->field[MPM_FIELD_VOLUME], i, size);
+        const double mass = mpm_real_at(snapshot->field[MPM_FIELD_MASS], i, size);
+        const double volume = mpm_real_at(snapshot->field[MPM_FIELD_VOLUME], i, size);
         const bool taken_out = mass == 0 && volume == 0 && snapshot->counters[FROZEN];
         if (!taken_out && !(mass > 0 && isfinite(mass) && volume > 0 && isfinite(volume)))
             return false;
@@ -278,7 +274,7 @@ static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_s
         const size_t values = snapshot->particles * mpm_snapshot_components(simulation, f);
         const bool may_leave_its_range = f == MPM_FIELD_F || simulation->store.fields.row[f].owner == MPM_OWNER_LAW;
         for (size_t i = 0; i < values && !may_leave_its_range; i++)
-            if (!isfinite(number_at(snapshot->field[f], i, size)))
+            if (!isfinite(mpm_real_at(snapshot->field[f], i, size)))
                 return false;
     }
     return true;

@@ -3,6 +3,7 @@
  * Strays: particles outside the domain, or out of the range of their law. Only they can show that, after the step that
  * has led to it. A sweep counts such particles; here they are named.
  */
+#include "base/real.h"
 #include "integrate/state.h"
 
 /* Where a particle is [m], as the resident state has it. */
@@ -15,8 +16,7 @@ static void find_position(const mpm_simulation *simulation, int32_t row, double 
             const size_t slot = (size_t)p->groups[g].first_tile * lanes + i;
             for (size_t a = 0; p->row[slot] == row && a < dim; a++) {
                 const size_t at = mpm_particles_index(slot, a, dim, lanes);
-                const double cells = p->real_size == sizeof(float) ? (double)((const float *)p->column[MPM_COLUMN_X])[at]
-                                                                   : ((const double *)p->column[MPM_COLUMN_X])[at];
+                const double cells = mpm_real_at(p->column[MPM_COLUMN_X], at, p->real_size);
                 x[a] = simulation->settings.lower[a] +
                        simulation->settings.dx * ((double)p->groups[g].block[a] * mpm_block_side(p->dim) + cells);
             }

@@ -51,12 +51,10 @@ static int take_shape(PyObject *nodes, PyObject *numbers, int dim, const mpm_all
 
 static int take_contact(const char *name, mpm_contact *contact)
 {
-    static const char *const names[] = {[MPM_STICKY] = "sticky", [MPM_SLIP] = "slip", [MPM_SEPARATE] = "separate"};
-    for (int k = 0; k < 3; k++)
-        if (!strcmp(names[k], name)) {
-            *contact = (mpm_contact)k;
-            return 0;
-        }
+    const int found = mpm_python_find_contact(name);
+    *contact = (mpm_contact)found;
+    if (found >= 0 && found <= MPM_SEPARATE)
+        return 0;
     PyErr_Format(PyExc_ValueError, "contact: '%s' is not known", name);
     return -1;
 }
@@ -66,10 +64,8 @@ static int take_motion(const char *name, PyObject *vector, PyObject *keys, mpm_m
     static const char *const names[] = {
         [MPM_MOTION_NONE] = "none", [MPM_MOTION_LINEAR] = "linear", [MPM_MOTION_ROTATION] = "rotation",
         [MPM_MOTION_SINUSOID] = "sinusoid", [MPM_MOTION_KEYFRAMES] = "keyframes"};
-    int kind = 0;
-    while (kind <= MPM_MOTION_KEYFRAMES && strcmp(names[kind], name))
-        kind++;
-    if (kind > MPM_MOTION_KEYFRAMES) {
+    const int kind = mpm_python_find_name(name, names, MPM_MOTION_KEYFRAMES + 1);
+    if (kind < 0) {
         PyErr_Format(PyExc_ValueError, "motion: '%s' is not known", name);
         return -1;
     }
@@ -164,12 +160,8 @@ static PyObject *shape_kinds(PyObject *module, PyObject *unused)
     (void)unused;
     PyObject *list = PyList_New(0);
     const char *name;
-    for (int kind = 0; list && (name = mpm_shape_kind_name(kind)); kind++) {
-        PyObject *string = PyUnicode_FromString(name);
-        if (!string || PyList_Append(list, string))
-            Py_CLEAR(list);
-        Py_XDECREF(string);
-    }
+    for (int kind = 0; list && (name = mpm_shape_kind_name(kind)); kind++)
+        mpm_python_append(&list, PyUnicode_FromString(name));
     return list;
 }
 

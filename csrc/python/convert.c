@@ -54,16 +54,27 @@ int mpm_python_check_threads(long threads)
     return -1;
 }
 
+int mpm_python_find_name(const char *name, const char *const *names, int count)
+{
+    for (int k = 0; k < count; k++)
+        if (!strcmp(names[k], name))
+            return k;
+    return -1;
+}
+
+int mpm_python_find_contact(const char *name)
+{
+    static const char *const names[] = {
+        [MPM_STICKY] = "sticky", [MPM_SLIP] = "slip", [MPM_SEPARATE] = "separate", [MPM_MIRROR] = "mirror",
+        [MPM_PERIODIC] = "periodic"};
+    return mpm_python_find_name(name, names, MPM_PERIODIC + 1);
+}
+
 PyObject *mpm_python_float_list(const double *values, Py_ssize_t count)
 {
-    PyObject *list = PyList_New(count);
-    for (Py_ssize_t i = 0; list && i < count; i++) {
-        PyObject *value = PyFloat_FromDouble(values[i]);
-        if (!value || PyList_SetItem(list, i, value)) {
-            Py_DECREF(list);
-            return NULL;
-        }
-    }
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t i = 0; list && i < count; i++)
+        mpm_python_append(&list, PyFloat_FromDouble(values[i]));
     return list;
 }
 

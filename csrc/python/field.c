@@ -3,8 +3,6 @@
  * `mpm._core.Field`: one field of the particles as a buffer. It shares the view with the simulation, so an array
  * made of it outlives both.
  */
-#include <string.h>
-
 #include "python/module.h"
 
 typedef struct {
@@ -124,10 +122,7 @@ const char *mpm_python_rank_name(mpm_rank rank)
 
 mpm_rank mpm_python_rank_of(const char *name)
 {
-    int rank = 0;
-    while (rank < MPM_RANKS && strcmp(rank_names[rank], name))
-        rank++;
-    return (mpm_rank)rank;
+    return (mpm_rank)mpm_python_find_name(name, rank_names, MPM_RANKS);
 }
 
 PyObject *mpm_python_fields(const mpm_fields *fields)

@@ -31,7 +31,7 @@ extern PyMethodDef mpm_python_collider_methods[];
 /** A field object that shares `view` (a reference is taken). */
 PyObject *mpm_python_field_new(module_state *state, mpm_view *view, mpm_rank rank, int dim);
 
-/** The name of a rank, and the rank of that name; MPM_RANKS if there is none. */
+/** The name of a rank, and the rank of that name; -1, which is none, for another one. */
 const char *mpm_python_rank_name(mpm_rank rank);
 mpm_rank mpm_python_rank_of(const char *name);
 
@@ -52,6 +52,15 @@ int mpm_python_get_doubles(PyObject *sequence, const char *name, double *out, Py
 
 /** -1 with a ValueError unless a call may use so many threads. */
 int mpm_python_check_threads(long threads);
+
+/** Index of `name` among `names`, -1 if it is not there. */
+int mpm_python_find_name(const char *name, const char *const *names, int count);
+
+/** The contact of that name, -1 if there is none. */
+int mpm_python_find_contact(const char *name);
+
+/** Settings without a flaw from the keywords of `Simulation`; -1 with an exception otherwise. */
+int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings);
 
 /** A list of `count` floats. */
 PyObject *mpm_python_float_list(const double *values, Py_ssize_t count);

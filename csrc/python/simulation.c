@@ -45,139 +45,11 @@ static PyObject *finish(PyObject *self, mpm_status status)
 
 /* ---- construction ----------------------------------------------------------------------------------------------- */
 
-static int get_walls(PyObject *walls, int count, mpm_wall *out)
-{
-    static const char *const names[] = {
-        [MPM_STICKY] = "sticky", [MPM_SLIP] = "slip", [MPM_SEPARATE] = "separate", [MPM_MIRROR] = "mirror",
-        [MPM_PERIODIC] = "periodic"};
-    enum { CONTACTS = sizeof names / sizeof *names };
-    if (!PySequence_Check(walls) || PySequence_Size(walls) != count) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "walls: expected %d pairs", count);
-        return -1;
-    }
-    for (int i = 0; i < count; i++) {
-        PyObject *pair = PySequence_GetItem(walls, i);
-        const char *name;
-        double friction;
-        int known = 0, parsed = pair && PyTuple_Check(pair) && PyArg_ParseTuple(pair, "sd", &name, &friction);
-        for (int k = 0; parsed && k < CONTACTS; k++)
-            if (!strcmp(names[k], name)) {
-                out[i] = (mpm_wall){(mpm_contact)k, friction};
-                known = 1;
-            }
-        Py_XDECREF(pair);
-        if (!known) {
-            if (!PyErr_Occurred())
-                PyErr_Format(PyExc_ValueError, "walls: entry %d is not (contact, friction)", i);
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int get_cells(PyObject *cells, int dim, int64_t *out)
-{
-    double values[3];
-    if (mpm_python_get_doubles(cells, "cells", values, dim))
-        return -1;
-    for (int a = 0; a < dim; a++) {
-        if (!(values[a] >= 1 && values[a] <= MPM_MOST_CELLS)) {
-            PyErr_Format(PyExc_ValueError, "cells: the domain must have 1 to %d cells along every axis", MPM_MOST_CELLS);
-            return -1;
-        }
-        out[a] = (int64_t)values[a];
-    }
-    return 0;
-}
-
-static int get_leave(const char *name, mpm_leave *out)
-{
-    static const char *const names[] = {
-        [MPM_LEAVE_RAISE] = "raise", [MPM_LEAVE_CLAMP] = "clamp", [MPM_LEAVE_DELETE] = "delete"};
-    for (int k = 0; k < 3; k++)
-        if (!strcmp(names[k], name)) {
-            *out = (mpm_leave)k;
-            return 0;
-        }
-    PyErr_Format(PyExc_ValueError, "on_leave: '%s' is not \"raise\", \"clamp\" or \"delete\"", name);
-    return -1;
-}
-
-/* Index of `name` among `names`, or -1. */
-static int find_name(const char *name, const char *const *names, int count)
-{
-    for (int k = 0; k < count; k++)
-        if (!strcmp(names[k], name))
-            return k;
-    return -1;
-}
-
-static int get_scheme(PyObject *scheme, mpm_scheme *out)
-{
-    static const char *const transfers[] = {
-        [MPM_PIC] = "pic", [MPM_FLIP] = "flip", [MPM_APIC] = "apic", [MPM_AFLIP] = "aflip",
-        [MPM_ASFLIP] = "asflip", [MPM_XPIC] = "xpic", [MPM_TPIC] = "tpic"};
-    static const char *const kernels[] = {"linear", "quadratic", "cubic"};
-    static const char *const gradients[] = {[MPM_GRADIENT_MLS] = "mls", [MPM_GRADIENT_BSPLINE] = "bspline"};
-    const char *transfer, *kernel, *gradient;
-    int advect_particle, cayley;
-    if (!PyTuple_Check(scheme) ||
-        !PyArg_ParseTuple(scheme, "sssdippd", &transfer, &kernel, &gradient, &out->flip_ratio, &out->xpic_order,
-                          &advect_particle, &cayley, &out->c_keep)) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "scheme: must be a tuple");
-        return -1;
-    }
-    const int t = find_name(transfer, transfers, MPM_TRANSFER_COUNT), k = find_name(kernel, kernels, 3);
-    const int g = find_name(gradient, gradients, 2);
-    const int fits = t >= 0 && k >= 0 && g >= 0 && (k + 1 != MPM_LINEAR || g == MPM_GRADIENT_BSPLINE);
-    if (!fits || !(out->flip_ratio >= 0 && out->flip_ratio <= 1) || !(out->c_keep >= 0 && out->c_keep <= 1) ||
-        out->xpic_order < 1) {
-        PyErr_SetString(PyExc_ValueError, "scheme: no such transfer, kernel or gradient, or a number out of range");
-        return -1;
-    }
-    out->transfer = (mpm_transfer)t;
-    out->degree = k + 1;
-    out->gradient = (mpm_gradient)g;
-    out->advect_particle = advect_particle;
-    out->cayley = cayley;
-    return 0;
-}
-
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"dim",   "dtype",  "lower",          "cells",    "dx",      "gravity", "walls", "scheme", "dt",
-                            "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa",     NULL};
-    mpm_settings settings = {0};
-    const char *dtype, *on_leave;
-    PyObject *lower, *cells, *gravity, *walls, *scheme;
-    int allow_unstable;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOddpsiis", names, &settings.dim, &dtype, &lower, &cells,
-                                     &settings.dx, &gravity, &walls, &scheme, &settings.dt, &settings.max_dt, &allow_unstable,
-                                     &on_leave, &settings.history, &settings.threads, &settings.isa))
+    mpm_settings settings;
+    if (mpm_python_get_settings(args, kwargs, &settings))
         return NULL;
-    if (settings.dim != 2 && settings.dim != 3) {
-        PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
-        return NULL;
-    }
-    settings.real_size = !strcmp(dtype, "float32") ? 4 : 8;
-    settings.allow_unstable = allow_unstable;
-    if (mpm_python_get_doubles(lower, "lower", settings.lower, settings.dim) ||
-        mpm_python_get_doubles(gravity, "gravity", settings.gravity, settings.dim) ||
-        get_cells(cells, settings.dim, settings.cells) || get_walls(walls, 2 * settings.dim, settings.walls) ||
-        get_scheme(scheme, &settings.scheme) ||
-        get_leave(on_leave, &settings.on_leave) || mpm_python_check_threads(settings.threads))
-        return NULL;
-    const char *flaw = mpm_settings_flaw(&settings);
-    if (flaw) {
-        PyErr_Format(PyExc_ValueError, "%s: out of range, or not to be had here", flaw);
-        return NULL;
-    }
-    if (!mpm_dispatch_kernels(settings.isa, settings.dim, settings.real_size)->grid_block) {
-        PyErr_Format(PyExc_ValueError, "isa: no kernels '%s' that take steps", settings.isa);
-        return NULL;
-    }
     module_state *state = mpm_python_state(type);
     simulation *self = (simulation *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (self && mpm_simulation_new(&self->core, &state->allocator, &settings)) {
@@ -439,12 +311,8 @@ static PyObject *add_field(PyObject *self, PyObject *args)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
-    mpm_store *store = mpm_simulation_get_store(core);
-    if (mpm_python_rank_of(rank) == MPM_RANKS || mpm_fields_find(&store->fields, name) >= 0) {
-        PyErr_SetString(PyExc_ValueError, "rank: unknown, or name: there is such a field already");
-        return NULL;
-    }
-    const mpm_status status = mpm_store_add_field(store, name, unit, mpm_python_rank_of(rank), initial);
+    const mpm_status status =
+        mpm_store_add_field(mpm_simulation_get_store(core), name, unit, mpm_python_rank_of(rank), initial);
     if (status != MPM_TOO_LARGE)
         return finish(self, status);
     PyErr_Format(PyExc_ValueError, "fields: no room for '%s': a name has 31 bytes at most, a unit 15, and a simulation %d "

@@ -127,14 +127,9 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
 
 static PyObject *row_list(const mpm_trouble *trouble)
 {
-    PyObject *list = PyList_New(trouble->row_count);
-    for (int i = 0; list && i < trouble->row_count; i++) {
-        PyObject *row = PyLong_FromLong(trouble->rows[i]);
-        if (!row || PyList_SetItem(list, i, row)) {
-            Py_DECREF(list);
-            return NULL;
-        }
-    }
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < trouble->row_count; i++)
+        mpm_python_append(&list, PyLong_FromLong(trouble->rows[i]));
     return list;
 }
 

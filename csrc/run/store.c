@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/real.h"
+
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
 static size_t element_of(const mpm_store *store, int field)
@@ -50,10 +52,8 @@ static void fill(mpm_store *store, int field, ptrdiff_t first, ptrdiff_t end)
                 ((int64_t *)store->rows[field])[at] = store->next_id + i - first;
             else if (row->type == MPM_TYPE_INT32)
                 ((int32_t *)store->rows[field])[at] = (int32_t)initial;
-            else if (store->real_size == sizeof(float))
-                ((float *)store->rows[field])[at] = (float)initial;
             else
-                ((double *)store->rows[field])[at] = initial;
+                mpm_real_set(store->rows[field], (size_t)at, initial, store->real_size);
         }
 }
 
@@ -88,15 +88,23 @@ mpm_status mpm_store_add_fields(mpm_store *store, mpm_field *fields, int count)
     return status;
 }
 
+mpm_status mpm_store_name(mpm_field *row, const char *name, const char *unit)
+{
+    if (strlen(name) >= sizeof row->name || strlen(unit) >= sizeof row->unit)
+        return MPM_TOO_LARGE;
+    strcpy(row->name, name);
+    strcpy(row->unit, unit);
+    return MPM_OK;
+}
+
 mpm_status mpm_store_add_field(mpm_store *store, const char *name, const char *unit, mpm_rank rank, double initial)
 {
     mpm_field field = {.rank = rank, .owner = MPM_OWNER_USER, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY,
                        .high = INFINITY, .initial = initial};
-    if (strlen(name) >= sizeof field.name || strlen(unit) >= sizeof field.unit)
-        return MPM_TOO_LARGE;
-    strcpy(field.name, name);
-    strcpy(field.unit, unit);
-    return mpm_store_add_fields(store, &field, 1);
+    if (!name || !unit || (unsigned)rank >= MPM_RANKS || mpm_fields_find(&store->fields, name) >= 0)
+        return MPM_BAD_ARGUMENT;
+    const mpm_status status = mpm_store_name(&field, name, unit);
+    return status ? status : mpm_store_add_fields(store, &field, 1);
 }
 
 mpm_status mpm_store_reserve(mpm_store *store, ptrdiff_t extra)
@@ -137,11 +145,6 @@ void mpm_store_keep_rows(mpm_store *store, int32_t *new_row)
 
 /* ---- fields that are kept by row -------------------------------------------------------------------------------- */
 
-static double real_at(const mpm_store *store, const void *rows, ptrdiff_t at)
-{
-    return store->real_size == sizeof(float) ? (double)((const float *)rows)[at] : ((const double *)rows)[at];
-}
-
 static double determinant(const double *m, int dim)
 {
     if (dim == 2)
@@ -157,7 +160,7 @@ static enum mpm_flaw flaw_of(const mpm_store *store, int field, const void *rows
     double values[9];
     bool inside = true;
     for (int c = 0; c < components; c++) {
-        values[c] = real_at(store, rows, row * components + c);
+        values[c] = mpm_real_at(rows, (size_t)(row * components + c), store->real_size);
         if (!isfinite(values[c]))
             return MPM_NOT_FINITE;
         inside &= values[c] > of->low && values[c] < of->high;
@@ -286,6 +289,8 @@ static bool is_writable(const mpm_store *store, int field)
 
 mpm_status mpm_store_get(mpm_store *store, int field, mpm_view **view)
 {
+    if (field < 0 || field >= store->fields.count || !view)
+        return MPM_BAD_ARGUMENT;
     const bool integer = store->fields.row[field].type != MPM_TYPE_REAL;
     if (!store->views[field] &&
         !(store->views[field] = mpm_view_new(&store->run->allocator, store->count, components_of(store, field),

@@ -45,8 +45,12 @@ void mpm_store_clear(mpm_store *store);
 /** Adds fields; on error nothing has changed: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE if the table is full. */
 mpm_status mpm_store_add_fields(mpm_store *store, mpm_field *fields, int count);
 
+/** Names a row that is about to be added. Errors: MPM_TOO_LARGE if the name or the unit is too long. */
+mpm_status mpm_store_name(mpm_field *row, const char *name, const char *unit);
+
 /** Adds a field of users, which no step reads or changes. All rows, those to come too, begin with `initial`, a tensor with
- *  that diagonal. Errors: as above, and MPM_TOO_LARGE if the name or the unit is too long. */
+ *  that diagonal. Errors: as above; MPM_TOO_LARGE if the name or the unit is too long; MPM_BAD_ARGUMENT if one of them is
+ *  missing, the name is taken, or the rank does not exist. */
 mpm_status mpm_store_add_field(mpm_store *store, const char *name, const char *unit, mpm_rank rank, double initial);
 
 /** Room for `extra` more rows of the fields that are kept by row. Errors: MPM_OUT_OF_MEMORY. */
@@ -58,7 +62,7 @@ void mpm_store_add_rows(mpm_store *store, ptrdiff_t extra);
 /** Keeps the rows with new_row[row] >= 0, in their order, and fills in their new numbers. Views are made anew. */
 void mpm_store_keep_rows(mpm_store *store, int32_t *new_row);
 
-/** The view of a field (borrowed), up to date. Errors: MPM_OUT_OF_MEMORY. */
+/** The view of a field (borrowed), up to date. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if there is no such field. */
 mpm_status mpm_store_get(mpm_store *store, int field, mpm_view **view);
 
 /** Reads in what was written to views; all of it is inspected first. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_STATE and

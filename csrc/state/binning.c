@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "state/block_map.h"
 
 enum { CELLS = 64, NOBODY = 254, PLACED = 255, GROUPS_PER_ITEM = 8, MOST_LANES = 16 };
@@ -64,15 +65,11 @@ static struct cursor cursor_of(const struct plan *plan, size_t g)
 
 /* ---- where particles are ----------------------------------------------------------------------------------------- */
 
-static bool is_massless(const mpm_particles *particles, size_t slot)
-{
-    return particles->real_size == 4 ? ((const float *)particles->column[MPM_COLUMN_MASS])[slot] == 0
-                                     : ((const double *)particles->column[MPM_COLUMN_MASS])[slot] == 0;
-}
-
 static bool stays(const struct plan *plan, size_t slot)
 {
-    return plan->old->row[slot] >= 0 && !(plan->request->drop_massless && is_massless(plan->old, slot));
+    const mpm_particles *old = plan->old;
+    return old->row[slot] >= 0 && !(plan->request->drop_massless &&
+                                    mpm_real_at(old->column[MPM_COLUMN_MASS], slot, old->real_size) == 0);
 }
 
 /* The first placement whose slot is not below `slot`. */

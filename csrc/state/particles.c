@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/real.h"
+
 mpm_particles mpm_particles_empty(int dim, int lanes, int degree, size_t real_size)
 {
     mpm_particles particles = {.dim = dim, .lanes = lanes, .degree = degree, .real_size = real_size,
@@ -70,14 +72,6 @@ mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *
     return MPM_OK;
 }
 
-static void set_real(void *array, size_t at, double value, size_t real_size)
-{
-    if (real_size == sizeof(float))
-        ((float *)array)[at] = (float)value;
-    else
-        ((double *)array)[at] = value;
-}
-
 mpm_status mpm_particles_add_columns(mpm_particles *particles, const mpm_allocator *allocator, int count,
                                      const double *initial)
 {
@@ -95,7 +89,7 @@ mpm_status mpm_particles_add_columns(mpm_particles *particles, const mpm_allocat
         particles->width[c] = 1;
         particles->initial[c] = initial[c - first];
         for (size_t slot = 0; slot < slots; slot++)
-            set_real(particles->column[c], slot, particles->initial[c], particles->real_size);
+            mpm_real_set(particles->column[c], slot, particles->initial[c], particles->real_size);
     }
     particles->columns += count;
     return MPM_OK;
@@ -135,15 +129,15 @@ static double padding(const mpm_particles *particles, int column, int component)
 void mpm_particles_pad(mpm_particles *particles, const mpm_group *group)
 {
     const int lanes = particles->lanes;
-    const size_t tile = (size_t)(group->first_tile + group->tiles - 1);
+    const size_t slot = (size_t)(group->first_tile + group->tiles - 1) * (size_t)lanes; /* the first of the last tile */
     const int filled = group->count - (group->tiles - 1) * lanes;
     for (int c = 0; c < particles->columns; c++)
         for (int k = 0; k < particles->width[c]; k++) {
-            const size_t first = (tile * (size_t)particles->width[c] + (size_t)k) * (size_t)lanes;
+            const size_t first = mpm_particles_index(slot, (size_t)k, (size_t)particles->width[c], (size_t)lanes);
             const double value = padding(particles, c, k);
             for (int p = filled; p < lanes; p++)
-                set_real(particles->column[c], first + (size_t)mpm_particles_lane(lanes, p), value, particles->real_size);
+                mpm_real_set(particles->column[c], first + (size_t)mpm_particles_lane(lanes, p), value, particles->real_size);
         }
     for (int p = filled; p < lanes; p++)
-        particles->row[tile * (size_t)lanes + (size_t)mpm_particles_lane(lanes, p)] = -1;
+        particles->row[slot + (size_t)mpm_particles_lane(lanes, p)] = -1;
 }

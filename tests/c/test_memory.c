@@ -1,39 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* sources: base/memory.c */
 #include "check.h"
+#include "ledger.h"
 
 #include <stdint.h>
-#include <string.h>
-
-#include "base/memory.h"
-
-/* Counts what is live, and refuses the allocation whose number is `fail_at`. */
-struct ledger {
-    mpm_allocator inner;
-    long calls, live, fail_at;
-    size_t last_bytes;
-};
-
-static void *count_allocate(void *user, size_t bytes)
-{
-    struct ledger *ledger = user;
-    ledger->last_bytes = bytes;
-    if (++ledger->calls == ledger->fail_at)
-        return NULL;
-    void *memory = ledger->inner.allocate(ledger->inner.user, bytes);
-    assert(memory);
-    memset(memory, 0xa5, bytes); /* so that zeroing is seen */
-    ledger->live++;
-    return memory;
-}
-
-static void count_release(void *user, void *memory)
-{
-    struct ledger *ledger = user;
-    assert(memory);
-    ledger->live--;
-    ledger->inner.release(ledger->inner.user, memory);
-}
 
 static void is_zeroed_aligned_and_whole_lines(const mpm_allocator *allocator, const struct ledger *ledger)
 {
@@ -102,7 +72,7 @@ static void grows_by_half_and_keeps_what_was_used(const mpm_allocator *allocator
 
 int main(void)
 {
-    struct ledger ledger = {.inner = mpm_memory_default()};
+    struct ledger ledger = {0};
     const mpm_allocator allocator = {count_allocate, count_release, &ledger};
     is_zeroed_aligned_and_whole_lines(&allocator, &ledger);
     may_be_left_unset(&allocator, &ledger);

@@ -417,6 +417,17 @@ static void arguments_are_checked(void)
     assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, none, 0) == MPM_BAD_ARGUMENT);
     assert(!mpm_simulation_add(s, 0, none, none, NULL, NULL, none, none, 0) && s->store.count == 0);
 
+    mpm_view *view;
+    const int fields = s->store.fields.count;
+    assert(mpm_store_get(&s->store, -1, &view) == MPM_BAD_ARGUMENT);
+    assert(mpm_store_get(&s->store, fields, &view) == MPM_BAD_ARGUMENT);
+    assert(mpm_store_get(&s->store, MPM_FIELD_X, NULL) == MPM_BAD_ARGUMENT);
+    assert(mpm_store_add_field(&s->store, NULL, "1", MPM_SCALAR, 0) == MPM_BAD_ARGUMENT);
+    assert(mpm_store_add_field(&s->store, "own", NULL, MPM_SCALAR, 0) == MPM_BAD_ARGUMENT);
+    assert(mpm_store_add_field(&s->store, "own", "1", MPM_RANKS, 0) == MPM_BAD_ARGUMENT);
+    assert(mpm_store_add_field(&s->store, "x", "1", MPM_SCALAR, 0) == MPM_BAD_ARGUMENT);
+    assert(s->store.fields.count == fields);
+
     double numbers[] = {0, 0, 0, 0.1};
     mpm_shape_node ball = {MPM_BALL, 0, 4};
     const mpm_shape shape = {.dim = 2, .node_count = 1, .number_count = 4, .nodes = &ball, .numbers = numbers};

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The settings of a simulation, from the keywords with which Python makes one.
+ */
+#include <string.h>
+
+#include "python/module.h"
+
+static int get_walls(PyObject *walls, int count, mpm_wall *out)
+{
+    if (!PySequence_Check(walls) || PySequence_Size(walls) != count) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_ValueError, "walls: expected %d pairs", count);
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        PyObject *pair = PySequence_GetItem(walls, i);
+        const char *name;
+        int contact = -1;
+        if (pair && PyTuple_Check(pair) && PyArg_ParseTuple(pair, "sd", &name, &out[i].friction))
+            contact = mpm_python_find_contact(name);
+        Py_XDECREF(pair);
+        if (contact < 0) {
+            if (!PyErr_Occurred())
+                PyErr_Format(PyExc_ValueError, "walls: entry %d is not (contact, friction)", i);
+            return -1;
+        }
+        out[i].contact = (mpm_contact)contact;
+    }
+    return 0;
+}
+
+static int get_cells(PyObject *cells, int dim, int64_t *out)
+{
+    double values[3];
+    if (mpm_python_get_doubles(cells, "cells", values, dim))
+        return -1;
+    for (int a = 0; a < dim; a++) {
+        if (!(values[a] >= 1 && values[a] <= MPM_MOST_CELLS)) {
+            PyErr_Format(PyExc_ValueError, "cells: the domain must have 1 to %d cells along every axis", MPM_MOST_CELLS);
+            return -1;
+        }
+        out[a] = (int64_t)values[a];
+    }
+    return 0;
+}
+
+static int get_leave(const char *name, mpm_leave *out)
+{
+    static const char *const names[] = {
+        [MPM_LEAVE_RAISE] = "raise", [MPM_LEAVE_CLAMP] = "clamp", [MPM_LEAVE_DELETE] = "delete"};
+    const int found = mpm_python_find_name(name, names, 3);
+    if (found < 0) {
+        PyErr_Format(PyExc_ValueError, "on_leave: '%s' is not \"raise\", \"clamp\" or \"delete\"", name);
+        return -1;
+    }
+    *out = (mpm_leave)found;
+    return 0;
+}
+
+static int get_scheme(PyObject *scheme, mpm_scheme *out)
+{
+    static const char *const transfers[] = {
+        [MPM_PIC] = "pic", [MPM_FLIP] = "flip", [MPM_APIC] = "apic", [MPM_AFLIP] = "aflip",
+        [MPM_ASFLIP] = "asflip", [MPM_XPIC] = "xpic", [MPM_TPIC] = "tpic"};
+    static const char *const kernels[] = {"linear", "quadratic", "cubic"};
+    static const char *const gradients[] = {[MPM_GRADIENT_MLS] = "mls", [MPM_GRADIENT_BSPLINE] = "bspline"};
+    const char *transfer, *kernel, *gradient;
+    int advect_particle, cayley;
+    if (!PyTuple_Check(scheme) ||
+        !PyArg_ParseTuple(scheme, "sssdippd", &transfer, &kernel, &gradient, &out->flip_ratio, &out->xpic_order,
+                          &advect_particle, &cayley, &out->c_keep)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "scheme: must be a tuple");
+        return -1;
+    }
+    /* What is not known becomes -1 or 0, which the core refuses. */
+    out->transfer = (mpm_transfer)mpm_python_find_name(transfer, transfers, MPM_TRANSFER_COUNT);
+    out->degree = mpm_python_find_name(kernel, kernels, 3) + 1;
+    out->gradient = (mpm_gradient)mpm_python_find_name(gradient, gradients, 2);
+    out->advect_particle = advect_particle;
+    out->cayley = cayley;
+    return 0;
+}
+
+int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings)
+{
+    static char *names[] = {"dim",   "dtype",  "lower",          "cells",    "dx",      "gravity", "walls", "scheme", "dt",
+                            "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa",     NULL};
+    const char *dtype, *on_leave;
+    PyObject *lower, *cells, *gravity, *walls, *scheme;
+    int allow_unstable;
+    *settings = (mpm_settings){0};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOddpsiis", names, &settings->dim, &dtype, &lower, &cells,
+                                     &settings->dx, &gravity, &walls, &scheme, &settings->dt, &settings->max_dt,
+                                     &allow_unstable, &on_leave, &settings->history, &settings->threads, &settings->isa))
+        return -1;
+    if (settings->dim != 2 && settings->dim != 3) {
+        PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
+        return -1;
+    }
+    settings->real_size = !strcmp(dtype, "float32") ? 4 : 8;
+    settings->allow_unstable = allow_unstable;
+    if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
+        mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
+        get_cells(cells, settings->dim, settings->cells) || get_walls(walls, 2 * settings->dim, settings->walls) ||
+        get_scheme(scheme, &settings->scheme) || get_leave(on_leave, &settings->on_leave) ||
+        mpm_python_check_threads(settings->threads))
+        return -1;
+    const char *flaw = mpm_settings_flaw(settings);
+    if (flaw) {
+        PyErr_Format(PyExc_ValueError, "%s: out of range, or not to be had here", flaw);
+        return -1;
+    }
+    if (!mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size)->grid_block) {
+        PyErr_Format(PyExc_ValueError, "isa: no kernels '%s' that take steps", settings->isa);
+        return -1;
+    }
+    return 0;
+}
