@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from mpm import _check
 from mpm._check import FloatArray
+from mpm.shapes.geometry import unit
 
 __all__ = ["Keyframes", "Linear", "Motion", "Rotation", "Sinusoid"]
 
@@ -185,22 +186,20 @@ class Rotation(Motion):
         axis: npt.ArrayLike | None = None,
     ) -> None:
         rate = _check.number("angular_velocity", angular_velocity, low=-LARGEST, high=LARGEST, unit="rad/s")
-        unit = None
+        direction = None
         if axis is not None:
-            unit = _check.array("axis", axis, (3,))
-            largest = np.abs(unit).max()
-            if largest == 0:
+            given = _check.array("axis", axis, (3,))
+            if not given.any():
                 raise ValueError("axis = (0, 0, 0): must not be zero")
-            unit = unit / largest
-            unit = unit / np.sqrt((unit**2).sum())
-        d = 2 if unit is None else 3
+            direction = unit(given, "axis")
+        d = 2 if direction is None else 3
         point = None
         if about is not None:
             point = _vector("about", about)
             if len(point) != d:
                 hint = "; a rotation in 3-D needs axis=" if d == 2 else ""
                 raise ValueError(f"about has shape {point.shape}: must be ({d},){hint}")
-        self._set(angular_velocity=rate, about=point, axis=unit, dimension=d)
+        self._set(angular_velocity=rate, about=point, axis=direction, dimension=d)
 
     def _describe(self) -> Prescription:
         axis = np.array([0.0, 0.0, 1.0]) if self.axis is None else self.axis

@@ -47,6 +47,7 @@ WHOLE = 1e-9
 SMALLEST_DX, LARGEST_DX = 1e-90, 1e90
 LEAST_STEP = {name: float(np.finfo(name).tiny) for name in ("float64", "float32")}  # as kernels see it [s]
 MAX_HISTORY = 2**31 - 1
+MAX_PER_CELL = 10_000
 # To which share of a cell positions must be told apart wherever they are in the domain: those of a body are sampled in
 # double precision; single precision need only show them, as the core keeps them from the block they are in.
 RESOLVED = {"float64": 1 / 1024, "float32": 1 / 4}
@@ -361,7 +362,7 @@ def _nearest_dx(extent: npt.NDArray[np.float64], dx: float) -> float | None:
 def _particles_per_cell(value: object, sampling: str, d: int) -> int:
     if value is None:
         return int(2**d)
-    count = _check.integer("particles_per_cell", value, low=1, high=10_000)
+    count = _check.integer("particles_per_cell", value, low=1, high=MAX_PER_CELL)
     root = round(count ** (1 / d))
     if sampling != "random" and root**d != count:
         allowed = ", ".join(str(k**d) for k in range(1, 5))

@@ -122,7 +122,7 @@ def _of_numerics(chosen: numerics.Numerics) -> list[Setting]:
     positive: dict[str, Any] = {"low": 0, "low_open": True}
     found = [
         setting("dx", "m", meaning="cell size; the domain must be a whole number of cells", **positive),
-        setting("particles_per_cell", low=1, high=10_000, whole=True, meaning="at the start"),
+        setting("particles_per_cell", low=1, high=numerics.MAX_PER_CELL, whole=True, meaning="at the start"),
         setting("dt", "s", optional=True, meaning="time step", **positive),
         setting("max_dt", "s", optional=True, meaning="upper limit of the automatic time step", **positive),
         setting("history", low=0, high=numerics.MAX_HISTORY, whole=True, meaning="record every n-th step"),

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm import gallery, materials, shapes
+from mpm import fieldtable, gallery, materials, shapes
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 
@@ -32,7 +32,6 @@ LAW_FLOPS = {
     "snow": {2: 150, 3: 1200},
     "sand": {2: 200, 3: 700},
 }
-PLASTIC = ("snow", "sand")  # laws with one real more per particle
 NODES = {"linear": 2, "quadratic": 3, "cubic": 4}  # of a stencil along an axis
 
 
@@ -112,14 +111,14 @@ def arithmetic(dimension: int, law: str, kernel: str = "quadratic") -> int:
 
 
 def traffic(dimension: int, law: str, dtype: str) -> int:
-    """Bytes per particle and step: x and F (J of a fluid) in and out, mass and volume in.
+    """Bytes per particle and step: x, F (J of a fluid) and the law's history in and out, mass and volume in.
 
     Not those of nodes, nor v and C, which stay in registers from one step to the next.
     """
-    d = dimension
-    state = 1 if law == "fluid" else d * d
-    plastic = 1 if law in PLASTIC else 0
-    return (2 * (d + state + plastic) + 2) * int(np.dtype(dtype).itemsize)
+    d, row = dimension, materials.registry()[law]
+    state = 1 if row["strain"] == "J" else d * d
+    history = sum(len(fieldtable.components(d)[field["rank"]]) for field in row["history"])
+    return (2 * (d + state + history) + 2) * int(np.dtype(dtype).itemsize)
 
 
 def _mpm88(quick: bool) -> Simulation:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from mpm import blocks, config, materials, shapes
+from mpm._check import FloatArray
 from mpm.blocks import Case
 from mpm.scene import Scene
 from mpm.simulation import Simulation
@@ -99,26 +100,25 @@ def _block(
     return Simulation(scene, **{"dx": 1 / cells, "dtype": "float32", "threads": 1, **options})
 
 
+def _of_points(dimension: int, cells: int, bodies: Mapping[str, FloatArray]) -> Simulation:
+    """Particles of the block, by their laws."""
+    scene = Scene([0] * dimension, [3] * dimension, gravity=[0] * (dimension - 1) + [-9.8])
+    for law, x in bodies.items():
+        points = shapes.Points(x, volume=(1 / cells) ** dimension / 2**dimension)
+        scene.add(points, blocks.MATERIALS[law], velocity=blocks.stir)
+    return Simulation(scene, dx=1 / cells, dtype="float32", threads=1)
+
+
 def _mixed(dimension: int, cells: int) -> Simulation:
     """Two laws in every cell."""
-    first = _block(dimension, cells)
-    x = np.array(first.particles.x)
-    scene = Scene([0] * dimension, [3] * dimension, gravity=[0] * (dimension - 1) + [-9.8])
-    for k, law in enumerate(("neo-Hookean", "fixed corotated")):
-        half = shapes.Points(x[k::2], volume=(1 / cells) ** dimension / 2**dimension)
-        scene.add(half, blocks.MATERIALS[law], velocity=blocks.stir)
-    return Simulation(scene, dx=1 / cells, dtype="float32", threads=1)
+    x = np.array(_block(dimension, cells).particles.x)
+    return _of_points(dimension, cells, {"neo-Hookean": x[::2], "fixed corotated": x[1::2]})
 
 
 def _shuffled(dimension: int, cells: int) -> Simulation:
     """The same particles, entered at random order."""
     x = np.array(_block(dimension, cells).particles.x)
-    scene = Scene([0] * dimension, [3] * dimension, gravity=[0] * (dimension - 1) + [-9.8])
-    points = shapes.Points(
-        np.random.default_rng(0).permutation(x), volume=(1 / cells) ** dimension / 2**dimension
-    )
-    scene.add(points, blocks.MATERIALS["neo-Hookean"], velocity=blocks.stir)
-    return Simulation(scene, dx=1 / cells, dtype="float32", threads=1)
+    return _of_points(dimension, cells, {"neo-Hookean": np.random.default_rng(0).permutation(x)})
 
 
 def _one_by_one(sim: Simulation, steps: int) -> None:

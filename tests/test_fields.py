@@ -133,6 +133,13 @@ def test_names_that_cannot_be_given_are_refused(name):
     assert sim.particles.fields == before
 
 
+def test_no_field_is_called_like_an_array_of_a_snapshot():
+    sim = body(2)
+    for name in sim._core.snapshot():
+        with pytest.raises(ValueError, match="already the name"):
+            sim.particles.add_field(name)
+
+
 def test_bad_arguments_and_a_full_table_are_refused():
     sim = body(2)
     for options, error, words in (

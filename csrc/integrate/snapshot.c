@@ -7,6 +7,7 @@
 
 #include "base/real.h"
 #include "integrate/state.h"
+#include "state/block_map.h"
 
 /* ---- the clock -------------------------------------------------------------------------------------------------- */
 
@@ -201,21 +202,13 @@ static bool is_group(const mpm_simulation *simulation, const mpm_group *group)
     return true;
 }
 
-static bool ascends(const int32_t *a, const int32_t *b)
-{
-    for (int k = 0; k < 4; k++) /* block, material */
-        if (a[k] != b[k])
-            return a[k] < b[k];
-    return false;
-}
-
 static bool are_groups(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     size_t particles = 0;
     for (size_t g = 0; g < snapshot->groups; g++) {
-        const int32_t *entry = snapshot->group + g * MPM_SNAPSHOT_GROUP;
+        const int32_t *entry = snapshot->group + g * MPM_SNAPSHOT_GROUP; /* begins as a key: block, material */
         const mpm_group group = group_of(entry);
-        if (!is_group(simulation, &group) || (g && !ascends(entry - MPM_SNAPSHOT_GROUP, entry)))
+        if (!is_group(simulation, &group) || (g && mpm_block_map_compare(entry - MPM_SNAPSHOT_GROUP, entry) >= 0))
             return false;
         particles += (size_t)group.count;
     }

@@ -3,18 +3,31 @@
  * Snapshots between the core and Python: a dict from names to arrays, which come out as bytes and go in as C-contiguous
  * buffers of the same number of bytes.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "python/module.h"
 
 enum { GROUP, ROW, ID, HISTORY, BOOKS, NUMBERS, COUNTERS, FIELDS, ARRAYS = FIELDS + MPM_MOST_FIELDS };
 
+/* The arrays that are no fields, and which pointer of a snapshot is theirs. */
+static const struct {
+    const char *name;
+    size_t pointer;
+} arrays_beside_fields[FIELDS] = {
+    [GROUP] = {"groups", offsetof(mpm_snapshot, group)},
+    [ROW] = {"row", offsetof(mpm_snapshot, row)},
+    [ID] = {"id", offsetof(mpm_snapshot, id)},
+    [HISTORY] = {"history", offsetof(mpm_snapshot, history)},
+    [BOOKS] = {"books", offsetof(mpm_snapshot, books)},
+    [NUMBERS] = {"numbers", offsetof(mpm_snapshot, numbers)},
+    [COUNTERS] = {"counters", offsetof(mpm_snapshot, counters)},
+};
+
 static const char *name_of(mpm_simulation *core, int array)
 {
-    static const char *const names[FIELDS] = {
-        [GROUP] = "groups", [ROW] = "row", [ID] = "id", [HISTORY] = "history", [BOOKS] = "books",
-        [NUMBERS] = "numbers", [COUNTERS] = "counters"};
-    return array < FIELDS ? names[array] : mpm_simulation_get_store(core)->fields.row[array - FIELDS].name;
+    return array < FIELDS ? arrays_beside_fields[array].name
+                          : mpm_simulation_get_store(core)->fields.row[array - FIELDS].name;
 }
 
 static size_t length_of(const char *(*name)(int))
@@ -58,31 +71,10 @@ static bool is_there(mpm_simulation *core, int array)
 
 static void set_array(mpm_snapshot *snapshot, int array, void *memory)
 {
-    switch (array) {
-    case GROUP:
-        snapshot->group = memory;
-        break;
-    case ROW:
-        snapshot->row = memory;
-        break;
-    case ID:
-        snapshot->id = memory;
-        break;
-    case HISTORY:
-        snapshot->history = memory;
-        break;
-    case BOOKS:
-        snapshot->books = memory;
-        break;
-    case NUMBERS:
-        snapshot->numbers = memory;
-        break;
-    case COUNTERS:
-        snapshot->counters = memory;
-        break;
-    default:
+    if (array < FIELDS)
+        memcpy((char *)snapshot + arrays_beside_fields[array].pointer, &memory, sizeof memory);
+    else
         snapshot->field[array - FIELDS] = memory;
-    }
 }
 
 PyObject *mpm_python_snapshot(mpm_simulation *core)

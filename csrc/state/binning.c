@@ -123,14 +123,6 @@ static void locate_item(void *context, ptrdiff_t g, int thread)
 
 /* ---- where they go ----------------------------------------------------------------------------------------------- */
 
-static mpm_block_key shifted_key(const mpm_group *group, int dim, int shift)
-{
-    mpm_block_key key = {{group->block[0], group->block[1], group->block[2]}, group->material};
-    for (int axis = dim - 1; axis >= 0; axis--, shift /= 3)
-        key.block[axis] += shift % 3 - 1;
-    return key;
-}
-
 /* Adds what comes from `from` by `shift` to the `count` feeds that there are. */
 static mpm_status feed(struct plan *plan, struct feed *feeds, size_t *count, mpm_block_key key, size_t from, int shift)
 {
@@ -149,8 +141,10 @@ static mpm_status discover(struct plan *plan, struct feed *feeds, size_t *count)
     mpm_status status = MPM_OK;
     for (size_t g = 0; g < old->group_count && !status; g++)
         for (uint32_t left = plan->present[g]; left && !status; left &= left - 1) {
+            const mpm_group *from = &old->groups[g];
             const int shift = __builtin_ctz(left);
-            status = feed(plan, feeds, count, shifted_key(&old->groups[g], old->dim, shift), g, shift);
+            status = feed(plan, feeds, count,
+                          mpm_block_map_neighbour(from->block, from->material, old->dim, shift), g, shift);
         }
     for (size_t i = 0; i < plan->request->placement_count && !status; i++) {
         const mpm_placement *mine = &placements[i];

@@ -60,13 +60,27 @@ int32_t mpm_block_map_insert(mpm_block_map *map, mpm_block_key key)
     return (int32_t)map->count++;
 }
 
+mpm_block_key mpm_block_map_neighbour(const int32_t block[3], int32_t material, int dim, int k)
+{
+    mpm_block_key key = {{block[0], block[1], block[2]}, material};
+    for (int axis = dim - 1; axis >= 0; axis--, k /= 3)
+        key.block[axis] += k % 3 - 1;
+    return key;
+}
+
+int mpm_block_map_compare_blocks(const int32_t a[3], const int32_t b[3])
+{
+    for (int k = 0; k < 3; k++)
+        if (a[k] != b[k])
+            return a[k] < b[k] ? -1 : 1;
+    return 0;
+}
+
 int mpm_block_map_compare(const void *a, const void *b)
 {
     const mpm_block_key *p = a, *q = b;
-    for (int k = 0; k < 3; k++)
-        if (p->block[k] != q->block[k])
-            return p->block[k] < q->block[k] ? -1 : 1;
-    return (p->material > q->material) - (p->material < q->material);
+    const int order = mpm_block_map_compare_blocks(p->block, q->block);
+    return order ? order : (p->material > q->material) - (p->material < q->material);
 }
 
 void mpm_block_map_clear(mpm_block_map *map)

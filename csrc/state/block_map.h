@@ -27,7 +27,11 @@ mpm_block_map mpm_block_map_empty(const mpm_allocator *allocator);
 /** Index of `key`, inserted if new; -1: out of memory (the map is unchanged). */
 int32_t mpm_block_map_insert(mpm_block_map *map, mpm_block_key key);
 
-/** Lexicographic order of keys: block x, y, z, then material. */
+/** The key of neighbour `k` of a block: offsets of -1, 0 or 1 along every axis, x slowest. */
+mpm_block_key mpm_block_map_neighbour(const int32_t block[3], int32_t material, int dim, int k);
+
+/** Lexicographic order of blocks: x, y, z; and of keys: block, then material. */
+int mpm_block_map_compare_blocks(const int32_t a[3], const int32_t b[3]);
 int mpm_block_map_compare(const void *a, const void *b);
 
 void mpm_block_map_clear(mpm_block_map *map);

@@ -97,12 +97,6 @@ static inline int mpm_rank_components(mpm_rank rank, int dim)
 /** The value that component `c` of a field begins with: `initial`, off the diagonal of a tensor 0. */
 double mpm_fields_initial(mpm_rank rank, int dim, int c, double initial);
 
-/** Number of columns that a field is kept in. */
-static inline int mpm_field_columns(const mpm_field *field, int dim)
-{
-    return field->column < 0 ? 0 : mpm_rank_components(field->rank, dim) / field->width;
-}
-
 /** The table of a simulation without materials. */
 mpm_fields mpm_fields_of_core(int dim);
 

@@ -32,14 +32,6 @@ static int is_touched(const mpm_group *group, int dim, int k)
     return 1;
 }
 
-static mpm_block_key neighbour_key(const mpm_group *group, int dim, int k)
-{
-    mpm_block_key key = {{group->block[0], group->block[1], group->block[2]}, 0};
-    for (int axis = 0; axis < dim; axis++)
-        key.block[axis] += neighbour_offset(dim, k, axis);
-    return key;
-}
-
 /* Finds the touched blocks, sorted by coordinates, and writes their indices into the groups. */
 static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
                               int dim)
@@ -51,8 +43,11 @@ static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mp
     for (size_t g = 0; g < group_count; g++)
         for (int k = 0; k < neighbours; k++) {
             groups[g].node_block[k] = -1;
-            if (is_touched(&groups[g], dim, k) &&
-                (groups[g].node_block[k] = mpm_block_map_insert(&map, neighbour_key(&groups[g], dim, k))) < 0)
+            if (!is_touched(&groups[g], dim, k))
+                continue;
+            groups[g].node_block[k] =
+                mpm_block_map_insert(&map, mpm_block_map_neighbour(groups[g].block, 0, dim, k));
+            if (groups[g].node_block[k] < 0)
                 goto done;
         }
     grid->block_count = map.count;
@@ -192,21 +187,15 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
     return status;
 }
 
-static int compare_blocks(const mpm_node_block *a, const mpm_node_block *b)
-{
-    const mpm_block_key p = {{a->block[0], a->block[1], a->block[2]}, 0};
-    const mpm_block_key q = {{b->block[0], b->block[1], b->block[2]}, 0};
-    return mpm_block_map_compare(&p, &q);
-}
-
 void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size)
 {
     const size_t bytes = MPM_BLOCK_NODES * 4 * real_size;
     size_t o = 0; /* both are sorted */
     for (size_t b = 0; b < grid->block_count; b++) {
-        while (o < older->block_count && compare_blocks(&older->blocks[o], &grid->blocks[b]) < 0)
+        const int32_t *block = grid->blocks[b].block;
+        while (o < older->block_count && mpm_block_map_compare_blocks(older->blocks[o].block, block) < 0)
             o++;
-        if (o < older->block_count && !compare_blocks(&older->blocks[o], &grid->blocks[b]))
+        if (o < older->block_count && !mpm_block_map_compare_blocks(older->blocks[o].block, block))
             memcpy((char *)grid->vector[MPM_GRID_VELOCITY] + b * bytes,
                    (const char *)older->vector[MPM_GRID_VELOCITY] + o * bytes, bytes);
     }

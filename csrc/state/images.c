@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "state/block_map.h"
 #include "state/grid.h"
 
 enum {
@@ -110,12 +111,8 @@ static bool trace_line(struct line *line, const mpm_symmetry *symmetry, int32_t 
 
 static int compare_blocks(const void *a, const void *b)
 {
-    const int32_t *p = a;
-    const mpm_node_block *q = b;
-    for (int k = 0; k < 3; k++)
-        if (p[k] != q->block[k])
-            return p[k] < q->block[k] ? -1 : 1;
-    return 0;
+    const mpm_node_block *node_block = b;
+    return mpm_block_map_compare_blocks(a, node_block->block);
 }
 
 /* Looks blocks up by coordinates. Nodes of a block have their images in a few blocks only: those are remembered. */

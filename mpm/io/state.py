@@ -16,9 +16,9 @@ Array = npt.NDArray[Any]
 
 # Components of vectors, symmetric tensors and tensors in space, by their number; of the symmetric ones in VTK's order.
 ENDS = {
-    3: ("x", "y", "z"),
+    3: components(3)["vector"],
     6: ("xx", "yy", "zz", "xy", "yz", "xz"),
-    9: tuple(a + b for a in "xyz" for b in "xyz"),
+    9: components(3)["tensor"],
 }
 
 

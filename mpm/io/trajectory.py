@@ -29,9 +29,6 @@ from mpm.source import Running
 from mpm.totals import per_depth
 
 SUFFIX = ".vtkhdf"
-TOTALS = ("mass", "momentum", "center_of_mass", "angular_momentum", "kinetic", "elastic", "gravitational")
-
-
 EARLY = 1e-6  # of the time between frames
 
 
@@ -162,9 +159,10 @@ def _next_due(start: float, fps: float, now: float) -> float:
 
 
 def _totals(sim: Running) -> dict[str, FloatArray]:
-    """Each of shape (1,) or (k,)."""
-    totals = sim.totals()
-    return {name: np.atleast_1d(np.array(getattr(totals, name), dtype=np.float64)) for name in TOTALS}
+    """All but the time, each of shape (1,) or (k,)."""
+    totals = asdict(sim.totals())
+    del totals["time"]
+    return {name: np.atleast_1d(np.array(value, dtype=np.float64)) for name, value in totals.items()}
 
 
 def describe(sim: Running, *, fps: float, fields: Sequence[str]) -> dict[str, Any]:

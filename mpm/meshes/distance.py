@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpm import _check, _core
-from mpm.config import get_num_threads
+from mpm.config import threads_for
 from mpm.meshes.solid import Solid
 
 Floats = NDArray[np.float64]
@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 MOST_NUMBERS = 1 << 27  # of a lattice: a gigabyte
 MANY_NUMBERS = 1 << 25
 CHUNK = 1 << 20  # nodes that are measured together
+FEW = 1000  # points: work for one thread
 
 
 def nearest_faces(
@@ -26,7 +27,7 @@ def nearest_faces(
         np.ascontiguousarray(x, dtype=np.float64),
         np.ascontiguousarray(faces, dtype=np.int32),
         np.ascontiguousarray(points, dtype=np.float64),
-        max(1, min(get_num_threads(), len(points) // 1000)),
+        threads_for(len(points), FEW),
     )
     return (
         np.frombuffer(distance),
