@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, measures, numerics, sampling
+from mpm import _check, numerics, sampling
 from mpm._check import FloatArray
 from mpm.scene import Body, Scene
 from mpm.snapshot import Part
@@ -65,7 +65,7 @@ def rows_of(part: Part, ids: npt.NDArray[Any]) -> slice:
 
 def described(part: Part, left: int, unit: str) -> str:
     """A line on a body: particles, those that are left, mass, and how far the mass is from the shape's."""
-    exact = measures.volume(part.body.shape)
+    exact = part.body.shape._volume()
     error = "" if exact is None else f" (sampling error {part.volume / exact - 1:+.2%})"
     fewer = f", of which {left} are left" * (left < part.particles)
     return f"{part.body!r}: {part.particles} particles, {part.mass:.6g} {unit}{error}{fewer}"

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from mpm import _check, measures
+from mpm import _check
 from mpm.shapes import Box, Points, Shape
 from mpm.shapes.arguments import brief
 
@@ -93,7 +93,7 @@ def sample(
     kept = [np.empty((0, dim))]
     count = 0
     room = particles_in_memory()
-    expected = measures.volume(shape)
+    expected = shape._volume()
     _refuse_too_many(0 if expected is None else expected / each, room, dx)
     extent = np.maximum(last - first, 0)
     step = CHUNK // particles_per_cell

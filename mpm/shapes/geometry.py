@@ -14,6 +14,10 @@ def distance(x: Floats) -> Floats:
     return np.asarray(np.sqrt((x**2).sum(axis=1)))
 
 
+def ball_volume(radius: float, dimension: int) -> float:
+    return np.pi * radius**2 if dimension == 2 else 4 / 3 * np.pi * radius**3
+
+
 def unit(vector: Floats, name: str) -> Floats:
     largest = np.abs(vector).max()
     if largest == 0:

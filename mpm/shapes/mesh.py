@@ -104,6 +104,10 @@ class Mesh(Shape):
         corners = self.vertices[np.unique(self.faces)]
         return np.array([(corners @ direction).max() for direction in directions])
 
+    def _volume(self) -> float | None:
+        sound = self.report.watertight and not self.report.mended
+        return float(self.report.signed_volume) if sound else None
+
 
 def _triangles(faces: ArrayLike, vertices: int) -> NDArray[np.int64]:
     try:

@@ -69,6 +69,10 @@ class Polygon(Shape):
         clockwise = _cross(v, np.roll(v, -1, axis=0)).sum() < 0
         return "polygon", (self.vertices[::-1] if clockwise else self.vertices).ravel()
 
+    def _volume(self) -> float:
+        x, y = (self.vertices - self.vertices.mean(axis=0)).T
+        return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
+
 
 def _cross(a: Floats, b: Floats) -> Floats:
     return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mpm.shapes.arguments import as_array, as_number, as_rows, as_vector, brief
-from mpm.shapes.geometry import distance, padded, similarity, unit
+from mpm.shapes.geometry import ball_volume, distance, padded, similarity, unit
 from mpm.shapes.shape import Bools, Complement, Floats, Region, Shape
 
 
@@ -59,6 +59,9 @@ class Box(Shape):
     def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         return "box", padded(self.lower, self.upper)
 
+    def _volume(self) -> float:
+        return float(np.prod(self.upper - self.lower))
+
 
 class Ball(Shape):
     """A ball (3-D) or disc (2-D), |x - center| < radius.
@@ -93,6 +96,9 @@ class Ball(Shape):
 
     def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         return "ball", np.append(padded(self.center), self.radius)
+
+    def _volume(self) -> float:
+        return ball_volume(self.radius, self.dimension)
 
 
 class HalfSpace(Shape):
@@ -175,6 +181,10 @@ class _Rod(Shape):
     def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         return type(self).__name__.lower(), np.append(padded(self.a, self.b), self.radius)
 
+    def _volume(self) -> float:
+        across = 2 * self.radius if self.dimension == 2 else np.pi * self.radius**2
+        return float(np.linalg.norm(self.b - self.a)) * across
+
 
 class Capsule(_Rod):
     """All points less than `radius` away from the line from `a` to `b`: a cylinder with round ends.
@@ -194,6 +204,9 @@ class Capsule(_Rod):
     def _support(self, directions: Floats) -> Floats:
         ends = np.maximum(directions @ self.a, directions @ self.b)
         return np.asarray(ends + self.radius * distance(directions))
+
+    def _volume(self) -> float:
+        return super()._volume() + ball_volume(self.radius, self.dimension)
 
 
 class Cylinder(_Rod):

@@ -72,6 +72,10 @@ class Shape:
         which nothing lies farther than a few of them from the box `region` (lower and upper corner, maybe infinite)."""
         raise NotImplementedError
 
+    def _volume(self) -> float | None:
+        """Exact volume [m³], in 2-D area [m²], where there is a formula: sampled bodies are compared with it."""
+        return None
+
     _nesting: int = 0
     """How many shapes are in each other: one for each that is made of others."""
     _exact_bounds: bool = True
