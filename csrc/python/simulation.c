@@ -500,46 +500,29 @@ static PyObject *memory(PyObject *self, PyObject *unused)
                          "views", (Py_ssize_t)views, "colliders", (Py_ssize_t)colliders);
 }
 
-static PyObject *get_time(PyObject *self, void *unused)
-{
-    (void)unused;
-    mpm_simulation *core = enter(self);
-    return core ? PyFloat_FromDouble(mpm_simulation_get_run(core)->time) : NULL;
-}
+enum { TIME, DT, STEPS, PARTICLES, NEXT_ID, THREADS };
 
-static PyObject *get_dt(PyObject *self, void *unused)
+static PyObject *get_number(PyObject *self, void *which)
 {
-    (void)unused;
     mpm_simulation *core = enter(self);
-    return core ? PyFloat_FromDouble(mpm_simulation_get_run(core)->dt) : NULL;
-}
-
-static PyObject *get_steps(PyObject *self, void *unused)
-{
-    (void)unused;
-    mpm_simulation *core = enter(self);
-    return core ? PyLong_FromLongLong(mpm_simulation_get_run(core)->steps) : NULL;
-}
-
-static PyObject *get_particles(PyObject *self, void *unused)
-{
-    (void)unused;
-    mpm_simulation *core = enter(self);
-    return core ? PyLong_FromSsize_t(mpm_simulation_get_store(core)->count) : NULL;
-}
-
-static PyObject *get_next_id(PyObject *self, void *unused)
-{
-    (void)unused;
-    mpm_simulation *core = enter(self);
-    return core ? PyLong_FromLongLong(mpm_simulation_get_store(core)->next_id) : NULL;
-}
-
-static PyObject *get_threads(PyObject *self, void *unused)
-{
-    (void)unused;
-    mpm_simulation *core = enter(self);
-    return core ? PyLong_FromLong(mpm_simulation_get_run(core)->threads) : NULL;
+    if (!core)
+        return NULL;
+    const mpm_run *run = mpm_simulation_get_run(core);
+    const mpm_store *store = mpm_simulation_get_store(core);
+    switch ((intptr_t)which) {
+    case TIME:
+        return PyFloat_FromDouble(run->time);
+    case DT:
+        return PyFloat_FromDouble(run->dt);
+    case STEPS:
+        return PyLong_FromLongLong(run->steps);
+    case PARTICLES:
+        return PyLong_FromSsize_t(store->count);
+    case NEXT_ID:
+        return PyLong_FromLongLong(store->next_id);
+    default:
+        return PyLong_FromLong(run->threads);
+    }
 }
 
 static int set_threads(PyObject *self, PyObject *value, void *unused)
@@ -589,12 +572,12 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getset[] = {
-    {"time", get_time, NULL, "time [s]", NULL},
-    {"dt", get_dt, NULL, "last step [s]", NULL},
-    {"steps", get_steps, NULL, "steps taken", NULL},
-    {"particles", get_particles, NULL, "number of particles", NULL},
-    {"next_id", get_next_id, NULL, "of the next particle that is added", NULL},
-    {"threads", get_threads, set_threads, "threads of a run", NULL},
+    {"time", get_number, NULL, "time [s]", (void *)TIME},
+    {"dt", get_number, NULL, "last step [s]", (void *)DT},
+    {"steps", get_number, NULL, "steps taken", (void *)STEPS},
+    {"particles", get_number, NULL, "number of particles", (void *)PARTICLES},
+    {"next_id", get_number, NULL, "of the next particle that is added", (void *)NEXT_ID},
+    {"threads", get_number, set_threads, "threads of a run", (void *)THREADS},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
