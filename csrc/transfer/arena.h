@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The arena: a block of nodes with the margin its particles can reach, small enough to stay in the first cache.
- * Base nodes of a group lie in its block at a binning and drift by at most one cell until the next, so nodes
- * -1 .. side + degree are reached; arena index 0 is node -1.
+ * The arena: a block of nodes with the margin that its particles can reach, small enough to stay in the L1 cache.
+ * The base nodes of a group are in its block at a binning and drift by at most one cell until the next. So stencils
+ * reach nodes -1 .. side + degree; arena index 0 is node -1.
  */
 #pragma once
 #include "base/simd.h"
@@ -34,8 +34,8 @@ INLINE wide arena_first(wide base)
     return wide_min(wide_max(base + wide_set(1), wide_set(0)), wide_set(BLOCK_SIDE + 1));
 }
 
-/* The quadratic B-spline along one axis: the weights of the three nodes, the particle's place `e` from the middle one, in
- * [-1/2, 1/2], and, as the result, the first of them. All in cells from the block's first node. */
+/* The quadratic B-spline along one axis: the weights of the three nodes, the particle's place `e` from the middle one,
+ * in [-1/2, 1/2], and, as the result, the first of them. All in cells from the block's first node. */
 INLINE wide quadratic_weights(wide x, wide weight[3], wide *e)
 {
     const wide half = wide_set((real)0.5), base = wide_floor(x - half);
@@ -97,7 +97,7 @@ INLINE struct piece piece_along(const mpm_group *group, int axis, int which)
 
 typedef real node4 __attribute__((vector_size(4 * sizeof(real)), may_alias, aligned(4 * sizeof(real))));
 
-/* Copies the velocities a group can see. */
+/* Copies the velocities that a group can reach. */
 INLINE void arena_read(real *arena, const mpm_group *group, const real *grid)
 {
     ARENA_LINES(group, group->node_block, {
@@ -105,11 +105,11 @@ INLINE void arena_read(real *arena, const mpm_group *group, const real *grid)
     });
 }
 
-/* Nodes in as large pieces as a register holds. */
+/* As many nodes as a register holds. */
 #define SPAN_REALS (WIDTH < 4 ? 4 : WIDTH)
 typedef real span __attribute__((vector_size(SPAN_REALS * sizeof(real)), may_alias, aligned(4 * sizeof(real))));
 
-/* A line of the block's own nodes: added and cleared. */
+/* Adds a line of the block's own nodes and clears it. */
 INLINE void arena_move_spans(real *arena, real *copy)
 {
     enum { SPANS = 4 * BLOCK_SIDE / SPAN_REALS };
