@@ -155,7 +155,7 @@ void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapsh
 {
     snapshot->groups = simulation->particles.group_count;
     snapshot->particles = (size_t)simulation->particles.count;
-    snapshot->records = simulation->run.history.rows;
+    snapshot->records = simulation->run.history.count;
 }
 
 void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
@@ -385,10 +385,10 @@ static void restore_rows(mpm_simulation *simulation, const mpm_snapshot *snapsho
     for (size_t g = 0; g < snapshot->groups; g++)
         for (int32_t p = 0; p < simulation->particles.groups[g].count; p++)
             material[*row++] = simulation->particles.groups[g].material;
-    history->rows = snapshot->records;
-    if (history->rows)
+    history->count = snapshot->records;
+    if (history->count)
         memcpy(history->records, snapshot->history,
-               history->rows * (size_t)mpm_history_length(history) * sizeof *history->records);
+               history->count * (size_t)mpm_history_length(history) * sizeof *history->records);
 }
 
 mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)

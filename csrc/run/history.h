@@ -38,8 +38,8 @@ typedef struct mpm_history {
     /** Section `index`, counted from 0, of `method`; its entries are NULL beyond the last. */
     mpm_history_section (*section)(const void *method, int index);
     const void *method;
-    double *records; /* [rows][mpm_history_length] */
-    size_t rows, capacity;
+    double *records; /* [count][mpm_history_length] */
+    size_t count, capacity;
 } mpm_history;
 
 /** Doubles in a record. */

@@ -498,7 +498,7 @@ static void an_integrator_is_a_row(int dim)
     const int first = mpm_history_length(&usual->run.history), length = mpm_history_length(history);
     int index = 0;
     const int extra = 1 + dim + (dim == 2 ? 1 : 3);
-    assert(history->rows == 4 && length == first + extra);
+    assert(history->count == 4 && length == first + extra);
     while (strcmp(mpm_history_get(history, index).name, columns[0].name))
         index++;
     for (int c = 0, offset = first; c < 3; c++, index++) { /* there is no collider: they come last */

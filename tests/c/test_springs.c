@@ -192,8 +192,8 @@ static void the_history_has_its_columns(const mpm_allocator *allocator)
     const mpm_history_column momentum = mpm_history_get(history, 1), energy = mpm_history_get(history, 2);
     assert(!strcmp(momentum.name, "momentum") && momentum.width == DIM && momentum.offset == 1 && !momentum.owner);
     assert(energy.width == 1 && !mpm_history_get(history, 3).width && mpm_history_length(history) == 4);
-    assert(history->rows == 200); /* of every other step */
-    for (size_t r = 0; r < history->rows; r++) {
+    assert(history->count == 200); /* of every other step */
+    for (size_t r = 0; r < history->count; r++) {
         const double *record = history->records + 4 * r;
         assert(fabs(record[0] - 2e-3 * (double)(r + 1)) < 1e-12 && fabs(record[1]) < 1e-14 && record[2] == 0);
         assert(fabs(record[3] - 0.5) < 0.01); /* k u0^2/2, to w dt */
