@@ -1,4 +1,4 @@
-"""Exact volumes of shapes, where there is a formula: what sampled bodies are compared with."""
+"""Exact volumes of shapes with a formula, for comparison with sampled bodies."""
 
 from __future__ import annotations
 
