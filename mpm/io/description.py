@@ -1,7 +1,7 @@
 """Scenes as text: a tree for JSON, and separate arrays that are too long for JSON.
 
 `describe` turns a scene into a description, `restore` makes an equal scene from it; every number keeps its bits. A
-description is a tree of dicts, lists, strings, finite numbers, booleans and None. The tree refers to its arrays by name,
+description is a tree of dicts, lists, strings, finite numbers, booleans and None. The tree names its arrays,
 ``{"array": name}``; a separate dict holds them. Short arrays are lists in the tree. Functions (of a body's velocity
 or deformation, or a body force) cannot be stored: `Lost` stands for them.
 """
