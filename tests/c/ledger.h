@@ -5,7 +5,7 @@
 #pragma once
 #include "base/memory.h"
 
-/* Refuses the allocation whose number is `fail_at`; counts what is live. */
+/* Counts live allocations, and refuses the allocation whose number is `fail_at`. */
 struct ledger {
     long calls, live, fail_at;
 };
