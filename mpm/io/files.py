@@ -15,7 +15,7 @@ __all__ = ["permissions", "read", "renamed", "replace"]
 
 
 def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
-    """Write a file so that at any moment, power cuts included, the old one or the new one is there, whole.
+    """Write a file so that at all times, even after power cuts, either the old or the new file exists, complete.
 
     A process that is killed meanwhile leaves a file ``.mpm-….tmp`` behind.
 

@@ -12,7 +12,7 @@ the inside in two independent ways that must agree:
 from __future__ import annotations
 
 from mpm.errors import FileFormatError
-from mpm.meshes.distance import distance_lattice, lattice_around, nearest_faces, rows_of_nodes
+from mpm.meshes.distance import distance_lattice, lattice_around, nearest_faces, slab_nodes
 from mpm.meshes.readers import read
 from mpm.meshes.solid import MeshReport, Solid, prepare
 from mpm.meshes.topology import merge_equal
@@ -29,6 +29,6 @@ __all__ = [
     "nearest_faces",
     "prepare",
     "read",
-    "rows_of_nodes",
+    "slab_nodes",
     "winding_numbers",
 ]

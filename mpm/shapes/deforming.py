@@ -119,7 +119,7 @@ class Deforming(Shape):
         phi = np.empty((len(self.times), *nodes))
         velocity = np.empty((len(self.times) - 1, 2, *nodes, 3))
         moves /= np.diff(self.times)[:, None, None]
-        points = meshes.rows_of_nodes(lower, spacing, nodes, slice(None))
+        points = meshes.slab_nodes(lower, spacing, nodes, slice(None))
         for k, frame in enumerate(self.shapes):
             assert isinstance(frame, Mesh)
             distance, face, weights = meshes.nearest_faces(frame.vertices, frame.faces, points)
