@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that lacks some characters still gets the numbers
+            stream.reconfigure(errors="replace")  # for terminals that lack some characters
     parser = _parser()
     options = vars(parser.parse_args(arguments))
     command = options.pop("command")

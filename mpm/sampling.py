@@ -25,7 +25,7 @@ BYTES_PER_PARTICLE = 200  # at least
 COARSE = 0.5  # relative error of the sampled volume that causes a warning
 CHUNK = 1 << 18  # candidate points that are checked together
 MILLIMETRES = 20  # times the size of the domain: a shape that large is probably in millimetres
-MARGIN = 1e-9  # of a (sub-)cell: random points avoid its faces, where rounding could move them to another cell
+MARGIN = 1e-9  # of a (sub-)cell: random points avoid its faces, where rounding may change the cell
 
 
 def sample(

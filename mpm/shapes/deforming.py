@@ -107,7 +107,7 @@ class Deforming(Shape):
             return first.lower, first.spacing, phi, self._normal_velocity(phi, first.spacing)
         bounds = np.array([frame.bounds for frame in self.shapes])
         moves = np.diff([frame.vertices for frame in self.shapes], axis=0)  # type: ignore[union-attr]
-        farthest = float(np.sqrt((moves**2).sum(axis=-1)).max())  # a blend reads frames at points this far away
+        farthest = float(np.sqrt((moves**2).sum(axis=-1)).max())  # how far blends read frames
         lower, nodes = meshes.lattice_around(
             bounds[:, 0].min(axis=0),
             bounds[:, 1].max(axis=0),

@@ -73,7 +73,7 @@ def span(color: str, shown: npt.NDArray[Any]) -> tuple[float, float]:
     low, high = float(finite.min()), float(finite.max())
     if color not in NUMBERS:
         first = float(np.percentile(finite, TAILS[0], method="higher"))
-        last = float(np.percentile(finite, TAILS[1], method="lower"))  # a lower percentile excludes the farthest value
+        last = float(np.percentile(finite, TAILS[1], method="lower"))  # never the farthest value
         far = APART * (last - first)
         low = first if 0 < far < first - low else low
         high = last if 0 < far < high - last else high
