@@ -65,10 +65,10 @@ mpm_status mpm_store_get(mpm_store *store, int field, mpm_view **view);
  *  MPM_ESCAPED for invalid values, which the run's trouble describes; the views keep them. */
 mpm_status mpm_store_read_in(mpm_store *store);
 
-/** Marks a field whose value did not change through its view. */
+/** Marks the view of a field stale, after something else has changed the field. */
 void mpm_store_outdate(mpm_store *store, int field);
 
-/** Marks all fields as changed by steps; the lasting fields only if `all`. */
+/** Marks the views of all fields stale after steps; those of lasting fields only if `all`. */
 void mpm_store_outdate_all(mpm_store *store, bool all);
 
 /** Writes out the stale views that have live arrays. */

@@ -11,8 +11,8 @@
 double MPM_KERNEL(collide_begin_nodes)(const mpm_colliders *colliders, const mpm_node_block *block, ptrdiff_t b,
                                        double dt);
 
-/** Applies colliders to a node of block `b`. The node has coordinates `own` and is the image of the node at `at` (or is
- *  that node); `v` is its velocity before contact, and its image has the opposite sign along the axes in `flips`. */
+/** Applies colliders to a node of block `b`. The node has coordinates `own` and is the image of the node at `at`, or is
+ *  that node. `v`: the velocity at `at` before contact; at `own` it has the opposite sign along the axes in `flips`. */
 void MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM], const int64_t own[DIM],
                               unsigned flips, real mass, real v[DIM]);
 
