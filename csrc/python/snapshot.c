@@ -105,7 +105,7 @@ PyObject *mpm_python_snapshot(mpm_simulation *core)
     return arrays;
 }
 
-/* The number of groups, particles or records, from the size of an array with one entry each. */
+/* The number of groups, particles or records, from the size of an array that has as many entries. */
 static size_t count_by(mpm_simulation *core, const Py_buffer *view, int array)
 {
     const mpm_snapshot one = {.groups = 1, .particles = 1, .records = 1};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The field table: one row per field of a particle. The fields of the core come first, then the history of the laws in
- * use, then the fields that users have added. Storage, binning, views, snapshots and Python's names follow from the
- * rows.
+ * use, then the fields of users. Storage, binning, views, snapshots and Python's names follow from the rows.
  *
  * A field is kept in columns (particles.h) of `width` reals per particle: vectors and tensors of the core in columns of
  * d, everything else in columns of one. J follows from F, and integers are kept by row: neither has a column.
@@ -11,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Rank: a field has 1, d, d(d+1)/2 or d x d components. Those of a symmetric tensor are its upper triangle by rows:
- *  xx, xy, yy or xx, xy, xz, yy, yz, zz. In plane strain, an out-of-plane component is a separate scalar. */
+/** A field has 1, d, d(d+1)/2 or d x d components. A symmetric tensor is stored as its upper triangle by rows: xx, xy,
+ *  yy or xx, xy, xz, yy, yz, zz. In plane strain, an out-of-plane component is a separate scalar. */
 typedef enum mpm_rank { MPM_SCALAR, MPM_VECTOR, MPM_SYMMETRIC, MPM_TENSOR, MPM_RANKS } mpm_rank;
 
 /** 64-bit integers are ids: every new row gets the next free one. */

@@ -14,8 +14,8 @@
 #endif
 #define ARENA_SIDE (BLOCK_SIDE + 2 + ARENA_DEGREE)
 #define ARENA_NODES (DIM == 3 ? ARENA_SIDE * ARENA_SIDE * ARENA_SIDE : ARENA_SIDE * ARENA_SIDE)
-/* Rows may begin one node early or end one node late with weight 0; the slack before keeps node 0 of the block on
- * a cache line. */
+/* Pencils may begin one node early or end one node late, with weight 0. The slack in front also aligns node 0 of the
+ * block to a cache line. */
 #define ARENA_SLACK 28
 #define ARENA_REALS (ARENA_SLACK + 4 * ARENA_NODES + 36)
 
@@ -27,15 +27,16 @@ INLINE double wall_room(int degree)
 
 typedef real arena[ARENA_REALS] __attribute__((aligned(64)));
 
-/* Arena index of the first node of a stencil, kept inside the arena whatever happens (a NaN gives 0): the last
- * line of defence behind the checks of the step. */
+/* The arena index of the first node of a stencil, clamped to the arena (NaN gives 0): the last line of defence behind
+ * the checks of the step. */
 INLINE wide arena_first(wide base)
 {
     return wide_min(wide_max(base + wide_set(1), wide_set(0)), wide_set(BLOCK_SIDE + 1));
 }
 
-/* The quadratic B-spline along one axis: the weights of the three nodes, the particle's place `e` from the middle one,
- * in [-1/2, 1/2], and, as the result, the first of them. All in cells from the block's first node. */
+/* The quadratic B-spline along one axis: the weights of the three nodes, and the offset `e` of the particle from the
+ * middle node, in [-1/2, 1/2]. Returns the first node. `x` and the result count in cells from the block's first
+ * node. */
 INLINE wide quadratic_weights(wide x, wide weight[3], wide *e)
 {
     const wide half = wide_set((real)0.5), base = wide_floor(x - half);
@@ -47,13 +48,13 @@ INLINE wide quadratic_weights(wide x, wide weight[3], wide *e)
     return base;
 }
 
-/* Along every axis an arena meets three blocks: the one before, its own, the one after. Where the nodes of each begin
- * in the arena, how many there are, and the coordinate of the first of them within its block. */
+/* Along every axis an arena overlaps three blocks: the previous one, its own and the next one. For each block: the
+ * arena index of its first node, the number of nodes, and the coordinate of the first within the block. */
 static const int piece_begin[3] = {0, 1, BLOCK_SIDE + 1};
 static const int piece_nodes[3] = {1, BLOCK_SIDE, 1 + ARENA_DEGREE};
 static const int piece_inside[3] = {BLOCK_SIDE - 1, 0, 0};
 
-/* Those of the group's nodes along an axis that lie in one of the three blocks. */
+/* The group's nodes in one of the three blocks, along one axis. */
 struct piece {
     int first, end; /* arena indices */
     int inside;     /* coordinate of the first within the block */
@@ -66,9 +67,9 @@ INLINE struct piece piece_along(const mpm_group *group, int axis, int which)
     return (struct piece){first, stop < end ? stop : end, piece_inside[which] + first - begin};
 }
 
-/* Runs `body` for every line of nodes along the last axis of the group's range, block by block: `in_arena` and
- * `in_grid` are where the line's part in that block begins in the arena and in an array of blocks, `nodes` is its
- * length, which is known when it is compiled. `table` holds the numbers of the 27 or 9 blocks. */
+/* Runs `body` for every line of the group's nodes along the last axis, block by block. The part of the line in the
+ * block begins at `in_arena` in the arena and at `in_grid` in an array of blocks; its length `nodes` is a compile-time
+ * constant. `table` holds the indices of the 27 or 9 blocks. */
 #define ARENA_LINES(group, table, body) \
     do { \
         const ptrdiff_t arena_line = 4 * ARENA_SIDE, arena_slab = arena_line * ARENA_SIDE; \

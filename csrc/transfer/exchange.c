@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exchange between the resident tiles and the arrays that users see: writes out, and finds and reads in changed rows. A
- * row is read in only if its bits differ from what would be written out. Written positions are rounded, and so looking
+ * Exchange between the resident tiles and the arrays that users see: writes out, and finds and reads in changed rows.
+ * Positions in arrays are rounded. So a row is read in only if its bits differ from what would be written out: looking
  * at an array never changes a run.
  */
 #include "math/matrix.h"
