@@ -16,7 +16,7 @@ SANITIZED := MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base
 QUICK := not slow and not notebook
 VIEWER := viewer viewer_settings# Python alone: nothing for sanitizers
 
-# An environment that was moved, copied or whose Python went away is made anew.
+# An environment that was moved or copied, or whose Python has disappeared, is made anew.
 ifneq ($(wildcard $(VENV)),)
 ifneq ($(shell $(PY) -c "import os, sys; print(os.path.samefile(sys.prefix, '$(VENV)'))" 2>/dev/null),True)
 $(shell rm -rf $(VENV))
@@ -50,7 +50,7 @@ test: $(VENV)/installed-test
 	$(BUILD)
 	$(PYTEST) $(SPREAD) -m "$(QUICK)" $(ARGS)
 
-# As for asan, below, the plain build must not be found.
+# As for asan below, Python must not find the plain build.
 law: $(VENV)/installed-test
 	MPM_LAWS_ONLY=1 $(PY) setup.py -q build --build-base build/laws
 	PYTHONPATH=$$(echo $(CURDIR)/build/laws/lib.*) PYTHONSAFEPATH=1 MPM_TESTED=build/laws \
@@ -80,8 +80,8 @@ c: $(VENV)/installed-test
 tsan: $(VENV)/installed-test
 	$(PYTEST) $(SPREAD) tests/test_c.py -k "tsan or thread_sanitizer" $(ARGS)
 
-# A safe path keeps the source tree, and the plain build in it, out of sys.path: PYTHONPATH must win. The sanitizer needs
-# the C++ library from the start, for extensions that throw; pytest would swallow its report, so that goes to a file.
+# A safe path keeps the source tree, and the plain build in it, out of sys.path: PYTHONPATH must win. The sanitizer must
+# load the C++ library first, for extensions that throw. pytest would swallow its report, so the report goes to a file.
 asan: $(VENV)/installed-test
 	$(SANITIZED)
 	@rm -f build/asan/report.*
@@ -111,7 +111,7 @@ formats: $(VENV)/installed-test $(VENV)/installed-formats
 	$(BUILD)
 	$(PYTEST) tests/test_vtk.py tests/test_pyvista.py $(ARGS)
 
-# In an environment of its own, so that the tests run without JupyterLab, too. mpm is that of this folder.
+# In a separate environment, so that the other tests run without JupyterLab. mpm comes from this folder.
 browser:
 	$(MAKE) VENV=.venv-browser PYTHON=$(PYTHON) ARGS="$(ARGS)" drive-browser
 
@@ -135,7 +135,7 @@ clean:
 	rm -rf build dist out *.egg-info .venv .venv-browser mpm/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find mpm tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Stamps. A change of the metadata or of the build installs again.
+# Stamps. A change of the metadata or of setup.py causes a new installation.
 INSTALL := $(PIP) install --no-build-isolation
 $(VENV)/created:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \

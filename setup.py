@@ -2,10 +2,10 @@
 
 Everything that is not about C lives in pyproject.toml. Environment: MPM_SANITIZE=address,undefined (or thread),
 MPM_COVERAGE=1, MPM_JOBS=n, MPM_ISAS="scalar avx2" to build only some of the instruction sets, MPM_LAWS_ONLY=1 for
-kernels that answer for laws and take no steps.
+kernels that evaluate laws and take no steps.
 
-setuptools compares an extension with its sources alone. Here all C files belong to libraries, each object is compared
-with the files that the compiler read for it, an archive with its objects, and the extension with the archives.
+setuptools compares the age of an extension with its sources alone. Here all C files belong to libraries: an object is
+compared with all files that the compiler read for it, an archive with its objects, and the extension with the archives.
 """
 
 import json
@@ -27,15 +27,15 @@ CFLAGS = [
     "-std=gnu11", "-O3", "-g1", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden",
     "-pthread", "-Wall", "-Wextra", "-Wno-unknown-warning-option", "-Wno-psabi",
 ]  # fmt: skip
-# Nothing but Python asks for the module's objects.
+# Only Python needs the module's objects.
 LDFLAGS = ["-pthread", "-Wl,-u," + ("_" if sys.platform == "darwin" else "") + "PyInit__core"]
 if sanitizers := os.environ.get("MPM_SANITIZE"):
     CFLAGS += ["-fno-omit-frame-pointer", "-UNDEBUG", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
-    # What ASan sees by itself, and full debug information, made one kernel compile for minutes. Scopes of variables on
-    # the stack, and less optimisation, made it five times as slow.
+    # With checks that ASan makes anyway, and with full debug information, one kernel compiled for minutes. With scopes
+    # of variables on the stack, and with less optimisation, it ran five times as slowly.
     CFLAGS += ["-fno-sanitize=null,object-size,pointer-overflow", "-fno-sanitize-address-use-after-scope"]
     CFLAGS += ["-O1" if sanitizers == "thread" else "-O2"]
-    CFLAGS += ["-Wno-maybe-uninitialized"]  # GCC errs among the checks
+    CFLAGS += ["-Wno-maybe-uninitialized"]  # false alarms of GCC in code with checks
     LDFLAGS += [f"-fsanitize={sanitizers}"]
 if os.environ.get("MPM_COVERAGE"):
     CFLAGS += ["-O0", "-g", "--coverage", "-fprofile-update=atomic"]
@@ -55,10 +55,10 @@ if wanted := os.environ.get("MPM_ISAS", "").split():
     ISAS = {isa: flags for isa, flags in ISAS.items() if isa in wanted}
 elif sanitizers == "thread":  # the threads of all sets are the same
     ISAS = {isa: ISAS[isa] for isa in ("scalar", "portable")}
-elif sanitizers and "avx2" in ISAS:  # the same source with longer vectors
+elif sanitizers and "avx2" in ISAS:  # the other sets are the same source with other vectors
     del ISAS["portable"]
 
-# What `mpm.show_config()` tells of it.
+# For `mpm.show_config()`.
 FLAGS = " ".join([os.environ.get("CFLAGS", ""), *CFLAGS]).strip()
 
 MODULE = sorted(glob("csrc/python/*.c"))
@@ -135,7 +135,7 @@ class build_clib(_build_clib):
                 [source], output_dir=str(Path(self.build_temp, name)), macros=made["macros"],
                 include_dirs=made["include_dirs"], extra_postargs=["-MMD", *made["cflags"]],
             )  # fmt: skip
-            # What is edited while this build runs is younger than the object, which the next build compiles anew.
+            # A file that is edited during this build is younger than the object, so the next build compiles it again.
             os.utime(self.object_of(name, source), ns=(began, began))
 
         with ThreadPoolExecutor(JOBS) as pool:  # sweeps take the longest: they go first
@@ -156,7 +156,7 @@ class build_clib(_build_clib):
         target = Path(self.build_clib, self.compiler.library_filename(name))
         members = remember(Path(self.build_temp, name, "members"), "\n".join(map(str, objects)))
         if is_older(target, [members, *objects]):
-            target.unlink(missing_ok=True)  # or it would keep members whose source is gone
+            target.unlink(missing_ok=True)  # or it would keep objects whose source was deleted
             self.compiler.create_static_lib(list(map(str, objects)), name, output_dir=self.build_clib)
 
 
@@ -175,7 +175,7 @@ class build_ext(_build_ext):
         linked = remember(Path(self.build_temp, "link"), " ".join(command))
         target = Path(self.get_ext_fullpath(extension.name))
         if is_older(target, [*archives, linked]):
-            target.unlink(missing_ok=True)  # setuptools links what is not there
+            target.unlink(missing_ok=True)  # setuptools links a missing target
         super().build_extension(extension)
 
 

@@ -2,19 +2,19 @@
  *
  * The C interface of mpm, from the ground up:
  *
- *     base/status.h             what a call can answer
+ *     base/status.h             the status that functions return
  *     base/memory.h             where memory comes from
  *     materials/laws.h          the constitutive laws and their parameters
  *     contact/walls.h           contact conditions of the domain's faces
  *     contact/shape.h           shapes as signed distances
  *     contact/motion.h          prescribed motion
- *     contact/collider.h        bodies that push material and are not pushed back
+ *     contact/collider.h        bodies with prescribed motion
  *     contact/boundary.h        the domain with its walls, and the colliders
- *     run/run.h                 clock, history, health and trouble of a run, whatever the method
- *     run/store.h               its rows: fields, ids, and the views of users
+ *     run/run.h                 clock, history, health and trouble of a run of any method
+ *     run/store.h               the rows of a run: fields, ids, and the views of users
  *     integrate/dispatch.h      instruction sets and their kernels
- *     integrate/simulation.h    settings; make a simulation, add particles, run, look
- *     integrate/integrator.h    ways to advance it
+ *     integrate/simulation.h    settings; make a simulation, add particles, run, query
+ *     integrate/integrator.h    the registry of integrators
  *     integrate/snapshot.h      the complete state as plain arrays, and back
  *
  * A simulation in C, two particles that fall:

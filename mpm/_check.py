@@ -1,6 +1,6 @@
 """Argument checks: every error names the argument, the value it was given and the allowed range.
 
-All checks return the value in the type the package works with, and none of them changes what it was given.
+All checks return the value in the type that the package works with, and none of them changes its argument.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Strict:
     __slots__ = ()
 
     def __getattr__(self, name: str) -> NoReturn:
-        # Only called when the ordinary look-up failed.
+        # Python calls this only if the ordinary look-up has failed.
         raise AttributeError(unknown_attribute(self, name), name=name, obj=self)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -98,7 +98,7 @@ def names_of_module(module: str, names: Iterable[str]) -> Callable[[str], NoRetu
 
 
 def _plain(name: str) -> str:
-    """A name without what is easily mistaken: case, and what stands between words."""
+    """A name without case and separators, which are easily mistaken."""
     return name.casefold().replace("_", "-").replace(" ", "-")
 
 
@@ -151,7 +151,7 @@ def options(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _title(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
-    """What a call is named in errors: an inherited method after the class of its object."""
+    """The name of a call in errors; an inherited method is named after the class of its object."""
     title = function.__qualname__.removesuffix(".__init__")
     owner, _, name = title.rpartition(".")
     inherited = arguments and owner in (base.__qualname__ for base in type(arguments[0]).__mro__)
@@ -292,7 +292,7 @@ def array(name: str, value: object, shape: tuple[int | None, ...], *, finite: bo
         raise ValueError(f"{name} = {shown(value)}: must be an array of shape {wanted}, not one number")
     if given.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, given.shape, strict=True)):
         raise ValueError(f"{name} has shape {given.shape}: must be {wanted}")
-    with np.errstate(over="ignore"):  # a long double may be too large: found below
+    with np.errstate(over="ignore"):  # a long double may overflow; the check below finds it
         result = np.array(given, dtype=np.float64, order="C")
     if finite and not np.isfinite(result).all():
         where = np.argwhere(~np.isfinite(result))[0].tolist()

@@ -1,9 +1,9 @@
-"""How fast this machine is: what ``python -m mpm bench`` measures.
+"""The speed of this machine, as measured by ``python -m mpm bench``.
 
-A block of material that turns and vibrates takes whole steps through the public `Simulation.step`, with
-everything on that a user has on (automatic time step, walls, history). One thread; processor time, which other
-programs on the machine disturb less than the clock. Every round runs all kernel sets of a case one after the
-other, so that what disturbs a round disturbs them alike; the median of the rounds counts.
+A block of material rotates and vibrates. It takes whole steps through the public `Simulation.step`, with all defaults
+of a user (automatic time step, walls, history). The benchmark uses one thread and counts processor time, which other
+programs disturb less than wall time. Every round runs all kernel sets of a case in turn, so that a disturbance affects
+them alike; the median of the rounds counts.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def measure(case: Case, *, isas: list[str], repeats: int, enough: float = 0.15) 
 
 
 def _lines(isas: list[str], groups: Iterator[list[Result]]) -> Iterator[str]:
-    """The table, line by line as it is measured."""
+    """Yield the lines of the table as they are measured."""
     yield (
         f"{'million particle-steps/s per core':<36}"
         + "".join(f"{isa:>10}" for isa in isas)
@@ -122,7 +122,7 @@ def commit() -> str | None:
         return subprocess.run(["git", *words], cwd=package, capture_output=True, text=True).stdout.strip()
 
     try:
-        # Installed below another repository, it is none of that one's.
+        # If mpm is installed inside another repository, that repository's commit does not count.
         if Path(git("rev-parse", "--show-toplevel") or "/") != package.parent:
             return None
         return git("describe", "--always", "--dirty", "--exclude=*") or None
@@ -189,7 +189,7 @@ def run(
         for line in lines:
             print(line, flush=True)
         complete = True
-    finally:  # what was measured before an interrupt is kept
+    finally:  # an interrupt keeps the results measured so far
         if complete or found or rows:
             _write(json_path, csv_path, found, rows, {**machine, "complete": complete})
     return 0
@@ -220,7 +220,7 @@ def _same(a: Path, b: Path) -> bool:
 
 
 def _refuse_unwritable(path: Path) -> None:
-    """Raises an OSError if a file cannot be written; leaves none that was not there."""
+    """Raises an OSError if a file cannot be written; creates no new file."""
     new = not path.exists()
     path.open("a").close()
     if new:

@@ -1,4 +1,4 @@
-"""A block of material that turns and vibrates: what `mpm.bench` and `mpm.studies` measure."""
+"""A block of material that rotates and vibrates, for `mpm.bench` and `mpm.studies`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VALUES = {
 
 
 def _material(law: str) -> materials.Material:
-    """A law of the registry, with `VALUES` and otherwise its own defaults."""
+    """A material of a law, with parameters from `VALUES` or else its defaults."""
     made: type[materials.Material]
     [made] = [
         cls for name in materials.__all__ if getattr(cls := getattr(materials, name), "law", None) == law

@@ -1,4 +1,4 @@
-"""Bodies as particles: how they are sampled for a simulation, and what it tells of them."""
+"""Bodies as particles: sampling for a simulation, and what the simulation reports of them."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def cite(scheme: Scheme, materials: Iterable[Material], *, collides: bool = Fals
     entries += [(type(material).__name__, material.reference) for material in materials]
     if collides:
         entries.append(("colliders", SNOW))
-    purposes: dict[str, dict[str, None]] = {}  # in the order in which they come up
+    purposes: dict[str, dict[str, None]] = {}  # in order of first use
     for purpose, reference in entries:
         purposes.setdefault(reference, {})[purpose] = None
     return "\n".join(f"{', '.join(names)}: {reference}" for reference, names in purposes.items())

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without our signs still gets the figures
+            stream.reconfigure(errors="replace")  # for terminals that lack some characters
     parser = _parser()
     options = vars(parser.parse_args(arguments))
     command = options.pop("command")
@@ -40,8 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(command(**options))
     except KeyboardInterrupt:
         print("mpm: interrupted", file=sys.stderr)
-        return 130  # as shells have it: 128 and the number of the signal
-    except BrokenPipeError:  # who read the output has seen enough, as in ``mpm replay FILE | head -2``
+        return 130  # the convention of shells: 128 plus the number of the signal
+    except BrokenPipeError:  # the reader has closed the pipe, as in ``mpm replay FILE | head -2``
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (SimulationError, ImportError, OSError, ValueError, MemoryError) as error:
@@ -173,7 +173,7 @@ def _port(text: str) -> int:
     return _positive(text, 65_535)
 
 
-# The commands take what `_parser` calls by their parameters' names.
+# `_parser` names arguments after the parameters of the commands.
 
 
 def _demo(name: str, out: Path, **options: Any) -> int:

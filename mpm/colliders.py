@@ -1,4 +1,4 @@
-"""Colliders: what material meets and cannot push back; and their shapes in the terms of the core."""
+"""Colliders, which push material and are not pushed back, and the description of their shapes for the core."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from mpm.walls import FRICTIONAL, RULES
 
 __all__ = ["Collider"]
 
-SEEDS = 20_000  # points from which a collider's surface is looked for
-THIN = 2.0  # cells: what is thinner leaks
-THIN_SHARE = 0.2  # of the surface may be thin: edges and tips are
-CHUNK = 1 << 20  # particles that are looked at together
-DEEP = 0.5  # cells: how deep particles may start inside
+SEEDS = 20_000  # starting points of the search for a collider's surface
+THIN = 2.0  # cells; thinner colliders leak
+THIN_SHARE = 0.2  # of the surface may be thin, because edges and tips are
+CHUNK = 1 << 20  # particles that are checked together
+DEEP = 0.5  # cells; particles may start this deep inside
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,7 +86,7 @@ class Prepared:
     nodes: npt.NDArray[np.int64]
     numbers: FloatArray
     reference: FloatArray
-    hint: str = ""  # what else a warning about it should say
+    hint: str = ""  # an addition to warnings about it
 
     @property
     def motion(self) -> _motion.Prescription:
@@ -205,11 +205,11 @@ def _surface(
     x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
     phi, normal = placed.distance(x)
     any_inside = bool((phi <= 0).any())
-    # Points that are far away would gather at edges and tips.
+    # Projected points from far away would gather at edges and tips.
     near = np.abs(phi) < 2 * spacing
     x, phi, normal = x[near], phi[near], normal[near]
     with np.errstate(invalid="ignore"):  # shapes may be too large for distances
-        for _ in range(16):  # bounds of the distance need more than one step
+        for _ in range(16):  # shapes may return a bound of the distance, so one step is not enough
             x = x - phi[:, None] * normal
             phi, normal = placed.distance(x)
         on_it = (np.abs(phi) < 1e-3 * dx) & (x >= lower).all(axis=1) & (x <= upper).all(axis=1)

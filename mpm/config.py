@@ -1,8 +1,8 @@
-"""Threads, instruction set and what `mpm` was built with.
+"""Threads, instruction set and build options of `mpm`.
 
 Environment: ``MPM_NUM_THREADS`` (else ``OMP_NUM_THREADS``, else the processors this process may use), and
-``MPM_ISA``, the kernel set: ``scalar`` (the oracle), ``portable``, ``avx2``, ``avx512``. Bits are promised
-per kernel set.
+``MPM_ISA``, the kernel set: ``scalar`` (the oracle), ``portable``, ``avx2``, ``avx512``. Results have the same bits
+only with the same kernel set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_THREADS = 1024
 
 
 class _Config:
-    """What a user may change for simulations created afterwards."""
+    """Settings for simulations that are created later."""
 
     __slots__ = ("isa", "threads")
 
@@ -60,19 +60,19 @@ def using_isa(name: str) -> Iterator[None]:
 
 
 def _number_from_environment(name: str) -> int | None:
-    """The number of threads in an environment variable; OpenMP allows a list, of which the first counts."""
+    """The number of threads in an environment variable; of a list, which OpenMP allows, the first entry."""
     value = os.environ.get(name, "").split(",")[0].strip()
     if not value:
         return None
     if not (value.isascii() and value.isdigit() and 1 <= int(value) <= MAX_THREADS):
         if name == "OMP_NUM_THREADS":
-            return None  # not ours to judge
+            return None  # another program's variable: ignore it
         raise ValueError(f"{name} = {value!r}: must be an integer >= 1 and <= {MAX_THREADS}")
     return int(value)
 
 
 def _cgroup_quota() -> float:
-    """Processors' worth of time that the control group grants; infinity where there is no limit."""
+    """The processor time that the control group grants, in processors; infinity without a limit."""
     quota = math.inf
     try:
         own = Path("/proc/self/cgroup").read_text().splitlines()
@@ -222,7 +222,7 @@ def processor() -> str:
 
 def version() -> str:
     """The version of the installed package."""
-    from importlib import metadata  # slow to import, seldom needed
+    from importlib import metadata  # slow to import, rarely needed
 
     try:
         return metadata.version("mpm")

@@ -1,4 +1,4 @@
-"""What a run kept: mass, momentum and energy from its history, as a table."""
+"""Conservation in a run: mass, momentum and energy from its history, as a table."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def drifts(sim: Simulation, start: Totals) -> list[Drift]:
 def _angular(
     sim: Simulation, history: Mapping[str, FloatArray], start: Totals, impulse: FloatArray
 ) -> list[tuple[str, str, float]]:
-    """Components of the angular momentum about which nothing has a lever."""
+    """Components of the angular momentum that no external force can change."""
     turned = any(history[f"torque:{collider.name}"].any() for collider in sim.scene.colliders)
     if turned or sim.scene.body_force is not None:
         return []

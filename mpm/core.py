@@ -1,4 +1,4 @@
-"""What a `mpm.solver.Solver` asks of the object that computes: an extension type, or plain Python."""
+"""The protocol of the object that computes for a `mpm.solver.Solver`: an extension type, or plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m mpm demo``: run a scene of the gallery, and write what it looks like and what it kept."""
+"""``python -m mpm demo``: run a scene of the gallery, and write pictures and the conserved quantities."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mpm.simulation import Simulation
 from mpm.totals import Totals, per_depth
 
 SHEET_FRAMES = 12
-# Bounces smaller than this share of the first fall are not told apart from vibration.
+# Smaller bounces, as a share of the first fall, cannot be distinguished from vibration.
 PEAK_SHARE = 0.03
 
 Image = npt.NDArray[np.uint8]
@@ -74,7 +74,7 @@ def run(
     start = sim.totals()
     outcome = Outcome()
     recording = _record(sim, entry, out / f"{entry.name}.vtkhdf", outcome)
-    first = recording.seconds if recording is not None else 0.0  # was written before the run
+    first = recording.seconds if recording is not None else 0.0  # writing before the run
     sheet = _play(sim, entry, count, out, outcome)
     if recording is not None:
         recording.close()
@@ -91,7 +91,7 @@ def run(
 
 
 def _record(sim: Simulation, entry: Entry, path: Path, outcome: Outcome) -> Recording | None:
-    """Begin the trajectory, if the extra is there."""
+    """Begin the recording, if the extra is installed."""
     try:
         return sim.record(path, fps=entry.fps, fields=("speed",))
     except ImportError as error:
@@ -157,7 +157,7 @@ def _play(sim: Simulation, entry: Entry, count: int, out: Path, outcome: Outcome
 
 
 def _movie(sim: Simulation, entry: Entry, path: Path, outcome: Outcome) -> tuple[Any, Any]:
-    """Renderer and writer, as far as the extras allow."""
+    """Renderer and writer, if the extras are installed."""
     if find_spec("PIL") is None:
         outcome.missing.append(
             f"no pictures and no movie: they need {_check.to_install('movie', 'pillow', 'imageio-ffmpeg')}"
@@ -221,7 +221,7 @@ def _report(
     end = sim.totals()
     unit = per_depth("J", sim.dimension)
     print(f"energy              {start.energy:.6g} {unit} -> {end.energy:.6g} {unit}")
-    # Binnings are the daily routine; the others are what a user should know of.
+    # Binnings are routine; users should know about the other events.
     health = {name: value for name, value in sim.health.items() if value and name != "binnings"}
     if health:
         print("health              " + ", ".join(f"{name} {value}" for name, value in health.items()))
@@ -237,7 +237,7 @@ def outcome_dt(sim: Simulation) -> str:
 
 
 def _report_bounces(sim: Simulation, start: Totals) -> None:
-    """How high the centre of mass rises after each bounce, where there is gravity along an axis."""
+    """Report how high the centre of mass rises after each bounce, if gravity acts along an axis."""
     gravity = sim.scene.gravity
     if np.count_nonzero(gravity) != 1:
         return
@@ -247,7 +247,7 @@ def _report_bounces(sim: Simulation, start: Totals) -> None:
     height = up * (np.append(start.center_of_mass[axis], sim.history["center_of_mass"][:, axis]) - floor)
     times = np.append(start.time, sim.history["time"])
     found = conservation.peaks(height, PEAK_SHARE * (height[0] - height.min()))
-    # The first height is that from which it falls.
+    # The body falls from the first height.
     shown = ", ".join(f"to {height[k]:.4f} m at {times[k]:.2f} s" for k in found[:8] if k > 0)
     if shown:
         print(f"centre of mass      from {height[0]:.4f} m above the floor; bounces {shown}")

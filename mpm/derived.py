@@ -1,4 +1,4 @@
-"""Quantities computed from the particles: what can be asked of `Simulation.compute` and used as a colour."""
+"""Quantities computed from the particles, for `Simulation.compute` and for colours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mpm._check import FloatArray
 from mpm.materials import Material, registry
 
-# name: (what a colour bar says, unit)
+# name: (label of the colour bar, unit)
 NAMES = {
     "speed": ("speed", "m/s"),
     "pressure": ("pressure", "Pa"),
@@ -27,7 +27,7 @@ _VOLUME_SCALES = {
     field["name"] for law in registry().values() for field in law["history"] if field["scales_volume"]
 }
 
-# What fields alone tell; the others need the laws.
+# Quantities that need only fields; the others need the laws.
 _FROM_FIELDS = {"speed": {"v"}, "kinetic_energy": {"v", "mass"}}
 
 

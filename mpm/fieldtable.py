@@ -1,4 +1,4 @@
-"""Python's view of the table of fields (csrc/state/fields.h): what the core and its laws keep of a particle."""
+"""The field table (csrc/state/fields.h) in Python: the fields of particles that the core and its laws keep."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Row(TypedDict):
     owner: str  # "core", "law" or "user"
     initial: float
     lasting: bool  # no step changes it
-    kept: bool  # a snapshot has it
+    kept: bool  # snapshots contain it
 
 
 RANKS = ("scalar", "vector", "symmetric", "tensor")

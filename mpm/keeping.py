@@ -1,4 +1,4 @@
-"""How solvers are kept: what copies, pickles, files and comparisons ask of one."""
+"""The protocol that copies, pickles, files and comparisons use to keep solvers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Keepable(Protocol):
 
     @staticmethod
     def _format() -> Format:
-        """That of its snapshots."""
+        """The format of its snapshots."""
 
     def _snapshot(self) -> Any:
-        """Everything that the solver is, but for its threads."""
+        """The complete state of the solver, except for its threads."""
 
     @classmethod
     def _of(cls, kept: Any, threads: int | None, /) -> Self:
-        """A solver from a snapshot; a ValueError if the parts of that do not fit each other."""
+        """Make a solver from a snapshot; a ValueError if the parts of the snapshot do not fit each other."""
 
 
 SOLVERS: dict[str, type[Keepable]] = {}

@@ -106,10 +106,10 @@ class Material(_check.Strict):
         return math.sqrt(float(self._evaluate(np.eye(3)[None]).longitudinal[0]) / self.density)
 
     def _evaluate(self, F: FloatArray, history: FloatArray | None = None) -> Evaluation:
-        """Everything the core says of the law at checked deformation gradients ``(m, d, d)``, in float64.
+        """Evaluate the law with the core at checked deformation gradients ``(m, d, d)``, in float64.
 
-        `history` ``(m, components)`` is what the law keeps besides F, as its row in the registry has it; by default
-        what particles begin with.
+        `history` ``(m, components)`` is the state besides F that the law's row in the registry declares; by default
+        the initial values of particles.
         """
         m, d = F.shape[:2]
         gradients = np.ascontiguousarray(F, dtype=np.float64)
@@ -172,16 +172,16 @@ class Material(_check.Strict):
         return self._finite(F, self._evaluate(F, history).energy).copy()
 
     def _gradients(self, F: object) -> FloatArray:
-        """F as a checked stack of matrices, in the range where the law has a meaning."""
+        """F as a checked stack of matrices, in the range where the law is defined."""
         d = np.shape(F)[-1] if isinstance(F, (np.ndarray, list, tuple)) and _ndim(F) == 3 else 0
         if d not in (2, 3):
             if _ndim(F) not in (-1, 0, 3):
                 raise ValueError(f"F has shape {np.asarray(F).shape}: must be (m, 2, 2) or (m, 3, 3)")
-            checked = _check.array("F", F, (None, None, None))  # says what is wrong with anything but a stack
+            checked = _check.array("F", F, (None, None, None))  # raises for anything but a stack
             raise ValueError(f"F has shape {checked.shape}: must be (m, 2, 2) or (m, 3, 3)")
         result = _check.array("F", F, (None, d, d))
         if not self.inverts:
-            # The core takes the logarithm of J as it is: what it says of J <= 0 means nothing.
+            # The core takes the logarithm of J, so its results for J <= 0 are meaningless.
             with np.errstate(over="ignore"):
                 determinant = np.linalg.det(result)
             for row in np.flatnonzero(~(determinant > 0))[:1]:

@@ -1,9 +1,9 @@
 """Prescribed motion of colliders.
 
-A motion is a pose as a function of time: what the collider was described as is displaced by u(t) and turned about
-its reference point by R(t). Velocities follow from the poses at the ends of a step, so that a collider's pose is
-exact whatever the time step. A step in which it turns back, or turns by more than half a revolution, is too long if
-that moves its surface by more than a cell near material. All are immutable; times are those of the simulation.
+A motion is a pose as a function of time: it displaces the collider, as described, by u(t) and rotates it about its
+reference point by R(t). Velocities follow from the poses at the ends of a step, so that a collider's pose is exact for
+any time step. If the collider reverses within a step, or rotates by more than half a revolution, the step is too long
+if that moves the surface near material by more than a cell. Motions are immutable; times are those of the simulation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def __dir__() -> list[str]:
 __getattr__ = _check.names_of_module(__name__, __all__)
 
 
-# Up to here, squares of what a motion is made of are numbers, and so are poses.
+# Up to this limit, squares of the numbers of a motion do not overflow, and neither do poses.
 LARGEST = 1e90
 
 
@@ -70,7 +70,7 @@ class Motion(_check.Strict):
         return f"{type(self).__name__}({', '.join(entries)})"
 
     def _describe(self) -> Prescription:
-        """What the core needs."""
+        """The description for the core."""
         raise NotImplementedError
 
     def _displacements(self) -> tuple[FloatArray, FloatArray]:
@@ -84,7 +84,7 @@ class Motion(_check.Strict):
     def _sweep(
         self, lower: FloatArray, upper: FloatArray, about: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """A box that holds where the points of a box ever are in the collider as it was described."""
+        """A box that contains the points of a box at all times, in the coordinates of the collider as described."""
         least, largest = self._displacements()
         low, high = lower - largest, upper - least
         if not self._turns:
@@ -101,7 +101,7 @@ class Prescription:
     vector: tuple[float, float, float] = (0.0, 0.0, 0.0)
     frequency: float = 0.0
     keys: FloatArray | None = None  # (k, 7)
-    about: FloatArray | None = None  # the reference point, if the motion says it
+    about: FloatArray | None = None  # the reference point, if the motion sets it
 
 
 def _padded(vector: FloatArray) -> tuple[float, float, float]:

@@ -39,17 +39,17 @@ USED_BY = {
     "advect": ("flip", "aflip"),
     "c_damping": ("apic", "aflip", "asflip", "tpic"),
 }
-# Each order is one more sweep over all particles, and the series has long converged.
+# Each order costs one more sweep over all particles, and the series has converged long before.
 MAX_XPIC_ORDER = 50
 
-# (upper - lower)/dx has to be whole up to this.
+# (upper - lower)/dx must be a whole number within this tolerance.
 WHOLE = 1e-9
 SMALLEST_DX, LARGEST_DX = 1e-90, 1e90
 LEAST_STEP = {name: float(np.finfo(name).tiny) for name in ("float64", "float32")}  # as kernels see it [s]
 MAX_HISTORY = 2**31 - 1
 MAX_PER_CELL = 10_000
-# To which share of a cell positions must be told apart wherever they are in the domain: those of a body are sampled in
-# double precision; single precision need only show them, as the core keeps them from the block they are in.
+# The required resolution of positions everywhere in the domain, as a share of a cell. Bodies are sampled in double
+# precision; single precision need only show positions, because the core keeps them relative to their block.
 RESOLVED = {"float64": 1 / 1024, "float32": 1 / 4}
 
 
@@ -146,7 +146,7 @@ def check(
     """Check every option of `mpm.Simulation`, with its defaults; errors name option, value and what is allowed."""
     d = len(lower)
     sampling = _check.choice("sampling", sampling, SAMPLINGS)
-    # Within these, volumes of cells and their inverses are numbers.
+    # Within these limits, volumes of cells and their inverses do not overflow.
     spacing = _check.number("dx", dx, low=SMALLEST_DX, high=LARGEST_DX, unit="m")
     step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
     precision = _dtype(dtype)
@@ -212,7 +212,7 @@ def options(chosen: Numerics) -> dict[str, Any]:
         "flip_ratio": scheme.flip_ratio,
         "xpic_order": scheme.xpic_order,
         "advect": "particle" if scheme.advect_particle else "pic",
-        "c_damping": 1 - scheme.c_keep,  # exact: c_keep is what is left of 1
+        "c_damping": 1 - scheme.c_keep,  # exact, because c_keep is computed as 1 - c_damping
     }
     fixed = chosen.dt > 0
     return {
@@ -410,7 +410,7 @@ def refuse_out_of_range(
     """Raise ValueError if a number is too large, or a mass too small, for the precision of the run."""
     with np.errstate(over="ignore", under="ignore"):
         held = mass.astype(dtype)
-        # Far enough from the smallest numbers that momenta, which are smaller, are numbers as well.
+        # Far enough from the smallest numbers that momenta, which are smaller, do not underflow.
         least = 1e-26 if dtype == "float32" else 1e-280
         if not ((held > least) & np.isfinite(held)).all():
             kg = per_depth("kg", v.shape[1])

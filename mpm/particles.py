@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from mpm.core import Core
 
 Array = npt.NDArray[Any]
-# Fields by the names that they have in words.
+# Other names of fields, in words.
 IN_WORDS = {
     "position": "x", "positions": "x", "pos": "x", "velocity": "v", "velocities": "v", "vel": "v",
     "deformation_gradient": "F", "affine_velocity": "C", "velocity_gradient": "C", "jacobian": "J", "masses": "mass",
     "volumes": "volume", "plastic_jacobian": "Jp", "ids": "id", "materials": "material",
 }  # fmt: skip
-# Arrays of snapshots that are no fields.
+# Arrays of snapshots that are not fields.
 RESERVED = ("groups", "row", "history", "books", "numbers", "counters")
 NO_PLASTIC = "; Jp is a state of snow and sand, and this simulation has none"
 
@@ -93,7 +93,7 @@ class Particles:
             raise KeyError(f"no field {name!r}; fields: {', '.join(self.fields)}{near}") from None
 
     def _copy(self, name: str) -> Array:
-        """A field as it is now, read-only. Unlike a view it is no possible write, for which the next run would look."""
+        """A read-only copy of a field. Unlike a view, it cannot change the field: no comparison before a run."""
         data, dtype, shape = self._core.field(name).copy()
         return np.frombuffer(data, dtype=dtype).reshape(shape)
 
@@ -256,7 +256,7 @@ class Copies:
 
 
 def _proposal(name: str, names: Sequence[str]) -> str:
-    """What to say of a field that is not there."""
+    """The message for an unknown field."""
     if IN_WORDS.get(name.casefold(), name) == "Jp" and "Jp" not in names:
         return NO_PLASTIC
     if name in derived.NAMES:

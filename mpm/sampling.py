@@ -1,4 +1,4 @@
-"""Sampling: the particles with which a shape is filled.
+"""Sampling: fills a shape with particles.
 
 Particles belong to the grid's cells, not to the shape: cell (i, j, k) spans lower + i·dx to lower + (i +
 1)·dx along x, and so on. A particle is kept if its own position is inside the shape, so the sampled volume is
@@ -19,12 +19,12 @@ from mpm.shapes.arguments import brief
 
 Floats = NDArray[np.float64]
 
-MOST_PARTICLES = 2**30 - 1  # of the core
-BYTES_PER_PARTICLE = 200  # in the leanest case
-COARSE = 0.5  # an error of the sampled volume of which the user is told
-CHUNK = 1 << 18  # candidate points that are looked at together
-MILLIMETRES = 20  # times as large as the domain: what is that large can hardly be meant
-MARGIN = 1e-9  # of a (sub-)cell: random points keep off its faces, where rounding would choose the cell
+MOST_PARTICLES = 2**30 - 1  # limit of the core
+BYTES_PER_PARTICLE = 200  # at least
+COARSE = 0.5  # relative error of the sampled volume that causes a warning
+CHUNK = 1 << 18  # candidate points that are checked together
+MILLIMETRES = 20  # times the size of the domain: a shape that large is probably in millimetres
+MARGIN = 1e-9  # of a (sub-)cell: random points avoid its faces, where rounding may change the cell
 
 
 def sample(
@@ -121,7 +121,7 @@ def particles_in_memory() -> int:
     """How many particles this machine could hold at all: beyond that the system would end the process."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not known on this system
+    except (AttributeError, ValueError, OSError):  # unknown on this system
         return MOST_PARTICLES
     return min(MOST_PARTICLES, memory // BYTES_PER_PARTICLE)
 
@@ -143,7 +143,7 @@ def _candidates(
     sampling: str,
     rng: np.random.Generator,
 ) -> Floats:
-    """The points (m · per_cell, d) of the cells (m, d), before the shape is asked."""
+    """The points (m · per_cell, d) of the cells (m, d), inside the shape or not."""
     dim = domain.dimension
     if sampling == "lattice":
         u = np.full((len(cell), per_cell, dim), 0.5)
@@ -176,7 +176,7 @@ def _refuse_outside(shape: Shape, domain: Box, dx: float, of_body: str) -> None:
     slack = 1e-9 * dx + 4 * np.spacing(np.maximum(np.abs(domain.lower), np.abs(domain.upper)))
     if ((lower >= domain.lower - slack) & (upper <= domain.upper + slack)).all():
         return
-    if not shape._exact_bounds:  # its box is larger than need be: look whether the shape itself is outside
+    if not shape._exact_bounds:  # its box may be too large, so check the shape itself
         count = np.clip(np.ceil((upper - lower) / dx), 1, 64 if shape.dimension == 3 else 512).astype(
             np.int64
         )

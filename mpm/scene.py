@@ -169,7 +169,7 @@ def _gradient(F: object, dimension: int) -> FloatArray:
 
 
 def _for_all(name: str, value: object, shape: tuple[int, ...]) -> FloatArray:
-    """What all particles of a body begin with."""
+    """An initial value for all particles of a body."""
     if isinstance(value, np.ndarray) and value.ndim == len(shape) + 1 and value.shape[1:] == shape:
         raise ValueError(
             f"{name} has shape {value.shape}: must be {shape}, or callable: "
@@ -434,7 +434,7 @@ class Scene(_check.Strict):
         return other
 
     def _kept_copy(self) -> Scene:
-        """What a simulation keeps of it: nothing can be added, as it would not be in the simulation."""
+        """The copy that a simulation keeps. It accepts no additions, because they would not be in the simulation."""
         other = copy.copy(self)
         object.__setattr__(other, "_kept", True)
         return other

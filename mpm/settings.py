@@ -1,4 +1,4 @@
-"""The numbers with which a simulation can be made anew: what can be set in the viewer."""
+"""The settings of a simulation that the viewer can change; a change makes the simulation anew."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ class Simulation(Solver, kind="simulation"):
         self._find_volumes()
 
     def _begin(self, scene: _scene.Scene, colliders: Sequence[Prepared], threads: int | None) -> None:
-        """With a core that has no particles yet."""
+        """Begin with a core that has no particles yet."""
         core = numerics.new_core(scene, self._numerics)
         super().__init__(core, scene, colliders=place(core, colliders), threads=threads)
 
@@ -244,7 +244,7 @@ class Simulation(Solver, kind="simulation"):
         return settings.of(self._scene, self._numerics)
 
     def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
-        """Without changes it starts with the very particles that this one did; bodies added later are not in it."""
+        """Without changes it starts with the same particles as this one; it lacks bodies that were added later."""
         options = settings.changed_options(self._numerics, changes)
         scene = settings.changed_scene(self._scene, changes)
         return type(self)(scene, threads=self.threads, rng=self._sampled_with(), **options)
@@ -254,7 +254,7 @@ class Simulation(Solver, kind="simulation"):
         return nodes.x, nodes.v
 
     def _state(self, names: Sequence[str]) -> State:
-        """Particles that wait to be deleted are left out."""
+        """Omits particles that wait to be deleted."""
         state = super()._state(names)
         if self._numerics.on_leave != "delete":
             return state
@@ -265,7 +265,7 @@ class Simulation(Solver, kind="simulation"):
         return NO_PLASTIC if name == "Jp" else ""
 
     def _sampled_with(self) -> np.random.Generator:
-        """A generator as it was before the bodies of the scene were sampled."""
+        """A generator in its state before the bodies of the scene were sampled."""
         return copy.deepcopy(self._rng_before)
 
     def _insert(self, sampled: bodies.Sampled) -> None:
@@ -283,7 +283,7 @@ class Simulation(Solver, kind="simulation"):
         self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
 
     def _find_volumes(self) -> None:
-        """Have the core find the volumes that wait for the density of the grid."""
+        """Have the core compute missing volumes from the density of the grid."""
         if self._numerics.volume == "grid-density":
             self._core.totals()
 
@@ -310,7 +310,7 @@ class Simulation(Solver, kind="simulation"):
             self._core.step_forced(b, end)
 
     def _rows(self) -> tuple[int, int]:
-        """What changes when particles come or go."""
+        """What changes when particles are added or deleted."""
         return self._core.particles, self._core.health()["deleted"]
 
     @_check.options
@@ -351,7 +351,7 @@ class Simulation(Solver, kind="simulation"):
         except BaseException:
             self._rng.bit_generator.state = state
             del self._parts[parts:]
-            if self._core.particles > particles:  # an interrupt after they had come
+            if self._core.particles > particles:  # an interrupt after they were added
                 self.particles.delete(np.arange(self._core.particles) >= particles)
             raise
         return body
@@ -452,7 +452,7 @@ class Simulation(Solver, kind="simulation"):
         yield f"machine {chosen.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
 
     def _bodies(self, unit: str) -> Iterator[str]:
-        """The bodies as they came in, and what is left of those of which particles were deleted."""
+        """The bodies as they were added, and how much remains of those that lost particles."""
         whole = self._core.particles == sum(part.particles for part in self._parts)
         ids = None if whole else self.particles._copy("id")
         for part in self._parts:

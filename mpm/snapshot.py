@@ -1,4 +1,4 @@
-"""All that a simulation is, taken apart: what checkpoints, copies and comparisons are made of."""
+"""The complete state of a simulation in parts, for checkpoints, copies and comparisons."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What every solver does: run, record, draw, view, save, load, copy, compare. `mpm.Simulation` is the first.
+"""The base of all solvers: run, record, draw, view, save, load, copy, compare. `mpm.Simulation` is the first.
 
-A method that is not MPM is a subclass of `Solver` around a `mpm.core.Core`, which does all computation.
+A method other than MPM is a subclass of `Solver` around a `mpm.core.Core`, which does all computation.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Solver"]
 
-PARTICLES_PER_THREAD = 4096  # that a thread is worth starting for, by default
+PARTICLES_PER_THREAD = 4096  # by default, fewer are not worth a thread
 STEPS_MAX = 2**62
 
 
@@ -96,17 +96,17 @@ class Solver(_check.Strict):
     # ---- what a subclass supplies ------------------------------------------------------------------------
 
     def _snapshot(self) -> Any:
-        """All that it is, but for the threads; after reading in what was written through views."""
+        """The complete state, except for the threads, after reading in views."""
         raise NotImplementedError
 
     @classmethod
     def _of(cls, kept: Any, threads: int | None, /) -> Self:
-        """A solver from a snapshot; a ValueError if its parts do not fit each other."""
+        """Make a solver from a snapshot; a ValueError if the parts of the snapshot do not fit each other."""
         raise NotImplementedError
 
     @staticmethod
     def _format() -> Format:
-        """How its snapshots are written down."""
+        """The format of its snapshots."""
         from mpm.io import kept
 
         return kept
@@ -122,19 +122,19 @@ class Solver(_check.Strict):
         return tuple(derived.NAMES) if self.materials else derived.computable(self.particles.fields)
 
     def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
-        """One of `quantities`, of these particles."""
+        """Compute one of `quantities` for these particles."""
         return derived.compute(name, particles, self.materials)
 
     def _options(self) -> dict[str, Any]:
-        """The numerics that a recording tells of; ``dx`` [m], its resolution, is among them."""
+        """The numerics to store in a recording, including the resolution ``dx`` [m]."""
         raise NotImplementedError
 
     def _settings(self) -> tuple[Setting, ...]:
-        """The numbers with which it can be made anew."""
+        """The settings with which it can be made anew."""
         return ()
 
     def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
-        """A new one of the same scene, with some settings changed."""
+        """A new solver of the same scene, with some settings changed."""
         raise NotImplementedError(f"a {type(self).__name__} cannot be made anew")
 
     def _nodes(self) -> tuple[grid.FloatArray, grid.FloatArray]:
@@ -142,11 +142,11 @@ class Solver(_check.Strict):
         raise NotImplementedError
 
     def _lines(self) -> Iterator[str]:
-        """What `repr` tells of it below the first line."""
+        """The lines of `repr` below the first."""
         yield from (repr(placed.collider) for placed in self._colliders)
 
     def _missing(self, name: str) -> str:
-        """What an error says of a known field or quantity that is not there; may be empty."""
+        """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
         return ""
 
     # ---- the run ---------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class Solver(_check.Strict):
         self._advance(steps=_check.integer("n", n, low=0, high=STEPS_MAX))
 
     def _advance(self, *, steps: int = STEPS_MAX, end: float = math.inf) -> None:
-        """Whole steps, or to a time; where something records, in pieces that end where a frame is due.
+        """Take whole steps, or run to a time. With a recording, run in pieces that end where a frame is due.
 
         Pieces change no bit: a piece ends with the first step at or after the time of a frame, whatever its dt.
         """
@@ -194,7 +194,7 @@ class Solver(_check.Strict):
         self._core.hold(pieces)
 
     def _in_pieces(self) -> bool:
-        """Whether the core does not advance in one go: then it is held meanwhile."""
+        """Whether a run advances in pieces; then this thread holds the core between them."""
         return bool(self._recordings)
 
     def _advance_to(self, steps: int, end: float, pause: float) -> None:
@@ -513,7 +513,7 @@ class Solver(_check.Strict):
 
     @staticmethod
     def _replayed(path: str) -> Replay:
-        """A series that was recorded, for the viewer."""
+        """Open a recording for the viewer."""
         from mpm.io.replay import replay
 
         return replay(path)

@@ -1,7 +1,7 @@
-"""What can be drawn, exported, recorded and viewed: all that pictures, files and the viewer know of a solver.
+"""The protocols of what can be drawn, exported, recorded and viewed; pictures, files and the viewer know no more.
 
-A `Source` is one state: that of a solver now, or a frame of a recording. A `Running` source goes on; a `Series` is the
-recording. Names with an underscore are the package's own.
+A `Source` is one state: the current state of a solver, or a frame of a recording. A `Running` source can advance; a
+`Series` is a recording. Names with an underscore are private to the package.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ class Source(Protocol):
         """Copies of the positions and of the named fields and quantities."""
 
     def _posed(self) -> list[Placed]:
-        """The colliders where they are at this time."""
+        """The colliders at their current poses."""
 
     def _missing(self, name: str) -> str:
-        """What an error says of a known field or quantity that is not there; may be empty."""
+        """An addition to the error for a known field or quantity that this source lacks; may be empty."""
 
 
 class Running(Source, Protocol):
     """A source that goes on: the viewer plays it, recordings and movies follow it."""
 
     threads: int
-    _recordings: list[Any]  # that are open
+    _recordings: list[Any]  # the open ones
 
     @property
     def steps(self) -> int:
@@ -86,13 +86,13 @@ class Running(Source, Protocol):
         """See `Solver.record`."""
 
     def _options(self) -> dict[str, Any]:
-        """The numerics that a recording tells of; ``dx`` [m], its resolution, is among them."""
+        """The numerics to store in a recording, including the resolution ``dx`` [m]."""
 
     def _settings(self) -> tuple[Setting, ...]:
-        """The numbers with which it can be made anew."""
+        """The settings with which it can be made anew."""
 
     def _rebuilt(self, changes: Mapping[str, float | None]) -> Any:
-        """A new one of the same scene, with some settings changed."""
+        """A new source of the same scene, with some settings changed."""
 
     @property
     def _has_grid(self) -> bool:
@@ -102,7 +102,7 @@ class Running(Source, Protocol):
         """Positions and velocities (m, d) of the nodes of its grid."""
 
     def _replayed(self, path: str) -> Series:
-        """A series that was recorded."""
+        """Open a recording."""
 
 
 class Series(Protocol):
@@ -131,7 +131,7 @@ class Series(Protocol):
         """Close the file."""
 
     def _replayed(self, path: str) -> Series:
-        """Another series."""
+        """Open another recording."""
 
 
 def is_source(thing: object) -> TypeGuard[Source]:

@@ -1,10 +1,10 @@
-"""Scenes that others have published, and how near to this machine's limits they run: ``python -m mpm bench B3``.
+"""Published scenes, and their speed relative to this machine's limits: ``python -m mpm bench B3``.
 
-Processor time of one thread, interleaved rounds, as in `bench`. The limits are measured in the same run, with NumPy:
-the rate of a matrix product (float32 or float64, as the scene), and the bandwidth of adding two arrays that no cache
-holds. The share of the first counts the arithmetic of the textbook, `arithmetic`, not that of these kernels, which
-share work along rows of nodes; that of the second counts what a step must read and write of every particle, `traffic`.
-Both are estimates: they tell what a case is limited by, not how well its instructions are chosen.
+As in `bench`, rounds are interleaved and the processor time of one thread counts. The same run measures the limits with
+NumPy: the rate of a matrix product (float32 or float64, as the scene), and the bandwidth of adding two arrays too large
+for the caches. The share of the first limit counts the arithmetic of the textbook, `arithmetic`, not that of these
+kernels, which share work along pencils of nodes. The share of the second counts what a step must read and write of
+every particle, `traffic`. Both are estimates: they show what limits a case, not how well its instructions are chosen.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mpm.simulation import Simulation
 
 __all__ = ["SCENES", "Limits", "Row", "arithmetic", "limits", "run", "traffic"]
 
-# Additions and multiplications of a law's stress and return map, roughly, in 2-D and 3-D.
+# Approximate additions and multiplications of a law's stress and return map, in 2-D and 3-D.
 LAW_FLOPS = {
     "fluid": {2: 15, 3: 15},
     "neo_hookean": {2: 40, 3: 80},
@@ -87,7 +87,7 @@ def limits(dtype: str, repeats: int) -> Limits:
     x, y, z = np.ones((3, length), dtype)
 
     def seconds(call: Callable[[], object]) -> float:
-        """Of the whole process: the product may use several threads."""
+        """Processor time of the whole process, because the product may use several threads."""
         start = time.process_time()
         call()
         return time.process_time() - start

@@ -1,8 +1,8 @@
-"""What the speed of a step depends on: the studies of ``python -m mpm bench STUDY``.
+"""Studies of what the speed of a step depends on: ``python -m mpm bench STUDY``.
 
 A study compares variants of one block of material (`blocks.Case`), all with the best kernel set of this processor.
-Rounds are interleaved and the median counts, as in `bench`; the share of every variant is to the first one of its
-group, so that what disturbs the machine does not disturb the figure.
+Rounds are interleaved and the median counts, as in `bench`. The speed of every variant is divided by that of the first
+variant of its group, so that disturbances of the machine cancel.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _one_by_one(sim: Simulation, steps: int) -> None:
 
 
 def _looked_at(sim: Simulation, steps: int) -> None:
-    """Every view is held; they are read once in 20 steps."""
+    """Every view has a live array, read once in 20 steps."""
     views = [sim.particles[name] for name in sim.particles.fields]
     for first in range(0, steps, 20):
         sim.step(min(20, steps - first))
@@ -142,7 +142,7 @@ def _stirred(make: Callable[[], Simulation], steps: int) -> Simulation:
 
 
 def _family(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
-    """The rest of the family beside quadratic neo-Hookean APIC in single precision."""
+    """Other transfers, kernels and laws beside quadratic neo-Hookean APIC in single precision."""
     for d in (3, 2):
         n = cells[d]
         yield [
@@ -174,7 +174,7 @@ def _crowding(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
 
 
 def _calls(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
-    """How a run is driven."""
+    """The calls that advance a run."""
     for d in (3, 2):
         make = partial(_block, d, cells[d])
         usual = make()
@@ -189,7 +189,7 @@ def _calls(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
 
 
 def _order(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
-    """The order of the particles, and the room around them."""
+    """The order of the particles, and the empty domain around them."""
     for d in (3, 2):
         make = partial(_block, d, cells[d])
         yield [
@@ -220,7 +220,7 @@ def _dam(dimension: int, cells: int) -> Simulation:
 
 
 def _flow(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
-    """The order that a flow leaves: the collapse of a column, from its beginning and after a thousand steps."""
+    """The order of particles in a flow: the collapse of a column, at its beginning and after a thousand steps."""
     for d in (3, 2):
         make = partial(_dam, d, cells[d])
         yield [
@@ -230,7 +230,7 @@ def _flow(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
 
 
 def _threads(cells: Mapping[int, int]) -> Iterator[list[Variant]]:
-    """Two threads beside one, on an otherwise idle machine; two runs at once share nothing: the most it gives."""
+    """Two threads beside one on an idle machine, and, as an upper limit, two runs at once that share nothing."""
     law = (blocks.MATERIALS["fixed corotated"],)
     for d, factor in ((3, 1), (2, 1), (3, 0.4), (2, 0.28)):
         make = partial(_block, d, round(cells[d] * factor), laws=law)
@@ -284,7 +284,7 @@ def compare(group: list[Variant], *, repeats: int, steps: int) -> list[Row]:
 
 
 def _phases_once(sim: Simulation, steps: int) -> list[float]:
-    """Nanoseconds per particle and step of each of `PHASES` in so many more steps."""
+    """Nanoseconds per particle and step in each of `PHASES`, over so many more steps."""
     before, start = sim._core.seconds(), time.perf_counter()
     sim.step(steps)
     whole, after = time.perf_counter() - start, sim._core.seconds()

@@ -1,4 +1,4 @@
-"""Conserved quantities: now, and as they were recorded in C at every step."""
+"""Conserved quantities: the current ones, and their history, which C records at every step."""
 
 from __future__ import annotations
 

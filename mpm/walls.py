@@ -10,9 +10,9 @@ from mpm import _check
 
 RULES = ("sticky", "slip", "separate")  # of walls and colliders alike
 CONTACTS = (*RULES, "mirror", "periodic")
-FEWEST_PERIODIC_CELLS = 4  # that the widest kernel touches no node twice
+FEWEST_PERIODIC_CELLS = 4  # so that the widest kernel touches no node twice
 FRICTIONAL = ("slip", "separate")
-# Faces by the names that they have in words; what is up is the last axis.
+# Names of faces in words; the last axis points up.
 IN_WORDS = {"left": "x-", "right": "x+", "front": "y-", "back": "y+"}
 UP_AND_DOWN = {"bottom": "-", "floor": "-", "down": "-", "top": "+", "ceiling": "+", "up": "+"}
 
@@ -59,7 +59,7 @@ class Wall:
         return f"Wall({self.contact!r}{friction})"
 
 
-SMOOTH = Wall("slip")  # a face that is not named
+SMOOTH = Wall("slip")  # of a face that is not named
 
 
 def faces(dimension: int) -> tuple[str, ...]:

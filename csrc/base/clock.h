@@ -2,7 +2,7 @@
 #pragma once
 #include <time.h>
 
-/** Seconds of a clock that nobody sets, from some moment on. */
+/** Seconds of a monotonic clock, from an arbitrary start. */
 static inline double mpm_clock_seconds(void)
 {
     struct timespec t;

@@ -24,7 +24,7 @@ mpm_allocator mpm_memory_default(void)
     return (mpm_allocator){.allocate = default_allocate, .release = default_release};
 }
 
-/* Bytes to ask for, a multiple of the alignment; 0: too many. */
+/* The bytes to allocate, a multiple of the alignment; 0 if they overflow. */
 static size_t bytes_of(size_t count, size_t size)
 {
     size_t bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one door through which the core gets memory. The hook lets a test fail any allocation in turn.
+ * All memory of the core comes from here. The allocator lets a test make each allocation fail in turn.
  */
 #pragma once
 #include <stddef.h>
@@ -15,17 +15,17 @@ typedef struct mpm_allocator {
 /** The allocator of the C library. */
 mpm_allocator mpm_memory_default(void);
 
-/** `count` zeroed elements of `size` bytes, aligned to 64; never of zero bytes. The hook is asked for a multiple
- *  of 64. NULL: out of memory, or the product overflows. */
+/** `count` zeroed elements of `size` bytes, aligned to 64. The allocator is asked for a positive multiple of 64 bytes.
+ *  NULL: out of memory, or the product overflows. */
 void *mpm_memory_new(const mpm_allocator *allocator, size_t count, size_t size);
 
-/** The same, but what is in it is left open: for what is written before it is read. */
+/** The same, but uninitialised. */
 void *mpm_memory_new_unset(const mpm_allocator *allocator, size_t count, size_t size);
 
-/** Gives `memory` back; NULL is allowed. */
+/** Releases `memory`; NULL is allowed. */
 void mpm_memory_free(const mpm_allocator *allocator, void *memory);
 
-/** Makes `*array` hold at least `wanted` elements of `size` bytes, keeping its first `used`. Grows by half, so
- *  that appending is cheap; what is new is zero. Returns 0, or -1 with nothing changed. */
+/** Makes `*array` hold at least `wanted` elements of `size` bytes and keeps its first `used`. Grows by half, so that
+ *  appending is cheap; new elements are zero. Returns 0, or -1 with nothing changed. */
 int mpm_memory_grow(const mpm_allocator *allocator, void **array, size_t *capacity, size_t used, size_t wanted,
                     size_t size);

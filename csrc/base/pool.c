@@ -14,11 +14,10 @@
 #define RELAX() ((void)0)
 #endif
 
-/* Long enough to bridge the serial part of a step (a few microseconds), short enough that a machine shared with
- * other work does not notice. */
+/* Long enough to bridge the serial part of a step (a few microseconds), short enough not to disturb other programs. */
 enum { SPINS = 2000 };
 
-/* The same everywhere: some C libraries give a thread only 128 KiB, and `ulimit -s` must not decide either. */
+/* Fixed, because some C libraries give a thread only 128 KiB, and `ulimit -s` must not matter. */
 enum { STACK_BYTES = 2 << 20 };
 
 struct worker {
@@ -49,8 +48,8 @@ struct mpm_pool {
     atomic_bool caller_sleeps; /* caller parked on `done` */
 };
 
-/* On x86, items run with round-to-nearest, all exceptions masked and denormals flushed to zero, whatever the
- * caller has set; elsewhere with what the thread starts with. */
+/* On x86, items run with round-to-nearest, all exceptions masked and denormals flushed to zero, whatever the caller has
+ * set; elsewhere they run with the thread's initial settings. */
 static unsigned enter_kernel_mode(void)
 {
 #if defined(__x86_64__)
@@ -71,8 +70,7 @@ static void leave_kernel_mode(unsigned saved)
 #endif
 }
 
-/* Relaxed is enough for the counter: what an item may read was published with `round`, and what it wrote is
- * published with `working`. */
+/* The counter may be relaxed: `round` publishes what an item may read, and `working` publishes what it wrote. */
 static void take_items(mpm_pool *pool, int thread)
 {
     mpm_pool_item item = pool->item;
@@ -86,9 +84,9 @@ static void take_items(mpm_pool *pool, int thread)
     }
 }
 
-/* No wake-up is lost: the worker counts itself among the sleepers before it reads `round` a last time, the
- * caller raises `round` before it reads `sleepers`, and these four are sequentially consistent, so at least one
- * of the two sees the other. `await_workers` and the end of a round mirror this with `caller_sleeps`. */
+/* No wake-up is lost. The worker adds itself to `sleepers` before it reads `round` a last time, and the caller raises
+ * `round` before it reads `sleepers`. These four accesses are sequentially consistent, so at least one thread sees the
+ * other's. `await_workers` and the end of a round do the same with `caller_sleeps`. */
 static void await_round(mpm_pool *pool, unsigned seen)
 {
     for (int i = 0; i < SPINS; i++) {
@@ -147,8 +145,8 @@ static void await_workers(mpm_pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Signals go to the interpreter's main thread, never to a worker. Not blocked: those that a thread brings upon
- * itself. Blocked, they would end the process without the report of a crash handler. */
+/* Workers block signals, so that the interpreter's main thread gets them. Synchronous signals (faults) stay unblocked:
+ * otherwise they would end the process without the report of a crash handler. */
 static sigset_t signals_of_others(void)
 {
     sigset_t set;
@@ -164,7 +162,7 @@ static void start_workers(mpm_pool *pool, int threads)
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes))
         return; /* fewer threads, the same bits */
-    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES); /* refused: the default is good enough */
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES); /* on failure the default will do */
     const sigset_t blocked = signals_of_others();
     sigset_t saved;
     pthread_sigmask(SIG_BLOCK, &blocked, &saved);
@@ -231,8 +229,7 @@ void mpm_pool_stop(mpm_pool *pool)
 {
     if (!pool)
         return;
-    /* In a forked child there is nobody to join, and the lock and the conditions are as the workers left them:
-     * only the memory is given back. */
+    /* A forked child has no workers to join, and lock and conditions are in an unknown state: free the memory only. */
     if (pool->owner == getpid()) {
         atomic_store(&pool->stopping, true);
         raise_round(pool);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A pool of POSIX threads that lives for one run: started before the first step, ended after the last, so that
- * between runs the process has no thread of ours (fork is safe, and Python has nothing to warn about).
+ * A pool of POSIX threads that lives for one run: it starts before the first step and ends after the last. Between runs
+ * the process has no thread of ours, so fork is safe and Python does not warn.
  */
 #pragma once
 #include <stddef.h>
@@ -14,19 +14,17 @@ typedef struct mpm_pool mpm_pool;
 /** One piece of work: item `item` of a loop, on thread `thread` (0 is the caller). */
 typedef void (*mpm_pool_item)(void *context, ptrdiff_t item, int thread);
 
-/** Starts `threads - 1` workers beside the caller (below 1 counts as 1); fewer if the system has no more to
- *  give. Workers block every signal but those that a thread brings upon itself. Errors: MPM_OUT_OF_MEMORY, and
- *  `*pool` is NULL. */
+/** Starts `threads - 1` workers beside the caller (below 1 counts as 1), or fewer if the system refuses more. Workers
+ *  block every signal except faults of their own. Errors: MPM_OUT_OF_MEMORY, and `*pool` is NULL. */
 mpm_status mpm_pool_start(mpm_pool **pool, const mpm_allocator *allocator, int threads);
 
-/** Calls `item(context, i, thread)` once for every i in [0, items), in any order, and returns when all are done;
- *  none if `items` <= 0. Whatever the items write must not depend on the thread. On x86 items run with
- *  round-to-nearest and flushed denormals; the caller's floating-point state is restored on return, so serial
- *  code between loops runs in the caller's. One loop at a time: not from inside an item, and only from the
- *  thread that started the pool. In a forked child all items run on the caller. */
+/** Calls `item(context, i, thread)` once for every i in [0, items), in any order, and returns when all are done; no
+ *  call if `items` <= 0. What items write must not depend on the thread. On x86, items run with round-to-nearest and
+ *  flushed denormals; the caller's floating-point state is restored on return. One loop at a time, never from inside an
+ *  item, and only from the thread that started the pool. In a forked child all items run on the caller. */
 void mpm_pool_for(mpm_pool *pool, mpm_pool_item item, void *context, ptrdiff_t items);
 
-/** Threads that work, the caller among them. */
+/** The number of threads, including the caller. */
 int mpm_pool_threads(const mpm_pool *pool);
 
 /** Ends the workers and frees the pool. NULL is allowed. */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * `wide`: as many reals as the instruction set has lanes, one particle per lane. Arithmetic is written with the
- * ordinary operators (vector extensions of gcc and clang); this header adds what operators cannot say.
+ * `wide`: as many reals as the instruction set has lanes, one particle per lane. Arithmetic uses the ordinary operators
+ * (vector extensions of gcc and clang); this header adds what operators cannot express.
  *
- * Included only by sources that are compiled once per (MPM_ISA, MPM_DIM, MPM_REAL); defines
+ * Only sources that are compiled once per (MPM_ISA, MPM_DIM, MPM_REAL) include this header. It defines
  *
  *     real        float or double               WIDTH   lanes of `wide`
  *     wide        WIDTH reals                   DIM     2 or 3
  *     wide_int    integers of the same width    mask    one truth value per lane
  *     MPM_KERNEL(f)   the name mpm_f_ISA_REALDIM of an exported function
  *
- * Fused multiply-add happens where `wide_fma` is written and nowhere else (-ffp-contract=off); the scalar and
- * portable builds round twice there. No libm.
+ * Only `wide_fma` fuses multiplication and addition (-ffp-contract=off); the scalar and portable builds round twice
+ * there. No libm.
  */
 #pragma once
 #include <stdbool.h>
@@ -32,7 +32,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
-/* Loops over axes and rows must unroll completely for arrays of `wide` to live in registers. */
+/* Loops over axes and pencils must unroll completely, so that arrays of `wide` stay in registers. */
 #define UNROLL _Pragma("GCC unroll 16")
 
 typedef MPM_REAL real;
@@ -75,7 +75,7 @@ typedef real_int wide_int __attribute__((vector_size(WIDTH * sizeof(real)), may_
 typedef real_uint wide_uint __attribute__((vector_size(WIDTH * sizeof(real)), may_alias));
 #endif
 
-/* ---- loads, stores, constants: memory is aligned to the width unless said ------------------------------ */
+/* ---- loads, stores, constants: aligned to the width unless stated otherwise -------------------------------------- */
 
 INLINE wide wide_load(const real *p)
 {
@@ -286,8 +286,8 @@ INLINE wide wide_abs(wide a)
     return wide_max(a, -a);
 }
 
-/* Adding and subtracting 1.5 * 2^(mantissa bits) rounds to the nearest integer and leaves that integer in the
- * low bits: the conversion both ways for every instruction set, for |a| < 2^(mantissa bits - 1). */
+/* Adding 1.5 * 2^(mantissa bits) rounds to the nearest integer and leaves that integer in the low bits. This converts
+ * both ways on every instruction set, for |a| < 2^(mantissa bits - 1). */
 #define ROUNDER ((real)(REAL_IS_FLOAT ? 12582912.0 : 6755399441055744.0))
 
 INLINE wide wide_round(wide a)
@@ -301,7 +301,7 @@ INLINE wide wide_floor(wide a)
     return r - wide_select(wide_less(a, r), wide_set(1), wide_set(0));
 }
 
-/* Of any bits, modulo 2^32 or 2^64: what goes beyond is not defined for signed integers. */
+/* Modulo 2^32 or 2^64 for any bits, because overflow of signed integers is undefined. */
 
 /** a 2^bits. */
 INLINE wide_int wide_int_shift_left(wide_int a, int bits)
@@ -353,7 +353,7 @@ INLINE real wide_lane(wide a, int q)
 #endif
 }
 
-/** Sum over lanes, in an order that only the instruction set decides, in double. */
+/** Sum over lanes in double; its order depends on the instruction set only. */
 INLINE double wide_sum(wide a)
 {
 #if defined(MPM_ISA_AVX512) && REAL_IS_FLOAT
@@ -369,7 +369,7 @@ INLINE double wide_sum(wide a)
 #endif
 }
 
-/** The largest lane; none is NaN. */
+/** The largest lane; no lane may be NaN. */
 INLINE double wide_largest(wide a)
 {
 #if defined(MPM_ISA_AVX512) && REAL_IS_FLOAT
@@ -384,23 +384,23 @@ INLINE double wide_largest(wide a)
 #endif
 }
 
-/** Which storage lane holds the p-th particle (in cell order) of a tile. With this order a 4 x 4 transpose inside
- *  each group of four reals of a register turns four `wide` into WIDTH records of four reals, and back. */
+/** The lane that holds the p-th particle (in cell order) of a tile. In this order, a 4 x 4 transpose inside each group
+ *  of four reals of a register turns four `wide` into WIDTH vec4s, and back. */
 INLINE int lane_of(int p)
 {
     return WIDTH < 4 ? p : (p % (WIDTH / 4)) * 4 + p / (WIDTH / 4);
 }
 
-/** Its inverse. */
-INLINE int record_of(int lane)
+/** The inverse of lane_of. */
+INLINE int particle_of(int lane)
 {
     return WIDTH < 4 ? lane : (lane % 4) * (WIDTH / 4) + lane / 4;
 }
 
 #ifndef MPM_ONE_LANE
 #if !REAL_IS_FLOAT && (defined(MPM_ISA_AVX512) || defined(MPM_ISA_AVX2))
-/** {a0, b0, a2, b2, ...} and {a1, b1, a3, b3, ...}. As integers, because GCC 12 takes the unpacklo of doubles, or any
- *  shuffle that equals it, for a vmovddup of `a` alone where `a` was spilled. */
+/** {a0, b0, a2, b2, ...} and {a1, b1, a3, b3, ...}. On integers, because GCC 12 turns the unpacklo of doubles, or any
+ *  equal shuffle, into a vmovddup of `a` alone where `a` was spilled. */
 INLINE wide wide_interleave_low(wide a, wide b)
 {
 #ifdef MPM_ISA_AVX512
@@ -420,7 +420,7 @@ INLINE wide wide_interleave_high(wide a, wide b)
 }
 #endif
 
-/** WIDTH records {a, b, c, d}, record p (of lane lane_of(p)) in reals 4p .. 4p + 3 of `r[0..3]`; its own inverse. */
+/** WIDTH vec4s {a, b, c, d}; that of lane lane_of(p) is in reals 4p .. 4p + 3 of `r[0..3]`. Its own inverse. */
 INLINE void wide_transpose4(wide a, wide b, wide c, wide d, wide r[4])
 {
 #if defined(MPM_ISA_AVX512) && REAL_IS_FLOAT
@@ -466,7 +466,7 @@ INLINE mask mask_all(void)
     return (mask)-1;
 }
 
-/** The least of the lanes in `m`, of which there is one at least. */
+/** The least of the lanes in `m`, which must not be empty. */
 INLINE real wide_least_of(mask m, wide a)
 {
 #if REAL_IS_FLOAT
@@ -476,7 +476,7 @@ INLINE real wide_least_of(mask m, wide a)
 #endif
 }
 
-/** Each lane's real of the 2 WIDTH in `low` and `high`. */
+/** Each lane picks one of the 2 WIDTH reals in `low` and `high`. */
 INLINE wide wide_look_up(wide low, wide high, wide_int index)
 {
 #if REAL_IS_FLOAT
@@ -486,8 +486,8 @@ INLINE wide wide_look_up(wide low, wide high, wide_int index)
 #endif
 }
 
-/** From lanes in the order of lane_of to the order of records: real p of the result is that of lane lane_of(p). */
-INLINE wide wide_by_record(wide a)
+/** Permutes lanes into cell order: real p of the result comes from lane lane_of(p). */
+INLINE wide wide_in_cell_order(wide a)
 {
 #if REAL_IS_FLOAT
     const __m512i lanes = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

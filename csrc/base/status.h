@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a call of the core can answer. Numerical trouble is described further in `struct mpm_trouble` (mpm.h).
+ * The status that functions of the core return. `struct mpm_trouble` (run/trouble.h) describes numerical trouble.
  */
 #pragma once
 
@@ -12,5 +12,5 @@ typedef enum mpm_status {
     MPM_UNSTABLE,       /* a step was refused, or a law left its range */
     MPM_ESCAPED,        /* a particle left the domain under on_leave="raise" */
     MPM_INTERRUPTED,    /* the poll callback asked to stop */
-    MPM_BAD_ARGUMENT    /* what was asked for does not exist or is out of its range; nothing was changed */
+    MPM_BAD_ARGUMENT    /* an argument names nothing that exists, or is out of its range; nothing was changed */
 } mpm_status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What bounds the material of any method: the domain with its walls, and the colliders with their books.
+ * The boundary of the material, for any method: the domain with its walls, and the colliders with their books.
  */
 #pragma once
 #include "contact/collider.h"
@@ -14,20 +14,21 @@ typedef struct mpm_boundary {
     mpm_wall walls[6];   /* x-, x+, y-, ... */
     mpm_collider *colliders;
     size_t count, capacity;   /* colliders */
-    mpm_collider_book *books; /* per collider: since they were cleared last */
+    mpm_collider_book *books; /* per collider, since they were last cleared */
 } mpm_boundary;
 
 /** Frees the colliders. */
 void mpm_boundary_clear(mpm_boundary *boundary, const mpm_allocator *allocator);
 
-/** Adds a copy of a collider, and clears all books. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if it has no name, its
- *  shape has a flaw or another dimension, or no collider has its contact or its motion. */
+/** Adds a copy of a collider, and clears all books. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if it has no name, if
+ *  its shape has a flaw or the wrong dimension, or if its contact or motion is invalid for colliders. */
 mpm_status mpm_boundary_add(mpm_boundary *boundary, const mpm_allocator *allocator, const mpm_collider *collider);
 
-/** Colliders are (`now`) as they are during a step of size dt that begins at `time`. */
+/** Sets the state `now` of all colliders for a step of size dt that begins at `time`. */
 void mpm_boundary_pose(mpm_boundary *boundary, double time, double dt);
 
-/** The name of the collider that is nearest to x at `time`, in it or by less than a cell before it; NULL if none is. */
+/** The name of the nearest collider that contains x at `time`, or is less than a cell from it; NULL if there is
+ *  none. */
 const char *mpm_boundary_touched(const mpm_boundary *boundary, double time, const double x[3]);
 
 void mpm_boundary_clear_books(mpm_boundary *boundary);
@@ -35,7 +36,7 @@ void mpm_boundary_clear_books(mpm_boundary *boundary);
 /** Bytes of the colliders. */
 size_t mpm_boundary_bytes(const mpm_boundary *boundary);
 
-/** What the walls make of an axis. */
+/** The symmetry that the walls impose on an axis. */
 mpm_symmetry mpm_boundary_symmetry(const mpm_boundary *boundary, int axis);
 
 /** Is any axis periodic? */

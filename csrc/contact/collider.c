@@ -6,8 +6,8 @@
 
 #include "contact/collision.h"
 
-enum { MOST_CONTACTS = 8 }; /* colliders that hold a point at once: the deepest count */
-#define PARALLEL 1e-12      /* squared sine of the angle below which two surfaces have no edge */
+enum { MOST_CONTACTS = 8 }; /* colliders that hold a point at once; the deepest ones count */
+#define PARALLEL 1e-12      /* below this squared sine of their angle, two surfaces have no edge */
 
 /* A collider that holds the point in question. */
 struct holder {
@@ -67,7 +67,7 @@ mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double ti
     return state;
 }
 
-/* The velocity at x of the body as if it were rigid, and everywhere. */
+/* The velocity at x of the rigid motion. */
 static void rigid_velocity(const mpm_collider_state *state, const double x[3], double v[3])
 {
     for (int c = 0; c < 3; c++) {
@@ -77,7 +77,7 @@ static void rigid_velocity(const mpm_collider_state *state, const double x[3], d
     }
 }
 
-/* X, where x lies in the collider as it was described. */
+/* The point X of the collider, as described, that is now at x. */
 static void find_own_place(const mpm_collider *collider, const mpm_collider_state *state, const double x[3],
                            double X[3])
 {
@@ -147,7 +147,7 @@ bool mpm_collider_can_hold(const mpm_collider *colliders, size_t count, const do
     return false;
 }
 
-/* The near colliders that hold x, the deepest first, equally deep ones in their order. */
+/* Finds the near colliders that hold x, the deepest first; equally deep ones keep their order. */
 static int find_holders(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
                         struct holder holders[MOST_CONTACTS])
 {
@@ -192,7 +192,7 @@ static bool is_pressed(const struct holder *holder, const double v[3])
     return normal < -1e-12 * size;
 }
 
-/* Is what moves with `v` pressed into one of several holders? */
+/* Does the velocity `v` press into any of several holders? */
 static bool is_pressed_into_one(const struct holder *holders, int count, const double v[3])
 {
     bool pressed = false;
@@ -201,8 +201,8 @@ static bool is_pressed_into_one(const struct holder *holders, int count, const d
     return pressed;
 }
 
-/* Leaves of the velocity relative to the first holder what runs along its edge with the one that faces it most; in
- * 2-D nothing. */
+/* Keeps, of the velocity relative to the first holder, only the component along its edge with the holder that faces it
+ * most; in 2-D there is no such component. */
 static void keep_to_edge(const struct holder *holders, int count, double v[3])
 {
     const double *first = holders[0].at.normal, *second = NULL, *surface = holders[0].at.velocity;

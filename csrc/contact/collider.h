@@ -7,9 +7,9 @@
  *     phi(x) = phi_0(X),  X = R^T (x - c) + c_0          c_0, c: its reference point as described and at t
  *     v_surface(x) = V + omega x (x - c) + R v_0(X)      phi_0, v_0: of a deforming shape, at t
  *
- * Where several colliders hold a point, the rule of collision.h is applied for each, the deepest first. If the point is
- * then still pressed into one of them, two surfaces meet in an acute edge: what is left to it is the motion along that
- * edge, relative to the deepest; and if that, too, presses it into one of them, it moves with the deepest.
+ * Where several colliders hold a point, the rule of collision.h is applied for each, the deepest first. If the velocity
+ * still presses the point into one of them, two surfaces meet in an acute edge: the point keeps only the motion along
+ * that edge, relative to the deepest collider. If that also presses it into one of them, it moves with the deepest.
  */
 #pragma once
 #include "contact/motion.h"
@@ -23,7 +23,7 @@ typedef struct mpm_collider_state {
     double rotation[9];    /* R */
     double velocity[3];    /* V [m/s] */
     double spin[3];        /* omega [rad/s] */
-    double swing, twist;   /* how fast it moves [m/s] and turns [rad/s] on the way, if the pose at the end tells less */
+    double swing, twist;   /* bounds of its motion [m/s] and rotation [rad/s] within the step, beyond the end poses */
     double deforming;      /* a bound of |v_0| [m/s] */
 } mpm_collider_state;
 
@@ -31,48 +31,47 @@ typedef struct mpm_collider {
     char *name;
     mpm_shape shape;
     mpm_contact contact;
-    double friction; /* Coulomb coefficient mu >= 0; unused by sticky ones */
+    double friction; /* Coulomb coefficient mu >= 0; unused by sticky colliders */
     mpm_motion motion;
-    double reference[3]; /* c_0 [m]: torques are about it, it moves along */
+    double reference[3]; /* c_0 [m]: reference point of torques, which moves with the collider */
     mpm_collider_state now;
 } mpm_collider;
 
-/** What a piece of work has found about one collider. */
+/** What one task or block finds about one collider. */
 typedef struct mpm_collider_book {
     double impulse[3], torque[3]; /* on the material [N s], about the reference point [N m s] */
     double speed;                 /* a bound of the largest |v_surface| near material [m/s] */
-    bool near;                    /* may touch what is being worked on */
-    uint64_t parts;               /* ... by these parts of its shape */
+    bool near;                    /* the collider may touch the task or block */
+    uint64_t parts;               /* the parts of its shape that may touch it */
 } mpm_collider_book;
 
-/** A copy of its own of a collider whose shape has no flaw. Errors: MPM_OUT_OF_MEMORY, and `*copy` is empty. */
+/** Makes a deep copy of a collider whose shape has no flaw. Errors: MPM_OUT_OF_MEMORY, and `*copy` is empty. */
 mpm_status mpm_collider_copy(mpm_collider *copy, const mpm_allocator *allocator, const mpm_collider *collider);
 
-/** Bytes that a copy holds beside itself. */
+/** Bytes that a copy has allocated. */
 size_t mpm_collider_bytes(const mpm_collider *collider);
 
 /** Frees a copy. */
 void mpm_collider_clear(mpm_collider *collider, const mpm_allocator *allocator);
 
-/** The state during a step of size `dt` > 0 that begins at `time`; with `dt` = 0 at rest. */
+/** The state during a step of size `dt` > 0 that begins at `time`; at rest if `dt` = 0. */
 mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double time, double dt);
 
-/** phi at x [m], the normal out of the collider and the velocity of its surface, as if it were everywhere, in the
- *  given state, by the given parts of its shape (UINT64_MAX: all). */
+/** phi at x [m], the outward normal and the velocity of the surface, extended to x. Uses the given state and the given
+ *  parts of the shape (UINT64_MAX: all). */
 mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3],
                                     uint64_t parts);
 
-/** What meets colliders. Where it is the image of a place in the domain (a mirror's, say), x and the velocity are those
- *  of the place, and what is entered in the books is turned to how the image has it. */
+/** A node or particle that may meet colliders. For the image of a point in the domain (across a mirror, for example), x
+ *  and the velocity are those of that point, and the books get the impulse in the frame of the image. */
 typedef struct mpm_contact_point {
     double x[3], mass; /* [m], [kg] */
     unsigned flips;    /* bits: axes along which the image has the opposite sign */
-    double image[3];   /* where the mass itself is [m] */
+    double image[3];   /* position of the mass itself [m] */
 } mpm_contact_point;
 
-/** Sets `near`, adds to `parts` and raises `speed` in the books of the colliders (one each) that can hold a point within
- *  `radius` [m] of `centre`, or can come to do so in a step of `dt`. Returns the largest speed among them, -1 if there is
- *  none. */
+/** Finds the colliders that can hold a point within `radius` [m] of `centre` now or within a step of `dt`. Sets `near`,
+ *  adds to `parts` and raises `speed` in their books (one each). Returns the largest speed, -1 if there is none. */
 double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
                               double dt, mpm_collider_book *books);
 
@@ -80,10 +79,10 @@ double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const
 bool mpm_collider_can_hold(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
                            const mpm_collider_book *books);
 
-/** Collides a mass that moves with v [m/s] with the near colliders that hold it, and enters what they gave it. Returns
+/** Applies the near colliders that hold a mass to its velocity v [m/s], and enters their impulse in the books. Returns
  *  whether there were any. */
 bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point, double v[3],
                         mpm_collider_book *books);
 
-/** Adds what one piece of work has found to a sum. */
+/** Adds the book of one task or block to a sum. */
 void mpm_collider_add_book(mpm_collider_book *sum, const mpm_collider_book *part);

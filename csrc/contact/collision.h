@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The collision rule, one for nodes and for particles (Stomakhin et al., ACM Trans. Graph. 32 (2013) 102, section 8).
+ * The collision rule, the same for nodes and particles (Stomakhin et al., ACM Trans. Graph. 32 (2013) 102, section 8).
  *
- *     v_rel = v - v_surface,  v_n = v_rel . n,  v_t = v_rel - v_n n,  n out of the surface
+ *     v_rel = v - v_surface,  v_n = v_rel . n,  v_t = v_rel - v_n n,  n: outward normal
  *     sticky     v_rel = 0
  *     slip       v_n = 0, both ways
  *     separate   v_n < 0 is removed; v_n >= 0 leaves everything as it is
  *
- * Where v_n < 0 was removed, Coulomb friction takes up to mu |v_n| of v_t; what is less than that sticks.
+ * Where v_n < 0 was removed, Coulomb friction reduces |v_t| by mu |v_n|; a smaller |v_t| becomes 0.
  */
 #pragma once
 #include <math.h>
 
 #include "contact/walls.h"
 
-/** Changes `v` of what lies within a body whose surface moves with `surface` there. All in m/s. */
+/** Applies the rule to the velocity `v` of a point within a body whose surface moves with `surface`. All in m/s. */
 static inline void mpm_collision_apply(double v[3], const double surface[3], const double n[3], mpm_contact contact,
                                        double friction)
 {

@@ -37,7 +37,7 @@ mpm_lattice_place mpm_lattice_find(const double *header, int dim, const double x
     return place;
 }
 
-/* Corner `corner` of the cell: its node, its weight, and d weight/d cells along every axis. */
+/* Returns the node of a corner of the cell, its weight, and the derivatives of the weight per cell along every axis. */
 static ptrdiff_t weigh(const mpm_lattice_place *place, int corner, double *weight, double slope[3])
 {
     ptrdiff_t node = place->first;
@@ -65,8 +65,8 @@ double mpm_lattice_distance(const mpm_lattice_place *place, const double *values
             gradient[a] += place->beyond[a] ? 0 : slope[a] * phi / place->spacing;
     }
     if (place->gap2 > 0) {
-        /* sqrt(phi^2 + gap^2) of the nearest point of the rim: no larger than the distance, continuous, and as
-         * steep as phi, since the two gradients are perpendicular */
+        /* sqrt(phi^2 + gap^2), with phi at the nearest point of the rim: no larger than the distance, continuous, and
+         * as steep as phi, because the two gradients are perpendicular */
         for (int a = 0; a < place->dim; a++)
             gradient[a] = value * gradient[a] + place->gap[a];
         value = sqrt(value * value + place->gap2);

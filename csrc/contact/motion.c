@@ -5,7 +5,7 @@
 
 #define PI 3.14159265358979323846
 
-/* The quaternion of a rotation vector (axis times angle). */
+/* Sets the quaternion from a rotation vector (axis times angle). */
 static void set_rotation(mpm_pose *pose, const double vector[3])
 {
     const double angle = sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
@@ -15,7 +15,7 @@ static void set_rotation(mpm_pose *pose, const double vector[3])
         pose->quaternion[1 + a] = share * vector[a];
 }
 
-/* Displacement and rotation vector, and the first key after `time` (key_count: none). */
+/* Interpolates displacement and rotation vector; returns the first key after `time` (key_count: none). */
 static size_t keyframe_values(const mpm_motion *motion, double time, double values[6])
 {
     size_t low = 0, high = motion->key_count;
@@ -69,13 +69,13 @@ static double distance(const double a[3], const double b[3])
     return sqrt(x * x + y * y + z * z);
 }
 
-/* Poses tell of less than half a revolution. */
+/* The part of a rotation that poses do not show: they differ by at most half a revolution. */
 static double hidden(double angle)
 {
     return angle < PI ? 0 : angle;
 }
 
-/* Two rotations differ by no larger an angle than their rotation vectors. */
+/* The angle between two rotations is at most the distance of their rotation vectors. */
 static mpm_excursion keyframe_excursion(const mpm_motion *motion, double time, double dt)
 {
     double from[6], to[6];

@@ -4,8 +4,8 @@
  *
  *     x(t) = R(t) (X - c) + c + u(t)
  *
- * moves the point X of the body as it was described, c being its reference point. Velocities are differences of
- * poses, so that what sticks to the body is displaced as the body is, also over a step with a kink in it.
+ * moves the point X of the body as described, c being its reference point. Velocities are differences of poses, so that
+ * material that sticks to the body moves exactly with it, even in a step in which its velocity jumps.
  */
 #pragma once
 #include <stddef.h>
@@ -18,7 +18,7 @@ typedef enum mpm_motion_kind {
     MPM_MOTION_KEYFRAMES /* u and the rotation vector linear between keyframes, held before and after */
 } mpm_motion_kind;
 
-enum { MPM_KEYFRAME = 7 }; /* numbers of a keyframe: time [s], u [m], rotation vector [rad] */
+enum { MPM_KEYFRAME = 7 }; /* numbers per keyframe: time [s], u [m], rotation vector [rad] */
 
 typedef struct mpm_motion {
     mpm_motion_kind kind;
@@ -37,8 +37,8 @@ mpm_pose mpm_motion_pose(const mpm_motion *motion, double time);
 /** R of a pose, row by row. */
 void mpm_motion_matrix(const mpm_pose *pose, double matrix[9]);
 
-/** How far the body is moved [m] and turned [rad] from its pose at `time` during the next `dt` > 0 seconds, at most, that
- *  its pose at the end does not tell: where it turns back, or turns by more than half a revolution. */
+/** Motion [m] and rotation [rad] that the poses at `time` and at `time` + `dt` do not show, at most: the body may
+ *  reverse in between, or rotate by more than half a revolution. */
 typedef struct mpm_excursion {
     double distance, angle;
 } mpm_excursion;

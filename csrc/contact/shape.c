@@ -18,7 +18,7 @@ const char *mpm_shape_kind_name(int kind)
 
 /* ---- description ------------------------------------------------------------------------------------------------ */
 
-/* Numbers of a deforming leaf, -1 if they make no sense. */
+/* How many numbers a deforming leaf has, -1 if they are invalid. */
 static int64_t deforming_size(const double *numbers, int dim)
 {
     const int64_t nodes = mpm_lattice_nodes(numbers, dim);
@@ -91,7 +91,7 @@ static bool joins(const mpm_shape_node *node)
     return node->kind == MPM_UNION || node->kind == MPM_INTERSECTION;
 }
 
-/* The first node of the distance that is complete before node `end`. */
+/* The first node of the subexpression that ends before node `end`. */
 static size_t first_node(const mpm_shape *shape, size_t end)
 {
     for (int missing = 1; missing > 0;) {
@@ -101,8 +101,8 @@ static size_t first_node(const mpm_shape *shape, size_t end)
     return end;
 }
 
-/* Joined one by one, parts are the second operands of a chain of equal operators, and the first of its first. Fills
- * `parts` unless it is NULL; returns how many there are. */
+/* Splits a chain of equal operators into parts: the second operand of each operator, and the first operand of the
+ * first. Fills `parts` unless it is NULL; returns the number of parts. */
 static size_t split(const mpm_shape *shape, size_t end, int32_t kind, mpm_shape_part *parts, size_t count)
 {
     size_t found = 0;
@@ -172,7 +172,7 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* v/|v| times `sign`; where v is zero, `instead`. Returns |v|. */
+/* Sets `out` to sign v/|v|, or to `instead` if v is zero. Returns |v|. */
 static double direction(const double v[3], double sign, const double instead[3], double out[3])
 {
     const double length = sqrt(dot(v, v));
@@ -219,7 +219,7 @@ static double ball(const double *numbers, const double x[3], double normal[3])
     return direction(from, 1, along_x, normal) - numbers[3];
 }
 
-/* A direction across the unit vector `axis`; in 2-D the one in the plane. */
+/* A direction perpendicular to the unit vector `axis`; in 2-D it lies in the plane. */
 static void across(const double axis[3], double out[3])
 {
     const double least = fmin(fabs(axis[0]), fmin(fabs(axis[1]), fabs(axis[2])));
@@ -293,7 +293,7 @@ static double polygon(const double *numbers, int64_t size, const double x[3], do
             edge_normal[0] = edge[1] / sqrt(length2);
             edge_normal[1] = -edge[0] / sqrt(length2);
         }
-        /* even-odd rule along +x, the lower end of an edge being part of it */
+        /* even-odd rule along +x; an edge includes its lower end */
         if ((p[1] > x[1]) != (q[1] > x[1]) && from[0] < edge[0] * (from[1] / edge[1]))
             inside = !inside;
     }
@@ -399,13 +399,13 @@ static mpm_shape_reading read_mapped(const mpm_shape_node *node, const double *m
     multiply(inverse, false, from, y);
     const mpm_shape_reading inner = read_leaf(node, map + MPM_SHAPE_MAP, dim, time, y);
     mpm_shape_reading r = {.phi = least * inner.phi};
-    multiply(inverse, true, inner.normal, gradient); /* gradients go with the inverse transpose */
+    multiply(inverse, true, inner.normal, gradient); /* gradients transform with the inverse transpose */
     direction(gradient, 1, along_x, r.normal);
     multiply(matrix, false, inner.velocity, r.velocity);
     return r;
 }
 
-/* Does the second of two joined shapes decide? Where both do, the first. */
+/* Does the second of two joined shapes decide? In a tie the first one does. */
 static bool decides(bool intersects, double second, double first)
 {
     return intersects ? second > first : second < first;
@@ -425,7 +425,7 @@ static mpm_shape_reading read_part(const mpm_shape *shape, const mpm_shape_part 
     int depth = 0;
     for (size_t n = part->first; n < part->end; numbers += shape->nodes[n++].size) {
         const mpm_shape_node *node = &shape->nodes[n];
-        mpm_shape_reading *end = stack + depth; /* behind the last one that waits */
+        mpm_shape_reading *end = stack + depth;
         switch (node->kind) {
         case MPM_UNION:
         case MPM_INTERSECTION:
@@ -457,7 +457,7 @@ static size_t bit_of(const mpm_shape *shape, size_t part)
 
 double mpm_shape_find_parts(const mpm_shape *shape, double time, const double x[3], double radius, uint64_t *parts)
 {
-    /* Two distances approach each other by the steepness of both, and some for rounding. */
+    /* The difference of two distances changes by twice the steepness; the rest is for rounding. */
     const double sign = shape->intersects ? -1 : 1, reach = 2.01 * shape->steepness * radius;
     double least[MPM_SHAPE_BITS], all = INFINITY;
     for (int b = 0; b < MPM_SHAPE_BITS; b++)

@@ -2,24 +2,24 @@
  *
  * Shapes as signed distances: phi(x) < 0 inside, and the unit normal out of the shape.
  *
- * A shape is a list of nodes in postfix order: leaves push their distance, set operations join what was pushed.
+ * A shape is a list of nodes in postfix order: leaves push their distance, set operations combine the pushed distances.
  *
  *     union         min(phi_a, phi_b)         intersection  max(phi_a, phi_b)         complement  -phi
  *
- * so a difference is `a ~b &`. Joined distances keep sign and zero set; away from the surface they are bounds of the
- * distance, and the normal is that of the part that decides. Maps are pushed down to the leaves: a leaf under
- * x -> A x + b is evaluated at A^-1 (x - b) and scaled by the least singular value of A, exact for similarities and
- * a bound otherwise. 2-D shapes have z = 0 everywhere.
+ * A difference is therefore `a ~b &`. Combined distances have the right sign and zero set; away from the surface they
+ * are bounds of the distance. The normal is that of the deciding part. Maps are applied at the leaves: a leaf under x
+ * -> A x + b is evaluated at A^-1 (x - b) and scaled by the least singular value of A, which is exact for similarities
+ * and a bound otherwise. 2-D shapes have z = 0 everywhere.
  *
- * Every phi changes by at most `steepness` per metre (1 but for lattices of numbers that are no distances), so one
- * value answers for a neighbourhood.
+ * Every phi changes by at most `steepness` per metre (1, except for lattices whose values are not distances), so one
+ * value bounds phi in a neighbourhood.
  *
  * Numbers of the leaves, three per point whatever the dimension:
  *
  *     half_space  point, normal        solid on the side away from the unit normal
  *     box         lower, upper         along the axes
  *     ball        center, radius
- *     capsule     a, b, radius         all points nearer than radius to the line from a to b
+ *     capsule     a, b, radius         all points nearer than radius to the segment from a to b
  *     cylinder    a, b, radius         flat ends; in 2-D a rectangle 2 radius wide
  *     polygon     x_0, y_0, x_1, ...   2-D, counter-clockwise
  *     lattice     header of lattice.h, one distance per node
@@ -27,17 +27,17 @@
  *                 every interval between frames; the distances of every frame; for every interval the surface
  *                 velocities at its beginning and at its end, d per node
  *
- * Between two frames, a deforming shape is made of both, each moved to the time in question along the velocity
- * (Stomakhin et al., ACM Trans. Graph. 32 (2013) 102, section 8): with the share g of the interval delta that has gone
- * by and w = (1 - g) v_0(x) + g v_1(x),
+ * Between two frames, a deforming shape blends both, each moved to the current time along the velocity (Stomakhin et
+ * al., ACM Trans. Graph. 32 (2013) 102, section 8). With the elapsed share g of the interval delta and
+ * w = (1 - g) v_0(x) + g v_1(x),
  *
- *     phi = (1 - g) phi_0(x - g delta w) + g phi_1(x + (1 - g) delta w)        and the velocity in the same way.
+ *     phi = (1 - g) phi_0(x - g delta w) + g phi_1(x + (1 - g) delta w)        and likewise the velocity.
  *
- * Before the first frame and after the last it rests as it is there.
+ * Before the first frame and after the last, the shape rests.
  *
- * The operands of the outermost union or intersection are the shape's parts. Within a ball only those can decide whose
- * phi at its centre differs from the deciding one by no more than the ball is wide: that set is found once for many
- * points, as for the tapes of Keeter, ACM Trans. Graph. 39 (2020) 141, and reading it gives the bits of reading all.
+ * The operands of the outermost union or intersection are the shape's parts. Within a ball, only those parts can decide
+ * whose phi at the centre differs from the deciding phi by no more than the ball's width. This set is found once for
+ * many points, as for the tapes of Keeter, ACM Trans. Graph. 39 (2020) 141, and gives the same bits as all parts.
  */
 #pragma once
 #include <stdbool.h>
@@ -69,18 +69,18 @@ typedef enum mpm_shape_kind {
 } mpm_shape_kind;
 
 enum {
-    MPM_SHAPE_MAP = 23,   /* numbers of a map, before its leaf's: A (9), A^-1 (9), b (3), least and largest
+    MPM_SHAPE_MAP = 23,   /* numbers of a map, which precede its leaf's: A (9), A^-1 (9), b (3), least and largest
                            * singular value */
-    MPM_SHAPE_DEPTH = 32, /* distances that may be waiting to be joined */
-    MPM_SHAPE_BITS = 64,  /* of a set of parts: where there are more parts, neighbours share a bit */
+    MPM_SHAPE_DEPTH = 32, /* the most distances on the stack */
+    MPM_SHAPE_BITS = 64,  /* of a set of parts; if there are more parts, neighbours share a bit */
 };
 
 typedef struct mpm_shape_node {
     int32_t kind, mapped;
-    int64_t size; /* numbers of it, those of its map among them */
+    int64_t size; /* how many numbers it has, including those of its map */
 } mpm_shape_node;
 
-/** The nodes of a part, those before `end`, and its first number. */
+/** A part: the nodes before `end`, and the first of its numbers. */
 typedef struct mpm_shape_part {
     size_t first, end, number;
 } mpm_shape_part;
@@ -95,36 +95,36 @@ typedef struct mpm_shape {
     double steepness;
     mpm_shape_part *parts;
     size_t part_count;
-    bool intersects, turned; /* how the parts are joined: by an intersection, not a union; turned inside out at last */
+    bool intersects, turned; /* are parts intersected rather than united? is the result complemented? */
 } mpm_shape;
 
-/** What a shape is at a point. */
+/** A shape evaluated at a point. */
 typedef struct mpm_shape_reading {
     double phi;         /* [m] */
-    double normal[3];   /* of length 1; where it is not defined, any direction, always the same */
+    double normal[3];   /* of length 1; where it is undefined, some fixed direction */
     double velocity[3]; /* of the surface of a deforming shape [m/s] */
 } mpm_shape_reading;
 
 /** The name of a kind, NULL beyond the last. */
 const char *mpm_shape_kind_name(int kind);
 
-/** What is wrong with a description: NULL if every node has the numbers it needs and exactly one distance remains. */
+/** The flaw of a description; NULL if every node has the numbers that it needs and exactly one distance remains. */
 const char *mpm_shape_flaw(const mpm_shape *shape);
 
-/** A copy of its own of a shape without flaw. Errors: MPM_OUT_OF_MEMORY, and `*copy` is empty. */
+/** Makes a deep copy of a shape without flaw. Errors: MPM_OUT_OF_MEMORY, and `*copy` is empty. */
 mpm_status mpm_shape_copy(mpm_shape *copy, const mpm_allocator *allocator, const mpm_shape *shape);
 
 /** Frees a copy. */
 void mpm_shape_clear(mpm_shape *shape, const mpm_allocator *allocator);
 
-/** The shape at x [m] and `time` [s]. */
+/** Evaluates the shape at x [m] and `time` [s]. */
 mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const double x[3]);
 
 /** phi of a copied shape at x; adds the parts that can decide within `radius` [m] of x to the set. */
 double mpm_shape_find_parts(const mpm_shape *shape, double time, const double x[3], double radius, uint64_t *parts);
 
-/** A copied shape at a point where one of the `parts` (at least one) decides. */
+/** Evaluates a copied shape at a point where one of the `parts` (not empty) decides. */
 mpm_shape_reading mpm_shape_read_parts(const mpm_shape *shape, double time, const double x[3], uint64_t parts);
 
-/** No surface of a deforming shape moves faster [m/s] from `time` until `dt` [s] later. */
+/** A bound of the surface speed of a deforming shape [m/s] from `time` to `time` + `dt` [s]. */
 double mpm_shape_speed(const mpm_shape *shape, double time, double dt);

@@ -6,16 +6,15 @@
  *     sticky     v = 0
  *     slip       v_n = 0, both ways
  *     separate   v_n < 0 is removed, v_n >= 0 stays
- *     mirror     the face is a plane of symmetry: nodes beyond it are images of those before it
- *     periodic   both faces of the axis are one
+ *     mirror     the face is a plane of symmetry: nodes beyond it are images of nodes inside
+ *     periodic   both faces of the axis coincide
  *
- * With Coulomb friction mu the tangential velocity loses mu times the normal velocity that was pressed into the
- * wall, and sticks when that is all of it.
+ * Coulomb friction mu reduces |v_t| by mu times the removed |v_n|, and to 0 if |v_t| is smaller.
  *
- * The first three act on each node at and beyond the face alone. At a mirror and at periodic faces what the nodes
- * have collected is first added over their images (state/images.h): momentum whose normal component changes sign
- * under the mirror, so that v_n = 0 on the plane, v_t(-i) = v_t(i) and v_n(-i) = -v_n(i). Particles do not cross a
- * mirror; at periodic faces they come in again at the other side.
+ * The first three act on single nodes at and beyond the face. At mirrors and periodic faces, momentum and mass are
+ * first added over the images of a node (state/images.h). A mirror changes the sign of the normal component, so that
+ * v_n = 0 on the plane, v_t(-i) = v_t(i) and v_n(-i) = -v_n(i). Particles do not cross a mirror; a particle that
+ * crosses a periodic face enters at the opposite face.
  */
 #pragma once
 #include <stdbool.h>
@@ -28,13 +27,13 @@ typedef struct mpm_wall {
     double friction; /* Coulomb coefficient mu >= 0 of slip and separate walls; unused by the others */
 } mpm_wall;
 
-/** Is `axis` periodic? Both of its faces must be; the lower one is asked. */
+/** Is `axis` periodic? Both faces are, or neither, so the lower one tells. */
 static inline bool mpm_walls_periodic(const mpm_wall walls[6], int axis)
 {
     return walls[2 * axis].contact == MPM_PERIODIC;
 }
 
-/** Cells after which an axis repeats itself, 0 if it does not. */
+/** The period of an axis in cells, 0 if it is not periodic. */
 static inline int64_t mpm_walls_period(const mpm_wall walls[6], int axis, int64_t cells)
 {
     return mpm_walls_periodic(walls, axis) ? cells : 0;

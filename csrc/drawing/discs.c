@@ -15,8 +15,8 @@ struct disc {
     int32_t number;
 };
 
-/* Squares of 1 << `bits` pixels, none of which is farther off than the square's entry of `farthest`. Most particles of a
- * body are hidden behind them. `changed`: the entry may be nearer. */
+/* Squares of 1 << `bits` pixels. No pixel of a square is farther away than its entry of `farthest`, behind which most
+ * particles of a body are hidden. `changed`: the entry may be out of date, too far away. */
 struct screens {
     int bits;
     ptrdiff_t columns, rows;
@@ -27,13 +27,13 @@ struct screens {
 struct drawing {
     const mpm_discs *discs;
     int reach;                           /* from the middle to the edge, in whole pixels */
-    int half_width[MPM_DISC_RADIUS + 1]; /* of a disc, so many rows from its middle */
-    float fall[2 * MPM_DISC_RADIUS + 1]; /* of its surface, so many columns from its middle; [reach]: 0 */
-    struct disc *list;                   /* those that reach into the window, near ones roughly first */
+    int half_width[MPM_DISC_RADIUS + 1]; /* of a disc, by rows of pixels from its middle */
+    float fall[2 * MPM_DISC_RADIUS + 1]; /* of its surface, by columns from its middle; [reach]: 0 */
+    struct disc *list;                   /* the discs that reach into the window, roughly the nearest first */
     ptrdiff_t count;
     float *depth;
     int32_t *seen;
-    struct screens small, large; /* a large one is 1 << ZOOM small ones wide, and at least as wide as a disc */
+    struct screens small, large; /* a large screen is as wide as 1 << ZOOM small ones, and at least as wide as a disc */
     ptrdiff_t bands;
 };
 
@@ -42,14 +42,14 @@ static int reach_of(const mpm_discs *discs)
     return (int)ceilf(discs->radius);
 }
 
-/* floorf is a call where processors are not known to have an instruction for it. */
+/* Rounds without floorf, which is a function call unless the compiler may use an instruction for it. */
 static int32_t nearest_pixel(float position)
 {
     const int32_t whole = (int32_t)(position + 0.5f);
     return whole - (position + 0.5f < (float)whole);
 }
 
-/* A paraboloid that falls as far as a sphere does at its rim. */
+/* Shapes a disc as a paraboloid that falls as far as a sphere at its rim. */
 static void shape_disc(struct drawing *drawing)
 {
     const float radius = drawing->discs->radius;
@@ -125,7 +125,7 @@ static struct part squares(const struct part *part, int bits)
     return (struct part){part->left >> bits, part->right >> bits, part->top >> bits, part->bottom >> bits};
 }
 
-/* What square (x, y) of 1 << `bits` covers of a field of so many columns and rows. */
+/* The part of a window of so many columns and rows that square (x, y) of 1 << `bits` pixels covers. */
 static struct part square(ptrdiff_t x, ptrdiff_t y, int bits, ptrdiff_t columns, ptrdiff_t rows)
 {
     const ptrdiff_t right = (x + 1) << bits, bottom = (y + 1) << bits;
@@ -133,7 +133,7 @@ static struct part square(ptrdiff_t x, ptrdiff_t y, int bits, ptrdiff_t columns,
                          (bottom < rows ? bottom : rows) - 1};
 }
 
-/* Is nothing in front of a small screen that is no nearer than `near`? */
+/* Does a small screen hide everything that is no nearer than `near`? */
 static bool hides(const struct drawing *drawing, float near, ptrdiff_t x, ptrdiff_t y)
 {
     const struct screens *small = &drawing->small;
@@ -171,12 +171,12 @@ static bool hides_all(const struct drawing *drawing, float near, ptrdiff_t x, pt
     return true;
 }
 
-/* Is a disc that reaches over this part nowhere in front? */
+/* Is a disc that covers this part hidden everywhere? */
 static bool is_hidden(const struct drawing *drawing, float near, const struct part *part)
 {
     const struct screens *large = &drawing->large;
     const struct part over = squares(part, large->bits);
-    /* A disc reaches over two large screens each way at most. Mostly they are known to be in front. */
+    /* A disc covers at most two large screens each way. Mostly these hide it. */
     const float *top = large->farthest + over.top * large->columns, *bottom = large->farthest + over.bottom * large->columns;
     if ((top[over.left] >= near) & (top[over.right] >= near) & (bottom[over.left] >= near) & (bottom[over.right] >= near))
         return true;
@@ -202,8 +202,8 @@ static void change(const struct screens *screens, const struct part *part)
             screens->changed[y * screens->columns + x] = 1;
 }
 
-/* One line of a disc: `nearness` less `fall`, wherever that is nearer than what is there. Written with masks, in which
- * compilers find the vectors that they do not find in branches. */
+/* Draws one line of a disc: `nearness` minus `fall`, wherever that is nearer than the old depth. Compilers vectorise
+ * the masks, but would not vectorise branches. */
 static void draw_line(float *restrict depth, int32_t *restrict seen, const float *restrict fall, ptrdiff_t length,
                       float nearness, int32_t disc)
 {
@@ -237,7 +237,7 @@ static void empty(const struct screens *screens, ptrdiff_t first, ptrdiff_t last
     }
 }
 
-/* Some rows of the window, in whole large screens: what lies in them of all discs. */
+/* Draws the parts of all discs in some rows of pixels, which make up whole large screens. */
 static void draw_band(void *context, ptrdiff_t band, int thread)
 {
     (void)thread;
@@ -322,7 +322,7 @@ struct painting {
     ptrdiff_t image_width;
 };
 
-/* A disc on a row of pixels: where its brightness and its colours are; `side` is 0 if it is not there to be seen. */
+/* A disc on a row of pixels: its brightness and its colours; `side` is 0 if the pixel shows no disc. */
 struct tint {
     int32_t disc;
     ptrdiff_t left, side;
@@ -346,12 +346,12 @@ static struct tint tint_of(const struct painting *painting, int32_t disc, ptrdif
     return tint;
 }
 
-/* What the fine pixels of one have added up to. */
+/* The sum over the fine pixels of one image pixel. */
 struct sum {
     int colour[3], covered;
 };
 
-/* Adds `fine` pixels of a row, from `column` on. Neighbours mostly show the same disc, which is looked up once. */
+/* Adds `fine` pixels of a row, from `column` on. Neighbours mostly show the same disc, so one look-up serves them. */
 static void add_pixels(const struct painting *painting, ptrdiff_t column, ptrdiff_t row, struct tint *tint,
                        struct sum *sum)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a simulation hands to the kernels and to the grid, described in their terms.
+ * Describes a simulation to the kernels and to the grid.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 unsigned mpm_describe_vectors(const mpm_settings *settings)
 {
     const mpm_scheme *scheme = &settings->scheme;
-    return 1u << MPM_GRID_VELOCITY | (unsigned)mpm_scheme_forgets(scheme) << MPM_GRID_PREVIOUS |
+    return 1u << MPM_GRID_VELOCITY | (unsigned)mpm_scheme_recomputes_velocity(scheme) << MPM_GRID_PREVIOUS |
            (unsigned)mpm_scheme_is_split(scheme) << MPM_GRID_BEFORE |
            (unsigned)(scheme->transfer == MPM_XPIC) << MPM_GRID_FILTERED;
 }

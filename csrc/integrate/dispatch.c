@@ -7,7 +7,7 @@
 #define DECLARE(isa, variant) extern const mpm_kernels mpm_kernel_table_##isa##_##variant;
 #define ADDRESS(isa, variant) &mpm_kernel_table_##isa##_##variant,
 
-/* MPM_WITH_...: what setup.py has built */
+/* setup.py defines MPM_WITH_... for the instruction sets that it builds. */
 #ifdef MPM_WITH_SCALAR
 FOR_VARIANTS(DECLARE, scalar)
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which kernels there are, and which of them this processor can run.
+ * The kernels in this build, and which of them this processor can run.
  */
 #pragma once
 #include "transfer/kernels.h"

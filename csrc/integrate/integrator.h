@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registry of integrators: ways to take a simulation from one whole state to the next. Adding one: its own file, a
- * number here, its row in integrator.c. A simulation knows an integrator by its row alone.
+ * The registry of integrators: methods that advance a simulation by whole steps. To add an integrator, write its file,
+ * an enumerator here and a row in integrator.c. A simulation knows an integrator by its row alone.
  */
 #pragma once
 #include "integrate/simulation.h"
 
 typedef struct mpm_integrator {
     const char *name;
-    /** As mpm_method has it, from a state that is refreshed and has no trouble. */
+    /** As in mpm_method; the state is refreshed and has no trouble. */
     mpm_status (*advance)(mpm_simulation *simulation, const mpm_goal *goal);
-    /** The bound of the time step in the present state, and what sets it. */
+    /** The bound of the time step in the current state, and what sets it. */
     mpm_stable_dt (*bound)(const mpm_simulation *simulation);
-    /** What it adds to the history: `column_count` columns after those of the material, read from what `recorded`
-     *  returns, which is asked at any time. */
+    /** The `column_count` columns that the integrator adds to the history, after those of the material. They are read
+     *  from the struct that `recorded` returns, at any time. */
     const mpm_history_entry *columns;
     int column_count;
     const void *(*recorded)(const mpm_simulation *simulation);

@@ -14,7 +14,7 @@ static char *position_at(const mpm_particles *particles, ptrdiff_t slot, int axi
            mpm_particles_index((size_t)slot, (size_t)axis, dim, lanes) * particles->real_size;
 }
 
-/* Both lists as one, ascending in slot. */
+/* Merges both lists, ascending in slot. */
 static void merge(const mpm_placement *a, size_t a_count, const mpm_placement *b, size_t b_count, mpm_placement *out)
 {
     const mpm_placement *a_end = a + a_count, *b_end = b + b_count;

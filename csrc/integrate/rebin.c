@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Binning within a simulation: when it is due, and what hangs on the order of particles and on the grid.
+ * Binning within a simulation: when it is due, and what depends on the order of particles and on the grid.
  *
- * Particles may lie one cell beside where they were binned, not more, when they scatter again. So the run sums how far
- * they can have moved, and bins before a step that could carry one of them further.
+ * When particles scatter, they may be at most one cell from where they were binned. So the run sums how far particles
+ * may have moved, and bins before a step that could move one of them further.
  */
 #include "integrate/state.h"
 
 #include <float.h>
 #include <math.h>
 
-static const double ROOM = 0.999; /* cells that a particle may have moved since it was binned, but for round-off */
+static const double ROOM = 0.999; /* cells that a particle may move between binnings; the rest is for round-off */
 
 mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind)
 {
@@ -39,7 +39,7 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
         simulation->binning_due = false;
         simulation->grid_valid = false;
         simulation->run.health[MPM_HEALTH_BINNINGS]++;
-        /* A particle in another block is rounded otherwise when it is written out. */
+        /* Written positions are rounded differently in another block. */
         mpm_store_outdate(&simulation->store, MPM_FIELD_X);
     }
     return status;
@@ -61,11 +61,12 @@ mpm_status mpm_rebin_if_due(mpm_simulation *simulation)
     return bin(simulation, MPM_BIN_ALL);
 }
 
-/* Before the gather there is less to be moved, but nodes at periodic faces are not all there for particles that come in
- * on the other side, and schemes that do not forget keep more on particles and nodes. */
+/* Before the gather there is less to move. But at periodic faces, some nodes that entering particles need do not exist
+ * yet, and schemes that do not recompute v and C keep more on particles and nodes. */
 static bool can_bin_mid_step(const mpm_simulation *simulation)
 {
-    return !mpm_boundary_is_periodic(&simulation->boundary) && mpm_scheme_forgets(&simulation->settings.scheme);
+    return !mpm_boundary_is_periodic(&simulation->boundary) &&
+           mpm_scheme_recomputes_velocity(&simulation->settings.scheme);
 }
 
 mpm_status mpm_rebin_mid_step(mpm_simulation *simulation, double travel)
@@ -77,26 +78,26 @@ mpm_status mpm_rebin_mid_step(mpm_simulation *simulation, double travel)
         return MPM_OK;
     const mpm_status status = bin(simulation, MPM_BIN_MID_STEP);
     if (!status)
-        simulation->is_synchronized = true; /* v and C of the step before are gone: this step finds them anew */
+        simulation->is_synchronized = true; /* this step computes v and C anew, so the old values are not needed */
     return status;
 }
 
-/* How far the step can have carried particles, in cells. What they moved with says more than nodes did before it: light
- * nodes at a surface are often twice as fast as any particle. */
+/* How far the step may have moved particles, in cells. Their advection speed bounds it more tightly than node
+ * velocities do: light nodes at a surface are often twice as fast as any particle. */
 static double carried(const mpm_simulation *simulation, double dt, const mpm_measure *measure)
 {
-    /* of positions up to 16 cells from the first node of the block */
+    /* for positions up to 16 cells from the first node of the block */
     const double rounding = 4 * (simulation->settings.real_size == sizeof(float) ? FLT_EPSILON : DBL_EPSILON);
     const double moved = measure->advection_speed * dt / simulation->settings.dx + rounding;
     if (simulation->settings.on_leave != MPM_LEAVE_CLAMP || !measure->outside)
         return moved;
-    /* put back onto a face from as far beyond as particles may be; rounding exceeds that by less than 1e-5 */
+    /* a clamped particle returns to a face from up to wall_depth beyond it; rounding adds less than 1e-5 */
     return fmax(moved, mpm_scheme_wall_depth(simulation->settings.scheme.degree) + 1e-5);
 }
 
 void mpm_rebin_note_motion(mpm_simulation *simulation, double dt, const mpm_measure *measure)
 {
     simulation->drift += carried(simulation, dt, measure);
-    /* A collider may have pushed a particle faster than any node, and so farther than was foreseen. */
+    /* A collider may have pushed a particle faster than any node moved, and so farther than planned. */
     simulation->binning_due |= simulation->drift > ROOM;
 }

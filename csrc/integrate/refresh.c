@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Brings the resident state up to date before a run or a look: what was written through views is read in, particles are
- * binned, rest volumes found and the state measured, each where it is due.
+ * Brings the resident state up to date before a run or a query. Reads in views, bins particles, computes rest volumes
+ * and measures the state, each only where it is due.
  */
 #include "integrate/state.h"
 
-/* Rest volumes from the density of the grid, for the particles that have none yet. */
+/* Computes missing rest volumes from the density of the grid. */
 static void find_volumes(mpm_simulation *simulation)
 {
     simulation->grid_valid = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Refusal: may the step be taken that the grid pass has prepared? Nothing of the particles has been written yet. A step
- * is refused if node velocities are not finite, if a particle or a collider near material could move too far, or if the
+ * Refusal: may the step be taken that the grid pass has prepared? The particles have not been written yet. A step is
+ * refused if node velocities are not finite, if a particle or a collider near material could move too far, or if the
  * strain increment could turn a particle inside out.
  */
 #include "integrate/state.h"
@@ -9,15 +9,15 @@
 #include <float.h>
 #include <math.h>
 
-/* The largest motion in one step that is accepted, in cells: a fixed step may use all that is safe, the automatic
- * one keeps a margin. */
+/* The largest accepted motion in one step, in cells. A fixed step may use the full safe range; an automatic step keeps
+ * a margin. */
 static double motion_limit(const mpm_simulation *simulation)
 {
     return simulation->settings.dt > 0 ? 1.0 : 0.5;
 }
 
-/* Could the strain increment of some particle turn it inside out? Velocities that differ little over the whole grid
- * cannot. Otherwise the particles are asked, of groups where they differ more. */
+/* Could a strain increment turn a particle inside out? Not if velocities differ little over the whole grid. Otherwise a
+ * dry run checks the particles of groups with larger differences. */
 static bool may_invert(const mpm_simulation *simulation, const mpm_block_report *report, double dt)
 {
     double range[3];
@@ -42,8 +42,8 @@ static const mpm_collider *fastest_collider(const mpm_simulation *simulation, do
     return fastest;
 }
 
-/* What must not exceed the motion limit: a collider that is faster could jump over material. The automatic step
- * counts what comes towards it too. */
+/* The speed that the motion limit bounds. It includes colliders, because a faster one could jump over material; for an
+ * automatic step it also includes the speed at which material and collider approach each other. */
 static double fastest_motion(const mpm_simulation *simulation, const mpm_block_report *report)
 {
     double speed = report->approach;
@@ -52,8 +52,8 @@ static double fastest_motion(const mpm_simulation *simulation, const mpm_block_r
     return speed;
 }
 
-/* No particle moves faster than this in the step [m/s]. Nodes bound it, unless particles add a velocity of their own,
- * a (v_p - S v^n) at most. */
+/* A bound of the speed of particles in the step [m/s]: that of the nodes, plus the particles' own velocity, which is at
+ * most a (v_p - S v^n). */
 static double travel_bound(const mpm_simulation *simulation, const mpm_block_report *report)
 {
     const mpm_scheme *scheme = &simulation->settings.scheme;
@@ -61,23 +61,23 @@ static double travel_bound(const mpm_simulation *simulation, const mpm_block_rep
     return mpm_scheme_moves_apart(scheme) ? report->speed + apart : report->speed;
 }
 
-/* Is that bound so loose that particles had better be asked? With the gradient of the B-spline, nodes at a surface
- * whose weights all but vanish have no part in the motion, but any velocity. */
+/* Is the bound so loose that a dry run is worthwhile? With the gradient of the B-spline, surface nodes of tiny weight
+ * can have any velocity but hardly move particles. */
 static bool is_loose(const mpm_simulation *simulation, double cells)
 {
     const mpm_scheme *scheme = &simulation->settings.scheme;
     return cells > 0.05 && (mpm_scheme_moves_apart(scheme) || scheme->gradient == MPM_GRADIENT_BSPLINE);
 }
 
-/* Velocities beyond this would leave particles with gradients that are not finite [m/s]. */
+/* Faster node velocities would overflow velocity gradients [m/s]. */
 static double largest_speed(const mpm_simulation *simulation)
 {
     const double largest = simulation->settings.real_size == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
     return largest / 64 * fmin(1, simulation->settings.dx);
 }
 
-/* What speaks against the step. `travel` is how far particles would move at most, in cells. Where particles had to be
- * asked, they tell how fast a collider and material come towards each other, too. */
+/* Returns the reason to refuse the step. `travel`: how far particles would move at most, in cells. A dry run also finds
+ * how fast a collider and material approach each other. */
 mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report, double dt, double *travel)
 {
     const double largest = largest_speed(simulation);

@@ -19,7 +19,7 @@ mpm_settings mpm_settings_default(int dim)
 
 static bool is_within(double value, double low, double high)
 {
-    return value >= low && value <= high; /* not of a NaN */
+    return value >= low && value <= high; /* false for NaN */
 }
 
 static const char *scheme_flaw(const mpm_scheme *scheme)

@@ -27,11 +27,11 @@ static void finish(void *self, mpm_status status, bool moved)
 {
     mpm_simulation *simulation = self;
     mpm_synchronize_particles(simulation);
-    if (status == MPM_UNSTABLE) /* what follows is planned anew, not from the last of the refused attempts */
+    if (status == MPM_UNSTABLE) /* the next dt is planned anew, not from the last refused attempt */
         simulation->natural_dt = simulation->approach = 0;
     mpm_sweeps_end(simulation);
     const double start = mpm_clock_seconds();
-    if (moved) /* of frozen particles mass and volume, too */
+    if (moved) /* all fields, because freezing changes mass and volume */
         mpm_store_outdate_all(&simulation->store, simulation->frozen);
     mpm_store_refresh(&simulation->store);
     mpm_run_spend(&simulation->run, MPM_PHASE_VIEWS, start);
@@ -65,7 +65,7 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
         return MPM_OUT_OF_MEMORY;
     simulation->run = mpm_run_of(&method, simulation, allocator, settings->dim, settings->history, settings->threads);
     simulation->settings = *settings;
-    simulation->settings.isa = kernels->isa; /* lives as long as the code */
+    simulation->settings.isa = kernels->isa; /* a string constant; the caller's may not last */
     simulation->kernels = kernels;
     simulation->integrator = mpm_integrator_get(settings->integrator);
     simulation->is_synchronized = true;
@@ -93,7 +93,7 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_memory_free(&allocator, simulation);
 }
 
-/* The fields of a law's history, but for those that another law has brought. On error nothing has changed. */
+/* Adds the fields of a law's history, except those that another law has added. On error nothing has changed. */
 static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
 {
     mpm_field rows[MPM_LAW_FIELDS];
@@ -111,7 +111,7 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
     return mpm_store_add_fields(&simulation->store, rows, count);
 }
 
-/* Where a material finds its history. */
+/* Tells a material the columns of its history. */
 static void set_columns(const mpm_simulation *simulation, mpm_material *material)
 {
     const mpm_law *law = mpm_laws_get(material->law);
@@ -163,7 +163,7 @@ static void end(mpm_simulation *simulation)
     mpm_run_end(&simulation->run);
 }
 
-/* For a call that takes no steps. */
+/* Begins a call that takes no steps. */
 static mpm_status begin(mpm_simulation *simulation)
 {
     mpm_status status = mpm_run_begin(&simulation->run, 1);
@@ -172,7 +172,7 @@ static mpm_status begin(mpm_simulation *simulation)
     return status;
 }
 
-/* What views may hold is read in first, so that nothing written is lost when the arrays are replaced. */
+/* Reads in views first, so that no written value is lost when the arrays are replaced. */
 static mpm_status begin_change(mpm_simulation *simulation)
 {
     mpm_status status = begin(simulation);
@@ -190,7 +190,7 @@ static void end_change(mpm_simulation *simulation, mpm_status status)
     simulation->grid_valid = false;
 }
 
-/* Rows and waiting tiles for `count` more particles. */
+/* Makes room for `count` more particles: rows, and tiles in which they wait. */
 static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
 {
     const ptrdiff_t lanes = simulation->particles.lanes;
@@ -223,7 +223,7 @@ static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
     return status;
 }
 
-/* What new particles of a material begin with in the columns of laws and users. */
+/* Initial values of new particles of a material, in the columns of laws and users. */
 static void set_initial(const mpm_simulation *simulation, const mpm_material *material, double initial[MPM_MOST_COLUMNS])
 {
     const int dim = simulation->settings.dim;
@@ -274,7 +274,7 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
     return status;
 }
 
-/* Removes the rows of `mask` (may be NULL) and all particles without mass. Within a pool. */
+/* Removes the rows of `mask` (may be NULL) and all particles without mass. Needs the pool. */
 static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
 {
     const mpm_allocator *allocator = &simulation->run.allocator;
@@ -331,7 +331,7 @@ mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double 
     goal.poll = poll;
     goal.context = context;
     const mpm_status status = mpm_run_towards(&simulation->run, &goal);
-    /* Removal sorts particles anew: it waits for the end of the whole run, so that a pause changes nothing. */
+    /* Removal reorders particles, so it waits for the end of the whole run: a pause changes nothing. */
     const bool paused = !status && !mpm_run_is_over(&simulation->run, &goal);
     if (simulation->frozen && !paused) {
         const mpm_status removal = mpm_simulation_delete(simulation, NULL);
@@ -355,7 +355,7 @@ static mpm_status refresh(mpm_simulation *simulation)
     if (status)
         return status;
     const bool due = simulation->binning_due;
-    simulation->binning_due = false; /* looking needs no fresh bins, and the grid of the last step stays */
+    simulation->binning_due = false; /* a query needs no binning, and so the grid of the last step stays */
     status = mpm_refresh_state(simulation);
     simulation->binning_due |= due && simulation->drift > 0;
     end(simulation);

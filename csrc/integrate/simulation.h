@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * A simulation: particles, grid, clock and books, and the calls that make, look at and advance it.
+ * A simulation: particles, grid, clock and books, and the functions that make, query and advance it.
  *
- * No call may overlap another on the same simulation; different simulations share nothing. Every call that fails
- * leaves the last whole state.
+ * No call may overlap another on the same simulation; different simulations share nothing. A call that fails leaves the
+ * last whole state.
  */
 #pragma once
 #include "contact/boundary.h"
 #include "run/store.h"
 #include "transfer/kernels.h"
 
-/** What the user chooses once. Unused axes of a 2-D simulation are ignored. */
+/** What the user chooses once. A 2-D simulation ignores the third axis. */
 typedef struct mpm_settings {
     int dim;           /* 2 or 3 */
     size_t real_size;  /* 4 or 8 */
@@ -18,20 +18,20 @@ typedef struct mpm_settings {
     int64_t cells[3];  /* of the domain, per axis, at least 1 and at most MPM_MOST_CELLS */
     double dx;         /* cell size [m] */
     double gravity[3]; /* [m/s2] */
-    mpm_wall walls[6]; /* x-, x+, y-, y+, z-, z+; periodic: both of an axis, which then has at least 4 cells */
+    mpm_wall walls[6]; /* x-, x+, y-, y+, z-, z+; periodic: both faces of an axis of at least 4 cells */
     mpm_scheme scheme;
     double dt;         /* fixed step [s]; <= 0: automatic */
     double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
     bool allow_unstable; /* do not refuse a fixed dt above the bound */
     mpm_leave on_leave;
-    int history;       /* every how many steps the history is written; 0: never */
+    int history;       /* steps from record to record of the history; 0: no history */
     int threads;       /* at least 1 */
     const char *isa;   /* a name of mpm_dispatch_isa; NULL: the fastest here */
     int integrator;    /* row of integrator.h */
 } mpm_settings;
 
-/** Settings that hold: a box of 32 cells of 1/32 m per axis from the origin on, slip walls, no gravity, the standard
- *  scheme in double precision, automatic dt, one thread, the fastest instruction set. */
+/** Valid settings: a box of 32 cells of 1/32 m per axis, from the origin; slip walls, no gravity, the standard scheme
+ *  in double precision, automatic dt, one thread, the fastest instruction set. */
 mpm_settings mpm_settings_default(int dim);
 
 /** The name of the first setting that is out of its range, NULL if there is none. */
@@ -43,7 +43,7 @@ enum { MPM_MOST_CELLS = 1 << 30 };
 typedef enum mpm_limit {
     MPM_LIMIT_NONE,
     MPM_LIMIT_ISOLATED,     /* one particle alone */
-    MPM_LIMIT_VISCOSITY,    /* the same, its viscosity dominating */
+    MPM_LIMIT_VISCOSITY,    /* one particle alone, dominated by viscosity */
     MPM_LIMIT_WAVE,         /* a wave crossing a cell */
     MPM_LIMIT_MOTION,       /* a particle crossing a cell, or |grad v| dt reaching 1 */
     MPM_LIMIT_ACCELERATION  /* gravity moving a resting particle by a cell */
@@ -52,30 +52,30 @@ typedef enum mpm_limit {
 typedef struct mpm_stable_dt {
     double dt; /* the bound itself [s]; infinite without particles */
     mpm_limit limit;
-    int32_t row; /* of the particle that limits, -1 if none does */
+    int32_t row; /* of the particle that sets the bound, -1 if none does */
 } mpm_stable_dt;
 
-/** Why a step was refused or a run ended, besides the reasons of every method (run/trouble.h). */
+/** Why a step was refused or a run ended, in addition to the reasons that all methods share (run/trouble.h). */
 enum {
     MPM_DT_ABOVE_BOUND = MPM_REASONS, /* the fixed dt exceeds the bound of the state: `kind` is the mpm_limit, value[0] the
                                        * bound [s] */
     MPM_GRID_NOT_FINITE,   /* node velocities overflowed */
     MPM_MOVES_TOO_FAR,     /* a node would move a cell or more in one step */
-    MPM_COLLIDER_TOO_FAST, /* a collider near material would: `name`, value[0] a bound of its speed there [m/s], value[1]
-                            * the largest dt for it [s], 0 if none was found */
+    MPM_COLLIDER_TOO_FAST, /* a collider near material would move too far: `name`, value[0] a bound of its speed there
+                            * [m/s], value[1] the largest dt for it [s], 0 if none was found */
     MPM_WOULD_INVERT,      /* a particle's strain increment would turn it inside out */
     MPM_LEFT_RANGE,        /* J left the range of its law */
     MPM_LEFT_DOMAIN        /* `name` is the collider that the first row touches, or NULL */
 };
 
-/** Totals of a state. In 2-D the angular momentum is component 2. SI units, per metre of depth in 2-D. Along a periodic
- *  axis positions have no origin: there the centre of mass, and the angular momentum about the other axes, are NaN,
- *  and gravity has no potential: it drives, and `gravitational` counts its other components only. */
+/** Totals of a state, in SI units, per metre of depth in 2-D. In 2-D the angular momentum is component 2. A periodic
+ *  axis has no origin: the centre of mass along it and the angular momentum about the other axes are NaN. Gravity along
+ *  it has no potential, so `gravitational` contains only the other components. */
 typedef struct mpm_totals {
     double time, mass, momentum[3], center_of_mass[3], angular_momentum[3], kinetic, elastic, gravitational;
 } mpm_totals;
 
-/** Counters of the run's health, which count particles each time. */
+/** Counters of the run's health. */
 enum {
     MPM_HEALTH_LEFT_DOMAIN, MPM_HEALTH_CLAMPED, MPM_HEALTH_DELETED,
     MPM_HEALTH_CLIPPED, /* history was held within limits */
@@ -83,12 +83,12 @@ enum {
     MPM_HEALTH_BINNINGS
 };
 
-/** Where the time goes: the phases of the run. What remains is control: plans, reports, history. */
+/** The phases of a run, by which its time is counted. The rest is control: plans, reports, history. */
 enum {
     MPM_PHASE_SWEEPS, /* over particles: transfers, laws, motion, totals */
     MPM_PHASE_GRID,   /* over nodes: sums of copies, gravity, colliders, walls */
     MPM_PHASE_BINNING,
-    MPM_PHASE_VIEWS /* arrays of users, in and out */
+    MPM_PHASE_VIEWS /* arrays of users, read in and written out */
 };
 
 typedef struct mpm_simulation mpm_simulation;
@@ -108,9 +108,9 @@ mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_col
 /** The domain with its walls, and the colliders in the order in which they were added. */
 const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation);
 
-/** Adds `count` particles of `material`; every value finite, positions in the domain, mass, volume, det F > 0. `C` and
- *  `F` may be NULL: 0 and the identity. A volume of 0 stands for m h^d over the mass of the grid around the particle,
- *  found when the state is next looked at. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_ARGUMENT if the material
+/** Adds `count` particles of `material`. Every value is finite, positions are in the domain, and mass, volume, det F >
+ *  0. `C` and `F` may be NULL: 0 and the identity. A volume of 0 means m h^d over the mass of the grid around the
+ *  particle, computed at the next refresh. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_ARGUMENT if the material
  *  is not registered, `count` < 0, or an array is missing. */
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
                               const double *C, const double *F, const double *volume, const double *mass, int material);
@@ -118,32 +118,32 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
 /** Removes the rows with `mask[row] != 0`; the others keep their order and id. */
 mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask);
 
-/** Takes `steps` whole steps, or as many as reach the time `end` exactly (the other infinite or INT64_MAX). Returns
- *  early, with MPM_OK, after the first step that reaches the time `pause`: called again with the steps that are left,
- *  the same `end` and a later `pause`, it goes on with the same bits, as long as the state is only looked at. */
+/** Takes `steps` whole steps (`end` infinite), or as many as reach the time `end` exactly (`steps` INT64_MAX). Returns
+ *  early, with MPM_OK, after the first step that reaches the time `pause`. A new call with the remaining steps, the
+ *  same `end` and a later `pause` continues with the same bits, provided that nothing wrote to the state. */
 mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
                               void *context);
 
-/** Takes one whole step, to the time `end` at most, in which the particle of row k is also accelerated by b_k =
- *  `body_force`[k], (count, d) [m/s2]. The bound of the time step knows nothing of b; a step that it makes too far is
- *  refused as any other. */
+/** Takes one whole step, to the time `end` at most, with the body force b_k = `body_force`[k] on row k, (count, d)
+ *  [m/s2]. The bound of the time step does not include b; a step in which b moves particles too far is refused like any
+ *  other. */
 mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *body_force, double end);
 
-/** Totals and bounds of the present state, after reading in what was written through views. */
+/** Totals and bounds of the current state, after views are read in. */
 mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals);
 mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound);
 
-/** The particles as rows, with the table of fields and the views (run/store.h). The fields of a law's history are there
- *  from the registration of its first material on. */
+/** The particles as rows, with the table of fields and the views (run/store.h). The fields of a law's history exist as
+ *  soon as its first material is registered. */
 mpm_store *mpm_simulation_get_store(mpm_simulation *simulation);
 
-/** Clock, history, health and trouble: what every method has. */
+/** The run: clock, history, health and trouble. */
 const mpm_run *mpm_simulation_get_run(const mpm_simulation *simulation);
 const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation);
 void mpm_simulation_set_threads(mpm_simulation *simulation, int threads);
 void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
                            size_t *colliders);
 
-/** Active nodes of the last step: call with NULL to get their number, then with arrays of (m, d) doubles, (m,) and
- *  (m, d) reals. None before the first step and after particles came or went. */
+/** Active nodes of the last step. Call with NULL to get their number m, then with arrays of (m, d) doubles, (m,) and
+ *  (m, d) reals. There are none before the first step and after particles were added or deleted. */
 size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *mass, void *v);

@@ -30,7 +30,7 @@ static const struct entry counters[] = {
     ENTRY("health.clipped", run.health[MPM_HEALTH_CLIPPED]), ENTRY("health.refused", run.health[MPM_HEALTH_REFUSED]),
     ENTRY("health.binnings", run.health[MPM_HEALTH_BINNINGS]),
 };
-static const struct entry flags[] = { /* they follow the counters */
+static const struct entry flags[] = { /* stored after the counters */
     ENTRY("binning_due", binning_due), ENTRY("frozen", frozen), ENTRY("suspect", run.suspect),
 };
 #undef ENTRY
@@ -39,7 +39,7 @@ enum {
     NUMBERS = sizeof numbers / sizeof *numbers,
     COUNTERS = sizeof counters / sizeof *counters,
     FLAGS = sizeof flags / sizeof *flags,
-    SIGNED_NUMBERS = 6, /* the last ones: impulses; the others are not negative */
+    SIGNED_NUMBERS = 6, /* the last numbers are impulses; all others are not negative */
     NEXT_ID = 1, FROZEN = COUNTERS + 1
 };
 
@@ -157,12 +157,12 @@ void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapsh
 {
     snapshot->groups = simulation->particles.group_count;
     snapshot->particles = (size_t)simulation->particles.count;
-    snapshot->records = simulation->run.history.rows;
+    snapshot->records = simulation->run.history.count;
 }
 
 void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
-    mpm_particles particles = simulation->particles; /* whose arrays are only read */
+    mpm_particles particles = simulation->particles; /* a copy, because `copy_fields` may write; here it only reads */
     const size_t length = (size_t)mpm_history_length(&simulation->run.history);
     take_clock(simulation, snapshot);
     for (size_t g = 0; g < snapshot->groups; g++)
@@ -181,7 +181,7 @@ void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *sna
 
 /* ---- what a snapshot must be ------------------------------------------------------------------------------------ */
 
-/* Blocks lie where particles of the domain can be, a little beyond its faces; nodes where their particles are. */
+/* Is the block where particles can be, at most slightly beyond a face, and are its nodes near its particles? */
 static bool is_group(const mpm_simulation *simulation, const mpm_group *group)
 {
     const int dim = simulation->settings.dim, side = mpm_block_side(dim), degree = simulation->particles.degree;
@@ -215,7 +215,7 @@ static bool are_groups(const mpm_simulation *simulation, const mpm_snapshot *sna
     return particles == snapshot->particles;
 }
 
-/* Where a particle is relative to what its group may touch. */
+/* Where a particle is, relative to the nodes that its group may touch. */
 enum place { LOST, DRIFTED, AT_HOME };
 
 static enum place place_of(const mpm_simulation *simulation, const mpm_group *group, const double x[3])
@@ -225,7 +225,7 @@ static enum place place_of(const mpm_simulation *simulation, const mpm_group *gr
     enum place place = AT_HOME;
     for (int axis = 0; axis < simulation->settings.dim; axis++) {
         const double base = floor(x[axis] - reach);
-        if (!(base >= -side && base < 2 * side)) /* not even a binning finds it */
+        if (!(base >= -side && base < 2 * side)) /* binning looks no further */
             return LOST;
         if (base < group->first_node[axis] - 1 || base > group->last_node[axis] - degree - 1)
             place = DRIFTED;
@@ -233,7 +233,7 @@ static enum place place_of(const mpm_simulation *simulation, const mpm_group *gr
     return place;
 }
 
-/* The worst of all. */
+/* The worst place of all particles. */
 static enum place place_of_all(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     const size_t dim = (size_t)simulation->settings.dim, size = simulation->settings.real_size;
@@ -252,7 +252,7 @@ static enum place place_of_all(const mpm_simulation *simulation, const mpm_snaps
     return worst;
 }
 
-/* What is out of the range of its law may be kept: it is found when the state is measured. */
+/* A state out of the range of its law is allowed here; the measurement finds it. */
 static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     const size_t size = simulation->settings.real_size;
@@ -282,7 +282,7 @@ static bool are_ids(const mpm_snapshot *snapshot)
     return true;
 }
 
-/* Every row once. `seen` is cleared. */
+/* Does every row occur exactly once? `seen` is zeroed scratch. */
 static bool are_rows(const mpm_snapshot *snapshot, uint8_t *seen)
 {
     for (size_t i = 0; i < snapshot->particles; i++) {
@@ -316,7 +316,7 @@ static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot
 
 /* ---- restoring -------------------------------------------------------------------------------------------------- */
 
-/* What is put together before anything is changed. */
+/* The new parts of the simulation, complete before anything is changed. */
 struct parts {
     mpm_particles particles;
     mpm_grid grid;
@@ -352,7 +352,7 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
     return MPM_OK;
 }
 
-/* Room for rows and records, which a simulation may have without needing it. */
+/* Makes room for rows and records. Unused room does no harm, so this may precede checks. */
 static mpm_status make_room(mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     mpm_history *history = &simulation->run.history;
@@ -374,10 +374,10 @@ static void restore_rows(mpm_simulation *simulation, const mpm_snapshot *snapsho
     for (size_t g = 0; g < snapshot->groups; g++)
         for (int32_t p = 0; p < simulation->particles.groups[g].count; p++)
             material[*row++] = simulation->particles.groups[g].material;
-    history->rows = snapshot->records;
-    if (history->rows)
+    history->count = snapshot->records;
+    if (history->count)
         memcpy(history->records, snapshot->history,
-               history->rows * (size_t)mpm_history_length(history) * sizeof *history->records);
+               history->count * (size_t)mpm_history_length(history) * sizeof *history->records);
 }
 
 mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
@@ -410,7 +410,7 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     simulation->grid = parts.grid;
     restore_rows(simulation, snapshot);
     restore_clock(simulation, snapshot);
-    simulation->binning_due |= place_of_all(simulation, snapshot) == DRIFTED; /* in no state that a run leaves */
+    simulation->binning_due |= place_of_all(simulation, snapshot) == DRIFTED; /* no run leaves such a state */
     for (size_t k = 0; k < simulation->boundary.count; k++) {
         memcpy(simulation->boundary.books[k].impulse, snapshot->books + k * MPM_SNAPSHOT_BOOK, 3 * sizeof(double));
         memcpy(simulation->boundary.books[k].torque, snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, 3 * sizeof(double));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * A snapshot: everything in a simulation that its settings, materials and colliders do not tell, as plain arrays. What
- * is restored from it goes on with the same bits. Particles are listed in the order in which they are kept (by group,
- * then by cell), without the padding: so a snapshot holds for any instruction set.
+ * A snapshot: the complete state of a simulation besides its settings, materials and colliders, as plain arrays. A
+ * restored simulation continues with the same bits. Particles are in the order of the tiles (by group, then by cell),
+ * without padding, so that a snapshot is valid for any instruction set.
  */
 #pragma once
 #include "integrate/simulation.h"
 
-/* Columns of the table of groups: block (3), material, particles, first and last node that they may touch (3 each, see
- * mpm_group); and of a collider's book: impulse (3), torque (3). */
+/* Columns of the table of groups: block (3), material, number of particles, first and last node that they may touch (3
+ * each, see mpm_group). Columns of a collider's book: impulse (3), torque (3). */
 enum { MPM_SNAPSHOT_GROUP = 11, MPM_SNAPSHOT_BOOK = 6 };
 
 /** The arrays belong to the caller. */
@@ -29,16 +29,16 @@ typedef struct mpm_snapshot {
 const char *mpm_snapshot_number(int index);
 const char *mpm_snapshot_counter(int index);
 
-/** Reals per particle that a snapshot has of row `field` of the table of fields; 0: it follows from others. */
+/** Reals per particle that a snapshot stores of row `field` of the field table; 0: the field follows from others. */
 size_t mpm_snapshot_components(const mpm_simulation *simulation, int field);
 
-/** How many groups, particles and records there are; arrays are not touched. */
+/** Counts groups, particles and records; does not touch the arrays. */
 void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapshot);
 
-/** Fills the arrays, all of which have the sizes that mpm_snapshot_measure has told. The simulation is up to date. */
+/** Fills the arrays, which have the sizes from mpm_snapshot_measure. The simulation must be up to date. */
 void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot);
 
-/** Restores a snapshot in a simulation of the same settings, materials and colliders that has neither particles nor a
- *  past. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_STATE if it is no snapshot of such a simulation, and `*flaw`
- *  says why. On error nothing has changed. */
+/** Restores a snapshot in a new simulation of the same settings, materials and colliders, without particles or steps.
+ *  Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_STATE if the snapshot does not fit, and `*flaw` says why. On error
+ *  nothing has changed. */
 mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw);

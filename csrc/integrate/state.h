@@ -5,14 +5,14 @@
 #pragma once
 #include "integrate/integrator.h"
 
-/* What the tasks and blocks of the present grid report: scratch of a run. */
+/* Scratch of a run: what the tasks and blocks of the current grid report. */
 struct reports {
     mpm_measure *measures;    /* per task */
     mpm_block_report *blocks; /* per block */
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
 };
 
-/* What the columns of the whole material are read from. Impulses are those since the last record [N s]. */
+/* The source of the history columns of the whole material. Impulses count from the last record [N s]. */
 struct books {
     mpm_totals totals;
     double dt, energy;
@@ -35,11 +35,11 @@ struct mpm_simulation {
 
     mpm_particles particles;
     mpm_grid grid;
-    double natural_dt; /* what the control plans for the next step; 0: not yet planned */
-    double drift;      /* cells a particle can have moved since the last binning */
+    double natural_dt; /* the step that the control plans next; 0: not planned yet */
+    double drift;      /* cells that a particle may have moved since the last binning */
     bool binning_due;
     bool grid_valid;   /* the grid holds the velocities of the last step */
-    bool measured;     /* `measure` belongs to the present state */
+    bool measured;     /* `measure` belongs to the current state */
     bool volumes_due;  /* rest volumes of 0 wait for the density of the grid */
     bool frozen;       /* particles without mass wait for their deletion */
     mpm_measure measure;
@@ -70,35 +70,35 @@ typedef enum mpm_bin_kind { MPM_BIN_ALL, MPM_BIN_WITHOUT_MASSLESS, MPM_BIN_MID_S
 mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind);
 mpm_status mpm_rebin_if_due(mpm_simulation *simulation); /* between steps */
 mpm_status mpm_rebin_mid_step(mpm_simulation *simulation, double travel); /* before the gather; or puts it off */
-void mpm_rebin_note_motion(mpm_simulation *simulation, double dt, const mpm_measure *measure); /* of a whole step */
+void mpm_rebin_note_motion(mpm_simulation *simulation, double dt, const mpm_measure *measure); /* after each step */
 
-/* periodic.c: particles that lie beyond a periodic face come in at the other side, at every binning */
+/* periodic.c: at every binning, particles beyond a periodic face enter at the opposite face */
 typedef struct mpm_periodic_wrap {
     mpm_placement *placements; /* the given ones and those of the wrapped particles; NULL: none was wrapped */
     size_t count;              /* wrapped particles */
     mpm_placement *wrapped;    /* of them alone */
-    void *saved;               /* [wrapped][dim] their positions before */
+    void *saved;               /* [wrapped][dim] their old positions */
 } mpm_periodic_wrap;
 
 mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *placed, size_t placed_count,
                               mpm_periodic_wrap *wrap);
-/* Frees; if the binning has failed, the positions are as they were, bit for bit. */
+/* Frees the lists. If the binning has failed, restores the positions bit for bit. */
 void mpm_periodic_end(mpm_simulation *simulation, mpm_periodic_wrap *wrap, mpm_status binning);
 
 /* timestep.c */
 mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation); /* the bound, and the particle that sets it */
 double mpm_timestep_plan(const mpm_simulation *simulation, double time, double end); /* of a step from `time` on */
-mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt); /* may it be taken? */
-void mpm_timestep_foresee(mpm_simulation *simulation); /* the automatic step from the last state that was measured */
-bool mpm_timestep_revise(mpm_simulation *simulation);  /* ... shrinks to the bound of a new state: did it change? */
-void mpm_timestep_halve(mpm_simulation *simulation, double *dt); /* ... and after a refusal */
+mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt); /* refuses dt above the bound */
+void mpm_timestep_foresee(mpm_simulation *simulation); /* plans the automatic step from the last measured state */
+bool mpm_timestep_revise(mpm_simulation *simulation);  /* shrinks the plan to the bound of a new state; did it change? */
+void mpm_timestep_halve(mpm_simulation *simulation, double *dt); /* after a refusal */
 
-/* sweeps.c: the operations of the kernels on a simulation, within a pool; `dt` is of the step in question */
+/* sweeps.c: the operations of the kernels on a simulation; they need the pool. `dt`: size of the step */
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation); /* makes scratch */
 void mpm_sweeps_end(mpm_simulation *simulation);
 mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* scratch for that grid; prepares a binning */
 void mpm_sweeps_p2g(mpm_simulation *simulation, double dt);
-void mpm_sweeps_body_force(mpm_simulation *simulation, double dt); /* after P2G, where there is one */
+void mpm_sweeps_body_force(mpm_simulation *simulation, double dt); /* after P2G, if the step has a body force */
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
 mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks);
 mpm_measure mpm_sweeps_g2p(mpm_simulation *simulation, double dt);
@@ -107,7 +107,7 @@ mpm_measure mpm_sweeps_measure(mpm_simulation *simulation);
 void mpm_sweeps_synchronize(mpm_simulation *simulation, const mpm_particles *before, double time, double dt);
 void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for rest volumes */
 void mpm_sweeps_rest_volume(mpm_simulation *simulation);
-void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report); /* XPIC: what particles take */
+void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report); /* XPIC: velocities for particles */
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums); /* of a whole step */
 
 /* synchronize.c: deferred stores of v and C */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The explicit integrator. In the order of the textbook one step of size dt is
+ * The explicit integrator. In textbook order, one step of size dt is
  *
  *     scatter  particles -> grid            (with the stress of dt)
  *     grid     momentum -> velocity, gravity, colliders, walls
- *     check    the step can still be refused: nothing of the particles has been written
+ *     check    the step can still be refused: no particle has been written
  *     gather   grid -> particles, strain, position
  *     commit   clock, books, limits of the new state
  *
- * A run chains them as  scatter, (grid, check, gather + scatter of the next)*, grid, check, gather: the middle is one
- * fused sweep. It scatters with a dt that was planned before the state it reaches was measured. Where that state asks
- * for less, or particles have moved too far to be scattered from their bins, the scatter is done again.
+ * A run chains steps as  scatter, (grid, check, gather + scatter of the next)*, grid, check, gather. One fused sweep
+ * gathers and scatters. Its dt was planned before the new state was measured. If that state needs a smaller dt, or if
+ * particles have moved too far from their bins, the scatter is repeated.
  */
 #include "integrate/state.h"
 
@@ -20,15 +20,15 @@ enum { MOST_RETRIES = 12 };
 struct step {
     const mpm_goal *goal;
     double dt, time;         /* of the step [s]; when it ends */
-    double travel;           /* how far particles move in it at most, in cells */
-    mpm_block_report report; /* of its grid pass */
-    mpm_measure measure;     /* of the state that it has reached */
+    double travel;           /* how far particles move at most, in cells */
+    mpm_block_report report; /* of the grid pass */
+    mpm_measure measure;     /* of the new state */
     double next_dt;          /* planned for the next step [s] */
     bool last;               /* the run ends with it */
     bool scattered;          /* the next step has been scattered already */
 };
 
-/* Bins where that is due, and all else that may fail before a step begins. */
+/* Bins if that is due, and does everything else that may fail before a step begins. */
 static mpm_status begin(mpm_simulation *simulation, struct step *step)
 {
     mpm_status status = mpm_rebin_if_due(simulation);
@@ -40,7 +40,7 @@ static mpm_status begin(mpm_simulation *simulation, struct step *step)
     return status;
 }
 
-/* When the step ends, and how large the next one will be: planned from the last state that was measured. */
+/* Finds when the step ends, and plans the next dt from the last measured state. */
 static void look_ahead(mpm_simulation *simulation, struct step *step)
 {
     const mpm_goal *goal = step->goal;
@@ -57,7 +57,7 @@ static void scatter(mpm_simulation *simulation, double dt)
     mpm_sweeps_body_force(simulation, dt);
 }
 
-/* While the step must be refused, it begins again with half its size (automatic dt). */
+/* A refused step begins again with half its size, as often as needed (automatic dt). */
 static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
 {
     simulation->grid_valid = false;
@@ -88,8 +88,8 @@ static void keep_books(mpm_simulation *simulation, const struct step *step)
 {
     const mpm_measure *measure = &step->measure;
     const mpm_settings *settings = &simulation->settings;
-    /* Gravity has acted on the mass before the step. It is that after it, summed in the order of the bins that the step
-     * has used, whereas the earlier sum may have been made anew in another order, after a look or from a file. */
+    /* Gravity has acted on the mass before the step. The new sum of the mass is the same, and its order is that of the
+     * step's bins; the old sum may come from another order, after a query or from a file. */
     const bool lost = settings->on_leave == MPM_LEAVE_DELETE && measure->outside;
     const double mass = lost ? simulation->measure.mass : measure->mass;
     for (int a = 0; a < 3; a++) {

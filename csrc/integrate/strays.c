@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Strays: particles outside the domain, or out of the range of their law. Only they can show that, after the step that
- * has led to it. A sweep counts such particles; here they are named.
+ * Strays: particles outside the domain, or out of the range of their law. They exist only after the step is taken. The
+ * sweep counts them; this file finds their rows.
  */
 #include "base/real.h"
 #include "integrate/state.h"
 
-/* Where a particle is [m], as the resident state has it. */
+/* The resident position of a particle [m]. */
 static void find_position(const mpm_simulation *simulation, int32_t row, double x[3])
 {
     const mpm_particles *p = &simulation->particles;

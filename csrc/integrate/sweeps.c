@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels called on a simulation: sweeps over particles task by task, passes over the grid block by block, in
- * parallel. What they report is added in the order of tasks and blocks, so that no thread count changes a bit.
+ * Calls the kernels on a simulation, in parallel: sweeps over particles by task, passes over the grid by block. Reports
+ * are added in the order of tasks and blocks, so that no thread count changes a bit.
  */
 #include "integrate/state.h"
 
@@ -57,7 +57,7 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
         free_reports(&fresh, allocator);
         return MPM_OUT_OF_MEMORY;
     }
-    /* In mid step the nodes have met the colliders already: the first block keeps the books of all. */
+    /* In mid step, the grid pass has already filled the books: the first block keeps their sum. */
     struct reports *old = &simulation->reports;
     for (size_t i = 0; old->block_books && i < simulation->grid.block_count * count; i++)
         mpm_collider_add_book(&fresh.block_books[i % count], &old->block_books[i]);
@@ -111,7 +111,7 @@ static mpm_measure sweep_over(mpm_simulation *simulation, const mpm_particles *p
     const double start = mpm_clock_seconds();
     mpm_pool_for(simulation->run.pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
     mpm_measure sum = {.least_det = 1};
-    for (size_t t = 0; t < simulation->grid.task_count; t++) /* in task order: the same bits for any thread count */
+    for (size_t t = 0; t < simulation->grid.task_count; t++) /* in task order, so no thread count changes a bit */
         add_measure(&sum, &simulation->reports.measures[t]);
     mpm_run_spend(&simulation->run, MPM_PHASE_SWEEPS, start);
     return sum;

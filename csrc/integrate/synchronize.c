@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Deferred stores. PIC, APIC and TPIC find v and C of every particle anew in each step, from the velocities of nodes
- * alone. So a fused sweep, which scatters them while it still holds them, does not store them. It stores x into a
- * second array, and the next grid pass writes into a second array of nodes: the positions and the node velocities that
- * it gathered from stay. Whoever needs v and C (a scatter by itself, binning, the end of a run) has the particles
- * synchronized: the same gather from the same numbers, and so the same bits. Between runs they always are.
+ * Deferred stores. PIC, APIC and TPIC compute v and C of every particle anew in each step, from node velocities alone.
+ * A fused sweep scatters v and C while they are in registers, and so it need not store them. It writes x to a second
+ * array, and the next grid pass writes velocities to a second array; thus the positions and node velocities of the
+ * gather remain. To synchronize the particles (for a separate scatter, a binning or the end of a run) is to repeat that
+ * gather, which gives the same bits. Between runs the particles are always synchronized.
  */
 #include "integrate/state.h"
 
@@ -17,7 +17,7 @@ static void swap(void **a, void **b)
 
 void mpm_synchronize_defer(mpm_simulation *simulation, bool fused)
 {
-    simulation->is_synchronized = !fused || !mpm_scheme_forgets(&simulation->settings.scheme);
+    simulation->is_synchronized = !fused || !mpm_scheme_recomputes_velocity(&simulation->settings.scheme);
     if (simulation->is_synchronized)
         return;
     swap(&simulation->particles.column[MPM_COLUMN_X], &simulation->particles.spare_vector);

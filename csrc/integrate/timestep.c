@@ -8,8 +8,8 @@
  *     motion        dt |v_a| <= h and dt |grad v| <= 1
  *     acceleration  dt^2 |g| <= h
  *
- * A fixed step is compared with the bound. The automatic one keeps a margin: it is planned from the state before the
- * last step, because a fused sweep scatters with it, and revised once the state has been measured.
+ * A fixed step is compared with the bound. The automatic step keeps a margin: it is planned from the state before the
+ * last step, because a fused sweep scatters with it, and is revised once the new state has been measured.
  */
 #include "integrate/state.h"
 
@@ -54,8 +54,8 @@ static double automatic_dt(const mpm_simulation *simulation)
     dt = fmin(dt, 0.2 / sqrt(most->gradient2));
     dt = fmin(dt, simulation->settings.max_dt);
     if (simulation->natural_dt > 0)
-        dt = fmin(dt, 1.1 * simulation->natural_dt); /* no step size is stable in every sequence: grow slowly */
-    return isfinite(dt) ? dt : 1e-3; /* nothing there to limit it */
+        dt = fmin(dt, 1.1 * simulation->natural_dt); /* fast changes of dt may be unstable even below the bound */
+    return isfinite(dt) ? dt : 1e-3; /* nothing limits the step */
 }
 
 /* The first particle that sets the bound; -1: none does. */

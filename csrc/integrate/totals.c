@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Totals of the present state, from what the last sweep has measured, and the history of them.
+ * Totals of the current state, from the measurements of the last sweep, and their history.
  */
 #include <math.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
     return t;
 }
 
-/* Columns of the whole material come first, then those of the integrator, then two for every collider. */
+/* The columns of the whole material come first, then those of the integrator, then two for every collider. */
 mpm_history_section mpm_totals_section(const void *self, int index)
 {
     const mpm_simulation *simulation = self;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The particles in their tiles as fields of the store: what users see by row goes in and out by the kernels.
+ * Fields of particles in tiles for the store: the kernels convert between tiles and the rows of users.
  */
 #include <string.h>
 
 #include "integrate/state.h"
 
-/* Every component of a law's or a user's field has a column of its own. */
+/* Gives every component of a law's or a user's field its own column. */
 static mpm_status lay_out(void *self, mpm_field *fields, int count)
 {
     mpm_simulation *simulation = self;
@@ -25,7 +25,7 @@ static mpm_status lay_out(void *self, mpm_field *fields, int count)
     return mpm_particles_add_columns(particles, &simulation->run.allocator, columns, initial);
 }
 
-/* Is there a particle whose state this field is? */
+/* Is this field part of the state of any particle? */
 static bool is_writable(const void *self, const mpm_field *field)
 {
     const mpm_simulation *simulation = self;
@@ -55,7 +55,7 @@ static int64_t inspect(void *self, int field, void *rows, uint8_t *flaws)
     return exchange.differing;
 }
 
-/* Particles that were written outside the domain, and now lie on its faces. */
+/* Counts or freezes the particles that were written outside the domain. */
 static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *written)
 {
     if (!written->outside)
@@ -72,7 +72,7 @@ static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *
         mpm_store_outdate(&simulation->store, changed[k]);
 }
 
-/* Positions: particles are placed anew, and binned before anybody looks at the resident positions again. */
+/* Reads in positions. The particles are placed anew and binned before the resident positions are used again. */
 static mpm_status read_in_positions(mpm_simulation *simulation, mpm_exchange *exchange, int64_t differing)
 {
     const mpm_allocator *allocator = &simulation->run.allocator;
@@ -86,7 +86,7 @@ static mpm_status read_in_positions(mpm_simulation *simulation, mpm_exchange *ex
         simulation->kernels->read_in(exchange);
         status = mpm_rebin_run(simulation, exchange->placements, exchange->placement_count, MPM_BIN_ALL);
         if (status)
-            memcpy(p->column[MPM_COLUMN_X], saved, bytes); /* nothing was moved: undo */
+            memcpy(p->column[MPM_COLUMN_X], saved, bytes); /* the binning has failed: undo */
         else
             account_for_outside(simulation, exchange);
     }
@@ -107,7 +107,7 @@ static mpm_status read_in(void *self, int field, void *rows, int64_t differing)
     if (status)
         return status;
     simulation->measured = false;
-    /* F and J are two faces of one state: what was written to one makes the other stale. */
+    /* F and J show one state: writing one makes the other stale. */
     if (field == MPM_FIELD_F || field == MPM_FIELD_J)
         mpm_store_outdate(&simulation->store, field == MPM_FIELD_F ? MPM_FIELD_J : MPM_FIELD_F);
     return MPM_OK;

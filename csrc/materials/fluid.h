@@ -15,7 +15,7 @@
 struct fluid {
     wide bulk_modulus, gamma; /* K [Pa], exponent */
     wide viscosity;           /* eta [Pa s] */
-    int whole_power;          /* n = gamma - 1 where that is 0, 1 .. 7, so that products do; else -1 */
+    int whole_power;          /* n = gamma - 1 if it is 0, 1 .. 7, so that products suffice; else -1 */
 };
 
 INLINE struct fluid fluid_prepare(const double *values)
@@ -26,8 +26,9 @@ INLINE struct fluid fluid_prepare(const double *values)
                           whole == power ? whole : -1};
 }
 
-/** J^(1 - gamma), and gamma Psi/K, which is small of second order near J = 1 and sums of larger terms there. With
- *  u = 1/J, e = u - 1 and S_k = 1 + u + ... + u^(k - 1), u^n - 1 = e S_n, and so it is e^2 (S_0 + ... + S_(n-1) + n J)/n. */
+/** J^(1 - gamma), and gamma Psi/K. Near J = 1, the latter is of second order, but its terms are larger and cancel. With
+ *  u = 1/J, e = u - 1 and S_k = 1 + u + ... + u^(k - 1), it equals e^2 (S_0 + ... + S_(n-1) + n J)/n, because
+ *  u^n - 1 = e S_n. */
 INLINE wide fluid_power(const struct fluid *law, wide J, wide *energy)
 {
     const wide one = wide_set(1);

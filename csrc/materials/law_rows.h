@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rows of the registry (laws.h). Kernels include them, too, and are compiled law by law: what a row says is a constant
- * there.
+ * The rows of the registry (laws.h). Kernels include the rows too; compiled per law, they see a row as constants.
  */
 #pragma once
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The laws of the registry, called by their index.
+ * Calls a law of the registry by its index.
  */
 #pragma once
 #include "materials/fixed_corotated.h"
@@ -16,7 +16,7 @@ union law_parameters {
 #undef MEMBER
 };
 
-/* Where `law` is a constant when these are inlined, the switch disappears. */
+/* The functions are inlined; where `law` is a constant, the switch disappears. */
 INLINE void prepare_law(const int law, union law_parameters *parameters, const double *values)
 {
     switch (law) {
@@ -53,7 +53,7 @@ INLINE int law_history(const int law)
     return mpm_law_history(&law_rows[law], DIM);
 }
 
-/* What the volume ratio of F misses of the whole one: the volume that has been gained or lost inelastically. */
+/* The whole volume ratio over det F: the volume that was gained or lost inelastically. */
 INLINE wide law_volume_scale(const int law, const struct law_state *state)
 {
     wide scale = wide_set(1);
@@ -66,7 +66,7 @@ INLINE wide law_volume_scale(const int law, const struct law_state *state)
     return scale;
 }
 
-/* Of an inelastic law. Returns the lanes whose history had to be held within limits. */
+/* The return map of an inelastic law. Returns the lanes whose history it limited. */
 INLINE mask return_map(const int law, const union law_parameters *parameters, struct law_state *state, wide dt, matrix C)
 {
 #define CALL_ELASTIC(name) __builtin_unreachable()

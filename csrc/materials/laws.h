@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registry of constitutive laws. A law is its own file, one line in the list here, one row in law_rows.h, and its
- * include in law_switch.h. Whatever the rest of the code asks of a law, it asks the row.
+ * The registry of constitutive laws. A law has its own file, one line in the list here, one row in law_rows.h, and an
+ * include in law_switch.h. The rest of the code knows a law by its row alone.
  */
 #pragma once
 #include "state/fields.h"
 
 enum { MPM_LAW_PARAMETERS = 8, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24 };
 
-/** One parameter a user gives. Limits are exclusive where `..._open`; infinite where there is none. */
+/** One parameter that a user gives. A limit is exclusive if `..._open`, and infinite if there is none. */
 typedef struct mpm_parameter {
     const char *name, *unit;
     double low, high;
@@ -16,39 +16,39 @@ typedef struct mpm_parameter {
     const char *meaning;
 } mpm_parameter;
 
-/** What a law keeps of the strain. */
+/** The strain that a law keeps. */
 typedef enum mpm_strain {
     MPM_KEEPS_F, /* the deformation gradient; of inelastic laws its elastic part */
-    MPM_KEEPS_J  /* the volume ratio alone; F is not followed */
+    MPM_KEEPS_J  /* the volume ratio alone, not F */
 } mpm_strain;
 
-/** A field of a law's history: what a particle keeps besides its strain. Laws may share a field; they declare it alike.
- *  Particles of other laws hold `initial` there. */
+/** A field of a law's history: state of a particle besides its strain. Laws that share a field declare it alike.
+ *  Particles of other laws hold `initial`. */
 typedef struct mpm_history_field {
     const char *name, *unit;
     mpm_rank rank;
     double initial; /* of a tensor: of its diagonal */
     int initial_parameter; /* 1 + index of the parameter that new particles begin with instead; 0: none */
-    double low, high; /* what may be written: low < value < high */
-    bool scales_volume; /* det F times this is the whole volume ratio */
+    double low, high; /* range of values that users may write: low < value < high */
+    bool scales_volume; /* the whole volume ratio is det F times this field */
     const char *meaning;
 } mpm_history_field;
 
 typedef struct mpm_law {
     const char *name;
     mpm_strain strain;
-    bool viscous;         /* its damping may bind the time step */
+    bool viscous;         /* its damping may limit the time step */
     double J_low, J_high; /* the range of J beyond which a step is called unstable */
-    int parameters;       /* the density comes last and is not handed to the law */
+    int parameters;       /* the last is the density, which the law does not get */
     mpm_parameter parameter[MPM_LAW_PARAMETERS];
-    int fields;           /* of its history, MPM_LAW_HISTORY components together at most */
+    int fields;           /* of its history, with at most MPM_LAW_HISTORY components in total */
     mpm_history_field field[MPM_LAW_FIELDS];
     const char *reference;
 } mpm_law;
 
-/** X(enumerator, name, kind, speed): every law, in the order of its index. An INELASTIC one has a return map. The
- *  standard scheme compiles a sweep for every FAST law. All GENERAL laws share one, which chooses among them at run time:
- *  a little slower, with the same bits, and larger by the law alone for every further law. */
+/** X(enumerator, name, kind, speed): every law, in the order of its index. An INELASTIC law has a return map. The
+ *  standard scheme compiles a sweep for every FAST law. All GENERAL laws share one sweep, which selects the law at run
+ *  time: it is slightly slower, gives the same bits, and grows only by the law itself. */
 #define MPM_LAWS(X) \
     X(MPM_FIXED_COROTATED, fixed_corotated, ELASTIC, FAST) \
     X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST) \
@@ -65,7 +65,7 @@ enum { MPM_FAST, MPM_GENERAL };
 enum { MPM_GENERAL_LAWS = 0 MPM_LAWS(MPM_LAW_GENERAL) }; /* how many there are */
 #undef MPM_LAW_GENERAL
 
-/** Has law `index` a return map? Known when compiling where `index` is. */
+/** Does law `index` have a return map? A compile-time constant if `index` is one. */
 static inline bool mpm_laws_inelastic(int index)
 {
     enum { ELASTIC, INELASTIC };
@@ -83,7 +83,7 @@ static inline bool mpm_laws_inelastic(int index)
 /** Row `index` of the registry, 0 <= index < MPM_LAW_COUNT. */
 const mpm_law *mpm_laws_get(int index);
 
-/** Components of the history of a law. */
+/** The number of components of a law's history. */
 static inline int mpm_law_history(const mpm_law *law, int dim)
 {
     int components = 0;
@@ -97,10 +97,10 @@ static inline int mpm_law_history(const mpm_law *law, int dim)
 typedef struct mpm_material {
     int law; /* row of the registry */
     double values[MPM_LAW_PARAMETERS];
-    int column[MPM_LAW_HISTORY]; /* of each component of its history, filled in when a simulation registers it */
+    int column[MPM_LAW_HISTORY]; /* of each component of its history, set when a simulation registers the material */
 } mpm_material;
 
-/** Is that column one of the material's history? */
+/** Does the material's history use this column? */
 static inline bool mpm_material_keeps(const mpm_material *material, int column, int dim)
 {
     const int components = mpm_law_history(mpm_laws_get(material->law), dim);

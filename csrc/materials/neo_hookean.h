@@ -6,7 +6,7 @@
  *     tau(F) = mu (F F^T - I) + lambda ln J I                       Kirchhoff stress [Pa]
  *
  * Bonet & Wood, Nonlinear Continuum Mechanics for Finite Element Analysis, 2nd ed. (2008), chapter 6.
- * One determinant, one logarithm, no decomposition. Needs J > 0.
+ * It needs one determinant, one logarithm, no decomposition, and J > 0.
  */
 #pragma once
 #include "materials/law.h"

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sand: a solid that is elastic in its logarithmic strain (Saint Venant-Kirchhoff with Hencky's measure), and slides
- * where shear exceeds friction and cohesion (Drucker and Prager). It resists no expansion.
+ * Sand: a solid that is elastic in its logarithmic strain (Saint Venant-Kirchhoff with Hencky's measure) and slides
+ * where shear exceeds friction and cohesion (Drucker and Prager). It does not resist expansion.
  *
  *     F = F_E F_P,  J_P = det F_P,  F_E = U S V^T,  e = ln S                      F_E is the particle's F
  *     Psi(F_E) = mu e:e + lambda/2 (tr e)^2                                       per rest volume [J/m3]
  *     tau = U (2 mu e + lambda tr e I) U^T
  *     |dev tau| <= alpha (d c cot phi - tr tau)                                   yield: c cohesion, phi friction angle
  *
- * Return map, with t = tr e + ln J_P: the volume that grains have gained while they were apart must be lost again
- * before they press on each other.
+ * The return map uses t = tr e + ln J_P: grains that separated must lose the gained volume before they press on each
+ * other again.
  *
  *     t >= t_tip                       grains part: F_E = e^(t_tip/d) U V^T, J_P takes the rest of the volume
  *     |dev e| <= slope (t_tip - t)     elastic, J_P = 1
  *     else                             sliding at constant volume: |dev e| = slope (t_tip - t), J_P = 1
  *     t_tip = d c cot phi/(2 mu + d lambda),  slope = alpha (2 mu + d lambda)/(2 mu)
  *
- * J J_P, the whole volume ratio, is changed by none of them. Klar, Gast, Pradhana, Fu, Schroeder, Jiang & Teran,
+ * None of the cases changes J J_P, the whole volume ratio. Klar, Gast, Pradhana, Fu, Schroeder, Jiang & Teran,
  * Drucker-Prager elastoplasticity for sand animation, ACM TOG 35(4) (2016) 103, without its hardening; the volume as in
  * Tampubolon et al., ACM TOG 36(4) (2017) 105.
  *
- * In 3-D alpha = sqrt(2/3) 2 sin phi/(3 - sin phi): the cone around Mohr and Coulomb's pyramid, which it meets in triaxial
- * compression. In 2-D alpha = sin phi/sqrt(2), which is Mohr and Coulomb's criterion for the stresses in the plane.
+ * In 3-D alpha = sqrt(2/3) 2 sin phi/(3 - sin phi): the cone around the Mohr-Coulomb pyramid, which it touches in
+ * triaxial compression. In 2-D alpha = sin phi/sqrt(2), the Mohr-Coulomb criterion for the stresses in the plane.
  */
 #pragma once
 #include "materials/law.h"
 #include "math/hencky.h"
 
-enum { SAND_JP }; /* its history */
+enum { SAND_JP }; /* index in the history */
 
 #define SAND_LARGEST_JP ((real)1e6)
 
 struct sand {
     wide mu, lambda;    /* Lame parameters [Pa] */
-    wide slope;         /* |dev e| that the surface allows per t_tip - t */
+    wide slope;         /* of the yield surface: |dev e| over t_tip - t */
     wide tip, shrink;   /* t_tip, e^(-t_tip) */
 };
 
-/* Sine and cosine by their series: the C library's may differ from machine to machine. 0 <= angle <= pi/2 */
+/* Sine and cosine by their series, because those of the C library differ between machines. 0 <= angle <= pi/2 */
 INLINE void sand_angle(double angle, double *sine, double *cosine)
 {
     double term = 1, part[4] = {0};
@@ -52,7 +52,7 @@ INLINE void sand_angle(double angle, double *sine, double *cosine)
 INLINE struct sand sand_prepare(const double *values)
 {
     const double E = values[0], nu = values[1], mu = E / (2 * (1 + nu)), lambda = E * nu / ((1 + nu) * (1 - 2 * nu));
-    const double bulk = 2 * mu + DIM * lambda; /* of tr tau per tr e */
+    const double bulk = 2 * mu + DIM * lambda; /* tr tau over tr e */
     double sine, cosine;
     sand_angle(values[2] * (3.14159265358979323846 / 180), &sine, &cosine);
     const double alpha = DIM == 3 ? 0.81649658092772603 * 2 * sine / (3 - sine) : 0.70710678118654752 * sine;
@@ -66,7 +66,7 @@ INLINE struct sand sand_prepare(const double *values)
     };
 }
 
-/* For large strains: F with principal stretches e^(mean + keep (their deviator)), put into the lanes of `far`. */
+/* For large strains: puts F with principal stretches e^(mean + keep (their deviator)) into the lanes of `far`. */
 NOINLINE void sand_move_far(const matrix *F, matrix *moved, wide mean, wide keep, mask far)
 {
     const struct singular s = singular_decompose(*F);
@@ -80,8 +80,8 @@ NOINLINE void sand_move_far(const matrix *F, matrix *moved, wide mean, wide keep
     *moved = matrix_select(far, singular_compose(&s, value), *moved);
 }
 
-/* Lanes that stay elastic keep their bits, so that their neighbours have no effect on them; so do those with a NaN or
- * turned inside out, which must not be made to look well. */
+/* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
+ * F keep theirs too, so that the trouble stays visible. */
 INLINE mask sand_return_map(const struct sand *law, struct law_state *state, wide dt, matrix velocity_gradient)
 {
     (void)dt, (void)velocity_gradient;
@@ -103,7 +103,7 @@ INLINE mask sand_return_map(const struct sand *law, struct law_state *state, wid
         const matrix change = matrix_scale(keep - one, strain);
         matrix F = matrix_scale(wide_exp(wide_fnma(share, sum, mean)), hencky_move(change, state->F));
         if (__builtin_expect(mask_any(changes & far), 0)) {
-            const matrix copy = state->F; /* memory copies only here, so that the others stay in registers */
+            const matrix copy = state->F; /* a copy in memory, so that the original stays in registers */
             matrix moved = F;
             sand_move_far(&copy, &moved, mean, keep, far);
             F = moved;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Snow: a fixed corotated solid that yields beyond critical principal stretches, and hardens as it is compacted.
+ * Snow: a fixed corotated solid that yields beyond critical principal stretches and hardens under compaction.
  *
  *     F = F_E F_P,   J_P = det F_P                                              F_E is the particle's F
  *     Psi(F_E, J_P) = mu |F_E - R|^2 + lambda/2 (J_E - 1)^2                     per rest volume [J/m3]
@@ -9,22 +9,22 @@
  *     J_P -> J_P prod S / prod clamp(S)
  *
  * Stomakhin, Schroeder, Chai, Teran & Selle, A material point method for snow simulation, ACM TOG 32(4) (2013) 102,
- * sections 5 to 7. Only J_P of F_P enters, and only it is kept. It is held in [0.6, 20], as other implementations do:
- * compacted further, snow would stiffen until no time step is small enough; at 20 it has long lost all stiffness.
+ * sections 5 to 7. Of F_P, only J_P matters and is kept. J_P is limited to [0.6, 20], as in other implementations: with
+ * more compaction, snow would stiffen until no time step is small enough; at 20 it has long lost all stiffness.
  */
 #pragma once
 #include "materials/fixed_corotated.h"
 #include "math/singular.h"
 
-enum { SNOW_JP }; /* its history */
+enum { SNOW_JP }; /* index in the history */
 
 #define SNOW_LEAST_JP ((real)0.6)
 #define SNOW_LARGEST_JP ((real)20)
 
 struct snow {
     struct fixed_corotated elastic; /* at J_P = 1 */
-    wide shortest, longest;         /* principal stretches within which F_E is elastic */
-    wide elastic_strain2;           /* |F_E^T F_E - I|^2 up to which they are, det F_E > 0 given */
+    wide shortest, longest;         /* range of the principal stretches of an elastic F_E */
+    wide elastic_strain2;           /* below this |F_E^T F_E - I|^2, F_E is surely elastic if det F_E > 0 */
     wide hardening;                 /* xi */
 };
 
@@ -38,7 +38,7 @@ INLINE struct snow snow_prepare(const double *values)
 }
 
 /* The return map for a tile in which some lane may yield. Lanes that do not yield keep their bits, so that their
- * neighbours have no effect on them; so do those with a NaN, which must not be clamped to something that looks well. */
+ * neighbours do not affect them. Lanes with a NaN keep theirs too, so that the trouble stays visible. */
 NOINLINE void snow_yield(const struct snow *law, matrix *F, wide *Jp, mask may_yield)
 {
     const struct singular trial = singular_decompose(*F);
@@ -70,7 +70,7 @@ INLINE mask snow_return_map(const struct snow *law, struct law_state *state, wid
     const mask elastic = wide_less_equal(strain2, law->elastic_strain2) & wide_less(wide_set(0), matrix_det(state->F));
     const mask may_yield = mask_not(elastic);
     if (mask_any(may_yield)) {
-        matrix F = state->F; /* memory copies only here, so that the state stays in registers otherwise */
+        matrix F = state->F; /* a copy in memory, so that the state stays in registers */
         wide Jp = state->history[SNOW_JP];
         snow_yield(law, &F, &Jp, may_yield);
         state->F = F;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Logarithm and exponential, lane by lane, without libm: the same operations for every lane count.
- * Errors below 2 ulp over the normal range (tests/c/elementary.h).
+ * Errors are below 2 ulp over the normal range (tests/c/test_elementary.c).
  */
 #pragma once
 #include "base/simd.h"
@@ -18,7 +18,7 @@ INLINE wide log_defect(wide f, wide m)
     return s * (f - wide_set(2) * s2 * p);
 }
 
-/** Natural logarithm. Of arguments that are not positive normal numbers it is some number, or not a number.
+/** Natural logarithm of a positive normal number; for other arguments, an arbitrary number or NaN.
  *
  *  a = 2^e m with m in [sqrt(1/2), sqrt(2)); the leading term m - 1 of log m is exact. */
 INLINE wide wide_log(wide a)
@@ -36,14 +36,14 @@ INLINE wide wide_log(wide a)
     return wide_fma(e, wide_set(ln2_high), wide_fma(e, wide_set(ln2_low), log_m));
 }
 
-/** The same of any argument; what is no positive normal number counts as the least of them. */
+/** The same for any argument; the least positive normal number replaces any that is not a positive normal number. */
 INLINE wide wide_log_any(wide a)
 {
     return wide_log(wide_max(a, wide_set((real)(REAL_IS_FLOAT ? 1.2e-38 : 2.3e-308))));
 }
 
-/** a - 1 - log a, 0 or positive, of positive normal arguments. Within 4 ulp near a = 1, where the difference of its terms
- *  would lose all digits; within 16 elsewhere. */
+/** a - 1 - log a >= 0 for positive normal arguments. The error is within 4 ulp near a = 1, where the plain difference
+ *  would lose all digits, and within 16 ulp elsewhere. */
 INLINE wide wide_log_excess(wide a)
 {
     const wide f = a - wide_set(1), near = log_defect(f, a);
@@ -53,7 +53,7 @@ INLINE wide wide_log_excess(wide a)
     return near;
 }
 
-/** Exponential. The argument is clamped to where the result is a normal number.
+/** Exponential. The argument is clamped so that the result is a normal number.
  *
  *  a = n ln 2 + r, |r| <= ln(2)/2; the series of e^r, then the exponent is added as bits. */
 INLINE wide wide_exp(wide a)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hencky's logarithmic strain, and its inverse, without a decomposition where strains are small.
+ * Hencky's logarithmic strain and its inverse. Small strains need no decomposition.
  *
  *     strain = 1/2 ln b,  b = F F^T.   With X = (b - I)(b + I)^-1:  1/2 ln b = X + X^3/3 + X^5/5 + ...
  *
- * Series are cut where the next term is below rounding for |b - I| <= 0.2, that is strains up to some 0.1. Lanes beyond
- * take the singular value decomposition, whatever their neighbours do.
+ * Each series ends where the next term is below rounding for |b - I| <= 0.2, that is for strains up to about 0.1. Lanes
+ * with larger strains use the singular value decomposition, whatever their neighbours do.
  */
 #pragma once
 #include "math/elementary.h"
@@ -43,7 +43,7 @@ INLINE matrix hencky_strain(matrix f, mask *far)
     matrix strain = hencky_product(x, p);
     *far = mask_not(wide_less_equal(matrix_dot(e, e), wide_set(HENCKY_NEAR2)));
     if (__builtin_expect(mask_any(*far), 0)) {
-        matrix copy = f, found = strain; /* memory copies only here, so that the others stay in registers */
+        matrix copy = f, found = strain; /* copies in memory, so that the originals stay in registers */
         hencky_strain_far(&copy, &found, *far);
         strain = found;
     }

@@ -127,7 +127,7 @@ INLINE matrix matrix_advance(wide s, matrix a, matrix b)
     return c;
 }
 
-/** Lower triangle mirrored from the upper: a product that is symmetric but for rounding made exactly so. */
+/** Copies the upper triangle to the lower one: makes a product exactly symmetric that is so up to rounding. */
 INLINE matrix matrix_symmetric(matrix a)
 {
     UNROLL for (int i = 1; i < DIM; i++)
@@ -160,8 +160,8 @@ INLINE matrix matrix_add_diagonal(matrix a, wide s)
     return a;
 }
 
-/** An upper bound of the largest eigenvalue of the symmetric `a` (given its upper triangle), exact where the
- *  eigenvalues are equal and, in 2-D, always: mean + sqrt((d-1)/d) |deviator|. */
+/** An upper bound of the largest eigenvalue of the symmetric `a` (given by its upper triangle): mean + sqrt((d-1)/d)
+ *  |deviator|. It is exact in 2-D, and where all eigenvalues are equal. */
 INLINE wide matrix_largest_eigenvalue_bound(matrix a)
 {
     wide mean = matrix_trace(a) * wide_set((real)(1.0 / DIM));

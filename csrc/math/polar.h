@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rotation R of the polar decomposition F = R S, in the convention of the signed singular value
- * decomposition: R is proper (det R = +1) even where F is inverted, and S then has one negative eigenvalue, the
- * one of smallest magnitude. Equivalently: R is the rotation nearest to F. Where R is not unique (rank below
- * d - 1, or the two smallest singular values of a reflected F equal) one of the nearest rotations is returned;
- * F = 0 gives I.
+ * The rotation R of the polar decomposition F = R S, in the convention of the signed singular value decomposition: R is
+ * proper (det R = +1) even where F is inverted, and S then has one negative eigenvalue, the one of smallest magnitude.
+ * Equivalently, R is the rotation nearest to F. Where R is not unique (rank below d - 1, or a reflected F with equal
+ * smallest singular values), the result is one of the nearest rotations; F = 0 gives I.
  */
 #pragma once
 #include "math/matrix.h"
@@ -29,9 +28,9 @@ INLINE matrix polar_rotation(matrix f)
 
 #else
 
-/** The nearest rotation of one 3 x 3 matrix, whatever it is: the unit quaternion that maximises tr(R^T F) is the
- *  eigenvector of the largest eigenvalue of a symmetric 4 x 4 matrix (Horn, J. Opt. Soc. Am. A 4 (1987) 629),
- *  found by cyclic Jacobi rotations in double. */
+/** The rotation nearest to any 3 x 3 matrix: the unit quaternion that maximises tr(R^T F) is the eigenvector of the
+ *  largest eigenvalue of a symmetric 4 x 4 matrix (Horn, J. Opt. Soc. Am. A 4 (1987) 629). Cyclic Jacobi rotations in
+ *  double find it. */
 NOINLINE void polar_rotation_one(const real f[9], real rotation[9])
 {
     double a[9], largest = 0;
@@ -107,7 +106,7 @@ NOINLINE void polar_rotation_lanes(const matrix *f, matrix *rotation, unsigned l
 }
 
 /** a^(-1/3) for a > 0, relative error 2e-3: a third of the exponent by integer arithmetic on the bits, then one
- *  Newton step. Only a scale factor, so it need not be better. */
+ *  Newton step. A scale factor need not be more accurate. */
 INLINE wide rough_inverse_cbrt(wide a)
 {
     const wide third = wide_set((real)(1.0 / 3));
@@ -123,12 +122,12 @@ INLINE wide rough_inverse_cbrt(wide a)
     return g * wide_fnma(a * third, g * g * g, wide_set((real)(4.0 / 3)));
 }
 
-/** Newton's iteration X <- (g X + (g X)^-T)/2 (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160), scaled by
- *  g = det^(-1/3) while it is far from the rotation, in the form X = h Y, Y <- Y + c cof Y with c = 1/((g h)^2 det Y),
- *  which costs nine products less. After a step all singular values of X are >= 1, so det X - 1 bounds the error e, and
- *  an unscaled step leaves e^2/2: where that is nothing it is the last one of its lane, which then keeps still, so that
- *  the bits of a particle do not depend on its neighbours. What does not converge soon, what is so flat that rounding
- *  leaves little of its cofactors, and all with det F <= 0 take the robust way. */
+/** Newton's iteration X <- (g X + (g X)^-T)/2 (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160), scaled by g =
+ *  det^(-1/3) while it is far from the rotation, in the form X = h Y, Y <- Y + c cof Y with c = 1/((g h)^2 det Y),
+ *  which saves nine products. After a step all singular values of X are >= 1, so det X - 1 bounds the error e, and an
+ *  unscaled step leaves e^2/2. A lane stops at the step where that is negligible, so that its bits do not depend on its
+ *  neighbours. Lanes take the robust way if they converge slowly, if F is so flat that rounding spoils its cofactors,
+ *  or if det F <= 0. */
 INLINE matrix polar_rotation(matrix f)
 {
     const wide one = wide_set(1), half = wide_set((real)0.5);
@@ -162,7 +161,7 @@ INLINE matrix polar_rotation(matrix f)
     matrix r = matrix_scale(h, y);
     const mask doubtful = mask_not(proper & done);
     if (__builtin_expect(mask_any(doubtful), 0)) {
-        matrix copy = f, fixed = r; /* memory copies only here, so that f and r stay in registers otherwise */
+        matrix copy = f, fixed = r; /* copies in memory, so that f and r stay in registers */
         polar_rotation_lanes(&copy, &fixed, mask_bits(doubtful));
         r = fixed;
     }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
  * Singular value decomposition F = U diag(value) V^T, lane by lane, in the signed convention: U and V are proper
- * rotations, and where det F < 0 one value is negative, the one of smallest magnitude. The values come in no
- * particular order. Where U and V are not unique (equal values, rank below d) any of them is returned; nothing over-
- * or underflows.
+ * rotations, and where det F < 0 the value of smallest magnitude is negative. The values are in no particular order.
+ * Where U and V are not unique (equal values, rank below d), the result is one of the choices. Nothing overflows or
+ * underflows.
  */
 #pragma once
 #include "math/matrix.h"
 
 #if DIM == 2
 
-/* F is a turn and a mirror: F = p [[c, -s], [s, c]] + q [[c', s'], [s', -c']] with p, q >= 0. Its singular values are
- * p + q and p - q, and to give it others only p and q have to change: U and V themselves are never needed. */
+/* F is the sum of a scaled rotation and a scaled reflection: F = p [[c, -s], [s, c]] + q [[c', s'], [s', -c']] with
+ * p, q >= 0. Its singular values are p + q and p - q. New values need only new p and q, never U and V. */
 struct singular {
     wide value[2];
-    wide turn[2], mirror[2]; /* (cosine, sine) */
+    wide rotation[2], reflection[2]; /* (cosine, sine) */
 };
 
-/* Length of (a, b), |a| and |b| at most about 1, and its direction, (1, 0) if it has none. */
+/* The length of (a, b), with |a| and |b| at most about 1, and its direction, (1, 0) if the length is 0. */
 INLINE wide singular_direction(wide a, wide b, wide direction[2])
 {
     const wide zero = wide_set(0), one = wide_set(1), length = wide_sqrt(wide_fma(a, a, b * b));
@@ -35,8 +35,8 @@ INLINE struct singular singular_decompose(matrix f)
                                   wide_max(wide_abs(f.m[1][0]), wide_abs(f.m[1][1])));
     const wide size = wide_max(largest, wide_set((real)(REAL_IS_FLOAT ? 1.2e-38 : 2.3e-308)));
     f = matrix_scale(wide_set((real)0.5) / size, f);
-    const wide p = singular_direction(f.m[0][0] + f.m[1][1], f.m[1][0] - f.m[0][1], s.turn);
-    const wide q = singular_direction(f.m[0][0] - f.m[1][1], f.m[1][0] + f.m[0][1], s.mirror);
+    const wide p = singular_direction(f.m[0][0] + f.m[1][1], f.m[1][0] - f.m[0][1], s.rotation);
+    const wide q = singular_direction(f.m[0][0] - f.m[1][1], f.m[1][0] + f.m[0][1], s.reflection);
     s.value[0] = (p + q) * size;
     s.value[1] = (p - q) * size;
     return s;
@@ -46,21 +46,21 @@ INLINE struct singular singular_decompose(matrix f)
 INLINE matrix singular_compose(const struct singular *s, const wide value[2])
 {
     const wide half = wide_set((real)0.5), p = half * (value[0] + value[1]), q = half * (value[0] - value[1]);
-    const wide turn_cos = p * s->turn[0], turn_sin = p * s->turn[1];
+    const wide rotation_cos = p * s->rotation[0], rotation_sin = p * s->rotation[1];
     matrix f;
-    f.m[0][0] = wide_fma(q, s->mirror[0], turn_cos);
-    f.m[0][1] = wide_fma(q, s->mirror[1], -turn_sin);
-    f.m[1][0] = wide_fma(q, s->mirror[1], turn_sin);
-    f.m[1][1] = wide_fnma(q, s->mirror[0], turn_cos);
+    f.m[0][0] = wide_fma(q, s->reflection[0], rotation_cos);
+    f.m[0][1] = wide_fma(q, s->reflection[1], -rotation_sin);
+    f.m[1][0] = wide_fma(q, s->reflection[1], rotation_sin);
+    f.m[1][1] = wide_fnma(q, s->reflection[0], rotation_cos);
     return f;
 }
 
-/** U diag(value) U^T: a turn and a mirror after one another are the mirror with both angles. */
+/** U diag(value) U^T. A rotation followed by a reflection is the reflection with both angles. */
 INLINE matrix singular_spread(const struct singular *s, const wide value[2])
 {
     const wide half = wide_set((real)0.5), p = half * (value[0] + value[1]), q = half * (value[0] - value[1]);
-    const wide cosine = wide_fnma(s->turn[1], s->mirror[1], s->turn[0] * s->mirror[0]);
-    const wide sine = wide_fma(s->turn[1], s->mirror[0], s->turn[0] * s->mirror[1]);
+    const wide cosine = wide_fnma(s->rotation[1], s->reflection[1], s->rotation[0] * s->reflection[0]);
+    const wide sine = wide_fma(s->rotation[1], s->reflection[0], s->rotation[0] * s->reflection[1]);
     matrix a;
     a.m[0][0] = wide_fma(q, cosine, p);
     a.m[1][1] = wide_fnma(q, cosine, p);
@@ -75,8 +75,8 @@ struct singular {
     matrix U, V;
 };
 
-/* One matrix, whatever it is, in double: one-sided Jacobi rotations make the columns of F V orthogonal (Hestenes,
- * J. Soc. Ind. Appl. Math. 6 (1958) 51), which finds small values to as many digits as large ones. */
+/* Any one matrix, in double: one-sided Jacobi rotations make the columns of F V orthogonal (Hestenes, J. Soc. Ind.
+ * Appl. Math. 6 (1958) 51), which finds small values to as many digits as large ones. */
 NOINLINE void singular_decompose_one(const real f[9], real value[3], real U[9], real V[9])
 {
     double g[3][3], v[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, u[3][3], size = 0, norm[3]; /* [column][row] */
@@ -118,8 +118,8 @@ NOINLINE void singular_decompose_one(const real f[9], real value[3], real U[9], 
             order[i] = b, order[i + 1] = a;
     }
 
-    /* u_0 and u_1 along the two longer columns, any direction for a column of nothing; then u_2 = u_0 x u_1 and
-     * v_2 = v_0 x v_1, so that U and V are proper, and the sign of the last value follows. */
+    /* u_0 and u_1 lie along the two longer columns; a zero column gets any direction. Then u_2 = u_0 x u_1 and
+     * v_2 = v_0 x v_1, so that U and V are proper; the sign of the last value follows. */
     for (int n = 0; n < 2; n++) {
         const double *column = g[order[n]];
         double w[3] = {column[0], column[1], column[2]}, along = 0, length2 = 0;
@@ -137,7 +137,7 @@ NOINLINE void singular_decompose_one(const real f[9], real value[3], real U[9], 
         for (int k = 0; k < 3; k++)
             u[n][k] = w[k] / __builtin_sqrt(length2);
     }
-    for (int i = 0; i < 3; i++) { /* back to length 1, from which every rotation has led away a little */
+    for (int i = 0; i < 3; i++) { /* normalise again, because every rotation changes the length slightly */
         const double rest = 0.5 - 0.5 * (v[i][0] * v[i][0] + v[i][1] * v[i][1] + v[i][2] * v[i][2]);
         for (int k = 0; k < 3; k++)
             v[i][k] += rest * v[i][k];
@@ -180,7 +180,7 @@ NOINLINE void singular_decompose_lanes(const matrix *f, struct singular *result,
     }
 }
 
-/* The rotation of axes p < q that makes a_pq vanish (a symmetric, its upper triangle given), and V with it. */
+/* Rotates axes p < q so that a_pq vanishes, and rotates V with them. `a` is symmetric, given by its upper triangle. */
 INLINE void singular_rotate(matrix *a, matrix *V, const int p, const int q)
 {
     const int r = 3 - p - q;
@@ -208,10 +208,9 @@ INLINE wide singular_dot_columns(const matrix *g, const int i, const int j)
     return wide_fma(g->m[0][i], g->m[0][j], wide_fma(g->m[1][i], g->m[1][j], g->m[2][i] * g->m[2][j]));
 }
 
-/** V diagonalises F^T F by cyclic Jacobi rotations; the values are the lengths of the columns of F V, U their
- *  directions. That these are orthogonal is the test of all that could go wrong: rotations that have not converged,
- *  F^T F having lost the smaller values, over- and underflow. Lanes that fail it, and all with det F <= 0, take the
- *  robust way. */
+/** Cyclic Jacobi rotations V diagonalise F^T F. The values are the lengths of the columns of F V, and U their
+ *  directions. If these are orthogonal, nothing went wrong: the rotations converged, F^T F kept the smaller values, and
+ *  nothing overflowed or underflowed. Lanes that fail this test, or have det F <= 0, take the robust way. */
 INLINE struct singular singular_decompose(matrix f)
 {
     const int sweeps = REAL_IS_FLOAT ? 3 : 4;
@@ -247,7 +246,7 @@ INLINE struct singular singular_decompose(matrix f)
     }
     const mask doubtful = mask_not(good);
     if (__builtin_expect(mask_any(doubtful), 0)) {
-        matrix copy = f; /* memory copies only here, so that the others stay in registers */
+        matrix copy = f; /* a copy in memory, so that the original stays in registers */
         struct singular fixed = s;
         singular_decompose_lanes(&copy, &fixed, mask_bits(doubtful));
         s = fixed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Colliders and their shapes on the way from Python into the core. Arguments are checked by the Python layer; here
- * only what keeps memory safe.
+ * Converts colliders and their shapes from Python to the core. The Python layer checks arguments; this file checks only
+ * what memory safety needs.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { NODE_COLUMNS = 3 }; /* kind, mapped, numbers */
 
-/* A description of a shape, its numbers borrowed from `view`. */
+/* Reads the description of a shape; its numbers are borrowed from `view`. */
 static int take_shape(PyObject *nodes, PyObject *numbers, int dim, const mpm_allocator *allocator, mpm_shape *shape,
                       Py_buffer *view)
 {

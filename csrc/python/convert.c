@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the other files of the extension use: its state, and arguments and answers between Python and C.
+ * Shared by the other files of the extension: its state, and the conversion of arguments and results.
  */
 #include "python/module.h"
 

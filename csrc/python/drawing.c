@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What Python asks of the core about pictures: which particle is seen at each pixel, and its colour.
+ * Pictures for Python: the particle that is visible at each pixel, and its colour.
  */
 #include "python/module.h"
 
@@ -8,7 +8,7 @@
 
 enum { MAX_SIDE = 1 << 15 };
 
-/* Buffers that a call holds; what was not taken is released without harm. */
+/* Buffers that a call holds; releasing one that was not taken is harmless. */
 enum { COLUMN, ROW, NEAR, SEEN, BRIGHTNESS, PALETTE, VALUE, IMAGE, BUFFERS };
 
 struct call {

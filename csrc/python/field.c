@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `mpm._core.Field`: one field of the particles as a buffer. It shares the view with the simulation, so an array
- * made of it outlives both.
+ * `mpm._core.Field`: one field of the particles as a buffer. It shares the view with the simulation, so its arrays
+ * outlive both.
  */
 #include "python/module.h"
 
@@ -48,7 +48,7 @@ static int field_getbuffer(PyObject *self, Py_buffer *view, int flags)
     view->suboffsets = NULL;
     view->internal = NULL;
     source->exports++;
-    source->touched |= !source->read_only; /* a consumer that asked for no write access may write all the same */
+    source->touched |= !source->read_only; /* even a consumer that asked for no write access may write */
     return 0;
 }
 
@@ -58,7 +58,7 @@ static void field_releasebuffer(PyObject *self, Py_buffer *view)
     ((field *)self)->source->exports--;
 }
 
-/* What a view is not: no possible write, so that the next run has nothing to compare. */
+/* A copy, unlike a view, cannot write to the field, so the next run has nothing to compare. */
 static PyObject *field_copy(PyObject *self, PyObject *unused)
 {
     (void)unused;

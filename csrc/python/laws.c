@@ -46,7 +46,6 @@ static PyObject *describe_law(const mpm_law *law)
     return NULL;
 }
 
-/* Which kernels, and how large their reals are. */
 static const mpm_kernels *get_kernels(const char *isa, int dim, const char *dtype)
 {
     const mpm_kernels *kernels = mpm_dispatch_kernels(isa, dim, !strcmp(dtype, "float32") ? 4 : 8);
@@ -55,8 +54,8 @@ static const mpm_kernels *get_kernels(const char *isa, int dim, const char *dtyp
     return kernels;
 }
 
-/* F (m, d, d) and, unless `history` is None, as many numbers for each as the law keeps, (m,) or (m, components); -1 with an
- * exception otherwise. */
+/* Gets F (m, d, d) and, unless `history` is None, the history that the law keeps, (m,) or (m, components). Returns -1
+ * with an exception on error. */
 static int get_states(PyObject *F, PyObject *history, int law, const mpm_kernels *kernels, Py_buffer views[2])
 {
     const char *format = kernels->real_size == sizeof(float) ? "f" : "d";
@@ -81,7 +80,7 @@ static int get_states(PyObject *F, PyObject *history, int law, const mpm_kernels
 static void release_states(Py_buffer views[2])
 {
     PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]); /* one that was not filled is left alone */
+    PyBuffer_Release(&views[1]); /* harmless if it was not filled */
 }
 
 static PyObject *laws(PyObject *module, PyObject *unused)

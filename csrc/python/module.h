@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the extension share. Only csrc/python includes Python.h.
+ * Declarations that the files of the extension share. Only csrc/python includes Python.h.
  */
 #pragma once
 #define PY_SSIZE_T_CLEAN
@@ -38,19 +38,19 @@ mpm_rank mpm_python_rank_of(const char *name);
 /** The table of fields as a list of dicts. */
 PyObject *mpm_python_fields(const mpm_fields *fields);
 
-/** Appends an item, whose reference is taken, to a list; where either failed, the list goes and is NULL. */
+/** Appends an item to a list and takes its reference. If either is NULL or this fails, frees the list and sets it
+ *  NULL. */
 void mpm_python_append(PyObject **list, PyObject *item);
 
-/** Reads a C-contiguous buffer of `format` ("f", "d", "i", "q", "B") with `ndim` axes (0: any
- *  number). Raises TypeError naming
- *  `name` and returns -1 when `object` is something else. Release with PyBuffer_Release. */
+/** Reads a C-contiguous buffer of `format` ("f", "d", "i", "q", "B") with `ndim` axes (0: any number). For any other
+ *  object, raises TypeError with `name` and returns -1. Release with PyBuffer_Release. */
 int mpm_python_get_buffer(PyObject *object, Py_buffer *view, const char *name, const char *format, int ndim,
                           int writable);
 
 /** Reads exactly `count` doubles from a sequence; -1 with an exception naming `name` otherwise. */
 int mpm_python_get_doubles(PyObject *sequence, const char *name, double *out, Py_ssize_t count);
 
-/** -1 with a ValueError unless a call may use so many threads. */
+/** Returns -1 with a ValueError unless the number of threads is allowed. */
 int mpm_python_check_threads(long threads);
 
 /** Index of `name` among `names`, -1 if it is not there. */
@@ -68,21 +68,21 @@ PyObject *mpm_python_float_list(const double *values, Py_ssize_t count);
 /** A material from the name of its law and its parameters but the density; -1 with an exception otherwise. */
 int mpm_python_get_material(const char *name, PyObject *parameters, mpm_material *material);
 
-/** Reads a collider, add_collider's arguments, and hands it to `use`, for whose duration it is there. */
+/** Reads a collider from add_collider's arguments and passes it to `use`; it lives until `use` returns. */
 typedef PyObject *(*mpm_python_collider_user)(PyObject *self, const mpm_collider *collider);
 PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state, mpm_python_collider_user use,
                                    PyObject *self);
 
-/** (phi (m,), normal (m, d)) as bytes: what `measure` answers at each of the points, float64 (m, d). */
+/** (phi (m,), normal (m, d)) as bytes: the results of `measure` at each of the points, float64 (m, d). */
 typedef mpm_shape_reading (*mpm_python_measure)(const void *context, const double x[3]);
 PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure measure, const void *context);
 
-/** The snapshot of an up-to-date simulation as a dict of bytes, and back (None, or NULL with an exception). */
+/** Converts the snapshot of an up-to-date simulation to a dict of bytes, and back (None, or NULL with an exception). */
 PyObject *mpm_python_snapshot(mpm_simulation *core);
 PyObject *mpm_python_restore(mpm_simulation *core, PyObject *arrays);
 
 /** (names of the snapshot's numbers, of its counters). */
 PyObject *mpm_python_snapshot_names(PyObject *module, PyObject *unused);
 
-/** Raises what `status` stands for and returns NULL; numerical troubles are described from `simulation`. */
+/** Raises the exception for `status` and returns NULL; `simulation` provides the details of its trouble. */
 PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_simulation *simulation);

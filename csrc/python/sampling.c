@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What Python asks of the core about a triangle mesh: which points lie inside, how far away it is.
+ * Triangle meshes for Python: which points are inside, and their distance to the mesh.
  */
 #include "python/module.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * `mpm._core.Simulation`. Arguments are checked by the Python layer; here only what keeps memory safe.
+ * `mpm._core.Simulation`. The Python layer checks arguments; this file checks only what memory safety needs.
  *
- * The interpreter lock is free while a run is in C. `busy` is set meanwhile (it is read and written with the lock
- * held): any other call on the same object raises BusyError. A run that pauses is held by its thread (`holder`), which
- * may look at the state between its pieces; calls from other threads raise BusyError until it is released.
+ * The interpreter lock is free while a run is in C. During that time `busy` is set (it is read and written with the
+ * lock held), and any other call on the same object raises BusyError. A thread holds a run that pauses (`holder`) and
+ * may query the state between its pieces; calls from other threads raise BusyError until the thread releases the run.
  */
 #include <float.h>
 #include <math.h>
@@ -17,7 +17,7 @@ typedef struct {
     mpm_simulation *core;
     int busy;
     int held;
-    unsigned long holder; /* a thread, if held */
+    unsigned long holder; /* the thread that holds the run */
 } simulation;
 
 static module_state *state_of(PyObject *self)
@@ -25,7 +25,7 @@ static module_state *state_of(PyObject *self)
     return mpm_python_state(Py_TYPE(self));
 }
 
-/* The core, or NULL with an exception while another thread runs it. */
+/* Returns the core, or NULL with an exception while another thread runs it. */
 static mpm_simulation *enter(PyObject *self)
 {
     simulation *s = (simulation *)self;
@@ -83,7 +83,7 @@ static PyObject *add_material(PyObject *self, PyObject *args)
     mpm_material material;
     if (!PyArg_ParseTuple(args, "sO", &law, &parameters) || mpm_python_get_material(law, parameters, &material))
         return NULL;
-    mpm_simulation *core = enter(self); /* last: reading arguments may run anything */
+    mpm_simulation *core = enter(self); /* after all conversions, which may run any Python code */
     if (!core)
         return NULL;
     mpm_status status = mpm_simulation_add_material(core, &material);
@@ -143,7 +143,7 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
                 PyErr_Format(PyExc_ValueError, "%s: wrong shape", names[i]);
                 goto done;
             }
-    /* Particles without mass are those that wait to be deleted. */
+    /* In the core, a mass of 0 marks particles that wait to be deleted. */
     if (!all_normal(views[4].buf, count, core, 1) || !all_normal(views[5].buf, count, core, 0)) {
         PyErr_SetString(PyExc_ValueError, "volume, mass: must be positive and normal numbers of the precision");
         goto done;
@@ -181,14 +181,14 @@ static PyObject *delete_particles(PyObject *self, PyObject *mask)
 
 static int poll_signals(void *context)
 {
-    PyThreadState **saved = context; /* the interpreter that runs this simulation, which need not be the main one */
+    PyThreadState **saved = context; /* of the interpreter that runs this simulation, perhaps not the main one */
     PyEval_RestoreThread(*saved);
     const int stop = PyErr_CheckSignals();
     *saved = PyEval_SaveThread();
     return stop;
 }
 
-/* With a body force: one step. */
+/* With a body force, this takes one step. */
 static PyObject *run(PyObject *self, int64_t steps, double end, double pause, const double *body_force)
 {
     mpm_simulation *core = enter(self);
@@ -200,7 +200,7 @@ static PyObject *run(PyObject *self, int64_t steps, double end, double pause, co
                                          : mpm_simulation_run(core, steps, end, pause, poll_signals, &saved);
     PyEval_RestoreThread(saved);
     ((simulation *)self)->busy = 0;
-    if (!status && PyErr_CheckSignals()) /* a signal during a short run is answered here, not a statement later */
+    if (!status && PyErr_CheckSignals()) /* handles a signal of a short run here, not one statement later */
         return NULL;
     return finish(self, status);
 }
@@ -239,7 +239,7 @@ static PyObject *simulation_step_forced(PyObject *self, PyObject *args)
     return result;
 }
 
-/* In one call, which no signal can part: between a `hold` and the `try` after it there would be room for Ctrl-C. */
+/* Holds and releases in one call: Ctrl-C could come between a separate `hold` and the `try` after it. */
 static PyObject *hold(PyObject *self, PyObject *pieces)
 {
     simulation *s = (simulation *)self;
@@ -290,7 +290,7 @@ static PyObject *field(PyObject *self, PyObject *argument)
     const mpm_status status = mpm_store_get(store, found, &view);
     if (status)
         return finish(self, status);
-    mpm_view_retain(view); /* making an object may collect garbage, and that may run anything */
+    mpm_view_retain(view); /* creating an object may collect garbage, which may run any Python code */
     PyObject *object = mpm_python_field_new(state_of(self), view, store->fields.row[found].rank, store->fields.dim);
     mpm_view_release(view);
     return object;
@@ -299,7 +299,7 @@ static PyObject *field(PyObject *self, PyObject *argument)
 static PyObject *fields(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return mpm_python_fields(&mpm_simulation_get_store(((simulation *)self)->core)->fields); /* no run changes which there are */
+    return mpm_python_fields(&mpm_simulation_get_store(((simulation *)self)->core)->fields); /* safe: no run adds fields */
 }
 
 static PyObject *add_field(PyObject *self, PyObject *args)
@@ -338,15 +338,15 @@ static PyObject *totals(PyObject *self, PyObject *unused)
                          t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational);
 }
 
-struct moment {
+struct posed_collider {
     const mpm_collider *collider;
     mpm_collider_state state;
 };
 
 static mpm_shape_reading measure_collider(const void *context, const double x[3])
 {
-    const struct moment *moment = context;
-    return mpm_collider_read(moment->collider, &moment->state, x, UINT64_MAX);
+    const struct posed_collider *posed = context;
+    return mpm_collider_read(posed->collider, &posed->state, x, UINT64_MAX);
 }
 
 static PyObject *collider_distance(PyObject *self, PyObject *args)
@@ -363,8 +363,8 @@ static PyObject *collider_distance(PyObject *self, PyObject *args)
         return NULL;
     }
     const mpm_collider *collider = &boundary->colliders[index];
-    struct moment moment = {collider, mpm_collider_state_at(collider, time, 0)};
-    return mpm_python_distances(points, boundary->dim, measure_collider, &moment);
+    struct posed_collider posed = {collider, mpm_collider_state_at(collider, time, 0)};
+    return mpm_python_distances(points, boundary->dim, measure_collider, &posed);
 }
 
 static PyObject *history_names(PyObject *self, PyObject *unused)
@@ -399,11 +399,11 @@ static PyObject *history_array(PyObject *self, PyObject *argument)
         return NULL;
     }
     const size_t width = (size_t)column.width, length = (size_t)mpm_history_length(history);
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(history->rows * width * sizeof(double)));
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(history->count * width * sizeof(double)));
     if (!bytes)
         return NULL;
     double *to = (double *)PyBytes_AsString(bytes);
-    for (size_t r = 0; r < history->rows; r++)
+    for (size_t r = 0; r < history->count; r++)
         memcpy(to + r * width, history->records + r * length + column.offset, width * sizeof(double));
     return bytes;
 }
@@ -430,7 +430,7 @@ static PyObject *grid(PyObject *self, PyObject *unused)
     return Py_BuildValue("NNN", x, mass, v);
 }
 
-/* A dict from names to values, whose references are taken. */
+/* A dict from names to values; takes the references of the values. */
 static PyObject *name_values(const char *const *names, PyObject *(*value)(const mpm_run *run, int index), PyObject *self)
 {
     const mpm_simulation *core = enter(self);
@@ -478,7 +478,7 @@ static PyObject *snapshot(PyObject *self, PyObject *unused)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
-    mpm_status status = mpm_simulation_totals(core, &t); /* what was written through views counts */
+    mpm_status status = mpm_simulation_totals(core, &t); /* reads in views */
     return status ? finish(self, status) : mpm_python_snapshot(core);
 }
 

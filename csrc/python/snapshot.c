@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Snapshots between the core and Python: a dict from names to arrays, which come out as bytes and go in as C-contiguous
- * buffers of the same number of bytes.
+ * Converts snapshots between the core and Python. In Python a snapshot is a dict from names to arrays: bytes on output,
+ * C-contiguous buffers with the same number of bytes on input.
  */
 #include <stddef.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static size_t length_of(const char *(*name)(int))
     return (size_t)length;
 }
 
-/* Bytes of an array; `rows` of what there is one of per group, particle or record. */
+/* Bytes of an array of the snapshot. */
 static size_t bytes_of(mpm_simulation *core, const mpm_snapshot *snapshot, int array)
 {
     const mpm_settings *settings = mpm_simulation_settings(core);
@@ -97,7 +97,7 @@ PyObject *mpm_python_snapshot(mpm_simulation *core)
     return arrays;
 }
 
-/* Bytes per group, particle or record: of an array that tells how many there are. */
+/* The number of groups, particles or records, from the size of an array that has as many entries. */
 static size_t count_by(mpm_simulation *core, const Py_buffer *view, int array)
 {
     const mpm_snapshot one = {.groups = 1, .particles = 1, .records = 1};

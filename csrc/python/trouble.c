@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Statuses of the core as Python exceptions, with a sentence that says what happened and what helps.
+ * Turns statuses of the core into Python exceptions whose messages say what happened and what helps.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static const char *limit_text(mpm_limit limit)
     return text[limit];
 }
 
-/* What is wrong with a value beyond the range of its field. */
+/* Describes a value outside the range of its field. */
 static void describe_range(const mpm_field *field, char *text, size_t size)
 {
     if (field->check == MPM_CHECK_DET)
@@ -28,7 +28,7 @@ static void describe_range(const mpm_field *field, char *text, size_t size)
         snprintf(text, size, "%s not between %g and %g", field->name, field->low, field->high);
 }
 
-/* Whose state a field of history is: "Jp is a state of snow and sand only". */
+/* Names the laws that own a field of history: "Jp is a state of snow and sand only". */
 static void describe_owners(const char *name, char *text, size_t size)
 {
     const char *owners[MPM_LAW_COUNT];
@@ -142,7 +142,7 @@ static void set_and_drop(PyObject *object, const char *name, PyObject *value)
 
 static PyObject *raise_trouble(PyObject *type, const mpm_simulation *simulation)
 {
-    /* Making objects may collect garbage, and that may run anything: all that is said is copied first. */
+    /* Creating objects may collect garbage, which may run any Python code. So the message is copied first. */
     const mpm_run *run = mpm_simulation_get_run(simulation);
     const mpm_trouble trouble = run->trouble;
     const long long steps = run->steps;
@@ -182,7 +182,7 @@ PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_sim
         return raise_trouble(state->instability_error, simulation);
     case MPM_ESCAPED:
         return raise_trouble(state->escape_error, simulation);
-    default: /* interrupted: the signal handler has set its exception */
+    default: /* interrupted: the signal handler has raised its exception */
         if (!PyErr_Occurred())
             PyErr_SetNone(PyExc_KeyboardInterrupt);
         return NULL;

@@ -30,7 +30,7 @@ int mpm_history_length(const mpm_history *history)
 
 mpm_status mpm_history_reserve(mpm_history *history, const mpm_allocator *allocator)
 {
-    return mpm_memory_grow(allocator, (void **)&history->records, &history->capacity, history->rows, history->rows + 1,
+    return mpm_memory_grow(allocator, (void **)&history->records, &history->capacity, history->count, history->count + 1,
                            (size_t)mpm_history_length(history) * sizeof(double))
                ? MPM_OUT_OF_MEMORY
                : MPM_OK;
@@ -43,7 +43,7 @@ bool mpm_history_is_due(const mpm_history *history, int64_t step)
 
 void mpm_history_record(mpm_history *history)
 {
-    double *record = history->records + history->rows++ * (size_t)mpm_history_length(history);
+    double *record = history->records + history->count++ * (size_t)mpm_history_length(history);
     mpm_history_section section;
     for (int s = 0; (section = history->section(history->method, s)).entries; s++)
         for (int c = 0; c < section.count; c++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The history of a run: one record of doubles per recorded step. A method declares the columns in sections, each of
- * which is read from one struct of the method's.
+ * The history of a run: one record of doubles per recorded step. A method declares the columns in sections; each
+ * section is read from one struct of the method.
  */
 #pragma once
 #include <stdbool.h>
@@ -13,18 +13,18 @@
 /** One number, a vector, or an angular momentum: one number in 2-D. */
 typedef enum mpm_history_rank { MPM_HISTORY_NUMBER, MPM_HISTORY_VECTOR, MPM_HISTORY_TURNING } mpm_history_rank;
 
-/** A column as it is declared: what it is read from. */
+/** The declaration of a column. */
 typedef struct mpm_history_entry {
     const char *name;
     mpm_history_rank rank;
-    size_t offset; /* of its doubles in the struct that they are read from: 1 or 3, of which 2-D uses its own */
+    size_t offset; /* of its doubles in the source: 1 or 3, of which 2-D uses the first 2, or the last of TURNING */
 } mpm_history_entry;
 
 typedef struct mpm_history_section {
     const mpm_history_entry *entries;
     int count;
-    const void *source; /* the struct, as it is at this moment */
-    const char *owner;  /* whose columns they are, a collider's say; NULL: those of the whole system */
+    const void *source; /* the struct with the current values */
+    const char *owner;  /* the owner of the columns, such as a collider; NULL: the whole system */
 } mpm_history_section;
 
 typedef struct mpm_history_column {
@@ -34,12 +34,12 @@ typedef struct mpm_history_column {
 
 typedef struct mpm_history {
     int dim;
-    int every; /* steps from record to record; 0: none is made */
+    int every; /* steps from record to record; 0: no records */
     /** Section `index`, counted from 0, of `method`; its entries are NULL beyond the last. */
     mpm_history_section (*section)(const void *method, int index);
     const void *method;
-    double *records; /* [rows][mpm_history_length] */
-    size_t rows, capacity;
+    double *records; /* [count][mpm_history_length] */
+    size_t count, capacity;
 } mpm_history;
 
 /** Doubles in a record. */
@@ -48,11 +48,11 @@ int mpm_history_length(const mpm_history *history);
 /** Column `index` of the history, counted from 0; its width is 0 beyond the last. */
 mpm_history_column mpm_history_get(const mpm_history *history, int index);
 
-/** Room for one more record: asked for before a step, so that a whole step is always recorded. */
+/** Makes room for one more record. A step calls it before it begins, so that recording a whole step cannot fail. */
 mpm_status mpm_history_reserve(mpm_history *history, const mpm_allocator *allocator);
 
-/** Is the step of that number recorded? */
+/** Is this step to be recorded? */
 bool mpm_history_is_due(const mpm_history *history, int64_t step);
 
-/** Records what the sections hold, in the room that was reserved. */
+/** Appends a record of the current values to the reserved room. */
 void mpm_history_record(mpm_history *history);

@@ -42,7 +42,7 @@ bool mpm_run_is_over(const mpm_run *run, const mpm_goal *goal)
 mpm_status mpm_run_towards(mpm_run *run, const mpm_goal *goal)
 {
     if (!run->suspect && mpm_run_is_over(run, goal))
-        return MPM_OK; /* nothing to do changes nothing */
+        return MPM_OK; /* the goal is reached already: not even a refresh */
     const int64_t before = run->steps;
     mpm_status status = mpm_run_begin(run, run->threads);
     if (status)

@@ -39,7 +39,7 @@ static mpm_status grow(mpm_store *store, int field, ptrdiff_t rows)
                : MPM_OK;
 }
 
-/* What rows from `first` on begin with. */
+/* Fills rows first .. end - 1 with initial values. */
 static void fill(mpm_store *store, int field, ptrdiff_t first, ptrdiff_t end)
 {
     const mpm_field *row = &store->fields.row[field];
@@ -208,7 +208,7 @@ static mpm_status read_in(mpm_store *store, int field, void *rows, int64_t diffe
     return MPM_OK;
 }
 
-/* What users may have written, as it was at one moment: other threads may go on writing to the views. */
+/* A copy of what users may have written, because other threads may continue to write to the views. */
 struct written {
     void *rows[MPM_MOST_FIELDS]; /* NULL: nothing to read in */
     int64_t differing[MPM_MOST_FIELDS];
@@ -220,7 +220,7 @@ static void forget_written(const mpm_store *store, struct written *written, int 
     written->rows[field] = NULL;
 }
 
-/* Names the rows that have the flaw of the first one that has any. */
+/* Reports the flaw of the first flawed row, and all rows with the same flaw. */
 static mpm_status name_flaws(mpm_store *store, int field, const uint8_t *flaws)
 {
     static const mpm_reason reasons[] = {
@@ -238,7 +238,7 @@ static mpm_status name_flaws(mpm_store *store, int field, const uint8_t *flaws)
     return flaws[row] == MPM_OUTSIDE ? MPM_ESCAPED : MPM_BAD_STATE;
 }
 
-/* Copies what was written to a view and counts the rows that differ. */
+/* Copies a view that may have been written, and counts the rows that differ. */
 static mpm_status inspect(mpm_store *store, int field, struct written *written)
 {
     const mpm_allocator *allocator = &store->run->allocator;

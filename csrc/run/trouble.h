@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trouble: what a call that fails says about it, for the sentence of an error.
+ * Trouble: the details of a failed call, for the error message.
  */
 #pragma once
 #include <stdint.h>
@@ -14,7 +14,7 @@ enum { MPM_MOST_TROUBLE_ROWS = 1000 };
 typedef int mpm_reason;
 enum {
     MPM_NO_REASON,
-    MPM_DT_TOO_SMALL,       /* the clock would stand still */
+    MPM_DT_TOO_SMALL,       /* the step would not advance the clock */
     MPM_WRITTEN_NOT_FINITE, /* through a view: NaN or infinite */
     MPM_WRITTEN_INVERTED,   /* through a view: det F <= 0, or beyond the range of the field */
     MPM_WRITTEN_OUTSIDE,    /* through a view: a position outside the domain */
@@ -22,20 +22,20 @@ enum {
     MPM_REASONS
 };
 
-/** Set by a call that answers MPM_BAD_STATE, MPM_UNSTABLE or MPM_ESCAPED. */
+/** Set by a call that returns MPM_BAD_STATE, MPM_UNSTABLE or MPM_ESCAPED. */
 typedef struct mpm_trouble {
     mpm_reason reason;
-    double dt;              /* of the step in question [s] */
-    const mpm_field *field; /* MPM_WRITTEN_...: which */
-    const char *name;       /* what the sentence is about, a kind, and numbers: as the method's reason has it */
+    double dt;              /* of the failed step [s] */
+    const mpm_field *field; /* MPM_WRITTEN_...: the field that was written */
+    const char *name;       /* subject of the message; with `kind` and `value`, as the method's reason defines */
     int kind;
     double value[2];
-    int64_t count; /* rows concerned */
-    int row_count; /* rows listed, ascending */
+    int64_t count; /* number of rows in trouble */
+    int row_count; /* number of rows listed, in ascending order */
     int32_t rows[MPM_MOST_TROUBLE_ROWS];
 } mpm_trouble;
 
-/** Describes a new trouble by its reason and the step, and returns `status`. */
+/** Begins a new trouble with its reason and the step, and returns `status`. */
 mpm_status mpm_trouble_note(mpm_trouble *trouble, mpm_status status, mpm_reason reason, double dt);
 
 /** Adds the rows whose flag is `flag`. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A view: the user's side of a field, a row-ordered array that NumPy looks at. It is counted, so that it outlives both
- * the store and a change of the rows: whoever holds a view keeps its memory.
+ * A view: the row-ordered array of a field that NumPy sees. Views are reference-counted, so that they outlive the store
+ * and a change of the rows: a reference keeps the memory.
  *
- * Threads: used only while the interpreter lock is held, but for `data`, which is written between runs.
+ * Threads: use a view only while the interpreter lock is held, except for `data`, which is written between runs.
  */
 #pragma once
 #include <stdbool.h>
@@ -12,15 +12,15 @@
 
 typedef struct mpm_view {
     mpm_allocator allocator;
-    int references; /* the store's and those of who holds it */
+    int references; /* of the store and of other holders */
     ptrdiff_t rows;
     int components;
     size_t element; /* bytes */
     bool integer;   /* int32 or int64 rather than float or double */
     bool read_only;
-    bool stale;   /* the resident side is newer */
-    bool touched; /* it was handed out since the last run: it may have been written */
-    ptrdiff_t exports; /* arrays of it that are alive */
+    bool stale;   /* the resident state is newer */
+    bool touched; /* an array was handed out since the last run, so the view may have been written */
+    ptrdiff_t exports; /* live arrays */
     void *data;
 } mpm_view;
 

@@ -8,7 +8,7 @@
 enum {
     BLOCK = 1024,      /* points per piece of work */
     MAX_SIDE = 2048,   /* columns along one side */
-    MAX_PER_FACE = 16, /* columns that a face may fill on average before columns are made wider */
+    MAX_PER_FACE = 16, /* columns per face, on average; if there are more, columns are made wider */
 };
 
 /* Faces by column, compressed: those of column k are face[start[k]] … face[start[k + 1] - 1]. */
@@ -32,7 +32,7 @@ struct range {
     ptrdiff_t first[2], last[2];
 };
 
-/* Monotone in `x`, so that a point of a face is never sorted beside the columns of the face. */
+/* Monotone in `x`, so that a point of a face is never outside the columns of the face. */
 static ptrdiff_t column_of(const struct columns *columns, int axis, double x)
 {
     double k = (x - columns->origin[axis]) * columns->inverse[axis];
@@ -67,7 +67,7 @@ static ptrdiff_t count_entries(const struct columns *columns, const double *vert
     return entries;
 }
 
-/* Square columns, about one per face; wider ones if long faces would fill too many. */
+/* Chooses square columns, about one per face, or wider ones if long faces would cover too many. */
 static ptrdiff_t choose_columns(struct columns *columns, const double *vertices, const int32_t *faces,
                                 ptrdiff_t face_count)
 {
@@ -114,8 +114,8 @@ static void fill_columns(struct columns *columns, const double *vertices, const 
     }
 }
 
-/* Does the edge a-b, seen from above, pass the point on the side of +x? +1 upwards (along +y), -1 downwards.
- * The sums are made from the lower end, whatever the direction of the edge. */
+/* Does the edge a-b, seen from above, pass the point on the side of +x? +1: upwards (along +y), -1: downwards. The sums
+ * begin at the lower end, whatever the direction of the edge, so that both faces of an edge agree. */
 static int pass_edge(const double *a, const double *b, double px, double py)
 {
     int a_below = a[1] <= py, b_below = b[1] <= py;
@@ -126,7 +126,7 @@ static int pass_edge(const double *a, const double *b, double px, double py)
     return x > px ? (a_below ? 1 : -1) : 0;
 }
 
-/* Height of the face above (px, py), which lies in it up to rounding. */
+/* The height of the face at (px, py), which is in the face up to rounding. */
 static double height(const double *a, const double *b, const double *c, double px, double py)
 {
     double ax = a[0] - px, ay = a[1] - py, bx = b[0] - px, by = b[1] - py, cx = c[0] - px, cy = c[1] - py;
@@ -134,7 +134,7 @@ static double height(const double *a, const double *b, const double *c, double p
     double sum = wa + wb + wc;
     double low = fmin(a[2], fmin(b[2], c[2])), high = fmax(a[2], fmax(b[2], c[2]));
     double z = sum != 0 ? (wa * a[2] + wb * b[2] + wc * c[2]) / sum : low;
-    return fmin(fmax(z, low), high); /* exact where the face is level; never beyond a face that is upright */
+    return fmin(fmax(z, low), high); /* exact for a level face, and within an upright one */
 }
 
 static int32_t count_above(const struct job *job, const double *p)

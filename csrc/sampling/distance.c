@@ -7,12 +7,12 @@
 #include "base/pool.h"
 
 enum {
-    LEAF = 4,   /* faces of a box that is not split */
-    CHUNK = 64, /* points that one item answers, each starting from the answer before it */
+    LEAF = 4,   /* the most faces of a box that is not split */
+    CHUNK = 64, /* points per piece of work; each starts from the result of the point before it */
     MOST_WAITING = 64, /* boxes that wait: one per level, and halving 2^31 faces takes 31 levels */
 };
 
-/* A box around faces order[first] .. order[first + count]. Its halves are the next one and `second`. */
+/* A box around faces order[first] .. order[first + count]. Its halves are the next box and box `second`. */
 struct box {
     double lower[3], upper[3];
     int32_t first, count, second; /* second 0: not split */
@@ -41,13 +41,14 @@ static double corner(const struct tree *tree, int32_t face, int k, int axis)
     return tree->vertices[3 * (ptrdiff_t)tree->faces[3 * (ptrdiff_t)face + k] + axis];
 }
 
-/* Three times the middle of a face along an axis. */
+/* Three times the centroid of a face along an axis. */
 static double middle(const struct tree *tree, int32_t face, int axis)
 {
     return corner(tree, face, 0, axis) + corner(tree, face, 1, axis) + corner(tree, face, 2, axis);
 }
 
-/* Brings the face that belongs at `wanted`, by middles along `axis`, to its place, smaller ones before it (Hoare). */
+/* Partially sorts faces by centroid along `axis`, so that position `wanted` is right and smaller ones precede
+ * (Hoare). */
 static void select_face(const struct tree *tree, int32_t first, int32_t last, int32_t wanted, int axis)
 {
     int32_t *order = tree->order;
@@ -89,7 +90,7 @@ static void surround(const struct tree *tree, struct box *box)
             }
 }
 
-/* Boxes are made in depth-first order: the halves still to be made wait on a stack. */
+/* Builds the boxes in depth-first order; a stack holds the remaining halves. */
 static void build(struct tree *tree, int32_t faces)
 {
     struct {
@@ -126,7 +127,7 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Where on the line from `a` to `b` the nearest point is, 0 to 1, and its squared distance. */
+/* The nearest point on the segment from `a` to `b`, as 0 to 1, and its squared distance. */
 static double on_edge(const double p[3], const double a[3], const double b[3], double *distance2)
 {
     double edge[3], from[3];
@@ -142,7 +143,7 @@ static double on_edge(const double p[3], const double a[3], const double b[3], d
     return t;
 }
 
-/* Squared distance to a face; weights of its corners at the nearest point. */
+/* The squared distance to a face, and the weights of its corners at the nearest point. */
 static double to_face(const struct tree *tree, int32_t face, const double p[3], double weights[3])
 {
     const double *c[3];
@@ -193,7 +194,7 @@ static double to_box(const struct box *box, const double p[3])
     return distance2;
 }
 
-/* The nearest face, begun with the guess in `*face`. */
+/* Finds the nearest face, beginning with the guess in `*face`. */
 static double find_nearest(const struct tree *tree, const double p[3], int32_t *face, double weights[3])
 {
     struct {
@@ -211,7 +212,7 @@ static double find_nearest(const struct tree *tree, const double p[3], int32_t *
         const struct box *box = &tree->boxes[at];
         if (box->second) {
             const double first = to_box(&tree->boxes[at + 1], p), second = to_box(&tree->boxes[box->second], p);
-            const int swap = second < first; /* the nearer half is looked at first */
+            const int swap = second < first; /* the nearer half first */
             waiting[waits].box = swap ? at + 1 : box->second;
             waiting[waits++].distance2 = swap ? first : second;
             waiting[waits].box = swap ? box->second : at + 1;

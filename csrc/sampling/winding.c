@@ -6,12 +6,12 @@
 #include "base/pool.h"
 
 enum {
-    LANES = 32,       /* points that go through the faces together, so that the loop over them vectorises */
-    RENORMALIZE = 64, /* faces between two rescalings: no factor is below 1/sqrt 2, 2^-32 is far from 0 */
+    LANES = 32,       /* points that share one loop over faces, so that the loop over points vectorises */
+    RENORMALIZE = 64, /* faces between two rescalings: each factor is at least 1/sqrt 2, and 2^-32 is far from 0 */
 };
 
-/* The sum of angles so far: full turns, and a complex number whose argument is the rest. Multiplying complex
- * numbers and counting the turns replaces an arctangent per face by one per point. */
+/* The sum of angles so far: full turns, and a complex number whose argument is the rest. With complex products and
+ * counted turns, one arctangent per point replaces one per face. */
 struct turns {
     double re[LANES], im[LANES], count[LANES];
 };
@@ -25,8 +25,8 @@ struct job {
     double *result;
 };
 
-/* Adds one face. Its half solid angle is the argument of re + i im (Van Oosterom & Strackee, IEEE Trans.
- * Biomed. Eng. 30 (1983) 125, eq. 8). */
+/* Adds one face. Half its solid angle is the argument of re + i im (Van Oosterom & Strackee, IEEE Trans. Biomed. Eng.
+ * 30 (1983) 125, eq. 8). */
 static void add_face(struct turns *restrict sum, const double *restrict px, const double *restrict py,
                      const double *restrict pz, const double *a, const double *b, const double *c)
 {
@@ -47,8 +47,8 @@ static void add_face(struct turns *restrict sum, const double *restrict px, cons
 
         double old_re = sum->re[l], old_im = sum->im[l];
         double new_re = old_re * re - old_im * im, new_im = old_re * im + old_im * re;
-        /* Two angles in [0, pi] wrap past pi, or two in (-pi, 0) past -pi. The signs of the real parts decide
-         * where the imaginary part of the product may have been rounded to zero. */
+        /* The sum of two angles in [0, pi] may exceed pi, and of two in (-pi, 0) fall below -pi. The signs of the real
+         * parts decide where the imaginary part of the product may have been rounded to zero. */
         int up = (old_im >= 0) & (im >= 0) & ((new_im < 0) | ((old_re < 0) & (re < 0)));
         int down = (old_im < 0) & (im < 0) & (new_im >= 0) & !((old_re > 0) & (re > 0));
         sum->count[l] += (double)(up - down);

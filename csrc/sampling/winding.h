@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Generalised winding number of a triangle soup: how often it wraps a point.
+ * Generalised winding number of a triangle soup: how often the soup winds around a point.
  *
  *     w(p) = 1/(4 pi) sum over faces of the signed solid angle seen from p
  *
- * 1 inside a closed surface whose normals point outwards, 0 outside, -1 if it is inside-out, 2 if it is
- * doubled, and a fraction near holes. Jacobson, Kavan & Sorkine-Hornung, ACM Trans. Graph. 32 (2013) 33.
+ * It is 1 inside a closed surface whose normals point outwards, 0 outside, -1 inside an inside-out surface, 2 inside a
+ * doubled one, and a fraction near holes. Jacobson, Kavan & Sorkine-Hornung, ACM Trans. Graph. 32 (2013) 33.
  */
 #pragma once
 #include <stddef.h>

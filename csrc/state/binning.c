@@ -9,8 +9,8 @@
 
 enum { CELLS = 64, NOBODY = 254, PLACED = 255, GROUPS_PER_ITEM = 8, MOST_LANES = 16 };
 
-/* Particles that come into one new group: those of old group `from` that have moved by `shift`, or, if that is PLACED,
- * the one of placement `from`. */
+/* A source of particles of one new group: those of old group `from` that have moved by `shift`; if `shift` is PLACED,
+ * the particle of placement `from`. */
 struct feed {
     int32_t from, to;
     uint8_t shift;
@@ -21,19 +21,19 @@ struct plan {
     const mpm_binning *request;
     const mpm_particles *old;
     int lane[MOST_LANES]; /* of the p-th particle of a tile */
-    size_t grouped, slots; /* old slots in groups; with those of the waiting tiles */
+    size_t grouped, slots; /* old slots in groups; the same with those of waiting tiles */
     uint8_t *cell, *shift; /* of the particle in every old slot */
-    uint32_t *present;     /* the shifts that there are in every old group, a bit each */
+    uint32_t *present;     /* the shifts that occur in every old group, one bit each */
     mpm_block_map map;     /* keys of the new groups in order of discovery */
-    struct feed *feeds;    /* by new group; old groups ascending, then placements */
-    int32_t *first_feed;   /* of every new group, and an end */
+    struct feed *feeds;    /* by new group: old groups ascending, then placements */
+    int32_t *first_feed;   /* of every new group; one more at the end */
     uint32_t (*histogram)[CELLS];
     mpm_group *groups; /* the new groups, sorted */
-    int32_t *source;   /* new slot -> old slot; padding: that of the group's first particle */
+    int32_t *source;   /* old slot, by new slot; padding: that of the group's first particle */
     ptrdiff_t tiles, count;
 };
 
-/* One column on its way from the old tiles to the new ones. `components` reals (or row numbers) per lane. */
+/* The move of one column from the old tiles to the new ones, with `components` reals (or row numbers) per lane. */
 struct move {
     const void *from;
     void *to;
@@ -41,19 +41,19 @@ struct move {
     int components;
 };
 
-/* Columns that are moved in one go: their targets are different arrays. */
+/* Columns that are moved together: their targets are different arrays. */
 struct round {
     struct plan *plan;
     struct move moves[MPM_MOST_COLUMNS + 1];
     int count;
-    bool first; /* finds the sources; the positions come first in it */
+    bool first; /* the round that finds the sources; its first column holds the positions */
 };
 
-/* What is needed of a plan particle by particle, for one new group. */
+/* The loop over the particles of one new group. */
 struct cursor {
     const int *lane;
     const uint8_t *cell;
-    uint32_t *next; /* of every cell: particles that have come, then the place of the next one */
+    uint32_t *next; /* by cell: the number of particles, later the index of the next particle */
     int32_t *source;
     int lane_bits;
 };
@@ -86,7 +86,7 @@ static size_t placement_from(const mpm_binning *request, ptrdiff_t slot)
     return low;
 }
 
-/* Of the slots from `first` to below `last`: a moved or new particle has no valid group, its place is told. */
+/* Marks the placed particles in slots first .. last - 1: they come from placements, not from their old group. */
 static void mark_placed(struct plan *plan, size_t first, size_t last)
 {
     const mpm_binning *request = plan->request;
@@ -123,7 +123,7 @@ static void locate_item(void *context, ptrdiff_t g, int thread)
 
 /* ---- where they go ----------------------------------------------------------------------------------------------- */
 
-/* Adds what comes from `from` by `shift` to the `count` feeds that there are. */
+/* Appends a feed to the `count` existing ones. */
 static mpm_status feed(struct plan *plan, struct feed *feeds, size_t *count, mpm_block_key key, size_t from, int shift)
 {
     const int32_t to = mpm_block_map_insert(&plan->map, key);
@@ -133,7 +133,7 @@ static mpm_status feed(struct plan *plan, struct feed *feeds, size_t *count, mpm
     return MPM_OK;
 }
 
-/* Finds the new groups and from where particles come into each. */
+/* Finds the new groups and their feeds. */
 static mpm_status discover(struct plan *plan, struct feed *feeds, size_t *count)
 {
     const mpm_particles *old = plan->old;
@@ -163,7 +163,7 @@ static mpm_status sort_groups(struct plan *plan, const struct feed *feeds, size_
     struct {
         mpm_block_key key;
         int32_t found;
-    } *order = mpm_memory_new(allocator, count, sizeof *order); /* the key first: compared as a key */
+    } *order = mpm_memory_new(allocator, count, sizeof *order); /* key first, so that mpm_block_map_compare applies */
     int32_t *rank = mpm_memory_new(allocator, count, sizeof *rank);
     plan->groups = mpm_memory_new(allocator, count, sizeof *plan->groups);
     plan->histogram = mpm_memory_new(allocator, count, sizeof *plan->histogram);
@@ -180,7 +180,7 @@ static mpm_status sort_groups(struct plan *plan, const struct feed *feeds, size_
             memcpy(plan->groups[i].block, order[i].key.block, sizeof plan->groups[i].block);
             plan->groups[i].material = order[i].key.material;
         }
-        /* a counting sort: the end of every group's feeds, then from there backwards */
+        /* a counting sort, filled backwards from the end of every group's feeds */
         for (size_t i = 0; i < feed_count; i++)
             plan->first_feed[rank[feeds[i].to]]++;
         for (size_t i = 1; i <= count; i++)
@@ -209,8 +209,8 @@ static mpm_status find_groups(struct plan *plan)
     return status;
 }
 
-/* Calls `visit` for the old slot of every particle of new group `g`: old groups ascending, particles in cell order, so
- * that the sort is stable with respect to it. */
+/* Calls `visit` for the old slot of every particle of new group `g`: old groups ascending, particles in cell order. The
+ * sort keeps this order within a cell. */
 typedef void visitor(const struct cursor *cursor, size_t slot);
 
 static inline __attribute__((always_inline)) void for_each_slot(const struct plan *plan, size_t g,
@@ -225,7 +225,7 @@ static inline __attribute__((always_inline)) void for_each_slot(const struct pla
         }
         const mpm_group *from = &plan->old->groups[feed.from];
         const uint8_t *shift = plan->shift + (size_t)from->first_tile * lanes, *end = shift + (size_t)from->tiles * lanes;
-        /* a look finds the next tile that has one of them */
+        /* memchr finds the next tile with such a particle */
         for (const uint8_t *next = shift; (next = memchr(next, feed.shift, (size_t)(end - next)));) {
             const uint8_t *tile = shift + (size_t)(next - shift) / lanes * lanes;
             const size_t slot = (size_t)(tile - plan->shift);
@@ -262,7 +262,7 @@ static void set_node_range(mpm_group *group, int dim, int degree, const uint32_t
     }
 }
 
-/* The groups of an item, one by one. */
+/* Loops over the groups of an item. */
 #define FOR_GROUPS_OF_ITEM(plan, item, g) \
     for (size_t g = (size_t)(item)*GROUPS_PER_ITEM; g < ((size_t)(item) + 1) * GROUPS_PER_ITEM && g < (plan)->map.count; g++)
 
@@ -306,7 +306,7 @@ static mpm_status lay_groups(struct plan *plan)
 
 /* ---- the move ---------------------------------------------------------------------------------------------------- */
 
-/* Where the p-th particle of a group is put. Divisions take long. */
+/* The entry of `source` for the p-th particle of a group, found without a division, which is slow. */
 static int32_t *source_of(const struct cursor *cursor, uint32_t p)
 {
     return cursor->source + (p >> cursor->lane_bits << cursor->lane_bits) + cursor->lane[p & ((1u << cursor->lane_bits) - 1)];
@@ -327,8 +327,8 @@ static void set_sources(const struct plan *plan, size_t g)
         *source_of(&cursor, (uint32_t)p) = *cursor.source;
 }
 
-/* Moves a tile of one field, lane q from `at[q]` elements on. The numbers of lanes and components are constants where
- * this is inlined. Row numbers move as floats: 32 bits are 32 bits, and they are only copied. */
+/* Moves a tile of one field; lane q comes from element `at[q]`. Where this is inlined, the numbers of lanes and
+ * components are constants. Row numbers are copied as floats, which also have 32 bits. */
 #define MOVE_TILE(type) \
     static inline __attribute__((always_inline)) void move_##type(const struct move *move, size_t tile, \
                                                                   const size_t *at, size_t components, size_t lanes) \
@@ -375,7 +375,7 @@ static void move_group(const struct round *round, const mpm_group *group)
 #undef CASE
 }
 
-/* Positions count from the first node of the block: of particles that have come to another one. */
+/* Positions count from the first node of the block, so this shifts those of particles from other blocks. */
 static void shift_positions(const struct plan *plan, const struct move *move, const mpm_group *group)
 {
     const size_t lanes = (size_t)plan->old->lanes, d = (size_t)move->components;
@@ -417,7 +417,7 @@ static void swap(void **a, void **b)
     *b = t;
 }
 
-/* Columns that hold nothing, or nothing that is needed, stay behind. */
+/* Does a column move? Empty columns, and v and C in mid step, are left out. */
 static bool moves(const struct plan *plan, int column)
 {
     const int F = mpm_fields_F(plan->old->dim);
@@ -442,7 +442,7 @@ static void move_to(struct plan *plan, const mpm_particles *particles, mpm_parti
     for_groups(plan, round_item, &round);
 }
 
-/* The next column from `column` on that moves and is of that width; the number of columns if there is none. */
+/* The next column of that width, from `column` on, that moves; the number of columns if there is none. */
 static int next_column(const struct plan *plan, const mpm_particles *particles, int column, int width)
 {
     while (column < particles->columns && !(particles->width[column] == width && moves(plan, column)))
@@ -450,8 +450,8 @@ static int next_column(const struct plan *plan, const mpm_particles *particles, 
     return column;
 }
 
-/* Moves everything within the arrays at hand, in as many rounds as it takes with those that are free: the spares, and in
- * mid step v and C. What has been moved leaves a free array for the next round. */
+/* Moves everything within the existing arrays, in as many rounds as the free arrays require: the spares, and in mid
+ * step v and C. Each moved column leaves a free array for the next round. */
 static void move_in_place(struct plan *plan, mpm_particles *particles)
 {
     const int columns = particles->columns;
@@ -517,7 +517,7 @@ static void clear_plan(struct plan *plan)
     mpm_block_map_clear(&plan->map);
 }
 
-/* Finds the new groups, their particles by cell, and the grid under them. Nothing of the old is changed. */
+/* Finds the new groups, their particles by cell, and their grid. Does not change the old ones. */
 static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
 {
     const mpm_binning *request = plan->request;

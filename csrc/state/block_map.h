@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A hash table from block coordinates (and a material) to an index: cost grows with the blocks that hold
- * something, not with the size of the domain.
+ * A hash table from block coordinates (and a material) to an index. Its cost grows with the number of occupied blocks,
+ * not with the size of the domain.
  */
 #pragma once
 #include <stdint.h>
@@ -15,7 +15,7 @@ typedef struct mpm_block_key {
 
 typedef struct mpm_block_map {
     mpm_allocator allocator;
-    mpm_block_key *keys; /* keys[i] of index i, in order of insertion */
+    mpm_block_key *keys; /* by index, in order of insertion */
     size_t count, capacity;
     int32_t *slots; /* open addressing; -1: free */
     size_t slot_count;

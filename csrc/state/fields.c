@@ -8,7 +8,7 @@ double mpm_fields_initial(mpm_rank rank, int dim, int c, double initial)
 {
     if (rank == MPM_SCALAR || rank == MPM_VECTOR)
         return initial;
-    int row = 0, length = dim; /* of the component's row, which begins with the diagonal in a symmetric tensor */
+    int row = 0, length = dim; /* of the component's matrix row; in a symmetric tensor it begins with the diagonal */
     while (c >= length) {
         c -= length;
         length -= rank == MPM_SYMMETRIC;
@@ -17,7 +17,6 @@ double mpm_fields_initial(mpm_rank rank, int dim, int c, double initial)
     return c == (rank == MPM_SYMMETRIC ? 0 : row) ? initial : 0;
 }
 
-/* The domain's, the strain's and the books': J and F are two faces of one state. */
 static const mpm_field of_core[MPM_CORE_FIELDS] = {
     [MPM_FIELD_X] = {"x", "m", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .check = MPM_CHECK_INSIDE, .column = MPM_COLUMN_X},
     [MPM_FIELD_V] = {"v", "m/s", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .column = MPM_COLUMN_V},

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of fields: everything that a particle has, one row each, whoever asked for it. Rows of the core come first,
- * then the history of the laws in use, then what users have added. Storage, binning, views, snapshots and Python's names
- * all follow from the rows.
+ * The field table: one row per field of a particle. The fields of the core come first, then the history of the laws in
+ * use, then the fields of users. Storage, binning, views, snapshots and Python's names follow from the rows.
  *
  * A field is kept in columns (particles.h) of `width` reals per particle: vectors and tensors of the core in columns of
- * d, everything else in columns of one. J is another face of F, and integers are kept by row: neither has a column.
+ * d, everything else in columns of one. J follows from F, and integers are kept by row: neither has a column.
  */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
-/** How many components a field has: 1, d, d(d+1)/2, d x d. Those of a symmetric tensor are the rows of its upper triangle:
- *  xx, xy, yy or xx, xy, xz, yy, yz, zz. Plane strain keeps an out-of-plane component as a scalar. */
+/** A field has 1, d, d(d+1)/2 or d x d components. A symmetric tensor is stored as its upper triangle by rows: xx, xy,
+ *  yy or xx, xy, xz, yy, yz, zz. In plane strain, an out-of-plane component is a separate scalar. */
 typedef enum mpm_rank { MPM_SCALAR, MPM_VECTOR, MPM_SYMMETRIC, MPM_TENSOR, MPM_RANKS } mpm_rank;
 
-/** Integers of 64 bits are ids: the next free one for every new row. */
+/** 64-bit integers are ids: every new row gets the next free one. */
 typedef enum mpm_type { MPM_TYPE_REAL, MPM_TYPE_INT32, MPM_TYPE_INT64 } mpm_type;
 
-/** Who asked for a field. */
+/** Who declared a field. */
 typedef enum mpm_owner { MPM_OWNER_CORE, MPM_OWNER_LAW, MPM_OWNER_USER } mpm_owner;
 
-/** Which particles have the field as a state of their own, so that it may be written. */
+/** The particles whose state includes the field, so that users may write it. */
 typedef enum mpm_state_of {
     MPM_STATE_OF_NONE, /* read-only */
     MPM_STATE_OF_ALL,
@@ -30,7 +29,7 @@ typedef enum mpm_state_of {
     MPM_STATE_OF_OWNERS  /* of laws that declare the field */
 } mpm_state_of;
 
-/** What a written value must be, besides finite. */
+/** What a written value must satisfy, besides being finite. */
 typedef enum mpm_check {
     MPM_CHECK_RANGE,  /* every component above `low` and below `high` */
     MPM_CHECK_INSIDE, /* a position in the domain */
@@ -40,7 +39,7 @@ typedef enum mpm_check {
 /** What is wrong with a value that was written through a view. */
 enum mpm_flaw { MPM_FINE, MPM_NOT_FINITE, MPM_INVERTED, MPM_OUTSIDE, MPM_NOT_STATE };
 
-/** Of a field that is another face of others, and of one that is kept in an array by row (run/store.h). */
+/** The `column` of a field that follows from others, and of a field kept in an array by row (run/store.h). */
 enum { MPM_NO_COLUMN = -1, MPM_BY_ROW = -2 };
 
 typedef struct mpm_field {
@@ -51,7 +50,7 @@ typedef struct mpm_field {
     mpm_state_of state_of;
     mpm_check check;
     double low, high; /* exclusive */
-    double initial;   /* of a scalar, of the components of a vector, of the diagonal of a tensor */
+    double initial;   /* of a scalar, every component of a vector, or the diagonal of a tensor */
     bool lasting;     /* no step changes it */
     int column;       /* the first of its columns, MPM_NO_COLUMN or MPM_BY_ROW */
     int width;        /* components in each of them */
@@ -94,7 +93,7 @@ static inline int mpm_rank_components(mpm_rank rank, int dim)
     }
 }
 
-/** The value that component `c` of a field begins with: `initial`, off the diagonal of a tensor 0. */
+/** The initial value of component `c` of a field: `initial`, or 0 off the diagonal of a tensor. */
 double mpm_fields_initial(mpm_rank rank, int dim, int c, double initial);
 
 /** The table of a simulation without materials. */

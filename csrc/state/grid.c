@@ -12,14 +12,14 @@ enum {
     MOST_TASKS = 1024
 };
 
-/* Offset of neighbour `k` along `axis`: -1, 0 or 1. x is slowest. */
+/* The offset of neighbour `k` along `axis`: -1, 0 or 1. x is slowest. */
 static int neighbour_offset(int dim, int k, int axis)
 {
     static const int stride[2][3] = {{3, 1, 0}, {9, 3, 1}};
     return k / stride[dim - 2][axis] % 3 - 1;
 }
 
-/* Can a node of neighbour `k` be touched? `first_node` and `last_node` count from node -1 of the block. */
+/* Can the group touch a node of neighbour `k`? `first_node` and `last_node` count from node -1 of the block. */
 static int is_touched(const mpm_group *group, int dim, int k)
 {
     for (int axis = 0; axis < dim; axis++) {
@@ -56,7 +56,7 @@ static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mp
     if (!grid->blocks || !rank)
         goto done;
     for (size_t b = 0; b < map.count; b++)
-        map.keys[b].material = (int32_t)b; /* remember the provisional index; no two keys share coordinates */
+        map.keys[b].material = (int32_t)b; /* stores the provisional index; coordinates alone are unique */
     if (map.count) /* without particles there is no array to sort */
         qsort(map.keys, map.count, sizeof *map.keys, mpm_block_map_compare);
     for (size_t b = 0; b < map.count; b++) {
@@ -74,12 +74,12 @@ done:
     return status;
 }
 
-/* Cuts the groups into tasks: a function of the particles alone, never of the threads. */
+/* Cuts the groups into tasks. The cuts depend on the particles alone, never on the threads. */
 static mpm_status cut_tasks(mpm_grid *grid, const mpm_allocator *allocator, const mpm_group *groups,
                             size_t group_count, ptrdiff_t particles)
 {
     ptrdiff_t tasks = (particles + PARTICLES_PER_TASK - 1) / PARTICLES_PER_TASK;
-    if (tasks > LEAST_TASKS) /* two or four threads get as much each */
+    if (tasks > LEAST_TASKS) /* a multiple, so that two or four threads share the work evenly */
         tasks = (tasks + 3) / 4 * 4;
     tasks = tasks < LEAST_TASKS ? LEAST_TASKS : tasks > MOST_TASKS ? MOST_TASKS : tasks;
     grid->task_count = (size_t)tasks;
@@ -94,15 +94,15 @@ static mpm_status cut_tasks(mpm_grid *grid, const mpm_allocator *allocator, cons
         while (g < group_count && taken + groups[g].count / 2 < particles * (t + 1) / tasks)
             taken += groups[g++].count;
     }
-    grid->task_group[tasks] = (int32_t)group_count; /* rounding never leaves a group behind */
+    grid->task_group[tasks] = (int32_t)group_count; /* rounding must not omit a group */
     return MPM_OK;
 }
 
-/* Numbers the private copies of every task and lists, per block, its copies in task order. */
+/* Numbers the private copies of every task, and lists the copies of every block in task order. */
 static mpm_status number_copies(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, int dim)
 {
     const int neighbours = dim == 3 ? 27 : 9;
-    int32_t *owner = mpm_memory_new(allocator, grid->block_count, sizeof *owner); /* last task + 1 that touched it */
+    int32_t *owner = mpm_memory_new(allocator, grid->block_count, sizeof *owner); /* by block: 1 + its last task */
     int32_t *copy = mpm_memory_new(allocator, grid->block_count, sizeof *copy);
     mpm_status status = MPM_OUT_OF_MEMORY;
     if (!owner || !copy)
@@ -190,7 +190,7 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
 void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size)
 {
     const size_t bytes = MPM_BLOCK_NODES * 4 * real_size;
-    size_t o = 0; /* both are sorted */
+    size_t o = 0; /* the blocks of both grids are sorted */
     for (size_t b = 0; b < grid->block_count; b++) {
         const int32_t *block = grid->blocks[b].block;
         while (o < older->block_count && mpm_block_map_compare_blocks(older->blocks[o].block, block) < 0)

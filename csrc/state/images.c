@@ -9,7 +9,7 @@
 
 enum {
     SIDE_MOST = 8,
-    IMAGES_MOST = 2 * MPM_IMAGE_REACH + 2, /* along one axis: a domain of one periodic cell */
+    IMAGES_MOST = 2 * MPM_IMAGE_REACH + 2, /* along one axis, in a domain of one periodic cell */
     NO_BLOCK = -1
 };
 
@@ -18,7 +18,7 @@ static int64_t floor_divide(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-/* Where node `at` of an axis lies in the domain, and whether it is mirrored there. */
+/* The image of node `at` of an axis that is in the domain, and whether it is reflected. */
 static int64_t into_domain(const mpm_symmetry *symmetry, int64_t at, bool *flipped)
 {
     const int64_t cells = symmetry->cells;
@@ -44,7 +44,7 @@ static bool has_symmetry(const mpm_symmetry *symmetry)
     return symmetry->periodic || symmetry->mirror[0] || symmetry->mirror[1];
 }
 
-/* Nodes along one axis of a block, each with its images along that axis. */
+/* The nodes along one axis of a block, with their images along that axis. */
 struct line {
     int64_t at[SIDE_MOST]; /* in the domain */
     bool flipped[SIDE_MOST], plane[SIDE_MOST], mirrored[SIDE_MOST];
@@ -66,7 +66,7 @@ static void add_image(struct line *line, int i, int64_t at, bool flipped, int si
     line->mirrored[i] |= flipped;
 }
 
-/* The images of `inside` in ascending order: those of either orientation repeat after `period`. */
+/* Lists the images of `inside` in ascending order; those of either orientation repeat after one period. */
 static void list_images(struct line *line, int i, const mpm_symmetry *symmetry, int64_t inside, int side)
 {
     const int64_t cells = symmetry->cells, low = -MPM_IMAGE_REACH, high = cells + MPM_IMAGE_REACH;
@@ -115,7 +115,7 @@ static int compare_blocks(const void *a, const void *b)
     return mpm_block_map_compare_blocks(a, node_block->block);
 }
 
-/* Looks blocks up by coordinates. Nodes of a block have their images in a few blocks only: those are remembered. */
+/* Finds blocks by coordinates. It caches recent blocks, because the images of a block are in few other blocks. */
 struct finder {
     const mpm_grid *grid;
     struct {
@@ -127,7 +127,7 @@ static void finder_begin(struct finder *finder, const mpm_grid *grid)
 {
     finder->grid = grid;
     for (int k = 0; k < 64; k++)
-        finder->known[k].block[0] = INT32_MIN; /* of no block */
+        finder->known[k].block[0] = INT32_MIN; /* matches no block */
 }
 
 static int32_t find_block(struct finder *finder, const int32_t block[3])
@@ -172,8 +172,8 @@ static mpm_status append_node(struct harvest *harvest, mpm_image_node node)
     return MPM_OK;
 }
 
-/* The images of the node with coordinates `inside` in its block, those along the first axis slowest: of them, those
- * whose block is in the grid. The image's block is at first its index in the grid. */
+/* Lists the images of a node whose blocks are in the grid, the first axis slowest. `inside`: the coordinates of the
+ * node in its block. For now, `fold` of an image holds the index of its block in the grid. */
 static mpm_status collect_images(struct harvest *harvest, const struct line line[3], const int inside[3],
                                  struct finder *finder)
 {
@@ -216,14 +216,14 @@ static mpm_status collect_node(struct harvest *harvest, const struct line line[3
         return MPM_OK;
     mpm_status status = collect_images(harvest, line, inside, finder);
     node.images = (int32_t)(harvest->list_count - (size_t)node.first);
-    if (!status && node.images == 1 && !node.flips && !node.planes) { /* its images are in no block: alone */
+    if (!status && node.images == 1 && !node.flips && !node.planes) { /* no image of it is in the grid */
         harvest->list_count--;
         return MPM_OK;
     }
     return status ? status : append_node(harvest, node);
 }
 
-/* The nodes of block `b`; the block is counted if there are any. */
+/* Collects the nodes of block `b` that have images; counts the block if there are any. */
 static mpm_status collect_block(struct harvest *harvest, mpm_grid *grid, size_t b, const struct line line[3],
                                 struct finder *finder)
 {
@@ -268,7 +268,7 @@ mpm_status mpm_images_find(mpm_grid *grid, const mpm_allocator *allocator, const
             return status;
     }
     mpm_images *images = &grid->images;
-    for (size_t i = 0; i < harvest.list_count; i++) /* images of images are each other's: their blocks are counted */
+    for (size_t i = 0; i < harvest.list_count; i++) /* an image has images too, so its block was counted */
         images->list[i].fold = grid->blocks[images->list[i].fold].fold;
     const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size;
     if (images->block_count && !(images->raw = mpm_memory_new(allocator, images->block_count, block_bytes)))

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Images of nodes: nodes that are one because a face of the domain is a plane of symmetry, or because two opposite
- * faces are one. What particles bring to any of them counts for all.
+ * Images of nodes: nodes that stand for the same node, because a face of the domain is a plane of symmetry or because
+ * two opposite faces coincide. What particles add to one image counts for all.
  *
  *     mirror at node 0        node -i is node i with its normal components negated
  *     periodic, N cells       node i + N is node i
  *
- * All images of a node are added in the frame of the one that lies in the domain, in ascending order of their
- * coordinates, each of them for itself: so every image gets the same bits, whatever block or task it belongs to.
- * Nothing here knows what is added: see transfer/fold.h.
+ * Each image sums all images of its node by itself, in the frame of the image in the domain and in ascending order of
+ * coordinates. So every image gets the same bits, whatever its block or task. transfer/fold.h does the sums.
  */
 #pragma once
 #include <stdbool.h>
@@ -19,15 +18,15 @@
 
 struct mpm_grid;
 
-/* How far beyond a face particles can touch nodes: they lie at most one cell beyond it, drift by one more before
- * they are binned anew, and see two nodes further. */
+/* How far beyond a face particles can touch nodes: they are at most one cell beyond it, drift by one more cell before
+ * the next binning, and reach two nodes further. */
 enum { MPM_IMAGE_REACH = 4 };
 
 /** How the grid continues beyond the faces of one axis. */
 typedef struct mpm_symmetry {
     int64_t cells;  /* between the faces, at least 1 */
-    bool mirror[2]; /* the lower, the upper face is a plane of symmetry */
-    bool periodic;  /* both faces are one */
+    bool mirror[2]; /* is the lower, the upper face a plane of symmetry? */
+    bool periodic;  /* do both faces coincide? */
 } mpm_symmetry;
 
 /** One image: a node of the `fold`-th block with images. Bits are axes. */
@@ -37,13 +36,13 @@ typedef struct mpm_image {
     uint8_t flips; /* components that change their sign from this image to the domain's frame */
 } mpm_image;
 
-/** A node that has images, or lies on a plane of symmetry. */
+/** A node that has images, or is on a plane of symmetry. */
 typedef struct mpm_image_node {
     uint8_t node;          /* of its block */
     uint8_t flips;         /* components that change their sign from the domain's frame to this node */
-    uint8_t planes;        /* axes on whose plane it lies: the normal velocity is 0 */
+    uint8_t planes;        /* axes with a plane of symmetry through the node: the normal velocity is 0 */
     uint8_t normals;       /* axes along which a mirror acts on it */
-    int32_t at[3];         /* coordinates of the image that lies in the domain */
+    int32_t at[3];         /* coordinates of the image in the domain */
     int32_t first, images; /* range of `mpm_images.list`, itself included */
 } mpm_image_node;
 
@@ -53,12 +52,12 @@ typedef struct mpm_images {
     int32_t *first_node;   /* [fold + 1] range in `nodes`, ascending in `node` */
     mpm_image_node *nodes;
     mpm_image *list;
-    void *raw;             /* [fold][MPM_BLOCK_NODES][4]: records as the particles left them */
+    void *raw;             /* [fold][MPM_BLOCK_NODES][4]: momentum and mass before folding */
     void *raw_before;      /* the same before forces; NULL where the grid does not keep that velocity */
 } mpm_images;
 
-/** Finds the images among the blocks of `grid`. Without a symmetry there are none, and nothing is allocated. Errors:
- *  MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; what was allocated is freed with the grid. */
+/** Finds the images among the blocks of `grid`. Allocates nothing without a symmetry. Errors: MPM_OUT_OF_MEMORY,
+ *  MPM_TOO_LARGE; mpm_images_clear frees what was allocated. */
 mpm_status mpm_images_find(struct mpm_grid *grid, const mpm_allocator *allocator, const mpm_symmetry symmetry[3],
                            int dim, size_t real_size, bool before);
 

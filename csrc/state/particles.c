@@ -115,7 +115,7 @@ size_t mpm_particles_bytes(const mpm_particles *particles)
     return particles->capacity * tile + particles->group_count * sizeof(mpm_group);
 }
 
-/* What padding holds: at rest in the middle of the block, undeformed, without mass. */
+/* The values of padding: at rest in the middle of the block, undeformed, without mass. */
 static double padding(const mpm_particles *particles, int column, int component)
 {
     const int F = mpm_fields_F(particles->dim);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The arena: a block of nodes with the margin its particles can reach, small enough to stay in the first cache.
- * Base nodes of a group lie in its block at a binning and drift by at most one cell until the next, so nodes
- * -1 .. side + degree are reached; arena index 0 is node -1.
+ * The arena: a block of nodes with the margin that its particles can reach, small enough to stay in the L1 cache.
+ * The base nodes of a group are in its block at a binning and drift by at most one cell until the next. So stencils
+ * reach nodes -1 .. side + degree; arena index 0 is node -1.
  */
 #pragma once
 #include "base/simd.h"
@@ -14,8 +14,8 @@
 #endif
 #define ARENA_SIDE (BLOCK_SIDE + 2 + ARENA_DEGREE)
 #define ARENA_NODES (DIM == 3 ? ARENA_SIDE * ARENA_SIDE * ARENA_SIDE : ARENA_SIDE * ARENA_SIDE)
-/* Rows may begin one node early or end one node late with weight 0; the slack before keeps node 0 of the block on
- * a cache line. */
+/* Pencils may begin one node early or end one node late, with weight 0. The slack in front also aligns node 0 of the
+ * block to a cache line. */
 #define ARENA_SLACK 28
 #define ARENA_REALS (ARENA_SLACK + 4 * ARENA_NODES + 36)
 
@@ -27,15 +27,16 @@ INLINE double wall_room(int degree)
 
 typedef real arena[ARENA_REALS] __attribute__((aligned(64)));
 
-/* Arena index of the first node of a stencil, kept inside the arena whatever happens (a NaN gives 0): the last
- * line of defence behind the checks of the step. */
+/* The arena index of the first node of a stencil, clamped to the arena (NaN gives 0): the last line of defence behind
+ * the checks of the step. */
 INLINE wide arena_first(wide base)
 {
     return wide_min(wide_max(base + wide_set(1), wide_set(0)), wide_set(BLOCK_SIDE + 1));
 }
 
-/* The quadratic B-spline along one axis: the weights of the three nodes, the particle's place `e` from the middle one, in
- * [-1/2, 1/2], and, as the result, the first of them. All in cells from the block's first node. */
+/* The quadratic B-spline along one axis: the weights of the three nodes, and the offset `e` of the particle from the
+ * middle node, in [-1/2, 1/2]. Returns the first node. `x` and the result count in cells from the block's first
+ * node. */
 INLINE wide quadratic_weights(wide x, wide weight[3], wide *e)
 {
     const wide half = wide_set((real)0.5), base = wide_floor(x - half);
@@ -47,13 +48,13 @@ INLINE wide quadratic_weights(wide x, wide weight[3], wide *e)
     return base;
 }
 
-/* Along every axis an arena meets three blocks: the one before, its own, the one after. Where the nodes of each begin
- * in the arena, how many there are, and the coordinate of the first of them within its block. */
+/* Along every axis an arena overlaps three blocks: the previous one, its own and the next one. For each block: the
+ * arena index of its first node, the number of nodes, and the coordinate of the first within the block. */
 static const int piece_begin[3] = {0, 1, BLOCK_SIDE + 1};
 static const int piece_nodes[3] = {1, BLOCK_SIDE, 1 + ARENA_DEGREE};
 static const int piece_inside[3] = {BLOCK_SIDE - 1, 0, 0};
 
-/* Those of the group's nodes along an axis that lie in one of the three blocks. */
+/* The group's nodes in one of the three blocks, along one axis. */
 struct piece {
     int first, end; /* arena indices */
     int inside;     /* coordinate of the first within the block */
@@ -66,9 +67,9 @@ INLINE struct piece piece_along(const mpm_group *group, int axis, int which)
     return (struct piece){first, stop < end ? stop : end, piece_inside[which] + first - begin};
 }
 
-/* Runs `body` for every line of nodes along the last axis of the group's range, block by block: `in_arena` and
- * `in_grid` are where the line's part in that block begins in the arena and in an array of blocks, `nodes` is its
- * length, which is known when it is compiled. `table` holds the numbers of the 27 or 9 blocks. */
+/* Runs `body` for every line of the group's nodes along the last axis, block by block. The part of the line in the
+ * block begins at `in_arena` in the arena and at `in_grid` in an array of blocks; its length `nodes` is a compile-time
+ * constant. `table` holds the indices of the 27 or 9 blocks. */
 #define ARENA_LINES(group, table, body) \
     do { \
         const ptrdiff_t arena_line = 4 * ARENA_SIDE, arena_slab = arena_line * ARENA_SIDE; \
@@ -97,7 +98,7 @@ INLINE struct piece piece_along(const mpm_group *group, int axis, int which)
 
 typedef real node4 __attribute__((vector_size(4 * sizeof(real)), may_alias, aligned(4 * sizeof(real))));
 
-/* Copies the velocities a group can see. */
+/* Copies the velocities that a group can reach. */
 INLINE void arena_read(real *arena, const mpm_group *group, const real *grid)
 {
     ARENA_LINES(group, group->node_block, {
@@ -105,11 +106,11 @@ INLINE void arena_read(real *arena, const mpm_group *group, const real *grid)
     });
 }
 
-/* Nodes in as large pieces as a register holds. */
+/* As many nodes as a register holds. */
 #define SPAN_REALS (WIDTH < 4 ? 4 : WIDTH)
 typedef real span __attribute__((vector_size(SPAN_REALS * sizeof(real)), may_alias, aligned(4 * sizeof(real))));
 
-/* A line of the block's own nodes: added and cleared. */
+/* Adds a line of the block's own nodes and clears it. */
 INLINE void arena_move_spans(real *arena, real *copy)
 {
     enum { SPANS = 4 * BLOCK_SIDE / SPAN_REALS };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "transfer/collide.h"
 
-/* Where the colliders see what lies at `place` (in cells) of an axis: there, and at the images of it that can lie in the
- * domain. Returns how many places. */
+/* Lists `place` (in cells along an axis) and those of its images that can be in the domain. Returns their number. */
 static int places_of(double place, const mpm_symmetry *axis, double places[3])
 {
     const double cells = (double)axis->cells;
@@ -12,7 +11,8 @@ static int places_of(double place, const mpm_symmetry *axis, double places[3])
     return axis->periodic ? 3 : 1;
 }
 
-/* Which colliders are near the cube of `side` cells from `first` on, counted from node 0 of a block, or an image. */
+/* Marks the colliders near a cube of `side` cells, or near its images. The cube begins at `first`, counted from node 0
+ * of the block. Returns a bound of their speed. */
 static double find_near_colliders(const mpm_colliders *colliders, const int32_t block[3], double first, double side,
                                   double dt, mpm_collider_book *books)
 {
@@ -68,14 +68,14 @@ bool MPM_KERNEL(collide_reaches)(const mpm_colliders *colliders, const mpm_group
     return find_near_colliders(colliders, group->block, -1, BLOCK_SIDE + 3, dt, books) >= 0;
 }
 
-/* A particle beyond a periodic face is seen where it will come in. */
+/* A particle beyond a periodic face meets the colliders at the opposite face, where it will enter. */
 static double wrapped_place(double place, const mpm_symmetry *axis)
 {
     const double cells = (double)axis->cells;
     return !axis->periodic ? place : place < 0 ? place + cells : place >= cells ? place - cells : place;
 }
 
-/* One question for all particles of a tile, which mostly lie in a few cells. */
+/* One test for all particles of a tile, which are mostly in a few cells. */
 static bool tile_meets_colliders(const mpm_colliders *colliders, const mpm_group *group, const struct tile *tile,
                                  const mpm_collider_book *books)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the resident tiles and the arrays a user sees: writing out, and finding and reading in what was changed.
- * A row is read in only if its bits differ from what would be written out, so that looking at an array (which
- * rounds positions) never changes a run.
+ * Exchange between the resident tiles and the arrays that users see: writes out, and finds and reads in changed rows.
+ * Positions in arrays are rounded. So a row is read in only if its bits differ from what would be written out: looking
+ * at an array never changes a run.
  */
 #include "math/matrix.h"
 #include "materials/laws.h"
@@ -10,7 +10,7 @@
 
 enum { MOST_COMPONENTS = DIM * DIM < 6 ? 6 : DIM * DIM };
 
-/* Component `c` of a field, kept in columns of `width` reals, of the particle in `slot`. */
+/* Component `c` of a field for the particle in `slot`; the field is in columns of `width` reals. */
 INLINE real *component(const mpm_particles *p, int column, const int width, ptrdiff_t slot, int c)
 {
     return (real *)p->column[column + c / width] + mpm_particles_index((size_t)slot, (size_t)c, (size_t)width, WIDTH);
@@ -30,13 +30,13 @@ static real determinant(const real F[DIM * DIM])
 #endif
 }
 
-/* J^(1/d) for the isotropic F that stands for a fluid's volume ratio. */
+/* J^(1/d), for the isotropic F that users see of a fluid. */
 static real root(real J)
 {
 #if DIM == 2
     return REAL_IS_FLOAT ? (real)__builtin_sqrtf((float)J) : (real)__builtin_sqrt((double)J);
 #else
-    double x = 1; /* Newton for x^3 = J, monotone from above after one step */
+    double x = 1; /* Newton's method for x^3 = J: monotone from above after one step */
     for (int i = 0; i < 200; i++) {
         double next = (2 * x + (double)J / (x * x)) / 3;
         if (next == x || (i > 1 && next > x))
@@ -47,8 +47,8 @@ static real root(real J)
 #endif
 }
 
-/* A coordinate in cells, of a domain that repeats after `period` cells (0: it does not), brought into it: from 0 to
- * below the period, or to it where a tiny negative one is rounded. No further than most_cells away, where a position still says in which cell it lies. */
+/* Wraps a coordinate in cells into [0, period); rounding may turn a tiny negative one into the period. Period 0: not
+ * periodic. Coordinates reach at most most_cells, where a double still resolves cells. */
 static const double most_cells = 0x1p52;
 
 static double wrapped(double cells, int64_t period)
@@ -59,7 +59,7 @@ static double wrapped(double cells, int64_t period)
     return cells < 0 ? cells + (double)period : cells;
 }
 
-/* A resident position, as the user sees it along one axis. */
+/* One component of a resident position, as the user sees it. */
 static real user_position(const mpm_exchange *e, int axis, int32_t block, real x)
 {
     const int64_t period = e->period[axis];
@@ -68,7 +68,7 @@ static real user_position(const mpm_exchange *e, int axis, int32_t block, real x
     return rounded_up ? (real)e->lower[axis] : at;
 }
 
-/* How a field goes in and out: as it is kept, in columns of d or of 1, or as one of the three that are kept otherwise. */
+/* How a field is converted: position, F and J need arithmetic; fields in columns of d or of 1 are copied. */
 enum form { POSITION, STRAIN, RATIO, OF_VECTORS, OF_SCALARS };
 
 static enum form form_of(const mpm_exchange *e)
@@ -83,8 +83,8 @@ static enum form form_of(const mpm_exchange *e)
     return field->width == DIM ? OF_VECTORS : OF_SCALARS;
 }
 
-/* What the functions below need of a particle besides the exchange. `form` and `components` are constants where the field
- * is one of the core. */
+/* What the functions below need of a particle besides the exchange. For fields of the core, `form` and `components` are
+ * compile-time constants. */
 struct particle {
     const mpm_group *group;
     bool keeps_J;
@@ -206,7 +206,7 @@ static bool is_outside(const mpm_exchange *e, const real x[DIM])
     return false;
 }
 
-/* Is the field a state of that particle? */
+/* Is the field part of the state of that particle, so that users may write it? */
 static bool is_state(const mpm_exchange *e, const struct particle *of)
 {
     const mpm_material *material = &e->materials[of->group->material];
@@ -258,7 +258,7 @@ void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange)
     exchange->differing = differing;
 }
 
-/* A position in cells to a block and cells within it, base node in the block. */
+/* Splits a position in cells into the block of its base node and cells from that block's first node. */
 static void place(const mpm_particles *p, const double cells[DIM], mpm_placement *placement, real x[DIM])
 {
     const double reach = mpm_particles_reach(p);
@@ -285,7 +285,7 @@ static void place_position(const mpm_particles *p, const double lower[3], double
     place(p, cells, placement, x);
 }
 
-/* A position written outside the domain: the nearest one on its faces. */
+/* Moves a position that was written outside the domain to the nearest point of a face. */
 static void bring_back(const mpm_exchange *e, double position[DIM])
 {
     for (int a = 0; a < DIM; a++) {
@@ -294,7 +294,7 @@ static void bring_back(const mpm_exchange *e, double position[DIM])
     }
 }
 
-/* Takes a position in, and notes where the particle goes. */
+/* Reads a position in, and notes where the particle goes. */
 INLINE void read_position(mpm_exchange *changes, const struct particle *of, const real *written)
 {
     mpm_particles *p = changes->particles;
@@ -353,7 +353,7 @@ void MPM_KERNEL(exchange_freeze_outside)(const mpm_exchange *exchange)
     for_each_of_form(exchange, POSITION, DIM, NULL, freeze_one);
 }
 
-/* What `wrap_one` goes through: the placements that there were, and those that it makes. */
+/* The context of `wrap_one`: the placements that existed, and those that it makes. */
 struct wrapping {
     mpm_exchange *exchange;
     const mpm_placement *placed, *placed_end;
@@ -369,7 +369,7 @@ INLINE void wrap_one(void *context, const mpm_exchange *e, const enum form form,
     while (wrapping->placed < wrapping->placed_end && wrapping->placed->slot < slot)
         wrapping->placed++;
     if (wrapping->placed < wrapping->placed_end && wrapping->placed->slot == slot)
-        return; /* its position is not one in this group's block */
+        return; /* its position does not count from this group's block */
     double cells[DIM];
     bool beyond = false;
     for (int a = 0; a < DIM; a++) {
@@ -393,7 +393,7 @@ INLINE void wrap_one(void *context, const mpm_exchange *e, const enum form form,
     }
 }
 
-/* Can particles of a group lie beyond a periodic face? They are at most three cells from their block. */
+/* Can particles of a group be beyond a periodic face? They are at most three cells from their block. */
 static bool reaches_periodic_face(const mpm_exchange *e, const mpm_group *group)
 {
     for (int a = 0; a < DIM; a++) {
@@ -445,7 +445,7 @@ void MPM_KERNEL(exchange_insert)(const mpm_insertion *insertion)
     }
 }
 
-/* The cell of the base node, and the neighbour block a particle has drifted into, for every slot of a group. */
+/* For every slot of a group: the cell of the base node, and the neighbour block that the particle has drifted into. */
 void MPM_KERNEL(exchange_locate)(const mpm_particles *particles, ptrdiff_t g, uint8_t *cell, uint8_t *shift)
 {
     const mpm_group *group = &particles->groups[g];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Grid to particles in 2-D with AVX2: by rows (stencil_rows.h), of which only the two components are kept that a
- * velocity has. Such a row of pairs is half as long, one register of floats.
+ * Grid to particles in 2-D with AVX2. The pencils (stencil_pencils.h) keep only the two components of a velocity. Such
+ * a pencil of pairs is half as long: one register of floats.
  *
- * The sums of a particle are pairs too. Particles are taken in an order in which their pairs, two and two added and
- * then interleaved, come out as components by lane.
+ * The sums of a particle are pairs too. The loop takes particles in such an order that adding and interleaving their
+ * pairs yields components by lane.
  */
 #pragma once
-#include "transfer/stencil_rows.h"
+#include "transfer/stencil_pencils.h"
 
 #define PAIR_PARTS (8 / WIDTH)
 #define PAIRS_TOGETHER (WIDTH / 2)
@@ -28,7 +28,7 @@ NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *gr
     });
 }
 
-/* The weight of each real's node. */
+/* The weight of the node that each real belongs to. */
 INLINE wide pair_weights(const real *four, int j)
 {
 #if REAL_IS_FLOAT
@@ -41,24 +41,24 @@ INLINE wide pair_weights(const real *four, int j)
 #endif
 }
 
-/* The index 0 .. 3 of each real's node. */
+/* The index 0 .. 3 of the node that each real belongs to. */
 INLINE wide pair_nodes(int j)
 {
     static const real index[8] __attribute__((aligned(64))) = {0, 0, 1, 1, 2, 2, 3, 3};
     return wide_load(index + j * WIDTH);
 }
 
-/* Particle p, which is in lane q: the sums over rows of the node values and of their first moments. */
+/* Sums node values and their first moments over the pencils of particle p, which is in lane q. */
 INLINE void gather_one(const struct stencil *s, const real *arena, int p, int q, wide sum[1 + DIM])
 {
-    const real *first = arena + (s->offset[q] >> 1); /* a pair for a record of four */
+    const real *first = arena + (s->offset[q] >> 1); /* pairs are half as long as vec4s */
     UNROLL for (int j = 0; j < PAIR_PARTS; j++) {
-        wide row[ROWS], value[1 + DIM];
-        UNROLL for (int r = 0; r < ROWS; r++)
-            row[r] = wide_load_any(first + row_position(r) / 2 + j * WIDTH);
+        wide pencil[PENCILS], value[1 + DIM];
+        UNROLL for (int r = 0; r < PENCILS; r++)
+            pencil[r] = wide_load_any(first + pencil_position(r) / 2 + j * WIDTH);
         const wide along = pair_weights(s->along[p], j);
-        const wide plus = wide_set(s->across[2][q]) * row[2], minus = wide_set(s->across[0][q]) * row[0];
-        value[0] = wide_fma(wide_set(s->across[1][q]), row[1], plus + minus) * along;
+        const wide plus = wide_set(s->across[2][q]) * pencil[2], minus = wide_set(s->across[0][q]) * pencil[0];
+        value[0] = wide_fma(wide_set(s->across[1][q]), pencil[1], plus + minus) * along;
         value[1] = (plus - minus) * along;
         value[2] = value[0] * pair_nodes(j);
         UNROLL for (int k = 0; k < 1 + DIM; k++)
@@ -79,18 +79,18 @@ INLINE wide halves_sum(wide a, wide b)
 #endif
 }
 
-/* The pairs of PAIRS_TOGETHER particles, each summed over the nodes of its row: (n0 + n2) + (n1 + n3). */
-INLINE wide pair_sums(const wide row[PAIRS_TOGETHER])
+/* Sums the pencil of each of PAIRS_TOGETHER particles over its nodes, as (n0 + n2) + (n1 + n3). */
+INLINE wide pair_sums(const wide pencil[PAIRS_TOGETHER])
 {
 #if REAL_IS_FLOAT
-    const __m256d a = (__m256d)halves_sum(row[0], row[1]), b = (__m256d)halves_sum(row[2], row[3]);
+    const __m256d a = (__m256d)halves_sum(pencil[0], pencil[1]), b = (__m256d)halves_sum(pencil[2], pencil[3]);
     return (wide)_mm256_unpacklo_pd(a, b) + (wide)_mm256_unpackhi_pd(a, b);
 #else
-    return halves_sum(row[0], row[1]); /* parts have been added: n0 + n2 and n1 + n3 are what is left */
+    return halves_sum(pencil[0], pencil[1]); /* the caller has already added the parts, to n0 + n2 and n1 + n3 */
 #endif
 }
 
-/* The lane of the i-th particle of group g for which `components` gives them by lane. */
+/* The lane of the i-th particle of group g, so that `components` returns components by lane. */
 INLINE int pair_lane(int g, int i)
 {
     return REAL_IS_FLOAT ? 2 * g + i % 2 * 4 + i / 2 : g + 2 * i;
@@ -107,7 +107,7 @@ INLINE void components(const wide pairs[2], wide component[DIM])
 #endif
 }
 
-/* `x` in cells from the block's first node; `middle`: particle minus the node from which moments count, in cells. */
+/* `x`: in cells from the block's first node. `middle`: particle minus the origin node of the moments, in cells. */
 INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wide v[DIM], wide moment[DIM][DIM],
                            wide middle[DIM])
 {
@@ -119,7 +119,7 @@ INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wid
     UNROLL for (int g = 0; g < 2; g++) {
         wide sum[1 + DIM][PAIRS_TOGETHER];
         UNROLL for (int i = 0; i < PAIRS_TOGETHER; i++) {
-            const int q = pair_lane(g, i), p = record_of(q);
+            const int q = pair_lane(g, i), p = particle_of(q);
             wide one[1 + DIM];
             gather_one(s, velocities->nodes + ARENA_SLACK / 2, p, q, one);
             UNROLL for (int k = 0; k < 1 + DIM; k++)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Grid to particles in 2-D with AVX-512, all particles of a tile at once: lanes stay particles, and every lane picks
+ * Grid to particles in 2-D with AVX-512, for all particles of a tile at once: each lane keeps its particle and picks
  * the nodes that it needs from registers.
  *
- * What a group can see is kept as *tables*, one per component, with 16 reals per row of the arena: 12 nodes, and a rest
- * that nobody picks. One look-up reaches 2 WIDTH reals, two rows of floats or one of doubles. Particles lie in cell
- * order, so the base nodes of a tile are in few rows: floats mostly need one pass over the stencil, doubles two.
+ * The velocities of an arena are kept as *tables*, one per component, with 16 reals per line: 12 nodes and unused
+ * space. One look-up reaches 2 WIDTH reals, which are two lines of floats or one of doubles. Particles are in cell
+ * order, so the base nodes of a tile are in few lines: floats mostly need one pass over the stencil, doubles two.
  */
 #pragma once
-#include "transfer/stencil_rows.h"
+#include "transfer/stencil_pencils.h"
 
 enum {
-    TABLE_ROW_BITS = 4,
-    TABLE_ROW = 1 << TABLE_ROW_BITS,
-    LOOK_UP_ROWS = 2 * WIDTH / TABLE_ROW,
-    TABLE_ROWS = ARENA_SIDE + LOOK_UP_ROWS - 1, /* a look-up reaches beyond the last row, but nobody picks from there */
+    TABLE_LINE_BITS = 4,
+    TABLE_LINE = 1 << TABLE_LINE_BITS,
+    LOOK_UP_LINES = 2 * WIDTH / TABLE_LINE,
+    TABLE_LINES = ARENA_SIDE + LOOK_UP_LINES - 1, /* a look-up reads beyond the last line, but no lane uses that */
 };
 
 struct velocities {
     arena nodes;
-    real table[DIM][TABLE_ROWS * TABLE_ROW] __attribute__((aligned(64)));
+    real table[DIM][TABLE_LINES * TABLE_LINE] __attribute__((aligned(64)));
 };
 
 NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
@@ -29,23 +29,23 @@ NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *gr
     for (int i = group->first_node[0]; i <= group->last_node[0]; i++)
         UNROLL for (int first = 0; first < ARENA_SIDE; first += WIDTH) {
             wide component[4];
-            records_load(component, nodes + 4 * (i * ARENA_SIDE + first));
+            vec4s_load(component, nodes + 4 * (i * ARENA_SIDE + first));
             UNROLL for (int b = 0; b < DIM; b++)
-                wide_store(&velocities->table[b][i * TABLE_ROW + first], wide_by_record(component[b]));
+                wide_store(&velocities->table[b][i * TABLE_LINE + first], wide_in_cell_order(component[b]));
         }
 }
 
-/* Sums over the stencil of particles whose base nodes lie in the rows from `first` on that a look-up reaches. `place`
- * is that of the base node, counted from row `first`; what other particles get is meaningless. */
+/* Sums over the stencil, for particles whose base nodes are in the LOOK_UP_LINES lines that begin at `first`. `place`
+ * is the index of the base node, counted from line `first`. Results of other particles are meaningless. */
 INLINE void gather_pass(const struct velocities *velocities, int first, wide_int place, const wide across[3],
                         const wide along[3], wide v[DIM], wide moment[DIM][DIM])
 {
     const wide_int places[3] = {place, place + wide_int_set(1), place + wide_int_set(2)};
     UNROLL for (int b = 0; b < DIM; b++) {
-        wide value[3], slope[3]; /* of each row: the sum over its nodes, and that of the first moments */
+        wide value[3], slope[3]; /* by line: the sums of the values and of the first moments */
         UNROLL for (int i = 0; i < 3; i++) {
-            const real *row = &velocities->table[b][(first + i) * TABLE_ROW];
-            const wide low = wide_load(row), high = wide_load(row + WIDTH);
+            const real *line = &velocities->table[b][(first + i) * TABLE_LINE];
+            const wide low = wide_load(line), high = wide_load(line + WIDTH);
             const wide before = along[0] * wide_look_up(low, high, places[0]);
             const wide after = along[2] * wide_look_up(low, high, places[2]);
             value[i] = wide_fma(along[1], wide_look_up(low, high, places[1]), before + after);
@@ -58,7 +58,7 @@ INLINE void gather_pass(const struct velocities *velocities, int first, wide_int
     }
 }
 
-/* `x` in cells from the block's first node; `middle`: particle minus the node from which moments count, in cells. */
+/* `x`: in cells from the block's first node. `middle`: particle minus the origin node of the moments, in cells. */
 INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wide v[DIM], wide moment[DIM][DIM],
                            wide middle[DIM])
 {
@@ -72,9 +72,9 @@ INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wid
     mask left = mask_all();
     do {
         const real lowest = wide_least_of(left, first[0]);
-        const wide row = first[0] - wide_set(lowest);
-        const mask now = left & wide_less(row, wide_set(LOOK_UP_ROWS));
-        const wide_int place = wide_int_shift_left(wide_to_int(row), TABLE_ROW_BITS) + column;
+        const wide line = first[0] - wide_set(lowest);
+        const mask now = left & wide_less(line, wide_set(LOOK_UP_LINES));
+        const wide_int place = wide_int_shift_left(wide_to_int(line), TABLE_LINE_BITS) + column;
         wide new_v[DIM], new_moment[DIM][DIM];
         gather_pass(velocities, (int)lowest, place, weight[0], weight[1], new_v, new_moment);
         UNROLL for (int b = 0; b < DIM; b++) {

@@ -3,13 +3,13 @@
  * The grid pass, one block of nodes at a time:
  *
  *     m, p = sum of the tasks' copies, in task order
- *     v = p/m + dt g,  then the colliders and, last, the walls, so that nothing is pushed out of the domain;
- *     what they change is their impulse on the material
+ *     v = p/m + dt g,  then colliders, then walls, so that nothing is pushed out of the domain;
+ *     the momentum that they change is their impulse on the material
  *
- * Schemes that compare with the velocity before forces (scheme.h) collect p without them and dt f apart: v^n = p/m.
+ * Split schemes (scheme.h) collect p and dt f separately: v^n = p/m.
  *
- * Blocks with images (mirror and periodic faces) do this in two passes, with a barrier between them: all must have
- * been summed before any can be folded.
+ * Blocks with images (mirror and periodic faces) need two passes with a barrier between them: all blocks are summed
+ * before the first is folded.
  */
 #include <math.h>
 
@@ -17,7 +17,7 @@
 #include "transfer/collide.h"
 #include "transfer/fold.h"
 
-/* The mass of each record in all of its four reals. */
+/* Repeats the mass of each node in all four of its reals. */
 INLINE wide spread_mass(wide a)
 {
 #if defined(MPM_ONE_LANE)
@@ -35,7 +35,7 @@ INLINE wide spread_mass(wide a)
 #endif
 }
 
-/* Copies lie where the tasks have them, which no processor foresees: those of the next block are asked for meanwhile. */
+/* Sums the copies of a block and prefetches those of the next block, whose addresses no hardware can guess. */
 INLINE void sum_copies(real *node, const mpm_grid *grid, const mpm_node_block *block, const real *copies)
 {
     const int32_t *list = grid->copy_list + block->first_copy, *next = list + block->copies;
@@ -50,7 +50,7 @@ INLINE void sum_copies(real *node, const mpm_grid *grid, const mpm_node_block *b
     }
 }
 
-/* Momentum to velocity, with an increment for all nodes; nodes without mass rest. The mass stays in the fourth real. */
+/* Turns momentum into velocity and adds dt g. Nodes without mass get velocity 0. The mass stays in the fourth real. */
 INLINE void to_velocity(real *node, const real gravity[4])
 {
 #if defined(MPM_ONE_LANE)
@@ -76,8 +76,8 @@ INLINE void to_velocity(real *node, const real gravity[4])
 #endif
 }
 
-/* One wall and one node: a surface at rest under the collision rule. `into` is +1 where the domain lies above the face,
- * -1 below. Mirrors and periodic faces act through images alone. */
+/* Applies a wall to a node: a surface at rest under the collision rule. `into` is +1 if the domain is above the face,
+ * -1 if it is below. Mirrors and periodic faces act through images alone. */
 static void touch_wall(real v[4], int axis, double into, const mpm_wall *wall)
 {
     static const double at_rest[3] = {0};
@@ -92,21 +92,21 @@ static void touch_wall(real v[4], int axis, double into, const mpm_wall *wall)
         v[a] = (real)w[a];
 }
 
-/* Node coordinates of node `n` of a block. */
+/* The coordinates of node `n` of a block. */
 INLINE void node_coordinates(const mpm_node_block *block, int n, int64_t at[DIM])
 {
     for (int a = DIM - 1; a >= 0; a--, n /= BLOCK_SIDE)
         at[a] = (int64_t)block->block[a] * BLOCK_SIDE + n % BLOCK_SIDE;
 }
 
-/* The nodes of a block at or beyond walls, a bit each. */
+/* The nodes of a block at or beyond walls, one bit each. */
 static uint64_t nodes_at_walls(const mpm_node_block *block, const mpm_grid_pass *pass)
 {
     _Static_assert(MPM_BLOCK_NODES == 64, "as many as there are bits");
     const uint64_t all = UINT64_MAX;
     uint64_t found = 0;
     for (int a = DIM - 1, apart = 1; a >= 0; a--, apart *= BLOCK_SIDE) {
-        const int period = apart * BLOCK_SIDE; /* of the first nodes along the axis, `apart` of them in a row */
+        const int period = apart * BLOCK_SIDE; /* of the first nodes along the axis, which come in runs of `apart` */
         const uint64_t first_nodes = (period < 64 ? all / ((UINT64_C(1) << period) - 1) : 1) * ((UINT64_C(1) << apart) - 1);
         const int64_t first = (int64_t)block->block[a] * BLOCK_SIDE;
         for (int k = 0; k < BLOCK_SIDE; k++)
@@ -154,16 +154,15 @@ NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_gri
     }
 }
 
-/* The mass that a node has together with all its images, itself its own where it lies on a plane of symmetry. */
+/* The mass of a node together with its images. A node on a plane of symmetry is its own image and counts twice. */
 static real whole_mass(real folded, const mpm_image_node *image)
 {
     return image ? folded * (real)(1 << __builtin_popcount(image->planes)) : folded;
 }
 
-/* The colliders (if `near`) and walls of a block whose velocities are those of the domain's frame, and the images' own
- * frames and masses. Across a mirror the wall's impulse is all that a node gets beyond its own momentum, gravity and
- * colliders; along the other axes images only exchange momentum with each other, which adds up to nothing and is not
- * listed. */
+/* Applies colliders (if `near`) and walls to a block with velocities in the frame of the domain, then restores the
+ * frame and the mass of each image. Across a mirror, the wall's impulse is the momentum that a node gains beyond
+ * gravity and colliders. Along other axes, images only exchange momentum; the sum is zero and is not reported. */
 NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *block, const mpm_grid_pass *pass,
                            ptrdiff_t b, bool near)
 {
@@ -173,7 +172,7 @@ NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *bl
     const mpm_image_node *end = images->nodes + images->first_node[block->fold + 1];
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
         real *v = node + 4 * n;
-        const real *record = fold_record(raw, block->fold, n);
+        const real *momentum = fold_vec4(raw, block->fold, n);
         const mpm_image_node *image = next < end && next->node == n ? next++ : NULL;
         real before[DIM], pushed[DIM] = {0};
         int64_t at[DIM], own[DIM];
@@ -181,11 +180,11 @@ NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *bl
         memcpy(at, own, sizeof at);
         for (int a = 0; image && a < DIM; a++) {
             at[a] = image->at[a];
-            v[a] = image->planes >> a & 1 ? 0 : v[a]; /* gravity across a plane of symmetry */
+            v[a] = image->planes >> a & 1 ? 0 : v[a]; /* no gravity across a plane of symmetry */
         }
-        if (near && record[3] > 0) {
+        if (near && momentum[3] > 0) {
             memcpy(before, v, sizeof before);
-            MPM_KERNEL(collide_node)(&pass->colliders, b, at, own, image ? image->flips : 0, record[3], v);
+            MPM_KERNEL(collide_node)(&pass->colliders, b, at, own, image ? image->flips : 0, momentum[3], v);
             for (int a = 0; a < DIM; a++) {
                 pushed[a] = v[a] - before[a];
                 v[a] = image && image->planes >> a & 1 ? 0 : v[a]; /* the collider's own image pushes back */
@@ -198,19 +197,19 @@ NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *bl
             unfold_vector(v, image);
             unfold_vector(pushed, image);
         }
-        const real m = record[3];
+        const real m = momentum[3];
         v[3] = pass->for_density ? whole_mass(v[3], image) : m;
         if (!(m > 0))
             continue;
         for (int a = 0; a < DIM; a++)
             impulse[a] += image && image->normals >> a & 1
                               ? (double)m * ((double)v[a] - (double)pushed[a] - pass->dt * pass->gravity[a]) -
-                                    (double)record[a]
+                                    (double)momentum[a]
                               : (double)m * ((double)v[a] - (double)before[a]);
     }
 }
 
-/* Extremes of the velocity components; anything that is not finite makes the speed infinite. */
+/* Reports the extremes of the velocity components; a value that is not finite makes the speed infinite. */
 INLINE void report_motion(const real *node, mpm_block_report *report)
 {
     real low[4] = {0}, high[4] = {0};
@@ -248,15 +247,14 @@ INLINE void report_motion(const real *node, mpm_block_report *report)
 
 static const real no_gravity[4] = {0};
 
-static real *records_of(void *array, ptrdiff_t block)
+static real *block_vec4s(void *array, ptrdiff_t block)
 {
     return (real *)array + block * 4 * MPM_BLOCK_NODES;
 }
 
-/* A vector on the nodes of a block. */
 static real *nodes_of(const mpm_grid_pass *pass, mpm_grid_vector vector, ptrdiff_t b)
 {
-    return records_of(pass->grid->vector[vector], b);
+    return block_vec4s(pass->grid->vector[vector], b);
 }
 
 /* node += dt f */
@@ -268,7 +266,7 @@ static void add_forces(real *node, const mpm_grid *grid, const mpm_node_block *b
         wide_store(node + n, wide_load(node + n) + wide_load(impulse + n));
 }
 
-static void copy_records(real *to, const real *from)
+static void copy_block(real *to, const real *from)
 {
     memcpy(to, from, 4 * MPM_BLOCK_NODES * sizeof(real));
 }
@@ -276,11 +274,11 @@ static void copy_records(real *to, const real *from)
 /* XPIC: particles take v~ + sum of v_k, k = 1 ... m - 1, with v_0 = v^n. */
 static void begin_filter(const mpm_grid_pass *pass, ptrdiff_t b)
 {
-    copy_records(nodes_of(pass, MPM_GRID_FILTERED, b), nodes_of(pass, MPM_GRID_BEFORE, b));
-    copy_records(nodes_of(pass, MPM_GRID_BEFORE, b), nodes_of(pass, MPM_GRID_VELOCITY, b));
+    copy_block(nodes_of(pass, MPM_GRID_FILTERED, b), nodes_of(pass, MPM_GRID_BEFORE, b));
+    copy_block(nodes_of(pass, MPM_GRID_BEFORE, b), nodes_of(pass, MPM_GRID_VELOCITY, b));
 }
 
-/* At a mirror XPIC's filtering, which else adds up to nothing, changes the momentum of particles, near it and far. */
+/* XPIC's filter conserves momentum except at a mirror; its wall gets the difference as impulse. */
 static void add_filter_impulse(const mpm_grid_pass *pass, ptrdiff_t b, double impulse[3])
 {
     const real *node = nodes_of(pass, MPM_GRID_VELOCITY, b), *taken = nodes_of(pass, MPM_GRID_BEFORE, b);
@@ -292,7 +290,7 @@ static void add_filter_impulse(const mpm_grid_pass *pass, ptrdiff_t b, double im
     }
 }
 
-/* ... and v_k = v_(k-1) - S+ S v_(k-1) for one more k, where `seen` holds the latter. */
+/* Adds the next v_k = v_(k-1) - S+ S v_(k-1), where `seen` holds S+ S v_(k-1). */
 static void continue_filter(const mpm_grid_pass *pass, ptrdiff_t b, const real *seen)
 {
     real *taken = nodes_of(pass, MPM_GRID_BEFORE, b), *filtered = nodes_of(pass, MPM_GRID_FILTERED, b);
@@ -305,15 +303,15 @@ static void continue_filter(const mpm_grid_pass *pass, ptrdiff_t b, const real *
         add_filter_impulse(pass, b, pass->reports[b].impulse);
 }
 
-/* At a mirror, v^n is not what particles alone have brought to a node: the FLIP term, which else adds up to nothing,
- * takes a share of the difference from them. */
+/* The FLIP term conserves momentum except at a mirror, where v^n also contains the momentum of images. The particles
+ * lose a share of the difference, which the mirror gets as impulse. */
 static void add_flip_impulse(const mpm_grid_pass *pass, int32_t fold, double impulse[3])
 {
     const mpm_images *images = &pass->grid->images;
     const real *before = nodes_of(pass, MPM_GRID_BEFORE, images->blocks[fold]);
     for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++) {
         const mpm_image_node *node = &images->nodes[i];
-        const real *raw = fold_record(images->raw_before, fold, node->node);
+        const real *raw = fold_vec4(images->raw_before, fold, node->node);
         for (int a = 0; a < DIM; a++)
             if (node->normals >> a & 1)
                 impulse[a] -= pass->scheme.flip_ratio *
@@ -321,7 +319,7 @@ static void add_flip_impulse(const mpm_grid_pass *pass, int32_t fold, double imp
     }
 }
 
-/* What the motion of a block, which has its velocities, says about the step. */
+/* Reports the velocities of a block, from which the step is checked. */
 static void report_block(const mpm_grid_pass *pass, ptrdiff_t b, double collider_speed)
 {
     mpm_block_report *report = &pass->reports[b];
@@ -341,8 +339,8 @@ static double begin_colliders(const mpm_grid_pass *pass, ptrdiff_t b)
     return MPM_KERNEL(collide_begin_nodes)(&pass->colliders, &pass->grid->blocks[b], b, pass->dt);
 }
 
-/* Contact of any vector of velocities on the nodes of a block without images: colliders, then walls, whose impulse is
- * reported. Returns the bound of the colliders' speed. */
+/* Applies colliders and then walls to velocities on a block without images, and reports the impulse of the walls.
+ * Returns the bound of the colliders' speed. */
 static double apply_contact(real *node, const mpm_grid_pass *pass, ptrdiff_t b)
 {
     const mpm_node_block *block = &pass->grid->blocks[b];
@@ -367,14 +365,14 @@ static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
     const mpm_grid *grid = pass->grid;
     const mpm_node_block *block = &grid->blocks[b];
     const bool split = mpm_scheme_is_split(&pass->scheme), folded = block->fold >= 0;
-    real *node = folded ? records_of(grid->images.raw, block->fold) : nodes_of(pass, MPM_GRID_VELOCITY, b), gravity[4] = {0};
+    real *node = folded ? block_vec4s(grid->images.raw, block->fold) : nodes_of(pass, MPM_GRID_VELOCITY, b), gravity[4] = {0};
     pass->reports[b] = (mpm_block_report){0};
     sum_copies(node, grid, block, grid->copies);
     if (split) {
-        copy_records(folded ? records_of(grid->images.raw_before, block->fold) : nodes_of(pass, MPM_GRID_BEFORE, b), node);
+        copy_block(folded ? block_vec4s(grid->images.raw_before, block->fold) : nodes_of(pass, MPM_GRID_BEFORE, b), node);
         add_forces(node, grid, block);
     }
-    if (folded) /* the rest is done when all are summed */
+    if (folded) /* grid_pass_fold continues after the barrier */
         return;
     if (split)
         to_velocity(nodes_of(pass, MPM_GRID_BEFORE, b), no_gravity);
@@ -392,7 +390,7 @@ static void filter_block(const mpm_grid_pass *pass, ptrdiff_t b)
     const mpm_node_block *block = &grid->blocks[b];
     const bool folded = block->fold >= 0;
     real own[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
-    real *seen = folded ? records_of(grid->images.raw_before, block->fold) : own;
+    real *seen = folded ? block_vec4s(grid->images.raw_before, block->fold) : own;
     sum_copies(seen, grid, block, grid->copies);
     if (folded)
         return;
@@ -408,7 +406,7 @@ void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t b)
         step_block(pass, b);
 }
 
-/* Velocities of a block from folded records, no force and no wall acting on them. */
+/* Computes the velocities of a block from folded momentum, without forces or walls. */
 static void fold_free(real *node, const real *raw, const mpm_images *images, int32_t fold)
 {
     fold_block(node, raw, images, fold);
@@ -417,7 +415,6 @@ static void fold_free(real *node, const real *raw, const mpm_images *images, int
         unfold_vector(node + 4 * images->nodes[i].node, &images->nodes[i]);
 }
 
-/* The second pass over blocks with images. */
 void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
 {
     const mpm_grid *grid = pass->grid;

@@ -33,7 +33,7 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .real_size = sizeof(real),
     .evaluate = MPM_KERNEL(law_calls_evaluate),
     .return_map = MPM_KERNEL(law_calls_return_map),
-#ifndef MPM_LAWS_ONLY /* setup.py: for the tests of laws, which take no step */
+#ifndef MPM_LAWS_ONLY /* set by setup.py for the tests of laws, which take no step */
     .workspace_bytes = &MPM_KERNEL(sweep_any_workspace),
 #define ENTRY(enumerator, name, standard) [enumerator] = {MPM_KERNEL(standard##_##name), MPM_KERNEL(sweep_any_##name)},
     .operation = {MPM_OPERATIONS(ENTRY)},

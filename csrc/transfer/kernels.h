@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels: what is compiled once per (instruction set, dimension, precision), and how it is called.
+ * The kernels, compiled once per (instruction set, dimension, precision), and how to call them.
  *
- * Operations on particles are sweeps over the groups, task by task; operations on nodes are passes over the blocks of the
- * grid. A step is P2G, a grid pass and G2P. G2P2G fuses G2P with the P2G of the next step, from the same inlined pieces and
- * so with the same bits. The standard scheme (scheme.h) has sweeps of its own; all other schemes share a family of sweeps
- * that reads the scheme at run time.
+ * Operations on particles are sweeps over the groups, task by task; operations on nodes are passes over the blocks of
+ * the grid. A step is P2G, a grid pass and G2P. G2P2G fuses G2P with the P2G of the next step, from the same inlined
+ * pieces and so with the same bits. The standard scheme (scheme.h) has sweeps of its own; all other schemes share a
+ * family of sweeps that reads the scheme at run time.
  */
 #pragma once
 #include "base/pool.h"
@@ -15,8 +15,8 @@
 #include "state/binning.h"
 #include "transfer/scheme.h"
 
-/** X(enumerator, name, standard): every operation on particles. `standard` is the file whose sweep serves the standard
- *  scheme; that of sweep_any.c serves the others. */
+/** X(enumerator, name, standard): every operation on particles. `standard` is the file with the sweep of the standard
+ *  scheme; all other schemes use the sweep in sweep_any.c. */
 #define MPM_OPERATIONS(X) \
     X(MPM_P2G, p2g, sweep)                     /* mass and momentum with the stress of the step, to the grid */ \
     X(MPM_G2P, g2p, sweep)                     /* v, C, F, x of the step that ends, and MEASURE of the new state */ \
@@ -32,7 +32,7 @@
 typedef enum mpm_operation { MPM_OPERATIONS(MPM_OPERATION_ENUMERATOR) MPM_OPERATION_COUNT } mpm_operation;
 #undef MPM_OPERATION_ENUMERATOR
 
-/** The sweeps of an operation: for the standard scheme, and for any. */
+/** Each operation has one sweep for the standard scheme and one for any scheme. */
 typedef enum mpm_family { MPM_STANDARD_SCHEME, MPM_ANY_SCHEME, MPM_FAMILY_COUNT } mpm_family;
 
 static inline mpm_family mpm_kernels_family(const mpm_scheme *scheme)
@@ -42,7 +42,7 @@ static inline mpm_family mpm_kernels_family(const mpm_scheme *scheme)
 
 typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_CLAMP, MPM_LEAVE_DELETE } mpm_leave;
 
-/** The colliders during one step. Books are one per collider and block of nodes, or task. */
+/** The colliders during one step. There is one book per collider and block of nodes, or per collider and task. */
 typedef struct mpm_colliders {
     const mpm_collider *list;
     size_t count;
@@ -51,7 +51,7 @@ typedef struct mpm_colliders {
     mpm_collider_book *books;
 } mpm_colliders;
 
-/** What sweep finds: sums over particles, maxima, counts. Lengths in m, times in s. */
+/** What a sweep measures: sums over particles, maxima, counts. Lengths in m, times in s. */
 typedef struct mpm_measure {
     double mass, momentum[3], mass_moment[3] /* sum m x */, angular_momentum[3] /* 2-D: [2] only */, kinetic, elastic;
     double rate2;     /* largest 1/dt^2 of the isolated (and viscous) bound [1/s2] */
@@ -59,23 +59,23 @@ typedef struct mpm_measure {
     double speed;     /* largest |v_a| [m/s] */
     double gradient2; /* largest |C|^2 [1/s2] */
     double least_det; /* dry run: smallest det(I + dt grad v) */
-    double advection_speed; /* G2P, dry run: largest |component| of the velocity that particles move with [m/s] */
+    double advection_speed; /* G2P, dry run: largest |component| of the velocity that moves particles [m/s] */
     double force[3];  /* body force: sum of m b [N] */
     int64_t outside;  /* particles outside the domain after G2P */
-    int64_t out_of_range; /* particles whose J left the law's range, or is not a number */
+    int64_t out_of_range; /* particles whose J left the law's range or is NaN */
     int64_t clipped;  /* G2P: particles whose history was held within limits */
 } mpm_measure;
 
 /** The maxima that limit the time step. */
 typedef enum mpm_maximum { MPM_RATE2, MPM_WAVE2, MPM_SPEED, MPM_GRADIENT2 } mpm_maximum;
 
-/** What the grid pass finds in one block. */
+/** What the grid pass measures in one block. */
 typedef struct mpm_block_report {
     double speed;             /* largest |v_a| [m/s]; infinite if one is not finite */
-    double speed_before;      /* the same of v^n, where the scheme needs it */
+    double speed_before;      /* the same for v^n, where the scheme needs it */
     double lowest[3], highest[3]; /* extremes of the components [m/s], and 0 */
-    double impulse[3];        /* sum of m (v after - v before) the walls [N s] */
-    double approach;          /* speed and that of the near colliders together [m/s], 0 if none is near */
+    double impulse[3];        /* of the walls: sum of m (v after - v before) [N s] */
+    double approach;          /* speed plus the speed of the near colliders [m/s], 0 if none is near */
 } mpm_block_report;
 
 /** What every sweep needs. `measures` and `workspaces` have one entry per task and per thread. */
@@ -93,7 +93,7 @@ typedef struct mpm_sweep {
     void **workspaces;
 } mpm_sweep;
 
-/** What an operation needs besides; `dt` is the size of its step [s]. */
+/** What one operation needs besides mpm_sweep; `dt` is the size of its step [s]. */
 typedef union mpm_arguments {
     struct {
         double dt;
@@ -113,8 +113,8 @@ typedef union mpm_arguments {
 
 typedef void mpm_sweep_task(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread);
 
-/** Velocities [m/s] that differ by `range` along the axes at most, whichever nodes they are of: can dt grad v turn a
- *  particle inside out? Not where |dt C_ab| <= range_a dt/h, as for the quadratic kernel, is small. */
+/** Could dt grad v turn a particle inside out where node velocities [m/s] differ by at most `range` along the axes? Not
+ *  if |dt C_ab| is small; the quadratic kernel bounds it by range_a dt/h. */
 static inline bool mpm_kernels_may_invert(const double range[3], double dt_per_dx, int dim)
 {
     double sum = 0;
@@ -135,7 +135,7 @@ typedef struct mpm_grid_pass {
     mpm_block_report *reports; /* per block */
 } mpm_grid_pass;
 
-/** Between tiles and rows. `rows` is the user's array of `field`: [row][components] reals. */
+/** Exchange between tiles and rows. `rows` is the user's array of `field`: [row][components] reals. */
 typedef struct mpm_exchange {
     mpm_particles *particles;
     const mpm_material *materials;
@@ -144,12 +144,12 @@ typedef struct mpm_exchange {
     const mpm_field *field;
     void *rows;
     uint8_t *flaws;             /* reading in: [row], enum mpm_flaw of rows that differ */
-    mpm_placement *placements;  /* reading in x, wrap: where moved particles go; room for all of them */
+    mpm_placement *placements;  /* reading in x, wrap: where moved particles go; has room for all particles */
     size_t placement_count;
     void *saved;                /* wrap: [placement][dim] reals, the positions before */
     int64_t differing;          /* reading in: rows that differ from what was written out */
-    mpm_leave on_leave;         /* reading in x: what becomes of positions outside the domain */
-    int64_t outside;            /* ... and how many there were */
+    mpm_leave on_leave;         /* reading in x: what happens to positions outside the domain */
+    int64_t outside;            /* reading in x: how many were outside */
 } mpm_exchange;
 
 /** New particles, row by row in double, for the reserved tiles that begin at slot `first_slot`. */
@@ -160,7 +160,7 @@ typedef struct mpm_insertion {
     ptrdiff_t count, first_slot;
     int32_t first_row, material;
     bool keeps_J;
-    double initial[MPM_MOST_COLUMNS]; /* of the columns of laws and users */
+    double initial[MPM_MOST_COLUMNS]; /* for the columns of laws and users */
     const double *x, *v;         /* (count, d) */
     const double *C, *F;         /* (count, d, d); NULL: 0, identity */
     const double *volume, *mass; /* (count,) */
@@ -171,7 +171,7 @@ typedef struct mpm_insertion {
 typedef struct mpm_evaluation {
     mpm_material material;
     ptrdiff_t count;
-    const void *F, *history; /* [count][components]; history NULL: what the row of the law begins with */
+    const void *F, *history; /* [count][components]; history NULL: the initial values in the row of the law */
     void *tau, *energy, *tau_zz, *isolated, *wave;
 } mpm_evaluation;
 
@@ -179,7 +179,7 @@ typedef struct mpm_evaluation {
 typedef struct mpm_return_map {
     mpm_material material; /* of an inelastic law */
     ptrdiff_t count;
-    double dt; /* [s]; velocities rest */
+    double dt; /* [s]; velocities are 0 */
     void *F, *history; /* [count][components] */
 } mpm_return_map;
 
@@ -190,24 +190,23 @@ typedef struct mpm_kernels {
     const size_t *workspace_bytes; /* per thread, for any scheme */
     mpm_sweep_task *operation[MPM_OPERATION_COUNT][MPM_FAMILY_COUNT];
     void (*grid_block)(const mpm_grid_pass *pass, ptrdiff_t block);
-    /** The second pass over the blocks with images, after the first over all blocks. */
+    /** The second pass, over the blocks with images, after the first pass over all blocks. */
     void (*grid_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
     mpm_binning_locate locate;
-    /** Writes `field` out into `rows`. */
+    /** Writes `field` to `rows`. */
     void (*write_out)(const mpm_exchange *exchange);
     /** Finds the rows whose bits differ from what write_out would write, and their flaws; changes no particle. */
     void (*inspect)(mpm_exchange *exchange);
-    /** Takes those rows in (all must be fine). */
+    /** Reads in the rows that differ; none may have a flaw. */
     void (*read_in)(mpm_exchange *exchange);
-    /** Takes mass and motion from the particles whose written positions are outside the domain. */
+    /** Freezes the particles whose written positions are outside the domain: no mass, no motion. */
     void (*freeze_outside)(const mpm_exchange *exchange);
-    /** Moves the particles that lie beyond a periodic face by a period, and lists where they go; those of `placed`
-     *  (ascending in slot) were moved already and are passed over. Without `placements` they are only counted. */
+    /** Moves the particles beyond a periodic face by one period, and lists where they go. Skips those of `placed`
+     *  (ascending in slot), which have already been moved. Without `placements`, only counts the particles. */
     void (*wrap)(mpm_exchange *exchange, const mpm_placement *placed, size_t placed_count);
     /** Fills the reserved tiles. */
     void (*insert)(const mpm_insertion *insertion);
-    /** First row (lowest number) that has at least `least` of a maximum, -1 if none has. Used by stable_dt, not by
-     *  steps. */
+    /** The lowest row whose value of `maximum` is at least `least`, -1 if there is none. For stable_dt only. */
     int32_t (*find_limit)(const mpm_sweep *sweep, mpm_maximum maximum, double least);
     /** Flags the rows that are outside (MPM_OUTSIDE) or out of the law's range (MPM_INVERTED). */
     void (*find_trouble)(const mpm_sweep *sweep, uint8_t *flags);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Laws called on rows of states, outside of any step: what `material.stress(F)` and its kin in Python answer with.
+ * Laws evaluated for arrays of states, outside of any step: `material.stress(F)` and similar calls in Python.
  */
 #include "materials/law_switch.h"
 #include "transfer/kernels.h"
 
-/* States from rows `first` to `first + lanes` of arrays; without `history`, what the row of the law begins with. */
+/* Loads `lanes` states from the arrays, beginning at row `first`; without `history`, the initial values of the law. */
 INLINE struct law_state state_from_rows(const int law, const real *F, const real *history, ptrdiff_t first, int lanes)
 {
     const int components = law_history(law);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What limits the step of a particle, and what puts it outside the domain or its law out of range. Before this file is
- * included, ANY_SCHEME says whether the scheme is left open until the program runs, or is the standard one.
+ * What limits the step of a particle, and when a particle is outside the domain or out of its law's range. The
+ * including file defines ANY_SCHEME: 1 if the scheme is known at run time only, 0 if it is the standard scheme.
  */
 #pragma once
 #include "materials/law_switch.h"
 #include "transfer/arena.h"
 #include "transfer/tile.h"
 
-/* Of the step that ends and of the one that begins [s]; 0 where an operation is not about it. */
+/* Of the step that ends and the step that begins [s]; 0 for a step that the operation does not concern. */
 struct durations {
     double ending, beginning;
 };
@@ -17,7 +17,7 @@ struct constants {
     wide gather_dt, gather_dt_cells; /* dt, dt/h */
     wide affine;                     /* h D^-1: 4/h for the quadratic kernel */
     wide h;
-    wide spin;                       /* D/h, what C weighs in angular momentum and energy: h/4; 0: C is no velocity */
+    wide spin;                       /* D/h, the factor of C in angular momentum and energy: h/4; 0: C is no velocity */
     wide isolated;                   /* factor of the isolated bound: 1/h^2 */
     wide stress;                     /* -dt h D^-1 of the step that begins */
     wide stress_by_slope;            /* -dt/h of that step */
@@ -48,7 +48,7 @@ static struct constants group_constants(const mpm_sweep *sweep, struct durations
         const double first = (double)group->block[a] * BLOCK_SIDE;
         k.lowest[a] = wide_set((real)(-first - room));
         k.highest[a] = wide_set((real)((double)sweep->cells[a] - first + room));
-        if (sweep->period[a]) { /* nobody leaves there */
+        if (sweep->period[a]) { /* no particle leaves there */
             k.lowest[a] = wide_set(-(real)__builtin_inf());
             k.highest[a] = wide_set((real)__builtin_inf());
         }
@@ -71,14 +71,13 @@ INLINE unsigned find_out_of_range(const struct constants *k, const struct tile *
            ~mask_bits(wide_less_equal(k->J_low, tile->state.J) & wide_less_equal(tile->state.J, k->J_high));
 }
 
-/* The limits of every particle: 1/dt^2 of the isolated bound, squared wave speed, speed, squared gradient. */
 struct limits {
     wide rate2, wave2, speed, gradient2;
 };
 
 /* The linear kernel's kappa over its least value: 1/(4 f (1 - f)) for the axis on which the particle is nearest to a
- * node. It has no bound, because the mass of the far node has none; where f (1 - f) < 0.01 that node is so light that
- * the particle hardly notices what becomes of it. */
+ * node. It is unbounded, because the mass of the far node may vanish. Where f (1 - f) < 0.01, that node is so light
+ * that its motion hardly affects the particle. */
 INLINE wide linear_excess(const struct tile *tile)
 {
     const wide one = wide_set(1);

@@ -7,7 +7,7 @@
 #include "transfer/collide.h"
 #include "transfer/particle_limits.h"
 
-/* Sums and maxima of a group, one particle per lane, positions in cells from the block's first node. */
+/* Sums and maxima of a group, by lane. Positions count in cells from the block's first node. */
 struct tally {
     wide mass, momentum[DIM], mass_moment[DIM], angular_momentum[3], kinetic, elastic;
     wide rate2, wave2, speed, gradient2, advection_speed, least_det;
@@ -20,7 +20,7 @@ static void tally_begin(struct tally *tally)
     tally->least_det = wide_set(1);
 }
 
-/* What moves particles and their strain; in the standard scheme v and C themselves. */
+/* The velocity and the gradient that move particles and strain them; in the standard scheme they are v and C. */
 struct motion {
     wide velocity[DIM];
     matrix gradient;
@@ -37,7 +37,7 @@ INLINE wide volume_factor(const struct constants *k, matrix gradient)
     return matrix_det(increment(k->gather_dt, gradient));
 }
 
-/* How close a strain increment comes to turning particles inside out: the least determinant that it takes. */
+/* The least determinant of the strain increment; it shows how close a particle comes to turning inside out. */
 INLINE wide least_factor(const struct constants *k, matrix gradient, const bool cayley)
 {
     if (!cayley)
@@ -46,12 +46,12 @@ INLINE wide least_factor(const struct constants *k, matrix gradient, const bool 
     return wide_min(matrix_det(increment(half_dt, gradient)), matrix_det(increment(-half_dt, gradient)));
 }
 
-/* Moves the particles and their strain. */
+/* Advances position and strain. */
 INLINE void advance(const struct constants *k, struct tile *tile, const struct motion *motion, const bool keeps_J,
                     const bool cayley)
 {
     if (cayley) {
-        /* (I - A/2)^-1 (I + A/2) = 2 (I - A/2)^-1 - I, A = dt grad v: keeps volume where A is a rotation's */
+        /* (I - A/2)^-1 (I + A/2) = 2 (I - A/2)^-1 - I with A = dt grad v. It keeps the volume if A is skew. */
         const wide half_dt = wide_set((real)0.5) * k->gather_dt;
         const matrix inner = increment(-half_dt, motion->gradient), cofactor = matrix_cofactor(inner);
         const wide det = matrix_det_from(inner, cofactor);
@@ -72,7 +72,7 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
         tile->x[a] = wide_fma(k->gather_dt_cells, motion->velocity[a], tile->x[a]);
 }
 
-/* The trial F back onto the yield surface. Padding is never clipped: it holds a state at rest. */
+/* Brings the trial F back onto the yield surface. Padding is at rest, so it is never clipped. */
 INLINE void yield(const struct constants *k, const int law, const union law_parameters *parameters, struct tile *tile,
                   const struct motion *motion, struct tally *tally)
 {
@@ -80,7 +80,7 @@ INLINE void yield(const struct constants *k, const int law, const union law_para
     tally->clipped += __builtin_popcount(mask_bits(clipped));
 }
 
-/* Particles that have left the domain: counted, and under on_leave put back onto the face or frozen. */
+/* Counts the particles that have left the domain. As on_leave says, puts them back onto the face or freezes them. */
 NOINLINE void handle_outside(const struct mpm_sweep *sweep, const struct constants *k, struct tile *tile,
                              struct tally *tally, unsigned outside)
 {
@@ -108,7 +108,7 @@ NOINLINE void handle_outside(const struct mpm_sweep *sweep, const struct constan
     }
 }
 
-/* tr(B D^-1 B^T) where C is 4/h^2 B and D that of the linear kernel, kept from 0 as in linear_excess. */
+/* tr(B D^-1 B^T) where C is 4/h^2 B and D is that of the linear kernel, limited from below as in linear_excess. */
 INLINE wide linear_affine_energy(const struct constants *k, const struct tile *tile)
 {
     const wide one = wide_set(1);
@@ -148,7 +148,7 @@ INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, st
         tally->momentum[a] = wide_fma(m, v[a], tally->momentum[a]);
         tally->mass_moment[a] = wide_fma(m, x[a], tally->mass_moment[a]);
     }
-    /* x cross v and the spin of the affine velocity, eps:B with B = D C, both over h */
+    /* x cross v, and the spin eps:B of the affine velocity with B = D C; both over h */
     UNROLL for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
         const int a = (c + 1) % 3, b = (c + 2) % 3;
         wide spin = k->spin * (C[b][a] - C[a][b]);
@@ -163,7 +163,7 @@ INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, st
     tally->elastic = wide_fma(tile->volume, evaluation->energy, tally->elastic);
 }
 
-/* The tally of a group, in the units of mpm_measure, added to that of its task. */
+/* Adds the tally of a group, in the units of mpm_measure, to the measure of its task. */
 static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_sweep *sweep, const mpm_group *group)
 {
     double origin[3] = {0}, momentum[3] = {0}, mass = wide_sum(t->mass);
@@ -199,7 +199,7 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     measure->clipped += t->clipped;
 }
 
-/* What lies within a collider, and what moves it if that is another velocity; the latter carries no momentum. */
+/* Applies colliders to v, and to the velocity that moves the particles where it differs; that one has no momentum. */
 NOINLINE void collide(const mpm_sweep *sweep, const mpm_group *group, struct tile *tile, struct motion *motion,
                       mpm_collider_book *books)
 {
@@ -210,7 +210,7 @@ NOINLINE void collide(const mpm_sweep *sweep, const mpm_group *group, struct til
         memcpy(motion->velocity, tile->v, sizeof tile->v);
 }
 
-/* The same on copies, so that what is handed to no function can stay in registers. */
+/* The same on copies: the originals can stay in registers because their address is not taken. */
 INLINE void collide_and_copy(const mpm_sweep *sweep, const mpm_group *group, struct tile *tile, struct motion *motion,
                              mpm_collider_book *books)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Searches for particles: which one limits the time step, and which ones are in trouble. Both find what a sweep has
- * measured, by the same lines. They are rare, so one body serves all laws and schemes.
+ * Searches for particles: the one that limits the time step, and those in trouble. A search repeats the arithmetic of
+ * the sweep that measured them. Searches are rare, so one body serves all laws and schemes.
  */
 enum { ANY_SCHEME = 1 };
 #include "transfer/particle_limits.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The transfers for every kernel and scheme: weights for a whole tile at once, then particle by particle, row by row
- * (rows.h). Rows hold four nodes; kernels of fewer give the rest the weight 0.
+ * The transfers for every kernel and scheme: first the weights of a whole tile, then particle by particle and pencil by
+ * pencil (pencil.h). Kernels with fewer than four nodes give the others the weight 0.
  *
  *     k = 0 .. degree   number of a node along an axis;  e = x_p - (node 0), in cells;  Delta = h (k - e)
  *     G2P:  S v = sum w v_i,  moment_a = sum w v_i k_a,  slope_a = sum v_i h dw/dx_a
@@ -10,30 +10,30 @@
 #pragma once
 #include <assert.h>
 
-#include "transfer/rows.h"
+#include "transfer/pencil.h"
 #include "transfer/scheme.h"
 
 enum { MOST_NODES = 4 };             /* along an axis */
-enum { ACROSS = DIM - 1 };           /* axes across rows; the last axis runs along them */
+enum { ACROSS = DIM - 1 };           /* axes across pencils; the last axis runs along them */
 enum { SUMS = 1 + 2 * DIM };         /* values, moments, slopes */
 
 struct stencil {
-    int32_t offset[WIDTH] __attribute__((aligned(64))); /* lane -> arena position of its first node */
-    /* across rows: weights w and slopes h dN/dx */
+    int32_t offset[WIDTH] __attribute__((aligned(64))); /* arena position of the first node, by lane */
+    /* across pencils: weights w and slopes h dN/dx */
     real weight[ACROSS][MOST_NODES][WIDTH] __attribute__((aligned(64)));
     real slope[ACROSS][MOST_NODES][WIDTH] __attribute__((aligned(64)));
-    /* along rows: records of weights and slopes */
+    /* along pencils: vec4s of weights and slopes */
     real along[WIDTH][MOST_NODES] __attribute__((aligned(64)));
     real along_slope[WIDTH][MOST_NODES] __attribute__((aligned(64)));
-    real sums[2 * SUMS][4][WIDTH] __attribute__((aligned(64))); /* by component and lane, or as records; of a second field */
+    real sums[2 * SUMS][4][WIDTH] __attribute__((aligned(64))); /* by component and lane, or vec4s; for 2 fields */
     wide e[DIM];
 };
 
-/* What is gathered: which of `sums` are wanted, besides the values; SECOND, the values of a second field. */
+/* Which of `sums` to gather besides the values. SECOND: the values of a second field. */
 enum stencil_wanted { WANT_MOMENT = 1, WANT_SLOPE = 2, WANT_SECOND = 4 };
 
-/* Rows of less than four nodes begin at every second one, so that particles of two cells share theirs: where a stencil
- * begins at an odd node, its weights and slopes move on by one. The result is by how much. */
+/* Pencils of less than four nodes begin at every second node, so that particles of two cells share them. Where a
+ * stencil begins at an odd node, this shifts its weights and slopes by one node. Returns the shift. */
 INLINE wide shift_to_pair(wide first, wide w[MOST_NODES], wide d[MOST_NODES], wide *e)
 {
     const wide odd = parity(first);
@@ -48,9 +48,9 @@ INLINE wide shift_to_pair(wide first, wide w[MOST_NODES], wide d[MOST_NODES], wi
     return odd;
 }
 
-/* `x` in cells from the block's first node. One weight closes the sum to 1 and one slope that to 0; the cubic kernel's
- * inner weights come from sum w = 1 and sum w Delta = 0 together. So nothing is lost to the rounding of thirds and
- * sixths, which would be the same in every step. */
+/* `x`: in cells from the block's first node. One weight completes the sum of weights to 1 and one slope the sum of
+ * slopes to 0; the inner weights of the cubic kernel follow from sum w = 1 and sum w Delta = 0. Otherwise the rounding
+ * of thirds and sixths would leave the same error in every step. */
 INLINE void stencil_prepare_any(struct stencil *s, const wide x[DIM], const int degree)
 {
     const wide one = wide_set(1), half = wide_set((real)0.5);
@@ -94,8 +94,8 @@ INLINE void stencil_prepare_any(struct stencil *s, const wide x[DIM], const int 
         } else {
             if (degree < MPM_CUBIC)
                 first -= shift_to_pair(first, w, d, &s->e[a]);
-            records_store(&s->along[0][0], w);
-            records_store(&s->along_slope[0][0], d);
+            vec4s_store(&s->along[0][0], w);
+            vec4s_store(&s->along_slope[0][0], d);
         }
         offset = wide_fma(offset, wide_set(ARENA_SIDE), first);
     }
@@ -116,14 +116,14 @@ INLINE void stencil_prepare(struct stencil *s, const wide x[DIM], int degree)
     }
 }
 
-/* Arena position, from that of the first node, of part j of row (i, k). */
+/* Arena position of part j of pencil (i, k), relative to the first node. */
 INLINE ptrdiff_t part_position(int i, int k, int j)
 {
     return 4 * (DIM == 3 ? (i * ARENA_SIDE + k) * ARENA_SIDE : i * ARENA_SIDE) + j * PART_REALS;
 }
 
-/* Slab i of the stencil, its nodes of one index along the first axis: the sums over its rows with w, k w and h dN/dx along
- * the second axis. In 2-D it is one row. */
+/* Slab i of the stencil holds the nodes with index i along the first axis. These are sums over its pencils, weighted by
+ * w, k w and h dN/dx of the second axis. In 2-D a slab is one pencil. */
 struct slab {
     part value, moment, slope;
 };
@@ -149,13 +149,13 @@ INLINE struct slab gather_slab(const struct stencil *s, const real *first, int i
     return slab;
 }
 
-/* The sums of particle p, still over the four nodes of a row: [0] values, [1 + a] moments, [1 + DIM + a] slopes, [SUMS]
- * the values of the second field. */
+/* The sums of particle p, not yet added over the four nodes of a pencil. [0]: values, [1 + a]: moments, [1 + DIM + a]:
+ * slopes, [SUMS]: values of the second field. */
 INLINE void gather_one(const struct stencil *s, const real *arena, const real *second, int p, int q,
                        part sums[SUMS + 1], const int degree, const unsigned wanted)
 {
     const real *first = arena + s->offset[q];
-    UNROLL for (int j = 0; j < ROW_PARTS; j++) {
+    UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
         part found[SUMS + 1];
         UNROLL for (int k = 0; k <= SUMS; k++)
             found[k] = part_set(0);
@@ -174,12 +174,12 @@ INLINE void gather_one(const struct stencil *s, const real *arena, const real *s
             if (wanted & WANT_SECOND)
                 found[SUMS] = part_fma(w, gather_slab(s, second + s->offset[q], i, j, q, degree, 0).value, found[SUMS]);
         }
-        const part along = row_weights(s->along[p], j), along_slope = row_weights(s->along_slope[p], j);
+        const part along = pencil_weights(s->along[p], j), along_slope = pencil_weights(s->along_slope[p], j);
         found[2 * DIM] = found[0] * along_slope;
         UNROLL for (int k = 0; k <= SUMS; k++)
             if (k != DIM && k != 2 * DIM)
                 found[k] *= along;
-        found[DIM] = found[0] * row_nodes(j);
+        found[DIM] = found[0] * pencil_nodes(j);
         UNROLL for (int k = 0; k <= SUMS; k++) {
             if (j == 0)
                 sums[k] = found[k];
@@ -194,7 +194,7 @@ INLINE bool is_wanted(int which, const unsigned wanted)
     return which == 0 || (wanted & (which <= DIM ? WANT_MOMENT : which < SUMS ? WANT_SLOPE : WANT_SECOND));
 }
 
-/* Instances of a function of (degree, flags), each compiled for its own. */
+/* Compiles `call` once per degree, with DEGREE a constant. */
 #define FOR_DEGREE(degree, call) \
     do { \
         if ((degree) == MPM_LINEAR) { \
@@ -222,19 +222,19 @@ INLINE void gather_tile(struct stencil *s, const real *arena, const real *second
         }
         UNROLL for (int k = 0; k <= SUMS; k++)
             if (is_wanted(k, wanted))
-                row_sums(&s->sums[k][0][0] + 4 * p, sums[k]);
+                pencil_sums(&s->sums[k][0][0] + 4 * p, sums[k]);
     }
     UNROLL for (int k = 0; k <= SUMS; k++) {
         if (!is_wanted(k, wanted))
             continue;
         wide component[4];
-        records_load(component, &s->sums[k][0][0]);
+        vec4s_load(component, &s->sums[k][0][0]);
         UNROLL for (int b = 0; b < 4; b++)
             wide_store(s->sums[k][b], component[b]);
     }
 }
 
-/* Fills `sums` from node records. */
+/* Fills `sums` from the nodes. */
 NOINLINE void stencil_gather(struct stencil *s, const real *arena, const real *second, int degree, unsigned wanted)
 {
     switch (wanted) {
@@ -248,7 +248,7 @@ NOINLINE void stencil_gather(struct stencil *s, const real *arena, const real *s
         CASE(WANT_MOMENT | WANT_SLOPE)
         CASE(WANT_MOMENT | WANT_SECOND)
         CASE(WANT_SLOPE | WANT_SECOND)
-    default: /* all, which holds what any other combination wants */
+    default: /* every sum, and so those of any other combination */
         CASE(WANT_MOMENT | WANT_SLOPE | WANT_SECOND)
 #undef CASE
     }
@@ -259,7 +259,7 @@ INLINE wide stencil_sum(const struct stencil *s, int which, int component)
     return wide_load(s->sums[which][component]);
 }
 
-/* One quantity on its way to the grid, one particle per lane: at a node w (Q + A k) + G h grad w. */
+/* One quantity that particles bring to the grid, one particle per lane: w (Q + A k) + G h grad w at a node. */
 struct deposit {
     wide Q[DIM], mass;
     wide A[DIM][DIM], G[DIM][DIM]; /* [axis][component] */
@@ -269,75 +269,75 @@ struct deposit {
 /* Quantities that are deposited together. */
 enum { MOST_DEPOSITS = 2 };
 
-/* The sums of a run of particles with the same rows stay in registers where there are enough of them (AVX-512);
- * otherwise every particle adds to the arena. */
-#define PLANE_ROWS(degree) (DIM == 3 ? (degree) + 1 : 1)
+/* With enough registers (AVX-512), they hold the sums of a run of particles with the same pencils; otherwise every
+ * particle adds to the arena. */
+#define SLAB_PENCILS(degree) (DIM == 3 ? (degree) + 1 : 1)
 #ifdef MPM_ISA_AVX512
-#define KEEPS_RUN(degree, deposits) ((deposits) * ((degree) + 1) * PLANE_ROWS(degree) * ROW_PARTS <= 18)
+#define KEEPS_RUN(degree, deposits) ((deposits) * ((degree) + 1) * SLAB_PENCILS(degree) * PENCIL_PARTS <= 18)
 #else
 #define KEEPS_RUN(degree, deposits) 0
 #endif
-/* Two deposits share the weights and the way through the rows, but not where twice as many sums would go to and fro
- * between registers and the arena. */
-#define SHARES_ROWS(degree) (KEEPS_RUN(degree, 2) || DIM == 2)
+/* Two deposits share the weights and the loop over pencils, unless that would move twice as many sums between registers
+ * and the arena. */
+#define SHARES_PENCILS(degree) (KEEPS_RUN(degree, 2) || DIM == 2)
 
 struct any_run {
     int32_t offset;
-    part row[MOST_DEPOSITS][MOST_NODES][PLANE_ROWS(MOST_NODES - 1)][ROW_PARTS];
+    part pencil[MOST_DEPOSITS][MOST_NODES][SLAB_PENCILS(MOST_NODES - 1)][PENCIL_PARTS];
 };
 
-/* Calls `body` for every part of a row: i, k, j of deposit n. */
+/* Runs `body` for every part j of pencil (i, k) of deposit n. */
 #define FOR_PARTS(degree, deposits, body) \
     UNROLL for (int n = 0; n < (deposits); n++) \
         UNROLL for (int i = 0; i <= (degree); i++) \
-            UNROLL for (int k = 0; k < PLANE_ROWS(degree); k++) \
-                UNROLL for (int j = 0; j < ROW_PARTS; j++) \
+            UNROLL for (int k = 0; k < SLAB_PENCILS(degree); k++) \
+                UNROLL for (int j = 0; j < PENCIL_PARTS; j++) \
                     body
 
 INLINE void begin_run(struct any_run *run, int32_t offset, const int degree, const int deposits)
 {
     run->offset = offset;
-    FOR_PARTS(degree, deposits, { run->row[n][i][k][j] = part_set(0); });
+    FOR_PARTS(degree, deposits, { run->pencil[n][i][k][j] = part_set(0); });
 }
 
 INLINE void end_run(struct any_run *run, real *const arena[MOST_DEPOSITS], const int degree, const int deposits)
 {
     FOR_PARTS(degree, deposits, {
         real *at = arena[n] + run->offset + part_position(i, k, j);
-        part_store(at, part_load(at) + run->row[n][i][k][j]);
+        part_store(at, part_load(at) + run->pencil[n][i][k][j]);
     });
 }
 
-/* What a particle brings to a row through node 0 of the axes across, and how that grows from node to node. */
-struct line {
-    part base[ROW_PARTS], step[ACROSS][ROW_PARTS], slope[ACROSS][ROW_PARTS];
+/* What a particle adds to the pencil at node 0 of the axes across, and the increase from one pencil to the next. */
+struct pencil {
+    part base[PENCIL_PARTS], step[ACROSS][PENCIL_PARTS], slope[ACROSS][PENCIL_PARTS];
 };
 
-INLINE struct line line_of(const struct stencil *s, const real *record, int p, const unsigned parts)
+INLINE struct pencil pencil_of(const struct stencil *s, const real *vec4, int p, const unsigned parts)
 {
-    enum { STEP = 4 * WIDTH, A = STEP, G = (1 + DIM) * STEP }; /* from one quantity's record to the next one's */
-    struct line line;
-    UNROLL for (int j = 0; j < ROW_PARTS; j++) {
-        const part along = row_weights(s->along[p], j);
-        part base = row_record(record);
+    enum { STEP = 4 * WIDTH, A = STEP, G = (1 + DIM) * STEP }; /* distances between the vec4s of quantities */
+    struct pencil pencil;
+    UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
+        const part along = pencil_weights(s->along[p], j);
+        part base = pencil_repeat(vec4);
         if (parts & WANT_MOMENT)
-            base = part_fma(row_nodes(j), row_record(record + A + ACROSS * STEP), base);
+            base = part_fma(pencil_nodes(j), pencil_repeat(vec4 + A + ACROSS * STEP), base);
         base *= along;
         if (parts & WANT_SLOPE)
-            base = part_fma(row_weights(s->along_slope[p], j), row_record(record + G + ACROSS * STEP), base);
-        line.base[j] = base;
+            base = part_fma(pencil_weights(s->along_slope[p], j), pencil_repeat(vec4 + G + ACROSS * STEP), base);
+        pencil.base[j] = base;
         UNROLL for (int a = 0; a < ACROSS; a++) {
-            line.step[a][j] = line.slope[a][j] = part_set(0);
+            pencil.step[a][j] = pencil.slope[a][j] = part_set(0);
             if (parts & WANT_MOMENT)
-                line.step[a][j] = along * row_record(record + A + a * STEP);
+                pencil.step[a][j] = along * pencil_repeat(vec4 + A + a * STEP);
             if (parts & WANT_SLOPE)
-                line.slope[a][j] = along * row_record(record + G + a * STEP);
+                pencil.slope[a][j] = along * pencil_repeat(vec4 + G + a * STEP);
         }
     }
-    return line;
+    return pencil;
 }
 
-/* Particle p, which is in lane q; `parts` of each deposit. */
+/* Adds particle p, which is in lane q. `parts_0`, `parts_1`: the wanted parts of each deposit. */
 INLINE void scatter_one(const struct stencil *s, struct any_run *run, real *const arena[MOST_DEPOSITS], int p, int q,
                         const int degree, const unsigned parts_0, const unsigned parts_1, const int deposits)
 {
@@ -347,41 +347,41 @@ INLINE void scatter_one(const struct stencil *s, struct any_run *run, real *cons
         end_run(run, arena, degree, deposits);
         begin_run(run, offset, degree, deposits);
     }
-    struct line line[MOST_DEPOSITS];
+    struct pencil pencil[MOST_DEPOSITS];
     UNROLL for (int n = 0; n < deposits; n++)
-        line[n] = line_of(s, &s->sums[n * SUMS][0][0] + 4 * p, p, n == 0 ? parts_0 : parts_1);
+        pencil[n] = pencil_of(s, &s->sums[n * SUMS][0][0] + 4 * p, p, n == 0 ? parts_0 : parts_1);
 
-    enum { SECOND = ACROSS - 1 }; /* of the axes across; in 2-D there is none, and a slab is a row */
+    enum { SECOND = ACROSS - 1 }; /* the second axis across; 2-D has none, and a slab is one pencil */
     UNROLL for (int i = 0; i <= degree; i++) {
         const part w = part_set(s->weight[0][i][q]);
         UNROLL for (int n = 0; n < deposits; n++) {
             const unsigned parts = n == 0 ? parts_0 : parts_1;
-            struct line *of = &line[n];
-            part slab[ROW_PARTS];
-            UNROLL for (int j = 0; j < ROW_PARTS; j++) {
+            struct pencil *of = &pencil[n];
+            part slab[PENCIL_PARTS];
+            UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
                 if ((parts & WANT_MOMENT) && i > 0)
                     of->base[j] += of->step[0][j];
                 slab[j] = w * of->base[j];
                 if (parts & WANT_SLOPE)
                     slab[j] = part_fma(part_set(s->slope[0][i][q]), of->slope[0][j], slab[j]);
             }
-            UNROLL for (int k = 0; k < PLANE_ROWS(degree); k++)
-                UNROLL for (int j = 0; j < ROW_PARTS; j++) {
+            UNROLL for (int k = 0; k < SLAB_PENCILS(degree); k++)
+                UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
                     real *at = arena[n] + offset + part_position(i, k, j);
-                    part row = keeps_run ? run->row[n][i][k][j] : part_load(at);
+                    part sum = keeps_run ? run->pencil[n][i][k][j] : part_load(at);
                     if (DIM == 2) {
-                        row += slab[j];
+                        sum += slab[j];
                     } else {
                         if ((parts & WANT_MOMENT) && k > 0)
                             slab[j] += w * of->step[SECOND][j];
-                        row = part_fma(part_set(s->weight[SECOND][k][q]), slab[j], row);
+                        sum = part_fma(part_set(s->weight[SECOND][k][q]), slab[j], sum);
                         if (parts & WANT_SLOPE)
-                            row = part_fma(part_set(s->slope[SECOND][k][q]), w * of->slope[SECOND][j], row);
+                            sum = part_fma(part_set(s->slope[SECOND][k][q]), w * of->slope[SECOND][j], sum);
                     }
                     if (keeps_run)
-                        run->row[n][i][k][j] = row;
+                        run->pencil[n][i][k][j] = sum;
                     else
-                        part_store(at, row);
+                        part_store(at, sum);
                 }
         }
     }
@@ -399,7 +399,7 @@ INLINE void scatter_tile(const struct stencil *s, real *const arena[MOST_DEPOSIT
         end_run(&run, arena, degree, deposits);
 }
 
-/* The deposits whose records are in `sums`. */
+/* Scatters the deposit whose vec4s are in `sums`. */
 NOINLINE void scatter_sums(const struct stencil *s, real *arena, int count, int degree, unsigned parts)
 {
     real *const arenas[MOST_DEPOSITS] = {arena};
@@ -416,13 +416,13 @@ NOINLINE void scatter_sums(const struct stencil *s, real *arena, int count, int 
     }
 }
 
-/* Two at once: all pairs of them that schemes have. */
+/* Scatters two deposits at once. The cases are all combinations that schemes have. */
 NOINLINE void scatter_both_sums(const struct stencil *s, real *const arenas[MOST_DEPOSITS], int count, int degree,
                                 unsigned parts_0, unsigned parts_1)
 {
 #define CASE(first, second) \
     if (parts_0 == (first) && parts_1 == (second)) { \
-        FOR_DEGREE(degree, if (SHARES_ROWS(DEGREE)) scatter_tile(s, arenas, count, DEGREE, first, second, 2)); \
+        FOR_DEGREE(degree, if (SHARES_PENCILS(DEGREE)) scatter_tile(s, arenas, count, DEGREE, first, second, 2)); \
         return; \
     }
     CASE(0, WANT_MOMENT)
@@ -439,32 +439,31 @@ INLINE unsigned parts_of(const struct deposit *deposit)
     return (deposit->by_offset ? WANT_MOMENT : 0) | (deposit->by_slope ? WANT_SLOPE : 0);
 }
 
-INLINE void put_records(struct stencil *s, int n, const struct deposit *deposit)
+INLINE void put_vec4s(struct stencil *s, int n, const struct deposit *deposit)
 {
     const wide zero = wide_set(0);
     UNROLL for (int k = 0; k < SUMS; k++) {
         const wide *of = k == 0 ? deposit->Q : k <= DIM ? deposit->A[k - 1] : deposit->G[k - 1 - DIM];
         const wide component[4] = {of[0], of[1], DIM == 3 ? of[DIM - 1] : zero, k == 0 ? deposit->mass : zero};
         if (is_wanted(k, parts_of(deposit)))
-            records_store(&s->sums[n * SUMS + k][0][0], component);
+            vec4s_store(&s->sums[n * SUMS + k][0][0], component);
     }
 }
 
-/* Adds the first `count` particles of the tile, in cell order, and padding, which weighs nothing, up to a multiple of
- * TOGETHER. */
+/* Adds the first `count` particles of the tile in cell order, rounded up to a multiple of TOGETHER by padding. */
 INLINE void stencil_scatter(struct stencil *s, real *arena, int count, int degree, const struct deposit *deposit)
 {
-    put_records(s, 0, deposit);
+    put_vec4s(s, 0, deposit);
     scatter_sums(s, arena, count, degree, parts_of(deposit));
 }
 
-/* The same of two deposits. */
+/* The same for two deposits. */
 INLINE void stencil_scatter_both(struct stencil *s, real *const arenas[MOST_DEPOSITS], int count, int degree,
                                  const struct deposit deposits[MOST_DEPOSITS])
 {
-    if (SHARES_ROWS(degree)) {
+    if (SHARES_PENCILS(degree)) {
         for (int n = 0; n < MOST_DEPOSITS; n++)
-            put_records(s, n, &deposits[n]);
+            put_vec4s(s, n, &deposits[n]);
         scatter_both_sums(s, arenas, count, degree, parts_of(&deposits[0]), parts_of(&deposits[1]));
     } else {
         for (int n = 0; n < MOST_DEPOSITS; n++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The transfers, one particle at a time and node by node: what the vector forms (gather_rows.h,
- * gather_tables.h, stencil_rows.h) must agree with.
+ * The transfers, one particle at a time and node by node. They are the reference for the vector forms
+ * (gather_pencils.h, gather_tables.h, stencil_pencils.h).
  *
  *     w_i = prod_a N((x - x_i)/dx)        quadratic B-spline, nodes base .. base + 2 per axis
  *     P2G: p_i += w_i (Q + A k_i),  m_i += w_i m        k_i: node offset from the middle node, in cells
@@ -16,7 +16,7 @@ struct stencil {
     real middle[DIM]; /* particle minus middle node, in cells */
 };
 
-/* `x` in cells from the block's first node. */
+/* `x`: in cells from the block's first node. */
 INLINE void stencil_prepare(struct stencil *s, const wide x[DIM])
 {
     s->offset = 0;
@@ -83,7 +83,7 @@ INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wid
         const node4 wv = node.weight * *(const node4 *)(arena + node.at);
         sum += wv;
         for (int a = 0; a < DIM; a++)
-            if (node.k[a] != 0) /* known when compiled; x + 0 y is not x for the compiler */
+            if (node.k[a] != 0) /* a compile-time constant; the compiler may not drop x + 0 y */
                 offset_sum[a] += node.k[a] * wv;
     }
     for (int b = 0; b < DIM; b++) {
@@ -108,7 +108,7 @@ INLINE void run_end(struct run *run, real *arena)
     (void)arena;
 }
 
-/* A[a][b]: momentum component b per cell along axis a. `count` and `run` serve the vector form. */
+/* A[a][b]: momentum component b per cell along axis a. Only the vector form uses `count` and `run`. */
 INLINE void stencil_scatter(struct stencil *s, struct run *run, real *arena, int count, const wide Q[DIM], wide m,
                             wide A[DIM][DIM])
 {
@@ -121,7 +121,7 @@ INLINE void stencil_scatter(struct stencil *s, struct run *run, real *arena, int
             per_cell[a][b] = A[a][b];
     }
     middle[3] = m;
-    const struct stencil local = *s; /* which writing to the arena cannot change */
+    const struct stencil local = *s; /* a copy, because writes to the arena might alias *s */
     FOR_STENCIL(i, j, l) {
         const struct stencil_node node = stencil_node(&local, i, j, l);
         node4 p = middle;

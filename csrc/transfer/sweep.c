@@ -3,7 +3,7 @@
  * The sweep of the standard scheme: everything a step does to particles, tile by tile. kernels.h lists the operations.
  *
  *     v = sum w v_i,  C = 4/h^2 sum w v_i (x_i - x)^T               G2P, quadratic B-spline (APIC: Jiang et al. 2015)
- *     v of what lies within a collider follows the collision rule (contact/collider.h)
+ *     particles within a collider: v by the collision rule (contact/collider.h)
  *     F <- (I + dt C) F  or  J <- det(I + dt C) J,  x <- x + dt v;  the return map of an inelastic law
  *     p_i += w [m v + (m C - dt V0 4/h^2 tau(F)) (x_i - x)]         P2G (MLS-MPM: Hu et al. 2018)
  */
@@ -16,7 +16,7 @@ enum { ANY_SCHEME = 0 };
 #elif defined(MPM_ISA_AVX2) && DIM == 2
 #include "transfer/gather_pairs.h"
 #else
-#include "transfer/gather_rows.h"
+#include "transfer/gather_pencils.h"
 #endif
 
 struct workspace {
@@ -30,7 +30,7 @@ INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct 
     velocities_read(&work->velocities, group, sweep->grid->vector[MPM_GRID_VELOCITY]);
 }
 
-/* Velocity and its gradient from the grid; frozen particles (mass 0) do not move. */
+/* Computes velocity and its gradient from the grid. Frozen particles (mass 0) do not move. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
                             struct tile *tile, const int law)
 {
@@ -68,13 +68,13 @@ INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *
     stencil_scatter(stencil, run, work->momentum + ARENA_SLACK, count, Q, tile->mass, A);
 }
 
-/* For a task: another kind of sweep may have left anything where momentum is collected. */
+/* Once per task: another operation may have left values in the arena of momentum. */
 INLINE void begin_scatter(struct workspace *work)
 {
     memset(work->momentum, 0, sizeof work->momentum);
 }
 
-/* Not inlined, like velocities_read, so that the loop over tiles has the registers to itself. */
+/* Not inlined, so that the loop over tiles has all registers; velocities_read likewise. */
 NOINLINE void momentum_add(struct workspace *work, const mpm_group *group, real *copies)
 {
     arena_add(work->momentum + ARENA_SLACK, group, copies);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sweep of any scheme (scheme.h), with all that the standard one has no need of: velocities before forces, the
+ * The sweep of any scheme (scheme.h). It also has what the standard scheme does not need: velocities before forces, the
  * filter of XPIC, rest volumes from the density of the grid, body forces.
  */
 #define ARENA_DEGREE MPM_CUBIC
@@ -22,7 +22,7 @@ struct workspace {
     struct stencil stencil;
 };
 
-/* In 2-D the records of a node's velocity have room for that before forces, too. */
+/* In 2-D, the four reals of a node hold its velocity and its velocity before forces. */
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
     const real *velocity = sweep->grid->vector[MPM_GRID_VELOCITY], *before = sweep->grid->vector[MPM_GRID_BEFORE];
@@ -42,13 +42,13 @@ INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct 
         arena_read(work->before + ARENA_SLACK, group, before);
 }
 
-/* Of the velocity before forces, or what XPIC has put there. */
+/* The gathered velocity before forces; for XPIC, the filtered velocity that replaces it. */
 INLINE wide sum_before(const struct stencil *s, int component)
 {
     return DIM == 2 ? stencil_sum(s, 0, 2 + component) : stencil_sum(s, SUMS, component);
 }
 
-/* The share of C that a step hands on: its skew part whole, the symmetric one damped (RPIC at keep = 0). */
+/* The part of C that a step keeps: the whole skew part and a share of the symmetric part (RPIC at keep = 0). */
 INLINE matrix damped(matrix C, wide keep)
 {
     const wide half = wide_set((real)0.5);
@@ -59,7 +59,7 @@ INLINE matrix damped(matrix C, wide keep)
     return result;
 }
 
-/* Does the volume ratio after the step reach 1? ASFLIP lets particles part from the grid only there. */
+/* Does the volume ratio after the step reach 1? Only there ASFLIP lets particles separate from the grid. */
 INLINE mask separates(const struct constants *k, const struct tile *tile, matrix gradient, const int law)
 {
     wide J = tile->state.J;
@@ -68,7 +68,7 @@ INLINE mask separates(const struct constants *k, const struct tile *tile, matrix
     return wide_less(wide_set((real)0.999), J * wide_fma(k->gather_dt, matrix_trace(gradient), wide_set(1)));
 }
 
-/* The new v and C of particles, and what moves them and their strain: the table of scheme.h. */
+/* Computes the new v and C, and the velocity and gradient that move and strain particles: see the table in scheme.h. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
                             struct tile *tile, const int law)
 {
@@ -115,7 +115,7 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
     return motion;
 }
 
-/* Q, A and G of a deposit with the offset of the particle from node 0 folded into Q. */
+/* Subtracts A e from Q, so that a node needs Q + A k alone. */
 INLINE void fold_offset(struct deposit *deposit, const wide e[DIM])
 {
     UNROLL for (int b = 0; b < DIM; b++)
@@ -189,7 +189,7 @@ INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct w
 #define FAMILY(name) MPM_KERNEL(sweep_any_##name)
 #include "transfer/sweep_body.h"
 
-/* Calls `visit` for every group of a task, which has nothing to measure but what the visit adds. */
+/* Calls `visit` for every group of a task. Only `visit` adds to the measure. */
 typedef void visitor(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
                      struct workspace *work, mpm_measure *result);
 
@@ -201,7 +201,7 @@ INLINE void for_each_group(const mpm_sweep *sweep, const mpm_arguments *argument
         visit(sweep, arguments, &sweep->particles->groups[g], work, &sweep->measures[task]);
 }
 
-/* XPIC: v_r -> S v_r on particles -> S+ of it on the grid. */
+/* XPIC: gathers S v_k to the particles and scatters it back to the grid. */
 static void filter_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
                          struct workspace *work, mpm_measure *result)
 {
@@ -231,7 +231,7 @@ void MPM_KERNEL(sweep_any_filter)(const mpm_sweep *sweep, const mpm_arguments *a
     for_each_group(sweep, arguments, task, work, filter_group);
 }
 
-/* V0 = m h^d/sum w m_i where V0 is not known yet (Stomakhin et al. 2013, step 2). */
+/* V0 = m h^d/sum w m_i where V0 is still unknown (Stomakhin et al. 2013, step 2). */
 static void rest_volume_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
                               struct workspace *work, mpm_measure *result)
 {
@@ -258,7 +258,7 @@ void MPM_KERNEL(sweep_any_rest_volume)(const mpm_sweep *sweep, const mpm_argumen
     for_each_group(sweep, arguments, task, sweep->workspaces[thread], rest_volume_group);
 }
 
-/* p_i += dt sum w m b, which split schemes collect with the other forces. */
+/* p_i += dt sum w m b. Split schemes add it to the other forces. */
 static void body_force_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
                              struct workspace *work, mpm_measure *result)
 {
@@ -293,6 +293,6 @@ void MPM_KERNEL(sweep_any_body_force)(const mpm_sweep *sweep, const mpm_argument
     for_each_group(sweep, arguments, task, work, body_force_group);
 }
 
-/* That of the other sweep is smaller. */
+/* The workspace of sweep.c is smaller. */
 extern const size_t MPM_KERNEL(sweep_any_workspace);
 const size_t MPM_KERNEL(sweep_any_workspace) = sizeof(struct workspace);

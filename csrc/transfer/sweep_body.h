@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sweep itself, over the gather and scatter that the including file has defined (sweep.c, sweep_any.c): groups, tasks,
- * and the operations that both families have. FAMILY(name) is the exported name of an operation.
+ * The sweep over tasks, groups and tiles, and the operations that both families have. The including file (sweep.c,
+ * sweep_any.c) defines gather and scatter, and FAMILY(name), the exported name of an operation.
  */
 #pragma once
 
-/* One lane alone that adds up a whole group loses digits which many lanes keep, so it hands on what it has after so
- * many particles. */
+/* A single lane that sums a whole group would lose digits that many lanes keep. So the scalar kernel adds its sums to
+ * those of the task after so many particles. */
 enum { LONGEST_SUM = 32 };
 
-/* What operations are made of, in this order for each tile. */
+/* The pieces of operations, in this order for each tile. */
 enum pieces {
     GATHER = 1,       /* v and C from the nodes */
-    FORESEE = 2,      /* how far that would move and strain particles; nothing follows */
-    COLLIDE = 4,      /* colliders deflect what lies within them */
-    STORE_MOTION = 8, /* v and C alone; nothing follows */
+    FORESEE = 2,      /* how far G2P would move and strain particles; the last piece of a dry run */
+    COLLIDE = 4,      /* colliders deflect the particles within them */
+    STORE_MOTION = 8, /* v and C alone; the last piece of its operation */
     ADVANCE = 16,     /* F or J, x, history, stored with v and C */
     MEASURE = 32,     /* totals, limits, troubles */
     SCATTER = 64      /* momentum and stress to the nodes */
@@ -27,8 +27,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     const int history = law_history(law);
     const mpm_material *material = &sweep->materials[group->material];
     const bool gathers = pieces & GATHER, advances = pieces & ADVANCE, scatters = pieces & SCATTER;
-    const bool forgets = !ANY_SCHEME || mpm_scheme_forgets(&sweep->scheme);
-    const bool defers = forgets && gathers && scatters; /* as mpm_synchronize_defer expects */
+    const bool recomputes = !ANY_SCHEME || mpm_scheme_recomputes_velocity(&sweep->scheme);
+    const bool defers = recomputes && gathers && scatters; /* as mpm_synchronize_defer expects */
     const bool cayley = ANY_SCHEME && sweep->scheme.cayley;
     const struct constants k = group_constants(sweep, dt, group);
     mpm_collider_book *books = sweep->colliders.books + (size_t)task * sweep->colliders.count;
@@ -47,7 +47,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         struct motion motion;
-        tile_load(&tile, sweep->particles, group->first_tile + t, keeps_J, !(gathers && forgets));
+        tile_load(&tile, sweep->particles, group->first_tile + t, keeps_J, !(gathers && recomputes));
         tile_prefetch(sweep->particles, group->first_tile + t + 1, keeps_J, defers);
         tile_load_history(&tile, sweep->particles, group->first_tile + t, material, history);
         if (gathers)
@@ -100,7 +100,7 @@ static void clear_copies(const mpm_grid *grid, void *copies, ptrdiff_t task)
            (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * block);
 }
 
-/* Do the nodes around a group differ so much in velocity that a particle of it might be turned inside out? */
+/* Do node velocities around a group differ so much that one of its particles might turn inside out? */
 static bool may_invert(const mpm_sweep *sweep, double dt, const mpm_block_report *blocks, const mpm_group *group)
 {
     double low[3] = {0}, high[3] = {0}, range[3];
@@ -138,7 +138,7 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
         const int law = sweep->materials[group->material].law;
         if (blocks && !may_invert(sweep, dt.ending, blocks, group))
             continue;
-        if (ANY_SCHEME || pieces & (FORESEE | STORE_MOTION)) { /* one body for all laws: large, or not about them */
+        if (ANY_SCHEME || pieces & (FORESEE | STORE_MOTION)) { /* one body for all laws: it is large, or calls no law */
             sweep_group(sweep, group, task, work, result, dt, law, pieces);
             continue;
         }
@@ -160,7 +160,7 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
     }
 }
 
-/* The operations of this family. Each is a function of its own, compiled for its own pieces only. */
+/* The operations of this family. Each is a separate function, compiled for its own pieces only. */
 #define OPERATION(name, ending, beginning, pieces) \
     void FAMILY(name)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread) \
     { \

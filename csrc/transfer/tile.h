@@ -12,7 +12,7 @@ struct tile {
     matrix C;     /* velocity gradient [1/s] */
     struct law_state state;
     wide mass, volume; /* kg, m^d */
-    bool mass_changed; /* a particle was taken out: mass and volume must be stored too */
+    bool mass_changed; /* a particle was frozen: mass and volume must be stored too */
 };
 
 INLINE real *tile_vector(const mpm_particles *particles, int column, ptrdiff_t t)
@@ -25,7 +25,7 @@ INLINE real *tile_scalar(const mpm_particles *particles, int column, ptrdiff_t t
     return (real *)particles->column[column] + t * WIDTH;
 }
 
-/* J, where it is all that a law keeps, lies where F_00 would be. */
+/* Where a law keeps only J, the column of F_00 holds J. */
 INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff_t t, const bool keeps_J,
                       const bool with_velocity)
 {
@@ -47,13 +47,13 @@ INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff
         tile->state.J = wide_load(tile_vector(particles, MPM_COLUMN_C + DIM, t));
 }
 
-/* Where a sweep puts new positions. */
+/* Where a sweep stores new positions. */
 INLINE real *tile_target(const mpm_particles *particles, ptrdiff_t t, const bool defers)
 {
     return (real *)(defers ? particles->spare_vector : particles->column[MPM_COLUMN_X]) + t * DIM * WIDTH;
 }
 
-/* Asks for a tile that comes next. The fields are too many streams for the processor to foresee. */
+/* Prefetches a later tile. The fields are too many streams for the hardware prefetcher. */
 INLINE void tile_prefetch(const mpm_particles *particles, ptrdiff_t t, const bool keeps_J, const bool defers)
 {
     const int F = MPM_COLUMN_C + DIM;
@@ -68,7 +68,7 @@ INLINE void tile_prefetch(const mpm_particles *particles, ptrdiff_t t, const boo
             __builtin_prefetch(tile_target(particles, t, defers) + a * WIDTH, 1);
 }
 
-/* The history of a material whose law keeps `components` of it. */
+/* Loads the history of a material, whose law declares `components` scalars of it. */
 INLINE void tile_load_history(struct tile *tile, const mpm_particles *particles, ptrdiff_t t,
                               const mpm_material *material, const int components)
 {

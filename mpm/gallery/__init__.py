@@ -1,4 +1,4 @@
-"""Named scenes: used by the demo, tests, benchmarks, notebooks and documentation alike.
+"""Named scenes for the demo, tests, benchmarks, notebooks and documentation.
 
 >>> import mpm
 >>> "jelly" in mpm.gallery.names()

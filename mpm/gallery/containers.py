@@ -1,4 +1,4 @@
-"""Scenes in containers, which are colliders: one that turns, one that narrows, one that closes."""
+"""Scenes in containers, which are colliders: a rotating, a narrowing and a closing one."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def squeeze(
     nodes = spacing * np.arange(65)
     x, y = np.meshgrid(nodes, nodes, indexing="ij")
     times = np.linspace(0, 1, 17)
-    # The channel's half width less the distance from its middle: right in sign, close to the distance at the walls.
+    # The channel's half width minus the distance from its middle: the right sign, and near walls almost the distance.
     frames = [
         shapes.DistanceGrid(
             (0, 0),

@@ -1,4 +1,4 @@
-"""What a gallery scene is: a scene, the numerics that suit it, and how long it is worth watching."""
+"""An entry of the gallery: a scene, the numerics that suit it, and its duration."""
 
 from __future__ import annotations
 

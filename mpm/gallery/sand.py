@@ -1,9 +1,9 @@
 """Scenes of sand.
 
 Columns as in the experiments of Lube, Huppert, Sparks & Freundt: J. Fluid Mech. 508 (2004) 175 (round) and Phys. Rev. E
-72 (2005) 041301 (between plates). A column of the height h and the radius or width r runs out by about 1.24 h if it is
-round (h < 1.7 r) and 1.2 h if it is plane (h < 1.8 r). Here it is 1.1 h in the plane, where the heap is 2 cm high.
-Round columns stay steeper: what `mpm.materials.Sand` makes of an angle of friction is stronger in 3-D.
+72 (2005) 041301 (between plates). A column of height h and radius or width r spreads by about 1.24 h if it is round
+(h < 1.7 r) and by 1.2 h between plates (h < 1.8 r). Here it spreads by 1.1 h in 2-D, measured where the heap is 2 cm
+high. Round columns stay steeper, because `mpm.materials.Sand` is stronger in 3-D at the same friction angle.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mpm import _check, materials, shapes
 from mpm.gallery.entry import Entry
 from mpm.scene import Scene
 
-WIDTH = 0.2  # of half the column [m]
+WIDTH = 0.2  # half the width of the column [m]
 MOST_ASPECT = 1.8
 
 

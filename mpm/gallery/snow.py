@@ -1,7 +1,7 @@
 """Scenes of snow.
 
-The snowball has the method of the paper in full; the others have its transfer with the forces of moving least squares,
-which cost less.
+The snowball uses the full method of the paper; the other scenes use its transfer with the cheaper forces of moving
+least squares.
 
 Stomakhin, Schroeder, Chai, Teran, Selle: A material point method for snow simulation. ACM TOG 32(4) (2013) 102.
 """
@@ -76,7 +76,7 @@ def snowball(
 
 
 def _wedge(dim: int, preset: str, density: float, speed: float, friction: float, gravity: float) -> Scene:
-    """A ball above a wedge whose ridge runs along the second of three axes; the ball is a little off its middle."""
+    """A ball above a wedge whose ridge runs along the second of three axes; the ball is slightly off-centre."""
     v = _check.number("speed", speed, unit="m/s")
     g = _check.number("gravity", gravity, unit="m/s²")
     depth = (0.5,) * (dim - 2)

@@ -1,4 +1,4 @@
-"""Scenes of elastic solids, and of one in a fluid.
+"""Scenes of elastic solids, one of them in a fluid.
 
 Each function takes its physics as keywords, in SI units, and returns a new `mpm.Scene`.
 """

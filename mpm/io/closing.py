@@ -1,4 +1,4 @@
-"""What is closed at the end of a ``with`` block."""
+"""Objects that a ``with`` block closes at its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What two solvers differ in, by their snapshots."""
+"""The differences of two solvers, by their snapshots."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _compare(a: Any, b: Any) -> Difference | None:
 
 
 def _differing(a: Array, b: Array) -> Array:
-    if a.dtype.kind != "f" or a.dtype != b.dtype:  # single and double: by value
+    if a.dtype.kind != "f" or a.dtype != b.dtype:  # single and double precision are compared by value
         return np.asarray(a != b)
     bits = f"u{a.dtype.itemsize}"
     return np.asarray(np.ascontiguousarray(a).view(bits) != np.ascontiguousarray(b).view(bits))

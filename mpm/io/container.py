@@ -7,8 +7,8 @@
     sections    the arrays, little-endian, last axis fastest, each at a multiple of 64 bytes, zeros between
     trailer     BLAKE2b-256 of everything before
 
-Equal contents give equal bytes: there is no date, no name of a machine in it. Sections cover the bytes between header
-and trailer without holes, so nothing can hide and every size is known to fit before anything of that size is made.
+Equal contents give equal bytes: a container has no date and no name of a machine. Sections cover the bytes between
+header and trailer without gaps, so nothing can hide there, and every size is checked before anything is allocated.
 Nothing in a container is ever executed.
 """
 
@@ -29,7 +29,7 @@ from mpm.io.description import DTYPES, Arrays, Tree
 
 __all__ = ["VERSION", "pack", "unpack"]
 
-MAGIC = b"\x89mpm\r\n\x1a\n"  # a transfer as text, or by seven bits, would show
+MAGIC = b"\x89mpm\r\n\x1a\n"  # detects transfers as text or in seven bits
 VERSION = 1
 PREAMBLE = struct.Struct("<8sIIQQ")
 ALIGNMENT = 64
@@ -131,7 +131,7 @@ def _arrays(sections: list[Any], body: memoryview) -> Arrays:
         name, dtype, shape, offset, checksum = _checked(section)
         size = dtype.itemsize
         for n in shape:
-            size *= n  # of any size: Python's integers do not overflow
+            size *= n  # Python's integers do not overflow
         if name in arrays or offset != end or offset + size > len(body):
             _refuse(f"has a section {name!r} that is doubled, or not where it should be")
         part = body[offset : offset + size]

@@ -1,9 +1,9 @@
-"""Scenes as text: what JSON can hold, and beside it the arrays that are too long for it.
+"""Scenes as text: a tree for JSON, and separate arrays that are too long for JSON.
 
-`describe` takes a scene apart, `restore` puts an equal one together; every number comes back with the same bits. A
-description is a tree of dicts, lists, strings, finite numbers, booleans and None. Its arrays are named in the tree,
-``{"array": name}``, and lie in a dict of their own; short ones are lists in the tree. Functions (of a body's velocity
-or deformation, or a body force) cannot be written down: `Lost` stands for them.
+`describe` turns a scene into a description, `restore` makes an equal scene from it; every number keeps its bits. A
+description is a tree of dicts, lists, strings, finite numbers, booleans and None. The tree names its arrays,
+``{"array": name}``; a separate dict holds them. Short arrays are lists in the tree. Functions (of a body's velocity
+or deformation, or a body force) cannot be stored: `Lost` stands for them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Tree: TypeAlias = dict[str, Any]
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 T = TypeVar("T")
 
-INLINE = 32  # longer arrays lie beside the text
+INLINE = 32  # longer arrays are kept outside the text
 DTYPES = ("float64", "float32", "int64", "int32", "uint64", "uint32", "uint8")
-ROUNDING = 1e-12  # by which a constructor may differ from what it once made, when it normalises
+ROUNDING = 1e-12  # by which the result of a constructor that normalises may differ
 
 
 def describe(scene: Scene) -> tuple[Tree, Arrays]:
@@ -85,7 +85,7 @@ def understood(what: str, read: Callable[[], T]) -> T:
     """What `read` returns; the errors of a description that makes no sense become a FileFormatError."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what the first maker of these objects was warned of
+            warnings.simplefilter("ignore")  # the original objects have already caused these warnings
             return read()
     except FileFormatError:
         raise
@@ -170,7 +170,7 @@ class Writer:
         return self.motion(part) if isinstance(part, motion.Motion) else self.value(part)
 
     def shape(self, shape: Shape) -> Tree:
-        if isinstance(shape, Complement):  # of a half-space, it is of a class of its own
+        if isinstance(shape, Complement):  # that of a half-space has its own class
             return {"shape": "Complement", "of": self.shape(shape.shape)}
         kind = _name_of(shape, _shape_kinds(), "shape", "mpm.shapes")
         if isinstance(shape, _Combined):
@@ -212,7 +212,7 @@ class Writer:
             return array.tolist()
         if array.dtype.name not in DTYPES:
             raise TypeError(f"an array of {array.dtype}: a file keeps {', '.join(DTYPES)}")
-        given = np.ascontiguousarray(array).reshape(array.shape)  # the former makes 0-d arrays 1-d
+        given = np.ascontiguousarray(array).reshape(array.shape)  # ascontiguousarray makes 0-d arrays 1-d
         key = (given.dtype.name, given.shape, hashlib.blake2b(given.tobytes()).digest())
         name = self._names.setdefault(key, f"array{len(self._names)}")
         self.arrays[name] = given
@@ -348,7 +348,7 @@ def _combined(kind: type[_Combined], parts: list[Shape]) -> Shape:
 
 
 def _exactly(name: str, made: Mapping[str, Any], given: Mapping[str, Any]) -> Arrays:
-    """The arrays given, of which a constructor that normalises has made what differs by rounding at most."""
+    """Restore the given arrays where a constructor that normalises has changed them by rounding only."""
     arrays = {field: value for field, value in given.items() if isinstance(value, np.ndarray)}
     for field, value in arrays.items():
         other = np.asarray(made[field])

@@ -1,4 +1,4 @@
-"""States as files of other programs: `mpm.export`."""
+"""Writes states as files of other programs: `mpm.export`."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _write_totals(source: Any, pattern: object, fields: object, progress: bool) 
 
 
 def _files(pattern: str | os.PathLike[str], count: int) -> list[Path]:
-    """The names of all files, each once."""
+    """The names of all files, without duplicates."""
     text = os.fsdecode(pattern)
     allowed = "a path with one place for the number of the frame, such as 'f_{:04d}.ply'"
     try:

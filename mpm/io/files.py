@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that exist either complete or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["permissions", "read", "renamed", "replace"]
 
 
 def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
-    """Write a file so that at any moment, power cuts included, the old one or the new one is there, whole.
+    """Write a file so that at all times, even after power cuts, either the old or the new file exists, complete.
 
     A process that is killed meanwhile leaves a file ``.mpm-….tmp`` behind.
 
@@ -47,9 +47,9 @@ def renamed(path: str | bytes | Path) -> Iterator[Path]:
         The folder does not take it, or what is there is no regular file.
     """
     target = Path(os.path.realpath(os.fsdecode(path)))
-    # A name of this call, so that two do not meet, and no longer than file systems allow.
+    # A name unique to this call, and no longer than file systems allow.
     temporary = target.with_name(f".mpm-{os.urandom(8).hex()}.tmp")
-    try:  # which an interrupt does not come before
+    try:  # no interrupt can come before this
         with _named(path):
             mode = permissions(target)
             temporary.touch(0o666 if mode is None else 0o600, exist_ok=False)
@@ -95,7 +95,7 @@ def read(path: str | bytes) -> bytes:
     OSError
         It cannot be read.
     """
-    # A pipe without a writer would wait for ever.
+    # Opening a pipe without a writer would block for ever.
     with _named(path), open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as stream:
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
@@ -107,7 +107,7 @@ def read(path: str | bytes) -> bytes:
 
 
 def _synchronize(folder: Path) -> None:
-    """Bring a rename to the disk, where the file system can."""
+    """Flush a rename to the disk, if the file system can."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -120,7 +120,7 @@ def _synchronize(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _named(path: str | bytes | Path) -> Iterator[None]:
-    """Errors name the file that the user has named."""
+    """Make errors name the user's file."""
     try:
         yield
     except OSError as error:

@@ -45,7 +45,7 @@ def restore(tree: object, reader: Reader) -> np.random.Generator:
     generator = getattr(np.random, name)(0)
 
     def checked(value: Any, like: Any, key: str) -> Any:
-        """A value as NumPy would have it: what it is given as a state it believes."""
+        """Check a value of a state, because NumPy accepts any state unchecked."""
         if isinstance(like, Mapping):
             entries = mapping(value, key)
             if entries.keys() != like.keys():

@@ -1,4 +1,4 @@
-"""``python -m mpm replay``: what is in a trajectory, drawn and exported."""
+"""``python -m mpm replay``: shows, draws and exports the contents of a trajectory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots as a tree, of what JSON can hold, and named arrays; and the `mpm.keeping.Format` of plain ones."""
+"""Snapshots as a tree for JSON and named arrays, and the `mpm.keeping.Format` of plain snapshots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpm.scene import Scene
 
 Array = npt.NDArray[Any]
 
-STATE = "state."  # before the names of the arrays of a state, among those of its description
+STATE = "state."  # prefix of the arrays of a state, which share a dict with those of its description
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where files go: checked paths, and files that appear only when they are complete."""
+"""Checked paths of files, and files that appear only when they are complete."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Stage:
 
     @functools.cached_property
     def _placed(self) -> list[Placed]:
-        """The colliders as they were described, made when they are first asked for: those of meshes take a while."""
+        """The colliders as described. They are made on first use, because those of meshes take time."""
         lower, upper, dx = self.scene.lower, self.scene.upper, self._dx
 
         def made() -> list[Placed]:
@@ -58,7 +58,7 @@ class Stage:
 
 
 class _Recorded:
-    """What a frame and all of them have in common."""
+    """Common base of a frame and of the whole replay."""
 
     __slots__ = ()
 
@@ -179,7 +179,7 @@ class Frame(_Recorded):
         return distance_of(self._posed(), name, x, self.dimension)
 
     def _posed(self) -> list[Placed]:
-        """The colliders as they were."""
+        """The colliders at the time of the frame."""
         return self._stage.posed(self.time)
 
     @_check.options
@@ -197,14 +197,14 @@ class Frame(_Recorded):
         return plot(self, ax=ax, color=_color(self, color), limits=limits, renderer=renderer)
 
     def _state(self, names: Sequence[str]) -> State:
-        """What files hold of it."""
+        """The contents of the file for this frame."""
         fields = {name: self[name] if name in self.fields else self.compute(name) for name in ("x", *names)}
         tensors = [name for name, values in fields.items() if values.ndim == 3]
         out_of_plane = {name: self._reader.stored(self._number, name)[:, 8] for name in tensors}
         return State(self.time, self.step, self.dimension, fields, out_of_plane)
 
     def _missing(self, name: str) -> str:
-        """What an error says of a name that was not recorded; may be empty."""
+        """An addition to the error for a name that was not recorded; may be empty."""
         return not_recorded(name)
 
     def __repr__(self) -> str:
@@ -391,7 +391,7 @@ class Replay(_Recorded, _check.Strict, Closing):
 
     @staticmethod
     def _replayed(path: str) -> Replay:
-        """Another one, for the viewer."""
+        """Open another recording for the viewer."""
         return replay(path)
 
     def close(self) -> None:

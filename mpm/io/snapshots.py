@@ -1,4 +1,4 @@
-"""The snapshot of a simulation as a tree and arrays, and back: what checkpoints hold and comparisons compare."""
+"""Converts the snapshot of a simulation to a tree and arrays, and back, for checkpoints and comparisons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mpm.snapshot import Part, Snapshot
 __all__ = ["describe", "quantities", "restore"]
 
 Array = npt.NDArray[Any]
-NOT_FIELDS = {"x", "id", *RESERVED}  # whose rows are compared as they are, or by themselves
+NOT_FIELDS = {"x", "id", *RESERVED}  # which are compared separately
 FIELD_KEYS = ("name", "unit", "rank", "initial")
 BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/state/particles.h
 
@@ -67,7 +67,7 @@ def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
 
 
 def _index(thing: Any, things: tuple[Any, ...], describe: Any) -> Any:
-    """Which of the scene's it is; what was added later, or to a simulation only, is described."""
+    """The index of an object of the scene; an object that only the simulation has is described instead."""
     places = [index for index, other in enumerate(things) if other is thing]
     return places[0] if places else describe(thing)
 
@@ -78,7 +78,7 @@ def restore(tree: Tree, arrays: Arrays) -> Snapshot:
     reader = Reader(described)
     scene = reader.scene(tree["scene"])
     materials = tuple(reader.material(entry) for entry in listing(tree["materials"], "materials"))
-    # Options that an older version did not know have their defaults.
+    # Options that an older version did not have get their defaults.
     options = {**mapping(tree["numerics"], "numerics"), "threads": 1}
     return Snapshot(
         scene=scene,
@@ -93,7 +93,7 @@ def restore(tree: Tree, arrays: Arrays) -> Snapshot:
 
 
 def _state(clock: Tree, state: Arrays) -> Arrays:
-    """The arrays of the core; entries of its clock that an older version did not know are 0."""
+    """The arrays of the core; entries of its clock that an older version did not have are 0."""
     for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
         given = dict(zip(listing(clock[kind], kind), state[kind].tolist(), strict=True))
         if not given.keys() <= set(names):
@@ -120,7 +120,7 @@ def _parts(
             _check.integer("particles", given["particles"], low=1),
             _check.number("mass", given["mass"], low=0),
             _check.number("volume", given["volume"], low=0),
-            _check.integer("first_id", given.get("first_id", next_id), low=next_id),  # older files do not say
+            _check.integer("first_id", given.get("first_id", next_id), low=next_id),  # missing in older files
         )
         next_id = part.first_id + part.particles
         yield part
@@ -159,7 +159,7 @@ def quantities(snapshot: Snapshot) -> dict[str, Any]:
     """See `mpm.keeping.Format.quantities`: what was described, and the state particle by particle, row by row."""
     tree, arrays = _described(snapshot)
     clock = tree.pop("clock")
-    # By name, not by number: what is only in one of two simulations shifts nothing.
+    # By name, not by index, so that an object in only one of two simulations does not shift the others.
     tree["materials"] = {str(number): material for number, material in enumerate(tree["materials"])}
     tree["parts"] = {
         part.body.name: {name: entry[name] for name in ("particles", "mass", "volume")}

@@ -1,4 +1,4 @@
-"""What files hold of a state: the particles' fields, in the plane or in space."""
+"""The part of a state that files hold: the particles' fields, in two or three dimensions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def in_dimension(values: Array, dimension: int) -> Array:
 
 
 def _symmetric(dimension: int) -> list[int]:
-    """Where the components of a symmetric tensor of the core are among the six of files."""
+    """The indices of the core's components of a symmetric tensor among the six of files."""
     return [ENDS[6].index(component) for component in components(dimension)["symmetric"]]
 
 

@@ -1,4 +1,4 @@
-"""Recording: the frames of a run, written while it is run."""
+"""Recording: writes the frames of a run while it runs."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ class Recording(_check.Strict, Closing):
         self, sim: Running, path: object, *, fps: object, fields: object, compression: object
     ) -> None:
         self._path = paths.check_file("path", path, (SUFFIX,))
-        self._place = self._path.resolve()  # now: the working directory may change
+        self._place = self._path.resolve()  # the working directory may change later
         if self._place in (other._place for other in sim._recordings) or is_recorded(self._place):
             raise ValueError(f"path = {str(self._path)!r}: must not be that of another open recording")
         self._fps = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
         chosen = check_fields(fields, sim.particles.fields, sim.quantities)
         level = _check.integer("compression", compression, low=0, high=9)
-        h5py()  # before anything is computed for it
+        h5py()  # raises before anything is computed
         self._fields = (*LASTING, *(name for name in chosen if name not in LASTING))
-        # The simulation holds its recordings. Without a cycle a file is finished as soon as both are dropped.
+        # The simulation holds its recordings. Without a cycle of references, dropping both finishes a file at once.
         self._sim = weakref.ref(sim)
         began = time.perf_counter()
         first = sim._state(self._fields)
@@ -133,7 +133,7 @@ class Recording(_check.Strict, Closing):
         try:
             self._writer.append(self._take(sim), _totals(sim))
         except BaseException:
-            with contextlib.suppress(OSError, RuntimeError):  # HDF5 may not get over it
+            with contextlib.suppress(OSError, RuntimeError):  # HDF5 may not recover from the error
                 self.close()
             raise
         self._frames += 1
@@ -141,7 +141,7 @@ class Recording(_check.Strict, Closing):
         self._seconds += time.perf_counter() - began
 
     def _take(self, sim: Running) -> State:
-        """The fields that are not those of the frame before."""
+        """The fields that differ from those of the frame before."""
         state = sim._state(["id", *(name for name in self._fields if name not in LASTING)])
         before, self._ids = self._ids, state.fields["id"]
         if not np.array_equal(before, self._ids):
@@ -150,8 +150,8 @@ class Recording(_check.Strict, Closing):
 
 
 def _next_due(start: float, fps: float, now: float) -> float:
-    """The first of the times start + k/fps after now; they begin earlier by what times are rounded by."""
-    if 1 / fps < math.ulp(now):  # every time is one of them
+    """The first of the times start + k/fps after now; a tolerance for round-off lets each begin slightly earlier."""
+    if 1 / fps < math.ulp(now):  # frames are closer than floating-point times
         return math.nextafter(now, math.inf)
     k = math.floor((now - start) * fps + EARLY) + 1
     due = start + (k - EARLY) / fps

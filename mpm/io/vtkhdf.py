@@ -1,10 +1,10 @@
 """A series of particles as one file: VTKHDF, temporal PolyData, which ParaView 5.12 and VTK 9.3 play.
 
-Frames are appended. Their arrays are written first, and flushed; then the number of frames is raised, and flushed:
-who reads the file sees whole frames only. HDF5's mode for a single writer and multiple readers (SWMR) keeps the file
-consistent at every moment, also for readers while it grows and after the writer was killed. As HDF5 does not survive a
-full disk, room is reserved before it is asked to write. What is the same in successive frames (the vertices that
-ParaView wants, and fields such as ``id``) is written once and referred to.
+Frames are appended. Their arrays are written and flushed first; then the number of frames is increased and flushed, so
+that readers see whole frames only. HDF5's mode for a single writer and multiple readers (SWMR) keeps the file
+consistent at all times, for readers while it grows and after the writer was killed. HDF5 does not survive a full disk,
+so disk space is reserved before every write. Data that successive frames share (the vertices that ParaView needs, and
+fields such as ``id``) are written once.
 
 The format is that of the VTK file formats documentation, "VTKHDF File Format"; our own additions are in ``/mpm``.
 """
@@ -59,7 +59,7 @@ def h5py() -> Any:
 
 
 def _as_bytes(value: Any) -> Array:
-    """JSON as an array of bytes. HDF5 keeps strings of its own in a heap, and looks for ever through a damaged one."""
+    """JSON as an array of bytes, because HDF5 keeps strings in a heap, and searches a damaged heap for ever."""
     return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
 
 
@@ -75,16 +75,16 @@ class _Column:
         self.rows = 0
 
     def room(self, rows: int) -> int:
-        """Bytes that so many more rows take at most: HDF5 allocates whole chunks, and moves one that it compresses."""
+        """The most bytes that so many rows take: HDF5 allocates whole chunks, and moves compressed ones."""
         chunk = self.dataset.chunks
         return int(math.prod(chunk) * self.dataset.dtype.itemsize * (rows // chunk[0] + 2))
 
     def put(self, values: Any) -> int:
-        """Append rows; returns the first one's number."""
+        """Append rows; returns the index of the first."""
         array = np.ascontiguousarray(values)
         start, self.rows = self.rows, self.rows + len(array)
         if len(array):
-            # Without h5py's indexing, which takes longer than HDF5 where there is one row.
+            # Without h5py's indexing, which takes longer than HDF5 itself for a single row.
             column = self.dataset.id
             column.set_extent((self.rows, *array.shape[1:]))
             rows = column.get_space()
@@ -95,7 +95,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Topology:
-    """Where the vertices of frames with `count` particles are."""
+    """The place of the vertices of frames with `count` particles."""
 
     count: int
     part: int
@@ -140,14 +140,14 @@ class Writer:
         self._columns: list[_Column] = []
         self._file = self._h5py.File(path, "w", libver=LIBRARY)
         self._descriptor = os.open(path, os.O_RDWR)
-        # Also when nobody holds the writer any more, and at the end of the process.
+        # Also when the last reference to the writer is dropped, and at the end of the process.
         self._finish = weakref.finalize(self, _finish, self._file, self._descriptor, os.getpid())
         try:
             tree, arrays = scene
             texts = {"description": _as_bytes(description), "scene": _as_bytes(tree)}
             self._reserve(sum(array.nbytes for array in (*texts.values(), *arrays.values())))
             self._lay_out(first, totals, texts, arrays)
-            self._file.swmr_mode = True  # HDF5 gives up its lock
+            self._file.swmr_mode = True  # HDF5 releases its lock
             _locked(self._descriptor, shared=True)  # for as long as it is written to: see `repair`
             self._step_count = self._h5py.h5a.open(self._file["VTKHDF/Steps"].id, b"NSteps")
             self.append(first, totals)
@@ -162,7 +162,7 @@ class Writer:
         texts: Mapping[str, Array],
         arrays: Mapping[str, Array],
     ) -> None:
-        """All groups and datasets: none can be added later on."""
+        """Create all groups and datasets; SWMR allows no later ones."""
         rows = min(max(first.count, LEAST_CHUNK), MOST_CHUNK)
         root = self._file.create_group("VTKHDF")
         root.attrs["Version"] = np.array(VTKHDF_VERSION, dtype=np.int64)
@@ -232,11 +232,11 @@ class Writer:
         self._reserve(sum(column.room(state.count + 1) for column in self._columns))
         try:
             self._append(state, totals)
-        except RuntimeError as error:  # what h5py makes of an error of the file system
+        except RuntimeError as error:  # h5py raises this for an error of the file system
             raise OSError(f"a frame could not be written ({error})") from error
 
     def _reserve(self, size: int) -> None:
-        """Have the file system set bytes aside behind what HDF5 has used, or raise OSError."""
+        """Have the file system reserve bytes behind those that HDF5 has used, or raise OSError."""
         if not hasattr(os, "posix_fallocate"):
             return
         try:
@@ -283,14 +283,14 @@ class Writer:
 
 
 def _finish(file: Any, descriptor: int, process: int) -> None:
-    if os.getpid() == process:  # a forked one has no part in it
+    if os.getpid() == process:  # not in a forked child
         file.close()
-        os.truncate(descriptor, _used(descriptor))  # what was reserved and not used
+        os.truncate(descriptor, _used(descriptor))  # removes reserved bytes that were not used
         os.close(descriptor)
 
 
 def _used(descriptor: int) -> int:
-    """Where the file ends for HDF5."""
+    """The end of the file in HDF5's view."""
     return _end_of_file(os.pread(descriptor, SUPERBLOCK, 0))
 
 
@@ -329,12 +329,12 @@ class Reader:
     def _is_growing(self) -> bool:
         """Whether somebody writes to the file, or was killed while doing so.
 
-        Then HDF5 refuses to open it, except as SWMR. As SWMR it would wait for minutes for what is not there, so that
-        a file that was cut off is found here.
+        Then HDF5 opens it as SWMR only, and would wait for minutes for missing data. So this function detects a file
+        that was cut off.
         """
         try:
             mode = self.path.stat().st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe would wait for ever
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # opening a pipe would block for ever
                 raise self.defect("is no trajectory: it is not a regular file")
             with self.path.open("rb") as file:
                 head = file.read(SUPERBLOCK)

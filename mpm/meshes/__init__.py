@@ -1,18 +1,18 @@
-"""Triangle meshes: reading them, finding what is wrong with them, and telling inside from outside.
+"""Triangle meshes: reading them, finding their defects, and telling inside from outside.
 
-A mesh comes from a file of someone else's program, so nothing about it is taken for granted. It is read
-strictly (`read`), its equal vertices are merged, its defects are counted (`MeshReport`), what can be mended
-is mended with a warning, and what is inside is measured in two independent ways that must agree (`prepare`):
+Meshes come from files of other programs, so nothing about them is taken for granted. `read` reads them strictly.
+`prepare` merges equal vertices, counts defects (`MeshReport`), mends what can be mended with a warning, and measures
+the inside in two independent ways that must agree:
 
 - *signed crossings* of a ray, exact for closed surfaces and fast;
-- the *generalised winding number*, the sum of signed solid angles, which holes disturb least
+- the *generalised winding number*, the sum of signed solid angles, which is robust to holes
   (Jacobson, Kavan & Sorkine-Hornung, ACM Trans. Graph. 32 (2013) 33).
 """
 
 from __future__ import annotations
 
 from mpm.errors import FileFormatError
-from mpm.meshes.distance import distance_lattice, lattice_around, nearest_faces, rows_of_nodes
+from mpm.meshes.distance import distance_lattice, lattice_around, nearest_faces, slab_nodes
 from mpm.meshes.readers import read
 from mpm.meshes.solid import MeshReport, Solid, prepare
 from mpm.meshes.topology import merge_equal
@@ -29,6 +29,6 @@ __all__ = [
     "nearest_faces",
     "prepare",
     "read",
-    "rows_of_nodes",
+    "slab_nodes",
     "winding_numbers",
 ]

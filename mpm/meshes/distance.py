@@ -72,10 +72,10 @@ def lattice_around(
     return lower - margin, tuple(int(n) for n in nodes)
 
 
-def rows_of_nodes(lower: Floats, spacing: float, nodes: tuple[int, ...], rows: slice) -> Floats:
-    """Positions of the nodes in planes `rows` across the first axis, the last axis fastest, (m, d)."""
+def slab_nodes(lower: Floats, spacing: float, nodes: tuple[int, ...], slabs: slice) -> Floats:
+    """Positions of the nodes in `slabs` along the first axis, the last axis fastest, (m, d)."""
     axes = [lower[a] + spacing * np.arange(n) for a, n in enumerate(nodes)]
-    axes[0] = axes[0][rows]
+    axes[0] = axes[0][slabs]
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(nodes))
 
 
@@ -105,10 +105,10 @@ def distance_lattice(
     x, faces = solid.x / solid.scale, np.concatenate([solid.closed, solid.open])
     lower, nodes = lattice_around(x.min(axis=0), x.max(axis=0), spacing, margin, region)
     values = np.empty(nodes)
-    planes = max(1, CHUNK // (nodes[1] * nodes[2]))
-    for first in range(0, nodes[0], planes):
-        rows = slice(first, first + planes)
-        points = rows_of_nodes(lower, spacing, nodes, rows)
+    per_pass = max(1, CHUNK // (nodes[1] * nodes[2]))
+    for first in range(0, nodes[0], per_pass):
+        slabs = slice(first, first + per_pass)
+        points = slab_nodes(lower, spacing, nodes, slabs)
         distance, _, _ = nearest_faces(x, faces, points)
-        values[rows] = np.where(solid.contains(points), -distance, distance).reshape(-1, *nodes[1:])
+        values[slabs] = np.where(solid.contains(points), -distance, distance).reshape(-1, *nodes[1:])
     return lower, values

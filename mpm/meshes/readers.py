@@ -66,7 +66,7 @@ def _text(path: Path, data: bytes) -> str:
         raise FileFormatError(
             f"{path}: is not 8-bit text (UTF-16, perhaps, or binary); save it again as UTF-8"
         )
-    return data.decode("utf-8-sig", errors="replace")  # only comments and names can hold anything but ASCII
+    return data.decode("utf-8-sig", errors="replace")  # only comments and names may contain more than ASCII
 
 
 def _numbers(path: Path, line: int, words: list[str]) -> tuple[float, float, float]:
@@ -84,7 +84,7 @@ def _numbers(path: Path, line: int, words: list[str]) -> tuple[float, float, flo
 def _read_obj(path: Path) -> tuple[Floats, Ints]:
     vertices: list[tuple[float, float, float]] = []
     triangles: list[tuple[int, int, int]] = []
-    origin: list[int] = []  # the line of each triangle: a vertex may be defined after its use
+    origin: list[int] = []  # the line of each triangle, for errors: a vertex may be defined after its use
     pending, first = "", 0
     for number, raw in enumerate([*_text(path, path.read_bytes()).splitlines(), ""], 1):
         if not pending:
@@ -138,7 +138,7 @@ def _read_stl(path: Path) -> tuple[Floats, Ints]:
         head = file.read(84)
     count = struct.unpack("<I", head[80:84])[0] if len(head) == 84 else 0
     claimed = 84 + 50 * count
-    # Some programs begin binary files with "solid" as well: only the size tells.
+    # Some programs begin binary files with "solid" too, so only the size distinguishes them.
     if head.lstrip()[:5].lower() == b"solid" and not (len(head) == 84 and size == claimed):
         return _read_ascii_stl(path)
     if len(head) < 84:
@@ -199,10 +199,10 @@ def _read_other(path: Path) -> tuple[Floats, Ints]:
         vertices = np.array(mesh.vertices, dtype=np.float64).reshape(-1, 3)
         faces = np.array(mesh.faces, dtype=np.int64).reshape(-1, 3)
     except ImportError as error:
-        if isinstance(error.__context__, UnicodeError):  # it wanted a package that guesses encodings
+        if isinstance(error.__context__, UnicodeError):  # the reader needed a package that guesses encodings
             raise FileFormatError(f"{path}: is not the text that its suffix promises") from error
         raise ImportError(f"{path}: trimesh needs one more package to read it: {error}") from error
-    except Exception as error:  # a reader meets damage in as many ways as there are formats
+    except Exception as error:  # damaged files raise a different error in every format
         raise FileFormatError(
             f"{path}: trimesh cannot read it as a mesh: {error or type(error).__name__}"
         ) from error

@@ -1,4 +1,4 @@
-"""From a mesh as it was read to a solid with an inside: counting defects, mending, comparing the measures."""
+"""Turns a mesh from a file into a solid with an inside: counts defects, mends them, compares the two measures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 PROBES = 2000  # points at which the two measures are compared
-PROBE_WORK = 20_000_000  # pairs of point and face that the comparison may cost
+PROBE_WORK = 20_000_000  # the most pairs of point and face in the comparison
 DISAGREEMENT = 0.1  # share of the probed volume in which an open mesh's measures may differ
 
 
@@ -185,7 +185,7 @@ def _orient_outwards(
     rim = np.zeros(len(x), dtype=bool)
     rim[faces[edges.face[edges.start[edges.count != 2]]].ravel()] = True
 
-    # A hole is measured as if closed by a cone from the middle of its patch's rim.
+    # For the volume, a cone from the middle of its rim closes a hole.
     volume = np.empty(patch.max() + 1)
     members = np.split(np.argsort(patch, kind="stable"), np.cumsum(np.bincount(patch))[:-1])
     for k, member in enumerate(members):
@@ -215,7 +215,7 @@ def _orient_outwards(
 
 
 def _probes(x: Floats, faces: Ints) -> Floats:
-    """Where to compare the measures: half anywhere in the box, half close to the faces, on both sides."""
+    """Points for the comparison: half anywhere in the box, half close to the faces, on both sides."""
     n = int(np.clip(PROBE_WORK // (2 * len(faces)), 64, PROBES // 2))
     rng = np.random.default_rng(20130701)
     lower, upper = x.min(axis=0), x.max(axis=0)

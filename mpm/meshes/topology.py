@@ -1,4 +1,4 @@
-"""Which triangles share vertices and edges, and which way they face."""
+"""The topology of a mesh: shared vertices and edges, and orientations of triangles."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Edges:
 
     start: Ints
     count: Ints
-    net: Ints  # triangles that run along the edge one way, less those that run the other way
+    net: Ints  # triangles that run along the edge one way, minus those that run the other way
     face: Ints
     pairs: Ints  # (k, 2) triangles that follow each other at an edge
     pair_edge: Ints  # (k,) that edge

@@ -1,4 +1,4 @@
-"""Two independent measures of what is inside a mesh; both are computed by the core."""
+"""Two independent measures of the inside of a mesh; the core computes both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mpm.config import threads_for
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FEW = 100_000  # pairs of point and face: work for one thread
+FEW = 100_000  # pairs of point and face: fewer are work for one thread
 
 
 def winding_numbers(x: Floats, faces: Ints, points: Floats) -> Floats:

@@ -107,7 +107,7 @@ class Deforming(Shape):
             return first.lower, first.spacing, phi, self._normal_velocity(phi, first.spacing)
         bounds = np.array([frame.bounds for frame in self.shapes])
         moves = np.diff([frame.vertices for frame in self.shapes], axis=0)  # type: ignore[union-attr]
-        farthest = float(np.sqrt((moves**2).sum(axis=-1)).max())  # frames are read as far away as they move
+        farthest = float(np.sqrt((moves**2).sum(axis=-1)).max())  # how far blends read frames
         lower, nodes = meshes.lattice_around(
             bounds[:, 0].min(axis=0),
             bounds[:, 1].max(axis=0),
@@ -119,7 +119,7 @@ class Deforming(Shape):
         phi = np.empty((len(self.times), *nodes))
         velocity = np.empty((len(self.times) - 1, 2, *nodes, 3))
         moves /= np.diff(self.times)[:, None, None]
-        points = meshes.rows_of_nodes(lower, spacing, nodes, slice(None))
+        points = meshes.slab_nodes(lower, spacing, nodes, slice(None))
         for k, frame in enumerate(self.shapes):
             assert isinstance(frame, Mesh)
             distance, face, weights = meshes.nearest_faces(frame.vertices, frame.faces, points)

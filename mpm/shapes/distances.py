@@ -1,4 +1,4 @@
-"""Shapes as signed distances: the list of nodes of a shape that the core evaluates (``csrc/contact/shape.h``)."""
+"""Shapes as signed distances: the nodes of a shape, which the core evaluates (``csrc/contact/shape.h``)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _describe(shape: Shape, matrix: Floats, shift: Floats, dx: float, region: Re
 
 
 def _joined(parts: list[Program], operator: str) -> Program:
-    """Parts joined one by one, the deepest first, so that few distances wait."""
+    """Parts joined one by one, the deepest first, so that the stack stays low."""
     parts = sorted(parts, key=lambda part: -part.depth)
     nodes = [parts[0].nodes]
     for part in parts[1:]:
@@ -94,7 +94,7 @@ def _joined(parts: list[Program], operator: str) -> Program:
 
 
 def _box_around_mapped(box: Region, matrix: NDArray[np.floating[Any]], shift: Floats) -> Region:
-    """The smallest box that holds all matrix·(x − shift), x in `box`, which may be infinite."""
+    """The smallest box that contains all matrix·(x − shift), x in `box`, which may be infinite."""
     with np.errstate(invalid="ignore"):  # 0 times infinity is replaced
         ends = [np.where(matrix == 0, 0, matrix * (end - shift)) for end in box]
     return np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1)

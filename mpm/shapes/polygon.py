@@ -12,7 +12,7 @@ from mpm.shapes.arguments import as_rows
 from mpm.shapes.shape import Bools, Floats, Region, Shape
 
 Indices: TypeAlias = NDArray[np.int64]
-PAIRS = 1 << 16  # of runs of edges that are looked at together
+PAIRS = 1 << 16  # of runs of edges that are checked together
 
 
 class Polygon(Shape):
@@ -116,11 +116,10 @@ def _meet(v: Floats, w: Floats, i: Indices, j: Indices) -> Bools:
 
 
 def _near_pairs(v: Floats, w: Floats) -> Iterator[tuple[Indices, Indices]]:
-    """Pairs i < j of edges without a common corner, among them all that meet, some at a time.
+    """Yield pairs i < j of edges without a common corner, in batches; they include all pairs that meet.
 
-    Boxes around runs of 2, 4, 8, ... edges make a tree; pairs of runs whose boxes overlap are split until they are
-    edges. The boxes have eight sides, so that slanting edges beside each other do not overlap unless they are long and
-    very near.
+    Boxes around runs of 2, 4, 8, ... edges form a tree; pairs of runs whose boxes overlap are split down to edges.
+        The boxes have eight sides, so that those of parallel slanting edges rarely overlap.
     """
     n = len(v)
     ends = np.stack([v, w])

@@ -1,4 +1,4 @@
-"""Shapes of a few numbers: box, ball, half-space, capsule, cylinder; and single points."""
+"""Shapes with a few parameters: box, ball, half-space, capsule, cylinder; and single points."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class HalfSpace(Shape):
 
 
 class _OtherHalfSpace(Complement):
-    """The other half-space, its plane included: the one complement that may be bounded along an axis."""
+    """The complement of a half-space, including its plane: the only complement that may be bounded along an axis."""
 
     def _support(self, directions: Floats) -> Floats:
         assert isinstance(self.shape, HalfSpace)
@@ -168,7 +168,7 @@ class _Rod(Shape):
         self._set(a=start, b=end, radius=as_number(radius, "radius", positive=True), dimension=len(start))
 
     def _along(self, x: Floats) -> Floats:
-        """Where each point is between a (0) and b (1)."""
+        """The position of each point between a (0) and b (1)."""
         axis = self.b - self.a
         return np.asarray((x - self.a) @ (axis / (axis @ axis)))
 

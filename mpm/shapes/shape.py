@@ -1,4 +1,4 @@
-"""The base of all shapes, and shapes that result from combining and moving others."""
+"""The base of all shapes, and shapes that combine and move others."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Shape:
         values = ", ".join(f"{name}={brief(getattr(self, name))}" for name in self._fields)
         return f"{type(self).__name__}({values})"
 
-    # What a shape must tell about itself.
+    # What a shape must supply.
 
     def _contains(self, x: Floats) -> Bools:
         raise NotImplementedError
@@ -67,9 +67,9 @@ class Shape:
         raise NotImplementedError
 
     def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
-        """The kind of node and the numbers by which the core knows it (``csrc/contact/shape.h``), for a grid whose
-        cells, in the shape's own coordinates, are between `finest` and `coarsest` wide along any direction and of
-        which nothing lies farther than a few of them from the box `region` (lower and upper corner, maybe infinite)."""
+        """The kind and the numbers of its node in the core (``csrc/contact/shape.h``). The cells of the grid, in the
+        shape's own coordinates, are between `finest` and `coarsest` wide along any direction; the grid reaches at most
+        a few cells beyond the box `region` (lower and upper corner, maybe infinite)."""
         raise NotImplementedError
 
     def _volume(self) -> float | None:
@@ -116,12 +116,12 @@ class Shape:
         """
         axes = np.eye(self.dimension)
         lower, upper = -self._support(-axes) + 0.0, self._support(axes) + 0.0
-        upper = np.maximum(lower, upper)  # an intersection of what does not meet
+        upper = np.maximum(lower, upper)  # the intersection may be empty
         lower.flags.writeable = upper.flags.writeable = False
         return lower, upper
 
     def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
-        """The shape of all matrix·x + shift. `step` says it in the words of the user."""
+        """The shape of all matrix·x + shift. `step` describes it as the user wrote it."""
         return _Moved(self, matrix, shift, step)
 
     def translate(self, by: ArrayLike) -> Shape:
@@ -197,7 +197,7 @@ def _hashable(value: object) -> object:
     )
 
 
-MOST_NESTED = 128  # Python's stack is not for more
+MOST_NESTED = 128  # for the sake of Python's stack
 
 
 def _one_deeper(*parts: Shape) -> int:

@@ -1,7 +1,7 @@
-"""The viewer: a simulation or a recorded trajectory, run and looked at in a notebook or in the browser.
+"""The viewer: runs and shows a simulation or a recorded trajectory in a notebook or in the browser.
 
-`view` makes it. A `Session` knows what is shown and answers what a browser asks; it needs no browser and no extra.
-The widget carries its messages, and the scripts beside this file draw. Needs the extra ``widget``.
+`view` makes it. A `Session` holds what is shown and answers the requests of a browser; it needs no browser and no
+extra. The widget carries its messages, and the scripts in this folder draw. Needs the extra ``widget``.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def serve(name: str, *, port: int, browser: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="mpm-view-") as folder:
         notebook = Path(folder) / "mpm.ipynb"
         notebook.write_text(json.dumps(document(name)), encoding="utf-8")
-        # Each page has a kernel of its own; its files are those of the folder where this was called.
+        # Each page has its own kernel, which runs in the folder of this call.
         command = [sys.executable, "-m", "voila", str(notebook), f"--Voila.ip={ADDRESS}", f"--port={port}"]
         command += ["--Voila.port_retries=0"] + ["--no-browser"] * (not browser)
         print(f"http://{ADDRESS}:{port}/   Ctrl-C ends it", flush=True)

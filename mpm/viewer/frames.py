@@ -1,7 +1,7 @@
-"""A frame as the graphics card takes it: one buffer of vertices, four 16-bit numbers each.
+"""A frame for the graphics card: one buffer of vertices, four 16-bit numbers each.
 
-Three are the position in the domain and a margin around it, from 0 to 65535, the fourth is the colour. On a screen
-of 1000 pixels that is a fiftieth of a pixel, for a third of the bytes of single precision.
+Three numbers are the position in the domain and a margin around it, from 0 to 65535; the fourth is the colour. On a
+screen of 1000 pixels the resolution is a fiftieth of a pixel, for a third of the bytes of single precision.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def points(box: Box, x: Array, values: Array, limits: tuple[float, float]) -> Ve
     """Particles at x (n, d), coloured by values (n,) between the limits: (n, 4)."""
     vertices = _placed(box, x)
     low, high = limits
-    # In double precision: limits of single precision could be as close as neighbouring numbers.
+    # In double precision, because limits in single precision could be neighbouring numbers.
     vertices[:, 3] = _levels(np.asarray(values, dtype=np.float64), low, high - low)
     return vertices
 
@@ -72,7 +72,7 @@ def _placed(box: Box, x: Array) -> Vertices:
 
 
 def _levels(values: Array, low: float, length: float) -> Array:
-    """From 0 to 65535 where values lie from low to low + length; what is no number becomes 0."""
+    """Values from low to low + length as 0 to 65535; NaN becomes 0."""
     with np.errstate(all="ignore"):
         scaled = (values - low) * (LEVELS / length) + 0.5
         np.clip(scaled, 0, LEVELS, out=scaled)

@@ -1,4 +1,4 @@
-"""Colliders as lines, where their signed distance is zero: outlines in 2-D, in 3-D cuts through their surface."""
+"""Colliders as lines where their signed distance is zero: outlines in 2-D, sections of their surface in 3-D."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def of(posed: Sequence[Placed], lower: FloatArray, upper: FloatArray) -> tuple[F
 
 
 def _lattice(lower: FloatArray, upper: FloatArray, cells: int) -> FloatArray:
-    """Points (a, b, 2) of a rectangle, so many cells along its longer side."""
+    """Points (a, b, 2) of a rectangle with so many cells along its longer side."""
     spacing = (upper - lower).max() / cells
     axes = [
         np.linspace(a, b, max(1, round((b - a) / spacing)) + 1) for a, b in zip(lower, upper, strict=True)
@@ -38,7 +38,7 @@ def _lattice(lower: FloatArray, upper: FloatArray, cells: int) -> FloatArray:
 
 
 def _cut(collider: Placed, lower: FloatArray, upper: FloatArray, axis: int) -> tuple[FloatArray, FloatArray]:
-    """Segments (m, 3) each, where a surface crosses planes across an axis."""
+    """Segments, two arrays (m, 3), where a surface crosses planes perpendicular to an axis."""
     across = [k for k in range(3) if k != axis]
     longest = (upper - lower).max()
     rectangle = _lattice(lower[across], upper[across], CUT_LATTICE)

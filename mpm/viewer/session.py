@@ -1,12 +1,11 @@
-"""What the viewer does: messages from a browser in, states and frames out. Needs no browser and no extra.
+"""The logic of the viewer: takes messages from a browser, sends states and frames. Needs no browser and no extra.
 
-A browser gets four kinds of messages: ``state``, all that panels and lists show, whenever that has changed;
-``colliders``, lines along them, before the first frame in which they are elsewhere; ``frame``, a picture's vertices;
-and ``error``, a sentence. At most one frame is under way: the next is computed when
-the browser says that it has drawn the last one, so that neither it nor the kernel ever falls behind, and between
-frames the kernel is free.
+A browser gets four kinds of messages: ``state``, the contents of panels and lists, whenever they have changed;
+``colliders``, their outlines, before the first frame in which they have moved; ``frame``, the vertices of a picture;
+and ``error``, a sentence. At most one frame is under way: the next is computed when the browser reports that it has
+drawn the last one. So neither falls behind, and the kernel is free between frames.
 
-Whatever a message contains, the worst that comes of it is a sentence in the viewer.
+No message, whatever it contains, can do worse than cause an error sentence in the viewer.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ from mpm.viz import color as _color
 Message = dict[str, Any]
 Send = Callable[[Message, Sequence[memoryview]], None]
 
-LINES = ("particles", "grid")  # whose velocities can be drawn
+LINES = ("particles", "grid")  # lines show velocities of particles or of the grid
 
-STEPS = 10  # of a frame
+STEPS = 10  # per frame
 RECORDED_FPS = 60.0
 PATH = "viewer.vtkhdf"
-CURVE_MAX = 2000  # points of the energy curves that a browser which comes late is told
+CURVE_MAX = 2000  # the most points of the energy curves that a new page gets
 
 
 class Session:
@@ -88,7 +87,7 @@ class Session:
         self._frame = 0  # number of the last frame sent
         self._under_way = False
         self._frame_due = self._state_due = True
-        self._posed: tuple[float, ...] | None = None  # at what times the browser has the colliders
+        self._posed: tuple[float, ...] | None = None  # the times of the colliders that the browser has
         if gallery is None or scene is None:
             self._begin_simulation(None)
         else:
@@ -126,14 +125,14 @@ class Session:
     # ---- the browser's requests: a method for each, and its parameters ---------------------------------------
 
     def _on_ready(self) -> None:
-        """A page shows the viewer, for the first time or again; frames sent to another may be lost."""
+        """A page shows the viewer, for the first time or again; frames sent to another page may be lost."""
         self._under_way = False
         self._posed = None
         self._state_due = self._frame_due = True
 
     def _on_drawn(self, frame: int) -> None:
         if not self._under_way or frame != self._frame:
-            return  # of a second page, or from before a page was opened again
+            return  # from another page, or from before the page was reloaded
         self._under_way = False
         if self._playing:
             self._play_on()
@@ -250,7 +249,7 @@ class Session:
             action()
         except KeyboardInterrupt:
             self._fail("interrupted")
-        except Exception as error:  # of any kind: the browser is the only one who can be told
+        except Exception as error:  # of any kind: only the browser can report it
             self._fail(f"{type(error).__name__}: {error}")
 
     def _do(self, message: object) -> None:
@@ -267,7 +266,7 @@ class Session:
         self._live = Live(simulation)
 
     def _begin_entry(self, entry: Any) -> None:
-        """Of a scene of the gallery, with the colours that suit it."""
+        """Begin a scene of the gallery, with the colours that suit it."""
         self._scene = entry.name
         self._begin_simulation(entry.color)
         self._scale = _color.Scale(self._color, entry.limits)
@@ -278,13 +277,13 @@ class Session:
         self._recorded = None
 
     def _begin_simulation(self, color: str | None) -> None:
-        """Of a new simulation: what can be set."""
+        """Begin a new simulation: find its settings."""
         self._settings = () if self._live is None else self._live.simulation._settings()
         self._changes = {}
         self._begin_source(color)
 
     def _begin_source(self, color: str | None) -> None:
-        """Of a new source: where it takes place, what can be seen, its energies."""
+        """Begin a new source: find its domain, what it can show, and its energies."""
         source, now = self._source, self._source.now
         lower, upper = now.scene.lower, now.scene.upper
         self._box = frames.Box.around(lower, upper)
@@ -304,20 +303,20 @@ class Session:
             self._advance(int(self._steps.value or 1) if self._recorded is None else 1)
 
     def _advance(self, steps: int) -> None:
-        """Steps of a simulation, frames of a replay; what there is after an error is shown as well."""
+        """Advance by steps of a simulation or a frame of a replay; after an error, show the state that remains."""
         try:
             self._source.advance(steps)
         finally:
             self._moved()
 
     def _moved(self) -> None:
-        """The source is somewhere else."""
+        """The time of the source has changed."""
         self._frame_due = True
         if self._recorded is None:
             now = self._source.energies()
             if now[0] > self._curve[-1][0]:
                 self._curve.append(now)
-        if self._recording is not None and self._recording.closed:  # by an error in writing
+        if self._recording is not None and self._recording.closed:  # after a write error
             self._recording, self._state_due = None, True
 
     def _answer(self) -> None:
@@ -332,7 +331,7 @@ class Session:
             self._frame_due, self._under_way = False, True
 
     def _send_colliders(self) -> None:
-        """Where they are, unless that is what the browser has."""
+        """Send the colliders, unless the browser has them already."""
         now = self._source.now
         colliders, scene = now._posed(), now.scene
         posed = tuple(now.time if one.moves else 0.0 for one in colliders)
@@ -342,7 +341,7 @@ class Session:
             self._posed = posed
 
     def _picture(self) -> tuple[Message, frames.Vertices]:
-        """A frame: what a browser needs to know of it, and its vertices."""
+        """A frame: its description for the browser, and its vertices."""
         source, box = self._source, self._box
         names = [self._color, *(["v"] if self._lines["particles"] and self._has_velocities() else [])]
         now = source.now._state(names)
@@ -373,7 +372,7 @@ class Session:
         return message, np.concatenate(list(parts.values()))
 
     def _state(self) -> Message:
-        """All that the panels show."""
+        """The contents of all panels."""
         now, scene = self._source.now, self._source.now.scene
         recorded, recording = self._recorded, self._recording
         view = camera.Camera(scene.lower, scene.upper, scene.gravity, (0, 0, 1, 1))
@@ -441,7 +440,7 @@ class Session:
         }
 
 
-# What a browser may ask for, with the names of the values that come along.
+# The requests of a browser, with the names of their values.
 REQUESTS = {
     name.removeprefix("_on_"): tuple(inspect.signature(method).parameters)[1:]
     for name, method in vars(Session).items()

@@ -1,4 +1,4 @@
-"""What the viewer plays: a solver, or the frames of a series."""
+"""Sources that the viewer plays: a solver, or the frames of a series."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 from mpm.source import Running, Series, Source
 
-PATIENCE = 0.25  # s: a frame takes no more, so that buttons are answered
+PATIENCE = 0.25  # s: the longest time of a frame, so that buttons respond
 
 Energies = tuple[float, float, float, float, float]
 """Time [s]; kinetic, elastic, gravitational and total energy [J]."""
@@ -19,7 +19,7 @@ class Live:
 
     def __init__(self, simulation: Running) -> None:
         self.simulation = simulation
-        self._affordable = 1  # steps of a frame; measured with every frame
+        self._affordable = 1  # steps per frame that PATIENCE allows; measured with every frame
 
     @property
     def now(self) -> Source:

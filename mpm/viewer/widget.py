@@ -83,7 +83,7 @@ class Viewer(AnyWidget):  # type: ignore[misc]
 
     def close(self) -> None:
         """End a recording that is under way, and the widget."""
-        # The widget is closed when it is collected, too, and by its base class even if it was never whole.
+        # Also called on garbage collection, and by the base class even if `__init__` has failed.
         if (session := getattr(self, "_session", None)) is not None:
             session.close()
         super().close()
@@ -92,10 +92,10 @@ class Viewer(AnyWidget):  # type: ignore[misc]
         self.send(message, list(buffers))
 
     def _receive(self, widget: object, message: object, buffers: object) -> None:
-        """Answer in the thread in which cells run, between them.
+        """Answer between cells, in the thread that runs them.
 
-        JupyterLab may have messages of widgets handled in another thread. There a cell could meet the simulation in the
-        middle of a step, and would get a `BusyError` for it.
+        JupyterLab may handle messages of widgets in another thread. Then a cell could find the simulation in the middle
+        of a step, and would get a `BusyError`.
         """
         if self._loop is None or threading.get_ident() == self._thread:
             self._session.receive(message)

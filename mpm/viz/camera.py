@@ -40,7 +40,7 @@ class Camera:
         self.order, self.rows = _axes(gravity)
         up = self.order[-1]
         self.turned = self.rows[1, up] < 0
-        self.floor = float((upper if self.turned else lower)[up])  # where things fall to
+        self.floor = float((upper if self.turned else lower)[up])  # the ground
         seen = corners(lower - lower, upper - lower) @ self.rows[:2].T
         low, high = seen.min(axis=0), seen.max(axis=0)
         left, top, right, bottom = frame
@@ -70,7 +70,7 @@ class Camera:
 
 
 def _axes(gravity: FloatArray) -> tuple[tuple[int, ...], FloatArray]:
-    """Order of the axes with up last, and what projects positions on (right, up, towards the camera)."""
+    """Order of the axes with up last, and the projection of positions on (right, up, towards the camera)."""
     if len(gravity) == 2:
         return (0, 1), np.eye(2)
     up = int(np.argmax(np.abs(gravity))) if np.count_nonzero(gravity) == 1 else 2
@@ -81,7 +81,7 @@ def _axes(gravity: FloatArray) -> tuple[tuple[int, ...], FloatArray]:
     upward = (-np.cos(a) * np.sin(e), -np.sin(a) * np.sin(e), np.cos(e))
     rows = np.zeros((3, 3))
     rows[:, list(order)] = [right, upward, towards]
-    if gravity[up] > 0:  # things fall towards larger coordinates: the camera stands on its head
+    if gravity[up] > 0:  # gravity points to larger coordinates, so the camera is upside down
         rows[0] *= -1
         rows[1:, up] *= -1
     return order, rows

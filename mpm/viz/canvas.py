@@ -1,4 +1,4 @@
-"""What stands still in a picture: background, domain, floor, colour bar, and text."""
+"""The fixed parts of a picture: background, domain, floor, colour bar, and text."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def distances(sim: Source, camera: Camera, shape: tuple[int, int], step: int) ->
 
 
 def _stretched(values: FloatArray, step: int) -> FloatArray:
-    """Linear interpolation with `step` values from each row to the next."""
+    """Linear interpolation with `step` values per interval between rows."""
     share = (np.arange(step) / step)[:, None]
     between = values[:-1, None] * (1 - share) + values[1:, None] * share
     return np.asarray(between.reshape(-1, values.shape[1]))

@@ -1,4 +1,4 @@
-"""From a quantity to colours: values, colour scale, its name and unit."""
+"""Colours of a quantity: values, colour scale, name and unit."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ TENSORS = ("stress", *(name for name, row in fieldtable.KNOWN.items() if row["ra
 SCALARS = {*derived.NAMES, *(n for n, row in fieldtable.KNOWN.items() if row["rank"] == "scalar")} - {
     "stress"
 }
-NUMBERS = ("material", "id")  # which are no measure of anything
-# A few particles that were torn off shall not take all the colours: values farther than half the width of the rest
-# from the 1st and the 99.5th percentile are left out of the scale.
+NUMBERS = ("material", "id")  # labels, not quantities
+# A few detached particles must not stretch the scale: it omits values beyond the 1st and the 99.5th percentile by more
+# than half the width between them.
 TAILS, APART = (1.0, 99.5), 0.5
 
 
@@ -73,7 +73,7 @@ def span(color: str, shown: npt.NDArray[Any]) -> tuple[float, float]:
     low, high = float(finite.min()), float(finite.max())
     if color not in NUMBERS:
         first = float(np.percentile(finite, TAILS[0], method="higher"))
-        last = float(np.percentile(finite, TAILS[1], method="lower"))  # never the one that is farthest off
+        last = float(np.percentile(finite, TAILS[1], method="lower"))  # never the farthest value
         far = APART * (last - first)
         low = first if 0 < far < first - low else low
         high = last if 0 < far < high - last else high
@@ -100,7 +100,7 @@ class Scale:
                 high = round_up(high)
             if self.limits is None:
                 self.limits = (low, high)
-            elif np.any(shown):  # the scale of nothing but zeros is arbitrary
+            elif np.any(shown):  # for zeros alone, the scale is arbitrary
                 self.limits = (min(self.limits[0], low), max(self.limits[1], high))
         assert self.limits is not None
         return self.limits

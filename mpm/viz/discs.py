@@ -1,4 +1,4 @@
-"""Particles as shaded discs, without Matplotlib: the core finds which is seen at every pixel, and paints it."""
+"""Particles as shaded discs, without Matplotlib: the core finds the visible disc at every pixel and paints it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mpm.config import threads_for
 from mpm.viz.color import TABLE
 
 RADIUS_MAX = 31.0  # pixels
-FEW = 100_000  # discs: work for one thread
+FEW = 100_000  # discs: fewer are work for one thread
 
 # Colours by brightness and by value.
 SHADES, BRIGHTEST = 64, 1.08
@@ -81,7 +81,7 @@ def draw(
     Discs or None
         None where there is nothing in the image.
     """
-    radius = float(np.float32(min(max(radius, 1.0), RADIUS_MAX)))  # rounded up, it is the same for all
+    radius = float(np.float32(min(max(radius, 1.0), RADIUS_MAX)))  # single precision, as in the core
     column, row = (np.ascontiguousarray(at, dtype=np.float32) for at in (column, row))
     left, width = _reach(column, radius, size[0], fine)
     top, height = _reach(row, radius, size[1], fine)
@@ -95,11 +95,11 @@ def draw(
 
 
 def _reach(centre: npt.NDArray[np.float32], radius: float, size: int, fine: int) -> tuple[int, int]:
-    """First pixel that the discs reach along an axis, and how many; none outside the image."""
+    """The first pixel that the discs reach along an axis, and the number of pixels, within the image."""
     if not len(centre):
         return 0, 0
     low, high = max(float(centre.min()) - radius - 1, 0), min(float(centre.max()) + radius + 2, size)
-    if not low < high:  # maybe infinitely far out
+    if not low < high:  # outside, perhaps at infinity
         return 0, 0
     first = int(low) // fine * fine
     return first, -(-int(np.ceil(high)) // fine) * fine - first

@@ -1,4 +1,4 @@
-"""An mp4 by ffmpeg, into which images are piped."""
+"""Writes an mp4 by piping images to ffmpeg."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Encoder:
         need, package = "writing mp4 needs imageio-ffmpeg", "imageio-ffmpeg"
         imageio_ffmpeg = _check.extra("imageio_ffmpeg", need, "movie", package)
         permissions(path)
-        path.open("ab").close()  # which says better than ffmpeg why there cannot be one
+        path.open("ab").close()  # gives a clearer error than ffmpeg
         self._path = path.absolute()
         program = imageio_ffmpeg.get_ffmpeg_exe()
         images = f"-f rawvideo -pix_fmt rgb24 -s {size[0]}x{size[1]} -r {rate:.6f} -i -".split()
@@ -49,18 +49,18 @@ class Encoder:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for us: what was drawn until then becomes a movie
+            start_new_session=True,  # Ctrl-C must not end ffmpeg: the images so far become a movie
         )
         assert process.stdin is not None
         self._images: BinaryIO = process.stdin  # type: ignore[assignment]
-        # Also when nobody holds the encoder any more, and at the end of the process.
+        # Also when the last reference to the encoder is dropped, and at the end of the process.
         self._end = weakref.finalize(self, _end, process, os.getpid())
 
     def add(self, image: Any) -> None:
         """Append an image, a contiguous buffer of bytes."""
         try:
             self._images.write(image)
-            self._images.flush()  # a forked process has nothing left to write
+            self._images.flush()  # so that a forked child has nothing to write
         except BrokenPipeError:
             self._refuse(self._end())
 
@@ -82,13 +82,13 @@ class Encoder:
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> str:
-    """Wait until all that was written is encoded; returns what went wrong."""
-    if os.getpid() != owner:  # a forked one has no part in it
+    """Wait until all images are encoded; returns the error message."""
+    if os.getpid() != owner:  # not in a forked child
         return ""
     assert process.stdin is not None and process.stderr is not None
     with contextlib.suppress(BrokenPipeError):
         process.stdin.close()
-    with process.stderr as log:  # short: what it cannot write ends ffmpeg
+    with process.stderr as log:  # short, because write errors end ffmpeg
         told = log.read().decode(errors="replace").strip().splitlines() or ["it has ended"]
     if process.wait() == 0:
         return ""

@@ -103,11 +103,11 @@ def plot(
 
 
 def _bar_share(axes: Any) -> float:
-    """The colour bar's share of the height that axes have, of which a wide picture takes little."""
+    """The height of the colour bar as a share of the axes, which a wide picture does not fill."""
     box, (width, height) = axes.get_position(original=True), axes.figure.get_size_inches()
     left, right = axes.get_xlim()
     bottom, top = sorted(axes.get_ylim())
-    # Beside the bar a picture has about 0.85 of the width.
+    # The bar leaves about 0.85 of the width to the picture.
     drawn = 0.85 * box.width * width * (top - bottom) / abs(right - left)
     return float(np.clip(0.8 * drawn / (box.height * height), 0.1, 0.8))
 
@@ -158,7 +158,7 @@ def _plot_2d(
 
 
 def _draw_colliders(sim: Source, axes: Any) -> None:
-    """Where the signed distances are negative, in the domain."""
+    """Fill the parts of the domain where the signed distances are negative."""
     low, high = sim.scene.lower, sim.scene.upper
     nodes = np.maximum(2, (COLLIDER_NODES * (high - low) / (high - low).max()).astype(int))
     x, y = (np.linspace(a, b, n) for a, b, n in zip(low, high, nodes, strict=True))
@@ -172,7 +172,7 @@ def _draw_colliders(sim: Source, axes: Any) -> None:
 
 
 def _show(picture: Image, axes: Any) -> tuple[Artist, Artist]:
-    """An image with the domain in it; pixels are no data, so the axes are hidden."""
+    """Show an image of the domain; its axes would count pixels, so they are hidden."""
     image = axes.imshow(picture, interpolation="antialiased")
     axes.set_axis_off()
     return image, axes.patch

@@ -21,7 +21,7 @@ from mpm.viz.ffmpeg import Encoder
 from mpm.viz.render import Image, Renderer, Shot, check_image, check_size
 from mpm.viz.solid import renderer_of
 
-# What players show smoothly; with more or fewer frames per simulated second a movie plays slower or faster.
+# Frame rates that players show smoothly; with more or fewer frames per simulated second a movie is slower or faster.
 PLAYBACK_LOW, PLAYBACK_HIGH = 10.0, 60.0
 GIF_PLAYBACK_HIGH = 50.0
 

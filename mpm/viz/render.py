@@ -17,11 +17,11 @@ from mpm.viz.discs import draw as draw_discs
 
 Image = npt.NDArray[np.uint8]
 
-# Drawn twice as large and averaged, so that discs move smoothly and have smooth rims.
+# Pictures are drawn twice as large and averaged, so that discs move smoothly and have smooth rims.
 OVERSAMPLE = 2
 SIZE_LOW, SIZE_HIGH = 64, 4096
-NARROWEST = 0.05  # what is left for the domain, in heights of the picture
-# A disc's radius in units of the distance of particles: more than half hides the gaps of jittered ones.
+NARROWEST = 0.05  # least width for the domain, in heights of the picture
+# A disc's radius over the distance of particles; more than half hides the gaps between jittered particles.
 COVER = {2: 0.95, 3: 0.75}
 SHADOW = np.array([0.80, 0.82, 0.86], dtype=np.float32)  # colour of the floor under material
 
@@ -56,7 +56,7 @@ class Renderer:
         Draw the time and the colour bar.
     """
 
-    _any_thread = True  # may draw in another thread than that which shoots?
+    _any_thread = True  # may another thread draw than the one that shoots?
 
     def __init__(
         self,
@@ -101,13 +101,13 @@ class Renderer:
         return self._draw(self._shoot(sim))
 
     def _shoot(self, sim: Source) -> Shot:
-        """What drawing needs of the current state."""
+        """Copy from the current state what drawing needs."""
         check_source(sim)
         if sim.dimension != self.dimension:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
         fields = sim._state((self.color, "volume")).fields
         x, shown, volume = fields["x"], fields[self.color], fields["volume"]
-        if not np.isfinite(x).all():  # a trajectory of another program
+        if not np.isfinite(x).all():  # possible in a trajectory of another program
             there = np.isfinite(x).all(axis=1)
             x, shown = x[there], shown[there]
         spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
@@ -115,7 +115,7 @@ class Renderer:
         return Shot(sim.time, x, shown, spacing, background)
 
     def _draw(self, shot: Shot) -> Image:
-        """The picture of a shot, shape (height, width, 3)."""
+        """Draw the picture of a shot, shape (height, width, 3)."""
         limits = self.scale.take(shot.shown)
         if self.annotate:
             self._label(shot.background, (limits, _color.beyond(shot.shown, limits)))
@@ -127,12 +127,12 @@ class Renderer:
         return image
 
     def _place_colliders(self, sim: Source) -> Image:
-        """The background with the colliders where they are now."""
+        """Draw the colliders at their current poses on the background."""
         draw = canvas.colliders if self.dimension == 2 else surfaces.draw
         return halved(draw(self.empty, sim, self.camera))
 
     def _label(self, background: Image, scale: tuple[tuple[float, float], str]) -> None:
-        """Draw the colour bar, unless it is there."""
+        """Draw the colour bar, if the canvas lacks it."""
         if self.labelled is not None and self.labelled[0] is background and self.labelled[1] == scale:
             return
         self.canvas = background.copy()
@@ -158,7 +158,7 @@ class Renderer:
 
 
 class _Floor:
-    """The shadow that material throws straight down."""
+    """The shadow that material casts straight down."""
 
     STEP = 2 * OVERSAMPLE  # a quarter of the resolution is enough for something blurred
     BLUR = (4, 6)
@@ -198,7 +198,7 @@ class _Floor:
             cover = _box_blur(cover, half)
         cover = np.minimum(cover * np.float32(1.6), 1).repeat(2, axis=0).repeat(2, axis=1)
         part = image[2 * top : 2 * bottom, 2 * left : 2 * right]
-        for k, shadow in enumerate(SHADOW):  # colour by colour: lines of three are slow
+        for k, shadow in enumerate(SHADOW):  # one colour at a time, because an axis of length 3 is slow
             part[..., k] = part[..., k] * (1 - (1 - shadow) * cover)
 
 

@@ -50,7 +50,7 @@ class SolidRenderer(Renderer):
         return self.background  # they are drawn with the particles
 
     def _surface(self, collider: Placed, lower: FloatArray, upper: FloatArray) -> Any:
-        """Where the distance is zero in the domain."""
+        """The surface where the distance is zero, within the domain."""
         cells = np.maximum(2, np.rint(SURFACE_CELLS * (upper - lower) / (upper - lower).max())).astype(int)
         lattice = self._pyvista.ImageData(dimensions=cells + 1, spacing=(upper - lower) / cells, origin=lower)
         lattice["phi"] = collider.distance(np.asarray(lattice.points, dtype=np.float64))[0]
@@ -70,7 +70,7 @@ class SolidRenderer(Renderer):
         image[:] = (image * (1 - cover) + seen[..., :3] * cover).round().astype(np.uint8)
 
     def _seen(self, cloud: Any, diameter: float) -> npt.NDArray[np.uint8]:
-        """Particles (with the diameter in fine pixels) and surfaces, (height, width, 4): colour and cover."""
+        """Render particles (of a diameter in fine pixels) and surfaces, (height, width, 4): colour and cover."""
         fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
         plotter = self._pyvista.Plotter(off_screen=True, window_size=fine, lighting="light kit")
         try:
@@ -95,11 +95,11 @@ class SolidRenderer(Renderer):
         return halved(np.asarray(rgba))
 
     def _look(self, plotter: Any) -> None:
-        """See with the pixels of the camera what `Renderer` sees with them."""
+        """Point VTK's camera so that its pixels match those of `Renderer`."""
         camera, lower, upper = self.camera, self._lower, self._upper
         right, up, towards = camera.rows
         fine = OVERSAMPLE * np.array([self.width, self.height])
-        # Of the middle of the picture, from the lower corner; the middle of our pixel k is at k.
+        # The middle of the picture, from the lower corner; the middle of our pixel k is at k.
         across, down = ((fine - 1) / 2 - camera.offset) / camera.scale
         depth = float(np.linalg.norm(upper - lower))
         nearness = float(towards @ (upper - lower) / 2)

@@ -18,8 +18,8 @@ from mpm.viz.discs import draw as draw_discs
 Image = npt.NDArray[np.uint8]
 Distance: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
-COARSE = 48  # cells along the longest side of the domain in which a surface is looked for
-FINER = 3  # into which those are split where it is
+COARSE = 48  # cells along the longest side of the domain, in the first search for a surface
+FINER = 3  # times finer are the cells near the surface
 STEEP = 1.2  # half diagonals of a cell within which its surface must be: distances on lattices may be steeper than one
 COVER = 0.95  # radius of a disc over the spacing of points
 OPACITY = 0.6

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A C test is a program: exit status 0 is a pass, SKIPPED what cannot run here. It names the core's sources that it
- * links in a comment line `sources: ...`, and, where it is compiled more than once, the flags of each time in a line
- * `variants: ... | ...`; the language's own `assert` is the framework.
+ * A C test is a program. Exit status 0 is a pass; SKIPPED means that it cannot run here. A comment line `sources: ...`
+ * names the core's sources that it links. If it is compiled more than once, a line `variants: ... | ...` lists the
+ * flags of each build. The framework is C's `assert`.
  */
 #pragma once
 #undef NDEBUG
@@ -11,7 +11,7 @@
 
 enum { SKIPPED = 77 };
 
-/* Has this processor the instructions that the program was compiled for? */
+/* Does this processor have the instructions that the program was compiled for? */
 static inline bool instructions_are_here(void)
 {
 #if defined(__AVX512F__)

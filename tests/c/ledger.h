@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "check.h"
 
-/* Refuses the allocation whose number is `fail_at`; counts what is live. */
+/* Counts live allocations, and refuses the allocation whose number is `fail_at`. */
 struct ledger {
     long calls, live, fail_at;
     size_t last_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sources: base/memory.c */
-/* Not a test but the control of one: a write past the end of what the hook gave, which ASan must report. */
+/* Not a test but a control: a write past the end of an allocation, which ASan must report. */
 #include "check.h"
 
 #include "base/memory.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sources: base/pool.c base/memory.c */
-/* Not a test but the control of one: two items write one place, and the thread sanitizer must say so. */
+/* Not a test but a control: two items write to one address, which the thread sanitizer must report. */
 #include "check.h"
 
 #include <unistd.h>
@@ -10,7 +10,7 @@
 static void write_one_place(void *context, ptrdiff_t item, int thread)
 {
     (void)thread;
-    usleep(2000); /* the writes overlap: a race that the schedule happens to order is not seen */
+    usleep(2000); /* makes the writes overlap; the sanitizer misses a race that the schedule happens to order */
     *(ptrdiff_t *)context = item;
 }
 

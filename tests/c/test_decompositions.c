@@ -7,9 +7,9 @@
  *   -DMPM_REAL=double -DMPM_DIM=3 -DMPM_ISA_AVX2 -mavx2 -mfma |
  *   -DMPM_REAL=float -DMPM_DIM=3 -DMPM_ISA_AVX512 -mavx2 -mfma -mavx512f -mavx512vl -mavx512dq -mavx512bw |
  *   -DMPM_REAL=double -DMPM_DIM=3 -DMPM_ISA_AVX512 -mavx2 -mfma -mavx512f -mavx512vl -mavx512dq -mavx512bw */
-/* Polar and singular value decompositions of random matrices (as many as the argument says) and of all that could go
- * wrong: rank-deficient, repeated, reflected, denormal and huge ones. All residuals relative to |F|, in units of the
- * machine's epsilon. */
+/* Polar and singular value decompositions of random matrices (the argument is their number) and of difficult ones:
+ * rank-deficient, repeated, reflected, denormal and huge. All residuals are relative to |F|, in units of the machine's
+ * epsilon. */
 #include "check.h"
 
 #include <float.h>
@@ -109,7 +109,7 @@ static struct square adversary(long number)
     for (int i = 0; i < 3; i++)
         s[i] = values[number % kinds][i] * sizes[number / kinds % count];
     struct square f = with_values(s);
-    if (number / kinds / count % 2) /* as people write them: diagonal, of permuted axes */
+    if (number / kinds / count % 2) /* as users write them: diagonal, or with permuted axes */
         for (int i = 0; i < DIM; i++)
             for (int j = 0; j < DIM; j++)
                 f.m[i][j] = (i + 1) % DIM == j ? s[i] : 0;

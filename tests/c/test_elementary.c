@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sources:  */
 /* variants: -DMPM_REAL=float | -DMPM_REAL=double */
-/* Logarithm and exponential over their whole range, against the C library's long double ones. */
+/* Logarithm and exponential over their whole range, compared with those of the C library in long double. */
 #define MPM_DIM 3
 #define MPM_ISA_SCALAR 1
 #include "check.h"
@@ -29,7 +29,7 @@ static real from_bits(uint64_t bits)
     return REAL_IS_FLOAT ? (real)narrow.f : (real)whole.d;
 }
 
-/* Distance of `value` from `exact` in units of the last place of the exact one. */
+/* Distance of `value` from `exact` in units of the last place of `exact`. */
 static double ulps(real value, long double exact)
 {
     int exponent;
@@ -60,7 +60,7 @@ static void test_logarithm(double limit)
     assert(worst < limit);
 }
 
-/* a - 1 - log a, by its series where the difference would cancel. */
+/* a - 1 - log a, by its series where the difference would lose digits. */
 static long double exact_excess(long double a)
 {
     const long double f = a - 1;
@@ -72,7 +72,7 @@ static long double exact_excess(long double a)
     return f * f * sum;
 }
 
-/* Relative to the value, which is smaller than its arguments by many powers of ten near 1. */
+/* The error is relative to the value, which near 1 is many powers of ten smaller than the argument. */
 static void test_logarithmic_excess(double near, double limit)
 {
     double worst_near = 0, worst = 0;
@@ -100,7 +100,7 @@ static void test_exponential(double limit)
         note(&worst, ulps(wide_lane(wide_exp(wide_set(a)), 0), expl((long double)a)));
     }
     assert(wide_lane(wide_exp(wide_set(0)), 0) == 1);
-    assert(wide_lane(wide_exp(wide_set((real)1e6)), 0) < (real)INFINITY); /* clamped, as it says */
+    assert(wide_lane(wide_exp(wide_set((real)1e6)), 0) < (real)INFINITY); /* clamped, as documented */
     assert(wide_lane(wide_exp(wide_set((real)-1e6)), 0) > 0);
     printf("exponential %.2f ulp\n", worst);
     assert(worst < limit);

@@ -13,7 +13,7 @@ static void is_zeroed_aligned_and_whole_lines(const mpm_allocator *allocator, co
         assert(ledger->last_bytes % 64 == 0 && ledger->last_bytes >= 3 * count && ledger->last_bytes > 0);
         for (size_t i = 0; i < 3 * count; i++)
             assert(memory[i] == 0);
-        memset(memory, 1, 3 * count); /* the sanitizer watches the end */
+        memset(memory, 1, 3 * count); /* the sanitizer checks the end */
         mpm_memory_free(allocator, memory);
     }
 }
@@ -38,7 +38,7 @@ static void refuses_products_that_overflow(const mpm_allocator *allocator, const
         assert(!mpm_memory_new(allocator, sizes[i][0], sizes[i][1]));
         assert(!mpm_memory_new_unset(allocator, sizes[i][0], sizes[i][1]));
     }
-    assert(ledger->calls == calls); /* the hook never sees a wrapped size */
+    assert(ledger->calls == calls); /* the allocator never gets a wrapped size */
 }
 
 static void grows_by_half_and_keeps_what_was_used(const mpm_allocator *allocator, struct ledger *ledger)

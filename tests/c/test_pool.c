@@ -36,7 +36,7 @@ static mpm_pool *start(int threads)
 }
 
 struct tally {
-    int visits[MANY]; /* not atomic: the sanitizer sees an item that two threads take */
+    int visits[MANY]; /* not atomic, so that the sanitizer detects an item that two threads take */
     int threads;
     ptrdiff_t items;
 };
@@ -67,7 +67,7 @@ static void every_item_is_taken_exactly_once(void)
     }
 }
 
-/* Each loop reads what the loop before wrote: the end of a loop orders memory, without atomics of the user. */
+/* Each loop reads what the previous loop wrote: the end of a loop orders memory, without atomics in the items. */
 static void add_neighbour(void *context, ptrdiff_t item, int thread)
 {
     (void)thread;
@@ -93,7 +93,7 @@ static void busy_item(void *context, ptrdiff_t item, int thread)
     (void)thread;
     atomic_int *sum = context;
     if (item == 1)
-        usleep(3000); /* long enough for all others, the caller too, to park */
+        usleep(3000); /* long enough for all other threads to park, including the caller */
     atomic_fetch_add(sum, 1);
 }
 
@@ -118,7 +118,7 @@ static void nest(void *context, ptrdiff_t item, int thread)
 {
     (void)thread;
     int(*sums)[4] = context;
-    mpm_pool *inner = start(2); /* a pool of its own inside an item of another's */
+    mpm_pool *inner = start(2); /* a separate pool inside an item */
     struct tally tally = {.threads = 2, .items = 100};
     mpm_pool_for(inner, visit, &tally, 100);
     for (int i = 0; i < 100; i++)
@@ -133,7 +133,7 @@ static void pools_nest(void)
     mpm_pool_for(a, nest, &sums, 4);
     for (int i = 0; i < 4; i++)
         assert(sums[i] == 100);
-    mpm_pool_stop(a); /* in the order of their start: independent */
+    mpm_pool_stop(a); /* in the order of their start, because they are independent */
     struct tally tally = {.threads = 2, .items = 5};
     mpm_pool_for(b, visit, &tally, 5);
     assert(tally.visits[4] == 1);
@@ -149,7 +149,7 @@ static void record_mode(void *context, ptrdiff_t item, int thread)
     (void)thread;
     unsigned *modes = context;
     volatile double zero = 0, one = 1;
-    volatile double infinity = one / zero; /* raises a sticky flag: none of the caller's business */
+    volatile double infinity = one / zero; /* raises a sticky flag, which must not reach the caller */
     (void)infinity;
     modes[item] = _mm_getcsr() & ~0x3fu;
 }
@@ -160,7 +160,7 @@ static void floating_point_state_is_ours_inside_and_the_callers_after(void)
     for (int threads = 1; threads <= 3; threads += 2) {
         mpm_pool *pool = start(threads);
         for (int items = 1; items <= 64; items += 63) {
-            const unsigned mine = (saved & ~0x6000u) | 0x4000; /* round up, and no flag set */
+            const unsigned mine = (saved & ~0x6000u) | 0x4000; /* rounds up, no flag set */
             _mm_setcsr(mine & ~0x3fu);
             unsigned modes[64];
             mpm_pool_for(pool, record_mode, modes, items);
@@ -205,7 +205,7 @@ static void workers_block_the_signals_of_others(void)
     mpm_pool_stop(pool);
 }
 
-/* A child of a fork has the pool and none of its workers: it works alone and can stop. */
+/* A forked child has the pool but none of its workers: it works alone and can stop the pool. */
 static void a_forked_child_neither_hangs_nor_crashes(void)
 {
     if (UNDER_TSAN) /* which does not support threads in a child */
@@ -231,7 +231,7 @@ static void a_forked_child_neither_hangs_nor_crashes(void)
         }
         int status;
         assert(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-        mpm_pool_for(pool, visit, &tally, 50); /* the parent has noticed nothing */
+        mpm_pool_for(pool, visit, &tally, 50); /* the parent's pool still works */
         assert(tally.visits[0] == 2);
         mpm_pool_stop(pool);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sources: base/memory.c */
-/* The pool when the system refuses memory or threads: its source is included, with the refusals built in. */
+/* The pool when the system refuses memory or threads: this includes its source, with replaced system calls. */
 #include "check.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sources: library */
-/* The whole core without Python: the same bits for any number of threads, simulations that do not meet, and every
- * allocation refused in turn without a trace in the result. */
+/* The whole core without Python: the same bits for any number of threads, independent simulations, and every allocation
+ * refused in turn without an effect on the result. */
 #include "check.h"
 #include "ledger.h"
 
@@ -30,7 +30,7 @@ static mpm_settings settings_of(int dim, size_t real_size, const char *isa, int 
     return s;
 }
 
-/* The blocks cross the periodic faces, and stand at a mirror. */
+/* The blocks cross the periodic faces and touch a mirror. */
 static mpm_settings with_images(mpm_settings s)
 {
     s.walls[0].contact = s.walls[1].contact = MPM_PERIODIC;
@@ -55,8 +55,8 @@ static mpm_material material_of(int law)
     }
 }
 
-/* A block of particles of the last material, with its lowest corner at `at` on every axis, drifting; their volumes 0
- * times what they are, or once. */
+/* A drifting block of particles of the last material, with its lowest corner at `at` on every axis. Volumes are given
+ * if `known`, else 0. */
 static mpm_status add_block(mpm_simulation *simulation, int dim, double at, int known)
 {
     double x[MOST * 3], v[MOST * 3], C[MOST * 9] = {0}, F[MOST * 9] = {0}, volume[MOST], mass[MOST];
@@ -75,7 +75,7 @@ static mpm_status add_block(mpm_simulation *simulation, int dim, double at, int 
     return mpm_simulation_add(simulation, n, x, v, C, F, volume, mass, mpm_simulation_materials(simulation) - 1);
 }
 
-/* A box without a ball, under a map, that moves through the blocks and turns. */
+/* A mapped box minus a ball that moves through the blocks and rotates. */
 static mpm_status add_collider(mpm_simulation *simulation, int dim)
 {
     double numbers[MPM_SHAPE_MAP + 6 + 4] = {2, 0, 0, 0, 2, 0, 0, 0, 2, 0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5, 0, 0, 0, 2, 2,
@@ -95,8 +95,8 @@ static mpm_status add_collider(mpm_simulation *simulation, int dim)
     return mpm_simulation_add_collider(simulation, &collider);
 }
 
-/* Everything that a user can make the core do. A call that is refused memory is made once more: it must have left the
- * last whole state, so that the second attempt ends where the first would have. */
+/* Everything that a user can make the core do. A call that is refused memory is repeated: it must have left the last
+ * whole state, so that the second attempt ends where an undisturbed first attempt would have. */
 #define ATTEMPT(call) \
     do { \
         mpm_status status = (call); \
@@ -105,7 +105,7 @@ static mpm_status add_collider(mpm_simulation *simulation, int dim)
         assert(status == MPM_OK); \
     } while (0)
 
-/* All that a simulation is: its snapshot, the arrays of which lie in one piece. */
+/* The complete state of a simulation: its snapshot, with all arrays in one piece of memory. */
 struct state {
     size_t bytes;
     unsigned char *data;
@@ -153,7 +153,7 @@ static struct state state_of(const mpm_simulation *simulation)
     return state;
 }
 
-/* Goes on in a simulation made of a snapshot. `used` counts refusals, see ATTEMPT. */
+/* Continues in a simulation made from a snapshot. `used` counts refusals, see ATTEMPT. */
 static mpm_simulation *move(mpm_simulation *from, const mpm_allocator *allocator, int *used)
 {
     int refusals = *used;
@@ -254,8 +254,8 @@ static mpm_simulation *one_block(const mpm_settings *settings, int known_volumes
     return simulation;
 }
 
-/* Sweeps of different kinds take turns on the same memory: volumes that are found before the first step or in it are
- * followed by the same bits, and a uniform body force gives the momentum that gravity gives. */
+/* Different sweeps use the same memory in turn: volumes computed before the first step or in it lead to the same bits,
+ * and a uniform body force gives the same momentum as gravity. */
 static void sweeps_take_turns(mpm_settings settings)
 {
     const int dim = settings.dim;
@@ -295,13 +295,13 @@ static mpm_settings with_scheme(mpm_settings s, mpm_scheme scheme)
     return s;
 }
 
-/* Thousands of lives, in each of which another allocation is refused: minutes under a sanitizer, which sees a part. */
+/* Thousands of runs, each with another allocation refused. They take minutes under a sanitizer, which gets a part. */
 #ifdef __SANITIZE_ADDRESS__
 enum { STRIDE = 4 };
 #else
 enum { STRIDE = 1 };
 #endif
-/* What is refused says nothing about threads. */
+/* Refused allocations do not test threads. */
 #ifdef __SANITIZE_THREAD__
 enum { WITH_REFUSALS = 0 };
 #else
@@ -313,7 +313,7 @@ static void every_allocation_can_be_refused(mpm_settings settings)
     struct ledger ledger = {0};
     const mpm_allocator allocator = {count_allocate, count_release, &ledger};
     struct state reference = {0};
-    for (long fail_at = 0; fail_at <= ledger.calls; fail_at += STRIDE) { /* 0: none is refused */
+    for (long fail_at = 0; fail_at <= ledger.calls; fail_at += STRIDE) { /* 0: no refusal */
         ledger = (struct ledger){.fail_at = fail_at};
         mpm_simulation *simulation = live(&allocator, &settings);
         struct state state = state_of(simulation);
@@ -332,14 +332,14 @@ static void every_allocation_can_be_refused(mpm_settings settings)
 static mpm_status new_with(const mpm_settings *settings)
 {
     const mpm_allocator allocator = mpm_memory_default();
-    mpm_simulation *simulation = (mpm_simulation *)settings; /* no simulation at all */
+    mpm_simulation *simulation = (mpm_simulation *)settings; /* not a simulation */
     const mpm_status status = mpm_simulation_new(&simulation, &allocator, settings);
     assert(!simulation == (status != MPM_OK));
     mpm_simulation_free(simulation);
     return status;
 }
 
-/* Each line breaks one setting of the defaults, which is then named; all others hold. */
+/* Each line makes one default setting invalid, and the core must name that setting. */
 static void settings_are_checked(void)
 {
     const mpm_settings zeroed = {0};
@@ -389,12 +389,12 @@ static void settings_are_checked(void)
     filter.scheme.transfer = MPM_XPIC;
     filter.scheme.xpic_order = 0;
     assert(!strcmp(mpm_settings_flaw(&filter), "scheme.xpic_order"));
-    unused.cells[2] = unused.walls[4].contact = -1; /* of the axis that 2-D has not */
+    unused.cells[2] = unused.walls[4].contact = -1; /* of the axis that 2-D ignores */
     unused.lower[2] = NAN;
     assert(new_with(&unused) == MPM_OK);
 }
 
-/* What does not exist is refused, and a simulation that was asked for it goes on as if it had not been. */
+/* Requests for what does not exist are refused, and have no effect on the simulation. */
 static void arguments_are_checked(void)
 {
     const double one[] = {0.5, 0.5}, *none = NULL;
@@ -455,7 +455,7 @@ static void arguments_are_checked(void)
     mpm_simulation_free(s);
 }
 
-/* An integrator of another registry: the explicit one, a step at a time, with a bound and a history of its own. */
+/* Another integrator: the explicit one, a step at a time, with its own bound and history columns. */
 static struct notes {
     double steps, place[3], turn[3];
 } notes;
@@ -509,7 +509,7 @@ static void an_integrator_is_a_row(int dim)
     const int first = mpm_history_length(&usual->run.history), length = mpm_history_length(history);
     int index = 0;
     const int extra = 1 + dim + (dim == 2 ? 1 : 3);
-    assert(history->rows == 4 && length == first + extra);
+    assert(history->count == 4 && length == first + extra);
     while (strcmp(mpm_history_get(history, index).name, columns[0].name))
         index++;
     for (int c = 0, offset = first; c < 3; c++, index++) { /* there is no collider: they come last */
@@ -544,7 +544,7 @@ int main(void)
     simulations_do_not_meet("scalar");
     if (WITH_REFUSALS) {
         every_allocation_can_be_refused(settings_of(2, 8, "scalar", 2));
-        /* Two thousand lives: handing over between threads would take most of the time. */
+        /* Two thousand runs: synchronizing threads would take most of the time. */
         const char *vectors = mpm_dispatch_isa(1);
         every_allocation_can_be_refused(settings_of(3, 8, vectors ? vectors : "scalar", 1));
         every_allocation_can_be_refused(with_images(settings_of(2, 8, "scalar", 1)));

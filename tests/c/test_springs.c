@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sources: run/run.c run/history.c run/trouble.c run/store.c run/view.c state/fields.c base/pool.c base/memory.c */
-/* A method that is no MPM, over a run and a store: a chain of masses on springs, in symplectic Euler. Clock, goal, history,
- * health, trouble, threads, fields and views are those of every method. */
+/* A method other than MPM, with a run and a store: a chain of masses on springs, integrated by symplectic Euler. Clock,
+ * goal, history, health, trouble, threads, fields and views are those of every method. */
 #include "check.h"
 #include "ledger.h"
 
@@ -18,13 +18,13 @@ enum { X, V, MASS, ID, FIELDS, DIM = 2, TORN = MPM_REASONS, STRETCHED = 0, MOST 
 struct springs {
     mpm_run run;
     mpm_store store;
-    double stiffness, length, most; /* of every spring [N/m], [m]; the length at which it tears [m] */
+    double stiffness, length, most; /* of every spring [N/m], [m]; length at which it tears [m] */
     double planned, dt;             /* step [s] */
     struct { double time, momentum[3], energy; } books;
-    int refreshed, threads; /* how often; in the last run */
+    int refreshed, threads; /* number of refreshes; threads of the last run */
 };
 
-/* Energy of the spring from mass i to the next one; adds `sign` times its pull to `force`. */
+/* The energy of the spring from mass i to the next; adds `sign` times its force to `force`. */
 static double pull(const struct springs *s, ptrdiff_t i, double sign, double *force)
 {
     const double *x = (const double *)s->store.rows[X] + DIM * i;
@@ -55,7 +55,7 @@ static void advect(void *self, ptrdiff_t i, int thread)
         ((double *)s->store.rows[X])[DIM * i + a] += s->dt * ((const double *)s->store.rows[V])[DIM * i + a];
 }
 
-/* The history, and springs that are too long. */
+/* Records the history, and looks for springs that are too long. */
 static mpm_status look(struct springs *s)
 {
     uint8_t torn[MOST] = {0};
@@ -153,7 +153,7 @@ static void stop(struct springs *s)
     mpm_run_clear(&s->run);
 }
 
-/* ---- what it gets ----------------------------------------------------------------------------------------------- */
+/* ---- the tests -------------------------------------------------------------------------------------------------- */
 
 static mpm_status run(struct springs *s, int64_t steps, double end, double pause)
 {
@@ -165,7 +165,7 @@ static mpm_status run(struct springs *s, int64_t steps, double end, double pause
 static double *view_of(struct springs *s, int field, mpm_view **view)
 {
     assert(!mpm_store_get(&s->store, field, view));
-    (*view)->touched = true; /* as an array of it does */
+    (*view)->touched = true; /* as a live array does */
     return (*view)->data;
 }
 
@@ -192,8 +192,8 @@ static void the_history_has_its_columns(const mpm_allocator *allocator)
     const mpm_history_column momentum = mpm_history_get(history, 1), energy = mpm_history_get(history, 2);
     assert(!strcmp(momentum.name, "momentum") && momentum.width == DIM && momentum.offset == 1 && !momentum.owner);
     assert(energy.width == 1 && !mpm_history_get(history, 3).width && mpm_history_length(history) == 4);
-    assert(history->rows == 200); /* of every other step */
-    for (size_t r = 0; r < history->rows; r++) {
+    assert(history->count == 200); /* of every other step */
+    for (size_t r = 0; r < history->count; r++) {
         const double *record = history->records + 4 * r;
         assert(fabs(record[0] - 2e-3 * (double)(r + 1)) < 1e-12 && fabs(record[1]) < 1e-14 && record[2] == 0);
         assert(fabs(record[3] - 0.5) < 0.01); /* k u0^2/2, to w dt */
@@ -250,9 +250,9 @@ static void views_go_in_and_out(const mpm_allocator *allocator)
     double *written = view_of(&s, V, &v), *masses = view_of(&s, MASS, &mass);
     written[1] = 3;
     masses[2] = 2;
-    v->exports++; /* somebody goes on looking */
+    v->exports++; /* a live array */
     assert(!run(&s, 1, INFINITY, INFINITY));
-    assert(written[1] < 3 + 1e-12 && written[1] > 2.9 && written == v->data); /* taken in, and written out again */
+    assert(written[1] < 3 + 1e-12 && written[1] > 2.9 && written == v->data); /* read in, and written out again */
     assert(((double *)s.store.rows[MASS])[2] == 2 && !mass->stale && !mass->touched);
 
     const double kept[] = {((double *)s.store.rows[V])[0], ((double *)s.store.rows[V])[4]};
@@ -262,7 +262,7 @@ static void views_go_in_and_out(const mpm_allocator *allocator)
     const mpm_trouble *trouble = &s.run.trouble;
     assert(trouble->reason == MPM_WRITTEN_NOT_FINITE && !strcmp(trouble->field->name, "v"));
     assert(trouble->count == 2 && trouble->row_count == 2 && trouble->rows[0] == 0 && trouble->rows[1] == 2);
-    assert(isnan(written[0]) && ((double *)s.store.rows[V])[0] == kept[0]); /* for the user to mend */
+    assert(isnan(written[0]) && ((double *)s.store.rows[V])[0] == kept[0]); /* for the user to correct */
     written[0] = kept[0];
     written[4] = kept[1];
     view_of(&s, MASS, &mass)[3] = 0; /* the range is open */
@@ -314,7 +314,7 @@ static void threads_change_no_bit(const mpm_allocator *allocator)
     stop(&three);
 }
 
-/* A call that was refused memory, made once more, ends as if it had not been. */
+/* A call that was refused memory and is repeated has the same result as an undisturbed call. */
 static void refused_memory_leaves_no_trace(void)
 {
     struct ledger ledger = {0};

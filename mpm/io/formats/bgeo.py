@@ -24,7 +24,7 @@ def write(file: BinaryIO, state: State) -> None:
         size = values.shape[1]
         text = name.encode("ascii")
         file.write(struct.pack(">H", len(text)) + text + struct.pack(">Hi", size, kind) + bytes(4 * size))
-    # Every value has four bytes, so that records are rows of one array, whatever the types.
+    # Every value has four bytes, so points are rows of one array, whatever the types.
     columns = [houdini.positions(state), *(values for _, _, values in found)]
     records = np.concatenate([values.view(np.int32) for values in columns], axis=1)
     file.write(records.astype(">i4").tobytes() + END)

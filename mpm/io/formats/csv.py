@@ -1,4 +1,4 @@
-"""Particles as a table: CSV with a line for each, for spreadsheets and whatever reads text."""
+"""Particles as a table: CSV with a line per particle, for spreadsheets and other programs that read text."""
 
 from __future__ import annotations
 

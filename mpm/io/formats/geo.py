@@ -1,4 +1,4 @@
-"""Houdini's classic ``.geo``, version 5, in ASCII; numbers in as many digits as tell them apart."""
+"""Houdini's classic ``.geo``, version 5, in ASCII; numbers have as many digits as they need to be exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the formats with 32-bit integers have in common."""
+"""Common parts of the formats with 32-bit integers."""
 
 from __future__ import annotations
 

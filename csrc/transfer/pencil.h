@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows: four nodes along the last axis, four reals each, in ROW_PARTS vectors of the type `part`; part j holds the
- * reals from j PART_REALS on. Per particle there are *records*, {x, y, z, w} or the weights of four nodes: `WIDTH`
- * quantities of a tile become records by transposes, record p being the particle in lane lane_of(p).
+ * A pencil is four nodes along the last axis, with four reals each. It fills PENCIL_PARTS vectors of type `part`; part
+ * j begins at real j PART_REALS. A vec4 is four reals side by side: the value of a node, a quantity of a particle, or
+ * the weights of four nodes. Transposes turn quantities by lane into vec4s; vec4 p belongs to lane lane_of(p).
  */
 #pragma once
 #include "transfer/arena.h"
@@ -13,33 +13,33 @@ typedef node4 part;
 typedef wide part;
 #endif
 #define PART_REALS ((int)(sizeof(part) / sizeof(real)))
-#define ROW_PARTS (16 / PART_REALS)
+#define PENCIL_PARTS (16 / PART_REALS)
 
-/* ---- between lanes and records ---------------------------------------------------------------------------------- */
+/* ---- between lanes and vec4s ------------------------------------------------------------------------------------ */
 
-/* `records`: WIDTH records of four reals. */
-INLINE void records_store(real *records, const wide component[4])
+/* Writes WIDTH vec4s, which are aligned. */
+INLINE void vec4s_store(real *vec4s, const wide component[4])
 {
 #ifdef MPM_ONE_LANE
     for (int b = 0; b < 4; b++)
-        records[b] = component[b];
+        vec4s[b] = component[b];
 #else
     wide r[4];
     wide_transpose4(component[0], component[1], component[2], component[3], r);
     UNROLL for (int k = 0; k < 4; k++)
-        wide_store(records + k * WIDTH, r[k]);
+        wide_store(vec4s + k * WIDTH, r[k]);
 #endif
 }
 
-/* `records` of any alignment. */
-INLINE void records_load(wide component[4], const real *records)
+/* Reads WIDTH vec4s of any alignment. */
+INLINE void vec4s_load(wide component[4], const real *vec4s)
 {
 #ifdef MPM_ONE_LANE
     for (int b = 0; b < 4; b++)
-        component[b] = records[b];
+        component[b] = vec4s[b];
 #else
-    wide_transpose4(wide_load_any(records), wide_load_any(records + WIDTH), wide_load_any(records + 2 * WIDTH),
-                    wide_load_any(records + 3 * WIDTH), component);
+    wide_transpose4(wide_load_any(vec4s), wide_load_any(vec4s + WIDTH), wide_load_any(vec4s + 2 * WIDTH),
+                    wide_load_any(vec4s + 3 * WIDTH), component);
 #endif
 }
 
@@ -76,8 +76,8 @@ INLINE part part_fma(part a, part b, part c)
 #endif
 }
 
-/* The weight of each real's node. */
-INLINE part row_weights(const real *four, int j)
+/* The weight of the node that each real belongs to. */
+INLINE part pencil_weights(const real *four, int j)
 {
 #if WIDTH == 16
     (void)j;
@@ -94,8 +94,8 @@ INLINE part row_weights(const real *four, int j)
 #endif
 }
 
-/* A record of four reals, repeated for every node. */
-INLINE part row_record(const real *four)
+/* One vec4, repeated for every node. */
+INLINE part pencil_repeat(const real *four)
 {
 #if WIDTH == 16
     return _mm512_broadcast_f32x4(_mm_load_ps(four));
@@ -108,47 +108,47 @@ INLINE part row_record(const real *four)
 #endif
 }
 
-/* The index 0 .. 3 of each real's node. */
-INLINE part row_nodes(int j)
+/* The index 0 .. 3 of the node that each real belongs to. */
+INLINE part pencil_nodes(int j)
 {
     static const real index[16] __attribute__((aligned(64))) = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
     return part_load(index + j * PART_REALS);
 }
 
-/* 1 where the whole number `a` is odd, else 0: rows that two cells share begin at every second node. */
+/* 1 where the whole number `a` is odd, else 0. Pencils begin at every second node, so two cells share them. */
 INLINE wide parity(wide a)
 {
     const wide half = wide_floor(a * wide_set((real)0.5));
     return a - (half + half);
 }
 
-/* As many particles as records fill one vector are treated together. */
+/* The number of particles whose vec4s fill one vector; loops treat them together. */
 #define TOGETHER (WIDTH < 8 ? 1 : WIDTH / 4)
 
-/* lane_of(p + i) where p is a multiple of TOGETHER: without arithmetic in a loop over i that is unrolled. */
+/* lane_of(p + i) for a multiple p of TOGETHER. An unrolled loop over i needs no arithmetic for it. */
 INLINE int lane_together(int p, int i)
 {
     return TOGETHER == 1 ? lane_of(p) : p / TOGETHER + 4 * i;
 }
 
-/* The records of TOGETHER particles, each summed over the four nodes of its row: (n0 + n2) + (n1 + n3). */
-INLINE void row_sums(real *records, const part row[TOGETHER])
+/* Sums the pencil of each of TOGETHER particles over its four nodes, as (n0 + n2) + (n1 + n3). */
+INLINE void pencil_sums(real *vec4s, const part pencil[TOGETHER])
 {
 #if WIDTH == 16
-    __m512 pair[2]; /* of two particles each: n0 + n2, n1 + n3 */
+    __m512 pair[2]; /* n0 + n2 and n1 + n3 of two particles each */
     UNROLL for (int i = 0; i < 2; i++) {
-        const __m512 a = row[2 * i], b = row[2 * i + 1];
+        const __m512 a = pencil[2 * i], b = pencil[2 * i + 1];
         pair[i] = _mm512_add_ps(_mm512_mask_blend_ps(0xff00, a, b), _mm512_shuffle_f32x4(a, b, 0x4e));
     }
-    _mm512_store_ps(records, _mm512_add_ps(_mm512_shuffle_f32x4(pair[0], pair[1], 0x88),
+    _mm512_store_ps(vec4s, _mm512_add_ps(_mm512_shuffle_f32x4(pair[0], pair[1], 0x88),
                                            _mm512_shuffle_f32x4(pair[0], pair[1], 0xdd)));
 #elif defined(MPM_ISA_AVX512)
-    _mm512_store_pd(records, _mm512_add_pd(_mm512_shuffle_f64x2(row[0], row[1], 0x44),
-                                           _mm512_shuffle_f64x2(row[0], row[1], 0xee)));
+    _mm512_store_pd(vec4s, _mm512_add_pd(_mm512_shuffle_f64x2(pencil[0], pencil[1], 0x44),
+                                           _mm512_shuffle_f64x2(pencil[0], pencil[1], 0xee)));
 #elif WIDTH == 8
-    _mm256_store_ps(records, _mm256_add_ps(_mm256_permute2f128_ps(row[0], row[1], 0x20),
-                                           _mm256_permute2f128_ps(row[0], row[1], 0x31)));
+    _mm256_store_ps(vec4s, _mm256_add_ps(_mm256_permute2f128_ps(pencil[0], pencil[1], 0x20),
+                                           _mm256_permute2f128_ps(pencil[0], pencil[1], 0x31)));
 #else
-    part_store(records, row[0]);
+    part_store(vec4s, pencil[0]);
 #endif
 }
