@@ -27,8 +27,10 @@ CFLAGS = [
     "-std=gnu11", "-O3", "-g1", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden",
     "-pthread", "-Wall", "-Wextra", "-Wno-unknown-warning-option", "-Wno-psabi",
 ]  # fmt: skip
-# Only Python needs the module's objects.
-LDFLAGS = ["-pthread", "-Wl,-u," + ("_" if sys.platform == "darwin" else "") + "PyInit__core"]
+# Only Python needs the module's objects, and only the kernels, which come last, need contact/constraint.c.
+LDFLAGS = ["-pthread"]
+for symbol in ("PyInit__core", "mpm_constraint_add"):
+    LDFLAGS += ["-Wl,-u," + ("_" if sys.platform == "darwin" else "") + symbol]
 if sanitizers := os.environ.get("MPM_SANITIZE"):
     CFLAGS += ["-fno-omit-frame-pointer", "-UNDEBUG", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
     # With checks that ASan makes anyway, and with full debug information, one kernel compiled for minutes. With scopes

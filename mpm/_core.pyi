@@ -13,6 +13,9 @@ class SimulationError(RuntimeError):
     """Has the attributes step: int, time: float, rows: list[int] (at most 1000, ascending)."""
 
 class InstabilityError(SimulationError): ...
+class ConvergenceError(SimulationError):
+    residuals: list[float]
+
 class EscapeError(SimulationError): ...
 class BusyError(RuntimeError): ...
 
@@ -38,6 +41,7 @@ class HistoryField(TypedDict):
 class Law(TypedDict):
     name: str  # "fixed_corotated"
     strain: str  # "F" | "J": which of them it keeps
+    tangent: bool  # may take implicit steps
     return_map: bool
     parameters: list[Parameter]
     history: list[HistoryField]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mpm.materials import Material, registry
-from mpm.numerics import Scheme
+from mpm.numerics import Integrator, Scheme
 
 MPM = (
     "Sulsky, Chen, Schreyer: A particle method for history-dependent materials. "
@@ -63,11 +63,27 @@ TRANSFER = {
 GRADIENT = {"mls": (("MLS-MPM forces", MLS_MPM),), "bspline": (("B-spline kernels", BSPLINE),)}
 
 
-def cite(scheme: Scheme, materials: Iterable[Material], *, collides: bool = False) -> str:
+INTEGRATOR = {
+    "semi-implicit": SNOW,
+    "implicit-euler": (
+        "Gast, Schroeder, Stomakhin, Jiang, Teran: Optimization integrator for large time steps. "
+        "IEEE Trans. Vis. Comput. Graph. 21 (2015) 1103-1115. doi:10.1109/TVCG.2015.2459687"
+    ),
+    "implicit-midpoint": (
+        "Hairer, Lubich, Wanner: Geometric Numerical Integration, 2nd ed. Springer (2006). doi:10.1007/3-540-30666-8"
+    ),
+}
+
+
+def cite(
+    scheme: Scheme, integrator: Integrator, materials: Iterable[Material], *, collides: bool = False
+) -> str:
     """One line per reference, each with all that it is cited for."""
     entries = [("Material Point Method", MPM), *GRADIENT[scheme.gradient], *TRANSFER[scheme.transfer]]
     if scheme.c_keep != 1:
         entries.append(("damping of the affine velocity (RPIC)", APIC))
+    if integrator.is_implicit:
+        entries.append((f"{integrator.name} time steps", INTEGRATOR[integrator.name]))
     entries += [(type(material).__name__, material.reference) for material in materials]
     if collides:
         entries.append(("colliders", SNOW))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mpm._core import BusyError, EscapeError, InstabilityError, SimulationError
+from mpm._core import BusyError, ConvergenceError, EscapeError, InstabilityError, SimulationError
 
-__all__ = ["BusyError", "EscapeError", "FileFormatError", "InstabilityError", "SimulationError"]
+__all__ = ["BusyError", "ConvergenceError", "EscapeError", "FileFormatError", "InstabilityError", "SimulationError"]
 
 
 class FileFormatError(ValueError):

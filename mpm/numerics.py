@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, _core, config
+from mpm.materials import Material, registry
 from mpm.scene import Scene
 from mpm.totals import per_depth
 
@@ -27,6 +28,8 @@ F_UPDATES = ("linear", "cayley")
 ON_LEAVE = ("raise", "clamp", "delete")
 DTYPES = ("float64", "float32")
 
+INTEGRATORS = ("explicit", "semi-implicit", "implicit-euler", "implicit-midpoint")
+
 GRADIENT_NAMES = {"mls": "MLS", "bspline": "B-spline"}
 
 # Options that only some transfers use, with their defaults: set with another transfer, they raise.
@@ -39,6 +42,17 @@ USED_BY = {
     "advect": ("flip", "aflip"),
     "c_damping": ("apic", "aflip", "asflip", "tpic"),
 }
+# Options that only some integrators use.
+BETA = _check.Unset(1.0)
+TOLERANCE = _check.Unset(1e-3)
+MAX_ITERATIONS = _check.Unset(20)
+SOLVED_BY = {
+    "beta": ("semi-implicit",),
+    "tolerance": INTEGRATORS[1:],
+    "max_iterations": ("implicit-euler", "implicit-midpoint"),
+}
+LEAST_TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
+MOST_ITERATIONS = 200  # MPM_NEWTON_MOST
 # Each order costs one more sweep over all particles, and the series has converged long before.
 MAX_XPIC_ORDER = 50
 
@@ -81,6 +95,29 @@ class Scheme:
 
 
 @dataclass(frozen=True, slots=True)
+class Integrator:
+    """How a step advances time; the fields of the core's ``integrator``, in its order."""
+
+    name: str
+    beta: float
+    tolerance: float
+    max_iterations: int
+
+    @property
+    def is_implicit(self) -> bool:
+        """Does a step solve for the velocities? With beta = 0 the semi-implicit method is the explicit one."""
+        return self.name != "explicit" and not (self.name == "semi-implicit" and self.beta == 0)
+
+    def __str__(self) -> str:
+        used = [self.name]
+        if self.name in SOLVED_BY["beta"]:
+            used.append(f"β = {self.beta:g}")
+        if self.is_implicit:
+            used.append(f"tolerance {self.tolerance:g}")
+        return ", ".join(used)
+
+
+@dataclass(frozen=True, slots=True)
 class Numerics:
     """Checked options, see `mpm.Simulation`."""
 
@@ -90,6 +127,7 @@ class Numerics:
     sampling: str
     volume: str
     scheme: Scheme
+    integrator: Integrator
     dt: float  # 0: automatic
     max_dt: float  # inf: none
     allow_unstable: bool
@@ -135,6 +173,10 @@ def check(
     advect: object = ADVECT,
     f_update: object = "linear",
     c_damping: object = 0.0,
+    integrator: object = "explicit",
+    beta: object = BETA,
+    tolerance: object = TOLERANCE,
+    max_iterations: object = MAX_ITERATIONS,
     dt: object = "auto",
     max_dt: object = None,
     allow_unstable: object = False,
@@ -170,6 +212,7 @@ def check(
         sampling=sampling,
         volume=_check.choice("volume", volume, VOLUMES),
         scheme=scheme,
+        integrator=_integrator(integrator, beta, tolerance, max_iterations, precision),
         dt=step,
         max_dt=bound,
         allow_unstable=unstable,
@@ -195,6 +238,7 @@ def new_core(scene: Scene, chosen: Numerics) -> _core.Simulation:
         gravity=scene.gravity.tolist(),
         walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
         scheme=astuple(chosen.scheme),
+        integrator=astuple(chosen.integrator),
         dt=chosen.dt,
         max_dt=chosen.max_dt,
         allow_unstable=chosen.allow_unstable,
@@ -215,6 +259,12 @@ def options(chosen: Numerics) -> dict[str, Any]:
         "c_damping": 1 - scheme.c_keep,  # exact, because c_keep is computed as 1 - c_damping
     }
     fixed = chosen.dt > 0
+    solver = chosen.integrator
+    solved = {"beta": solver.beta, "tolerance": solver.tolerance, "max_iterations": solver.max_iterations}
+    implicit = {
+        "integrator": solver.name,
+        **{name: value for name, value in solved.items() if solver.name in SOLVED_BY[name]},
+    }
     return {
         "dx": chosen.dx,
         "particles_per_cell": chosen.particles_per_cell,
@@ -225,6 +275,7 @@ def options(chosen: Numerics) -> dict[str, Any]:
         "gradient": scheme.gradient,
         **{name: value for name, value in sometimes.items() if scheme.transfer in USED_BY[name]},
         "f_update": "cayley" if scheme.cayley else "linear",
+        **(implicit if solver.name != "explicit" else {}),
         "dt": chosen.dt if fixed else "auto",
         "max_dt": None if fixed or chosen.max_dt == math.inf else chosen.max_dt,
         "allow_unstable": chosen.allow_unstable,
@@ -252,24 +303,20 @@ def _scheme(
             "gradient = 'mls': must be 'bspline' for kernel='linear', whose moments D = h² f(1 - f) are "
             "singular where a particle lies on a node, so that the least-squares gradient does not exist"
         )
-    ratio = _used_by(
-        "flip_ratio",
-        flip_ratio,
-        FLIP_RATIO,
-        name,
-        lambda value: _check.number("flip_ratio", value, low=0, high=1),
+    by = _Users("transfer", name, USED_BY)
+    ratio = by.checked(
+        "flip_ratio", flip_ratio, FLIP_RATIO, lambda value: _check.number("flip_ratio", value, low=0, high=1)
     )
-    order = _used_by(
+    order = by.checked(
         "xpic_order",
         xpic_order,
         XPIC_ORDER,
-        name,
         lambda value: _check.integer("xpic_order", value, low=1, high=MAX_XPIC_ORDER),
     )
-    way = _used_by("advect", advect, ADVECT, name, lambda value: _check.choice("advect", value, ADVECTIONS))
+    way = by.checked("advect", advect, ADVECT, lambda value: _check.choice("advect", value, ADVECTIONS))
     damping = _check.number("c_damping", c_damping, low=0, high=1)
     if damping:
-        _refuse_unused("c_damping", c_damping, name)
+        by.refuse_unused("c_damping", c_damping)
     return Scheme(
         transfer=name,
         kernel=spline,
@@ -282,21 +329,58 @@ def _scheme(
     )
 
 
-def _used_by(option: str, value: Any, unset: _check.Unset, transfer: str, check: Callable[[Any], Any]) -> Any:
-    """The checked value of an option that only some transfers use, or its default."""
-    if value is unset:
-        return unset.value
-    checked = check(value)
-    _refuse_unused(option, value, transfer)
-    return checked
+def _integrator(
+    integrator: object, beta: object, tolerance: object, max_iterations: object, dtype: DType
+) -> Integrator:
+    name = _check.choice("integrator", integrator, INTEGRATORS)
+    by = _Users("integrator", name, SOLVED_BY)
+    return Integrator(
+        name=name,
+        beta=by.checked("beta", beta, BETA, _beta),
+        tolerance=by.checked(
+            "tolerance",
+            tolerance,
+            TOLERANCE,
+            lambda value: _check.number("tolerance", value, low=LEAST_TOLERANCE[dtype], high=0.1),
+        ),
+        max_iterations=by.checked(
+            "max_iterations",
+            max_iterations,
+            MAX_ITERATIONS,
+            lambda value: _check.integer("max_iterations", value, low=1, high=MOST_ITERATIONS),
+        ),
+    )
 
 
-def _refuse_unused(option: str, value: object, transfer: str) -> None:
-    if transfer not in USED_BY[option]:
-        users = " and ".join(repr(name) for name in USED_BY[option])
-        raise ValueError(
-            f"{option} = {value!r}: transfer={transfer!r} does not use it, only {users}; leave it out"
-        )
+def _beta(value: object) -> float:
+    found = _check.number("beta", value, low=0, high=1)
+    if 0 < found < 0.5:
+        raise ValueError(f"beta = {found:g}: must be 0, or from 0.5 to 1; between them no time step is stable")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Users:
+    """The choices of `option` that use other options; here `chosen` is the choice."""
+
+    option: str
+    chosen: str
+    users: dict[str, tuple[str, ...]]
+
+    def checked(self, name: str, value: Any, unset: _check.Unset, check: Callable[[Any], Any]) -> Any:
+        """The checked value of an option that only some choices use, or its default."""
+        if value is unset:
+            return unset.value
+        checked = check(value)
+        self.refuse_unused(name, value)
+        return checked
+
+    def refuse_unused(self, name: str, value: object) -> None:
+        if self.chosen not in self.users[name]:
+            users = " and ".join(repr(user) for user in self.users[name])
+            raise ValueError(
+                f"{name} = {value!r}: {self.option}={self.chosen!r} does not use it, only {users}; leave it out"
+            )
 
 
 def _time_step(dt: object, max_dt: object, allow_unstable: object) -> tuple[float, float, bool]:
@@ -398,6 +482,15 @@ def stored_C(
     f = (x - lower) / chosen.dx
     f -= np.floor(f)
     return np.ascontiguousarray(gradient * (4 * f * (1 - f))[:, None, :])
+
+
+def refuse_material(chosen: Numerics, material: Material) -> None:
+    """Raise ValueError if the integrator cannot take a step with a material's law."""
+    if chosen.integrator.is_implicit and not registry()[material.law]["tangent"]:
+        raise ValueError(
+            f"material = {material!r}: integrator={chosen.integrator.name!r} has no tangent for it; a return map that "
+            "follows the solve would let the material flow too little, so use integrator='explicit'"
+        )
 
 
 def refuse_out_of_range(

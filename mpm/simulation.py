@@ -83,6 +83,26 @@ class Simulation(Solver, kind="simulation"):
     c_damping : float, optional
         Share of the symmetric part of C that each step removes, 0 to 1 (1: RPIC); C keeps its rotation. Only for
         transfers with an affine velocity.
+    integrator : {"explicit", "semi-implicit", "implicit-euler", "implicit-midpoint"}
+        - ``"explicit"``: stresses at the beginning of the step. The stiffness of the material bounds dt.
+        - ``"implicit-euler"``: stresses at the end of the step, by Newton's method. The stiffness does not bound dt.
+          It damps what dt does not resolve: an oscillation of frequency ω keeps 1/√(1 + ω²dt²) of its amplitude per
+          step, and a spinning body loses about (ω dt)² of its angular momentum.
+        - ``"semi-implicit"``: the stresses at the end of the step from their linear model at its beginning
+          (Stomakhin et al. 2013). One linear solve per step; for small strain per step.
+        - ``"implicit-midpoint"``: stresses in mid step. It keeps energy and angular momentum to the tolerance of the
+          solve, and so keeps oscillations that dt does not resolve. A contact holds velocities at the end of a step.
+
+        Implicit steps need materials with a tangent: `FixedCorotated`, `NeoHookean`, `Fluid` and `Snow`, whose
+        return map and hardening act after the step. They solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
+    beta : float, optional
+        Only ``"semi-implicit"``: factor of the linear model, 0.5 to 1 (default), or 0, which is ``"explicit"``.
+    tolerance : float, optional
+        Only implicit: the residual of the solve over that of the velocities vⁿ + dt g, in the norm of the inverse
+        masses; 1e-10 (float32: 1e-4) to 0.1, default 1e-3. Momentum is conserved to round-off with any.
+    max_iterations : int, optional
+        Only ``"implicit-euler"`` and ``"implicit-midpoint"``: Newton iterations of a step; default 20. A step that
+        does not converge is halved (``dt="auto"``), or raises `mpm.ConvergenceError`.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`. A fixed dt above the bound raises
         `mpm.InstabilityError` before the step that would use it.
@@ -145,6 +165,10 @@ class Simulation(Solver, kind="simulation"):
         advect: str | _check.Unset = numerics.ADVECT,
         f_update: str = "linear",
         c_damping: float = 0.0,
+        integrator: str = "explicit",
+        beta: float | _check.Unset = numerics.BETA,
+        tolerance: float | _check.Unset = numerics.TOLERANCE,
+        max_iterations: int | _check.Unset = numerics.MAX_ITERATIONS,
         dt: float | str = "auto",
         max_dt: float | None = None,
         allow_unstable: bool = False,
@@ -170,6 +194,10 @@ class Simulation(Solver, kind="simulation"):
             advect=advect,
             f_update=f_update,
             c_damping=c_damping,
+            integrator=integrator,
+            beta=beta,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
             dt=dt,
             max_dt=max_dt,
             allow_unstable=allow_unstable,
@@ -272,6 +300,7 @@ class Simulation(Solver, kind="simulation"):
         """Hand a body to the core."""
         body, x, chosen = sampled.body, sampled.x, self._numerics
         material = body.material
+        numerics.refuse_material(chosen, material)
         if material not in self._indices:
             self._indices[material] = self._core.add_material(material.law, material.parameters)
             self._materials.append(material)
@@ -434,7 +463,9 @@ class Simulation(Solver, kind="simulation"):
 
     def cite(self) -> str:
         """References of the methods in use, one per line."""
-        return citations.cite(self._numerics.scheme, self._materials, collides=bool(self._colliders))
+        return citations.cite(
+            self._numerics.scheme, self._numerics.integrator, self._materials, collides=bool(self._colliders)
+        )
 
     def _lines(self) -> Iterator[str]:
         chosen = self._numerics
@@ -447,7 +478,8 @@ class Simulation(Solver, kind="simulation"):
             f"grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
             f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})"
         )
-        yield f"method  {chosen.scheme}, {step}"
+        solver = "" if chosen.integrator.name == "explicit" else f", {chosen.integrator}"
+        yield f"method  {chosen.scheme}{solver}, {step}"
         memory = sum(self._core.memory().values())
         yield f"machine {chosen.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
 

@@ -298,7 +298,8 @@ class Solver(_check.Strict):
         A `Simulation` counts ``left_domain``: particles that left (with ``"raise"``: that a step moved out);
         ``clamped`` and ``deleted``: their fates by `on_leave`; ``deleted`` also counts `Particles.delete`;
         ``clipped``: particles of snow or sand whose Jp a step held within its limits, counted at every step;
-        ``refused``: steps repeated with a smaller automatic dt; ``binnings``: sortings of the particles.
+        ``refused``: steps repeated with a smaller automatic dt; ``binnings``: sortings of the particles;
+        ``stagnated``: implicit steps whose residual rounding kept above the tolerance.
         """
         return dict(self._core.health())
 

@@ -111,6 +111,10 @@ NUMERICS = {
     "advect": [*NAME, "particle"],
     "f_update": [*NAME, "liner"],
     "c_damping": [*NUMBER, -0.1, 1.1],
+    "integrator": [*NAME, "leapfrog"],
+    "beta": [*NUMBER, 0.3, 1.0],  # right values belong to an implicit integrator
+    "tolerance": [*NUMBER, 1e-3],
+    "max_iterations": [*NUMBER, 20],
     "dt": [*POSITIVE, "automatic", ""],
     "max_dt": [v for v in POSITIVE if v is not None],
     "allow_unstable": [*FLAG, True],  # True: the time step is automatic

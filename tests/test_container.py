@@ -287,6 +287,8 @@ def run_on(sim) -> None:
         repr(sim), sim.totals(), sim.state_hash()
     except mpm.SimulationError:
         pass
+    except ValueError as error:  # a body force has become that of a function which the file cannot hold
+        assert "was not kept in the file" in str(error)
 
 
 def test_a_generator_that_would_read_beyond_its_numbers_is_refused():

@@ -28,6 +28,7 @@ OWN_C_FILES = [*C_FILES, *sorted((ROOT / "tests" / "c").glob("*.[ch]"))]
 FLOORS = {
     "base": 0,
     "math": 1,
+    "solve": 1,
     "state": 2,
     "run": 3,
     "materials": 3,

@@ -10,6 +10,7 @@ typedef enum mpm_status {
     MPM_TOO_LARGE,      /* a count or a size does not fit its type; nothing was changed */
     MPM_BAD_STATE,      /* non-finite, inverted or outside values were written through a view */
     MPM_UNSTABLE,       /* a step was refused, or a law left its range */
+    MPM_NO_CONVERGENCE, /* an implicit step was not solved */
     MPM_ESCAPED,        /* a particle left the domain under on_leave="raise" */
     MPM_INTERRUPTED,    /* the poll callback asked to stop */
     MPM_BAD_ARGUMENT    /* an argument names nothing that exists, or is out of its range; nothing was changed */

@@ -6,14 +6,7 @@
 
 #include "contact/collision.h"
 
-enum { MOST_CONTACTS = 8 }; /* colliders that hold a point at once; the deepest ones count */
 #define PARALLEL 1e-12      /* below this squared sine of their angle, two surfaces have no edge */
-
-/* A collider that holds the point in question. */
-struct holder {
-    size_t collider;
-    mpm_shape_reading at;
-};
 
 mpm_status mpm_collider_copy(mpm_collider *copy, const mpm_allocator *allocator, const mpm_collider *collider)
 {
@@ -147,19 +140,18 @@ bool mpm_collider_can_hold(const mpm_collider *colliders, size_t count, const do
     return false;
 }
 
-/* Finds the near colliders that hold x, the deepest first; equally deep ones keep their order. */
-static int find_holders(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
-                        struct holder holders[MOST_CONTACTS])
+int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const double x[3],
+                              const mpm_collider_book *books, mpm_holder holders[MPM_MOST_HOLDERS])
 {
     int found = 0;
     for (size_t k = 0; k < count; k++) {
-        struct holder holder = {.collider = k};
+        mpm_holder holder = {.collider = k};
         if (!books[k].near)
             continue;
         holder.at = mpm_collider_read(&colliders[k], &colliders[k].now, x, books[k].parts);
-        if (!(holder.at.phi <= 0) || (found == MOST_CONTACTS && holder.at.phi >= holders[found - 1].at.phi))
+        if (!(holder.at.phi <= 0) || (found == MPM_MOST_HOLDERS && holder.at.phi >= holders[found - 1].at.phi))
             continue;
-        int at = found < MOST_CONTACTS ? found++ : found - 1;
+        int at = found < MPM_MOST_HOLDERS ? found++ : found - 1;
         for (; at > 0 && holders[at - 1].at.phi > holder.at.phi; at--)
             holders[at] = holders[at - 1];
         holders[at] = holder;
@@ -167,22 +159,29 @@ static int find_holders(const mpm_collider *colliders, size_t count, const doubl
     return found;
 }
 
-static void enter(mpm_collider_book *book, const mpm_collider_state *state, const mpm_contact_point *point,
-                  const double before[3], const double after[3])
+void mpm_collider_enter(mpm_collider_book *book, const mpm_collider *collider, const double image[3],
+                        const double impulse[3])
 {
-    const double *x = point->image;
-    double given[3];
-    for (int a = 0; a < 3; a++) {
-        given[a] = point->mass * (point->flips >> a & 1 ? before[a] - after[a] : after[a] - before[a]);
-        book->impulse[a] += given[a];
-    }
+    const double *reference = collider->now.reference;
+    for (int a = 0; a < 3; a++)
+        book->impulse[a] += impulse[a];
     for (int c = 0; c < 3; c++) {
         const int a = (c + 1) % 3, b = (c + 2) % 3;
-        book->torque[c] += (x[a] - state->reference[a]) * given[b] - (x[b] - state->reference[b]) * given[a];
+        book->torque[c] += (image[a] - reference[a]) * impulse[b] - (image[b] - reference[b]) * impulse[a];
     }
 }
 
-static bool is_pressed(const struct holder *holder, const double v[3])
+/* Enters the impulse that changes the velocity of a point. */
+static void enter(mpm_collider_book *book, const mpm_collider *collider, const mpm_contact_point *point,
+                  const double before[3], const double after[3])
+{
+    double given[3];
+    for (int a = 0; a < 3; a++)
+        given[a] = point->mass * (point->flips >> a & 1 ? before[a] - after[a] : after[a] - before[a]);
+    mpm_collider_enter(book, collider, point->image, given);
+}
+
+static bool is_pressed(const mpm_holder *holder, const double v[3])
 {
     double normal = 0, size = 0;
     for (int a = 0; a < 3; a++) {
@@ -193,7 +192,7 @@ static bool is_pressed(const struct holder *holder, const double v[3])
 }
 
 /* Does the velocity `v` press into any of several holders? */
-static bool is_pressed_into_one(const struct holder *holders, int count, const double v[3])
+static bool is_pressed_into_one(const mpm_holder *holders, int count, const double v[3])
 {
     bool pressed = false;
     for (int i = 0; count > 1 && i < count; i++)
@@ -203,7 +202,7 @@ static bool is_pressed_into_one(const struct holder *holders, int count, const d
 
 /* Keeps, of the velocity relative to the first holder, only the component along its edge with the holder that faces it
  * most; in 2-D there is no such component. */
-static void keep_to_edge(const struct holder *holders, int count, double v[3])
+static void keep_to_edge(const mpm_holder *holders, int count, double v[3])
 {
     const double *first = holders[0].at.normal, *second = NULL, *surface = holders[0].at.velocity;
     double least = INFINITY, edge[3], along = 0, size2 = 0;
@@ -227,13 +226,13 @@ static void keep_to_edge(const struct holder *holders, int count, double v[3])
 bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point, double v[3],
                         mpm_collider_book *books)
 {
-    struct holder holders[MOST_CONTACTS];
-    const int found = find_holders(colliders, count, point->x, books, holders);
+    mpm_holder holders[MPM_MOST_HOLDERS];
+    const int found = mpm_collider_find_holders(colliders, count, point->x, books, holders);
     for (int i = 0; i < found; i++) {
         const mpm_collider *collider = &colliders[holders[i].collider];
         const double before[3] = {v[0], v[1], v[2]};
         mpm_collision_apply(v, holders[i].at.velocity, holders[i].at.normal, collider->contact, collider->friction);
-        enter(&books[holders[i].collider], &collider->now, point, before, v);
+        enter(&books[holders[i].collider], collider, point, before, v);
     }
     if (is_pressed_into_one(holders, found, v)) {
         const size_t deepest = holders[0].collider;
@@ -241,7 +240,7 @@ bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const mpm_c
         keep_to_edge(holders, found, v);
         if (is_pressed_into_one(holders, found, v))
             memcpy(v, holders[0].at.velocity, sizeof holders[0].at.velocity);
-        enter(&books[deepest], &colliders[deepest].now, point, before, v);
+        enter(&books[deepest], &colliders[deepest], point, before, v);
     }
     return found > 0;
 }

@@ -79,6 +79,22 @@ double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const
 bool mpm_collider_can_hold(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
                            const mpm_collider_book *books);
 
+enum { MPM_MOST_HOLDERS = 8 }; /* colliders that hold a point at once; the deepest ones count */
+
+/** A collider that holds a point. */
+typedef struct mpm_holder {
+    size_t collider;
+    mpm_shape_reading at;
+} mpm_holder;
+
+/** Finds the near colliders that hold x [m], the deepest first; equally deep ones keep their order. Returns how many. */
+int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const double x[3],
+                              const mpm_collider_book *books, mpm_holder holders[MPM_MOST_HOLDERS]);
+
+/** Enters an impulse on the mass at a point [N s], in the frame of that mass, in the book of a collider. */
+void mpm_collider_enter(mpm_collider_book *book, const mpm_collider *collider, const double image[3],
+                        const double impulse[3]);
+
 /** Applies the near colliders that hold a mass to its velocity v [m/s], and enters their impulse in the books. Returns
  *  whether there were any. */
 bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point, double v[3],

@@ -6,10 +6,13 @@
 
 #include "integrate/state.h"
 
-unsigned mpm_describe_vectors(const mpm_settings *settings)
+unsigned mpm_describe_vectors(const mpm_simulation *simulation)
 {
-    const mpm_scheme *scheme = &settings->scheme;
-    return 1u << MPM_GRID_VELOCITY | (unsigned)mpm_scheme_recomputes_velocity(scheme) << MPM_GRID_PREVIOUS |
+    enum { OF_A_SOLVE = 1u << MPM_GRID_GUESS | 1u << MPM_GRID_TRIAL | 1u << MPM_GRID_RESIDUAL |
+                        1u << MPM_GRID_DIRECTION | 1u << MPM_GRID_PRODUCT | 1u << MPM_GRID_CORRECTION };
+    const mpm_scheme *scheme = &simulation->settings.scheme;
+    return (simulation->integrator->solve ? OF_A_SOLVE : 0) |
+           (unsigned)scheme->midpoint << MPM_GRID_MIDPOINT | 1u << MPM_GRID_VELOCITY | (unsigned)mpm_scheme_recomputes_velocity(scheme) << MPM_GRID_PREVIOUS |
            (unsigned)mpm_scheme_is_split(scheme) << MPM_GRID_BEFORE |
            (unsigned)(scheme->transfer == MPM_XPIC) << MPM_GRID_FILTERED;
 }

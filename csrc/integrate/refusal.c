@@ -66,6 +66,8 @@ static double travel_bound(const mpm_simulation *simulation, const mpm_block_rep
 static bool is_loose(const mpm_simulation *simulation, double cells)
 {
     const mpm_scheme *scheme = &simulation->settings.scheme;
+    if (simulation->integrator->solve) /* light nodes move as the solve lets them */
+        return true;
     return cells > 0.05 && (mpm_scheme_moves_apart(scheme) || scheme->gradient == MPM_GRADIENT_BSPLINE);
 }
 
@@ -106,7 +108,8 @@ mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report
 
 mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, const mpm_block_report *report, double dt)
 {
-    const mpm_status status = mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, reason, dt);
+    const mpm_status status = mpm_trouble_note(
+        &simulation->run.trouble, reason == MPM_NOT_CONVERGED ? MPM_NO_CONVERGENCE : MPM_UNSTABLE, reason, dt);
     mpm_trouble *trouble = &simulation->run.trouble;
     if (reason == MPM_COLLIDER_TOO_FAST) {
         trouble->name = fastest_collider(simulation, &trouble->value[0])->name;

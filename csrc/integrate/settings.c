@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "integrate/dispatch.h"
-#include "integrate/integrator.h"
+#include "integrate/implicit.h"
 
 mpm_settings mpm_settings_default(int dim)
 {
@@ -10,7 +10,7 @@ mpm_settings mpm_settings_default(int dim)
         .dim = dim, .real_size = sizeof(double), .cells = {32, 32, 32}, .dx = 1.0 / 32,
         .scheme = {.transfer = MPM_APIC, .gradient = MPM_GRADIENT_MLS, .degree = MPM_QUADRATIC, .xpic_order = 1,
                    .c_keep = 1},
-        .max_dt = INFINITY, .history = 1, .threads = 1,
+        .max_dt = INFINITY, .history = 1, .threads = 1, .beta = 1, .tolerance = 1e-3, .max_iterations = 20,
     };
     for (int face = 0; face < 6; face++)
         settings.walls[face].contact = MPM_SLIP;
@@ -67,6 +67,9 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         {"on_leave", (unsigned)settings->on_leave <= MPM_LEAVE_DELETE},
         {"history", settings->history >= 0},
         {"threads", settings->threads >= 1},
+        {"beta", settings->beta == 0 || is_within(settings->beta, 0.5, 1)},
+        {"tolerance", is_within(settings->tolerance, settings->real_size == sizeof(float) ? 1e-4 : 1e-10, 0.1)},
+        {"max_iterations", settings->max_iterations >= 1 && settings->max_iterations <= MPM_NEWTON_MOST},
         {"integrator", mpm_integrator_get(settings->integrator)},
         {"isa", mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size)},
     };

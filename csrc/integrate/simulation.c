@@ -27,9 +27,10 @@ static void finish(void *self, mpm_status status, bool moved)
 {
     mpm_simulation *simulation = self;
     mpm_synchronize_particles(simulation);
-    if (status == MPM_UNSTABLE) /* the next dt is planned anew, not from the last refused attempt */
+    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE) /* the next dt is planned anew, not from the last refused attempt */
         simulation->natural_dt = simulation->approach = 0;
     mpm_sweeps_end(simulation);
+    mpm_implicit_end(simulation);
     const double start = mpm_clock_seconds();
     if (moved) /* all fields, because freezing changes mass and volume */
         mpm_store_outdate_all(&simulation->store, simulation->frozen);
@@ -39,7 +40,8 @@ static void finish(void *self, mpm_status status, bool moved)
 
 static const char *const counters[] = {
     [MPM_HEALTH_LEFT_DOMAIN] = "left_domain", [MPM_HEALTH_CLAMPED] = "clamped", [MPM_HEALTH_DELETED] = "deleted",
-    [MPM_HEALTH_CLIPPED] = "clipped", [MPM_HEALTH_REFUSED] = "refused", [MPM_HEALTH_BINNINGS] = "binnings", NULL};
+    [MPM_HEALTH_CLIPPED] = "clipped", [MPM_HEALTH_REFUSED] = "refused", [MPM_HEALTH_BINNINGS] = "binnings",
+    [MPM_HEALTH_STAGNATED] = "stagnated", NULL};
 static const char *const phases[] = {
     [MPM_PHASE_SWEEPS] = "sweeps", [MPM_PHASE_GRID] = "grid", [MPM_PHASE_BINNING] = "binning",
     [MPM_PHASE_VIEWS] = "views", NULL};
@@ -67,7 +69,11 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     simulation->settings = *settings;
     simulation->settings.isa = kernels->isa; /* a string constant; the caller's may not last */
     simulation->kernels = kernels;
-    simulation->integrator = mpm_integrator_get(settings->integrator);
+    if (settings->integrator == MPM_SEMI_IMPLICIT && settings->beta == 0)
+        simulation->settings.integrator = MPM_EXPLICIT;
+    simulation->integrator = mpm_integrator_get(simulation->settings.integrator);
+    simulation->settings.scheme.midpoint = simulation->integrator->midpoint;
+    simulation->yield_strain = INFINITY;
     simulation->is_synchronized = true;
     simulation->particles = mpm_particles_empty(settings->dim, kernels->lanes, settings->scheme.degree, settings->real_size);
     simulation->store = (mpm_store){.run = &simulation->run, .method = &mpm_views_method,
@@ -126,6 +132,8 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
 {
     if (material->law < 0 || material->law >= MPM_LAW_COUNT)
         return MPM_BAD_ARGUMENT;
+    if (simulation->integrator->solve && !mpm_laws_have_tangent(material->law))
+        return MPM_BAD_ARGUMENT;
     const mpm_law *law = mpm_laws_get(material->law);
     mpm_material added = *material;
     if (mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->materials, &simulation->material_capacity,
@@ -136,6 +144,9 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
         return status;
     set_columns(simulation, &added);
     simulation->particles.has_F |= law->strain == MPM_KEEPS_F;
+    for (int k = 0; k < law->parameters; k++)
+        if (law->parameter[k].is_yield_strain)
+            simulation->yield_strain = fmin(simulation->yield_strain, material->values[k]);
     simulation->materials[simulation->material_count++] = added;
     return MPM_OK;
 }
@@ -405,6 +416,11 @@ void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, 
     *particles += mpm_particles_bytes(&simulation->particles);
     *grid = simulation->grid.bytes;
     *colliders = mpm_boundary_bytes(&simulation->boundary);
+}
+
+const mpm_solution *mpm_simulation_solution(const mpm_simulation *simulation)
+{
+    return &simulation->solver.solution;
 }
 
 size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *mass, void *v)

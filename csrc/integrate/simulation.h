@@ -28,6 +28,9 @@ typedef struct mpm_settings {
     int threads;       /* at least 1 */
     const char *isa;   /* a name of mpm_dispatch_isa; NULL: the fastest here */
     int integrator;    /* row of integrator.h */
+    double beta;       /* semi-implicit: factor of the tangent, 0.5 .. 1; 0 is the explicit method */
+    double tolerance;  /* implicit: residual over that of v^n + dt g, 1e-10 .. 0.1; in single precision from 1e-4 */
+    int max_iterations; /* implicit: Newton iterations, at most MPM_NEWTON_MOST */
 } mpm_settings;
 
 /** Valid settings: a box of 32 cells of 1/32 m per axis, from the origin; slip walls, no gravity, the standard scheme
@@ -63,6 +66,7 @@ enum {
     MPM_MOVES_TOO_FAR,     /* a node would move a cell or more in one step */
     MPM_COLLIDER_TOO_FAST, /* a collider near material would move too far: `name`, value[0] a bound of its speed there
                             * [m/s], value[1] the largest dt for it [s], 0 if none was found */
+    MPM_NOT_CONVERGED,     /* an implicit step was not solved: mpm_simulation_solution tells more */
     MPM_WOULD_INVERT,      /* a particle's strain increment would turn it inside out */
     MPM_LEFT_RANGE,        /* J left the range of its law */
     MPM_LEFT_DOMAIN        /* `name` is the collider that the first row touches, or NULL */
@@ -80,7 +84,8 @@ enum {
     MPM_HEALTH_LEFT_DOMAIN, MPM_HEALTH_CLAMPED, MPM_HEALTH_DELETED,
     MPM_HEALTH_CLIPPED, /* history was held within limits */
     MPM_HEALTH_REFUSED, /* steps begun again with a smaller dt */
-    MPM_HEALTH_BINNINGS
+    MPM_HEALTH_BINNINGS,
+    MPM_HEALTH_STAGNATED /* implicit steps whose residual rounding kept above the tolerance */
 };
 
 /** The phases of a run, by which its time is counted. The rest is control: plans, reports, history. */
@@ -98,7 +103,8 @@ mpm_status mpm_simulation_new(mpm_simulation **simulation, const mpm_allocator *
                               const mpm_settings *settings);
 void mpm_simulation_free(mpm_simulation *simulation);
 
-/** Registers a material; its index counts from 0. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT: no such law. */
+/** Registers a material; its index counts from 0. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT: no such
+ *  law, or one without a tangent in a simulation with implicit steps. */
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material);
 int mpm_simulation_materials(const mpm_simulation *simulation);
 
@@ -143,6 +149,9 @@ const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation);
 void mpm_simulation_set_threads(mpm_simulation *simulation, int threads);
 void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
                            size_t *colliders);
+
+/** What the last implicit step did. */
+const struct mpm_solution *mpm_simulation_solution(const mpm_simulation *simulation);
 
 /** Active nodes of the last step. Call with NULL to get their number m, then with arrays of (m, d) doubles, (m,) and
  *  (m, d) reals. There are none before the first step and after particles were added or deleted. */

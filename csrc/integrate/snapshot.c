@@ -29,6 +29,7 @@ static const struct entry counters[] = {
     ENTRY("health.clamped", run.health[MPM_HEALTH_CLAMPED]), ENTRY("health.deleted", run.health[MPM_HEALTH_DELETED]),
     ENTRY("health.clipped", run.health[MPM_HEALTH_CLIPPED]), ENTRY("health.refused", run.health[MPM_HEALTH_REFUSED]),
     ENTRY("health.binnings", run.health[MPM_HEALTH_BINNINGS]),
+    ENTRY("health.stagnated", run.health[MPM_HEALTH_STAGNATED]),
 };
 static const struct entry flags[] = { /* stored after the counters */
     ENTRY("binning_due", binning_due), ENTRY("frozen", frozen), ENTRY("suspect", run.suspect),
@@ -399,7 +400,7 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     if (!status)
         status = mpm_grid_build(&parts.grid, allocator, parts.particles.groups, snapshot->groups,
                                 parts.particles.count, symmetry, settings->dim, settings->real_size,
-                                mpm_describe_vectors(settings));
+                                mpm_describe_vectors(simulation));
     if (status) {
         free_parts(allocator, &parts);
         return status;

@@ -3,7 +3,7 @@
  * The inside of a simulation, shared by the files of this folder.
  */
 #pragma once
-#include "integrate/integrator.h"
+#include "integrate/implicit.h"
 
 /* Scratch of a run: what the tasks and blocks of the current grid report. */
 struct reports {
@@ -32,6 +32,7 @@ struct mpm_simulation {
 
     mpm_material *materials;
     size_t material_count, material_capacity;
+    double yield_strain; /* least strain at which a material yields; infinite: none does */
 
     mpm_particles particles;
     mpm_grid grid;
@@ -54,10 +55,11 @@ struct mpm_simulation {
     struct reports reports;
     void **workspaces; /* per thread */
     int workspace_count;
+    struct solver solver; /* of implicit steps */
 };
 
 /* describe.c: what kernels and grid need to know */
-unsigned mpm_describe_vectors(const mpm_settings *settings); /* what nodes keep, by the scheme (mpm_grid_vector) */
+unsigned mpm_describe_vectors(const mpm_simulation *simulation); /* what nodes keep (mpm_grid_vector) */
 mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books);
 mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation);
 mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows);
@@ -100,6 +102,11 @@ mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* scratch
 void mpm_sweeps_p2g(mpm_simulation *simulation, double dt);
 void mpm_sweeps_body_force(mpm_simulation *simulation, double dt); /* after P2G, if the step has a body force */
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
+void mpm_sweeps_grid_free(mpm_simulation *simulation, double dt, double forces_dt); /* before a solve */
+mpm_block_report mpm_sweeps_grid_finish(mpm_simulation *simulation, double dt);     /* after it */
+mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_grid_stage stage, double dt);
+mpm_measure mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments);
+void mpm_sweeps_blocks(mpm_simulation *simulation, mpm_pool_item item, void *context, size_t count); /* item by block */
 mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks);
 mpm_measure mpm_sweeps_g2p(mpm_simulation *simulation, double dt);
 mpm_measure mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_dt);
@@ -128,4 +135,4 @@ void mpm_totals_record(mpm_simulation *simulation); /* in the history, where tha
 
 /* refresh.c, step.c */
 mpm_status mpm_refresh_state(mpm_simulation *simulation); /* views read in, bins fresh, state measured */
-mpm_status mpm_step_advance(mpm_simulation *simulation, const mpm_goal *goal); /* the explicit integrator */
+mpm_status mpm_step_advance(mpm_simulation *simulation, const mpm_goal *goal);

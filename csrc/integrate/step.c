@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The explicit integrator. In textbook order, one step of size dt is
+ * A step. In textbook order, one step of size dt is
  *
- *     scatter  particles -> grid            (with the stress of dt)
- *     grid     momentum -> velocity, gravity, colliders, walls
+ *     scatter  particles -> grid            (with the stress of dt; without stress in an implicit step)
+ *     grid     momentum -> velocity, gravity, colliders, walls; an implicit step solves for the velocity
  *     check    the step can still be refused: no particle has been written
  *     gather   grid -> particles, strain, position
  *     commit   clock, books, limits of the new state
@@ -35,7 +35,7 @@ static mpm_status begin(mpm_simulation *simulation, struct step *step)
     if (status)
         return status;
     step->dt = mpm_timestep_plan(simulation, simulation->run.time, step->goal->end);
-    if (!(status = mpm_timestep_check(simulation, step->dt)))
+    if (!(status = mpm_timestep_check(simulation, step->dt)) && !(status = mpm_implicit_reserve(simulation)))
         status = mpm_history_reserve(&simulation->run.history, &simulation->run.allocator);
     return status;
 }
@@ -50,11 +50,26 @@ static void look_ahead(mpm_simulation *simulation, struct step *step)
     step->next_dt = mpm_timestep_plan(simulation, step->time, goal->end);
 }
 
+/* The step size for which P2G adds stresses. */
+static double stress_dt(const mpm_simulation *simulation, double dt)
+{
+    return simulation->integrator->solve ? 0 : dt;
+}
+
 static void scatter(mpm_simulation *simulation, double dt)
 {
     mpm_synchronize_particles(simulation);
-    mpm_sweeps_p2g(simulation, dt);
-    mpm_sweeps_body_force(simulation, dt);
+    mpm_sweeps_p2g(simulation, stress_dt(simulation, dt));
+    mpm_sweeps_body_force(simulation, mpm_implicit_forces_dt(simulation, dt));
+}
+
+/* Finds the velocities of the nodes. */
+static mpm_status grid(mpm_simulation *simulation, struct step *step)
+{
+    if (simulation->integrator->solve)
+        return simulation->integrator->solve(simulation, step->dt, &step->report);
+    step->report = mpm_sweeps_grid(simulation, step->dt);
+    return MPM_OK;
 }
 
 /* A refused step begins again with half its size, as often as needed (automatic dt). */
@@ -62,8 +77,11 @@ static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
 {
     simulation->grid_valid = false;
     for (int attempt = 0;; attempt++) {
-        step->report = mpm_sweeps_grid(simulation, step->dt);
-        const mpm_reason reason = mpm_refusal_find(simulation, &step->report, step->dt, &step->travel);
+        const mpm_status status = grid(simulation, step);
+        if (status && status != MPM_NO_CONVERGENCE)
+            return status;
+        const mpm_reason reason = status ? MPM_NOT_CONVERGED
+                                         : mpm_refusal_find(simulation, &step->report, step->dt, &step->travel);
         if (reason == MPM_NO_REASON)
             break;
         if (simulation->settings.dt > 0 || attempt == MOST_RETRIES)
@@ -79,7 +97,7 @@ static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
 static void gather(mpm_simulation *simulation, struct step *step)
 {
     step->scattered = !step->last && !simulation->binning_due;
-    step->measure = step->scattered ? mpm_sweeps_g2p2g(simulation, step->dt, step->next_dt)
+    step->measure = step->scattered ? mpm_sweeps_g2p2g(simulation, step->dt, stress_dt(simulation, step->next_dt))
                                     : mpm_sweeps_g2p(simulation, step->dt);
     mpm_synchronize_defer(simulation, step->scattered);
 }

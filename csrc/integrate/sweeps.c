@@ -167,6 +167,11 @@ void mpm_sweeps_body_force(mpm_simulation *simulation, double dt)
     memcpy(simulation->force, sum.force, sizeof simulation->force);
 }
 
+mpm_measure mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments)
+{
+    return sweep(simulation, operation, *arguments);
+}
+
 struct grid_call {
     const mpm_simulation *simulation;
     mpm_grid_pass pass;
@@ -174,47 +179,67 @@ struct grid_call {
 
 enum { BLOCKS_PER_ITEM = 16 };
 
-static void grid_item(void *context, ptrdiff_t item, int thread)
+static void grid_item(void *context, ptrdiff_t block, int thread)
 {
     (void)thread;
     const struct grid_call *call = context;
-    const ptrdiff_t first = item * BLOCKS_PER_ITEM, blocks = (ptrdiff_t)call->pass.grid->block_count;
-    for (ptrdiff_t b = first; b < first + BLOCKS_PER_ITEM && b < blocks; b++)
-        call->simulation->kernels->grid_block(&call->pass, b);
+    call->simulation->kernels->grid_block(&call->pass, block);
 }
 
-static void fold_item(void *context, ptrdiff_t item, int thread)
+static void fold_item(void *context, ptrdiff_t fold, int thread)
 {
     (void)thread;
     const struct grid_call *call = context;
-    const ptrdiff_t first = item * BLOCKS_PER_ITEM, folds = (ptrdiff_t)call->pass.grid->images.block_count;
-    for (ptrdiff_t f = first; f < first + BLOCKS_PER_ITEM && f < folds; f++)
-        call->simulation->kernels->grid_fold(&call->pass, f);
+    call->simulation->kernels->grid_fold(&call->pass, fold);
 }
 
-static void grid_pass(mpm_simulation *simulation, double dt, int filter_step, bool for_density)
+struct blocks_call {
+    mpm_pool_item item;
+    void *context;
+    ptrdiff_t count;
+};
+
+static void visit_blocks(void *context, ptrdiff_t item, int thread)
+{
+    const struct blocks_call *call = context;
+    const ptrdiff_t first = item * BLOCKS_PER_ITEM;
+    for (ptrdiff_t b = first; b < first + BLOCKS_PER_ITEM && b < call->count; b++)
+        call->item(call->context, b, thread);
+}
+
+void mpm_sweeps_blocks(mpm_simulation *simulation, mpm_pool_item item, void *context, size_t count)
+{
+    struct blocks_call call = {item, context, (ptrdiff_t)count};
+    mpm_pool_for(simulation->run.pool, visit_blocks, &call, (call.count + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
+}
+
+mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_grid_stage stage, double dt)
 {
     const mpm_settings *settings = &simulation->settings;
+    mpm_grid_pass pass = {.grid = &simulation->grid, .dt = dt, .scheme = settings->scheme, .stage = stage,
+                          .reports = simulation->reports.blocks};
+    memcpy(pass.cells, settings->cells, sizeof pass.cells);
+    memcpy(pass.gravity, settings->gravity, sizeof pass.gravity);
+    memcpy(pass.walls, settings->walls, sizeof pass.walls);
+    if (stage != MPM_GRID_DENSITY)
+        pass.colliders = mpm_describe_colliders(simulation, simulation->reports.block_books);
+    return pass;
+}
+
+static void grid_pass(mpm_simulation *simulation, mpm_grid_stage stage, double dt, int filter_step)
+{
     const double start = mpm_clock_seconds();
-    struct grid_call call = {simulation,
-                             {.grid = &simulation->grid, .dt = dt, .scheme = settings->scheme,
-                              .filter_step = filter_step, .for_density = for_density,
-                              .reports = simulation->reports.blocks}};
-    memcpy(call.pass.cells, settings->cells, sizeof call.pass.cells);
-    memcpy(call.pass.gravity, settings->gravity, sizeof call.pass.gravity);
-    memcpy(call.pass.walls, settings->walls, sizeof call.pass.walls);
-    if (!for_density)
-        call.pass.colliders = mpm_describe_colliders(simulation, simulation->reports.block_books);
-    const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
-    mpm_pool_for(simulation->run.pool, grid_item, &call, (blocks + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
-    const ptrdiff_t folds = (ptrdiff_t)simulation->grid.images.block_count;
-    mpm_pool_for(simulation->run.pool, fold_item, &call, (folds + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
+    struct grid_call call = {simulation, mpm_sweeps_describe_grid(simulation, stage, dt)};
+    call.pass.filter_step = filter_step;
+    mpm_sweeps_blocks(simulation, grid_item, &call, simulation->grid.block_count);
+    if (stage != MPM_GRID_FINISH)
+        mpm_sweeps_blocks(simulation, fold_item, &call, simulation->grid.images.block_count);
     mpm_run_spend(&simulation->run, MPM_PHASE_GRID, start);
 }
 
 void mpm_sweeps_density(mpm_simulation *simulation)
 {
-    grid_pass(simulation, 0, 0, true);
+    grid_pass(simulation, MPM_GRID_DENSITY, 0, 0);
 }
 
 static mpm_block_report sum_reports(const mpm_simulation *simulation)
@@ -238,7 +263,19 @@ static mpm_block_report sum_reports(const mpm_simulation *simulation)
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 {
     mpm_boundary_pose(&simulation->boundary, simulation->run.time, dt);
-    grid_pass(simulation, dt, 0, false);
+    grid_pass(simulation, MPM_GRID_STEP, dt, 0);
+    return sum_reports(simulation);
+}
+
+void mpm_sweeps_grid_free(mpm_simulation *simulation, double dt, double forces_dt)
+{
+    mpm_boundary_pose(&simulation->boundary, simulation->run.time, dt);
+    grid_pass(simulation, MPM_GRID_FREE, forces_dt, 0);
+}
+
+mpm_block_report mpm_sweeps_grid_finish(mpm_simulation *simulation, double dt)
+{
+    grid_pass(simulation, MPM_GRID_FINISH, dt, 0);
     return sum_reports(simulation);
 }
 
@@ -249,7 +286,7 @@ void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report)
     const double approach = report->approach;
     for (int k = 1; k < simulation->settings.scheme.xpic_order; k++) {
         sweep(simulation, MPM_FILTER, (mpm_arguments){0});
-        grid_pass(simulation, 0, k, false);
+        grid_pass(simulation, MPM_GRID_FILTER, 0, k);
     }
     *report = sum_reports(simulation);
     report->approach = approach;

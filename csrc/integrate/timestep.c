@@ -8,6 +8,8 @@
  *     motion        dt |v_a| <= h and dt |grad v| <= 1
  *     acceleration  dt^2 |g| <= h
  *
+ * The first two are bounds of the explicit method. Implicit steps have the others alone.
+ *
  * A fixed step is compared with the bound. The automatic step keeps a margin: it is planned from the state before the
  * last step, because a fused sweep scatters with it, and is revised once the new state has been measured.
  */
@@ -37,8 +39,10 @@ static mpm_stable_dt bound_of(const mpm_simulation *simulation)
     mpm_stable_dt bound = {INFINITY, MPM_LIMIT_NONE, -1};
     if (simulation->particles.count == 0)
         return bound;
-    tighten(&bound, 1 / sqrt(most->rate2), MPM_LIMIT_ISOLATED);
-    tighten(&bound, h / sqrt(most->wave2), MPM_LIMIT_WAVE);
+    if (!simulation->integrator->solve) {
+        tighten(&bound, 1 / sqrt(most->rate2), MPM_LIMIT_ISOLATED);
+        tighten(&bound, h / sqrt(most->wave2), MPM_LIMIT_WAVE);
+    }
     tighten(&bound, h / most->speed, MPM_LIMIT_MOTION);
     tighten(&bound, 1 / sqrt(most->gradient2), MPM_LIMIT_MOTION);
     tighten(&bound, sqrt(h / gravity_size(&simulation->settings)), MPM_LIMIT_ACCELERATION);
@@ -52,6 +56,8 @@ static double automatic_dt(const mpm_simulation *simulation)
     dt = fmin(dt, 0.4 * simulation->settings.dx / most->speed);
     dt = fmin(dt, 0.4 * simulation->settings.dx / simulation->approach);
     dt = fmin(dt, 0.2 / sqrt(most->gradient2));
+    if (simulation->integrator->solve) /* the return map acts after the step */
+        dt = fmin(dt, 0.5 * simulation->yield_strain / sqrt(most->gradient2));
     dt = fmin(dt, simulation->settings.max_dt);
     if (simulation->natural_dt > 0)
         dt = fmin(dt, 1.1 * simulation->natural_dt); /* fast changes of dt may be unstable even below the bound */

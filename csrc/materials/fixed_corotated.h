@@ -45,3 +45,27 @@ INLINE struct law_evaluation fixed_corotated_evaluate(const struct fixed_corotat
     r.damping = wide_set(0);
     return r;
 }
+
+INLINE struct law_tangent fixed_corotated_tangent(const struct fixed_corotated *law, const wide e[DIM],
+                                                  const struct law_state *state)
+{
+    (void)state;
+    const wide one = wide_set(1), zero = wide_set(0), half = wide_set((real)0.5), two_mu = law->mu + law->mu;
+    const wide least = wide_set((real)(REAL_IS_FLOAT ? 1e-6 : 1e-12)); /* of e_i + e_j, which is not negative */
+    const struct law_volume volume = law_volume_of(e);
+    const wide gained = volume.J - one;
+    struct law_tangent t = {.energy = half * law->lambda * gained * gained, .viscosity = zero};
+    UNROLL for (int i = 0; i < DIM; i++) {
+        const wide strain = e[i] - one;
+        t.energy = wide_fma(law->mu * strain, strain, t.energy);
+        t.first[i] = two_mu * strain;
+        UNROLL for (int j = 0; j < DIM; j++)
+            t.second[i][j] = i == j ? two_mu : zero;
+        UNROLL for (int j = i + 1; j < DIM; j++) {
+            t.minus[LAW_PAIR(i, j)] = two_mu;
+            t.plus[LAW_PAIR(i, j)] = wide_fnma(two_mu + two_mu, one / wide_max(e[i] + e[j], least), two_mu);
+        }
+    }
+    law_add_volumetric(&t, &volume, law->lambda * gained, law->lambda);
+    return t;
+}

@@ -79,3 +79,23 @@ INLINE struct law_evaluation fluid_evaluate(const struct fluid *law, struct law_
     r.damping = wide_set(2 * DIM) * eta_J;
     return r;
 }
+
+INLINE struct law_tangent fluid_tangent(const struct fluid *law, const wide e[DIM], const struct law_state *state)
+{
+    const wide one = wide_set(1), zero = wide_set(0), K = law->bulk_modulus, K_gamma = K / law->gamma;
+    const struct law_volume volume = law_volume_of(e);
+    const mask proper = wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-4 : 1e-8)), volume.J);
+    const wide J = wide_select(proper, volume.J, one), inverse = one / J;
+    struct law_tangent t = {.viscosity = law->viscosity * state->J};
+    const wide power = fluid_power(law, J, &t.energy);
+    t.energy = wide_select(proper, t.energy * K_gamma, wide_set((real)__builtin_inf()));
+    UNROLL for (int i = 0; i < DIM; i++) {
+        t.first[i] = zero;
+        UNROLL for (int j = 0; j < DIM; j++)
+            t.second[i][j] = zero;
+    }
+    UNROLL for (int k = 0; k < LAW_PAIRS; k++)
+        t.minus[k] = t.plus[k] = zero;
+    law_add_volumetric(&t, &volume, K_gamma * (one - power * inverse), K * power * inverse * inverse);
+    return t;
+}

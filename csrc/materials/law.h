@@ -16,6 +16,13 @@
  * It brings a trial F beyond the yield surface back onto it, advances the history by the step dt, and returns the lanes
  * whose history it limited. The sweep calls it right after it has advanced F. So x_evaluate is a function of the stored
  * state, which is on or within the yield surface.
+ *
+ * An isotropic law that can take implicit steps has
+ *
+ *     x_tangent(law, stretch, &state)
+ *
+ * the derivatives of its energy by the principal stretches of a trial F. `state` is that of the beginning of the step:
+ * its history stays as it is during the step.
  */
 #pragma once
 #include "materials/laws.h"
@@ -41,6 +48,59 @@ struct law_evaluation {
     wide wave;     /* longitudinal modulus of the current state, J rho c^2 [Pa]; lambda + 2 mu at rest */
     wide damping;  /* viscosity in the bound of the time step: 2 d eta J [Pa s] */
 };
+
+enum { LAW_PAIRS = DIM * (DIM - 1) / 2 };
+#define LAW_PAIR(i, j) ((i) + (j)-1) /* of principal directions i < j */
+
+/** Derivatives of an energy Psi by the principal stretches e_i of F = U e V^T, in the convention of math/singular.h. */
+struct law_tangent {
+    wide energy;            /* Psi [J/m3]; infinite where the law has no energy */
+    wide first[DIM];        /* Psi_i [Pa], so that P = U diag(Psi_i) V^T */
+    wide second[DIM][DIM];  /* Psi_ij [Pa] */
+    wide minus[LAW_PAIRS];  /* (Psi_i - Psi_j)/(e_i - e_j) [Pa], in a form without 0/0 */
+    wide plus[LAW_PAIRS];   /* (Psi_i + Psi_j)/(e_i + e_j) [Pa], likewise */
+    wide viscosity;         /* eta J [Pa s]: tau gains eta J (grad v + grad v^T - 2/3 tr(grad v) I) */
+};
+
+/** J = prod e_i, its derivatives dJ/de_i, and d2J/de_i de_j for i < j: all products, no quotients. */
+struct law_volume {
+    wide J, first[DIM], second[LAW_PAIRS];
+};
+
+INLINE struct law_volume law_volume_of(const wide e[DIM])
+{
+    struct law_volume v;
+#if DIM == 2
+    v.J = e[0] * e[1];
+    v.first[0] = e[1];
+    v.first[1] = e[0];
+    v.second[0] = wide_set(1);
+#else
+    UNROLL for (int i = 0; i < 3; i++)
+        v.first[i] = e[(i + 1) % 3] * e[(i + 2) % 3];
+    UNROLL for (int i = 0; i < 3; i++)
+        UNROLL for (int j = i + 1; j < 3; j++)
+            v.second[LAW_PAIR(i, j)] = e[3 - i - j];
+    v.J = v.first[0] * e[0];
+#endif
+    return v;
+}
+
+/** Adds a part U(J) of the energy, given its first two derivatives by J. */
+INLINE void law_add_volumetric(struct law_tangent *t, const struct law_volume *v, wide dU, wide ddU)
+{
+    UNROLL for (int i = 0; i < DIM; i++) {
+        t->first[i] = wide_fma(dU, v->first[i], t->first[i]);
+        t->second[i][i] = wide_fma(ddU * v->first[i], v->first[i], t->second[i][i]);
+        UNROLL for (int j = i + 1; j < DIM; j++) {
+            const wide bend = dU * v->second[LAW_PAIR(i, j)]; /* dJ/de_i - dJ/de_j = -(e_i - e_j) d2J */
+            t->second[i][j] = t->second[j][i] =
+                t->second[i][j] + wide_fma(ddU * v->first[i], v->first[j], bend);
+            t->minus[LAW_PAIR(i, j)] -= bend;
+            t->plus[LAW_PAIR(i, j)] += bend;
+        }
+    }
+}
 
 /** An upper bound of the largest eigenvalue of D + off (1 1^T - I), where D is diagonal with largest element
  *  `diagonal`. It is exact if all elements of D are equal. The two candidates are the volumetric and the deviatoric

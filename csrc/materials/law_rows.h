@@ -47,8 +47,10 @@ static const mpm_law law_rows[MPM_LAW_COUNT] = {
         .parameter = {
             {"E", "Pa", 0, INFINITY, true, true, "Young's modulus before hardening"},
             {"nu", "1", -1, 0.5, true, true, "Poisson's ratio; the wave speed grows without bound at 0.5"},
-            {"critical_compression", "1", 0, 1, true, true, "elastic down to the stretch 1 - theta_c"},
-            {"critical_stretch", "1", 0, 1e6, true, false, "elastic up to the stretch 1 + theta_s"},
+            {"critical_compression", "1", 0, 1, true, true, "elastic down to the stretch 1 - theta_c",
+             .is_yield_strain = true},
+            {"critical_stretch", "1", 0, 1e6, true, false, "elastic up to the stretch 1 + theta_s",
+             .is_yield_strain = true},
             {"hardening", "1", 0, INFINITY, false, true, "xi: moduli grow by e^(xi (1 - Jp))"},
             {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
         },

@@ -11,7 +11,7 @@
 #include "materials/snow.h"
 
 union law_parameters {
-#define MEMBER(enumerator, name, kind, speed) struct name name;
+#define MEMBER(enumerator, name, kind, speed, tangent) struct name name;
     MPM_LAWS(MEMBER)
 #undef MEMBER
 };
@@ -20,7 +20,7 @@ union law_parameters {
 INLINE void prepare_law(const int law, union law_parameters *parameters, const double *values)
 {
     switch (law) {
-#define CASE(enumerator, name, kind, speed) \
+#define CASE(enumerator, name, kind, speed, tangent) \
     case enumerator: \
         parameters->name = name##_prepare(values); \
         break;
@@ -33,7 +33,7 @@ INLINE struct law_evaluation evaluate_law(const int law, const union law_paramet
                                    matrix C)
 {
     switch (law) {
-#define CASE(enumerator, name, kind, speed) \
+#define CASE(enumerator, name, kind, speed, tangent) \
     case enumerator: \
         return name##_evaluate(&parameters->name, state, C);
         MPM_LAWS(CASE)
@@ -72,13 +72,31 @@ INLINE mask return_map(const int law, const union law_parameters *parameters, st
 #define CALL_ELASTIC(name) __builtin_unreachable()
 #define CALL_INELASTIC(name) return name##_return_map(&parameters->name, state, dt, C)
     switch (law) {
-#define CASE(enumerator, name, kind, speed) \
+#define CASE(enumerator, name, kind, speed, tangent) \
     case enumerator: \
         CALL_##kind(name);
         MPM_LAWS(CASE)
 #undef CASE
 #undef CALL_ELASTIC
 #undef CALL_INELASTIC
+    }
+    __builtin_unreachable();
+}
+
+/* The derivatives of the energy of a law with a tangent, by the principal stretches of a trial F. */
+INLINE struct law_tangent law_tangent_at(const int law, const union law_parameters *parameters, const wide stretch[DIM],
+                                         const struct law_state *state)
+{
+#define CALL_NO_TANGENT(name) __builtin_unreachable()
+#define CALL_TANGENT(name) return name##_tangent(&parameters->name, stretch, state)
+    switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) \
+    case enumerator: \
+        CALL_##tangent(name);
+        MPM_LAWS(CASE)
+#undef CASE
+#undef CALL_TANGENT
+#undef CALL_NO_TANGENT
     }
     __builtin_unreachable();
 }

@@ -14,6 +14,7 @@ typedef struct mpm_parameter {
     double low, high;
     bool low_open, high_open;
     const char *meaning;
+    bool is_yield_strain; /* a strain at which the material yields */
 } mpm_parameter;
 
 /** The strain that a law keeps. */
@@ -46,22 +47,22 @@ typedef struct mpm_law {
     const char *reference;
 } mpm_law;
 
-/** X(enumerator, name, kind, speed): every law, in the order of its index. An INELASTIC law has a return map. The
- *  standard scheme compiles a sweep for every FAST law. All GENERAL laws share one sweep, which selects the law at run
+/** X(enumerator, name, kind, speed, tangent): every law, in the order of its index. An INELASTIC law has a return map. A
+ *  law with a TANGENT can take implicit steps. The standard scheme compiles a sweep for every FAST law. All GENERAL laws share one sweep, which selects the law at run
  *  time: it is slightly slower, gives the same bits, and grows only by the law itself. */
 #define MPM_LAWS(X) \
-    X(MPM_FIXED_COROTATED, fixed_corotated, ELASTIC, FAST) \
-    X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST) \
-    X(MPM_FLUID, fluid, ELASTIC, FAST) \
-    X(MPM_SNOW, snow, INELASTIC, FAST) \
-    X(MPM_SAND, sand, INELASTIC, FAST)
+    X(MPM_FIXED_COROTATED, fixed_corotated, ELASTIC, FAST, TANGENT) \
+    X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST, TANGENT) \
+    X(MPM_FLUID, fluid, ELASTIC, FAST, TANGENT) \
+    X(MPM_SNOW, snow, INELASTIC, FAST, TANGENT) \
+    X(MPM_SAND, sand, INELASTIC, FAST, NO_TANGENT)
 
-#define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed) enumerator,
+#define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent) enumerator,
 enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT };
 #undef MPM_LAW_ENUMERATOR
 
 enum { MPM_FAST, MPM_GENERAL };
-#define MPM_LAW_GENERAL(enumerator, name, kind, speed) +MPM_##speed
+#define MPM_LAW_GENERAL(enumerator, name, kind, speed, tangent) +MPM_##speed
 enum { MPM_GENERAL_LAWS = 0 MPM_LAWS(MPM_LAW_GENERAL) }; /* how many there are */
 #undef MPM_LAW_GENERAL
 
@@ -70,9 +71,24 @@ static inline bool mpm_laws_inelastic(int index)
 {
     enum { ELASTIC, INELASTIC };
     switch (index) {
-#define MPM_LAW_CASE(enumerator, name, kind, speed) \
+#define MPM_LAW_CASE(enumerator, name, kind, speed, tangent) \
     case enumerator: \
         return kind == INELASTIC;
+        MPM_LAWS(MPM_LAW_CASE)
+#undef MPM_LAW_CASE
+    default:
+        return false;
+    }
+}
+
+/** Has law `index` a tangent? Likewise. */
+static inline bool mpm_laws_have_tangent(int index)
+{
+    enum { TANGENT = 1, NO_TANGENT = 0 };
+    switch (index) {
+#define MPM_LAW_CASE(enumerator, name, kind, speed, tangent) \
+    case enumerator: \
+        return tangent;
         MPM_LAWS(MPM_LAW_CASE)
 #undef MPM_LAW_CASE
     default:

@@ -39,3 +39,26 @@ INLINE struct law_evaluation neo_hookean_evaluate(const struct neo_hookean *law,
     r.damping = zero;
     return r;
 }
+
+INLINE struct law_tangent neo_hookean_tangent(const struct neo_hookean *law, const wide e[DIM],
+                                              const struct law_state *state)
+{
+    (void)state;
+    const wide one = wide_set(1), zero = wide_set(0), half = wide_set((real)0.5), mu = law->mu, lambda = law->lambda;
+    const struct law_volume volume = law_volume_of(e);
+    const mask proper = wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100)), volume.J);
+    const wide J = wide_select(proper, volume.J, one), ln_J = wide_log(J), inverse = one / J;
+    struct law_tangent t = {.energy = wide_fma(half * lambda * ln_J, ln_J, -(mu * ln_J)), .viscosity = zero};
+    UNROLL for (int i = 0; i < DIM; i++) {
+        t.energy = wide_fma(half * mu, wide_fma(e[i], e[i], -one), t.energy);
+        t.first[i] = mu * e[i];
+        UNROLL for (int j = 0; j < DIM; j++)
+            t.second[i][j] = i == j ? mu : zero;
+    }
+    UNROLL for (int k = 0; k < LAW_PAIRS; k++)
+        t.minus[k] = t.plus[k] = mu;
+    law_add_volumetric(&t, &volume, wide_fma(lambda, ln_J, -mu) * inverse,
+                       (lambda + mu - lambda * ln_J) * inverse * inverse);
+    t.energy = wide_select(proper, t.energy, wide_set((real)__builtin_inf()));
+    return t;
+}

@@ -82,9 +82,21 @@ INLINE mask snow_return_map(const struct snow *law, struct law_state *state, wid
     return wide_less(trial, held) | wide_less(held, trial);
 }
 
+/* The elastic law, hardened or softened by J_P. */
+INLINE struct fixed_corotated snow_hardened(const struct snow *law, const struct law_state *state)
+{
+    const wide factor = wide_exp(law->hardening * (wide_set(1) - state->history[SNOW_JP]));
+    return (struct fixed_corotated){law->elastic.mu * factor, law->elastic.lambda * factor};
+}
+
 INLINE struct law_evaluation snow_evaluate(const struct snow *law, struct law_state state, matrix velocity_gradient)
 {
-    const wide factor = wide_exp(law->hardening * (wide_set(1) - state.history[SNOW_JP]));
-    const struct fixed_corotated hardened = {law->elastic.mu * factor, law->elastic.lambda * factor};
+    const struct fixed_corotated hardened = snow_hardened(law, &state);
     return fixed_corotated_evaluate(&hardened, state, velocity_gradient);
+}
+
+INLINE struct law_tangent snow_tangent(const struct snow *law, const wide e[DIM], const struct law_state *state)
+{
+    const struct fixed_corotated hardened = snow_hardened(law, state);
+    return fixed_corotated_tangent(&hardened, e, state);
 }

@@ -144,6 +144,14 @@ INLINE matrix matrix_scale(wide s, matrix a)
     return a;
 }
 
+INLINE matrix matrix_add(matrix a, matrix b)
+{
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            a.m[i][j] += b.m[i][j];
+    return a;
+}
+
 /** a in the lanes of m, b in the others. */
 INLINE matrix matrix_select(mask m, matrix a, matrix b)
 {

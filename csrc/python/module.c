@@ -60,11 +60,16 @@ static int add_exceptions(PyObject *module, module_state *state)
     state->instability_error =
         add_exception(module, "InstabilityError", "mpm.InstabilityError",
                       "The time step is too large, or a material left the range of its law.", state->simulation_error);
+    state->convergence_error =
+        add_exception(module, "ConvergenceError", "mpm.ConvergenceError",
+                      "An implicit step was not solved. Attribute: residuals, relative to the first one, before the first\n"
+                      "and after every iteration.",
+                      state->simulation_error);
     state->escape_error = add_exception(module, "EscapeError", "mpm.EscapeError", "Particles left the domain.",
                                         state->simulation_error);
     state->busy_error = add_exception(module, "BusyError", "mpm.BusyError",
                                       "The simulation is being run by another thread.", PyExc_RuntimeError);
-    return state->instability_error && state->escape_error && state->busy_error ? 0 : -1;
+    return state->instability_error && state->convergence_error && state->escape_error && state->busy_error ? 0 : -1;
 }
 
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
@@ -96,6 +101,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->field_type);
     Py_VISIT(state->simulation_error);
     Py_VISIT(state->instability_error);
+    Py_VISIT(state->convergence_error);
     Py_VISIT(state->escape_error);
     Py_VISIT(state->busy_error);
     return 0;
@@ -108,6 +114,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->field_type);
     Py_CLEAR(state->simulation_error);
     Py_CLEAR(state->instability_error);
+    Py_CLEAR(state->convergence_error);
     Py_CLEAR(state->escape_error);
     Py_CLEAR(state->busy_error);
     return 0;

@@ -12,7 +12,7 @@
 typedef struct module_state {
     mpm_allocator allocator;
     PyTypeObject *simulation_type, *field_type;
-    PyObject *simulation_error, *instability_error, *escape_error, *busy_error;
+    PyObject *simulation_error, *instability_error, *convergence_error, *escape_error, *busy_error;
 } module_state;
 
 /** State of the module that defined `type`. */

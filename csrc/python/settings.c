@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "integrate/integrator.h"
 #include "python/module.h"
 
 static int get_walls(PyObject *walls, int count, mpm_wall *out)
@@ -83,16 +84,32 @@ static int get_scheme(PyObject *scheme, mpm_scheme *out)
     return 0;
 }
 
+static int get_integrator(PyObject *integrator, mpm_settings *out)
+{
+    const char *name;
+    if (!PyTuple_Check(integrator) ||
+        !PyArg_ParseTuple(integrator, "sddi", &name, &out->beta, &out->tolerance, &out->max_iterations)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "integrator: must be a tuple");
+        return -1;
+    }
+    out->integrator = -1; /* a name that is not known stays -1, which the core refuses */
+    for (int i = 0; mpm_integrator_get(i); i++)
+        if (!strcmp(mpm_integrator_get(i)->name, name))
+            out->integrator = i;
+    return 0;
+}
+
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings)
 {
-    static char *names[] = {"dim",   "dtype",  "lower",          "cells",    "dx",      "gravity", "walls", "scheme", "dt",
+    static char *names[] = {"dim",   "dtype",  "lower",          "cells",    "dx",      "gravity", "walls", "scheme", "integrator", "dt",
                             "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa",     NULL};
     const char *dtype, *on_leave;
-    PyObject *lower, *cells, *gravity, *walls, *scheme;
+    PyObject *lower, *cells, *gravity, *walls, *scheme, *integrator;
     int allow_unstable;
     *settings = (mpm_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOddpsiis", names, &settings->dim, &dtype, &lower, &cells,
-                                     &settings->dx, &gravity, &walls, &scheme, &settings->dt, &settings->max_dt,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOOddpsiis", names, &settings->dim, &dtype, &lower, &cells,
+                                     &settings->dx, &gravity, &walls, &scheme, &integrator, &settings->dt, &settings->max_dt,
                                      &allow_unstable, &on_leave, &settings->history, &settings->threads, &settings->isa))
         return -1;
     if (settings->dim != 2 && settings->dim != 3) {
@@ -104,7 +121,8 @@ int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *sett
     if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
         mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
         get_cells(cells, settings->dim, settings->cells) || get_walls(walls, 2 * settings->dim, settings->walls) ||
-        get_scheme(scheme, &settings->scheme) || get_leave(on_leave, &settings->on_leave) ||
+        get_scheme(scheme, &settings->scheme) ||
+        get_integrator(integrator, settings) || get_leave(on_leave, &settings->on_leave) ||
         mpm_python_check_threads(settings->threads))
         return -1;
     const char *flaw = mpm_settings_flaw(settings);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "integrate/implicit.h"
 #include "python/module.h"
 
 static const char *limit_text(mpm_limit limit)
@@ -80,6 +81,12 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                      "taken: choose dt=\"auto\" or dt <= %.3g s",
                      t->name, t->value[0], t->dt, t->value[1]);
         return;
+    case MPM_NOT_CONVERGED:
+        snprintf(text, size,
+                 "the implicit step was not solved at dt = %g s and was not taken: choose dt=\"auto\" or a smaller dt, more "
+                 "max_iterations, or a larger tolerance",
+                 t->dt);
+        return;
     case MPM_WOULD_INVERT:
         snprintf(text, size,
                  "a particle would be turned inside out at dt = %g s; the step was not taken: choose a smaller dt, or "
@@ -140,11 +147,17 @@ static void set_and_drop(PyObject *object, const char *name, PyObject *value)
     Py_XDECREF(value);
 }
 
-static PyObject *raise_trouble(PyObject *type, const mpm_simulation *simulation)
+static PyObject *residual_list(const mpm_newton *newton)
+{
+    return mpm_python_float_list(newton->residual, newton->iterations + 1);
+}
+
+static PyObject *raise_trouble(PyObject *type, const mpm_simulation *simulation, bool with_residuals)
 {
     /* Creating objects may collect garbage, which may run any Python code. So the message is copied first. */
     const mpm_run *run = mpm_simulation_get_run(simulation);
     const mpm_trouble trouble = run->trouble;
+    const mpm_newton newton = mpm_simulation_solution(simulation)->newton;
     const long long steps = run->steps;
     const double time = run->time;
     char text[512], first[64] = "";
@@ -159,6 +172,8 @@ static PyObject *raise_trouble(PyObject *type, const mpm_simulation *simulation)
     set_and_drop(error, "step", PyLong_FromLongLong(steps));
     set_and_drop(error, "time", PyFloat_FromDouble(time));
     set_and_drop(error, "rows", row_list(&trouble));
+    if (with_residuals)
+        set_and_drop(error, "residuals", residual_list(&newton));
     if (!PyErr_Occurred())
         PyErr_SetObject(type, error);
     Py_DECREF(error);
@@ -177,11 +192,13 @@ PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_sim
         PyErr_SetString(PyExc_ValueError, "an argument does not exist or is out of its range");
         return NULL;
     case MPM_BAD_STATE:
-        return raise_trouble(state->simulation_error, simulation);
+        return raise_trouble(state->simulation_error, simulation, false);
     case MPM_UNSTABLE:
-        return raise_trouble(state->instability_error, simulation);
+        return raise_trouble(state->instability_error, simulation, false);
+    case MPM_NO_CONVERGENCE:
+        return raise_trouble(state->convergence_error, simulation, true);
     case MPM_ESCAPED:
-        return raise_trouble(state->escape_error, simulation);
+        return raise_trouble(state->escape_error, simulation, false);
     default: /* interrupted: the signal handler has raised its exception */
         if (!PyErr_Occurred())
             PyErr_SetNone(PyExc_KeyboardInterrupt);

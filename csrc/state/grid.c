@@ -181,7 +181,7 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
         status = failed ? MPM_OUT_OF_MEMORY : MPM_OK;
     }
     if (!status)
-        status = mpm_images_find(grid, allocator, symmetry, dim, real_size, split);
+        status = mpm_images_find(grid, allocator, symmetry, dim, real_size, split, vectors >> MPM_GRID_GUESS & 1);
     if (status)
         mpm_grid_clear(grid, allocator);
     return status;

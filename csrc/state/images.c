@@ -252,7 +252,7 @@ static mpm_status collect_block(struct harvest *harvest, mpm_grid *grid, size_t 
 }
 
 mpm_status mpm_images_find(mpm_grid *grid, const mpm_allocator *allocator, const mpm_symmetry symmetry[3], int dim,
-                           size_t real_size, bool before)
+                           size_t real_size, bool before, bool solves)
 {
     struct harvest harvest = {.allocator = allocator, .images = &grid->images, .dim = dim};
     struct finder finder;
@@ -270,13 +270,12 @@ mpm_status mpm_images_find(mpm_grid *grid, const mpm_allocator *allocator, const
     mpm_images *images = &grid->images;
     for (size_t i = 0; i < harvest.list_count; i++) /* an image has images too, so its block was counted */
         images->list[i].fold = grid->blocks[images->list[i].fold].fold;
-    const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size;
-    if (images->block_count && !(images->raw = mpm_memory_new(allocator, images->block_count, block_bytes)))
+    const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size, blocks = images->block_count;
+    if (blocks && (!(images->raw = mpm_memory_new(allocator, blocks, block_bytes)) ||
+                   (before && !(images->raw_before = mpm_memory_new(allocator, blocks, block_bytes))) ||
+                   (solves && !(images->raw_impulse = mpm_memory_new(allocator, blocks, block_bytes)))))
         return MPM_OUT_OF_MEMORY;
-    if (images->block_count && before &&
-        !(images->raw_before = mpm_memory_new(allocator, images->block_count, block_bytes)))
-        return MPM_OUT_OF_MEMORY;
-    grid->bytes += images->block_count * ((1u + before) * block_bytes + sizeof *images->blocks + sizeof *images->first_node) +
+    grid->bytes += blocks * ((1u + before + solves) * block_bytes + sizeof *images->blocks + sizeof *images->first_node) +
                    harvest.node_count * sizeof *images->nodes + harvest.list_count * sizeof *images->list;
     return MPM_OK;
 }
@@ -289,5 +288,6 @@ void mpm_images_clear(mpm_images *images, const mpm_allocator *allocator)
     mpm_memory_free(allocator, images->list);
     mpm_memory_free(allocator, images->raw);
     mpm_memory_free(allocator, images->raw_before);
+    mpm_memory_free(allocator, images->raw_impulse);
     *images = (mpm_images){0};
 }

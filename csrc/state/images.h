@@ -54,12 +54,13 @@ typedef struct mpm_images {
     mpm_image *list;
     void *raw;             /* [fold][MPM_BLOCK_NODES][4]: momentum and mass before folding */
     void *raw_before;      /* the same before forces; NULL where the grid does not keep that velocity */
+    void *raw_impulse;     /* the same of the last sweep of a solve; NULL where the grid has no vectors for one */
 } mpm_images;
 
 /** Finds the images among the blocks of `grid`. Allocates nothing without a symmetry. Errors: MPM_OUT_OF_MEMORY,
  *  MPM_TOO_LARGE; mpm_images_clear frees what was allocated. */
 mpm_status mpm_images_find(struct mpm_grid *grid, const mpm_allocator *allocator, const mpm_symmetry symmetry[3],
-                           int dim, size_t real_size, bool before);
+                           int dim, size_t real_size, bool before, bool solves);
 
 /** Frees all arrays. */
 void mpm_images_clear(mpm_images *images, const mpm_allocator *allocator);

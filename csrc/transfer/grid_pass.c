@@ -16,39 +16,7 @@
 #include "contact/collision.h"
 #include "transfer/collide.h"
 #include "transfer/fold.h"
-
-/* Repeats the mass of each node in all four of its reals. */
-INLINE wide spread_mass(wide a)
-{
-#if defined(MPM_ONE_LANE)
-    return a;
-#elif WIDTH == 16
-    return _mm512_permute_ps(a, 0xff);
-#elif defined(MPM_ISA_AVX512)
-    return _mm512_permutex_pd(a, 0xff);
-#elif WIDTH == 8
-    return _mm256_permute_ps(a, 0xff);
-#elif defined(MPM_ISA_AVX2)
-    return _mm256_permute4x64_pd(a, 0xff);
-#else
-    return (wide){a[3], a[3], a[3], a[3]};
-#endif
-}
-
-/* Sums the copies of a block and prefetches those of the next block, whose addresses no hardware can guess. */
-INLINE void sum_copies(real *node, const mpm_grid *grid, const mpm_node_block *block, const real *copies)
-{
-    const int32_t *list = grid->copy_list + block->first_copy, *next = list + block->copies;
-    const int32_t next_copies = block + 1 < grid->blocks + grid->block_count ? block[1].copies : 0;
-    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
-        for (int32_t c = 0; c < next_copies; c++)
-            __builtin_prefetch(copies + (size_t)next[c] * 4 * MPM_BLOCK_NODES + n);
-        wide sum = wide_load(copies + (size_t)list[0] * 4 * MPM_BLOCK_NODES + n);
-        for (int32_t c = 1; c < block->copies; c++)
-            sum += wide_load(copies + (size_t)list[c] * 4 * MPM_BLOCK_NODES + n);
-        wide_store(node + n, sum);
-    }
-}
+#include "transfer/nodes.h"
 
 /* Turns momentum into velocity and adds dt g. Nodes without mass get velocity 0. The mass stays in the fourth real. */
 INLINE void to_velocity(real *node, const real gravity[4])
@@ -68,7 +36,7 @@ INLINE void to_velocity(real *node, const real gravity[4])
     const wide g = wide_load(pattern), zero = wide_set(0);
     const mask in_mass = wide_less(zero, wide_load(is_mass));
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
-        const wide p = wide_load(node + n), m = spread_mass(p);
+        const wide p = wide_load(node + n), m = part_mass(p);
         const mask active = wide_less(zero, m);
         const wide v = wide_select(active, p / wide_select(active, m, wide_set(1)) + g, zero);
         wide_store(node + n, wide_select(in_mass, m, v));
@@ -90,30 +58,6 @@ static void touch_wall(real v[4], int axis, double into, const mpm_wall *wall)
     mpm_collision_apply(w, at_rest, normal, wall->contact, wall->friction);
     for (int a = 0; a < DIM; a++)
         v[a] = (real)w[a];
-}
-
-/* The coordinates of node `n` of a block. */
-INLINE void node_coordinates(const mpm_node_block *block, int n, int64_t at[DIM])
-{
-    for (int a = DIM - 1; a >= 0; a--, n /= BLOCK_SIDE)
-        at[a] = (int64_t)block->block[a] * BLOCK_SIDE + n % BLOCK_SIDE;
-}
-
-/* The nodes of a block at or beyond walls, one bit each. */
-static uint64_t nodes_at_walls(const mpm_node_block *block, const mpm_grid_pass *pass)
-{
-    _Static_assert(MPM_BLOCK_NODES == 64, "as many as there are bits");
-    const uint64_t all = UINT64_MAX;
-    uint64_t found = 0;
-    for (int a = DIM - 1, apart = 1; a >= 0; a--, apart *= BLOCK_SIDE) {
-        const int period = apart * BLOCK_SIDE; /* of the first nodes along the axis, which come in runs of `apart` */
-        const uint64_t first_nodes = (period < 64 ? all / ((UINT64_C(1) << period) - 1) : 1) * ((UINT64_C(1) << apart) - 1);
-        const int64_t first = (int64_t)block->block[a] * BLOCK_SIDE;
-        for (int k = 0; k < BLOCK_SIDE; k++)
-            if (first + k <= 0 || first + k >= pass->cells[a])
-                found |= first_nodes << k * apart;
-    }
-    return found;
 }
 
 INLINE void touch_walls(real v[4], const int64_t at[DIM], const mpm_grid_pass *pass)
@@ -198,7 +142,7 @@ NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *bl
             unfold_vector(pushed, image);
         }
         const real m = momentum[3];
-        v[3] = pass->for_density ? whole_mass(v[3], image) : m;
+        v[3] = pass->stage == MPM_GRID_DENSITY ? whole_mass(v[3], image) : m;
         if (!(m > 0))
             continue;
         for (int a = 0; a < DIM; a++)
@@ -246,11 +190,6 @@ INLINE void report_motion(const real *node, mpm_block_report *report)
 }
 
 static const real no_gravity[4] = {0};
-
-static real *block_vec4s(void *array, ptrdiff_t block)
-{
-    return (real *)array + block * 4 * MPM_BLOCK_NODES;
-}
 
 static real *nodes_of(const mpm_grid_pass *pass, mpm_grid_vector vector, ptrdiff_t b)
 {
@@ -347,7 +286,7 @@ static double apply_contact(real *node, const mpm_grid_pass *pass, ptrdiff_t b)
     const double collider_speed = begin_colliders(pass, b);
     if (collider_speed >= 0)
         apply_colliders(node, block, pass, b);
-    const uint64_t at_walls = nodes_at_walls(block, pass);
+    const uint64_t at_walls = nodes_at_walls(block, pass->cells);
     if (at_walls)
         apply_walls(node, block, pass, at_walls, pass->reports[b].impulse);
     return collider_speed;
@@ -358,6 +297,33 @@ static void set_gravity(real gravity[4], const mpm_grid_pass *pass)
     for (int a = 0; a < DIM; a++)
         gravity[a] = (real)(pass->dt * pass->gravity[a]);
     gravity[3] = 0;
+}
+
+/* Before a solve: keeps the bound of the colliders' speed, -1 if none is near, for the report after it. */
+static void note_colliders(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    pass->reports[b].approach = begin_colliders(pass, b);
+}
+
+/* Across a mirror, the wall's impulse after a solve is the momentum that a node gains beyond gravity and forces. That
+ * includes the impulse of other contacts, which held_nodes.c subtracts. */
+static void add_mirror_impulse(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    const mpm_images *images = &pass->grid->images;
+    const int32_t fold = pass->grid->blocks[b].fold;
+    const real *velocity = nodes_of(pass, MPM_GRID_VELOCITY, b);
+    for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++) {
+        const mpm_image_node *node = &images->nodes[i];
+        const real *momentum = fold_vec4(images->raw, fold, node->node), *v = velocity + 4 * node->node;
+        const real *impulse = fold_vec4(images->raw_impulse, fold, node->node);
+        for (int a = 0; a < DIM; a++) {
+            double given = (double)momentum[a] + (double)impulse[a];
+            if (pass->scheme.midpoint) /* the forces acted for half a step */
+                given += given - (double)fold_vec4(images->raw_before, fold, node->node)[a];
+            if (node->normals >> a & 1)
+                pass->reports[b].impulse[a] += (double)momentum[3] * ((double)v[a] - pass->dt * pass->gravity[a]) - given;
+        }
+    }
 }
 
 static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
@@ -378,8 +344,25 @@ static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
         to_velocity(nodes_of(pass, MPM_GRID_BEFORE, b), no_gravity);
     set_gravity(gravity, pass);
     to_velocity(node, gravity);
+    if (pass->stage == MPM_GRID_FREE) {
+        note_colliders(pass, b);
+        return;
+    }
     const double collider_speed = apply_contact(node, pass, b);
     report_block(pass, b, collider_speed);
+    if (pass->scheme.transfer == MPM_XPIC)
+        begin_filter(pass, b);
+}
+
+/* After a solve, the reports of the pass hold the impulse of the walls and the speed of the near colliders. */
+static void finish_block(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    const int32_t fold = pass->grid->blocks[b].fold;
+    if (fold >= 0)
+        add_mirror_impulse(pass, b);
+    if (fold >= 0 && mpm_scheme_is_flip(&pass->scheme))
+        add_flip_impulse(pass, fold, pass->reports[b].impulse);
+    report_block(pass, b, pass->reports[b].approach);
     if (pass->scheme.transfer == MPM_XPIC)
         begin_filter(pass, b);
 }
@@ -400,7 +383,9 @@ static void filter_block(const mpm_grid_pass *pass, ptrdiff_t b)
 
 void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t b)
 {
-    if (pass->filter_step)
+    if (pass->stage == MPM_GRID_FINISH)
+        finish_block(pass, b);
+    else if (pass->stage == MPM_GRID_FILTER)
         filter_block(pass, b);
     else
         step_block(pass, b);
@@ -415,12 +400,29 @@ static void fold_free(real *node, const real *raw, const mpm_images *images, int
         unfold_vector(node + 4 * images->nodes[i].node, &images->nodes[i]);
 }
 
+/* Before a solve: gives velocities without contact to the images; nodes keep their own mass. */
+static void unfold_free(real *node, const mpm_grid_pass *pass, int32_t fold)
+{
+    const mpm_images *images = &pass->grid->images;
+    for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++) {
+        const mpm_image_node *image = &images->nodes[i];
+        real *v = node + 4 * image->node;
+        for (int a = 0; a < DIM; a++)
+            v[a] = image->planes >> a & 1 ? 0 : v[a]; /* no gravity across a plane of symmetry */
+        unfold_vector(v, image);
+    }
+    for (int n = 0; n < MPM_BLOCK_NODES; n++)
+        node[4 * n + 3] = fold_vec4(images->raw, fold, n)[3];
+    if (mpm_scheme_is_split(&pass->scheme))
+        fold_free(nodes_of(pass, MPM_GRID_BEFORE, images->blocks[fold]), images->raw_before, images, fold);
+}
+
 void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
 {
     const mpm_grid *grid = pass->grid;
     const mpm_images *images = &grid->images;
     const int32_t b = images->blocks[fold];
-    if (pass->filter_step) {
+    if (pass->stage == MPM_GRID_FILTER) {
         real seen[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
         fold_free(seen, images->raw_before, images, (int32_t)fold);
         continue_filter(pass, b, seen);
@@ -430,6 +432,11 @@ void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
     set_gravity(gravity, pass);
     fold_block(node, images->raw, images, (int32_t)fold);
     to_velocity(node, gravity);
+    if (pass->stage == MPM_GRID_FREE) {
+        unfold_free(node, pass, (int32_t)fold);
+        note_colliders(pass, b);
+        return;
+    }
     const double collider_speed = begin_colliders(pass, b);
     unfold_block(node, images->raw, &grid->blocks[b], pass, b, collider_speed >= 0);
     if (mpm_scheme_is_split(&pass->scheme))

@@ -10,25 +10,30 @@
 #pragma once
 #include "base/pool.h"
 #include "contact/collider.h"
+#include "contact/constraint.h"
 #include "contact/walls.h"
 #include "materials/laws.h"
 #include "state/binning.h"
 #include "transfer/scheme.h"
 
-/** X(enumerator, name, standard): every operation on particles. `standard` is the file with the sweep of the standard
- *  scheme; all other schemes use the sweep in sweep_any.c. */
+/** X(enumerator, name, standard, any): every operation on particles, with the files of its sweep for the standard scheme
+ *  and for any other scheme. */
 #define MPM_OPERATIONS(X) \
-    X(MPM_P2G, p2g, sweep)                     /* mass and momentum with the stress of the step, to the grid */ \
-    X(MPM_G2P, g2p, sweep)                     /* v, C, F, x of the step that ends, and MEASURE of the new state */ \
-    X(MPM_G2P2G, g2p2g, sweep)                 /* G2P and the P2G of the step that begins, in one sweep */ \
-    X(MPM_MEASURE, measure, sweep)             /* totals, time-step limits and troubles of the present state */ \
-    X(MPM_DRY_RUN, dry_run, sweep)             /* how far G2P would move and strain particles; writes nothing */ \
-    X(MPM_SYNCHRONIZE, synchronize, sweep)     /* v and C whose stores the last G2P2G has deferred */ \
-    X(MPM_FILTER, filter, sweep_any)           /* XPIC: the velocities v_k to particles and back to the grid */ \
-    X(MPM_REST_VOLUME, rest_volume, sweep_any) /* volumes that are 0, from the density of the grid */ \
-    X(MPM_BODY_FORCE, body_force, sweep_any)   /* after P2G: a force on the particles, to the grid */
+    X(MPM_P2G, p2g, sweep, sweep_any)                 /* mass and momentum with the stress of the step, to the grid */ \
+    X(MPM_G2P, g2p, sweep, sweep_any)                 /* v, C, F, x of the step that ends, and MEASURE of the new state */ \
+    X(MPM_G2P2G, g2p2g, sweep, sweep_any)             /* G2P and the P2G of the step that begins, in one sweep */ \
+    X(MPM_MEASURE, measure, sweep, sweep_any)         /* totals, time-step limits and troubles of the present state */ \
+    X(MPM_DRY_RUN, dry_run, sweep, sweep_any)         /* how far G2P would move and strain particles; writes nothing */ \
+    X(MPM_SYNCHRONIZE, synchronize, sweep, sweep_any) /* v and C whose stores the last G2P2G has deferred */ \
+    X(MPM_FILTER, filter, sweep_any, sweep_any)       /* XPIC: the velocities v_k to particles and back to the grid */ \
+    X(MPM_REST_VOLUME, rest_volume, sweep_any, sweep_any) /* volumes that are 0, from the density of the grid */ \
+    X(MPM_BODY_FORCE, body_force, sweep_any, sweep_any)   /* after P2G: a force on the particles, to the grid */ \
+    X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* dt f of a trial velocity, linear about F^n; keeps the tangent */ \
+    X(MPM_TANGENT, tangent, tangent, tangent_any)     /* dt f and the energy of a trial velocity; keeps the tangent */ \
+    X(MPM_RESIDUAL, residual, tangent, tangent_any)   /* dt f and the energy of a trial velocity */ \
+    X(MPM_PRODUCT, product, tangent, tangent_any)     /* dt^2 H times a node vector, by the tangent that was kept */
 
-#define MPM_OPERATION_ENUMERATOR(enumerator, name, standard) enumerator,
+#define MPM_OPERATION_ENUMERATOR(enumerator, name, standard, any) enumerator,
 typedef enum mpm_operation { MPM_OPERATIONS(MPM_OPERATION_ENUMERATOR) MPM_OPERATION_COUNT } mpm_operation;
 #undef MPM_OPERATION_ENUMERATOR
 
@@ -109,7 +114,17 @@ typedef union mpm_arguments {
         double dt;
         const double *b; /* acceleration, [row][dim] [m/s2] */
     } body_force;
+    struct {
+        double dt;
+        const void *nodes; /* the trial velocity, or the vector to multiply: as grid->vector */
+        void *tangent;     /* [tile][MPM_TANGENT_REALS][lanes] */
+        double beta;       /* factor of the tangent; 1 but in semi-implicit steps */
+        bool projects;     /* makes the tangent positive semi-definite (linearize, tangent) */
+    } solve;
 } mpm_arguments;
+
+/** The reals of a particle that keep its tangent. */
+#define MPM_TANGENT_REALS(dim) ((dim) == 2 ? 10 : 31)
 
 typedef void mpm_sweep_task(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread);
 
@@ -123,6 +138,15 @@ static inline bool mpm_kernels_may_invert(const double range[3], double dt_per_d
     return !(sum < 0.25);
 }
 
+/** What a grid pass does. An explicit step is one pass; an implicit step solves between two. */
+typedef enum mpm_grid_stage {
+    MPM_GRID_STEP,   /* velocities after forces, gravity, colliders and walls */
+    MPM_GRID_FREE,   /* velocities after gravity, without contact; marks the colliders near each block */
+    MPM_GRID_FINISH, /* reports of the velocities that were solved for */
+    MPM_GRID_FILTER, /* v_k of XPIC from the copies of a filter sweep */
+    MPM_GRID_DENSITY /* masses; nodes at mirrors and periodic faces get the mass of all their images, not their own */
+} mpm_grid_stage;
+
 typedef struct mpm_grid_pass {
     const mpm_grid *grid;
     int64_t cells[3];
@@ -130,10 +154,40 @@ typedef struct mpm_grid_pass {
     mpm_wall walls[6]; /* x-, x+, y-, ... */
     mpm_colliders colliders; /* books per block */
     mpm_scheme scheme;
-    bool for_density;  /* nodes at mirrors and periodic faces keep the mass of all their images, not their own */
-    int filter_step;   /* 0: the grid pass of a step; k >= 1: v_k of XPIC from the copies of a filter sweep */
+    mpm_grid_stage stage;
+    int filter_step;   /* k >= 1 of MPM_GRID_FILTER */
     mpm_block_report *reports; /* per block */
 } mpm_grid_pass;
+
+/** The nodes at contacts: those of block b are `nodes[first[b]]` and the `count[b] - 1` after it. */
+typedef struct mpm_held {
+    mpm_held_node *nodes;
+    int32_t *first, *count; /* per block */
+} mpm_held;
+
+/** What a pass over the node vectors of a solve does. v is the velocity, u the trial velocity, v^ the velocity before
+ *  the solve, M the mass of a node with all its images, S the projection onto the directions that no contact holds, and
+ *  `copies` the sums of the last sweep. */
+typedef enum mpm_node_operation {
+    MPM_NODES_BEGIN,    /* guess = {v^, M}; v gets the given velocities */
+    MPM_NODES_GIVE,     /* v gets the given velocities */
+    MPM_NODES_RESIDUAL, /* r = S [M (u - v^) - copies]; shares the rest among contacts. Sums: r M^-1 r, M |u - v^|^2/2 */
+    MPM_NODES_START,    /* r = -r, p = M^-1 r, x = 0 */
+    MPM_NODES_PRODUCT,  /* q = S [M p + copies]. Sum: p q */
+    MPM_NODES_ADVANCE,  /* x += a p, r -= a q. Sum: r M^-1 r */
+    MPM_NODES_REDIRECT, /* p = M^-1 r + a p */
+    MPM_NODES_TRY,      /* u = v + a x */
+    MPM_NODES_EXTRAPOLATE /* v is that in mid step, and becomes 2 v - v^n; directions that contacts hold keep v */
+} mpm_node_operation;
+
+typedef struct mpm_node_pass {
+    const mpm_grid *grid;
+    const mpm_held *held;
+    mpm_node_operation operation;
+    mpm_grid_vector trial; /* the vector of u */
+    double factor;         /* a */
+    double (*sums)[2];     /* per block */
+} mpm_node_pass;
 
 /** Exchange between tiles and rows. `rows` is the user's array of `field`: [row][components] reals. */
 typedef struct mpm_exchange {
@@ -192,6 +246,17 @@ typedef struct mpm_kernels {
     void (*grid_block)(const mpm_grid_pass *pass, ptrdiff_t block);
     /** The second pass, over the blocks with images, after the first pass over all blocks. */
     void (*grid_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
+    /** The same two passes for the vectors of a solve; only operations with `copies` need the second one. */
+    void (*nodes_block)(const mpm_node_pass *pass, ptrdiff_t block);
+    void (*nodes_fold)(const mpm_node_pass *pass, ptrdiff_t fold);
+    /** An upper bound of the nodes of a block at contacts, after MPM_GRID_FREE. */
+    int32_t (*held_room)(const mpm_grid_pass *pass, ptrdiff_t block);
+    /** Finds them; `held` has room. */
+    void (*held_find)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block);
+    /** Revises the contacts after a solve. Returns how many have changed. */
+    int32_t (*held_revise)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block, double tolerance);
+    /** Enters the impulses of the contacts in the reports of walls and the books of colliders. */
+    void (*held_enter)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block);
     mpm_binning_locate locate;
     /** Writes `field` to `rows`. */
     void (*write_out)(const mpm_exchange *exchange);

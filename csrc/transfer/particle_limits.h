@@ -8,6 +8,10 @@
 #include "transfer/arena.h"
 #include "transfer/tile.h"
 
+/* A single lane that sums a whole group would lose digits that many lanes keep. So the scalar kernel adds its sums to
+ * those of the task after so many particles. */
+enum { LONGEST_SUM = 32 };
+
 /* Of the step that ends and the step that begins [s]; 0 for a step that the operation does not concern. */
 struct durations {
     double ending, beginning;

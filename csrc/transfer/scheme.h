@@ -43,6 +43,7 @@ typedef struct mpm_scheme {
     int xpic_order;        /* m >= 1 (XPIC) */
     bool advect_particle;  /* move with the new v_p (FLIP, AFLIP) */
     bool cayley;           /* F <- (I - dt/2 grad v)^-1 (I + dt/2 grad v) F instead of (I + dt grad v) F */
+    bool midpoint;         /* move and strain with the velocity in mid step, which an implicit solve has found */
     double c_keep;         /* share of the symmetric part of C that a step keeps, 0 .. 1 (with an affine velocity) */
 } mpm_scheme;
 
@@ -50,7 +51,7 @@ typedef struct mpm_scheme {
 static inline bool mpm_scheme_is_standard(const mpm_scheme *scheme)
 {
     return scheme->transfer == MPM_APIC && scheme->degree == MPM_QUADRATIC &&
-           scheme->gradient == MPM_GRADIENT_MLS && !scheme->cayley && scheme->c_keep == 1;
+           scheme->gradient == MPM_GRADIENT_MLS && !scheme->cayley && !scheme->midpoint && scheme->c_keep == 1;
 }
 
 /** Does C take part in P2G, as an affine velocity? */
@@ -66,10 +67,16 @@ static inline bool mpm_scheme_is_flip(const mpm_scheme *scheme)
     return scheme->transfer == MPM_FLIP || scheme->transfer == MPM_AFLIP || scheme->transfer == MPM_ASFLIP;
 }
 
+/** Does G2P need v^n, or the filtered velocity that replaces it? */
+static inline bool mpm_scheme_reads_before(const mpm_scheme *scheme)
+{
+    return mpm_scheme_is_flip(scheme) || scheme->transfer == MPM_XPIC;
+}
+
 /** Does the grid keep v^n besides v~? If so, it collects momentum and forces separately. */
 static inline bool mpm_scheme_is_split(const mpm_scheme *scheme)
 {
-    return mpm_scheme_is_flip(scheme) || scheme->transfer == MPM_XPIC;
+    return mpm_scheme_reads_before(scheme) || scheme->midpoint;
 }
 
 /** Does G2P compute v and C from node velocities alone, whatever v and C were before? */

@@ -7,23 +7,8 @@
  *     F <- (I + dt C) F  or  J <- det(I + dt C) J,  x <- x + dt v;  the return map of an inelastic law
  *     p_i += w [m v + (m C - dt V0 4/h^2 tau(F)) (x_i - x)]         P2G (MLS-MPM: Hu et al. 2018)
  */
-enum { ANY_SCHEME = 0 };
+#include "transfer/standard_scheme.h"
 #include "transfer/particle_update.h"
-#if defined(MPM_ONE_LANE)
-#include "transfer/stencil_scalar.h"
-#elif defined(MPM_ISA_AVX512) && DIM == 2
-#include "transfer/gather_tables.h"
-#elif defined(MPM_ISA_AVX2) && DIM == 2
-#include "transfer/gather_pairs.h"
-#else
-#include "transfer/gather_pencils.h"
-#endif
-
-struct workspace {
-    struct velocities velocities;
-    arena momentum;
-    struct stencil stencil; /* of the scatter */
-};
 
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
@@ -66,24 +51,6 @@ INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *
         }
     }
     stencil_scatter(stencil, run, work->momentum + ARENA_SLACK, count, Q, tile->mass, A);
-}
-
-/* Once per task: another operation may have left values in the arena of momentum. */
-INLINE void begin_scatter(struct workspace *work)
-{
-    memset(work->momentum, 0, sizeof work->momentum);
-}
-
-/* Not inlined, so that the loop over tiles has all registers; velocities_read likewise. */
-NOINLINE void momentum_add(struct workspace *work, const mpm_group *group, real *copies)
-{
-    arena_add(work->momentum + ARENA_SLACK, group, copies);
-}
-
-INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
-{
-    run_end(run, work->momentum + ARENA_SLACK);
-    momentum_add(work, group, sweep->grid->copies);
 }
 
 #define FAMILY(name) MPM_KERNEL(sweep_##name)

@@ -3,31 +3,38 @@
  * The sweep of any scheme (scheme.h). It also has what the standard scheme does not need: velocities before forces, the
  * filter of XPIC, rest volumes from the density of the grid, body forces.
  */
-#define ARENA_DEGREE MPM_CUBIC
-enum { ANY_SCHEME = 1 };
+#include "transfer/any_scheme.h"
 #include "transfer/particle_update.h"
-#include "transfer/stencil_any.h"
 
-struct run {
-    char unused;
-};
-
-INLINE void run_begin(struct run *run)
+/* a x b; in 2-D its third component alone. */
+INLINE void cross(real *out, const real *a, const real *b)
 {
-    (void)run;
+    for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
+        const int i = (c + 1) % 3, j = (c + 2) % 3;
+        out[c] = a[i] * b[j] - a[j] * b[i];
+    }
 }
 
-struct workspace {
-    arena velocity, before, momentum, impulse;
-    struct stencil stencil;
-};
+/* The velocities in mid step, and for each node the vector v_mid x v that the spin of particles needs. */
+NOINLINE void read_midpoint(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+{
+    const real *midpoint = sweep->grid->vector[MPM_GRID_MIDPOINT], *velocity = sweep->grid->vector[MPM_GRID_VELOCITY];
+    real *middle = work->midpoint + ARENA_SLACK, *spin = work->spin + ARENA_SLACK;
+    arena_read(middle, group, midpoint);
+    ARENA_LINES(group, group->node_block, {
+        for (int n = 0; n < 4 * nodes; n += 4)
+            cross(spin + in_arena + n, midpoint + in_grid + n, velocity + in_grid + n);
+    });
+}
 
 /* In 2-D, the four reals of a node hold its velocity and its velocity before forces. */
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
     const real *velocity = sweep->grid->vector[MPM_GRID_VELOCITY], *before = sweep->grid->vector[MPM_GRID_BEFORE];
     real *arena = work->velocity + ARENA_SLACK;
-    const bool split = mpm_scheme_is_split(&sweep->scheme);
+    const bool split = mpm_scheme_reads_before(&sweep->scheme);
+    if (sweep->scheme.midpoint)
+        read_midpoint(sweep, group, work);
     if (DIM == 2 && split) {
         ARENA_LINES(group, group->node_block, {
             UNROLL for (int n = 0; n < 4 * nodes; n += 4) {
@@ -68,6 +75,41 @@ INLINE mask separates(const struct constants *k, const struct tile *tile, matrix
     return wide_less(wide_set((real)0.999), J * wide_fma(k->gather_dt, matrix_trace(gradient), wide_set(1)));
 }
 
+/* The velocity in mid step and its gradient, with which particles move. A node at x_i moves to x_i + dt v_mid while its
+ * momentum turns about it, so the affine velocity gains the skew part of dt (sum w v v_mid^T - v_p v_mid,p^T)/D: then
+ * the step keeps angular momentum. The stencil is prepared. */
+NOINLINE void gather_midpoint(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
+                              struct tile *tile, const wide v[DIM], struct motion *motion)
+{
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const wide zero = wide_set(0), inverse_h = wide_set((real)(1 / sweep->dx)), half = wide_set((real)0.5);
+    const mask alive = wide_less(zero, tile->mass);
+    struct stencil *s = &work->stencil;
+    wide middle[DIM];
+    stencil_gather(s, work->midpoint + ARENA_SLACK, NULL, scheme->degree, mls ? WANT_MOMENT : WANT_SLOPE);
+    UNROLL for (int b = 0; b < DIM; b++) {
+        middle[b] = wide_select(alive, stencil_sum(s, 0, b), zero);
+        motion->velocity[b] = middle[b];
+        UNROLL for (int a = 0; a < DIM; a++) {
+            const wide found = mls ? k->affine * wide_fnma(s->e[a], stencil_sum(s, 0, b), stencil_sum(s, 1 + a, b))
+                                   : inverse_h * stencil_sum(s, 1 + DIM + a, b);
+            motion->gradient.m[b][a] = wide_select(alive, found, zero);
+        }
+    }
+    if (!mpm_scheme_is_affine(scheme))
+        return;
+    stencil_gather(s, work->spin + ARENA_SLACK, NULL, scheme->degree, 0);
+    const wide factor = half * k->gather_dt * k->affine / k->h; /* dt/(2 D) */
+    UNROLL for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
+        const int a = (c + 1) % 3, b = (c + 2) % 3;
+        const wide own = wide_fma(middle[a], v[b], -(middle[b] * v[a]));
+        const wide gained = wide_select(alive, factor * (stencil_sum(s, 0, c) - own), zero);
+        tile->C.m[b][a] += gained;
+        tile->C.m[a][b] -= gained;
+    }
+}
+
 /* Computes the new v and C, and the velocity and gradient that move and strain particles: see the table in scheme.h. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
                             struct tile *tile, const int law)
@@ -84,7 +126,7 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
     stencil_prepare(s, tile->x, scheme->degree);
     stencil_gather(s, work->velocity + ARENA_SLACK, work->before + ARENA_SLACK, scheme->degree,
                    (mls || by_moment ? WANT_MOMENT : 0) | (!mls || by_slope ? WANT_SLOPE : 0) |
-                       (DIM == 3 && mpm_scheme_is_split(scheme) ? WANT_SECOND : 0));
+                       (DIM == 3 && mpm_scheme_reads_before(scheme) ? WANT_SECOND : 0));
     UNROLL for (int b = 0; b < DIM; b++) {
         const wide v = stencil_sum(s, 0, b);
         UNROLL for (int a = 0; a < DIM; a++) {
@@ -100,27 +142,26 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
     if (affine && scheme->c_keep != 1)
         tile->C = damped(tile->C, wide_set((real)scheme->c_keep));
 
+    wide before[DIM], end[DIM];
+    UNROLL for (int b = 0; b < DIM; b++) {
+        end[b] = motion.velocity[b];
+        before[b] = mpm_scheme_reads_before(scheme) ? sum_before(s, b) : zero;
+    }
+    if (scheme->midpoint)
+        gather_midpoint(sweep, work, k, tile, end, &motion);
     const wide ratio = wide_set((real)scheme->flip_ratio);
     const mask parts = scheme->transfer == MPM_ASFLIP ? separates(k, tile, motion.gradient, law) : alive;
     UNROLL for (int b = 0; b < DIM; b++) {
-        wide v = motion.velocity[b];
+        wide v = end[b];
         if (mpm_scheme_is_flip(scheme))
-            v = wide_select(alive, wide_fma(ratio, tile->v[b] - sum_before(s, b), v), zero);
+            v = wide_select(alive, wide_fma(ratio, tile->v[b] - before[b], v), zero);
         else if (scheme->transfer == MPM_XPIC)
-            v = wide_select(alive, sum_before(s, b), zero);
+            v = wide_select(alive, before[b], zero);
         tile->v[b] = v;
         if (mpm_scheme_moves_apart(scheme))
             motion.velocity[b] = wide_select(parts, v, motion.velocity[b]);
     }
     return motion;
-}
-
-/* Subtracts A e from Q, so that a node needs Q + A k alone. */
-INLINE void fold_offset(struct deposit *deposit, const wide e[DIM])
-{
-    UNROLL for (int b = 0; b < DIM; b++)
-        UNROLL for (int a = 0; a < DIM; a++)
-            deposit->Q[b] = wide_fnma(deposit->A[a][b], e[a], deposit->Q[b]);
 }
 
 INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *run, const struct constants *k,
@@ -170,20 +211,6 @@ INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *
         stencil_scatter_both(s, arenas, count, scheme->degree, deposits);
     else
         stencil_scatter(s, arenas[0], count, scheme->degree, momentum);
-}
-
-INLINE void begin_scatter(struct workspace *work)
-{
-    memset(work->momentum, 0, sizeof work->momentum);
-    memset(work->impulse, 0, sizeof work->impulse);
-}
-
-INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
-{
-    (void)run;
-    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
-    if (sweep->grid->impulse_copies)
-        arena_add(work->impulse + ARENA_SLACK, group, sweep->grid->impulse_copies);
 }
 
 #define FAMILY(name) MPM_KERNEL(sweep_any_##name)

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-/* A single lane that sums a whole group would lose digits that many lanes keep. So the scalar kernel adds its sums to
- * those of the task after so many particles. */
-enum { LONGEST_SUM = 32 };
-
 /* The pieces of operations, in this order for each tile. */
 enum pieces {
     GATHER = 1,       /* v and C from the nodes */
@@ -148,7 +144,7 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
         sweep_group(sweep, group, task, work, result, dt, enumerator, pieces); \
         break;
 #define GENERAL(enumerator)
-#define CASE(enumerator, name, kind, speed) speed(enumerator)
+#define CASE(enumerator, name, kind, speed, tangent) speed(enumerator)
             MPM_LAWS(CASE)
 #undef FAST
 #undef GENERAL

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Contact within an implicit solve. The contacts at a node hold some directions of its velocity: there the velocity is
+ * given, and the residual of the momentum equation is the impulse of the contact. In the other directions the node is
+ * free, except for a friction impulse that is known from the last solve.
+ *
+ *     sticky     holds all directions
+ *     slip       holds the normal
+ *     separate   holds the normal while the contact pushes; a contact that pulls is released
+ *     friction   a contact slides with the impulse mu J_n against the motion, or sticks while that suffices
+ *
+ * A step solves, revises its contacts and solves again, at most MPM_CONTACT_SOLVES times. The first solve is without
+ * friction and finds J_n; the second one slides; contacts at which it turned the motion round stick in the third.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "contact/walls.h"
+
+enum {
+    MPM_CONTACT_SOLVES = 3,
+    MPM_HELD_CONTACTS = 6, /* of a node; colliders come first, the deepest one before the others */
+    MPM_HELD_BY_WALL = -1
+};
+
+/** One contact of a node. Vectors are in the frame of the node, which may be an image (state/images.h). */
+typedef struct mpm_held_contact {
+    double normal[3], surface[3]; /* outward from the body; velocity of its surface [m/s] */
+    double friction;
+    mpm_contact contact;
+    int32_t collider;  /* index, or MPM_HELD_BY_WALL */
+    bool active, sticks;
+    double push[3];    /* friction impulse on the material [N s] */
+    double impulse[3]; /* of the contact on the material, friction included [N s] */
+} mpm_held_contact;
+
+typedef struct mpm_held_node {
+    int32_t node; /* of its block */
+    int contacts, directions;
+    mpm_held_contact contact[MPM_HELD_CONTACTS];
+    double direction[3][3]; /* orthonormal; the velocity along them is given */
+    double speed[3];        /* [m/s] */
+    int owner[3];           /* the contact that holds each direction */
+    double push[3];         /* sum of the friction impulses [N s] */
+} mpm_held_node;
+
+/** Adds a contact to a node with velocity `v` before contact; a node has room for MPM_HELD_CONTACTS of them. */
+void mpm_constraint_add(mpm_held_node *node, const mpm_held_contact *contact, const double v[3]);
+
+/** Finds the directions that the active contacts hold. */
+void mpm_constraint_fix(mpm_held_node *node, int dim);
+
+/** Removes the held directions from a vector. */
+void mpm_constraint_project(const mpm_held_node *node, double r[3]);
+
+/** Gives a velocity the speeds of the held directions. */
+void mpm_constraint_give(const mpm_held_node *node, double v[3]);
+
+/** Shares the residual of the momentum equation, the impulse of all contacts, among them. */
+void mpm_constraint_share(mpm_held_node *node, const double residual[3]);
+
+/** The end of a step that was solved for its middle: `v` is extrapolated from there, for a node of mass m. Gives it the
+ *  speeds of the held directions, and turns the impulses of half a step into those of the whole step. */
+void mpm_constraint_finish(mpm_held_node *node, double v[3], double m);
+
+/** Revises the contacts after a solve that gave the velocity v to a node, with impulses shared. Returns whether anything changed by more than the fraction `tolerance`; then the directions have been found anew. */
+bool mpm_constraint_revise(mpm_held_node *node, int dim, const double v[3], double tolerance);

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+#include "integrate/implicit.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "integrate/state.h"
+
+enum { MOST_PRODUCTS = 5000 };
+
+/* One solve: the argument of the solvers' functions. */
+struct solve {
+    mpm_simulation *simulation;
+    double dt; /* after which the forces act [s] */
+    int64_t products;
+};
+
+/* ---- scratch ---------------------------------------------------------------------------------------------------- */
+
+/* Replaces an array that is too small; its contents are lost. */
+static bool fit(const mpm_allocator *allocator, void **array, size_t *capacity, size_t count, size_t size)
+{
+    if (*array && *capacity >= count)
+        return true;
+    mpm_memory_free(allocator, *array);
+    *array = mpm_memory_new_unset(allocator, count, size);
+    *capacity = *array ? count : 0;
+    return *array;
+}
+
+static void free_blocks(struct solver *solver, const mpm_allocator *allocator)
+{
+    mpm_memory_free(allocator, solver->held.first);
+    mpm_memory_free(allocator, solver->held.count);
+    mpm_memory_free(allocator, solver->sums);
+    solver->held.first = solver->held.count = NULL;
+    solver->sums = NULL;
+    solver->block_capacity = 0;
+}
+
+mpm_status mpm_implicit_reserve(mpm_simulation *simulation)
+{
+    struct solver *solver = &simulation->solver;
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const mpm_particles *particles = &simulation->particles;
+    const size_t blocks = simulation->grid.block_count + 1;
+    const size_t reals = (size_t)(MPM_TANGENT_REALS(particles->dim) * particles->lanes);
+    if (!simulation->integrator->solve)
+        return MPM_OK;
+    if (!fit(allocator, &solver->tangent, &solver->tangent_bytes, ((size_t)particles->tiles + 1) * reals * particles->real_size, 1))
+        return MPM_OUT_OF_MEMORY;
+    if (solver->block_capacity >= blocks)
+        return MPM_OK;
+    free_blocks(solver, allocator);
+    solver->held.first = mpm_memory_new(allocator, blocks, sizeof *solver->held.first);
+    solver->held.count = mpm_memory_new(allocator, blocks, sizeof *solver->held.count);
+    solver->sums = mpm_memory_new(allocator, blocks, sizeof *solver->sums);
+    solver->block_capacity = blocks;
+    if (solver->held.first && solver->held.count && solver->sums)
+        return MPM_OK;
+    free_blocks(solver, allocator);
+    return MPM_OUT_OF_MEMORY;
+}
+
+void mpm_implicit_end(mpm_simulation *simulation)
+{
+    struct solver *solver = &simulation->solver;
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const mpm_solution solution = solver->solution;
+    free_blocks(solver, allocator);
+    mpm_memory_free(allocator, solver->held.nodes);
+    mpm_memory_free(allocator, solver->tangent);
+    *solver = (struct solver){.solution = solution};
+}
+
+/* ---- node vectors ----------------------------------------------------------------------------------------------- */
+
+struct node_call {
+    const mpm_simulation *simulation;
+    mpm_node_pass pass;
+};
+
+static void block_item(void *context, ptrdiff_t block, int thread)
+{
+    (void)thread;
+    const struct node_call *call = context;
+    call->simulation->kernels->nodes_block(&call->pass, block);
+}
+
+static void fold_item(void *context, ptrdiff_t fold, int thread)
+{
+    (void)thread;
+    const struct node_call *call = context;
+    call->simulation->kernels->nodes_fold(&call->pass, fold);
+}
+
+/* Sums over the unknowns: blocks are added in their order, so that no thread count changes a bit. */
+struct sums {
+    double first, second;
+};
+
+static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation operation, mpm_grid_vector trial, double factor)
+{
+    struct solver *solver = &simulation->solver;
+    const mpm_grid *grid = &simulation->grid;
+    const double start = mpm_clock_seconds();
+    struct sums sums = {0};
+    struct node_call call = {simulation, {.grid = grid, .held = &solver->held, .operation = operation, .trial = trial,
+                                          .factor = factor, .sums = solver->sums}};
+    mpm_sweeps_blocks(simulation, block_item, &call, grid->block_count);
+    if (operation == MPM_NODES_RESIDUAL || operation == MPM_NODES_PRODUCT)
+        mpm_sweeps_blocks(simulation, fold_item, &call, grid->images.block_count);
+    for (size_t b = 0; b < grid->block_count; b++) {
+        sums.first += solver->sums[b][0];
+        sums.second += solver->sums[b][1];
+    }
+    mpm_run_spend(&simulation->run, MPM_PHASE_GRID, start);
+    return sums;
+}
+
+static void swap_vectors(mpm_grid *grid, mpm_grid_vector a, mpm_grid_vector b)
+{
+    void *kept = grid->vector[a];
+    grid->vector[a] = grid->vector[b];
+    grid->vector[b] = kept;
+}
+
+/* ---- the functions of the solvers ------------------------------------------------------------------------------- */
+
+/* Sweeps over the particles with the node vector `vector`. Returns the energy. */
+static double sweep(struct solve *solve, mpm_operation operation, mpm_grid_vector vector, double beta, bool projects)
+{
+    mpm_simulation *simulation = solve->simulation;
+    const mpm_arguments arguments = {.solve = {.dt = solve->dt, .nodes = simulation->grid.vector[vector],
+                                               .tangent = simulation->solver.tangent, .beta = beta, .projects = projects}};
+    return mpm_sweeps_solve(simulation, operation, &arguments).elastic;
+}
+
+static double multiply(void *self)
+{
+    struct solve *solve = self;
+    sweep(solve, MPM_PRODUCT, MPM_GRID_DIRECTION, 1, false);
+    solve->products++;
+    return visit_nodes(solve->simulation, MPM_NODES_PRODUCT, MPM_GRID_VELOCITY, 0).first;
+}
+
+static double advance(void *self, double a)
+{
+    return visit_nodes(((struct solve *)self)->simulation, MPM_NODES_ADVANCE, MPM_GRID_VELOCITY, a).first;
+}
+
+static void redirect(void *self, double b)
+{
+    visit_nodes(((struct solve *)self)->simulation, MPM_NODES_REDIRECT, MPM_GRID_VELOCITY, b);
+}
+
+static mpm_newton_point evaluate(void *self, double step)
+{
+    struct solve *solve = self;
+    const mpm_grid_vector trial = step > 0 ? MPM_GRID_TRIAL : MPM_GRID_VELOCITY;
+    if (step > 0)
+        visit_nodes(solve->simulation, MPM_NODES_TRY, trial, step);
+    const double potential = sweep(solve, MPM_RESIDUAL, trial, 1, false);
+    const struct sums sums = visit_nodes(solve->simulation, MPM_NODES_RESIDUAL, trial, 0);
+    return (mpm_newton_point){potential + sums.second, sqrt(sums.first)};
+}
+
+/* The linear system about v, or that of the model which is linear about F^n. Returns r M^-1 r. */
+static double make_system(struct solve *solve, mpm_operation operation, double beta, bool projects)
+{
+    mpm_simulation *simulation = solve->simulation;
+    sweep(solve, operation, MPM_GRID_VELOCITY, beta, projects);
+    const double residual2 = visit_nodes(simulation, MPM_NODES_RESIDUAL, MPM_GRID_VELOCITY, 0).first;
+    visit_nodes(simulation, MPM_NODES_START, MPM_GRID_VELOCITY, 0);
+    return residual2;
+}
+
+static double linearize(void *self, mpm_newton_model model)
+{
+    return make_system(self, model == MPM_NEWTON_INITIAL ? MPM_LINEARIZE : MPM_TANGENT, 1, model != MPM_NEWTON_EXACT);
+}
+
+static void accept(void *self)
+{
+    swap_vectors(&((struct solve *)self)->simulation->grid, MPM_GRID_VELOCITY, MPM_GRID_TRIAL);
+}
+
+static mpm_linear_system system_of(struct solve *solve)
+{
+    return (mpm_linear_system){solve, multiply, advance, redirect};
+}
+
+/* ---- one solve between two revisions of the contacts ------------------------------------------------------------ */
+
+/* The residual that rounding alone leaves: forces of the size of the modulus, with an error of epsilon, at all nodes. */
+static double rounding_floor(const mpm_simulation *simulation, double dt)
+{
+    const mpm_measure *most = &simulation->measure;
+    const double epsilon = simulation->settings.real_size == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON;
+    return epsilon * 4 * dt * most->wave2 / simulation->settings.dx * sqrt(most->mass);
+}
+
+/* The linear model alone: no residual of the law is looked at. */
+static bool solve_linear(struct solve *solve, mpm_newton *result)
+{
+    mpm_simulation *simulation = solve->simulation;
+    const mpm_settings *settings = &simulation->settings;
+    const mpm_linear_system system = system_of(solve);
+    const double residual2 = make_system(solve, MPM_LINEARIZE, settings->beta, true);
+    const double goal = fmax(settings->tolerance * sqrt(residual2), rounding_floor(simulation, solve->dt));
+    *result = (mpm_newton){.end = MPM_NEWTON_FAILED, .iterations = 1, .residual = {residual2 > 0}};
+    if (!isfinite(residual2))
+        return false;
+    const mpm_krylov krylov = mpm_krylov_solve(&system, residual2, goal * goal, MOST_PRODUCTS);
+    result->products = krylov.products;
+    result->residual[1] = residual2 > 0 ? sqrt(krylov.residual2 / residual2) : 0;
+    if (!isfinite(krylov.residual2) || krylov.indefinite || krylov.residual2 > goal * goal)
+        return false;
+    visit_nodes(simulation, MPM_NODES_TRY, MPM_GRID_VELOCITY, 1);
+    accept(solve);
+    /* once more, for the impulses of contacts */
+    sweep(solve, MPM_LINEARIZE, MPM_GRID_VELOCITY, settings->beta, true);
+    visit_nodes(simulation, MPM_NODES_RESIDUAL, MPM_GRID_VELOCITY, 0);
+    result->end = MPM_NEWTON_CONVERGED;
+    return true;
+}
+
+/* Backward Euler. `reference` is the first residual of the step, 0 before it is known. */
+static bool solve_nonlinear(struct solve *solve, double *reference, mpm_newton *result)
+{
+    const mpm_settings *settings = &solve->simulation->settings;
+    const mpm_newton_problem problem = {
+        .self = solve, .system = system_of(solve), .evaluate = evaluate, .linearize = linearize, .accept = accept,
+        .tolerance = settings->tolerance,
+        .floor = rounding_floor(solve->simulation, solve->dt),
+        .energy_rounding = settings->real_size == sizeof(float) ? 1e-5 : 1e-13,
+        .most = settings->max_iterations, .most_products = MOST_PRODUCTS,
+    };
+    *reference = mpm_newton_solve(&problem, *reference, *reference == 0, result);
+    return result->end != MPM_NEWTON_FAILED;
+}
+
+/* ---- contacts --------------------------------------------------------------------------------------------------- */
+
+struct held_call {
+    mpm_simulation *simulation;
+    mpm_grid_pass pass;
+    double tolerance;
+};
+
+static void find_item(void *context, ptrdiff_t block, int thread)
+{
+    (void)thread;
+    const struct held_call *call = context;
+    call->simulation->kernels->held_find(&call->pass, &call->simulation->solver.held, block);
+}
+
+static void revise_item(void *context, ptrdiff_t block, int thread)
+{
+    (void)thread;
+    const struct held_call *call = context;
+    struct solver *solver = &call->simulation->solver;
+    solver->sums[block][0] =
+        call->simulation->kernels->held_revise(&call->pass, &solver->held, block, call->tolerance);
+}
+
+static void enter_item(void *context, ptrdiff_t block, int thread)
+{
+    (void)thread;
+    const struct held_call *call = context;
+    call->simulation->kernels->held_enter(&call->pass, &call->simulation->solver.held, block);
+}
+
+static mpm_status find_contacts(mpm_simulation *simulation, struct held_call *call)
+{
+    struct solver *solver = &simulation->solver;
+    mpm_held *held = &solver->held;
+    size_t room = 0;
+    for (size_t b = 0; b < simulation->grid.block_count; b++) {
+        held->first[b] = (int32_t)room;
+        room += (size_t)simulation->kernels->held_room(&call->pass, (ptrdiff_t)b);
+        if (room > INT32_MAX)
+            return MPM_TOO_LARGE;
+    }
+    void *nodes = held->nodes;
+    const bool fits = fit(&simulation->run.allocator, &nodes, &solver->held_capacity, room + 1, sizeof *held->nodes);
+    held->nodes = nodes;
+    if (!fits)
+        return MPM_OUT_OF_MEMORY;
+    mpm_sweeps_blocks(simulation, find_item, call, simulation->grid.block_count);
+    return MPM_OK;
+}
+
+/* Revises the contacts; did any change? */
+static bool revise_contacts(mpm_simulation *simulation, struct held_call *call)
+{
+    double changed = 0;
+    mpm_sweeps_blocks(simulation, revise_item, call, simulation->grid.block_count);
+    for (size_t b = 0; b < simulation->grid.block_count; b++)
+        changed += simulation->solver.sums[b][0];
+    return changed > 0;
+}
+
+/* ---- the step --------------------------------------------------------------------------------------------------- */
+
+double mpm_implicit_forces_dt(const mpm_simulation *simulation, double dt)
+{
+    return simulation->settings.scheme.midpoint ? dt / 2 : dt;
+}
+
+/* After a trial that is not finite, the arenas of the sweeps may hold values that are not. */
+static void clean_workspaces(mpm_simulation *simulation)
+{
+    for (int t = 0; t < simulation->workspace_count; t++)
+        memset(simulation->workspaces[t], 0, *simulation->kernels->workspace_bytes);
+}
+
+static bool solve_between_contacts(struct solve *solve, struct held_call *call)
+{
+    mpm_simulation *simulation = solve->simulation;
+    mpm_solution *solution = &simulation->solver.solution;
+    double reference = 0;
+    for (int k = 1;; k++) {
+        const bool solved = simulation->integrator->linear ? solve_linear(solve, &solution->newton)
+                                                           : solve_nonlinear(solve, &reference, &solution->newton);
+        solution->newtons += solution->newton.iterations;
+        solution->backtracks += solution->newton.backtracks;
+        solution->residual = solution->newton.residual[solution->newton.iterations];
+        if (!solved)
+            return false;
+        if (k == MPM_CONTACT_SOLVES || !revise_contacts(simulation, call))
+            return true;
+        visit_nodes(simulation, MPM_NODES_GIVE, MPM_GRID_VELOCITY, 0);
+    }
+}
+
+mpm_status mpm_implicit_solve(mpm_simulation *simulation, double dt, mpm_block_report *report)
+{
+    struct solve solve = {simulation, .dt = mpm_implicit_forces_dt(simulation, dt)};
+    mpm_solution *solution = &simulation->solver.solution;
+    *solution = (mpm_solution){0};
+    mpm_sweeps_grid_free(simulation, dt, solve.dt);
+    struct held_call call = {simulation, mpm_sweeps_describe_grid(simulation, MPM_GRID_FREE, dt), simulation->settings.tolerance};
+    const mpm_status status = find_contacts(simulation, &call);
+    if (status)
+        return status;
+    visit_nodes(simulation, MPM_NODES_BEGIN, MPM_GRID_VELOCITY, 0);
+    const bool solved = solve_between_contacts(&solve, &call);
+    solution->products = (double)solve.products;
+    if (!solved) {
+        clean_workspaces(simulation);
+        return MPM_NO_CONVERGENCE;
+    }
+    simulation->run.health[MPM_HEALTH_STAGNATED] += solution->newton.end == MPM_NEWTON_STAGNATED;
+    if (simulation->settings.scheme.midpoint)
+        visit_nodes(simulation, MPM_NODES_EXTRAPOLATE, MPM_GRID_VELOCITY, 0);
+    mpm_sweeps_blocks(simulation, enter_item, &call, simulation->grid.block_count);
+    *report = mpm_sweeps_grid_finish(simulation, dt);
+    return MPM_OK;
+}

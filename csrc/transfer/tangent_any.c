@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sweeps of implicit steps in any scheme (tangent_body.h).
+ */
+#include "transfer/any_scheme.h"
+
+INLINE void nodes_read(struct workspace *work, const mpm_group *group, const void *nodes)
+{
+    arena_read(work->velocity + ARENA_SLACK, group, nodes);
+}
+
+/* sum v_i g_i^T, where g_i is the gradient of moving least squares or of the B-spline. */
+INLINE matrix gather_gradient(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
+                              const struct tile *tile)
+{
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const wide zero = wide_set(0), inverse_h = wide_set((real)(1 / sweep->dx));
+    const mask alive = wide_less(zero, tile->mass);
+    struct stencil *s = &work->stencil;
+    matrix G;
+    stencil_prepare(s, tile->x, scheme->degree);
+    stencil_gather(s, work->velocity + ARENA_SLACK, NULL, scheme->degree, mls ? WANT_MOMENT : WANT_SLOPE);
+    UNROLL for (int b = 0; b < DIM; b++)
+        UNROLL for (int a = 0; a < DIM; a++) {
+            const wide found = mls ? k->affine * wide_fnma(s->e[a], stencil_sum(s, 0, b), stencil_sum(s, 1 + a, b))
+                                   : inverse_h * stencil_sum(s, 1 + DIM + a, b);
+            G.m[b][a] = wide_select(alive, found, zero);
+        }
+    return G;
+}
+
+/* Adds `force` g_i to the nodes; the gather has prepared the stencil. */
+INLINE void scatter_stress(const mpm_sweep *sweep, struct workspace *work, struct run *run, const struct constants *k,
+                           const struct tile *tile, matrix force, int count)
+{
+    (void)run, (void)tile;
+    const bool mls = sweep->scheme.gradient == MPM_GRADIENT_MLS;
+    const wide zero = wide_set(0), scale = mls ? k->affine : wide_set((real)(1 / sweep->dx));
+    struct stencil *s = &work->stencil;
+    struct deposit deposit = {.mass = zero, .by_offset = mls, .by_slope = !mls};
+    UNROLL for (int b = 0; b < DIM; b++) {
+        deposit.Q[b] = zero;
+        UNROLL for (int a = 0; a < DIM; a++) {
+            const wide value = scale * force.m[b][a];
+            deposit.A[a][b] = mls ? value : zero;
+            deposit.G[a][b] = mls ? zero : value;
+        }
+    }
+    fold_offset(&deposit, s->e);
+    stencil_scatter(s, work->momentum + ARENA_SLACK, count, sweep->scheme.degree, &deposit);
+}
+
+INLINE void momentum_end(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
+{
+    (void)run;
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
+}
+
+#define FAMILY(name) MPM_KERNEL(tangent_any_##name)
+#include "transfer/tangent_body.h"

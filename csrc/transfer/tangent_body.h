@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sweeps of implicit steps: the force of a trial velocity, and its derivative. With g_ip the gradient of weight i at
+ * particle p (of moving least squares, or of the B-spline), a trial velocity v on the nodes gives
+ *
+ *     G_p = sum_i v_i g_ip^T,  F_p = (I + dt G_p) F_p^n,  f_i = -sum_p V_p P(F_p) F_p^nT g_ip
+ *     (H u)_i = sum_p V_p [dP/dF : (G_p(u) F_p^n)] F_p^nT g_ip                        dt f(v + u) = dt f(v) - dt^2 H u
+ *
+ * P dF is kept in the principal frame (C. Jiang, C. Schroeder, J. Teran, A. Stomakhin, A. Selle, SIGGRAPH courses 2016,
+ * section 6.4): with F = U e V^T and W = F^n V, the derivative is U Y W^T with X = U^T G W and
+ *
+ *     Y_ii = sum_j psi_ij X_jj,  Y_ij = (m_ij + p_ij)/2 X_ij + (m_ij - p_ij)/2 X_ji
+ *
+ * Viscosity adds eta J (G + G^T - 2/3 tr G I) to the Kirchhoff stress, with G at the end of the step. The history of a
+ * law, and J in its viscosity, are those of the beginning of the step.
+ *
+ * The including file defines gather_gradient, scatter_stress and FAMILY(name), the exported name of an operation.
+ */
+#pragma once
+#include "materials/tangent.h"
+#include "math/singular.h"
+#include "transfer/kernels.h"
+
+enum { PACKED = DIM == 2 }; /* the tangent is stored as a packed symmetric 4 x 4 matrix, which is smaller in 2-D */
+_Static_assert(MPM_TANGENT_REALS(2) == 10 && MPM_TANGENT_REALS(3) == 31, "what tangent_store writes");
+
+/* dt^2 V times the derivative of a tile, and what the force needs. */
+struct tangent {
+    matrix U, W;
+    wide second[DIM][DIM], even[LAW_PAIRS], odd[LAW_PAIRS]; /* even, odd: (m + p)/2 and (m - p)/2 */
+    wide viscosity;                                         /* dt V eta J */
+};
+
+/* U and V of F = U e V^T. */
+INLINE void principal_frames(const struct singular *s, matrix *U, matrix *V)
+{
+#if DIM == 3
+    *U = s->U;
+    *V = s->V;
+#else
+    /* F is a rotation by u - v and a reflection by u + v, where U and V turn by u and v. Half angles come from the
+     * larger of cosine and sine, so that no digits cancel. */
+    const wide half = wide_set((real)0.5), one = wide_set(1), zero = wide_set(0);
+    const wide *r = s->rotation, *m = s->reflection;
+    const wide cosine = wide_fnma(r[1], m[1], r[0] * m[0]), sine = wide_fma(r[1], m[0], r[0] * m[1]); /* of 2 u */
+    const mask right = wide_less_equal(zero, cosine);
+    const wide larger = wide_sqrt(half * (one + wide_abs(cosine))), smaller = half * sine / larger;
+    const wide c = wide_select(right, larger, smaller), n = wide_select(right, smaller, larger);
+    *U = (matrix){{{c, -n}, {n, c}}};
+    const matrix R = {{{r[0], -r[1]}, {r[1], r[0]}}};
+    *V = matrix_multiply_left_transposed(R, *U);
+#endif
+}
+
+/* eta (G + G^T - 2/3 tr G I) */
+INLINE matrix viscous_stress(wide eta, matrix G)
+{
+    matrix tau;
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            tau.m[i][j] = eta * (G.m[i][j] + G.m[j][i]);
+    return matrix_add_diagonal(tau, wide_set((real)(-2.0 / 3)) * eta * matrix_trace(G));
+}
+
+/* The derivative applied to G. */
+INLINE matrix tangent_apply(const struct tangent *t, matrix G)
+{
+    const matrix X = matrix_multiply(matrix_multiply_left_transposed(t->U, G), t->W);
+    matrix Y;
+    UNROLL for (int i = 0; i < DIM; i++) {
+        Y.m[i][i] = t->second[i][0] * X.m[0][0];
+        UNROLL for (int j = 1; j < DIM; j++)
+            Y.m[i][i] = wide_fma(t->second[i][j], X.m[j][j], Y.m[i][i]);
+        UNROLL for (int j = i + 1; j < DIM; j++) {
+            const wide even = t->even[LAW_PAIR(i, j)], odd = t->odd[LAW_PAIR(i, j)];
+            Y.m[i][j] = wide_fma(even, X.m[i][j], odd * X.m[j][i]);
+            Y.m[j][i] = wide_fma(even, X.m[j][i], odd * X.m[i][j]);
+        }
+    }
+    const matrix elastic = matrix_multiply_transposed(matrix_multiply(t->U, Y), t->W);
+    return matrix_add(elastic, viscous_stress(t->viscosity, G));
+}
+
+/* The state of a tile at the beginning of the step. A law that keeps J alone has F = J^(1/d) I. */
+INLINE void load_state(struct tile *tile, const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t t, const int law)
+{
+    const mpm_material *material = &sweep->materials[group->material];
+    const bool keeps_J = law_keeps_J(law);
+    tile_load(tile, sweep->particles, t, keeps_J, false);
+    tile_load_history(tile, sweep->particles, t, material, law_history(law));
+    if (keeps_J) {
+        const wide stretch = DIM == 2 ? wide_sqrt(tile->state.J)
+                                      : wide_exp(wide_set((real)(1.0 / 3)) * wide_log(tile->state.J));
+        tile->state.F = matrix_scale(stretch, matrix_identity());
+    } else {
+        tile->state.J = matrix_det(tile->state.F);
+    }
+}
+
+/* Evaluates a law at F = `trial`. Returns P F^nT; `law_part` gets the derivatives by principal stretches. */
+INLINE matrix evaluate_at(const int law, const union law_parameters *parameters, const struct tile *tile, matrix trial,
+                          struct tangent *t, struct law_tangent *law_part)
+{
+    const struct singular s = singular_decompose(trial);
+    matrix V, P;
+    principal_frames(&s, &t->U, &V);
+    t->W = matrix_multiply(tile->state.F, V);
+    *law_part = law_tangent_at(law, parameters, s.value, &tile->state);
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            P.m[i][j] = t->U.m[i][j] * law_part->first[j];
+    return matrix_multiply_transposed(P, t->W);
+}
+
+/* Scales the derivatives of the law by dt^2 V. */
+INLINE void tangent_fill(struct tangent *t, struct law_tangent *law_part, wide scale, const bool projects)
+{
+    const wide half = wide_set((real)0.5) * scale;
+    if (projects)
+        law_tangent_project(law_part);
+    UNROLL for (int i = 0; i < DIM; i++) {
+        UNROLL for (int j = 0; j < DIM; j++)
+            t->second[i][j] = scale * law_part->second[i][j];
+    }
+    UNROLL for (int k = 0; k < LAW_PAIRS; k++) {
+        t->even[k] = half * (law_part->minus[k] + law_part->plus[k]);
+        t->odd[k] = half * (law_part->minus[k] - law_part->plus[k]);
+    }
+}
+
+/* Column (c, d) of the derivative as a d^2 x d^2 matrix is that of the gradient with 1 at (c, d). */
+INLINE void tangent_store(real *out, const struct tangent *t)
+{
+    int k = 0;
+    if (PACKED) {
+        UNROLL for (int e = 0; e < DIM * DIM; e++) {
+            matrix unit = matrix_scale(wide_set(0), matrix_identity());
+            unit.m[e / DIM][e % DIM] = wide_set(1);
+            const matrix column = tangent_apply(t, unit);
+            UNROLL for (int f = 0; f <= e; f++)
+                wide_store(out + k++ * WIDTH, column.m[f / DIM][f % DIM]);
+        }
+        return;
+    }
+    UNROLL for (int e = 0; e < DIM * DIM; e++)
+        wide_store(out + k++ * WIDTH, t->U.m[e / DIM][e % DIM]);
+    UNROLL for (int e = 0; e < DIM * DIM; e++)
+        wide_store(out + k++ * WIDTH, t->W.m[e / DIM][e % DIM]);
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = i; j < DIM; j++)
+            wide_store(out + k++ * WIDTH, t->second[i][j]);
+    UNROLL for (int p = 0; p < LAW_PAIRS; p++)
+        wide_store(out + k++ * WIDTH, t->even[p]);
+    UNROLL for (int p = 0; p < LAW_PAIRS; p++)
+        wide_store(out + k++ * WIDTH, t->odd[p]);
+    wide_store(out + k * WIDTH, t->viscosity);
+}
+
+/* Applies a stored derivative to G. */
+INLINE matrix tangent_apply_stored(const real *in, matrix G)
+{
+    struct tangent t;
+    int k = 0;
+    if (PACKED) {
+        matrix A = matrix_scale(wide_set(0), G);
+        UNROLL for (int e = 0; e < DIM * DIM; e++)
+            UNROLL for (int f = 0; f <= e; f++) {
+                const wide entry = wide_load(in + k++ * WIDTH);
+                A.m[f / DIM][f % DIM] = wide_fma(entry, G.m[e / DIM][e % DIM], A.m[f / DIM][f % DIM]);
+                if (f < e)
+                    A.m[e / DIM][e % DIM] = wide_fma(entry, G.m[f / DIM][f % DIM], A.m[e / DIM][e % DIM]);
+            }
+        return A;
+    }
+    UNROLL for (int e = 0; e < DIM * DIM; e++)
+        t.U.m[e / DIM][e % DIM] = wide_load(in + k++ * WIDTH);
+    UNROLL for (int e = 0; e < DIM * DIM; e++)
+        t.W.m[e / DIM][e % DIM] = wide_load(in + k++ * WIDTH);
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = i; j < DIM; j++)
+            t.second[i][j] = t.second[j][i] = wide_load(in + k++ * WIDTH);
+    UNROLL for (int p = 0; p < LAW_PAIRS; p++)
+        t.even[p] = wide_load(in + k++ * WIDTH);
+    UNROLL for (int p = 0; p < LAW_PAIRS; p++)
+        t.odd[p] = wide_load(in + k++ * WIDTH);
+    t.viscosity = wide_load(in + k * WIDTH);
+    return tangent_apply(&t, G);
+}
+
+/* The potential of the viscous stress, eta J (D : D - (tr D)^2/3). */
+INLINE wide dissipation(wide eta, matrix G)
+{
+    const wide trace = matrix_trace(G), half = wide_set((real)0.5);
+    wide square = wide_set(0);
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++) {
+            const wide D = half * (G.m[i][j] + G.m[j][i]);
+            square = wide_fma(D, D, square);
+        }
+    return eta * wide_fnma(wide_set((real)(1.0 / 3)) * trace, trace, square);
+}
+
+/* What a sweep does with the trial velocity. */
+enum trial {
+    LINEARIZED, /* the force of the linear model about F^n, whose derivative is stored */
+    TANGENT,    /* the force, and its derivative is stored */
+    RESIDUAL    /* the force */
+};
+
+/* Scatters dt f of the trial velocity, and returns the energy sum of V Psi and dt V times the dissipation. */
+INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                          struct workspace *work, const int law, const enum trial trial)
+{
+    const struct constants k = group_constants(sweep, (struct durations){0}, group);
+    const wide dt = wide_set((real)arguments->solve.dt), zero = wide_set(0);
+    union law_parameters parameters = {0};
+    wide sum = zero;
+    double energy = 0;
+    struct run run;
+    prepare_law(law, &parameters, sweep->materials[group->material].values);
+    nodes_read(work, group, arguments->solve.nodes);
+    run_begin(&run);
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        const ptrdiff_t left = group->count - t * WIDTH, at = group->first_tile + t;
+        struct tile tile;
+        struct tangent tangent;
+        struct law_tangent law_part;
+        load_state(&tile, sweep, group, at, law);
+        const mask alive = wide_less(zero, tile.mass);
+        const matrix G = gather_gradient(sweep, work, &k, &tile);
+        const wide viscous = dt * tile.volume, scale = dt * viscous;
+        const bool linear = trial == LINEARIZED;
+        const matrix F = matrix_advance(linear ? zero : dt, G, tile.state.F);
+        matrix force = matrix_scale(viscous, evaluate_at(law, &parameters, &tile, F, &tangent, &law_part));
+        tangent.viscosity = viscous * law_part.viscosity;
+        if (trial != RESIDUAL) {
+            tangent_fill(&tangent, &law_part, wide_set((real)arguments->solve.beta) * scale, arguments->solve.projects);
+            tangent_store((real *)arguments->solve.tangent + at * MPM_TANGENT_REALS(DIM) * WIDTH, &tangent);
+        }
+        if (linear)
+            force = matrix_add(force, tangent_apply(&tangent, G));
+        else
+            force = matrix_add(force, viscous_stress(tangent.viscosity, G));
+        const wide found = wide_fma(tile.volume, law_part.energy, dissipation(tangent.viscosity, G));
+        sum += wide_select(alive, found, zero);
+        force = matrix_select(alive, matrix_scale(wide_set(-1), force), matrix_scale(zero, matrix_identity()));
+        scatter_stress(sweep, work, &run, &k, &tile, force, left < WIDTH ? (int)left : WIDTH);
+        if (WIDTH == 1 && t % LONGEST_SUM == LONGEST_SUM - 1) {
+            energy += wide_sum(sum);
+            sum = zero;
+        }
+    }
+    momentum_end(sweep, group, work, &run);
+    return energy + wide_sum(sum);
+}
+
+/* Scatters dt^2 H u. */
+INLINE void product_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                          struct workspace *work)
+{
+    const struct constants k = group_constants(sweep, (struct durations){0}, group);
+    const real *stored = arguments->solve.tangent;
+    struct run run;
+    nodes_read(work, group, arguments->solve.nodes);
+    run_begin(&run);
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        const ptrdiff_t left = group->count - t * WIDTH, at = group->first_tile + t;
+        struct tile tile;
+        UNROLL for (int a = 0; a < DIM; a++)
+            tile.x[a] = wide_load(tile_vector(sweep->particles, MPM_COLUMN_X, at) + a * WIDTH);
+        tile.mass = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, at));
+        const matrix G = gather_gradient(sweep, work, &k, &tile);
+        const matrix force = tangent_apply_stored(stored + at * MPM_TANGENT_REALS(DIM) * WIDTH, G);
+        scatter_stress(sweep, work, &run, &k, &tile, force, left < WIDTH ? (int)left : WIDTH);
+    }
+    momentum_end(sweep, group, work, &run);
+}
+
+static void begin_task(const mpm_sweep *sweep, ptrdiff_t task, struct workspace *work)
+{
+    const mpm_grid *grid = sweep->grid;
+    const size_t block = MPM_BLOCK_NODES * 4 * sizeof(real);
+    memset((char *)grid->copies + (size_t)grid->task_copy[task] * block, 0,
+           (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * block);
+    sweep->measures[task] = (mpm_measure){.least_det = 1};
+    begin_scatter(work);
+}
+
+/* The laws share one body where the scheme is known at run time only; otherwise each has its own. */
+INLINE void trial_task(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, struct workspace *work,
+                       const enum trial trial)
+{
+    begin_task(sweep, task, work);
+    for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++) {
+        const mpm_group *group = &sweep->particles->groups[g];
+        sweep->measures[task].elastic += trial_group(sweep, arguments, group, work, sweep->materials[group->material].law, trial);
+    }
+}
+
+#define TRIAL(name, trial) \
+    void FAMILY(name)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread) \
+    { \
+        trial_task(sweep, arguments, task, sweep->workspaces[thread], trial); \
+    }
+TRIAL(linearize, LINEARIZED)
+TRIAL(tangent, TANGENT)
+TRIAL(residual, RESIDUAL)
+
+void FAMILY(product)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
+{
+    struct workspace *work = sweep->workspaces[thread];
+    begin_task(sweep, task, work);
+    for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++)
+        product_group(sweep, arguments, &sweep->particles->groups[g], work);
+}
