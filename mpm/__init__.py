@@ -24,7 +24,14 @@ if importlib.util.find_spec("mpm._core") is None:
 from mpm import config, materials, motion, shapes
 from mpm._check import nearest as _nearest
 from mpm.config import get_num_threads, set_num_threads, show_config
-from mpm.errors import BusyError, ConvergenceError, EscapeError, FileFormatError, InstabilityError, SimulationError
+from mpm.errors import (
+    BusyError,
+    ConvergenceError,
+    EscapeError,
+    FileFormatError,
+    InstabilityError,
+    SimulationError,
+)
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 from mpm.walls import Wall

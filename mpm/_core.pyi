@@ -13,6 +13,7 @@ class SimulationError(RuntimeError):
     """Has the attributes step: int, time: float, rows: list[int] (at most 1000, ascending)."""
 
 class InstabilityError(SimulationError): ...
+
 class ConvergenceError(SimulationError):
     residuals: list[float]
 
@@ -137,6 +138,7 @@ class Simulation:
         walls: Sequence[tuple[str, float]],  # 2d of (contact, friction): x-, x+, y-, ...
         # transfer, kernel, gradient, flip_ratio, xpic_order, advect by the particle's v, Cayley update, 1 - c_damping
         scheme: tuple[str, str, str, float, int, bool, bool, float],
+        integrator: tuple[str, float, float, int],
         dt: float,  # <= 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,

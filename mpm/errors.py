@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from mpm._core import BusyError, ConvergenceError, EscapeError, InstabilityError, SimulationError
 
-__all__ = ["BusyError", "ConvergenceError", "EscapeError", "FileFormatError", "InstabilityError", "SimulationError"]
+__all__ = [
+    "BusyError",
+    "ConvergenceError",
+    "EscapeError",
+    "FileFormatError",
+    "InstabilityError",
+    "SimulationError",
+]
 
 
 class FileFormatError(ValueError):

@@ -355,7 +355,9 @@ def _integrator(
 def _beta(value: object) -> float:
     found = _check.number("beta", value, low=0, high=1)
     if 0 < found < 0.5:
-        raise ValueError(f"beta = {found:g}: must be 0, or from 0.5 to 1; between them no time step is stable")
+        raise ValueError(
+            f"beta = {found:g}: must be 0, or from 0.5 to 1; between them no time step is stable"
+        )
     return found
 
 

@@ -21,8 +21,22 @@ def elastic(speed, law="FixedCorotated", nu=0.3):
     return getattr(mpm.materials, law)(E=E, nu=nu, density=RHO)
 
 
-def simulation(shape, material, *, dim=2, walls="sticky", gravity=0.0, velocity=0.0, turn=None, dx=1 / 16, side=1.0, **options):
-    scene = mpm.Scene(lower=(0,) * dim, upper=(side,) * dim, gravity=(0,) * (dim - 1) + (gravity,), walls=walls)
+def simulation(
+    shape,
+    material,
+    *,
+    dim=2,
+    walls="sticky",
+    gravity=0.0,
+    velocity=0.0,
+    turn=None,
+    dx=1 / 16,
+    side=1.0,
+    **options,
+):
+    scene = mpm.Scene(
+        lower=(0,) * dim, upper=(side,) * dim, gravity=(0,) * (dim - 1) + (gravity,), walls=walls
+    )
     motion = {} if turn is None else {"angular_velocity": turn}
     scene.add(shape, material, velocity=velocity, **motion)
     return mpm.Simulation(scene, dx=dx, threads=1, **options)
@@ -32,7 +46,9 @@ def box(dim, low, high):
     return mpm.shapes.Box((low,) * dim, (high,) * dim)
 
 
-def dropped(integrator, *, dim=2, n=16, ratio=400, motion=0.4, walls="separate", law="FixedCorotated", **options):
+def dropped(
+    integrator, *, dim=2, n=16, ratio=400, motion=0.4, walls="separate", law="FixedCorotated", **options
+):
     """A block of n cells that falls onto a floor at 1 m/s, `ratio` times slower than its waves."""
     dx = 1 / n
     low = np.array([0.5] * dim)
@@ -84,7 +100,7 @@ def test_amplitude_per_step_is_that_of_the_scheme(integrator, beta, omega_dt):
     for _ in range(6 + int(3 / omega_dt)):
         sim.step(1)  # in the first step APIC finds the affine velocities, which the particles did not have
         modes.append(shape @ np.array(sim.particles.v)[:, 0])
-    # v'' = (trace) v' - (determinant) v of the step's 2 x 2 matrix, whose eigenvalues have the modulus sqrt(determinant)
+    # v'' = (trace) v' - (determinant) v of the step's 2 x 2 matrix; its eigenvalues have the modulus sqrt(determinant)
     m = np.array(modes)
     trace, minus_determinant = np.linalg.lstsq(np.stack([m[1:-1], m[:-2]], axis=1), m[2:], rcond=None)[0]
     assert np.sqrt(-minus_determinant) == pytest.approx(KEPT[integrator, beta](omega_dt), rel=1e-2)
@@ -157,7 +173,12 @@ def spinning(integrator, dim, dtype="float64", rate=1.0, speed=0.1, **options):
 @each("scheme", SCHEMES)
 @pytest.mark.parametrize("integrator", IMPLICIT)
 def test_momentum_is_kept_to_round_off_at_any_tolerance(integrator, scheme):
-    for dim, dtype, limit in ((2, "float64", 1e-13), (3, "float64", 1e-13), (2, "float32", 1e-6), (3, "float32", 1e-6)):
+    for dim, dtype, limit in (
+        (2, "float64", 1e-13),
+        (3, "float64", 1e-13),
+        (2, "float32", 1e-6),
+        (3, "float32", 1e-6),
+    ):
         sim = spinning(integrator, dim, dtype, dt=0.02, tolerance=1e-2, **scheme)
         before = sim.totals().momentum
         sim.step(4)
@@ -230,7 +251,9 @@ def test_a_block_slides_or_sticks_as_its_friction_says():
     angle = np.deg2rad(20)
     g = 9.8 * np.array([np.sin(angle), -np.cos(angle)])
     for friction, pull in ((0.2, 9.8 * (np.sin(angle) - 0.2 * np.cos(angle))), (0.6, 0.0)):
-        scene = mpm.Scene(lower=(0, 0), upper=(2, 1), gravity=g, walls=mpm.Wall("separate", friction=friction))
+        scene = mpm.Scene(
+            lower=(0, 0), upper=(2, 1), gravity=g, walls=mpm.Wall("separate", friction=friction)
+        )
         scene.add(mpm.shapes.Box((0.5, 0.0), (1.0, 0.25)), elastic(50.0))
         sim = mpm.Simulation(scene, dx=1 / 16, integrator="implicit-euler", dt=0.01, threads=1)
         sim.step(20)
@@ -243,7 +266,13 @@ def test_half_a_body_at_a_mirror_moves_like_half_of_the_whole():
         scene = mpm.Scene(lower=(low, 0), upper=(1, 1), gravity=(0, -9.8), walls=walls)
         scene.add(mpm.shapes.Box((max(low, 0.25), 0.02), (0.75, 0.5)), elastic(20.0), velocity=(0, -1))
         sim = mpm.Simulation(
-            scene, dx=1 / 16, sampling="lattice", integrator="implicit-euler", dt=0.01, threads=1, tolerance=1e-9
+            scene,
+            dx=1 / 16,
+            sampling="lattice",
+            integrator="implicit-euler",
+            dt=0.01,
+            threads=1,
+            tolerance=1e-9,
         )
         sim.step(6)
         return np.array(sim.particles.x)
@@ -260,7 +289,13 @@ def test_a_body_across_a_periodic_face_moves_like_any_other():
         scene = mpm.Scene(lower=(0, 0), upper=(1, 1), walls="periodic")
         scene.add(box(2, 0.25, 0.75), elastic(20.0), angular_velocity=3.0, F=np.diag([1.1, 0.9]))
         sim = mpm.Simulation(
-            scene, dx=1 / 16, sampling="lattice", integrator="implicit-euler", dt=0.01, threads=1, tolerance=1e-9
+            scene,
+            dx=1 / 16,
+            sampling="lattice",
+            integrator="implicit-euler",
+            dt=0.01,
+            threads=1,
+            tolerance=1e-9,
         )
         x = np.array(sim.particles.x)
         sim.particles.x[...] = (x + shift) % 1
@@ -297,8 +332,14 @@ def test_viscosity_does_not_bound_the_step_and_flows_as_in_explicit_steps():
     def shear(integrator, **options):
         scene = mpm.Scene(lower=(0, 0), upper=(1, 1), walls="periodic")
         honey = mpm.materials.Fluid(bulk_modulus=1e5, density=1000, viscosity=50.0)
-        scene.add(box(2, 0, 1), honey, velocity=lambda x: np.stack([np.sin(2 * np.pi * x[:, 1]), 0 * x[:, 0]], axis=1))
-        sim = mpm.Simulation(scene, dx=1 / 16, integrator=integrator, threads=1, transfer="flip", flip_ratio=1.0, **options)
+        scene.add(
+            box(2, 0, 1),
+            honey,
+            velocity=lambda x: np.stack([np.sin(2 * np.pi * x[:, 1]), 0 * x[:, 0]], axis=1),
+        )
+        sim = mpm.Simulation(
+            scene, dx=1 / 16, integrator=integrator, threads=1, transfer="flip", flip_ratio=1.0, **options
+        )
         start = sim.totals().kinetic
         sim.run(0.05)
         return sim, sim.totals().kinetic / start
@@ -341,7 +382,11 @@ def test_single_precision_converges_or_says_that_it_has_stagnated():
 def crushed(**options):
     scene = mpm.Scene(lower=(0, 0), upper=(1, 1), walls="sticky")
     for x, way in ((0.3, 1), (0.7, -1)):
-        scene.add(mpm.shapes.Box((x - 0.18, 0.3), (x + 0.18, 0.7)), elastic(30.0, "NeoHookean"), velocity=(20.0 * way, 0))
+        scene.add(
+            mpm.shapes.Box((x - 0.18, 0.3), (x + 0.18, 0.7)),
+            elastic(30.0, "NeoHookean"),
+            velocity=(20.0 * way, 0),
+        )
     return mpm.Simulation(scene, dx=1 / 16, integrator="implicit-euler", threads=1, **options)
 
 
@@ -373,19 +418,21 @@ def test_a_step_that_moves_too_far_is_refused_and_an_automatic_one_is_halved():
 
 
 def test_threads_pieces_and_files_do_not_change_bits(tmp_path):
-    def colliding(threads):
-        scene = mpm.Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -9.8), walls=mpm.Wall("separate", friction=0.3))
+    def colliding(integrator, threads):
+        scene = mpm.Scene(
+            lower=(0, 0), upper=(1, 1), gravity=(0, -9.8), walls=mpm.Wall("separate", friction=0.3)
+        )
         scene.add(mpm.shapes.Box((0.02, 0.01), (0.6, 0.5)), elastic(30.0))
         scene.add(mpm.shapes.Box((0.3, 0.6), (0.8, 0.9)), scenes.MATERIALS["snow"], velocity=(0, -1))
         scene.add_collider(mpm.shapes.Ball((0.8, 0.25), 0.15), contact="separate", friction=0.5, name="ball")
         return mpm.Simulation(scene, dx=1 / 64, integrator=integrator, dt=2e-3, threads=threads)
 
     for integrator in IMPLICIT:
-        sims = [colliding(threads) for threads in (1, 2, 3, 7)]
+        sims = [colliding(integrator, threads) for threads in (1, 2, 3, 7)]
         for sim in sims:
             sim.step(6)
         assert len({sim.state_hash() for sim in sims}) == 1
-        split = colliding(2)
+        split = colliding(integrator, 2)
         split.step(3)
         split.save(tmp_path / "half.npz")
         again = mpm.load(tmp_path / "half.npz")
@@ -414,10 +461,16 @@ def test_explicit_kernels_and_vector_kernels_agree():
         ({"beta": 1.0}, "beta = 1.0: integrator='explicit' does not use it"),
         ({"integrator": "implicit-euler", "beta": 0.5}, "only 'semi-implicit'"),
         ({"integrator": "semi-implicit", "beta": 0.3}, "beta = 0.3: must be 0, or from 0.5 to 1"),
-        ({"integrator": "semi-implicit", "max_iterations": 3}, "max_iterations = 3: integrator='semi-implicit'"),
+        (
+            {"integrator": "semi-implicit", "max_iterations": 3},
+            "max_iterations = 3: integrator='semi-implicit'",
+        ),
         ({"tolerance": 1e-3}, "tolerance = 0.001: integrator='explicit'"),
         ({"integrator": "implicit-euler", "tolerance": 1e-11}, "tolerance = 1e-11: must be"),
-        ({"integrator": "implicit-euler", "tolerance": 1e-5, "dtype": "float32"}, "tolerance = 1e-05: must be"),
+        (
+            {"integrator": "implicit-euler", "tolerance": 1e-5, "dtype": "float32"},
+            "tolerance = 1e-05: must be",
+        ),
         ({"integrator": "implicit-midpoint", "max_iterations": 0}, "max_iterations = 0: must be"),
         ({"integrator": "implicit-midpoint", "max_iterations": 201}, "max_iterations = 201: must be"),
     ],

@@ -179,8 +179,8 @@ def test_a_law_with_history_is_its_file_its_row_and_its_class(tmp_path):
         shutil.copy(ROOT / name, tree)
     materials = tree / "csrc" / "materials"
     (materials / "ageing.h").write_text(LAW)
-    sand = "X(MPM_SAND, sand, INELASTIC, FAST)"
-    edited(materials / "laws.h", (sand, f"{sand} X(MPM_AGEING, ageing, INELASTIC, GENERAL)"))
+    sand = "X(MPM_SAND, sand, INELASTIC, FAST, NO_TANGENT)"
+    edited(materials / "laws.h", (sand, f"{sand} X(MPM_AGEING, ageing, INELASTIC, GENERAL, NO_TANGENT)"))
     edited(materials / "law_rows.h", ("\n};\n", f"\n{ROW}}};\n"))
     edited(
         materials / "law_switch.h",
