@@ -102,7 +102,7 @@ def test_amplitude_per_step_is_that_of_the_scheme(integrator, beta, omega_dt):
         modes.append(shape @ np.array(sim.particles.v)[:, 0])
     # v'' = (trace) v' - (determinant) v of the step's 2 x 2 matrix; its eigenvalues have the modulus sqrt(determinant)
     m = np.array(modes)
-    trace, minus_determinant = np.linalg.lstsq(np.stack([m[1:-1], m[:-2]], axis=1), m[2:], rcond=None)[0]
+    _, minus_determinant = np.linalg.lstsq(np.stack([m[1:-1], m[:-2]], axis=1), m[2:], rcond=None)[0]
     assert np.sqrt(-minus_determinant) == pytest.approx(KEPT[integrator, beta](omega_dt), rel=1e-2)
 
 
