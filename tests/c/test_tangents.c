@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sources:  */
 /* variants: -DMPM_REAL=float -DMPM_DIM=2 -DMPM_ISA_SCALAR | -DMPM_REAL=double -DMPM_DIM=2 -DMPM_ISA_PORTABLE |
- *   -DMPM_REAL=double -DMPM_DIM=3 -DMPM_ISA_SCALAR | -DMPM_REAL=float -DMPM_DIM=3 -DMPM_ISA_PORTABLE |
- *   -DMPM_REAL=double -DMPM_DIM=3 -DMPM_ISA_AVX2 -mavx2 -mfma */
+ *   -DMPM_REAL=double -DMPM_DIM=3 -DMPM_ISA_SCALAR | -DMPM_REAL=float -DMPM_DIM=3 -DMPM_ISA_PORTABLE */
 /* The derivatives of the energy of every law with a tangent, at random principal stretches, against the law's stress,
  * finite differences and quotients; and their projection onto positive semi-definite ones. */
 #include "check.h"
@@ -15,7 +14,7 @@
 #include "materials/law_switch.h"
 #include "materials/tangent.h"
 
-enum { TILES = 2000 };
+enum { TILES = 1000 };
 static const double SHORTEST = 0.05, LONGEST = 5;
 static const long double EPSILON = REAL_IS_FLOAT ? (long double)FLT_EPSILON : (long double)DBL_EPSILON;
 
@@ -409,8 +408,8 @@ int main(void)
     check_blocks();
     printf("projection: %.1Le below, %.1Le above, %ld shifts\n", projection.below, projection.above, projection.shifts);
     fflush(stdout);
-    assert(projection.shifts > 10000);
-    assert(projection.below < (REAL_IS_FLOAT ? 1e-5L : 1e-13L));                      /* measured 2.4e-6 and 2.7e-15 */
-    assert(projection.above < (DIM == 3 ? 1e-3L : REAL_IS_FLOAT ? 1e-6L : 1e-14L)); /* 3.0e-4, 1.6e-7, 2.9e-16 */
+    assert(projection.shifts > 5000);
+    assert(projection.below < (REAL_IS_FLOAT ? 1e-5L : 1e-13L));                      /* measured 2.3e-6 and 5.3e-16 */
+    assert(projection.above < (DIM == 3 ? 1e-3L : REAL_IS_FLOAT ? 1e-6L : 1e-14L)); /* 2.9e-4, 1.6e-7, 3.5e-16 */
     return 0;
 }
