@@ -163,7 +163,9 @@ static mpm_newton_point evaluate(void *self, double step)
         visit_nodes(solve->simulation, MPM_NODES_TRY, trial, step);
     const double potential = sweep(solve, MPM_RESIDUAL, trial, 1, false);
     const struct sums sums = visit_nodes(solve->simulation, MPM_NODES_RESIDUAL, trial, 0);
-    return (mpm_newton_point){potential + sums.second, sqrt(sums.first)};
+    const double energy = potential + sums.second;
+    /* where a law has no energy, its derivatives are those of another state */
+    return (mpm_newton_point){energy, isfinite(energy) ? sqrt(sums.first) : INFINITY};
 }
 
 /* The linear system about v, or that of the model which is linear about F^n. Returns r M^-1 r. */

@@ -7,47 +7,59 @@
 #pragma once
 #include "materials/law.h"
 
-/* A lower bound of the eigenvalues of a symmetric matrix that is not positive definite; exact in 2-D. */
+/* A lower bound of the eigenvalues of a symmetric matrix that is not positive definite; exact in 2-D. No product
+ * overflows: the matrix is scaled by its largest element. */
 INLINE wide least_eigenvalue(const wide a[DIM][DIM])
 {
-    const wide zero = wide_set(0), mean = wide_set((real)(1.0 / DIM));
+    const wide zero = wide_set(0), one = wide_set(1), mean = wide_set((real)(1.0 / DIM));
+    wide size = zero;
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = i; j < DIM; j++)
+            size = wide_max(size, wide_abs(a[i][j]));
+    const wide inverse = one / wide_select(wide_less(zero, size), size, one);
 #if DIM == 2
-    const wide middle = mean * (a[0][0] + a[1][1]), half = mean * (a[0][0] - a[1][1]);
-    (void)zero;
-    return middle - wide_sqrt(wide_fma(half, half, a[0][1] * a[0][1]));
+    const wide middle = mean * (a[0][0] + a[1][1]), half = mean * inverse * (a[0][0] - a[1][1]);
+    const wide off = inverse * a[0][1];
+    return wide_fnma(size, wide_sqrt(wide_fma(half, half, off * off)), middle);
 #else
-    /* Newton's iteration on the characteristic polynomial x^3 - t x^2 + s x - d, whose roots are real: from the left it
-     * approaches the least one and never passes it. */
+    /* The eigenvalues are middle + spread y with y^3 - 3 y - 2 r = 0 and -1 <= r <= 1 (O. K. Smith, Communications of
+     * the ACM 4 (1961) 168). From -2, Newton's iteration approaches the least root and never passes it, because the
+     * margin exceeds rounding errors. */
     enum { ITERATIONS = 12 };
-    const wide t = a[0][0] + a[1][1] + a[2][2], two = wide_set(2), three = wide_set(3);
-    wide s = zero, square = zero, d;
+    const wide middle = mean * inverse * (a[0][0] + a[1][1] + a[2][2]), three = wide_set(3);
+    const wide margin = wide_set(16 * REAL_EPSILON);
+    wide b[3][3], square = zero, y = wide_set(-2);
     UNROLL for (int i = 0; i < 3; i++) {
         const int j = (i + 1) % 3;
-        s += a[i][i] * a[j][j] - a[i][j] * a[i][j];
-        const wide deviation = wide_fnma(mean, t, a[i][i]);
-        square += deviation * deviation + two * a[i][j] * a[i][j];
+        b[i][i] = wide_fma(inverse, a[i][i], -middle);
+        b[i][j] = b[j][i] = inverse * a[i][j];
+        square += b[i][i] * b[i][i] + wide_set(2) * b[i][j] * b[i][j];
     }
-    d = a[0][0] * (a[1][1] * a[2][2] - a[1][2] * a[1][2]) - a[0][1] * (a[0][1] * a[2][2] - a[1][2] * a[0][2]) +
-        a[0][2] * (a[0][1] * a[1][2] - a[1][1] * a[0][2]);
-    wide x = mean * t - wide_sqrt(wide_set((real)(2.0 / 3)) * square);
+    const wide spread = wide_sqrt(square * wide_set((real)(1.0 / 6)));
+    const wide normal = one / wide_max(spread, wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-150)));
+    UNROLL for (int i = 0; i < 3; i++)
+        UNROLL for (int j = 0; j < 3; j++)
+            b[i][j] *= normal;
+    const wide twice_r = b[0][0] * (b[1][1] * b[2][2] - b[1][2] * b[1][2]) -
+                         b[0][1] * (b[0][1] * b[2][2] - b[1][2] * b[0][2]) +
+                         b[0][2] * (b[0][1] * b[1][2] - b[1][1] * b[0][2]);
     for (int k = 0; k < ITERATIONS; k++) {
-        const wide value = ((x - t) * x + s) * x - d, slope = (three * x - two * t) * x + s;
+        const wide value = (y * y - three) * y - (twice_r - margin), slope = three * (y * y - one);
         const mask left = wide_less(value, zero) & wide_less(zero, slope);
-        x = wide_select(left, x - value / wide_select(left, slope, wide_set(1)), x);
+        y = wide_select(left, y - value / wide_select(left, slope, one), y);
     }
-    return x;
+    return size * wide_fma(spread, y, middle);
 #endif
 }
 
-/* Are all leading minors positive? */
+/* Are all pivots of Gaussian elimination positive? They keep more digits than minors, and do not overflow. */
 INLINE mask is_definite(const wide a[DIM][DIM])
 {
-    const wide zero = wide_set(0), minor = a[0][0] * a[1][1] - a[0][1] * a[0][1];
-    mask definite = wide_less(zero, a[0][0]) & wide_less(zero, minor);
+    const wide zero = wide_set(0), ratio = a[0][1] / a[0][0], pivot = wide_fnma(ratio, a[0][1], a[1][1]);
+    mask definite = wide_less(zero, a[0][0]) & wide_less(zero, pivot);
 #if DIM == 3
-    definite &= wide_less(zero, a[0][0] * (a[1][1] * a[2][2] - a[1][2] * a[1][2]) -
-                                    a[0][1] * (a[0][1] * a[2][2] - a[1][2] * a[0][2]) +
-                                    a[0][2] * (a[0][1] * a[1][2] - a[1][1] * a[0][2]));
+    const wide other = wide_fnma(ratio, a[0][2], a[1][2]), last = wide_fnma(a[0][2] / a[0][0], a[0][2], a[2][2]);
+    definite &= wide_less(zero, wide_fnma(other / pivot, other, last));
 #endif
     return definite;
 }

@@ -65,8 +65,8 @@ double mpm_newton_solve(const mpm_newton_problem *problem, double reference, boo
     for (int k = 0;; k++) {
         const double goal = problem->tolerance * reference;
         result->iterations = k;
-        result->residual[k] = !(reference > 0) ? 0 : isfinite(point.residual) ? point.residual / reference : 1;
-        if (point.residual <= fmax(goal, problem->floor)) {
+        result->residual[k] = !isfinite(point.residual) ? 1 : reference > 0 ? point.residual / reference : 0;
+        if (isfinite(point.residual) && point.residual <= fmax(goal, problem->floor)) {
             result->end = point.residual <= goal || k == 0 ? MPM_NEWTON_CONVERGED : MPM_NEWTON_STAGNATED;
             return reference;
         }
