@@ -138,7 +138,8 @@ class Simulation:
         walls: Sequence[tuple[str, float]],  # 2d of (contact, friction): x-, x+, y-, ...
         # transfer, kernel, gradient, flip_ratio, xpic_order, advect by the particle's v, Cayley update, 1 - c_damping
         scheme: tuple[str, str, str, float, int, bool, bool, float],
-        integrator: tuple[str, float, float, int],
+        # name, beta, tolerance, max_iterations, preconditioner
+        integrator: tuple[str, float, float, int, str],
         dt: float,  # <= 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,

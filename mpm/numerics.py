@@ -28,6 +28,7 @@ F_UPDATES = ("linear", "cayley")
 ON_LEAVE = ("raise", "clamp", "delete")
 DTYPES = ("float64", "float32")
 
+PRECONDITIONERS = ("mass", "stiffness")
 INTEGRATORS = ("explicit", "semi-implicit", "implicit-euler", "implicit-midpoint")
 
 GRADIENT_NAMES = {"mls": "MLS", "bspline": "B-spline"}
@@ -46,10 +47,12 @@ USED_BY = {
 BETA = _check.Unset(1.0)
 TOLERANCE = _check.Unset(1e-3)
 MAX_ITERATIONS = _check.Unset(20)
+PRECONDITIONER = _check.Unset("mass")
 SOLVED_BY = {
     "beta": ("semi-implicit",),
     "tolerance": INTEGRATORS[1:],
     "max_iterations": ("implicit-euler", "implicit-midpoint"),
+    "preconditioner": INTEGRATORS[1:],
 }
 LEAST_TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
 MOST_ITERATIONS = 200  # MPM_NEWTON_MOST
@@ -102,6 +105,7 @@ class Integrator:
     beta: float
     tolerance: float
     max_iterations: int
+    preconditioner: str
 
     @property
     def is_implicit(self) -> bool:
@@ -114,6 +118,8 @@ class Integrator:
             used.append(f"β = {self.beta:g}")
         if self.is_implicit:
             used.append(f"tolerance {self.tolerance:g}")
+        if self.preconditioner != PRECONDITIONER.value:
+            used.append(f"preconditioned by {self.preconditioner}")
         return ", ".join(used)
 
 
@@ -177,6 +183,7 @@ def check(
     beta: object = BETA,
     tolerance: object = TOLERANCE,
     max_iterations: object = MAX_ITERATIONS,
+    preconditioner: object = PRECONDITIONER,
     dt: object = "auto",
     max_dt: object = None,
     allow_unstable: object = False,
@@ -212,7 +219,7 @@ def check(
         sampling=sampling,
         volume=_check.choice("volume", volume, VOLUMES),
         scheme=scheme,
-        integrator=_integrator(integrator, beta, tolerance, max_iterations, precision),
+        integrator=_integrator(integrator, beta, tolerance, max_iterations, preconditioner, precision),
         dt=step,
         max_dt=bound,
         allow_unstable=unstable,
@@ -260,10 +267,9 @@ def options(chosen: Numerics) -> dict[str, Any]:
     }
     fixed = chosen.dt > 0
     solver = chosen.integrator
-    solved = {"beta": solver.beta, "tolerance": solver.tolerance, "max_iterations": solver.max_iterations}
     implicit = {
         "integrator": solver.name,
-        **{name: value for name, value in solved.items() if solver.name in SOLVED_BY[name]},
+        **{name: getattr(solver, name) for name in SOLVED_BY if solver.name in SOLVED_BY[name]},
     }
     return {
         "dx": chosen.dx,
@@ -330,7 +336,12 @@ def _scheme(
 
 
 def _integrator(
-    integrator: object, beta: object, tolerance: object, max_iterations: object, dtype: DType
+    integrator: object,
+    beta: object,
+    tolerance: object,
+    max_iterations: object,
+    preconditioner: object,
+    dtype: DType,
 ) -> Integrator:
     name = _check.choice("integrator", integrator, INTEGRATORS)
     by = _Users("integrator", name, SOLVED_BY)
@@ -348,6 +359,12 @@ def _integrator(
             max_iterations,
             MAX_ITERATIONS,
             lambda value: _check.integer("max_iterations", value, low=1, high=MOST_ITERATIONS),
+        ),
+        preconditioner=by.checked(
+            "preconditioner",
+            preconditioner,
+            PRECONDITIONER,
+            lambda value: _check.choice("preconditioner", value, PRECONDITIONERS),
         ),
     )
 

@@ -103,6 +103,10 @@ class Simulation(Solver, kind="simulation"):
     max_iterations : int, optional
         Only ``"implicit-euler"`` and ``"implicit-midpoint"``: Newton iterations of a step; default 20. A step that
         does not converge is halved (``dt="auto"``), or raises `mpm.ConvergenceError`.
+    preconditioner : {"mass", "stiffness"}, optional
+        Only implicit: the diagonal matrix of the conjugate gradients. ``"mass"`` (default) conserves momentum to
+        round-off at any tolerance. ``"stiffness"`` adds dt² times an estimate of the stiffness; it needs fewer
+        products where stiff and soft bodies are solved together, and conserves momentum to the tolerance.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`. A fixed dt above the bound raises
         `mpm.InstabilityError` before the step that would use it.
@@ -169,6 +173,7 @@ class Simulation(Solver, kind="simulation"):
         beta: float | _check.Unset = numerics.BETA,
         tolerance: float | _check.Unset = numerics.TOLERANCE,
         max_iterations: int | _check.Unset = numerics.MAX_ITERATIONS,
+        preconditioner: str | _check.Unset = numerics.PRECONDITIONER,
         dt: float | str = "auto",
         max_dt: float | None = None,
         allow_unstable: bool = False,
@@ -198,6 +203,7 @@ class Simulation(Solver, kind="simulation"):
             beta=beta,
             tolerance=tolerance,
             max_iterations=max_iterations,
+            preconditioner=preconditioner,
             dt=dt,
             max_dt=max_dt,
             allow_unstable=allow_unstable,

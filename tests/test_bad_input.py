@@ -115,6 +115,7 @@ NUMERICS = {
     "beta": [*NUMBER, 0.3, 1.0],  # right values belong to an implicit integrator
     "tolerance": [*NUMBER, 1e-3],
     "max_iterations": [*NUMBER, 20],
+    "preconditioner": [*NAME, "mass"],
     "dt": [*POSITIVE, "automatic", ""],
     "max_dt": [v for v in POSITIVE if v is not None],
     "allow_unstable": [*FLAG, True],  # True: the time step is automatic

@@ -6,13 +6,19 @@
 
 #include "integrate/state.h"
 
+mpm_grid_vector mpm_describe_preconditioner(const mpm_simulation *simulation)
+{
+    return simulation->settings.preconditioner == MPM_BY_STIFFNESS ? MPM_GRID_DIAGONAL : MPM_GRID_GUESS;
+}
+
 unsigned mpm_describe_vectors(const mpm_simulation *simulation)
 {
     enum { OF_A_SOLVE = 1u << MPM_GRID_GUESS | 1u << MPM_GRID_TRIAL | 1u << MPM_GRID_RESIDUAL |
                         1u << MPM_GRID_DIRECTION | 1u << MPM_GRID_PRODUCT | 1u << MPM_GRID_CORRECTION };
     const mpm_scheme *scheme = &simulation->settings.scheme;
-    return (simulation->integrator->solve ? OF_A_SOLVE : 0) |
-           (unsigned)scheme->midpoint << MPM_GRID_MIDPOINT | 1u << MPM_GRID_VELOCITY | (unsigned)mpm_scheme_recomputes_velocity(scheme) << MPM_GRID_PREVIOUS |
+    return (simulation->integrator->solve ? OF_A_SOLVE | 1u << mpm_describe_preconditioner(simulation) : 0) |
+           (unsigned)scheme->midpoint << MPM_GRID_MIDPOINT | 1u << MPM_GRID_VELOCITY |
+           (unsigned)mpm_scheme_recomputes_velocity(scheme) << MPM_GRID_PREVIOUS |
            (unsigned)mpm_scheme_is_split(scheme) << MPM_GRID_BEFORE |
            (unsigned)(scheme->transfer == MPM_XPIC) << MPM_GRID_FILTERED;
 }

@@ -107,9 +107,10 @@ static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation op
     const double start = mpm_clock_seconds();
     struct sums sums = {0};
     struct node_call call = {simulation, {.grid = grid, .held = &solver->held, .operation = operation, .trial = trial,
+                                          .preconditioner = mpm_describe_preconditioner(simulation),
                                           .factor = factor, .sums = solver->sums}};
     mpm_sweeps_blocks(simulation, block_item, &call, grid->block_count);
-    if (operation == MPM_NODES_RESIDUAL || operation == MPM_NODES_PRODUCT)
+    if (operation == MPM_NODES_RESIDUAL || operation == MPM_NODES_SYSTEM || operation == MPM_NODES_PRODUCT)
         mpm_sweeps_blocks(simulation, fold_item, &call, grid->images.block_count);
     for (size_t b = 0; b < grid->block_count; b++) {
         sums.first += solver->sums[b][0];
@@ -145,9 +146,14 @@ static double multiply(void *self)
     return visit_nodes(solve->simulation, MPM_NODES_PRODUCT, MPM_GRID_VELOCITY, 0).first;
 }
 
-static double advance(void *self, double a)
+static mpm_krylov_residual residual_of(struct sums sums)
 {
-    return visit_nodes(((struct solve *)self)->simulation, MPM_NODES_ADVANCE, MPM_GRID_VELOCITY, a).first;
+    return (mpm_krylov_residual){sums.first, sums.second};
+}
+
+static mpm_krylov_residual advance(void *self, double a)
+{
+    return residual_of(visit_nodes(((struct solve *)self)->simulation, MPM_NODES_ADVANCE, MPM_GRID_VELOCITY, a));
 }
 
 static void redirect(void *self, double b)
@@ -168,17 +174,14 @@ static mpm_newton_point evaluate(void *self, double step)
     return (mpm_newton_point){energy, isfinite(energy) ? sqrt(sums.first) : INFINITY};
 }
 
-/* The linear system about v, or that of the model which is linear about F^n. Returns r M^-1 r. */
-static double make_system(struct solve *solve, mpm_operation operation, double beta, bool projects)
+/* The linear system about v, or that of the model which is linear about F^n. */
+static mpm_krylov_residual make_system(struct solve *solve, mpm_operation operation, double beta, bool projects)
 {
-    mpm_simulation *simulation = solve->simulation;
     sweep(solve, operation, MPM_GRID_VELOCITY, beta, projects);
-    const double residual2 = visit_nodes(simulation, MPM_NODES_RESIDUAL, MPM_GRID_VELOCITY, 0).first;
-    visit_nodes(simulation, MPM_NODES_START, MPM_GRID_VELOCITY, 0);
-    return residual2;
+    return residual_of(visit_nodes(solve->simulation, MPM_NODES_SYSTEM, MPM_GRID_VELOCITY, 0));
 }
 
-static double linearize(void *self, mpm_newton_model model)
+static mpm_krylov_residual linearize(void *self, mpm_newton_model model)
 {
     return make_system(self, model == MPM_NEWTON_INITIAL ? MPM_LINEARIZE : MPM_TANGENT, 1, model != MPM_NEWTON_EXACT);
 }
@@ -209,15 +212,16 @@ static bool solve_linear(struct solve *solve, mpm_newton *result)
     mpm_simulation *simulation = solve->simulation;
     const mpm_settings *settings = &simulation->settings;
     const mpm_linear_system system = system_of(solve);
-    const double residual2 = make_system(solve, MPM_LINEARIZE, settings->beta, true);
-    const double goal = fmax(settings->tolerance * sqrt(residual2), rounding_floor(simulation, solve->dt));
-    *result = (mpm_newton){.end = MPM_NEWTON_FAILED, .iterations = 1, .residual = {residual2 > 0}};
-    if (!isfinite(residual2))
+    const mpm_krylov_residual first = make_system(solve, MPM_LINEARIZE, settings->beta, true);
+    const double goal = fmax(settings->tolerance * sqrt(first.norm2), rounding_floor(simulation, solve->dt));
+    *result = (mpm_newton){.end = MPM_NEWTON_FAILED, .iterations = 1, .residual = {first.norm2 > 0}};
+    if (!isfinite(first.norm2))
         return false;
-    const mpm_krylov krylov = mpm_krylov_solve(&system, residual2, goal * goal, MOST_PRODUCTS);
+    const mpm_krylov krylov = mpm_krylov_solve(&system, first, goal * goal, MOST_PRODUCTS);
+    const double last2 = krylov.residual.norm2;
     result->products = krylov.products;
-    result->residual[1] = residual2 > 0 ? sqrt(krylov.residual2 / residual2) : 0;
-    if (!isfinite(krylov.residual2) || krylov.indefinite || krylov.residual2 > goal * goal)
+    result->residual[1] = first.norm2 > 0 ? sqrt(last2 / first.norm2) : 0;
+    if (!isfinite(last2) || krylov.indefinite || last2 > goal * goal)
         return false;
     visit_nodes(simulation, MPM_NODES_TRY, MPM_GRID_VELOCITY, 1);
     accept(solve);

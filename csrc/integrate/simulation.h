@@ -10,6 +10,13 @@
 #include "run/store.h"
 #include "transfer/kernels.h"
 
+/** The diagonal matrix that preconditions the solves of implicit steps. */
+typedef enum mpm_preconditioner {
+    MPM_BY_MASS,      /* of the nodes: momentum is conserved to round-off at any tolerance */
+    MPM_BY_STIFFNESS, /* mass, plus dt^2 times an estimate of the stiffness at the nodes */
+    MPM_PRECONDITIONER_COUNT
+} mpm_preconditioner;
+
 /** What the user chooses once. A 2-D simulation ignores the third axis. */
 typedef struct mpm_settings {
     int dim;           /* 2 or 3 */
@@ -31,6 +38,7 @@ typedef struct mpm_settings {
     double beta;       /* semi-implicit: factor of the tangent, 0.5 .. 1; 0 is the explicit method */
     double tolerance;  /* implicit: residual over that of v^n + dt g, 1e-10 .. 0.1; in single precision from 1e-4 */
     int max_iterations; /* implicit: Newton iterations, at most MPM_NEWTON_MOST */
+    mpm_preconditioner preconditioner; /* implicit */
 } mpm_settings;
 
 /** Valid settings: a box of 32 cells of 1/32 m per axis, from the origin; slip walls, no gravity, the standard scheme

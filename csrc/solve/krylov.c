@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "solve/krylov.h"
 
-mpm_krylov mpm_krylov_solve(const mpm_linear_system *system, double residual2, double target2, int64_t most)
+mpm_krylov mpm_krylov_solve(const mpm_linear_system *system, mpm_krylov_residual residual, double target2, int64_t most)
 {
-    mpm_krylov result = {.residual2 = residual2};
-    while (result.residual2 > target2 && result.products < most) {
+    mpm_krylov result = {.residual = residual};
+    while (result.residual.norm2 > target2 && result.products < most) {
         const double curvature = system->multiply(system->self);
         result.products++;
         if (!(curvature > 0)) {
@@ -13,9 +13,9 @@ mpm_krylov mpm_krylov_solve(const mpm_linear_system *system, double residual2, d
                 system->advance(system->self, 1);
             break;
         }
-        const double before = result.residual2;
-        result.residual2 = system->advance(system->self, before / curvature);
-        system->redirect(system->self, result.residual2 / before);
+        const double before = result.residual.preconditioned;
+        result.residual = system->advance(system->self, before / curvature);
+        system->redirect(system->self, result.residual.preconditioned / before);
     }
     return result;
 }

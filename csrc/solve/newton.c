@@ -44,14 +44,14 @@ static bool improve(const mpm_newton_problem *problem, mpm_newton_model model, d
                     mpm_newton_point *point, mpm_newton *result)
 {
     const bool initial = model == MPM_NEWTON_INITIAL;
-    const double linear2 = problem->linearize(problem->self, model);
-    if (!isfinite(linear2))
+    const mpm_krylov_residual residual = problem->linearize(problem->self, model);
+    if (!isfinite(residual.norm2))
         return false;
     if (!isfinite(*reference))
-        *reference = sqrt(linear2);
+        *reference = sqrt(residual.norm2);
     const double last = LAST_FORCING * problem->tolerance * *reference;
-    const double target = initial ? last : fmax(FORCING * sqrt(linear2), last);
-    const mpm_krylov krylov = mpm_krylov_solve(&problem->system, linear2, target * target, problem->most_products);
+    const double target = initial ? last : fmax(FORCING * sqrt(residual.norm2), last);
+    const mpm_krylov krylov = mpm_krylov_solve(&problem->system, residual, target * target, problem->most_products);
     result->products += krylov.products;
     return krylov.products > 0 && search(problem, initial ? FIRST_HALVINGS : MOST_HALVINGS, point, result);
 }

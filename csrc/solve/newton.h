@@ -26,8 +26,8 @@ typedef struct mpm_newton_problem {
     mpm_linear_system system;
     /** At v + step x; at v itself for step 0. */
     mpm_newton_point (*evaluate)(void *self, double step);
-    /** Makes the linear system for the correction of v. Returns r M^-1 r. */
-    double (*linearize)(void *self, mpm_newton_model model);
+    /** Makes the linear system for the correction of v. */
+    mpm_krylov_residual (*linearize)(void *self, mpm_newton_model model);
     /** v becomes the point that was evaluated last. */
     void (*accept)(void *self);
     double tolerance;       /* of the residual, relative to the first one */

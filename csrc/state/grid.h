@@ -25,6 +25,7 @@ typedef enum mpm_grid_vector {
     MPM_GRID_MIDPOINT, /* the velocity in mid step, which moves and strains particles */
     /* of a solve (transfer/kernels.h): */
     MPM_GRID_GUESS, MPM_GRID_TRIAL, MPM_GRID_RESIDUAL, MPM_GRID_DIRECTION, MPM_GRID_PRODUCT, MPM_GRID_CORRECTION,
+    MPM_GRID_DIAGONAL,
     MPM_GRID_VECTORS
 } mpm_grid_vector;
 

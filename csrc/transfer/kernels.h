@@ -28,8 +28,8 @@
     X(MPM_FILTER, filter, sweep_any, sweep_any)       /* XPIC: the velocities v_k to particles and back to the grid */ \
     X(MPM_REST_VOLUME, rest_volume, sweep_any, sweep_any) /* volumes that are 0, from the density of the grid */ \
     X(MPM_BODY_FORCE, body_force, sweep_any, sweep_any)   /* after P2G: a force on the particles, to the grid */ \
-    X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* dt f of a trial velocity, linear about F^n; keeps the tangent */ \
-    X(MPM_TANGENT, tangent, tangent, tangent_any)     /* dt f and the energy of a trial velocity; keeps the tangent */ \
+    X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* as MPM_TANGENT, with dt f linear about F^n */ \
+    X(MPM_TANGENT, tangent, tangent, tangent_any)     /* as MPM_RESIDUAL; keeps the tangent, scatters its diagonal */ \
     X(MPM_RESIDUAL, residual, tangent, tangent_any)   /* dt f and the energy of a trial velocity */ \
     X(MPM_PRODUCT, product, tangent, tangent_any)     /* dt^2 H times a node vector, by the tangent that was kept */
 
@@ -166,16 +166,16 @@ typedef struct mpm_held {
 } mpm_held;
 
 /** What a pass over the node vectors of a solve does. v is the velocity, u the trial velocity, v^ the velocity before
- *  the solve, M the mass of a node with all its images, S the projection onto the directions that no contact holds, and
- *  `copies` the sums of the last sweep. */
+ *  the solve, M the mass of a node with all its images, D the preconditioner, S the projection onto the directions that
+ *  no contact holds, and `copies` the sums of the last sweep. */
 typedef enum mpm_node_operation {
     MPM_NODES_BEGIN,    /* guess = {v^, M}; v gets the given velocities */
     MPM_NODES_GIVE,     /* v gets the given velocities */
     MPM_NODES_RESIDUAL, /* r = S [M (u - v^) - copies]; shares the rest among contacts. Sums: r M^-1 r, M |u - v^|^2/2 */
-    MPM_NODES_START,    /* r = -r, p = M^-1 r, x = 0 */
+    MPM_NODES_SYSTEM,   /* the same, after a sweep that keeps the tangent; D; r = -r, p = D^-1 r, x = 0. Sums as ADVANCE */
     MPM_NODES_PRODUCT,  /* q = S [M p + copies]. Sum: p q */
-    MPM_NODES_ADVANCE,  /* x += a p, r -= a q. Sum: r M^-1 r */
-    MPM_NODES_REDIRECT, /* p = M^-1 r + a p */
+    MPM_NODES_ADVANCE,  /* x += a p, r -= a q. Sums: r M^-1 r, r D^-1 r */
+    MPM_NODES_REDIRECT, /* p = D^-1 r + a p */
     MPM_NODES_TRY,      /* u = v + a x */
     MPM_NODES_EXTRAPOLATE /* v is that in mid step, and becomes 2 v - v^n; directions that contacts hold keep v */
 } mpm_node_operation;
@@ -185,6 +185,7 @@ typedef struct mpm_node_pass {
     const mpm_held *held;
     mpm_node_operation operation;
     mpm_grid_vector trial; /* the vector of u */
+    mpm_grid_vector preconditioner; /* whose fourth component is D: MPM_GRID_DIAGONAL, or MPM_GRID_GUESS for the mass */
     double factor;         /* a */
     double (*sums)[2];     /* per block */
 } mpm_node_pass;

@@ -28,10 +28,9 @@ static void find_shares(const mpm_node_pass *pass, ptrdiff_t b, real share[4 * M
     }
 }
 
-/* sum a M^-1 b, or sum a b with `plain`. */
-static double block_dot(const mpm_node_pass *pass, ptrdiff_t b, const real *left, const real *right, bool plain)
+/* sum left right, each node divided by the fourth component of `over` if there is one. */
+static double block_dot(const mpm_node_pass *pass, ptrdiff_t b, const real *left, const real *right, const real *over)
 {
-    const real *guess = vector_of(pass, MPM_GRID_GUESS, b);
     real share[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
     const bool folded = pass->grid->blocks[b].fold >= 0;
     part sum = part_set(0);
@@ -39,8 +38,8 @@ static double block_dot(const mpm_node_pass *pass, ptrdiff_t b, const real *left
         find_shares(pass, b, share);
     FOR_BLOCK(n) {
         part value = part_load(right + n);
-        if (!plain)
-            value = part_over(value, part_mass(part_load(guess + n)));
+        if (over)
+            value = part_over(value, part_mass(part_load(over + n)));
         if (folded)
             value *= part_load(share + n);
         sum = part_fma(part_load(left + n), value, sum);
@@ -103,7 +102,7 @@ static void residual(const mpm_node_pass *pass, ptrdiff_t b, const real *impulse
         /* a node without mass has no residual, whatever rounding leaves of its force */
         part_store(r + n, part_where(M, Mu - velocity * part_load(impulse + n)));
     }
-    pass->sums[b][1] = 0.5 * block_dot(pass, b, inertia, change, true);
+    pass->sums[b][1] = 0.5 * block_dot(pass, b, inertia, change, NULL);
     FOR_HELD(pass, b, held) {
         double whole[3], u[3];
         fetch(r + 4 * held->node, whole);
@@ -116,19 +115,34 @@ static void residual(const mpm_node_pass *pass, ptrdiff_t b, const real *impulse
         mpm_constraint_project(held, whole);
         put(r + 4 * held->node, whole);
     }
-    pass->sums[b][0] = block_dot(pass, b, r, r, false);
+    pass->sums[b][0] = block_dot(pass, b, r, r, guess);
 }
 
-static void start(const mpm_node_pass *pass, ptrdiff_t b)
+/* r M^-1 r and r D^-1 r */
+static void measure_residual(const mpm_node_pass *pass, ptrdiff_t b)
+{
+    const real *r = vector_of(pass, MPM_GRID_RESIDUAL, b);
+    pass->sums[b][0] = block_dot(pass, b, r, r, vector_of(pass, MPM_GRID_GUESS, b));
+    pass->sums[b][1] = pass->preconditioner == MPM_GRID_GUESS
+                           ? pass->sums[b][0]
+                           : block_dot(pass, b, r, r, vector_of(pass, pass->preconditioner, b));
+}
+
+/* D = M + the diagonal that a sweep has scattered; r = -r, p = D^-1 r, x = 0 */
+static void start(const mpm_node_pass *pass, ptrdiff_t b, const real *impulse)
 {
     const real *guess = vector_of(pass, MPM_GRID_GUESS, b);
+    real *D = vector_of(pass, pass->preconditioner, b);
     real *r = vector_of(pass, MPM_GRID_RESIDUAL, b), *p = vector_of(pass, MPM_GRID_DIRECTION, b);
+    for (int n = 3; D != guess && n < 4 * MPM_BLOCK_NODES; n += 4)
+        D[n] = guess[n] > 0 ? guess[n] + impulse[n] : 0;
     FOR_BLOCK(n) {
         const part minus = -part_load(r + n);
         part_store(r + n, minus);
-        part_store(p + n, part_over(minus, part_mass(part_load(guess + n))));
+        part_store(p + n, part_over(minus, part_mass(part_load(D + n))));
     }
     memset(vector_of(pass, MPM_GRID_CORRECTION, b), 0, 4 * MPM_BLOCK_NODES * sizeof(real));
+    measure_residual(pass, b);
 }
 
 /* q = S [M p + dt^2 H p] */
@@ -146,7 +160,7 @@ static void product(const mpm_node_pass *pass, ptrdiff_t b, const real *stiffnes
         mpm_constraint_project(held, whole);
         put(q + 4 * held->node, whole);
     }
-    pass->sums[b][0] = block_dot(pass, b, p, q, true);
+    pass->sums[b][0] = block_dot(pass, b, p, q, NULL);
 }
 
 static void advance(const mpm_node_pass *pass, ptrdiff_t b)
@@ -158,16 +172,16 @@ static void advance(const mpm_node_pass *pass, ptrdiff_t b)
         part_store(x + n, part_fma(a, part_load(p + n), part_load(x + n)));
         part_store(r + n, part_fma(minus, part_load(q + n), part_load(r + n)));
     }
-    pass->sums[b][0] = block_dot(pass, b, r, r, false);
+    measure_residual(pass, b);
 }
 
 static void redirect(const mpm_node_pass *pass, ptrdiff_t b)
 {
-    const real *guess = vector_of(pass, MPM_GRID_GUESS, b), *r = vector_of(pass, MPM_GRID_RESIDUAL, b);
+    const real *D = vector_of(pass, pass->preconditioner, b), *r = vector_of(pass, MPM_GRID_RESIDUAL, b);
     real *p = vector_of(pass, MPM_GRID_DIRECTION, b);
     const part a = part_set((real)pass->factor);
     FOR_BLOCK(n)
-        part_store(p + n, part_fma(a, part_load(p + n), part_over(part_load(r + n), part_mass(part_load(guess + n)))));
+        part_store(p + n, part_fma(a, part_load(p + n), part_over(part_load(r + n), part_mass(part_load(D + n)))));
 }
 
 /* The trial velocity; the mass is that of v. */
@@ -195,6 +209,18 @@ static void extrapolate(const mpm_node_pass *pass, ptrdiff_t b)
     }
 }
 
+/* What follows the sum of the copies. */
+static void use_copies(const mpm_node_pass *pass, ptrdiff_t b, const real *sum)
+{
+    if (pass->operation == MPM_NODES_PRODUCT) {
+        product(pass, b, sum);
+        return;
+    }
+    residual(pass, b, sum);
+    if (pass->operation == MPM_NODES_SYSTEM)
+        start(pass, b, sum);
+}
+
 void MPM_KERNEL(node_vectors_block)(const mpm_node_pass *pass, ptrdiff_t b)
 {
     const mpm_grid *grid = pass->grid;
@@ -208,17 +234,11 @@ void MPM_KERNEL(node_vectors_block)(const mpm_node_pass *pass, ptrdiff_t b)
         give(pass, b, vector_of(pass, MPM_GRID_VELOCITY, b));
         break;
     case MPM_NODES_RESIDUAL:
+    case MPM_NODES_SYSTEM:
     case MPM_NODES_PRODUCT:
         sum_copies(block->fold < 0 ? own : block_vec4s(grid->images.raw_impulse, block->fold), grid, block, grid->copies);
-        if (block->fold >= 0)
-            break; /* node_vectors_fold continues after the barrier */
-        if (pass->operation == MPM_NODES_RESIDUAL)
-            residual(pass, b, own);
-        else
-            product(pass, b, own);
-        break;
-    case MPM_NODES_START:
-        start(pass, b);
+        if (block->fold < 0)
+            use_copies(pass, b, own); /* otherwise node_vectors_fold continues after the barrier */
         break;
     case MPM_NODES_ADVANCE:
         advance(pass, b);
@@ -243,8 +263,5 @@ void MPM_KERNEL(node_vectors_fold)(const mpm_node_pass *pass, ptrdiff_t fold)
     fold_block(sum, images->raw_impulse, images, (int32_t)fold);
     for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++)
         unfold_vector(sum + 4 * images->nodes[i].node, &images->nodes[i]);
-    if (pass->operation == MPM_NODES_RESIDUAL)
-        residual(pass, b, sum);
-    else
-        product(pass, b, sum);
+    use_copies(pass, b, sum);
 }

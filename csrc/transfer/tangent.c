@@ -25,9 +25,9 @@ INLINE matrix gather_gradient(const mpm_sweep *sweep, struct workspace *work, co
     return G;
 }
 
-/* Adds `force` g_i to the nodes. */
+/* Adds {force g_i, w_i diagonal} to the nodes. */
 INLINE void scatter_stress(const mpm_sweep *sweep, struct workspace *work, struct run *run, const struct constants *k,
-                           const struct tile *tile, matrix force, int count)
+                           const struct tile *tile, matrix force, wide diagonal, int count)
 {
     (void)sweep;
     struct stencil *stencil = &work->stencil;
@@ -42,7 +42,7 @@ INLINE void scatter_stress(const mpm_sweep *sweep, struct workspace *work, struc
             Q[b] = wide_fnma(A[a][b], d[a], Q[b]);
         }
     }
-    stencil_scatter(stencil, run, work->momentum + ARENA_SLACK, count, Q, zero, A);
+    stencil_scatter(stencil, run, work->momentum + ARENA_SLACK, count, Q, diagonal, A);
 }
 
 INLINE void momentum_end(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)

@@ -30,15 +30,15 @@ INLINE matrix gather_gradient(const mpm_sweep *sweep, struct workspace *work, co
     return G;
 }
 
-/* Adds `force` g_i to the nodes; the gather has prepared the stencil. */
+/* Adds {force g_i, w_i diagonal} to the nodes; the gather has prepared the stencil. */
 INLINE void scatter_stress(const mpm_sweep *sweep, struct workspace *work, struct run *run, const struct constants *k,
-                           const struct tile *tile, matrix force, int count)
+                           const struct tile *tile, matrix force, wide diagonal, int count)
 {
     (void)run, (void)tile;
     const bool mls = sweep->scheme.gradient == MPM_GRADIENT_MLS;
     const wide zero = wide_set(0), scale = mls ? k->affine : wide_set((real)(1 / sweep->dx));
     struct stencil *s = &work->stencil;
-    struct deposit deposit = {.mass = zero, .by_offset = mls, .by_slope = !mls};
+    struct deposit deposit = {.mass = diagonal, .by_offset = mls, .by_slope = !mls};
     UNROLL for (int b = 0; b < DIM; b++) {
         deposit.Q[b] = zero;
         UNROLL for (int a = 0; a < DIM; a++) {

@@ -14,6 +14,9 @@
  * Viscosity adds eta J (G + G^T - 2/3 tr G I) to the Kirchhoff stress, with G at the end of the step. The history of a
  * law, and J in its viscosity, are those of the beginning of the step.
  *
+ * Along with the force, the sweeps that keep the tangent scatter sum_p w_ip dt^2 V_p 4/h^2 M_p, an estimate of the
+ * diagonal of dt^2 H. M_p is the largest modulus of a wave.
+ *
  * The including file defines gather_gradient, scatter_stress and FAMILY(name), the exported name of an operation.
  */
 #pragma once
@@ -200,6 +203,19 @@ INLINE wide dissipation(wide eta, matrix G)
     return eta * wide_fnma(wide_set((real)(1.0 / 3)) * trace, trace, square);
 }
 
+/* The largest |Y_ii| of a unit gradient along a principal direction, and the viscosity along it. */
+INLINE wide longitudinal_modulus(const struct tangent *t)
+{
+    wide most = wide_set(0);
+    UNROLL for (int i = 0; i < DIM; i++) {
+        wide length2 = wide_set(0);
+        UNROLL for (int a = 0; a < DIM; a++)
+            length2 = wide_fma(t->W.m[a][i], t->W.m[a][i], length2);
+        most = wide_max(most, length2 * t->second[i][i]);
+    }
+    return wide_fma(wide_set((real)(4.0 / 3)), t->viscosity, most);
+}
+
 /* What a sweep does with the trial velocity. */
 enum trial {
     LINEARIZED, /* the force of the linear model about F^n, whose derivative is stored */
@@ -213,6 +229,7 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
 {
     const struct constants k = group_constants(sweep, (struct durations){0}, group);
     const wide dt = wide_set((real)arguments->solve.dt), zero = wide_set(0);
+    const wide per_dx2 = wide_set((real)(4 / (sweep->dx * sweep->dx)));
     union law_parameters parameters = {0};
     wide sum = zero;
     double energy = 0;
@@ -231,11 +248,13 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
         const wide viscous = dt * tile.volume, scale = dt * viscous;
         const bool linear = trial == LINEARIZED;
         const matrix F = matrix_advance(linear ? zero : dt, G, tile.state.F);
+        wide diagonal = zero;
         matrix force = matrix_scale(viscous, evaluate_at(law, &parameters, &tile, F, &tangent, &law_part));
         tangent.viscosity = viscous * law_part.viscosity;
         if (trial != RESIDUAL) {
             tangent_fill(&tangent, &law_part, wide_set((real)arguments->solve.beta) * scale, arguments->solve.projects);
             tangent_store((real *)arguments->solve.tangent + at * MPM_TANGENT_REALS(DIM) * WIDTH, &tangent);
+            diagonal = wide_select(alive, per_dx2 * longitudinal_modulus(&tangent), zero);
         }
         if (linear)
             force = matrix_add(force, tangent_apply(&tangent, G));
@@ -244,7 +263,7 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
         const wide found = wide_fma(tile.volume, law_part.energy, dissipation(tangent.viscosity, G));
         sum += wide_select(alive, found, zero);
         force = matrix_select(alive, matrix_scale(wide_set(-1), force), matrix_scale(zero, matrix_identity()));
-        scatter_stress(sweep, work, &run, &k, &tile, force, left < WIDTH ? (int)left : WIDTH);
+        scatter_stress(sweep, work, &run, &k, &tile, force, diagonal, left < WIDTH ? (int)left : WIDTH);
         if (WIDTH == 1 && t % LONGEST_SUM == LONGEST_SUM - 1) {
             energy += wide_sum(sum);
             sum = zero;
@@ -271,7 +290,7 @@ INLINE void product_group(const mpm_sweep *sweep, const mpm_arguments *arguments
         tile.mass = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, at));
         const matrix G = gather_gradient(sweep, work, &k, &tile);
         const matrix force = tangent_apply_stored(stored + at * MPM_TANGENT_REALS(DIM) * WIDTH, G);
-        scatter_stress(sweep, work, &run, &k, &tile, force, left < WIDTH ? (int)left : WIDTH);
+        scatter_stress(sweep, work, &run, &k, &tile, force, wide_set(0), left < WIDTH ? (int)left : WIDTH);
     }
     momentum_end(sweep, group, work, &run);
 }

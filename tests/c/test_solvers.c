@@ -15,18 +15,20 @@
 
 enum { N = 12 };
 
-/* A x = b with the preconditioner M. */
+/* A x = b with the preconditioner D. Residuals are measured with M. */
 struct dense {
     int n;
-    double A[N][N], M[N], b[N], x[N], r[N], p[N], q[N];
+    double A[N][N], M[N], D[N], b[N], x[N], r[N], p[N], q[N];
     int64_t products;
 };
 
-static double residual2_of(const struct dense *d)
+static mpm_krylov_residual residual_of(const struct dense *d)
 {
-    double sum = 0;
-    for (int i = 0; i < d->n; i++)
-        sum += d->r[i] * d->r[i] / d->M[i];
+    mpm_krylov_residual sum = {0, 0};
+    for (int i = 0; i < d->n; i++) {
+        sum.norm2 += d->r[i] * d->r[i] / d->M[i];
+        sum.preconditioned += d->r[i] * d->r[i] / d->D[i];
+    }
     return sum;
 }
 
@@ -44,40 +46,40 @@ static double multiply(void *self)
     return curvature;
 }
 
-static double advance(void *self, double a)
+static mpm_krylov_residual advance(void *self, double a)
 {
     struct dense *d = self;
     for (int i = 0; i < d->n; i++) {
         d->x[i] += a * d->p[i];
         d->r[i] -= a * d->q[i];
     }
-    return residual2_of(d);
+    return residual_of(d);
 }
 
 static void redirect(void *self, double b)
 {
     struct dense *d = self;
     for (int i = 0; i < d->n; i++)
-        d->p[i] = d->r[i] / d->M[i] + b * d->p[i];
+        d->p[i] = d->r[i] / d->D[i] + b * d->p[i];
 }
 
-/* x = 0, r = b, p = M^-1 r */
-static double start(struct dense *d)
+/* x = 0, r = b, p = D^-1 r */
+static mpm_krylov_residual start(struct dense *d)
 {
     for (int i = 0; i < d->n; i++) {
         d->x[i] = 0;
         d->r[i] = d->b[i];
-        d->p[i] = d->r[i] / d->M[i];
+        d->p[i] = d->r[i] / d->D[i];
     }
     d->products = 0;
-    return residual2_of(d);
+    return residual_of(d);
 }
 
 static mpm_krylov solve(struct dense *d, double tolerance, int64_t most)
 {
     const mpm_linear_system system = {d, multiply, advance, redirect};
-    const double residual2 = start(d);
-    const mpm_krylov result = mpm_krylov_solve(&system, residual2, tolerance * tolerance * residual2, most);
+    const mpm_krylov_residual first = start(d);
+    const mpm_krylov result = mpm_krylov_solve(&system, first, tolerance * tolerance * first.norm2, most);
     assert(result.products == d->products);
     return result;
 }
@@ -90,7 +92,7 @@ static struct dense definite(void)
     for (int k = 0; k < N * N; k++)
         B[k / N][k % N] = sin(1 + k * k) / 2;
     for (int i = 0; i < N; i++) {
-        d.M[i] = 1 + i;
+        d.M[i] = d.D[i] = 1 + i;
         d.b[i] = cos(i);
         for (int j = 0; j < N; j++)
             for (int k = 0; k < N; k++)
@@ -130,8 +132,8 @@ static void definite_systems_are_solved(void)
     fflush(stdout);
     assert(!result.indefinite && error_of(&d) < 1e-11); /* measured 3e-15 */
     result = solve(&d, 1e-12, 3);
-    assert(result.products == 3 && !result.indefinite && result.residual2 > 0);
-    assert(fabs(sqrt(result.residual2) - error_of(&d) * sqrt(size_of(&d))) < 1e-12); /* it is the residual of x */
+    assert(result.products == 3 && !result.indefinite && result.residual.norm2 > 0);
+    assert(fabs(sqrt(result.residual.norm2) - error_of(&d) * sqrt(size_of(&d))) < 1e-12); /* it is the residual of x */
 
     /* three different eigenvalues of M^-1 A: three products */
     memset(d.A, 0, sizeof d.A);
@@ -142,7 +144,25 @@ static void definite_systems_are_solved(void)
 
     memset(d.b, 0, sizeof d.b);
     result = solve(&d, 0, N);
-    assert(result.products == 0 && result.residual2 == 0 && !result.indefinite);
+    assert(result.products == 0 && result.residual.norm2 == 0 && !result.indefinite);
+}
+
+/* With D = A, one product; and the norm that ends the solve is that of M, not of D. */
+static void a_preconditioner_changes_the_way_and_not_the_norm(void)
+{
+    struct dense d = definite();
+    memset(d.A, 0, sizeof d.A);
+    for (int i = 0; i < N; i++)
+        d.A[i][i] = d.D[i] = d.M[i] * pow(10, i - N / 2);
+    mpm_krylov result = solve(&d, 1e-12, N);
+    assert(result.products == 1 && error_of(&d) < 1e-12);
+
+    d = definite();
+    for (int i = 0; i < N; i++)
+        d.D[i] = d.M[i] * pow(10, i % 3);
+    result = solve(&d, 1e-3, N);
+    assert(result.products < N && fabs(sqrt(result.residual.norm2 / size_of(&d)) - error_of(&d)) < 1e-12);
+    assert(error_of(&d) <= 1e-3 && result.residual.preconditioned < result.residual.norm2);
 }
 
 static void indefinite_systems_are_reported(void)
@@ -155,12 +175,12 @@ static void indefinite_systems_are_reported(void)
         assert(d.x[i] == d.b[i] / d.M[i]); /* the direction of descent */
 
     /* the first direction sees positive curvature; the next one does not, and x stays where it was */
-    d = (struct dense){.n = 2, .A = {{2, 0}, {0, -1}}, .M = {1, 1}, .b = {1, 0.5}};
+    d = (struct dense){.n = 2, .A = {{2, 0}, {0, -1}}, .M = {1, 1}, .D = {1, 1}, .b = {1, 0.5}};
     const mpm_krylov result = solve(&d, 1e-12, N);
     assert(result.indefinite && result.products == 2);
     const double along = 1.25 / 1.75; /* b b/(b A b) */
     assert(fabs(d.x[0] - along) < 1e-15 && fabs(d.x[1] - 0.5 * along) < 1e-15);
-    assert(fabs(result.residual2 - residual2_of(&d)) < 1e-15);
+    assert(fabs(result.residual.norm2 - residual_of(&d).norm2) < 1e-15);
 
     d.A[1][1] = NAN;
     assert(solve(&d, 1e-12, N).indefinite && d.products == 1);
@@ -193,7 +213,7 @@ static mpm_newton_point evaluate(void *self, double step)
     return (mpm_newton_point){energy, isfinite(energy) ? fmax(sqrt(g[0] * g[0] + g[1] * g[1]), e->least) : e->none};
 }
 
-static double linearize(void *self, mpm_newton_model model)
+static mpm_krylov_residual linearize(void *self, mpm_newton_model model)
 {
     struct energy *e = self;
     double g[2], H[2][2];
@@ -201,7 +221,7 @@ static double linearize(void *self, mpm_newton_model model)
     e->linear.n = 2;
     for (int i = 0; i < 2; i++) {
         const bool initial = model == MPM_NEWTON_INITIAL;
-        e->linear.M[i] = 1;
+        e->linear.M[i] = e->linear.D[i] = 1;
         e->linear.b[i] = initial ? e->target[i] - e->v[i] : -g[i];
         for (int j = 0; j < 2; j++)
             e->linear.A[i][j] = initial ? i == j : H[i][j];
@@ -209,9 +229,9 @@ static double linearize(void *self, mpm_newton_model model)
     assert(e->solves < MOST_NOTED);
     e->models[e->solves++] = (int)model;
     const int64_t products = e->linear.products;
-    const double residual2 = start(&e->linear);
+    const mpm_krylov_residual residual = start(&e->linear);
     e->linear.products = products;
-    return residual2;
+    return residual;
 }
 
 static void accept(void *self)
@@ -535,6 +555,7 @@ static void midpoint_step_is_finished(void)
 int main(void)
 {
     definite_systems_are_solved();
+    a_preconditioner_changes_the_way_and_not_the_norm();
     indefinite_systems_are_reported();
     minimum_is_found();
     initial_model_comes_first();
