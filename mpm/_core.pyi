@@ -10,7 +10,9 @@ from typing import Any, TypedDict
 from mpm.fieldtable import Row
 
 class SimulationError(RuntimeError):
-    """Has the attributes step: int, time: float, rows: list[int] (at most 1000, ascending)."""
+    step: int
+    time: float
+    rows: list[int]  # at most 1000, ascending
 
 class InstabilityError(SimulationError): ...
 
@@ -138,8 +140,8 @@ class Simulation:
         walls: Sequence[tuple[str, float]],  # 2d of (contact, friction): x-, x+, y-, ...
         # transfer, kernel, gradient, flip_ratio, xpic_order, advect by the particle's v, Cayley update, 1 - c_damping
         scheme: tuple[str, str, str, float, int, bool, bool, float],
-        # name, beta, tolerance, max_iterations, preconditioner
-        integrator: tuple[str, float, float, int, str],
+        # name, beta, tolerance, max_iterations, preconditioner, the load that the tolerance refers to
+        integrator: tuple[str, float, float, int, str, float],
         dt: float,  # <= 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,

@@ -94,6 +94,11 @@ class Prepared:
         motion = self.collider.motion
         return _motion.Prescription("none") if motion is None else motion._describe()
 
+    def held(self, time: float) -> _motion.Prescription:
+        """At rest where it is at a time [s]; its shape must not change with time."""
+        motion = self.collider.motion
+        return _motion.Prescription("none") if motion is None else motion._held(time)
+
 
 def prepare(collider: Collider, lower: FloatArray, upper: FloatArray, dx: float) -> Prepared:
     """What the core needs to know of a collider, in a domain with cells of dx [m]."""
@@ -142,11 +147,11 @@ class Placed:
         return np.frombuffer(phi).copy(), np.frombuffer(normal).reshape(x.shape).copy()
 
 
-def place(core: _core.Simulation, prepared: Sequence[Prepared]) -> list[Placed]:
-    """Hand colliders to a core that has none yet."""
+def place(core: _core.Simulation, prepared: Sequence[Prepared], *, held: float | None = None) -> list[Placed]:
+    """Hand colliders to a core that has none yet; `held`: at rest where they are at that time [s]."""
     placed = []
     for index, one in enumerate(prepared):
-        collider, motion = one.collider, one.motion
+        collider, motion = one.collider, one.motion if held is None else one.held(held)
         core.add_collider(
             collider.name,
             collider.contact,

@@ -95,6 +95,13 @@ class Material(_check.Strict):
             if parameter["name"] != "density"
         )
 
+    def _keeps(self, field: str) -> bool:
+        """Whether a field is part of the state of its particles."""
+        law = registry()[self.law]
+        if field in ("F", "J"):
+            return field == law["strain"]
+        return field in ("x", "v", "C") or field in [kept["name"] for kept in law["history"]]
+
     @property
     def reference(self) -> str:
         """The paper of the law."""

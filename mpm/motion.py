@@ -73,6 +73,18 @@ class Motion(_check.Strict):
         """The description for the core."""
         raise NotImplementedError
 
+    def _pose(self, time: float) -> tuple[FloatArray, FloatArray]:
+        """u (d,) [m] and the rotation vector (3,) [rad] at a time."""
+        raise NotImplementedError
+
+    def _held(self, time: float) -> Prescription:
+        """For the core: at rest where it is at a time."""
+        u, turn = self._pose(time)
+        keys = np.zeros((1, 7))
+        keys[0, 1 : 1 + self.dimension] = u
+        keys[0, 4:] = turn
+        return Prescription("keyframes", keys=keys)
+
     def _displacements(self) -> tuple[FloatArray, FloatArray]:
         """The least and the largest of each component of u(t), t >= 0 (d,) [m]; may be infinite."""
         raise NotImplementedError
@@ -149,6 +161,9 @@ class Linear(Motion):
     def _describe(self) -> Prescription:
         return Prescription("linear", _padded(self.velocity))
 
+    def _pose(self, time: float) -> tuple[FloatArray, FloatArray]:
+        return time * self.velocity, np.zeros(3)
+
     def _displacements(self) -> tuple[FloatArray, FloatArray]:
         far = np.where(self.velocity == 0, 0.0, np.copysign(np.inf, self.velocity))
         return np.minimum(far, 0), np.maximum(far, 0)
@@ -202,8 +217,15 @@ class Rotation(Motion):
         self._set(angular_velocity=rate, about=point, axis=direction, dimension=d)
 
     def _describe(self) -> Prescription:
+        return Prescription("rotation", _padded(self._spin), about=self.about)
+
+    @property
+    def _spin(self) -> FloatArray:
         axis = np.array([0.0, 0.0, 1.0]) if self.axis is None else self.axis
-        return Prescription("rotation", _padded(self.angular_velocity * axis), about=self.about)
+        return np.asarray(self.angular_velocity * axis)
+
+    def _pose(self, time: float) -> tuple[FloatArray, FloatArray]:
+        return np.zeros(self.dimension), time * self._spin
 
     def _displacements(self) -> tuple[FloatArray, FloatArray]:
         return np.zeros(self.dimension), np.zeros(self.dimension)
@@ -240,6 +262,9 @@ class Sinusoid(Motion):
 
     def _describe(self) -> Prescription:
         return Prescription("sinusoid", _padded(self.amplitude), frequency=self.frequency)
+
+    def _pose(self, time: float) -> tuple[FloatArray, FloatArray]:
+        return self.amplitude * np.sin(2 * np.pi * self.frequency * time), np.zeros(3)
 
     def _displacements(self) -> tuple[FloatArray, FloatArray]:
         return -np.abs(self.amplitude), np.abs(self.amplitude)
@@ -291,6 +316,12 @@ class Keyframes(Motion):
         if self.angles is not None:
             keys[:, 6 if self.dimension == 2 else slice(4, 7)] = self.angles
         return Prescription("keyframes", keys=keys)
+
+    def _pose(self, time: float) -> tuple[FloatArray, FloatArray]:
+        keys = self._describe().keys
+        assert keys is not None
+        now = np.array([np.interp(time, keys[:, 0], column) for column in keys[:, 1:].T])
+        return now[: self.dimension], now[3:]
 
     def _displacements(self) -> tuple[FloatArray, FloatArray]:
         return self.positions.min(axis=0), self.positions.max(axis=0)

@@ -234,18 +234,24 @@ def check(
     )
 
 
-def new_core(scene: Scene, chosen: Numerics) -> _core.Simulation:
-    """A core without materials, colliders and particles."""
+def new_core(
+    scene: Scene, chosen: Numerics, *, gravity: _check.FloatArray | None = None, load: float = 0.0
+) -> _core.Simulation:
+    """A core without materials, colliders and particles.
+
+    `gravity` (d,) replaces that of the scene. The tolerance of implicit steps is relative to dt times `load`
+    [N/kg^½]; 0: to the first residual.
+    """
     return _core.Simulation(
         dim=scene.dimension,
         dtype=chosen.dtype,
         lower=scene.lower.tolist(),
         cells=chosen.cells,
         dx=chosen.dx,
-        gravity=scene.gravity.tolist(),
+        gravity=(scene.gravity if gravity is None else gravity).tolist(),
         walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
         scheme=astuple(chosen.scheme),
-        integrator=astuple(chosen.integrator),
+        integrator=(*astuple(chosen.integrator), load),
         dt=chosen.dt,
         max_dt=chosen.max_dt,
         allow_unstable=chosen.allow_unstable,

@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, bodies, citations, config, grid, numerics, settings, totals, walls
+from mpm import _check, _core, bodies, citations, config, equilibrium, grid, numerics, settings, totals, walls
 from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.keeping import Format
 from mpm.materials import Material
 from mpm.numerics import StableDt
-from mpm.particles import NO_PLASTIC
+from mpm.particles import NO_PLASTIC, Copies
 from mpm.shapes import Shape
-from mpm.snapshot import Part, Snapshot, arrays_of, fields_of, restore
+from mpm.snapshot import Part, Snapshot, arrays_of, fields_of, fill
 from mpm.solver import Solver
 
 if TYPE_CHECKING:
     from mpm.io.state import State
 
 __all__ = ["Simulation", "StableDt"]
+
+MAX_INCREMENTS = 10_000
 
 
 class Simulation(Solver, kind="simulation"):
@@ -246,11 +248,7 @@ class Simulation(Solver, kind="simulation"):
         self._indices = {material: index for index, material in enumerate(kept.materials)}
         self._parts = list(kept.parts)
         self._begin(kept.scene, kept.colliders, threads)
-        for material in kept.materials:
-            self._core.add_material(material.law, material.parameters)
-        for row in kept.fields:
-            self._core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
-        restore(self._core, self.dimension, self.dtype, kept.arrays)
+        fill(self._core, kept)
         return self
 
     def _snapshot(self) -> Snapshot:
@@ -390,6 +388,86 @@ class Simulation(Solver, kind="simulation"):
                 self.particles.delete(np.arange(self._core.particles) >= particles)
             raise
         return body
+
+    @_check.options
+    def equilibrate(self, *, increments: int = 8, tolerance: float = 1e-2) -> equilibrium.Equilibrium:
+        """Bring the particles to rest under gravity and the body force, at the present time; any integrator continues.
+
+        The load grows in increments from none; the stress that is there stays. Velocities are 0 afterwards. Colliders
+        are held where they are, and viscosity has no effect. Plastic laws yield on the way as in implicit steps. The
+        mass of the nodes regularises the problem, so bodies may slide or roll where nothing resists. Time, history and
+        recordings do not change, and views stay live.
+
+        Parameters
+        ----------
+        increments : int
+            Of the load. Bodies that deform far need more, weakly loaded ones fewer.
+        tolerance : float
+            The largest force out of balance, over the load; 1e-8 to 0.1.
+
+        Returns
+        -------
+        Equilibrium
+            A named tuple: ``residual``, the force out of balance over the load, ``steps`` and ``products``, the work.
+
+        Raises
+        ------
+        ConvergenceError
+            No equilibrium was found; nothing has changed.
+        ValueError
+            The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
+            bodies or nothing holds them; a collider deforms; or a law has no tangent (sand).
+
+        References
+        ----------
+        C. T. Kelley, D. E. Keyes, Convergence analysis of pseudo-transient continuation, SIAM J. Numer. Anal. 35
+        (1998) 508-523.
+        """
+        count = _check.integer("increments", increments, low=1, high=MAX_INCREMENTS)
+        goal = _check.number("tolerance", tolerance, low=1e-8, high=0.1)
+        if self.dtype != "float64":
+            raise ValueError(
+                "dtype = 'float32': rounding is a large part of the load; equilibrate needs 'float64'"
+            )
+        done: list[equilibrium.Equilibrium] = []
+        self._core.hold(lambda: done.append(self._equilibrate(count, goal)))
+        return done[0]
+
+    def _equilibrate(self, increments: int, tolerance: float) -> equilibrium.Equilibrium:
+        now, force = self.time, self._scene.body_force
+
+        def load(x: _check.FloatArray) -> _check.FloatArray:
+            b = np.tile(self._scene.gravity, (len(x), 1))
+            return b if force is None else b + _check.array("body_force(x, t)", force(x, now), x.shape)
+
+        found, fields = equilibrium.find(
+            self._snapshot(),
+            Copies(self.particles),
+            load,
+            time=now,
+            threads=self.threads,
+            increments=increments,
+            tolerance=tolerance,
+        )
+        particles = self.particles
+        self._write({**fields, **{name: np.zeros_like(particles._copy(name)) for name in ("v", "C")}})
+        return found
+
+    def _write(self, fields: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Write fields, each to the rows whose state it is; all or nothing."""
+        particles, material = self.particles, self.particles._copy("material")
+        before = {name: particles._copy(name) for name in fields}
+        try:
+            for name, values in fields.items():
+                rows = np.isin(material, [k for k, one in enumerate(self._materials) if one._keeps(name)])
+                if rows.any():
+                    particles[name][rows] = values[rows]
+            self._core.totals()  # takes what was written
+        except BaseException:
+            for name, values in before.items():
+                if particles[name].flags.writeable:
+                    particles[name][...] = values
+            raise
 
     def rows(self, body: str) -> slice:
         """The rows of a body's particles in the arrays of `particles`.

@@ -14,7 +14,7 @@ from mpm.materials import Material
 from mpm.numerics import Numerics
 from mpm.scene import Body, Scene
 
-__all__ = ["Part", "Snapshot", "arrays_of", "fields_of", "restore"]
+__all__ = ["Part", "Snapshot", "arrays_of", "fields_of", "fill", "restore"]
 
 Array = npt.NDArray[Any]
 
@@ -93,6 +93,15 @@ def arrays_of(core: _core.Simulation, dimension: int, dtype: str) -> dict[str, A
         name: np.frombuffer(given[name], dtype=kind).reshape(shape)
         for name, (kind, shape) in _layout(core, dimension, dtype, counts).items()
     }
+
+
+def fill(core: _core.Simulation, kept: Snapshot) -> None:
+    """Hand a snapshot to a new core that has its colliders; errors as in `restore`."""
+    for material in kept.materials:
+        core.add_material(material.law, material.parameters)
+    for row in kept.fields:
+        core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
+    restore(core, kept.scene.dimension, kept.numerics.dtype, kept.arrays)
 
 
 def restore(core: _core.Simulation, dimension: int, dtype: str, arrays: dict[str, Array]) -> None:

@@ -313,6 +313,8 @@ METHODS = {
                        ADD_NOW),
     "Simulation.collider_distance": (lambda c, **k: c.sim.collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
                                      {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
+    "Simulation.equilibrate": (lambda c, **k: c.sim.equilibrate(**k), {},
+                               {"increments": [*COUNT, 10**5], "tolerance": [*POSITIVE, 1e-9, 0.2]}),
     "Simulation.rows": (lambda c, **k: c.sim.rows(**k), {"body": "taken"}, {"body": NAME}),
     "Simulation.compute": (lambda c, **k: c.sim.compute(**k), {"name": "speed"}, {"name": [*NAME, "presure", "x"]}),
     "Simulation.threads": (lambda c, **k: setattr(c.sim, *k.popitem()), {"threads": 1}, {"threads": [*COUNT, 10**9]}),

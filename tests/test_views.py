@@ -223,3 +223,16 @@ def test_in_a_mixture_the_field_that_is_no_state_is_refused():
     with pytest.raises(mpm.SimulationError, match="write the other one") as caught:
         sim.step()
     assert caught.value.rows == [fluid]
+
+
+@every_dim
+def test_in_a_mixture_F_of_solids_and_J_of_fluids_are_written_together(dim):
+    sim = scenes.three_materials(dim, 20 if dim == 2 else 8)
+    fluid = sim.particles.material == scenes.LAWS.index("fluid")
+    F, J = 1.01 * np.eye(dim), 0.99
+    sim.particles.F[~fluid] = F
+    sim.particles.J[fluid] = J
+    sim.totals()
+    assert (sim.particles.F[~fluid] == F).all() and (sim.particles.J[fluid] == J).all()
+    np.testing.assert_allclose(sim.particles.J[~fluid], 1.01**dim, rtol=1e-14)
+    np.testing.assert_allclose(np.linalg.det(sim.particles.F[fluid]), J, rtol=1e-14)

@@ -238,7 +238,7 @@ static bool solve_nonlinear(struct solve *solve, double *reference, mpm_newton *
     const mpm_settings *settings = &solve->simulation->settings;
     const mpm_newton_problem problem = {
         .self = solve, .system = system_of(solve), .evaluate = evaluate, .linearize = linearize, .accept = accept,
-        .tolerance = settings->tolerance,
+        .tolerance = settings->tolerance, .unit = settings->load * solve->dt,
         .floor = rounding_floor(solve->simulation, solve->dt),
         .energy_rounding = settings->real_size == sizeof(float) ? 1e-5 : 1e-13,
         .most = settings->max_iterations, .most_products = MOST_PRODUCTS,

@@ -70,6 +70,7 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         {"beta", settings->beta == 0 || is_within(settings->beta, 0.5, 1)},
         {"tolerance", is_within(settings->tolerance, settings->real_size == sizeof(float) ? 1e-4 : 1e-10, 0.1)},
         {"max_iterations", settings->max_iterations >= 1 && settings->max_iterations <= MPM_NEWTON_MOST},
+        {"load", settings->load >= 0 && isfinite(settings->load)},
         {"preconditioner", (unsigned)settings->preconditioner < MPM_PRECONDITIONER_COUNT},
         {"integrator", mpm_integrator_get(settings->integrator)},
         {"isa", mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size)},

@@ -89,8 +89,8 @@ static int get_integrator(PyObject *integrator, mpm_settings *out)
     static const char *const preconditioners[] = {"mass", "stiffness"};
     const char *name, *preconditioner;
     if (!PyTuple_Check(integrator) ||
-        !PyArg_ParseTuple(integrator, "sddis", &name, &out->beta, &out->tolerance, &out->max_iterations,
-                          &preconditioner)) {
+        !PyArg_ParseTuple(integrator, "sddisd", &name, &out->beta, &out->tolerance, &out->max_iterations,
+                          &preconditioner, &out->load)) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "integrator: must be a tuple");
         return -1;

@@ -13,6 +13,11 @@ static const double LAST_FORCING = 0.5; /* relative to the tolerance: no solve n
 static const double PROJECTED = 0.05;   /* relative residual above which the tangent is projected */
 static const double NOISE = 10;         /* a search that fails within so many floors has stagnated */
 
+static double unit_of(const mpm_newton_problem *problem, double reference)
+{
+    return problem->unit > 0 ? problem->unit : reference;
+}
+
 static bool is_better(const mpm_newton_problem *problem, const mpm_newton_point *point, const mpm_newton_point *before)
 {
     if (!isfinite(point->residual) || !isfinite(point->energy))
@@ -49,7 +54,7 @@ static bool improve(const mpm_newton_problem *problem, mpm_newton_model model, d
         return false;
     if (!isfinite(*reference))
         *reference = sqrt(residual.norm2);
-    const double last = LAST_FORCING * problem->tolerance * *reference;
+    const double last = LAST_FORCING * problem->tolerance * unit_of(problem, *reference);
     const double target = initial ? last : fmax(FORCING * sqrt(residual.norm2), last);
     const mpm_krylov krylov = mpm_krylov_solve(&problem->system, residual, target * target, problem->most_products);
     result->products += krylov.products;
@@ -63,9 +68,9 @@ double mpm_newton_solve(const mpm_newton_problem *problem, double reference, boo
     if (!(reference > 0))
         reference = point.residual;
     for (int k = 0;; k++) {
-        const double goal = problem->tolerance * reference;
+        const double unit = unit_of(problem, reference), goal = problem->tolerance * unit;
         result->iterations = k;
-        result->residual[k] = !isfinite(point.residual) ? 1 : reference > 0 ? point.residual / reference : 0;
+        result->residual[k] = !isfinite(point.residual) ? 1 : unit > 0 ? point.residual / unit : 0;
         if (isfinite(point.residual) && point.residual <= fmax(goal, problem->floor)) {
             result->end = point.residual <= goal || k == 0 ? MPM_NEWTON_CONVERGED : MPM_NEWTON_STAGNATED;
             return reference;

@@ -30,7 +30,8 @@ typedef struct mpm_newton_problem {
     mpm_krylov_residual (*linearize)(void *self, mpm_newton_model model);
     /** v becomes the point that was evaluated last. */
     void (*accept)(void *self);
-    double tolerance;       /* of the residual, relative to the first one */
+    double tolerance;       /* of the residual, relative to `unit` */
+    double unit;            /* the residual that counts as 1; 0: the first one */
     double floor;           /* the residual that rounding alone leaves */
     double energy_rounding; /* relative rounding error of the energy */
     int most;               /* iterations, at most MPM_NEWTON_MOST */
@@ -46,6 +47,6 @@ typedef struct mpm_newton {
     double residual[MPM_NEWTON_MOST + 1]; /* relative, before the first and after every iteration */
 } mpm_newton;
 
-/** Solves. `reference` is the residual that counts as 1; 0: that of the first point. `initial`: begin with
+/** Solves. `reference` is the first residual; 0: that of this call's first point. `initial`: begin with
  *  MPM_NEWTON_INITIAL. Returns the reference. */
 double mpm_newton_solve(const mpm_newton_problem *problem, double reference, bool initial, mpm_newton *result);

@@ -317,7 +317,8 @@ INLINE void read_one(void *context, const mpm_exchange *e, const enum form form,
                      const struct particle *of)
 {
     const real *written;
-    if (!differs(e, form, components, of, &written))
+    /* A field that is no state may differ by now, because it follows from one that has been read in. */
+    if (!is_state(e, of) || !differs(e, form, components, of, &written))
         return;
     if (form == POSITION) {
         read_position(context, of, written);

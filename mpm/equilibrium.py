@@ -1,0 +1,226 @@
+"""Static equilibrium: the state of rest under a load, from which a run starts.
+
+The load grows in increments. Each increment takes a pseudo-step of backward Euler from rest,
+
+    M v/s = f(x + s v) + λ b,        x ← x + s v,  v ← 0
+
+whose mass regularises the static problem where the material is soft or nothing holds it. M v/s is then the force that
+is still out of balance. Pseudo-steps under the whole load follow until that force is small. The pseudo-step s belongs
+to the slowest motion that the load excites: its frequency ω is the Rayleigh quotient of v, and ω s = 4 leaves a
+seventeenth of the force.
+
+The particles move in a core of their own, so that the simulation has either the new state or the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from mpm import numerics
+from mpm._check import FloatArray
+from mpm._core import ConvergenceError, EscapeError, InstabilityError
+from mpm._core import Simulation as Core
+from mpm.colliders import place
+from mpm.derived import Fields
+from mpm.materials import Material, registry
+from mpm.snapshot import Snapshot, fill
+
+__all__ = ["Equilibrium", "find"]
+
+OMEGA_S = 4.0  # (ω s)² = 16; at 100, the searches of Newton's method fail in beams that bend far
+FIRST_FALL = 0.1  # cells that a free particle falls in the first pseudo-step
+FARTHEST = 0.8  # cells that a particle may move in a pseudo-step; the core refuses one cell
+FASTER = 4.0  # the largest change of s between two pseudo-steps
+SHORTER = 2.0  # a pseudo-step that is not solved is repeated with s over this
+SHORTEST = 1e-6  # of the first pseudo-step
+MOST_STEPS = 300
+SOLVED = 0.25  # of the tolerance: what a solve may leave
+ROUNDING = 1e-11  # of the elastic energy: smaller changes are not seen
+LONGEST = 1e30  # s; every pseudo-step ends before
+
+Load = Callable[[FloatArray], FloatArray]
+
+
+class Equilibrium(NamedTuple):
+    """How `Simulation.equilibrate` came to rest."""
+
+    residual: float
+    """The force that is out of balance over the load, both in the norm √(Σ f²/m) over the nodes."""
+    steps: int
+    """Pseudo-steps."""
+    products: int
+    """Products of the stiffness with a vector, the unit of work of implicit steps."""
+
+
+def find(
+    kept: Snapshot,
+    particles: Fields,
+    load: Load,
+    *,
+    time: float,
+    threads: int,
+    increments: int,
+    tolerance: float,
+) -> tuple[Equilibrium, dict[str, FloatArray]]:
+    """Find the equilibrium that a snapshot comes to under a load.
+
+    Parameters
+    ----------
+    kept : Snapshot
+        Of a simulation in double precision.
+    particles : Fields
+        Its fields by row.
+    load : callable
+        The acceleration (n, d) [m/s²] of the particles at x (n, d) [m].
+    time : float
+        When colliders are where they are held [s].
+
+    Returns
+    -------
+    Equilibrium
+    dict
+        The fields by row that are others there.
+
+    Raises
+    ------
+    ConvergenceError
+        There is none, or pseudo-steps do not lead to it.
+    ValueError
+        Nothing loads the particles or nothing holds them, a collider deforms, or a law has no tangent.
+    """
+    search = _Search(kept, particles, load, time, threads, tolerance)
+    for k in range(1, increments + 1):
+        search.step(k / increments)
+    while search.residual > tolerance:
+        search.step(1.0)
+    return Equilibrium(search.residual, search.core.steps - search.begin, search.products), search.fields()
+
+
+class _Search:
+    """Particles on their way to rest, in a core of their own."""
+
+    def __init__(
+        self, kept: Snapshot, particles: Fields, load: Load, time: float, threads: int, tolerance: float
+    ) -> None:
+        x, self.mass = particles["x"], particles["mass"][:, None]
+        self.load, self.time, self.tolerance = load, time, tolerance
+        b = load(x)
+        self.norm = float(np.sqrt((self.mass * b**2).sum()))
+        if not self.norm > 0:
+            raise ValueError("nothing loads the bodies: the scene has neither gravity nor a body force")
+        self.dx = kept.numerics.dx
+        self.core = self._core(kept, threads)
+        self.begin = self.core.steps
+        self.elastic = self.core.totals()["elastic"]
+        self.pseudo_step = float(np.sqrt(FIRST_FALL * kept.numerics.dx / np.abs(b).max()))
+        self.shortest = SHORTEST * self.pseudo_step
+        self.residual = 1.0  # the force out of balance over the load
+
+    def _core(self, kept: Snapshot, threads: int) -> Core:
+        """The same particles at rest in a core whose steps are pseudo-steps."""
+        for prepared in kept.colliders:
+            if prepared.collider.shape._only_collides:
+                raise ValueError(f"collider {prepared.collider.name!r} deforms: no rest beside it")
+        chosen = replace(
+            kept.numerics,
+            scheme=replace(
+                kept.numerics.scheme, transfer="pic", advect_particle=False, cayley=False, c_keep=1.0
+            ),
+            integrator=numerics.Integrator(
+                "implicit-euler", 1.0, max(SOLVED * self.tolerance, 1e-10), numerics.MOST_ITERATIONS, "mass"
+            ),
+            dt=LONGEST,
+            max_dt=np.inf,
+            allow_unstable=True,
+            on_leave="raise",
+            history=1,
+            threads=threads,
+        )
+        for material in kept.materials:
+            numerics.refuse_material(chosen, material)
+        core = numerics.new_core(kept.scene, chosen, gravity=np.zeros(kept.scene.dimension), load=self.norm)
+        place(core, kept.colliders, held=self.time)
+        arrays = dict(kept.arrays)
+        for name in ("v", "C", "books"):
+            arrays[name] = np.zeros_like(arrays[name])
+        arrays["history"] = np.zeros((0, sum(width for _, width in core.history_names())))
+        fill(
+            core,
+            replace(kept, numerics=chosen, materials=tuple(map(_inviscid, kept.materials)), arrays=arrays),
+        )
+        return core
+
+    def step(self, share: float) -> None:
+        """Take a pseudo-step under a share of the load, shorter where it cannot be solved."""
+        if self.core.steps - self.begin == MOST_STEPS:
+            raise self._failed(f"after {MOST_STEPS} pseudo-steps")
+        x, v = np.asarray(self.core.field("x")), np.asarray(self.core.field("v"))
+        b = np.ascontiguousarray(share * self.load(np.array(x)))
+        while True:
+            try:
+                self.core.step_forced(b, self.core.time + self.pseudo_step)
+                break
+            except (ConvergenceError, InstabilityError) as error:
+                self.pseudo_step /= SHORTER
+                if self.pseudo_step < self.shortest:
+                    raise self._failed("because pseudo-steps cannot be solved") from error
+            except EscapeError as error:
+                raise self._failed("because particles leave the domain", error.rows) from error
+        s = self.core.dt
+        _, node_mass, node_v = (np.frombuffer(given) for given in self.core.grid())
+        twice_kinetic = float((node_mass[:, None] * node_v.reshape(len(node_mass), -1) ** 2).sum())
+        self.residual = float(np.sqrt(twice_kinetic) / (s * self.norm)) + self._last("residual")
+        self._adapt(s, s * float((self.mass * v * b).sum()), twice_kinetic, s * float(np.abs(v).max()))
+        v[...] = 0
+
+    def _adapt(self, s: float, work: float, twice_kinetic: float, moved: float) -> None:
+        """Choose the next pseudo-step after one of size s, in which the load did `work` [J].
+
+        The potential fell by half of v·(R + M v/s) s, where R is the force out of balance before the pseudo-step, and
+        R s = (1 + (ω s)²) M v.
+        """
+        elastic = self._last("elastic")
+        fell = work - (elastic - self.elastic)
+        self.elastic = elastic
+        change = FASTER
+        if fell > ROUNDING * abs(elastic) and twice_kinetic > 0:
+            change = OMEGA_S / np.sqrt(max(2 * fell / twice_kinetic - 2, 1e-9))
+        if moved > 0:  # at most as s²
+            change = min(change, np.sqrt(FARTHEST * self.dx / moved))
+        self.pseudo_step = s * float(np.clip(change, 1 / FASTER, FASTER))
+
+    def _last(self, name: str) -> float:
+        """The last entry of a column of the core's history."""
+        index = [column for column, _ in self.core.history_names()].index(name)
+        return float(np.frombuffer(self.core.history_array(index))[-1])
+
+    @property
+    def products(self) -> int:
+        """Of all pseudo-steps."""
+        index = [column for column, _ in self.core.history_names()].index("products")
+        return int(np.frombuffer(self.core.history_array(index)).sum())
+
+    def fields(self) -> dict[str, FloatArray]:
+        """The fields that pseudo-steps change, by row."""
+        rows = self.core.fields()
+        names = [row["name"] for row in rows if row["owner"] == "law" or row["name"] in ("x", "F", "J")]
+        return {name: np.array(self.core.field(name)) for name in names}
+
+    def _failed(self, why: str, rows: Sequence[int] = ()) -> ConvergenceError:
+        error = ConvergenceError(
+            f"no equilibrium {why}: the force out of balance is {self.residual:.2g} of the load, tolerance = "
+            f"{self.tolerance:g}; does anything hold the bodies, and are there enough increments?"
+        )
+        error.residuals, error.rows = [self.residual], list(rows)
+        error.step, error.time = self.begin, self.time
+        return error
+
+
+def _inviscid(material: Material) -> Material:
+    """A material without viscous stress, which does not hold at rest."""
+    names = [parameter["name"] for parameter in registry()[material.law]["parameters"]]
+    return replace(cast(Any, material), viscosity=0.0) if "viscosity" in names else material
