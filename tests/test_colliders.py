@@ -650,7 +650,7 @@ def test_particles_pushed_faster_than_any_node_are_binned_in_time():
         for _ in range(8 if every_step else 1):
             sim.step(1 if every_step else 8)
             if every_step:
-                sim.particles.delete([])  # sorts them again
+                sim.particles.x[0] = np.nextafter(sim.particles.x[0], 2)  # sorts them again
         return sim
 
     once, always = dragged(False), dragged(True)

@@ -141,6 +141,8 @@ class Fuzz:
     def delete(self) -> None:
         mask = self.rng.random(len(self.ids)) < self.rng.choice([0.1, 0.6])
         assert self.sim.particles.delete(mask) == mask.sum()
+        if not mask.any():
+            return  # views stay live
         self.retire()
         self.ids = [id for id, gone in zip(self.ids, mask, strict=True) if not gone]
 

@@ -46,6 +46,20 @@ def test_deleted_particles_are_left_out_and_new_bodies_follow(tmp_path):
         assert [again.rows(name) for name in ("left", "right", "late")] == [left, sim.rows("right"), late]
 
 
+def test_deleting_no_particle_changes_no_bit_and_keeps_views_alive():
+    sims = [scenes.free_body(2, side=8) for _ in range(2)]
+    for _ in range(4):
+        view = sims[1].particles.x
+        for sim in sims:
+            sim.step(10)
+        assert sims[1].particles.delete(sims[1].particles.x[:, 0] > 2) == 0
+        assert sims[1].particles.delete([]) == 0
+        sims[1].step()
+        sims[0].step()
+        assert np.shares_memory(view, sims[1].particles.x)
+    assert sims[0] == sims[1] and sims[0].health == sims[1].health
+
+
 def test_a_body_that_was_not_added_after_all_takes_no_rows(monkeypatch):
     sim = two_balls(2)
     n = len(sim.particles)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Brings the resident state up to date before a run or a query. Reads in views, bins particles, computes rest volumes
- * and measures the state, each only where it is due.
+ * Brings the resident state up to date before a run or a query. Reads in views, computes rest volumes and measures the
+ * state, each only where it is due. Binning waits for a step, so that a query, or a run that cannot begin, changes no
+ * bit.
  */
 #include "integrate/state.h"
 
@@ -23,10 +24,10 @@ mpm_status mpm_refresh_state(mpm_simulation *simulation)
     const double start = mpm_clock_seconds();
     mpm_status status = mpm_store_read_in(&simulation->store);
     mpm_run_spend(&simulation->run, MPM_PHASE_VIEWS, start);
-    if (status || (status = mpm_rebin_if_due(simulation)))
-        return status;
-    if (simulation->volumes_due)
+    if (!status && simulation->volumes_due && !(status = mpm_rebin_if_due(simulation)))
         find_volumes(simulation);
+    if (status)
+        return status;
     if (!simulation->measured) {
         simulation->measure = mpm_sweeps_measure(simulation);
         simulation->measured = true;

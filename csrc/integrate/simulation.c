@@ -320,8 +320,18 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
     return status;
 }
 
+static bool names_rows(const uint8_t *mask, ptrdiff_t rows)
+{
+    for (ptrdiff_t i = 0; mask && i < rows; i++)
+        if (mask[i])
+            return true;
+    return false;
+}
+
 mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask)
 {
+    if (!simulation->frozen && !names_rows(mask, simulation->particles.count))
+        return MPM_OK; /* nothing to sort anew, and views stay live */
     mpm_status status = begin_change(simulation);
     if (status)
         return status;
@@ -365,10 +375,7 @@ static mpm_status refresh(mpm_simulation *simulation)
     mpm_status status = begin(simulation);
     if (status)
         return status;
-    const bool due = simulation->binning_due;
-    simulation->binning_due = false; /* a query needs no binning, and so the grid of the last step stays */
     status = mpm_refresh_state(simulation);
-    simulation->binning_due |= due && simulation->drift > 0;
     end(simulation);
     return status;
 }

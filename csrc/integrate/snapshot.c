@@ -216,29 +216,29 @@ static bool are_groups(const mpm_simulation *simulation, const mpm_snapshot *sna
     return particles == snapshot->particles;
 }
 
-/* Where a particle is, relative to the nodes that its group may touch. */
-enum place { LOST, DRIFTED, AT_HOME };
+static const double ROUNDING = 1e-4; /* of positions in cells, at most */
 
-static enum place place_of(const mpm_simulation *simulation, const mpm_group *group, const double x[3])
+/* How far a particle is beyond the cells in which the particles of its group were binned, in cells; infinite where
+ * binning does not look. */
+static double drift_of(const mpm_simulation *simulation, const mpm_group *group, const double x[3])
 {
     const int side = mpm_block_side(simulation->settings.dim), degree = simulation->particles.degree;
     const double reach = mpm_particles_reach(&simulation->particles);
-    enum place place = AT_HOME;
+    double drift = 0;
     for (int axis = 0; axis < simulation->settings.dim; axis++) {
-        const double base = floor(x[axis] - reach);
-        if (!(base >= -side && base < 2 * side)) /* binning looks no further */
-            return LOST;
-        if (base < group->first_node[axis] - 1 || base > group->last_node[axis] - degree - 1)
-            place = DRIFTED;
+        const double base = x[axis] - reach;
+        if (!(base >= -side && base < 2 * side))
+            return INFINITY;
+        drift = fmax(drift, fmax(group->first_node[axis] - base, base - (group->last_node[axis] - degree - 1)));
     }
-    return place;
+    return drift;
 }
 
-/* The worst place of all particles. */
-static enum place place_of_all(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+/* The largest drift of all particles. */
+static double largest_drift(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     const size_t dim = (size_t)simulation->settings.dim, size = simulation->settings.real_size;
-    enum place worst = AT_HOME;
+    double largest = 0;
     size_t i = 0;
     for (size_t g = 0; g < snapshot->groups; g++) {
         const mpm_group group = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
@@ -246,11 +246,10 @@ static enum place place_of_all(const mpm_simulation *simulation, const mpm_snaps
             double x[3] = {0};
             for (size_t a = 0; a < dim; a++)
                 x[a] = mpm_real_at(snapshot->field[MPM_FIELD_X], i * dim + a, size);
-            const enum place place = place_of(simulation, &group, x);
-            worst = place < worst ? place : worst;
+            largest = fmax(largest, drift_of(simulation, &group, x));
         }
     }
-    return worst;
+    return largest;
 }
 
 /* A state out of the range of its law is allowed here; the measurement finds it. */
@@ -306,7 +305,7 @@ static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot
         return MPM_OUT_OF_MEMORY;
     *flaw = !is_clock(snapshot)                              ? "the clock or a counter is out of range"
             : !are_groups(simulation, snapshot)              ? "groups of particles do not fit the domain or the materials"
-            : place_of_all(simulation, snapshot) == LOST     ? "a particle is not where its group is"
+            : !isfinite(largest_drift(simulation, snapshot)) ? "a particle is not where its group is"
             : !are_masses_and_motions(simulation, snapshot)  ? "a mass, volume, velocity or its gradient is out of range"
             : !are_ids(snapshot)                             ? "numbers of particles do not ascend"
             : !are_rows(snapshot, seen)                      ? "rows of particles are missing or doubled"
@@ -411,7 +410,11 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     simulation->grid = parts.grid;
     restore_rows(simulation, snapshot);
     restore_clock(simulation, snapshot);
-    simulation->binning_due |= place_of_all(simulation, snapshot) == DRIFTED; /* no run leaves such a state */
+    const double drift = largest_drift(simulation, snapshot);
+    if (drift > simulation->drift + ROUNDING) { /* no run leaves such a state */
+        simulation->drift = drift;
+        simulation->binning_due |= drift > 1;
+    }
     for (size_t k = 0; k < simulation->boundary.count; k++) {
         memcpy(simulation->boundary.books[k].impulse, snapshot->books + k * MPM_SNAPSHOT_BOOK, 3 * sizeof(double));
         memcpy(simulation->boundary.books[k].torque, snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, 3 * sizeof(double));
