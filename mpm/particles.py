@@ -191,7 +191,7 @@ class Particles:
         Returns
         -------
         int
-            Number of deleted particles. If it is 0, nothing has changed and views stay live.
+            Number of deleted particles. Where no row is named, nothing changes and views stay live.
 
         Raises
         ------
