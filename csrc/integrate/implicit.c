@@ -45,10 +45,10 @@ mpm_status mpm_implicit_reserve(mpm_simulation *simulation)
     const mpm_allocator *allocator = &simulation->run.allocator;
     const mpm_particles *particles = &simulation->particles;
     const size_t blocks = simulation->grid.block_count + 1;
-    const size_t reals = (size_t)(MPM_TANGENT_REALS(particles->dim) * particles->lanes);
+    const size_t tile_bytes = (size_t)(MPM_TANGENT_REALS(particles->dim) * particles->lanes) * particles->real_size;
     if (!simulation->integrator->solve)
         return MPM_OK;
-    if (!fit(allocator, &solver->tangent, &solver->tangent_bytes, ((size_t)particles->tiles + 1) * reals * particles->real_size, 1))
+    if (!fit(allocator, &solver->tangent, &solver->tangent_bytes, ((size_t)particles->tiles + 1) * tile_bytes, 1))
         return MPM_OUT_OF_MEMORY;
     if (solver->block_capacity >= blocks)
         return MPM_OK;
@@ -100,7 +100,8 @@ struct sums {
     double first, second;
 };
 
-static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation operation, mpm_grid_vector trial, double factor)
+static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation operation, mpm_grid_vector trial,
+                               double factor)
 {
     struct solver *solver = &simulation->solver;
     const mpm_grid *grid = &simulation->grid;
@@ -133,8 +134,9 @@ static void swap_vectors(mpm_grid *grid, mpm_grid_vector a, mpm_grid_vector b)
 static double sweep(struct solve *solve, mpm_operation operation, mpm_grid_vector vector, double beta, bool projects)
 {
     mpm_simulation *simulation = solve->simulation;
-    const mpm_arguments arguments = {.solve = {.dt = solve->dt, .nodes = simulation->grid.vector[vector],
-                                               .tangent = simulation->solver.tangent, .beta = beta, .projects = projects}};
+    const mpm_arguments arguments = {.solve = {
+        .dt = solve->dt, .nodes = simulation->grid.vector[vector], .tangent = simulation->solver.tangent, .beta = beta,
+        .projects = projects}};
     return mpm_sweeps_solve(simulation, operation, &arguments).elastic;
 }
 
@@ -198,7 +200,7 @@ static mpm_linear_system system_of(struct solve *solve)
 
 /* ---- one solve between two revisions of the contacts ------------------------------------------------------------ */
 
-/* The residual that rounding alone leaves: forces of the size of the modulus, with an error of epsilon, at all nodes. */
+/* The residual that rounding alone leaves: forces of the size of the modulus, with the error epsilon, at all nodes. */
 static double rounding_floor(const mpm_simulation *simulation, double dt)
 {
     const mpm_measure *most = &simulation->measure;
@@ -347,7 +349,8 @@ mpm_status mpm_implicit_solve(mpm_simulation *simulation, double dt, mpm_block_r
     mpm_solution *solution = &simulation->solver.solution;
     *solution = (mpm_solution){0};
     mpm_sweeps_grid_free(simulation, dt, solve.dt);
-    struct held_call call = {simulation, mpm_sweeps_describe_grid(simulation, MPM_GRID_FREE, dt), simulation->settings.tolerance};
+    struct held_call call = {simulation, mpm_sweeps_describe_grid(simulation, MPM_GRID_FREE, dt),
+                             simulation->settings.tolerance};
     const mpm_status status = find_contacts(simulation, &call);
     if (status)
         return status;

@@ -27,7 +27,8 @@ static void finish(void *self, mpm_status status, bool moved)
 {
     mpm_simulation *simulation = self;
     mpm_synchronize_particles(simulation);
-    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE) /* the next dt is planned anew, not from the last refused attempt */
+    /* The next dt is planned anew, not from the last refused attempt. */
+    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE)
         simulation->natural_dt = simulation->approach = 0;
     mpm_sweeps_end(simulation);
     mpm_implicit_end(simulation);
@@ -221,7 +222,8 @@ static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
     insertion->particles = particles;
     insertion->first_slot = tiles * lanes;
     insertion->first_row = (int32_t)particles->count;
-    insertion->placements = mpm_memory_new(&simulation->run.allocator, (size_t)insertion->count, sizeof *insertion->placements);
+    insertion->placements =
+        mpm_memory_new(&simulation->run.allocator, (size_t)insertion->count, sizeof *insertion->placements);
     if (!insertion->placements)
         return MPM_OUT_OF_MEMORY;
     memset(particles->row + tiles * lanes, 0xff, (size_t)(waiting * lanes) * sizeof *particles->row);

@@ -25,7 +25,8 @@ static const struct entry numbers[] = {
     ENTRY("wall_impulse.y", books.wall_impulse[1]), ENTRY("wall_impulse.z", books.wall_impulse[2]),
 };
 static const struct entry counters[] = {
-    ENTRY("steps", run.steps), ENTRY("next_id", store.next_id), ENTRY("health.left_domain", run.health[MPM_HEALTH_LEFT_DOMAIN]),
+    ENTRY("steps", run.steps), ENTRY("next_id", store.next_id),
+    ENTRY("health.left_domain", run.health[MPM_HEALTH_LEFT_DOMAIN]),
     ENTRY("health.clamped", run.health[MPM_HEALTH_CLAMPED]), ENTRY("health.deleted", run.health[MPM_HEALTH_DELETED]),
     ENTRY("health.clipped", run.health[MPM_HEALTH_CLIPPED]), ENTRY("health.refused", run.health[MPM_HEALTH_REFUSED]),
     ENTRY("health.binnings", run.health[MPM_HEALTH_BINNINGS]),
@@ -124,7 +125,8 @@ static void copy_field(mpm_particles *particles, const mpm_field *field, size_t 
 static void copy_fields(const mpm_simulation *simulation, mpm_particles *particles, const mpm_snapshot *snapshot, bool back)
 {
     for (int f = 0; f < simulation->store.fields.count; f++)
-        copy_field(particles, &simulation->store.fields.row[f], mpm_snapshot_components(simulation, f), snapshot->field[f], back);
+        copy_field(particles, &simulation->store.fields.row[f], mpm_snapshot_components(simulation, f),
+                   snapshot->field[f], back);
 }
 
 static void copy_rows(mpm_particles *particles, int32_t *list, bool back)

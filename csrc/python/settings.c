@@ -106,15 +106,16 @@ static int get_integrator(PyObject *integrator, mpm_settings *out)
 
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings)
 {
-    static char *names[] = {"dim",   "dtype",  "lower",          "cells",    "dx",      "gravity", "walls", "scheme", "integrator", "dt",
-                            "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa",     NULL};
+    static char *names[] = {"dim", "dtype", "lower", "cells", "dx", "gravity", "walls", "scheme", "integrator",
+                            "dt", "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa", NULL};
     const char *dtype, *on_leave;
     PyObject *lower, *cells, *gravity, *walls, *scheme, *integrator;
     int allow_unstable;
     *settings = (mpm_settings){0};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOOddpsiis", names, &settings->dim, &dtype, &lower, &cells,
-                                     &settings->dx, &gravity, &walls, &scheme, &integrator, &settings->dt, &settings->max_dt,
-                                     &allow_unstable, &on_leave, &settings->history, &settings->threads, &settings->isa))
+                                     &settings->dx, &gravity, &walls, &scheme, &integrator, &settings->dt,
+                                     &settings->max_dt, &allow_unstable, &on_leave, &settings->history,
+                                     &settings->threads, &settings->isa))
         return -1;
     if (settings->dim != 2 && settings->dim != 3) {
         PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");

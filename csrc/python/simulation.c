@@ -231,7 +231,8 @@ static PyObject *simulation_step_forced(PyObject *self, PyObject *args)
         mpm_python_get_buffer(body_force, &view, "body_force", "d", 2, 0))
         return NULL;
     mpm_simulation *core = enter(self);
-    if (core && (view.shape[0] != mpm_simulation_get_store(core)->count || view.shape[1] != mpm_simulation_settings(core)->dim))
+    if (core && (view.shape[0] != mpm_simulation_get_store(core)->count ||
+                 view.shape[1] != mpm_simulation_settings(core)->dim))
         PyErr_SetString(PyExc_ValueError, "body_force: wrong shape");
     else if (core)
         result = run(self, 1, end, INFINITY, view.buf);

@@ -36,4 +36,5 @@ typedef struct mpm_krylov {
 
 /** Solves until |r|^2 <= `target2`, at most `most` products. The caller has set x = 0, r = b, p = M^-1 r, and gives the
  *  size of r. If A is not positive along the first direction already, x is that direction. */
-mpm_krylov mpm_krylov_solve(const mpm_linear_system *system, mpm_krylov_residual residual, double target2, int64_t most);
+mpm_krylov mpm_krylov_solve(const mpm_linear_system *system, mpm_krylov_residual residual, double target2,
+                            int64_t most);

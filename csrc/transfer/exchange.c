@@ -276,8 +276,8 @@ static void place(const mpm_particles *p, const double cells[DIM], mpm_placement
 }
 
 /* The same for a position in metres. */
-static void place_position(const mpm_particles *p, const double lower[3], double dx, const int64_t period[3], const double position[DIM],
-                           mpm_placement *placement, real x[DIM])
+static void place_position(const mpm_particles *p, const double lower[3], double dx, const int64_t period[3],
+                           const double position[DIM], mpm_placement *placement, real x[DIM])
 {
     double cells[DIM];
     for (int a = 0; a < DIM; a++)
