@@ -168,6 +168,9 @@ class build_ext(_build_ext):
     def run(self):
         keep_objects(self)
         self.run_command("build_clib")
+        if not (self.inplace or self.editable_mode or sanitizers or os.environ.get("MPM_COVERAGE")):
+            for extension in self.extensions:
+                extension.extra_link_args.append("-Wl,-S")  # line numbers, for debuggers, are half of a wheel
         super().run()
 
     def build_extension(self, extension):
