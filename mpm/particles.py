@@ -173,9 +173,11 @@ class Particles:
                 f"name = {_check.shown(name)}: must be an identifier of at most 31 ASCII characters, without _ first"
             )
         if name in taken:
-            raise ValueError(f"name = {name!r}: already the name of something else that particles have")
+            raise ValueError(
+                f"name = {_check.shown(name)}: already the name of something else that particles have"
+            )
         if len(_check.text("unit", unit).encode()) > 15:
-            raise ValueError(f"unit = {unit!r}: must have at most 15 bytes")
+            raise ValueError(f"unit = {_check.shown(unit)}: must have at most 15 bytes")
         add(name, unit, _check.choice("rank", rank, RANKS), _check.number("initial", initial))
         return self[name]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import derived
+from mpm import _check, derived
 from mpm.errors import FileFormatError
 from mpm.fieldtable import KNOWN, LASTING, is_name
 from mpm.io.description import DTYPES
@@ -63,7 +63,7 @@ class Reader:
         self.file.opening = False
 
     def defect(self, what: str) -> FileFormatError:
-        return FileFormatError(f"{str(self.path)!r} {what}")
+        return FileFormatError(f"{str(self.path)!r} {_check.shortened(what)}")
 
     def _frames(self) -> int:
         members = self.file.root.members
@@ -93,7 +93,7 @@ class Reader:
         arrays = {name: own.group("arrays").dataset(name) for name in own.group("arrays").members}
         for name, array in arrays.items():
             if array.dtype.name not in DTYPES:
-                refuse(f"the array {name!r} of the scene has the type {array.dtype}")
+                refuse(f"the array {_check.shown(name)} of the scene has the type {array.dtype}")
         self.scene = _json(own.dataset("scene")), {name: array.rows() for name, array in arrays.items()}
 
     def _count_particles(self, root: Group, frames: int) -> Array:
@@ -109,7 +109,7 @@ class Reader:
         self._starts: dict[str, Array] = {}
         for name, array in self._arrays.items():
             if not (name in KNOWN or name in derived.NAMES or is_name(name)):
-                refuse(f"{name[:40]!r} is no name of a field")
+                refuse(f"{_check.shown(name)} is no name of a field")
             width, kinds = array.shape[1:], "iu" if name in LABELS else "f"
             if name in KNOWN:
                 right = width == WIDTHS[KNOWN[name]["rank"]]
