@@ -68,11 +68,5 @@ def shape(rank: str, dimension: int) -> tuple[int, ...]:
 
 
 def is_name(name: str) -> bool:
-    """Whether a field of a user may have this name, if it is free."""
-    return (
-        name.isidentifier()
-        and name.isascii()
-        and len(name) < 32
-        and not name.startswith("_")
-        and name not in TAKEN
-    )
+    """Whether a field may have this name."""
+    return name.isidentifier() and not name.startswith("_") and name not in TAKEN

@@ -168,7 +168,7 @@ class Particles:
             raise NotImplementedError("this solver keeps no fields of users")
         taken = {*self.fields, *KNOWN, *derived.NAMES, *RESERVED, *TAKEN, *dir(type(self))}
         _check.text("name", name)
-        if not (is_name(name) or name in TAKEN):
+        if not (name in TAKEN or (is_name(name) and name.isascii() and len(name) < 32)):
             raise ValueError(
                 f"name = {_check.shown(name)}: must be an identifier of at most 31 ASCII characters, without _ first"
             )

@@ -311,7 +311,7 @@ WRONG = {
     "a field of four": field("w", (4,)),
     "a field without rows": field("w", (0,)),
     "a stress of three": field("stress", (3,)),
-    **{f"a field named {name!r}": field(name) for name in ("time", "step", "a b", "_a", "1", "é", "a" * 32)},
+    **{f"a field named {name!r}": field(name) for name in ("time", "step", "dimension", "a b", "_a", "1")},
     "a negative part": lambda file: file[PARTS].__setitem__(..., -1),
     "a part too far": lambda file: file[PARTS].__setitem__(..., 1),
     "a negative count": lambda file: file["VTKHDF/NumberOfPoints"].__setitem__(0, -1),
@@ -353,7 +353,7 @@ def test_what_makes_no_sense_is_refused_when_it_is_opened(path, how):
 
 def test_what_makes_sense_is_not_refused(path):
     change(path, field("w", (6,)))
-    change(path, field("colour", (), "i8"))
+    change(path, field("Größe", (), "i8"))
     change(path, lambda file: file.attrs.__setitem__("a note", "of any length"))
     change(path, lambda file: file["VTKHDF/Points"].__setitem__(0, np.nan))
     with mpm.replay(path) as frames:
