@@ -61,10 +61,10 @@ def heap(file: Bytes, address: int) -> Callable[[bytes], bytes]:
     columns, start, direct, bits, _, root, rows = cursor.numbers(2, 8, 8, 2, 2, 8, 2)
     if filtered or not (0 < columns <= 16 and 64 <= start <= direct <= 2**20 and 8 <= bits <= 64):
         refuse("there is a heap of another kind")
+    if rows > bits or start << max(rows - 2, 0) > direct:
+        refuse("there are too many names in a group")
     width = -(-bits // 8)
     sizes = [start << max(row - 1, 0) for row in range(rows)]
-    if sizes and sizes[-1] > direct:
-        refuse("there are too many names in a group")
     places = [(0, start, root)]
     if rows:
         data = Cursor(file.block(root, 13 + width + 8 * columns * rows + 4, b"FHIB\x00")[13 + width :])
