@@ -488,7 +488,7 @@ class Mesh(Kind):
     def use(self, path: Path, rng: random.Random) -> None:
         vertices, faces = readers.read(path)
         assert np.isfinite(vertices).all() and (0 <= faces).all() and (faces < len(vertices)).all()
-        promised(ValueError, "", lambda: mpm.shapes.Mesh(path).contains([(0.5, 0.5, 0.5)]))
+        mpm.shapes.Mesh(path).contains([(0.5, 0.5, 0.5)])
 
 
 def small(name: str, most: int = 20_000) -> bytes:

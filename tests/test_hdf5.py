@@ -99,14 +99,18 @@ def test_chunks(path, options, shape):
 
 @pytest.mark.slow
 def test_as_many_chunks_as_need_pages(path):
-    """The index of chunks divides its blocks beyond 131,072 entries."""
+    """The index of chunks divides its blocks beyond 131,072 entries; pages of nothing are not in the file."""
+    count = 137_501
 
     def fill(file):
-        file.create_dataset("a", (137_501,), "u1", maxshape=(None,), chunks=(1,))[...] = RNG.integers(
-            0, 255, 137_501
-        )
+        options = {"maxshape": (None,), "chunks": (1,)}
+        file.create_dataset("a", (count,), "u1", **options)[...] = RNG.integers(0, 255, count)
 
     compare(made(path, fill, rdcc_nbytes=0))
+    with h5py.File(path, "r+", libver=LIBRARY) as file:
+        file["a"].resize((count + 20_000,))
+        file["a"][-10:] = 1
+    assert hdf5.File(path).root.members["a"].stored == count
 
 
 def test_rows_that_were_never_written_are_not_there(path):

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm.io.hdf5_bytes import NOWHERE, Bytes, Cursor, refuse
-from mpm.io.hdf5_index import Chunks, extensible_array, heap, tree
+from mpm.io.hdf5_index import ARRAY, Chunks, extensible_array, heap, tree
 
 Array = npt.NDArray[Any]
 
@@ -295,8 +295,8 @@ class Dataset:
         else:
             refuse("data lie neither in one piece nor in chunks along the first axis")
 
-    def _chunked(self, cursor: Cursor, most: tuple[int, ...]) -> tuple[int, list[int]]:
-        """The address of the index of chunks, which is an extensible array, and its parameters."""
+    def _chunked(self, cursor: Cursor, most: tuple[int, ...]) -> int:
+        """The address of the index of chunks, which is an extensible array."""
         flags, axes, width = cursor.numbers(1, 1, 1)
         lengths = cursor.numbers(*[min(width, 8)] * axes) if axes <= MOST_AXES + 1 else []
         if lengths[:-1][1:] != list(self.shape[1:]) or lengths[-1:] != [self.dtype.itemsize] or flags & 1:
@@ -306,8 +306,10 @@ class Dataset:
         if lengths[0] * self._row > PACKING * self._file.size:
             refuse("it declares more than it holds")
         self.chunk = lengths[0]
-        *parameters, address = cursor.numbers(1, 1, 1, 1, 1, 8)
-        return address, parameters
+        bits, inside, pointers, least, page, address = cursor.numbers(1, 1, 1, 1, 1, 8)
+        if [bits, inside, least, pointers, page] != ARRAY:
+            refuse("chunks have an index of another kind")
+        return address
 
     @property
     def stored(self) -> int:
@@ -370,10 +372,9 @@ class Dataset:
         """The chunks that are there, from the first on."""
         if self._chunks is None:
             wanted, whole = -(-self.shape[0] // self.chunk), self.chunk * self._row
-            address, parameters = self._index
             parts: list[Chunks] = []
             count, total, most = 0, 0, self._file.size
-            for part in extensible_array(self._file, address, parameters, bool(self.filters), whole):
+            for part in extensible_array(self._file, self._index, bool(self.filters), whole):
                 missing = np.flatnonzero(part.addresses == NOWHERE)
                 there = min(int(missing[0]) if len(missing) else len(part.sizes), wanted - count)
                 found = Chunks(*(column[:there] for column in part))

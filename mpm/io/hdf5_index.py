@@ -13,11 +13,19 @@ from mpm.io.hdf5_bytes import NOWHERE, Bytes, Cursor, refuse, sum_of
 Array = npt.NDArray[Any]
 
 
+# What HDF5 itself chooses, and nobody else can. Of B-trees of names: bytes of nodes and records. Of heaps of names:
+# blocks per row, bytes of the first and of the largest block, bits of an offset. Of extensible arrays: bits of numbers,
+# entries in the index block, least entries of a block, least blocks of a super block, bits of a number in a page.
+TREE = [512, 11]
+HEAP = [4, 512, 1 << 16, 32]
+ARRAY = [32, 4, 16, 4, 10]
+
+
 def tree(file: Bytes, address: int) -> Iterator[bytes]:
     """The records of a B-tree of version 2 over names."""
     cursor = Cursor(file.block(address, 38, b"BTHD\x00\x05")[6:])
     node, size, depth, _, _, root, count = cursor.numbers(4, 2, 2, 1, 1, 8, 2)
-    if size != 11 or node < 64 or depth > 4:
+    if [node, size] != TREE or depth > 4:
         refuse("there is an index of names of another kind")
     # What nodes of each level can hold decides how many bytes their counts take.
     most, below, widths = [(node - 10) // size], [(node - 10) // size], [0]
@@ -27,8 +35,6 @@ def tree(file: Bytes, address: int) -> Iterator[bytes]:
         most.append((node - 10 - pointer) // (size + pointer))
         below.append((most[level] + 1) * below[level - 1] + most[level])
         widths.append(_width(below[level]))
-    if min(most) < 1:
-        refuse("there is an index of names of another kind")
 
     def records(place: int, count: int, level: int) -> Iterator[bytes]:
         if count > most[level]:
@@ -59,7 +65,7 @@ def heap(file: Bytes, address: int) -> Callable[[bytes], bytes]:
     _, filtered, flags, largest = cursor.numbers(2, 2, 1, 4)
     cursor.take(96)
     columns, start, direct, bits, _, root, rows = cursor.numbers(2, 8, 8, 2, 2, 8, 2)
-    if filtered or not (0 < columns <= 16 and 64 <= start <= direct <= 2**20 and 8 <= bits <= 64):
+    if filtered or [columns, start, direct, bits] != HEAP:
         refuse("there is a heap of another kind")
     if rows > bits or start << max(rows - 2, 0) > direct:
         refuse("there are too many names in a group")
@@ -105,9 +111,7 @@ class Chunks(NamedTuple):
     skipped: Array  # filters that were not applied, as bits
 
 
-def extensible_array(
-    file: Bytes, address: int, parameters: list[int], packed: bool, whole: int
-) -> Iterator[Chunks]:
+def extensible_array(file: Bytes, address: int, packed: bool, whole: int) -> Iterator[Chunks]:
     """The places of chunks by their numbers, some at a time, from an index that is an extensible array.
 
     Parameters
@@ -115,8 +119,6 @@ def extensible_array(
     file : Bytes
     address : int
         Of its header.
-    parameters : list of int
-        What the data set says of it.
     packed : bool
         Whether chunks differ in size.
     whole : int
@@ -125,16 +127,15 @@ def extensible_array(
     if address == NOWHERE:
         return
     cursor = Cursor(file.block(address, 72, b"EAHD\x00")[5:])
-    kind, element, bits, inside, least, pointers, page = cursor.numbers(1, 1, 1, 1, 1, 1, 1)
+    kind, element, *parameters = cursor.numbers(1, 1, 1, 1, 1, 1, 1)
     cursor.take(48)
-    levels = bits - least.bit_length() + 2
+    if parameters != ARRAY or kind != packed or not (12 < element <= 20 if packed else element == 8):
+        refuse("an index of chunks is not as was said")
+    bits, inside, least, pointers, page = ARRAY
+    levels = 1 + bits - (least.bit_length() - 1)
     here = 2 * (pointers.bit_length() - 1)  # levels whose blocks the index block names itself
     direct, indirect = 2 * (pointers - 1), levels - here
-    right = [bits, inside, pointers, least, page] == parameters and kind == packed
-    powers = all(power & (power - 1) == 0 < power for power in (least, pointers))
-    width = 12 < element <= 20 if packed else element == 8
-    if not (right and powers and width and 0 <= indirect and levels <= 65 and page < 32):
-        refuse("an index of chunks is not as was said")
+    nothing = Chunks(np.full(1, NOWHERE, np.uint64), np.zeros(1, int), np.zeros(1, int))
 
     def read(data: bytes) -> Chunks:
         raw = np.frombuffer(data, np.uint8).reshape(-1, element)
@@ -153,7 +154,7 @@ def extensible_array(
     block = Cursor(file.block(root, 14 + inside * element + 8 * (direct + indirect) + 4, b"EAIB" + mark)[14:])
     yield read(block.take(inside * element))
     blocks, further = block.numbers(*[8] * direct), block.numbers(*[8] * indirect)
-    offset_width, start = -(-bits // 8), 0
+    offset_width, start = bits // 8, 0
     head = 14 + offset_width
 
     def data_block(place: int, count: int, offset: int, pages: Iterator[bool]) -> Iterator[Chunks]:
@@ -165,9 +166,8 @@ def extensible_array(
         file.block(place, head + 4, begin)
         size = (element << page) + 4
         for k in range(count >> page):
-            if not next(pages):
-                return
-            yield read(file.block(place + head + 4 + k * size, size, b""))
+            there = next(pages)
+            yield read(file.block(place + head + 4 + k * size, size, b"")) if there else nothing
 
     for level in range(levels):
         amount, count = 1 << (level // 2), least << ((level + 1) // 2)
@@ -183,7 +183,7 @@ def extensible_array(
             begin = b"EASB" + mark + start.to_bytes(offset_width, "little")
             super_block = Cursor(file.block(place, head + marks + 8 * amount + 4, begin)[head:])
             bitmap = np.frombuffer(super_block.take(marks), np.uint8)
-            pages = iter(np.unpackbits(bitmap, count=amount * paged).astype(bool).tolist())
+            pages = map(bool, np.unpackbits(bitmap, count=amount * paged))
             places = super_block.numbers(*[8] * amount)
         for k, place in enumerate(places, first):
             if place == NOWHERE:
