@@ -568,7 +568,12 @@ def attempt(kind: Kind, path: Path) -> str:
             kind.use(path, random.Random(hashlib.blake2b(data).digest()))
             found.append("used")
         except mpm.FileFormatError as error:
-            found.append("refused" if len(str(error)) < 1000 else f"says too much: {str(error)[:300]}")
+            said = str(error)
+            found.append(
+                "refused"
+                if path.name in said and len(said) < 1000
+                else f"says too much or little: {said[:300]}"
+            )
         except Hang:
             found.append(f"hangs\n{traceback.format_exc()}")
         except BaseException:

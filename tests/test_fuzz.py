@@ -43,7 +43,7 @@ class Planted(fuzz.Obj):
         if "plant-raise" in text:
             raise IndexError("list index out of range")
         if "plant-long" in text:
-            raise mpm.FileFormatError("x" * 10_000)
+            raise mpm.FileFormatError("x" * 10_000 + path.name)
         super().use(path, rng)
 
 
@@ -57,7 +57,7 @@ def test_planted_defects_are_found(tmp_path, monkeypatch):
             **{
                 "plant-hang": "hangs",
                 "plant-raise": "raises",
-                "plant-long": "says too much",
+                "plant-long": "says too much or little: x",
                 "nothing": "used",
             },
             **({"plant-memory": "takes memory"} if Path("/proc/self/status").exists() else {}),

@@ -192,6 +192,7 @@ ELSEWHERE = {
     "a scaling filter": filtered(scaleoffset=4),
     "text": put("text"),
     "structs": put(np.zeros(3, dtype=[("a", "f8"), ("b", "S5")])),
+    "rows of nothing": put(np.zeros((3, 0))),
     "complex numbers": put(np.zeros(3, complex)),
     "other bytes": put(np.zeros(3, ">f8")),
     "booleans": put(np.zeros(3, bool)),

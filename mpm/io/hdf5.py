@@ -87,7 +87,7 @@ class File(Bytes):
 
 
 class Group:
-    """Members by name, groups and data sets; and attributes that are numbers."""
+    """Members by name, groups and data sets; and attributes that are numbers or short texts."""
 
     def __init__(self, members: Mapping[str, Group | Dataset], attributes: Mapping[str, Array]) -> None:
         self.members, self.attributes = members, attributes
@@ -177,7 +177,7 @@ def _shape(text: bytes) -> tuple[tuple[int, ...], tuple[int, ...]]:
         refuse(f"there is an array of {axes} axes, or of none")
     shape = tuple(cursor.numbers(*[8] * axes))
     most = tuple(cursor.numbers(*[8] * axes)) if flags & 1 else shape
-    if 8 * math.prod(n for n in shape if n) >= 2**63:
+    if 0 in shape[1:] or 8 * math.prod(shape) >= 2**63:  # rows of nothing could be any number
         refuse(f"there is an array of the shape {shape}")
     return shape, most
 
