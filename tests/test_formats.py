@@ -364,7 +364,7 @@ def test_names_of_any_language_are_utf_8(tmp_path):
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     environment |= {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "utf-8"}
     (tmp_path / "a.py").write_text(textwrap.dedent(code), encoding="utf-8")
-    subprocess.run([sys.executable, "a.py"], cwd=tmp_path, env=environment, check=True)
+    subprocess.run([sys.executable, "a.py", "Öl"], cwd=tmp_path, env=environment, check=True)
     assert "impulse:Käse_x" in (tmp_path / "totals.csv").read_text(encoding="utf-8").splitlines()[0]
 
 

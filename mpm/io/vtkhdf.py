@@ -52,7 +52,9 @@ def h5py() -> Any:
 
 def _as_bytes(value: Any) -> Array:
     """JSON as an array of bytes, because HDF5 keeps strings in a heap without checksums."""
-    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
+    # The program's arguments may be no text; JSON knows these escapes.
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return np.frombuffer(text, dtype=np.uint8)
 
 
 class _Column:
