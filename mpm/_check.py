@@ -174,8 +174,13 @@ def levels_to_caller() -> int:
 
 def shown(value: object) -> str:
     """A value for an error message: its repr, shortened."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else text[:77] + "..."
+    return shortened(repr(value), 80)
+
+
+def shortened(text: str, most: int = 400) -> str:
+    """A text for an error message, in one line and at most so long: what a file says may have any length."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 3] + "..."
 
 
 def interval(low: float, low_open: bool, high: float, high_open: bool) -> str:
@@ -244,7 +249,7 @@ def text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise wrong_type(name, value, "a string")
     if not value.strip():
-        raise ValueError(f"{name} = {value!r}: must not be empty")
+        raise ValueError(f"{name} = {shown(value)}: must not be empty")
     return value
 
 
@@ -256,7 +261,7 @@ def unique_name(kind: str, name: object, taken: Collection[str], number: int = 0
         return candidate
     checked = text("name", name)
     if checked in taken:
-        raise ValueError(f"name = {checked!r}: already the name of another {kind}; must be unique")
+        raise ValueError(f"name = {shown(checked)}: already the name of another {kind}; must be unique")
     return checked
 
 

@@ -74,7 +74,9 @@ def make_collider(
 def _name(name: object, taken: set[str]) -> str:
     checked = _check.unique_name("collider", name, taken)
     if not checked.isprintable():
-        raise ValueError(f"name = {checked!r}: must be printable: columns of the history are named after it")
+        raise ValueError(
+            f"name = {_check.shown(checked)}: must be printable: columns of the history are named after it"
+        )
     return checked
 
 

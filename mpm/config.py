@@ -75,7 +75,7 @@ def _cgroup_quota() -> float:
     """The processor time that the control group grants, in processors; infinity without a limit."""
     quota = math.inf
     try:
-        own = Path("/proc/self/cgroup").read_text().splitlines()
+        own = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
         return quota
     root = Path("/sys/fs/cgroup")
@@ -95,10 +95,10 @@ def _cgroup_quota() -> float:
 def _quota_of(folder: Path) -> float:
     try:
         if (v2 := folder / "cpu.max").is_file():
-            limit, period = v2.read_text().split()
+            limit, period = v2.read_text(encoding="utf-8").split()
             return math.inf if limit == "max" else float(limit) / float(period)
-        limit = (folder / "cpu.cfs_quota_us").read_text()
-        period = (folder / "cpu.cfs_period_us").read_text()
+        limit = (folder / "cpu.cfs_quota_us").read_text(encoding="utf-8")
+        period = (folder / "cpu.cfs_period_us").read_text(encoding="utf-8")
         return float(limit) / float(period) if float(limit) > 0 else math.inf
     except (OSError, ValueError, ZeroDivisionError):
         return math.inf

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from mpm import _core
 
-__all__ = ["KNOWN", "LASTING", "RANKS", "Row", "components", "row", "shape"]
+__all__ = ["KNOWN", "LASTING", "RANKS", "TAKEN", "Row", "components", "is_name", "row", "shape"]
 
 
 class Row(TypedDict):
@@ -45,6 +45,8 @@ for _law in _core.laws():
 LASTING = tuple(sorted(name for name, row in KNOWN.items() if row["lasting"]))
 """Fields that are the same at every step, as long as no particle comes or goes."""
 
+TAKEN = ("time", "step", "dimension")  # what files say of a frame beside its fields
+
 
 def components(dimension: int) -> dict[str, tuple[str, ...]]:
     """The components of each rank, by the axes that they belong to."""
@@ -63,3 +65,8 @@ def shape(rank: str, dimension: int) -> tuple[int, ...]:
     if rank == "scalar":
         return ()
     return (dimension, dimension) if rank == "tensor" else (len(components(dimension)[rank]),)
+
+
+def is_name(name: str) -> bool:
+    """Whether a field may have this name."""
+    return name.isidentifier() and not name.startswith("_") and name not in TAKEN

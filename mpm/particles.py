@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
-from mpm.fieldtable import KNOWN, RANKS
+from mpm.fieldtable import KNOWN, RANKS, TAKEN, is_name
 
 if TYPE_CHECKING:
     from mpm.core import Core
@@ -166,16 +166,18 @@ class Particles:
         add = getattr(self._core, "add_field", None)
         if add is None:
             raise NotImplementedError("this solver keeps no fields of users")
-        taken = {*self.fields, *KNOWN, *derived.NAMES, *RESERVED, *dir(type(self))}
+        taken = {*self.fields, *KNOWN, *derived.NAMES, *RESERVED, *TAKEN, *dir(type(self))}
         _check.text("name", name)
-        if not (name.isidentifier() and name.isascii() and len(name) < 32) or name.startswith("_"):
+        if not (name in TAKEN or (is_name(name) and name.isascii() and len(name) < 32)):
             raise ValueError(
-                f"name = {name!r}: must be an identifier of at most 31 ASCII characters, without _ first"
+                f"name = {_check.shown(name)}: must be an identifier of at most 31 ASCII characters, without _ first"
             )
         if name in taken:
-            raise ValueError(f"name = {name!r}: already the name of something else that particles have")
+            raise ValueError(
+                f"name = {_check.shown(name)}: already the name of something else that particles have"
+            )
         if len(_check.text("unit", unit).encode()) > 15:
-            raise ValueError(f"unit = {unit!r}: must have at most 15 bytes")
+            raise ValueError(f"unit = {_check.shown(unit)}: must have at most 15 bytes")
         add(name, unit, _check.choice("rank", rank, RANKS), _check.number("initial", initial))
         return self[name]
 

@@ -459,3 +459,33 @@ def test_what_a_later_version_may_know_is_refused():
             place = place[key]
         place[way[-1]] = "magic"
         refuse(packed(tree, arrays), "the state: cannot be restored")
+
+
+def test_messages_do_not_repeat_what_is_long():
+    long = "x" * 100_000
+    tree, arrays = container.unpack(small())
+    refused = [
+        forged(json.dumps({"meta": {}, "sections": [[long, "float64", [1], 64, 0]]}).encode()),
+        packed({**tree, "kind": long}, arrays),
+    ]
+    for place in (
+        lambda scene: scene.update(gravity={"array": long}),
+        lambda scene: scene["colliders"][0].update(name=long + "\n"),
+        lambda scene: scene["colliders"].append(
+            {**scene["colliders"][0], "name": scene["colliders"][0]["name"]}
+        ),
+        lambda scene: scene["colliders"][0].update({long: 1}),
+        lambda scene: scene["walls"].update({long: scene["walls"]["x-"]}),
+        lambda scene: scene["walls"]["x-"].update({long: 1}),
+        lambda scene: scene["walls"]["x-"].update(contact=long),
+        lambda scene: scene["bodies"][0]["material"].update({long: 1}),
+        lambda scene: scene["bodies"][0]["shape"].update({long: 1}),
+        lambda scene: scene["bodies"][0]["shape"].update(shape=long),
+    ):
+        other = copy.deepcopy(tree)
+        place(other["scene"])
+        refused.append(packed(other, arrays))
+    for number, data in enumerate(refused):
+        with pytest.raises(mpm.FileFormatError) as caught:
+            checkpoint.loads(data)
+        assert len(str(caught.value)) < 600, number

@@ -1,6 +1,8 @@
 """Reading triangle meshes: the dialects of other programs, and damaged files."""
 
+import os
 import struct
+import subprocess
 import sys
 import warnings
 
@@ -151,10 +153,51 @@ GOOD_STL = ascii_stl(*cube_mesh())
         (GOOD_STL.replace(b"vertex 0 0 0", b"vertex 0 inf 0", 1), "line 4: .*not finite"),
         (GOOD_STL.replace(b"   vertex 0 0 0\n", b"", 1), "line 7: a facet that does not have 3 vertices"),
         (GOOD_STL.replace(b"outer", b"<html>", 1), "line 3: '<html> loop' does not belong"),
+        (GOOD_STL.replace(b" endfacet\n", b"", 1), "line 8: the facet before has no end"),
+        (GOOD_STL.replace(b" endfacet\n", b""), "line 8: the facet before has no end"),
+        (GOOD_STL.replace(b" facet normal 0 0 0\n", b"", 1), "line 3: a vertex outside of a facet"),
+        (b"solid\n" + b"vertex 0 0 0\n" * 4 + b"endsolid\n", "line 2: a vertex outside of a facet"),
+        (b"solid\nfacet\n" + b"vertex 0 0 0\n" * 4 + b"endsolid\n", "line 7: ends within a facet"),
     ],
 )
 def test_stl_is_refused(tmp_path, data, message):
     refuses(tmp_path / "bad.stl", data, message)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_pipes_and_devices_are_not_waited_for(tmp_path):
+    """In a process that is ended if it waits."""
+    for suffix in ("obj", "stl", "ply"):
+        os.mkfifo(tmp_path / f"pipe.{suffix}")
+        (tmp_path / f"device.{suffix}").symlink_to("/dev/zero")
+    files = [str(path) for path in tmp_path.iterdir()]
+    code = "import sys, mpm\nfor file in sys.argv[1:]:\n try: mpm.shapes.Mesh(file)\n except ValueError as e: print(e)"
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))\n"
+    command = [sys.executable, "-c", limit + code, *files]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    assert run.stdout.split("\n") == [*(f"{file}: is not a regular file" for file in files), ""]
+
+
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("a.obj", f"v 1 2 {LONG}"),
+        ("a.obj", f"{TETRAHEDRON}f 1 2 {LONG}"),
+        ("a.obj", f"{TETRAHEDRON}f 1 2 {'9' * 4000}"),
+        ("a.stl", f"solid\nfacet\nvertex 1 2 {LONG}"),
+        ("a.stl", f"solid\n{LONG}"),
+        pytest.param("a.off", f"OFF\n{LONG}", marks=needs_trimesh),
+        pytest.param("a.ply", f"ply\nformat ascii 1.0\nelement {LONG}", marks=needs_trimesh),
+    ],
+)
+def test_messages_do_not_repeat_what_is_long(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FileFormatError, match=name) as caught:
+        Mesh(tmp_path / name)
+    assert len(str(caught.value)) < 600 + len(str(tmp_path))
 
 
 def test_missing_file_directory_and_package(tmp_path, monkeypatch):

@@ -259,18 +259,19 @@ def test_totals_of_another_name(tmp_path):
     with h5py.File(tmp_path / "a.vtkhdf", "r+", libver=("v110", "v110")) as file:
         names = file["mpm/totals"].attrs["names"].tobytes().replace(b"gravitational", b"gravitatoinal")
         file["mpm/totals"].attrs["names"] = np.frombuffer(names, dtype=np.uint8)
-    with mpm.replay(tmp_path / "a.vtkhdf") as frames, pytest.raises(mpm.FileFormatError, match="is damaged"):
-        _ = frames.totals
+    with pytest.raises(mpm.FileFormatError, match="there is no total 'gravitational'"):
+        mpm.replay(tmp_path / "a.vtkhdf")
 
 
 def test_without_the_extra(tmp_path, monkeypatch):
     path, sim = recorded(tmp_path)
     before = path.read_bytes(), sim.state_hash()
     monkeypatch.setitem(sys.modules, "h5py", None)
-    for call in (lambda: sim.record(path, fps=1), lambda: mpm.replay(path)):
-        with pytest.raises(ImportError, match=r"trajectories need h5py: pip install h5py \(the extra 'io'\)"):
-            call()
+    with pytest.raises(ImportError, match=r"trajectories need h5py: pip install h5py \(the extra 'io'\)"):
+        sim.record(path, fps=1)
     assert (path.read_bytes(), sim.state_hash()) == before
+    with mpm.replay(path) as frames:  # needs nothing
+        assert np.array_equal(frames[-1].x, sim.particles.x)
     sim.step()  # nothing records
 
 

@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from mpm._check import shown
 from mpm.errors import FileFormatError
 from mpm.io.description import DTYPES, Arrays, Tree
 
@@ -133,10 +134,10 @@ def _arrays(sections: list[Any], body: memoryview) -> Arrays:
         for n in shape:
             size *= n  # Python's integers do not overflow
         if name in arrays or offset != end or offset + size > len(body):
-            _refuse(f"has a section {name!r} that is doubled, or not where it should be")
+            _refuse(f"has a section {shown(name)} that is doubled, or not where it should be")
         part = body[offset : offset + size]
         if crc32(part) != checksum:
-            _refuse(f"is damaged: the checksum of {name!r} is wrong")
+            _refuse(f"is damaged: the checksum of {shown(name)} is wrong")
         array = _shaped(np.frombuffer(part, dtype=dtype.newbyteorder("<")), shape)
         # The view: NumPy keeps "little-endian" apart from "native" where both are one.
         arrays[name] = array.astype(dtype, copy=False).view(dtype)

@@ -90,7 +90,8 @@ def understood(what: str, read: Callable[[], T]) -> T:
     except FileFormatError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
-        raise FileFormatError(f"{what}: cannot be restored: {error or type(error).__name__}") from error
+        reason = _check.shortened(str(error) or type(error).__name__)
+        raise FileFormatError(f"{what}: cannot be restored: {reason}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +112,8 @@ class Lost:
             Not used.
         """
         raise ValueError(
-            f"the function {self.name!r} was not kept in the file: make the scene anew to sample it again; a body "
-            "force can be given to mpm.load(path, body_force=f)"
+            f"the function {_check.shown(self.name)} was not kept in the file: make the scene anew to sample it again; "
+            "a body force can be given to mpm.load(path, body_force=f)"
         )
 
 

@@ -69,7 +69,7 @@ def _summary(frames: Replay) -> str:
         "file": f"{frames.path} ({frames.path.stat().st_size / 1e6:.3g} MB)",
         "frames": f"{len(frames)}, t = {times[0]:g} to {times[-1]:g} s, {frames.fps:g}/s",
         "particles": f"{n}, {frames.dimension}-D",
-        "fields": ", ".join(f"{name} [{said['units'][name]}]" for name in frames.fields),
+        "fields": ", ".join(f"{name} [{unit}]" for name, unit in frames.units.items()),
         "energy": f"{energy[0]:.6g} {joule} -> {energy[-1]:.6g} {joule}",
         "written": f"{said['provenance']['written']} by mpm {said['versions']['mpm']}",
     }

@@ -19,7 +19,7 @@ from mpm.io import paths
 from mpm.io.closing import Closing
 from mpm.io.description import restore, understood
 from mpm.io.state import State
-from mpm.io.vtkhdf import Reader
+from mpm.io.vtkhdf_reader import Reader
 from mpm.particles import IN_WORDS
 from mpm.scene import Scene
 
@@ -284,8 +284,6 @@ class Replay(_Recorded, _check.Strict, Closing):
         """Mass, momentum, … of the frames, by the names of `mpm.totals.Totals`: (len,) or (len, k) each."""
         found = {name: values[self._frames] for name, values in self._reader.totals.items()}
         found = {name: v[:, 0] if v.shape[1] == 1 else v for name, v in found.items()}
-        for name in {"kinetic", "elastic", "gravitational"} - found.keys():
-            raise self._reader.defect(f"is damaged: there is no total {name!r}")
         return found | {"energy": found["kinetic"] + found["elastic"] + found["gravitational"]}
 
     @property
@@ -422,7 +420,11 @@ def _color(frame: Frame, color: str | None) -> str:
 
 
 def replay(path: str | os.PathLike[str]) -> Replay:
-    """Open a trajectory that `Simulation.record` has written, or is writing; needs the extra ``io``.
+    """Open a trajectory that `Simulation.record` has written, or is writing.
+
+    Nothing in a file is executed, no other file is opened, and damage is refused. Opening takes no more memory than a
+    small multiple of the file's size; an array takes no more than the bytes that hold it, or 1032 times that where it
+    was compressed.
 
     Parameters
     ----------
@@ -446,9 +448,8 @@ def replay(path: str | os.PathLike[str]) -> Replay:
         scene = restore(*reader.scene)
         if scene.dimension != reader.dimension:
             raise ValueError(f"the scene is {scene.dimension}-D")
-        stage = Stage(scene, _check.number("dx", reader.description["numerics"]["dx"], low=0, low_open=True))
-        float(reader.description["fps"])
-    except (KeyError, TypeError, ValueError) as error:
+        stage = Stage(scene, float(reader.description["numerics"]["dx"]))
+    except ValueError as error:
         reader.close()
         raise reader.defect(f"is damaged: its description is not whole ({error})") from None
     return Replay(reader, np.arange(reader.frames), stage)

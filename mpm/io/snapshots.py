@@ -113,7 +113,7 @@ def _parts(
             given["body"], scene.bodies, lambda tree: reader.body(tree, scene.dimension, taken)
         )
         if body.material not in materials:
-            raise ValueError(f"the material of {body.name!r} is not among the materials")
+            raise ValueError(f"the material of {_check.shown(body.name)} is not among the materials")
         taken.add(body.name)
         part = Part(
             body,

@@ -18,4 +18,4 @@ def write(file: BinaryIO, table: Mapping[str, FloatArray]) -> None:
     writer = csv.writer(text)
     writer.writerow(split)
     writer.writerows(map(repr, row) for row in zip(*(c.tolist() for c in split.values()), strict=True))
-    file.write(text.getvalue().encode("ascii"))
+    file.write(text.getvalue().encode("utf-8"))

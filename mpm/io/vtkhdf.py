@@ -15,9 +15,8 @@ import errno
 import json
 import math
 import os
-import stat
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +27,13 @@ import numpy.typing as npt
 from mpm import _check
 from mpm.errors import FileFormatError
 from mpm.io.files import renamed
-from mpm.io.state import State, in_dimension
+from mpm.io.hdf5 import Dataset, Group
+from mpm.io.hdf5_bytes import SUPERBLOCK, end_of_file, is_growing
+from mpm.io.state import State
+from mpm.io.vtkhdf_reader import FORMAT, Reader
 
 Array = npt.NDArray[Any]
 
-FORMAT = 3  # of the group /mpm
 VTKHDF_VERSION = (2, 2)
 # The oldest format with SWMR, so that the HDF5 in other programs need not be as new as ours.
 LIBRARY = ("v110", "v110")
@@ -44,27 +45,16 @@ INDEX_ROOM = 1 << 20
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-# Of HDF5's superblock, version 3, with addresses of eight bytes: its length; how it begins; see `_end_of_file`. Its
-# byte 11 is not 0 while the file is open for writing.
-SUPERBLOCK, SIGNATURE = 48, b"\x89HDF\r\n\x1a\n\x03"
-
-
-def _end_of_file(superblock: bytes) -> int:
-    return int.from_bytes(superblock[28:36], "little")
-
-
 def h5py() -> Any:
     """The package h5py, or an ImportError that names the extra."""
     return _check.extra("h5py", "trajectories need h5py", "io")
 
 
 def _as_bytes(value: Any) -> Array:
-    """JSON as an array of bytes, because HDF5 keeps strings in a heap, and searches a damaged heap for ever."""
-    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
-
-
-def _from_bytes(array: Any) -> Any:
-    return json.loads(np.asarray(array, dtype=np.uint8).tobytes())
+    """JSON as an array of bytes, because HDF5 keeps strings in a heap without checksums."""
+    # The program's arguments may be no text; JSON knows these escapes.
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return np.frombuffer(text, dtype=np.uint8)
 
 
 class _Column:
@@ -291,123 +281,7 @@ def _finish(file: Any, descriptor: int, process: int) -> None:
 
 def _used(descriptor: int) -> int:
     """The end of the file in HDF5's view."""
-    return _end_of_file(os.pread(descriptor, SUPERBLOCK, 0))
-
-
-class Reader:
-    """The frames that were whole when the file was opened, each array read when it is asked for.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    FileNotFoundError
-        There is none.
-    FileFormatError
-        It is no trajectory of this package, or damaged.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        library = h5py()
-        growing = self.growing = self._is_growing()
-        try:
-            self._file = library.File(path, "r", swmr=growing)
-        except OSError as error:
-            raise self.defect(f"is no trajectory ({error})") from None
-        try:
-            self._read_head()
-        except FileFormatError:
-            self._file.close()
-            raise
-        except (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-            self._file.close()
-            raise self.defect(f"is no trajectory of this package ({error})") from None
-
-    def _is_growing(self) -> bool:
-        """Whether somebody writes to the file, or was killed while doing so.
-
-        Then HDF5 opens it as SWMR only, and would wait for minutes for missing data. So this function detects a file
-        that was cut off.
-        """
-        try:
-            mode = self.path.stat().st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # opening a pipe would block for ever
-                raise self.defect("is no trajectory: it is not a regular file")
-            with self.path.open("rb") as file:
-                head = file.read(SUPERBLOCK)
-                size = os.fstat(file.fileno()).st_size
-        except FileNotFoundError:
-            raise FileNotFoundError(f"path = {str(self.path)!r}: there is no such file") from None
-        if len(head) < SUPERBLOCK or head[:9] != SIGNATURE:
-            raise self.defect("is no trajectory: it does not begin like one")
-        if size < _end_of_file(head):
-            raise self.defect(f"is no trajectory any more: {size} of {_end_of_file(head)} bytes are there")
-        return head[11] != 0
-
-    def defect(self, what: str) -> FileFormatError:
-        return FileFormatError(f"{str(self.path)!r} {what}")
-
-    def _read_head(self) -> None:
-        own, root = self._file["mpm"], self._file["VTKHDF"]
-        if int(own.attrs["format"]) != FORMAT:
-            raise self.defect(f"has format {own.attrs['format']}: this version reads format {FORMAT}")
-        self.dimension = int(own.attrs["dimension"])
-        self.description: Mapping[str, Any] = _from_bytes(own["description"])
-        self.scene = _from_bytes(own["scene"]), {name: array[()] for name, array in own["arrays"].items()}
-        steps = root["Steps"]
-        n = self.frames = int(steps.attrs["NSteps"])
-        self.times, self.steps = steps["Values"][:n], own["steps"][:n]
-        names, rows = _from_bytes(own["totals"].attrs["names"]), own["totals"][:n]
-        self.totals = {
-            name: rows[:, [k for k, of in enumerate(names) if of == name]] for name in dict.fromkeys(names)
-        }
-        self.counts = root["NumberOfPoints"][:][steps["PartOffsets"][:n]]
-        self._arrays = {"x": root["Points"], **dict(root["PointData"].items())}
-        offsets = {"x": steps["PointOffsets"], **dict(steps["PointDataOffsets"].items())}
-        self._starts = {name: offsets[name][:n] for name in self._arrays}
-        short = [name for name, starts in self._starts.items() if not self._holds(name, starts)]
-        whole = all(len(column) == n for column in (self.times, self.steps, rows))
-        if self.dimension not in (2, 3) or n < 1 or not whole or short:
-            raise self.defect(
-                f"is damaged: {n} frames do not fit what there is of {', '.join(short) or 'times'}"
-            )
-
-    def _holds(self, name: str, starts: Array) -> bool:
-        rows = len(self._arrays[name])
-        inside = (starts >= 0) & (self.counts >= 0) & (starts + self.counts <= rows)
-        return len(starts) == self.frames and bool(inside.all())
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of all fields, positions first."""
-        return tuple(self._arrays)
-
-    def stored(self, frame: int, name: str) -> Array:
-        """A field as it is in the file: (n,), (n, 3) or (n, 9)."""
-        if not self._file:
-            raise ValueError(f"the replay of {str(self.path)!r} is closed")
-        start = int(self._starts[name][frame])
-        try:
-            values: Array = self._arrays[name][start : start + int(self.counts[frame])]
-        except (OSError, RuntimeError) as error:
-            raise self.defect(f"is damaged: {name} of frame {frame} cannot be read ({error})") from None
-        return values
-
-    def field(self, frame: int, name: str) -> Array:
-        """A field in the dimension of the simulation: (n,), (n, d), (n, d(d+1)/2) or (n, d, d)."""
-        return in_dimension(self.stored(frame, name), self.dimension)
-
-    def copy(self, file: Any) -> None:
-        """Copy all groups to another file of h5py."""
-        for name in self._file:
-            self._file.copy(name, file)
-
-    def close(self) -> None:
-        """Close the file; what was read stays."""
-        self._file.close()
+    return end_of_file(os.pread(descriptor, SUPERBLOCK, 0))
 
 
 def _locked(descriptor: int, *, shared: bool) -> bool:
@@ -435,7 +309,7 @@ def is_recorded(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         head = file.read(SUPERBLOCK)
-    return head[:9] == SIGNATURE and head[11] != 0 and _is_in_use(path)
+    return is_growing(head) and _is_in_use(path)
 
 
 def repair(path: Path) -> int:
@@ -444,18 +318,54 @@ def repair(path: Path) -> int:
     Raises
     ------
     ValueError
-        It is still being recorded (what comes would be lost), or read by a program that locks it, as HDF5 does.
+        It is still being recorded: what comes would be lost.
     """
     reader = Reader(path)
-    reader.close()
-    if reader.growing and _is_in_use(path):
-        raise ValueError(
-            f"path = {str(path)!r}: must not be in use: is still being recorded, or read elsewhere"
-        )
-    reader = Reader(path)
     try:
-        with renamed(path) as temporary, h5py().File(temporary, "w", libver=LIBRARY) as file:
-            reader.copy(file)
+        if reader.growing and _is_in_use(path):
+            raise ValueError(
+                f"path = {str(path)!r}: must not be in use: is still being recorded, or read elsewhere"
+            )
+        try:
+            if sum(array.taken for array in _arrays(reader.file.root)) > reader.file.size:
+                raise FileFormatError("is damaged: it declares more than it holds")
+            with renamed(path) as temporary, h5py().File(temporary, "w", libver=LIBRARY) as file:
+                _copy(reader.file.root, file)
+        except FileFormatError as error:
+            raise reader.defect(str(error)) from None
     finally:
         reader.close()
     return reader.frames
+
+
+def _arrays(group: Group) -> Iterator[Dataset]:
+    """All data sets in a group."""
+    for member in group.members.values():
+        if isinstance(member, Group):
+            yield from _arrays(member)
+        else:
+            yield member
+
+
+def _copy(source: Group, target: Any) -> None:
+    """Write what was read into a group of h5py."""
+    for name, member in source.members.items():
+        if isinstance(member, Group):
+            made = target.create_group(name)
+            _copy(member, made)
+        elif not member.chunk:
+            made = target.create_dataset(name, data=member.rows())
+        else:
+            shape, rows = member.shape[1:], member.chunk
+            layout = {
+                "maxshape": (None, *shape),
+                "chunks": (rows, *shape),
+                "shuffle": "shuffle" in member.filters,
+            }
+            packing = {"compression": member.level} if "gzip" in member.filters else {}
+            made = target.create_dataset(name, (member.stored, *shape), member.dtype, **layout, **packing)
+            for start in range(0, member.stored, rows):
+                stop = min(start + rows, member.stored)
+                made[start:stop] = member.rows(start, stop)
+        for key, value in member.attributes.items():
+            made.attrs[key] = value

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import warnings
+from array import array
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ from numpy.typing import NDArray
 
 from mpm import _check
 from mpm.errors import FileFormatError
+from mpm.io import files
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,19 +59,30 @@ def read(path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
         raise FileNotFoundError(f"no such mesh file: {str(path)!r}")
     if path.is_dir():
         raise FileFormatError(f"{path}: is a directory, not a mesh file")
-    reader = {".obj": _read_obj, ".stl": _read_stl}.get(path.suffix.lower(), _read_other)
-    vertices, faces = reader(path)
+    if not path.is_file():  # a pipe or a device may be waited for, or never end
+        raise FileFormatError(f"{path}: is not a regular file")
+    reader = {".obj": _read_obj, ".stl": _read_stl}.get(path.suffix.lower())
+    vertices, faces = _read_other(path) if reader is None else reader(path, _bytes(path))
     if not len(faces):
         raise FileFormatError(f"{path}: holds no faces, so it encloses nothing")
     return vertices, faces
 
 
-def _text(path: Path, data: bytes) -> str:
+def _bytes(path: Path) -> bytes:
+    try:
+        return files.read(os.fspath(path))
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from None
+
+
+def _lines(path: Path, data: bytes) -> Iterator[tuple[int, str]]:
+    """The lines of a text, counted from 1."""
     if data[:2] in (b"\xfe\xff", b"\xff\xfe") or b"\0" in data[:4096]:
         raise FileFormatError(
             f"{path}: is not 8-bit text (UTF-16, perhaps, or binary); save it again as UTF-8"
         )
-    return data.decode("utf-8-sig", errors="replace")  # only comments and names may contain more than ASCII
+    # Only comments and names may contain more than ASCII.
+    return enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", errors="replace"), 1)
 
 
 def _numbers(path: Path, line: int, words: list[str]) -> tuple[float, float, float]:
@@ -75,18 +91,19 @@ def _numbers(path: Path, line: int, words: list[str]) -> tuple[float, float, flo
     try:
         x, y, z = float(words[0]), float(words[1]), float(words[2])
     except ValueError:
-        raise FileFormatError(f"{path}, line {line}: {' '.join(words[:3])!r} are not 3 numbers") from None
+        said = _check.shown(" ".join(words[:3]))
+        raise FileFormatError(f"{path}, line {line}: {said} are not 3 numbers") from None
     if not (abs(x) < np.inf and abs(y) < np.inf and abs(z) < np.inf):
         raise FileFormatError(f"{path}, line {line}: the vertex ({x}, {y}, {z}) is not finite")
     return x, y, z
 
 
-def _read_obj(path: Path) -> tuple[Floats, Ints]:
-    vertices: list[tuple[float, float, float]] = []
-    triangles: list[tuple[int, int, int]] = []
-    origin: list[int] = []  # the line of each triangle, for errors: a vertex may be defined after its use
+def _read_obj(path: Path, data: bytes) -> tuple[Floats, Ints]:
+    vertices, triangles = array("d"), array("q")
+    origin = array("q")  # the line of each triangle, for errors: a vertex may be defined after its use
     pending, first = "", 0
-    for number, raw in enumerate([*_text(path, path.read_bytes()).splitlines(), ""], 1):
+    for number, line in chain(_lines(path, data), [(-1, "")]):  # the last line may be continued by nothing
+        raw = line.rstrip("\n")
         if not pending:
             first = number
         if raw.endswith("\\"):
@@ -97,11 +114,12 @@ def _read_obj(path: Path) -> tuple[Floats, Ints]:
         if not words:
             continue
         if words[0] == "v":
-            vertices.append(_numbers(path, first, words[1:]))
+            vertices.extend(_numbers(path, first, words[1:]))
         elif words[0] == "f":
-            corners = [_corner(path, first, word, len(vertices)) for word in words[1:]]
+            known = len(vertices) // 3
+            corners = [_corner(path, first, word, known) for word in words[1:]]
             for j in range(1, len(corners) - 1):  # fewer than three corners are a line, a point or nothing
-                triangles.append((corners[0], corners[j], corners[j + 1]))
+                triangles.extend((corners[0], corners[j], corners[j + 1]))
                 origin.append(first)
     x = np.array(vertices, dtype=np.float64).reshape(-1, 3)
     faces = np.array(triangles, dtype=np.int64).reshape(-1, 3)
@@ -120,10 +138,12 @@ def _corner(path: Path, line: int, word: str, known: int) -> int:
     try:
         index = int(word.partition("/")[0])
     except ValueError:
-        raise FileFormatError(f"{path}, line {line}: {word!r} is not a corner of a face") from None
+        raise FileFormatError(
+            f"{path}, line {line}: {_check.shown(word)} is not a corner of a face"
+        ) from None
     if index == 0 or index < -known or index > 2**31 - 1:
         raise FileFormatError(
-            f"{path}, line {line}: vertex index {index} is out of range, "
+            f"{path}, line {line}: vertex index {_check.shown(index)} is out of range, "
             f"{known} vertices are known here and indices count from 1"
         )
     return index - 1 if index > 0 else known + index
@@ -132,15 +152,13 @@ def _corner(path: Path, line: int, word: str, known: int) -> int:
 _STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corner", "<f4", (3, 3)), ("attribute", "<u2")])
 
 
-def _read_stl(path: Path) -> tuple[Floats, Ints]:
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(84)
+def _read_stl(path: Path, data: bytes) -> tuple[Floats, Ints]:
+    size, head = len(data), data[:84]
     count = struct.unpack("<I", head[80:84])[0] if len(head) == 84 else 0
     claimed = 84 + 50 * count
     # Some programs begin binary files with "solid" too, so only the size distinguishes them.
     if head.lstrip()[:5].lower() == b"solid" and not (len(head) == 84 and size == claimed):
-        return _read_ascii_stl(path)
+        return _read_ascii_stl(path, data)
     if len(head) < 84:
         raise FileFormatError(
             f"{path}: has {size} bytes; it is neither an ASCII STL nor long enough for a binary one"
@@ -149,7 +167,7 @@ def _read_stl(path: Path) -> tuple[Floats, Ints]:
         raise FileFormatError(
             f"{path}: claims {count} triangles, which take {claimed} bytes, but has only {size}"
         )
-    corners = np.fromfile(path, _STL_TRIANGLE, count, offset=84)["corner"].reshape(-1, 3).astype(np.float64)
+    corners = np.frombuffer(data, _STL_TRIANGLE, count, 84)["corner"].reshape(-1, 3).astype(np.float64)
     wrong = np.flatnonzero(~np.isfinite(corners).all(axis=1))
     if len(wrong):
         raise FileFormatError(
@@ -158,19 +176,23 @@ def _read_stl(path: Path) -> tuple[Floats, Ints]:
     return corners, np.arange(len(corners), dtype=np.int64).reshape(-1, 3)
 
 
-def _read_ascii_stl(path: Path) -> tuple[Floats, Ints]:
-    corners: list[tuple[float, float, float]] = []
+def _read_ascii_stl(path: Path, data: bytes) -> tuple[Floats, Ints]:
+    corners = array("d")
     inside, number = False, 0
-    for number, line in enumerate(_text(path, path.read_bytes()).splitlines(), 1):
+    for number, line in _lines(path, data):
         words = line.split()
         keyword = words[0].lower() if words else ""
         if keyword == "vertex":
-            corners.append(_numbers(path, number, words[1:]))
+            if not inside:
+                raise FileFormatError(f"{path}, line {number}: a vertex outside of a facet")
+            corners.extend(_numbers(path, number, words[1:]))
         elif keyword == "facet":
+            if inside:
+                raise FileFormatError(f"{path}, line {number}: the facet before has no end")
             inside = True
         elif keyword == "endfacet":
             inside = False
-            if len(corners) % 3:
+            if len(corners) % 9:
                 raise FileFormatError(f"{path}, line {number}: a facet that does not have 3 vertices")
         elif keyword not in ("", "solid", "endsolid", "outer", "endloop", "color"):
             raise FileFormatError(
@@ -201,10 +223,12 @@ def _read_other(path: Path) -> tuple[Floats, Ints]:
     except ImportError as error:
         if isinstance(error.__context__, UnicodeError):  # the reader needed a package that guesses encodings
             raise FileFormatError(f"{path}: is not the text that its suffix promises") from error
-        raise ImportError(f"{path}: trimesh needs one more package to read it: {error}") from error
+        raise ImportError(
+            f"{path}: trimesh needs one more package to read it: {_check.shortened(str(error))}"
+        ) from error
     except Exception as error:  # damaged files raise a different error in every format
         raise FileFormatError(
-            f"{path}: trimesh cannot read it as a mesh: {error or type(error).__name__}"
+            f"{path}: trimesh cannot read it as a mesh: {_check.shortened(str(error)) or type(error).__name__}"
         ) from error
     if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
         raise FileFormatError(f"{path}: has a vertex index out of range, there are {len(vertices)} vertices")

@@ -22,7 +22,7 @@ def write(file: BinaryIO, state: State) -> None:
     file.write(b"Bgeo" + struct.pack(">ci8i", b"V", VERSION, *counts))
     for name, kind, values in found:
         size = values.shape[1]
-        text = name.encode("ascii")
+        text = name.encode("utf-8")
         file.write(struct.pack(">H", len(text)) + text + struct.pack(">Hi", size, kind) + bytes(4 * size))
     # Every value has four bytes, so points are rows of one array, whatever the types.
     columns = [houdini.positions(state), *(values for _, _, values in found)]

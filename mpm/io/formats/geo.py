@@ -30,7 +30,7 @@ def write(file: BinaryIO, state: State) -> None:
         texts = [_text(values) for _, _, values in found]
         rows = [f"{point} ({' '.join(parts)})" for point, *parts in zip(rows, *texts, strict=True)]
     lines += [*rows, "beginExtra", "endExtra", ""]
-    file.write("\n".join(lines).encode("ascii"))
+    file.write("\n".join(lines).encode("utf-8"))
 
 
 def _text(values: Array) -> list[str]:

@@ -39,7 +39,7 @@ def write(file: BinaryIO, state: State) -> None:
         *properties,
         "end_header",
     ]
-    file.write(("\n".join(head) + "\n").encode("ascii"))
+    file.write(("\n".join(head) + "\n").encode("utf-8"))
     file.write(vertices.tobytes())
 
 

@@ -50,7 +50,7 @@ def write(file: BinaryIO, state: State) -> None:
         '<AppendedData encoding="raw">',
         "_",
     ]
-    file.write("\n".join(text).encode("ascii"))
+    file.write("\n".join(text).encode("utf-8"))
     for values in blocks:
         file.write(struct.pack("=Q", values.nbytes) + values.tobytes())
     file.write(b"\n</AppendedData></VTKFile>\n")

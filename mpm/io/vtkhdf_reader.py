@@ -1,0 +1,217 @@
+"""Trajectories as `mpm.io.vtkhdf` writes them, read back and distrusted: what was opened makes sense as a whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, derived
+from mpm.errors import FileFormatError
+from mpm.fieldtable import KNOWN, LASTING, is_name
+from mpm.io.description import DTYPES
+from mpm.io.hdf5 import Dataset, File, Group
+from mpm.io.hdf5_bytes import refuse
+from mpm.io.state import in_dimension
+
+Array = npt.NDArray[Any]
+
+FORMAT = 3  # of the group /mpm
+# Components in a file by rank; what is not a field of the core or of a law may have any of these.
+WIDTHS = {"scalar": (), "vector": (3,), "symmetric": (6,), "tensor": (9,)}
+LABELS = ("id", "material")  # whole numbers
+ENERGIES = ("kinetic", "elastic", "gravitational")
+
+
+class Reader:
+    """The frames that were whole when the file was opened, each array read when it is asked for.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none.
+    FileFormatError
+        It is no trajectory of this package, or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.file = File(path)
+            try:
+                frames = self._frames()
+                if self.file.growing:  # arrays must have been looked at after their number
+                    self.file.close()
+                    self.file = File(path)
+                self.growing = self.file.growing
+                self._read_head(frames)
+            except BaseException:
+                self.file.close()
+                raise
+        except FileNotFoundError:
+            raise FileNotFoundError(f"path = {str(path)!r}: there is no such file") from None
+        except FileFormatError as error:
+            raise self.defect(str(error)) from None
+        self.file.opening = False
+
+    def defect(self, what: str) -> FileFormatError:
+        return FileFormatError(f"{str(self.path)!r} {_check.shortened(what)}")
+
+    def _frames(self) -> int:
+        members = self.file.root.members
+        if not (isinstance(members.get("mpm"), Group) and isinstance(members.get("VTKHDF"), Group)):
+            raise FileFormatError("is no trajectory of this package")
+        if (found := self.file.root.group("mpm").number("format")) != FORMAT:
+            raise FileFormatError(f"has format {found}: this version reads format {FORMAT}")
+        return self.file.root.group("VTKHDF").group("Steps").number("NSteps")
+
+    def _read_head(self, frames: int) -> None:
+        own, root = self.file.root.group("mpm"), self.file.root.group("VTKHDF")
+        steps = root.group("Steps")
+        self.frames = frames
+        self.dimension = own.number("dimension")
+        if self.dimension not in (2, 3) or frames < 1:
+            refuse(f"{frames} frames in {self.dimension} dimensions")
+        self.times = _column(steps, "Values", frames, "f")
+        self.steps = _column(own, "steps", frames, "i")
+        if not (np.isfinite(self.times).all() and (np.diff(self.times) >= 0).all()):
+            refuse("times are no ascending numbers")
+        if self.steps.min() < 0 or (np.diff(self.steps) < 0).any():
+            refuse("numbers of steps do not ascend")
+        self.counts = self._count_particles(root, frames)
+        self.totals = _totals(own, frames)
+        self._read_fields(root, frames)
+        self.description = _description(own)
+        arrays = {name: own.group("arrays").dataset(name) for name in own.group("arrays").members}
+        for name, array in arrays.items():
+            if array.dtype.name not in DTYPES:
+                refuse(f"the array {_check.shown(name)} of the scene has the type {array.dtype}")
+        self.scene = _json(own.dataset("scene")), {name: array.rows() for name, array in arrays.items()}
+
+    def _count_particles(self, root: Group, frames: int) -> Array:
+        parts = _column(root.group("Steps"), "PartOffsets", frames, "i")
+        counts = _column(root, "NumberOfPoints", None, "i")
+        if parts.min() < 0 or parts.max() >= len(counts) or counts.min() < 0:
+            refuse("frames do not say how many particles they have")
+        return counts[parts]
+
+    def _read_fields(self, root: Group, frames: int) -> None:
+        data, steps = root.group("PointData"), root.group("Steps")
+        self._arrays = {"x": root.dataset("Points")} | {name: data.dataset(name) for name in data.members}
+        self._starts: dict[str, Array] = {}
+        for name, array in self._arrays.items():
+            if not (name in KNOWN or name in derived.NAMES or is_name(name)):
+                refuse(f"{_check.shown(name)} is no name of a field")
+            width, kinds = array.shape[1:], "iu" if name in LABELS else "f"
+            if name in KNOWN:
+                right = width == WIDTHS[KNOWN[name]["rank"]]
+            elif name in derived.NAMES:
+                right = width == WIDTHS["tensor" if name == "stress" else "scalar"]
+            else:
+                right, kinds = width in WIDTHS.values(), "fiu"
+            if not (array.shape and right and array.dtype.kind in kinds):
+                refuse(f"the field {name!r} has the shape {array.shape} and the type {array.dtype}")
+            group, column = (
+                (steps, "PointOffsets") if name == "x" else (steps.group("PointDataOffsets"), name)
+            )
+            starts = self._starts[name] = _column(group, column, frames, "i")
+            # A sum might overflow.
+            if (starts < 0).any() or (starts > array.stored - self.counts).any():
+                refuse(f"there are not all frames of {name}")
+        for name in {*LASTING} - self._arrays.keys():
+            refuse(f"there is no field {name!r}")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of all fields, positions first."""
+        return tuple(self._arrays)
+
+    def stored(self, frame: int, name: str) -> Array:
+        """A field as it is in the file: (n,), (n, 3) or (n, 9)."""
+        if self.file.closed:
+            raise ValueError(f"the replay of {str(self.path)!r} is closed")
+        start = int(self._starts[name][frame])
+        try:
+            return self._arrays[name].rows(start, start + int(self.counts[frame]))
+        except FileFormatError as error:
+            raise self.defect(f"{error} ({name} of frame {frame})") from None
+
+    def field(self, frame: int, name: str) -> Array:
+        """A field in the dimension of the simulation: (n,), (n, d), (n, d(d+1)/2) or (n, d, d)."""
+        return in_dimension(self.stored(frame, name), self.dimension)
+
+    def close(self) -> None:
+        """Close the file; what was read stays."""
+        self.file.close()
+
+
+def _column(group: Group, name: str, frames: int | None, kind: str, axes: int = 1) -> Array:
+    """A number, or some, for each of the first frames, or of all rows."""
+    found = group.dataset(name)
+    if len(found.shape) != axes or found.dtype.kind != kind or found.dtype.itemsize != 8:
+        refuse(f"{name!r} has the shape {found.shape} and the type {found.dtype}")
+    there = found.stored
+    if not there or (frames or 0) > there:
+        refuse(f"{name!r} has {there} rows for {frames} frames")
+    return found.rows(0, there if frames is None else frames)
+
+
+def _json(found: Dataset | Array | None) -> Any:
+    """What an array of bytes says."""
+    try:
+        array = np.zeros(0) if found is None else found.rows() if isinstance(found, Dataset) else found
+        if array.dtype != np.uint8 or array.ndim != 1:
+            raise ValueError(f"an array of {array.dtype}")
+        return json.loads(array.tobytes())
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"is damaged: a text is no JSON ({error or 'it is too deep'})") from None
+
+
+def _totals(own: Group, frames: int) -> dict[str, Array]:
+    """Mass, momentum, … of the frames, (n, k) each."""
+    rows = _column(own, "totals", frames, "f", axes=2)
+    names = _json(own.dataset("totals").attributes.get("names"))
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        refuse("the totals have no names")
+    columns: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        columns.setdefault(name, []).append(k)
+    for name in ENERGIES:
+        if len(columns.get(name, ())) != 1:
+            refuse(f"there is no total {name!r}")
+    if len(names) != rows.shape[1] or not all(
+        name.isidentifier() and len(of) <= 3 for name, of in columns.items()
+    ):
+        refuse("the totals do not fit their names")
+    if {"time", "energy"} & columns.keys():
+        refuse("the totals do not fit their names")
+    return {name: rows[:, of] for name, of in columns.items()}
+
+
+def _description(own: Group) -> Mapping[str, Any]:
+    """What the file says of the simulation, with at least what the package itself looks at."""
+    said = _json(own.dataset("description"))
+    numbers, text = (int, float), (str,)
+    needed: dict[tuple[str, ...], tuple[type, ...]] = {("summary",): text, ("units",): (dict,)}
+    needed |= {("fps",): numbers, ("numerics", "dx"): numbers}
+    needed |= {("provenance", "written"): text, ("versions", "mpm"): text}
+    for way, kind in needed.items():
+        found: Any = said
+        for name in way:
+            found = found.get(name) if isinstance(found, dict) else None
+        if not isinstance(found, kind) or isinstance(found, bool):
+            raise FileFormatError(f"is damaged: its description is not whole (there is no {'.'.join(way)!r})")
+        if isinstance(found, (int, float)) and not 0 < found < 1e300:
+            raise FileFormatError(f"is damaged: its description makes no sense ({'.'.join(way)!r} = {found})")
+    if not all(isinstance(unit, str) for unit in said["units"].values()):
+        raise FileFormatError("is damaged: its description is not whole (units are no text)")
+    description: Mapping[str, Any] = said
+    return description

@@ -1,0 +1,97 @@
+"""A short run of each fuzzer, and that they find what they are to find."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fuzz
+import mpm
+
+pytest.importorskip("h5py")
+pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no such timer here")
+
+SCRIPT = Path(fuzz.__file__)
+
+
+@pytest.mark.slow
+@pytest.mark.numbers
+@pytest.mark.parametrize("kind", fuzz.KINDS)
+def test_damaged_files_are_refused_or_used(tmp_path, kind):
+    """A quarter of half a minute each; a process of its own, which may crash or hang."""
+    command = [sys.executable, str(SCRIPT), kind, "--seconds", "7", "--seed", "1", "--out", str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert f"{kind}: " in run.stdout and not [*tmp_path.iterdir()]
+
+
+class Planted(fuzz.Obj):
+    """A reader with all the defects that are looked for, each behind a word."""
+
+    def use(self, path, rng):
+        text = path.read_text(errors="replace")
+        if "plant-hang" in text:
+            time.sleep(60)
+        if "plant-memory" in text:
+            np.ones(20 << 20)
+        if "plant-raise" in text:
+            raise IndexError("list index out of range")
+        if "plant-long" in text:
+            raise mpm.FileFormatError("x" * 10_000 + path.name)
+        super().use(path, rng)
+
+
+@pytest.mark.numbers
+def test_planted_defects_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(fuzz, "SECONDS", 0.2)
+    previous = signal.signal(signal.SIGALRM, fuzz._hang)
+    try:
+        kind, path = Planted(tmp_path), tmp_path / "a.obj"
+        for word, found in {
+            **{
+                "plant-hang": "hangs",
+                "plant-raise": "raises",
+                "plant-long": "says too much or little: x",
+                "nothing": "used",
+            },
+            **({"plant-memory": "takes memory"} if Path("/proc/self/status").exists() else {}),
+        }.items():
+            path.write_bytes(kind.seeds[0] + f"# {word}".encode())
+            assert fuzz.attempt(kind, path).startswith(found)
+        path.write_bytes(b"v 1")
+        assert fuzz.attempt(kind, path) == "refused"
+        monkeypatch.setitem(fuzz.KINDS, "planted", Planted)
+        monkeypatch.setattr(fuzz, "WORDS", ("plant-raise", "0"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outcomes = fuzz.fuzz("planted", 20, 1, tmp_path / "out", most=40)
+        failures = [name for name in outcomes if name not in ("used", "refused")]
+        kept = [*(tmp_path / "out").iterdir()]
+        assert len(failures) == len(kept) == 1 and "IndexError" in failures[0] and outcomes.total() == 40
+        assert fuzz.attempt(kind, kept[0]).startswith("raises")
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+
+
+def test_mutations_repeat_and_reach_behind_checksums(tmp_path, monkeypatch):
+    monkeypatch.setattr(fuzz.hdf5_bytes, "PATIENCE", 0.0)
+    kinds = {name: kind(tmp_path) for name, kind in fuzz.KINDS.items()}
+    for name, kind in kinds.items():
+        for number in range(4):
+            files = [kind.mutate(random.Random(f"{name} 1 {number}"), number) for _ in range(2)]
+            assert files[0] == files[1]
+    path, said = tmp_path / "a.vtkhdf", set()
+    for number in range(30):
+        path.write_bytes(kinds["trajectory"].mutate(random.Random(number), number))
+        try:
+            mpm.replay(path).close()
+        except mpm.FileFormatError as error:
+            said.add(str(error))
+    behind = [text for text in said if "is not whole" not in text]  # which is said of wrong checksums, too
+    assert len(behind) > 4, said
