@@ -140,6 +140,13 @@ def _parser() -> argparse.ArgumentParser:
         action="store_false",
         help="only serve; open the printed address yourself",
     )
+    view.add_argument(
+        "--folder",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="record and load below it, and nowhere else; default: the current folder",
+    )
     view.set_defaults(command=_view)
     return parser
 

@@ -8,6 +8,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -436,11 +437,8 @@ def test_the_gallery_without_a_notebook(chromium, tmp_path):
         ends.callback(page.close)
         ends.callback(report, page, "gallery", log)
 
-        def opens():
-            with contextlib.suppress(Exception):
-                return page.goto(f"http://127.0.0.1:{port}/", wait_until="domcontentloaded")
-
-        eventually(opens, "Voila answers")
+        said = eventually(lambda: re.search(r"http\S+token=\w+", log.read_text()), "Voila listens")
+        page.goto(said[0], wait_until="domcontentloaded")
         viewer = page.locator(".mpm-viewer")
         viewer.wait_for()
         status = viewer.locator(".mpm-status")
@@ -450,4 +448,19 @@ def test_the_gallery_without_a_notebook(chromium, tmp_path):
         viewer.get_by_role("button", name="Play").click()
         eventually(lambda: int(status.text_content().split()[6]) > 50, "it runs")
         viewer.get_by_role("button", name="Pause").click()
-    assert process.returncode == 0 and f"http://127.0.0.1:{port}/" in log.read_text()
+        alert = viewer.get_by_role("alert")
+        viewer.get_by_label("File").first.fill("../a.vtkhdf")
+        viewer.get_by_role("button", name="Record").click()
+        eventually(lambda: "must lie below the folder" in (alert.text_content() or ""), "it is refused")
+        viewer.get_by_role("button", name="Dismiss").click()
+        viewer.get_by_label("File").first.fill("a.vtkhdf")
+        viewer.get_by_role("button", name="Record").click()
+        viewer.get_by_role("button", name="Stop").click()
+        eventually(lambda: "Saved a.vtkhdf" in viewer.text_content(), "it is recorded")
+        page.reload()  # with the cookie, and a kernel of its own
+        eventually(lambda: "1,617 particles" in (status.text_content() or ""), "it is shown again")
+        strange = new_page(chromium)
+        ends.callback(strange.close)
+        strange.goto(f"http://127.0.0.1:{port}/", wait_until="domcontentloaded")
+        assert "/login" in strange.url and not strange.locator(".mpm-viewer").count()
+    assert process.returncode == 0 and (tmp_path / "a.vtkhdf").is_file()

@@ -4,8 +4,14 @@ import csv
 import importlib.util
 import json
 import re
+import signal
 import subprocess
 import sys
+import threading
+import types
+import urllib.parse
+import urllib.request
+import webbrowser
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +19,7 @@ import pytest
 from PIL import Image
 
 import mpm
+import mpm.viewer
 from mpm import cli, gallery
 
 
@@ -165,7 +172,7 @@ def test_wrong_usage_is_2_and_says_why_on_stderr(capsys, arguments, said):
     assert left.value.code == 2 and said in err and "usage:" in err and not out
 
 
-@pytest.mark.parametrize("absent", ["voila", "anywidget"])
+@pytest.mark.parametrize("absent", ["voila", "anywidget", "ipykernel"])
 def test_view_says_what_it_needs(capsys, monkeypatch, absent):
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == absent else found("json"))
@@ -174,23 +181,78 @@ def test_view_says_what_it_needs(capsys, monkeypatch, absent):
     assert capsys.readouterr().err == said
 
 
-def test_view_serves_a_notebook_with_the_scene(capsys, monkeypatch):
-    def run(command, check):
-        served.append(command)
-        document = json.loads(Path(command[3]).read_text())
-        (source,) = [cell["source"] for cell in document["cells"]]
-        assert source.endswith("mpm.viewer.gallery('drum')") and str(Path.cwd()) in source
-        return subprocess.CompletedProcess(command, returncode)
+@pytest.fixture
+def server(monkeypatch):
+    """One that listens at once, and ends."""
+    served = types.ModuleType("mpm.viewer.server")
+    served.ADDRESS, served.asked = "127.0.0.1", []
 
-    served = []
+    def run(notebook, *, port, token, opened):
+        (source,) = [cell["source"] for cell in json.loads(notebook.read_text())["cells"]]
+        served.asked.append((source, port, token, notebook))
+        opened()
+
+    served.run = run
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
-    monkeypatch.setattr(subprocess, "run", run)
-    for returncode, options in ((0, []), (7, ["--port", "1234", "--no-browser"])):
-        assert cli.main(["view", "drum", *options]) == returncode
-    assert "--port=8866" in served[0] and "--no-browser" not in served[0]
-    assert {"--port=1234", "--no-browser", "--Voila.ip=127.0.0.1"} <= set(served[1])
-    assert "http://127.0.0.1:1234/" in capsys.readouterr().out
-    assert not Path(served[1][3]).exists()  # nothing is left behind
+    monkeypatch.setitem(sys.modules, "mpm.viewer.server", served)
+    monkeypatch.setattr(mpm.viewer, "server", served, raising=False)
+    return served
+
+
+def test_view_serves_a_notebook_with_the_scene(tmp_path, capsys, monkeypatch, server):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "below").mkdir()
+    for options, folder in (([], tmp_path), (["--folder", "below", "--port", "1234"], tmp_path / "below")):
+        assert cli.main(["view", "drum", "--no-browser", *options]) == 0
+        source, port, token, notebook = server.asked[-1]
+        where = repr(str(folder.resolve()))
+        assert f"os.chdir({where})" in source
+        assert source.endswith(f"mpm.viewer.gallery('drum', folder={where})")
+        assert capsys.readouterr().out == f"http://127.0.0.1:{port}/?token={token}   Ctrl-C ends it\n"
+        assert not notebook.parent.exists()  # nothing is left behind
+    assert [port for _, port, _, _ in server.asked] == [8866, 1234]
+    assert len({token for _, _, token, _ in server.asked}) == 2
+
+
+def test_a_browser_learns_the_token_from_a_file_of_the_user(monkeypatch, capsys, server):
+    opened, there = [], threading.Event()
+
+    def browse(address):
+        page = Path(urllib.request.url2pathname(urllib.parse.urlparse(address).path))
+        opened.append(
+            (address, page.read_text(), page.stat().st_mode & 0o777, page.parent.stat().st_mode & 0o777)
+        )
+        there.set()
+
+    monkeypatch.setattr(webbrowser, "open", browse)
+    show = server.run
+    server.run = lambda *arguments, **options: (show(*arguments, **options), there.wait(10))
+    assert cli.main(["view", "drum"]) == 0
+    ((address, page, mode, folder),) = opened
+    token = server.asked[0][2]
+    assert address.startswith("file://") and token not in address  # command lines are for all to read
+    assert f"http://127.0.0.1:8866/?token={token}" in page and (mode, folder) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_signals_end_the_viewer_and_what_it_wrote(monkeypatch, capsys, server, name):
+    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    show = server.run
+
+    def run(notebook, **options):
+        show(notebook, **options)
+        signal.raise_signal(signal.Signals[name])
+        raise AssertionError("it goes on")
+
+    server.run = run
+    assert cli.main(["view", "drum", "--no-browser"]) == 0
+    assert not server.asked[0][3].parent.exists()
+    assert {n: signal.getsignal(n) for n in before} == before
+
+
+def test_the_folder_of_the_viewer_must_exist(capsys, server):
+    assert cli.main(["view", "drum", "--folder", "nowhere"]) == 1
+    assert "NotADirectoryError: folder = 'nowhere'" in capsys.readouterr().err and not server.asked
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path, capsys):

@@ -3,18 +3,16 @@
 Needs the dependency group ``browser`` and Chromium: ``.venv-browser/bin/python docs/images/viewer.py [NAME [STEPS]]``.
 """
 
-import contextlib
 import io
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Error, sync_playwright
+from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 PORT = 8967
@@ -24,16 +22,14 @@ FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-
 def main(name="jelly", steps=700):
     """Play the scene for some steps, and keep a picture of it."""
     command = [sys.executable, "-m", "mpm", "view", name, "--no-browser", f"--port={PORT}"]
-    server = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
             page = browser.new_page(viewport={"width": 1240, "height": 900})
-            for _ in range(120):
-                with contextlib.suppress(Error):
-                    page.goto(f"http://127.0.0.1:{PORT}/", wait_until="domcontentloaded")
-                    break
-                time.sleep(0.5)
+            address = server.stdout.readline().split()[0]  # printed once it listens
+            page.goto(address, wait_until="domcontentloaded")
             viewer = page.locator(".mpm-viewer")
             viewer.wait_for(timeout=60_000)
             viewer.get_by_role("button", name="Play").click()

@@ -35,6 +35,21 @@ def check_file(name: str, path: object, suffixes: Sequence[str]) -> Path:
     return in_directory(name, checked)
 
 
+def below(name: str, path: str, folder: Path) -> Path:
+    """The place below a resolved folder where a path leads; relative paths begin in the folder.
+
+    Links are followed before the check, so that one that leaves the folder is refused, and the place has none.
+    Whether there is something outside is not told.
+    """
+    try:
+        place = (folder / path).resolve()
+    except (OSError, RuntimeError):  # a circle of links; a name that is too long
+        raise ValueError(f"{name} = {_check.shown(path)}: leads nowhere") from None
+    if place == folder or not place.is_relative_to(folder):
+        raise ValueError(f"{name} = {_check.shown(path)}: must lie below the folder {str(folder)!r}")
+    return place
+
+
 def in_directory(name: str, path: Path) -> Path:
     """The path, if its directory exists."""
     if not path.parent.is_dir():

@@ -6,6 +6,7 @@ extra. The widget carries its messages, and the scripts in this folder draw. Nee
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -49,19 +50,21 @@ def view(source: Solver | Replay) -> Viewer:
 
 
 @_check.options
-def gallery(name: str = "cube") -> Viewer:
+def gallery(name: str = "cube", *, folder: str | os.PathLike[str] | None = None) -> Viewer:
     """The viewer with a scene of `mpm.gallery`, and a list to choose others from; needs the extra ``widget``.
 
     Parameters
     ----------
     name : str
         One of `mpm.gallery.names`: the scene to begin with.
+    folder : str or path, optional
+        Browsers record and load below it only; links that leave it are refused. Default: anywhere.
     """
     from mpm import gallery as scenes
     from mpm.viewer.widget import Viewer
 
     entry = scenes.get(name)
-    return Viewer(entry.simulation(), gallery=scenes, scene=entry.name)
+    return Viewer(entry.simulation(), gallery=scenes, scene=entry.name, folder=folder)
 
 
 def __dir__() -> list[str]:

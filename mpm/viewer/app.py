@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import html
 import importlib.util
 import json
-import subprocess
-import sys
+import secrets
+import signal
 import tempfile
+import threading
+import webbrowser
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mpm import _check
 
-ADDRESS = "127.0.0.1"
 
+def serve(name: str, *, port: int, browser: bool, folder: Path) -> int:
+    """Serve until interrupted (Ctrl-C, SIGTERM or SIGHUP); needs the extra ``app``.
 
-def serve(name: str, *, port: int, browser: bool) -> int:
-    """Serve until interrupted (Ctrl-C); needs the extra ``app``.
+    The printed address holds a new random token, without which nobody comes in.
 
     Parameters
     ----------
@@ -25,31 +30,42 @@ def serve(name: str, *, port: int, browser: bool) -> int:
     port : int
     browser : bool
         Open one.
+    folder : Path
+        Browsers record and load below it, and nowhere else.
 
     Returns
     -------
     int
-        Exit status: 0, or that of Voila where it could not serve.
+        Exit status 0. A port that is taken raises SystemExit.
     """
-    missing = [package for package in ("voila", "anywidget") if importlib.util.find_spec(package) is None]
+    needed = ("voila", "anywidget", "ipykernel")
+    missing = [package for package in needed if importlib.util.find_spec(package) is None]
     if missing:
         raise ImportError(f"mpm view needs {' and '.join(missing)}: {_check.to_install('app', *missing)}")
-    with tempfile.TemporaryDirectory(prefix="mpm-view-") as folder:
-        notebook = Path(folder) / "mpm.ipynb"
-        notebook.write_text(json.dumps(document(name)), encoding="utf-8")
-        # Each page has its own kernel, which runs in the folder of this call.
-        command = [sys.executable, "-m", "voila", str(notebook), f"--Voila.ip={ADDRESS}", f"--port={port}"]
-        command += ["--Voila.port_retries=0"] + ["--no-browser"] * (not browser)
-        print(f"http://{ADDRESS}:{port}/   Ctrl-C ends it", flush=True)
-        try:
-            return subprocess.run(command, check=False).returncode
-        except KeyboardInterrupt:
-            return 0
+    if not folder.is_dir():
+        raise NotADirectoryError(f"folder = {str(folder)!r}: must be a directory")
+    with contextlib.suppress(KeyboardInterrupt), _ends(), tempfile.TemporaryDirectory(prefix="mpm-") as own:
+        from mpm.viewer import server
+
+        # Each page has its own kernel, which runs in the folder.
+        notebook = Path(own) / "mpm.ipynb"
+        notebook.write_text(json.dumps(document(name, folder.resolve())), encoding="utf-8")
+        token = secrets.token_hex(24)
+        address = f"http://{server.ADDRESS}:{port}/?token={token}"
+
+        def opened() -> None:
+            print(f"{address}   Ctrl-C ends it", flush=True)
+            if browser:
+                show(address, Path(own) / "open.html")
+
+        server.run(notebook, port=port, token=token, opened=opened)
+    return 0
 
 
-def document(name: str) -> dict[str, Any]:
+def document(name: str, folder: Path) -> dict[str, Any]:
     """The notebook that is served."""
-    source = f"import os, mpm.viewer\nos.chdir({str(Path.cwd())!r})\nmpm.viewer.gallery({name!r})"
+    where = repr(str(folder))
+    source = f"import os, mpm.viewer\nos.chdir({where})\nmpm.viewer.gallery({name!r}, folder={where})"
     cell: dict[str, Any] = {
         "cell_type": "code",
         "execution_count": None,
@@ -63,3 +79,31 @@ def document(name: str) -> dict[str, Any]:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
+
+
+def show(address: str, page: Path) -> None:
+    """Open a browser through a page that leads on: others can read command lines, and the token is in the address."""
+    page.touch(0o600)
+    page.write_text(
+        f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(address)}">',
+        encoding="utf-8",
+    )
+    threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
+
+
+@contextlib.contextmanager
+def _ends() -> Iterator[None]:
+    """End by SIGTERM and SIGHUP as by Ctrl-C, and so leave nothing behind. What is ignored (nohup) stays so."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    changed = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    try:
+        for number in changed:
+            signal.signal(number, interrupt)
+        yield
+    finally:
+        for number, handler in changed.items():
+            signal.signal(number, handler)

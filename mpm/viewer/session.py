@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
@@ -20,6 +22,7 @@ import numpy as np
 
 from mpm import _check, config, derived
 from mpm.fieldtable import LASTING
+from mpm.io import paths
 from mpm.io.trajectory import Recording
 from mpm.settings import Setting
 from mpm.source import Running, Series, is_source
@@ -51,6 +54,8 @@ class Session:
         `mpm.gallery`, where scenes can be chosen from.
     scene : str, optional
         Name of the gallery's scene that `source` is.
+    folder : str or path, optional
+        Browsers record and load below it only. Default: anywhere.
     """
 
     def __init__(
@@ -60,8 +65,10 @@ class Session:
         *,
         gallery: ModuleType | None = None,
         scene: str | None = None,
+        folder: str | os.PathLike[str] | None = None,
     ) -> None:
         self._send = send
+        self._folder = None if folder is None else paths.as_path("folder", folder).resolve()
         self._gallery, self._scene = gallery, scene
         self._replayed = source._replayed
         runs = is_source(source)
@@ -187,13 +194,13 @@ class Session:
 
     def _on_record(self, path: object, fps: object) -> None:
         if self._recording is not None:
-            raise ValueError(f"{self._recording.path} is being recorded: stop it first")
+            raise ValueError(f"{self._named(self._recording.path)} is being recorded: stop it first")
         if self._recorded is not None:
             raise ValueError("a replay is shown: go back to the simulation to record it")
         fields = ["v"]
         if self._color not in (*LASTING, *derived.computable(("v", *LASTING))):
             fields.append(self._color)
-        self._recording = self._running.record(_check.text("path", path), fps=fps, fields=fields)
+        self._recording = self._running.record(self._place(path), fps=fps, fields=fields)
         self._state_due = True
 
     def _on_stop(self) -> None:
@@ -201,7 +208,7 @@ class Session:
         self._state_due = True
 
     def _on_load(self, path: object) -> None:
-        found = Recorded(self._replayed(_check.text("path", path)), ours=True)
+        found = Recorded(self._replayed(self._place(path)), ours=True)
         self._leave_replay()
         self._recorded, self._playing = found, False
         self._begin_source(self._color)
@@ -231,6 +238,17 @@ class Session:
         self._begin_entry(entry)
 
     # ---- inside ----------------------------------------------------------------------------------------
+
+    def _place(self, path: object) -> str:
+        """A file that a browser names."""
+        named = _check.text("path", path)
+        return named if self._folder is None else str(paths.below("path", named, self._folder))
+
+    def _named(self, path: Path) -> str:
+        """The file as a browser may name it."""
+        if self._folder is None or not path.is_relative_to(self._folder):
+            return str(path)
+        return str(path.relative_to(self._folder))
 
     @property
     def _source(self) -> Live | Recorded:
@@ -399,8 +417,8 @@ class Session:
             "curve": self._curve[::stride],
             "simulation": self._live is not None,
             "replay": None if recorded is None else self._described_replay(recorded),
-            "recording": None if recording is None else str(recording.path),
-            "path": PATH if recording is None else str(recording.path),
+            "recording": None if recording is None else self._named(recording.path),
+            "path": PATH if recording is None else self._named(recording.path),
             "fps": RECORDED_FPS,
             "scene": self._scene,
             "scenes": []
@@ -417,7 +435,7 @@ class Session:
     def _described_replay(self, recorded: Recorded) -> Message:
         frames_per_second = min(max(recorded.replay.fps, 10.0), 60.0)
         return {
-            "path": str(recorded.replay.path),
+            "path": self._named(recorded.replay.path),
             "frames": len(recorded.replay),
             "times": recorded.replay.times.tolist(),
             "interval": 1000 / frames_per_second,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,16 +34,23 @@ class Viewer(AnyWidget):  # type: ignore[misc]
         `mpm.gallery`, where scenes can be chosen from.
     scene : str, optional
         Name of the gallery's scene that `source` is.
+    folder : str or path, optional
+        Browsers record and load below it only. Default: anywhere.
     """
 
     _esm = _text(*SCRIPTS)
     _css = _text("style.css")
 
     def __init__(
-        self, source: Running | Series, *, gallery: ModuleType | None = None, scene: str | None = None
+        self,
+        source: Running | Series,
+        *,
+        gallery: ModuleType | None = None,
+        scene: str | None = None,
+        folder: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__()
-        self._session = Session(source, self._deliver, gallery=gallery, scene=scene)
+        self._session = Session(source, self._deliver, gallery=gallery, scene=scene, folder=folder)
         try:
             self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         except RuntimeError:
