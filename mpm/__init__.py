@@ -60,6 +60,7 @@ __all__ = [
     "load",
     "materials",
     "motion",
+    "point",
     "replay",
     "set_num_threads",
     "shapes",
@@ -69,7 +70,7 @@ __all__ = [
 ]
 
 # Imported when first used: `import mpm` stays fast.
-_LAZY = ("bench", "cli", "gallery", "viz")
+_LAZY = ("bench", "cli", "gallery", "point", "viz")
 _LAZY_FUNCTIONS = {
     "diff": "mpm.io.compare",
     "export": "mpm.io.export",

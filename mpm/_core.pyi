@@ -36,6 +36,7 @@ class HistoryField(TypedDict):
     unit: str
     rank: str  # "scalar" | "vector" | "symmetric" | "tensor"
     initial: float
+    initial_parameter: str | None  # the parameter that new particles begin with instead
     low: float
     high: float
     scales_volume: bool  # a factor of the whole volume ratio
@@ -66,18 +67,34 @@ def snapshot_names() -> tuple[list[str], list[str]]:
     """Names of the entries of a snapshot's "numbers" and "counters"."""
 
 def evaluate(
-    law: str, parameters: Sequence[float], F: Any, dim: int, isa: str, dtype: str, history: Any = None
+    law: str,
+    parameters: Sequence[float],
+    F: Any,
+    dim: int,
+    isa: str,
+    dtype: str,
+    history: Any = None,
+    velocity_gradient: Any = None,
 ) -> tuple[bytes, ...]:
     """The law at each F ((m, d, d) of `dtype`): Kirchhoff stress tau (m, d, d), energy per rest volume (m,),
     out-of-plane tau_zz (m,) (zeros in 3-D), isolated-particle modulus (m,), longitudinal modulus (m,), all of
-    `dtype`. A fluid takes J = det F; its velocity gradient is zero. `history` ((m, components) of `dtype`) is what the
-    law keeps besides, Jp of snow; by default what its row begins with."""
+    `dtype`. A fluid takes J = det F. `history` ((m, components) of `dtype`) is what the law keeps besides, Jp of snow;
+    by default what its row begins with. `velocity_gradient` ((m, d, d) of `dtype`, 1/s) is zero by default."""
 
 def return_map(
-    law: str, parameters: Sequence[float], F: Any, history: Any, dim: int, isa: str, dtype: str
+    law: str,
+    parameters: Sequence[float],
+    F: Any,
+    history: Any,
+    dim: int,
+    isa: str,
+    dtype: str,
+    dt: float = 0.0,
+    velocity_gradient: Any = None,
 ) -> tuple[bytes, bytes]:
     """The return map of an inelastic law at trial states F ((m, d, d) of `dtype`) and history ((m, components)): both
-    after it."""
+    after it. `dt` [s] is the step that led there, with this velocity gradient ((m, d, d) of `dtype`, 1/s), zero by
+    default. Of a law that keeps J, det F is J."""
 
 def winding_numbers(vertices: Any, faces: Any, points: Any, threads: int) -> bytes:
     """Generalised winding number of the mesh, float64 (nv, 3) and int32 (nf, 3), at each of the points, float64

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config
+from mpm import _check, _core, config, fieldtable
 from mpm._check import FloatArray
 
 __all__ = ["FixedCorotated", "Fluid", "Material", "NeoHookean", "Sand", "Snow"]
@@ -112,17 +112,46 @@ class Material(_check.Strict):
         """Speed of a longitudinal wave at rest [m/s]."""
         return math.sqrt(float(self._evaluate(np.eye(3)[None]).longitudinal[0]) / self.density)
 
-    def _evaluate(self, F: FloatArray, history: FloatArray | None = None) -> Evaluation:
+    def _evaluate(
+        self, F: FloatArray, history: FloatArray | None = None, velocity_gradient: FloatArray | None = None
+    ) -> Evaluation:
         """Evaluate the law with the core at checked deformation gradients ``(m, d, d)``, in float64.
 
         `history` ``(m, components)`` is the state besides F that the law's row in the registry declares; by default
-        the initial values of particles.
+        the initial values of particles. `velocity_gradient` ``(m, d, d)`` [1/s] is zero by default.
         """
         m, d = F.shape[:2]
         gradients = np.ascontiguousarray(F, dtype=np.float64)
-        values = _core.evaluate(self.law, self.parameters, gradients, d, config.isa(), "float64", history)
+        if history is None:
+            history = np.repeat(self._initial_history(d)[None], m, axis=0)
+        values = _core.evaluate(
+            self.law, self.parameters, gradients, d, config.isa(), "float64", history, velocity_gradient
+        )
         tau, *scalars = (np.frombuffer(part, dtype=np.float64) for part in values)
         return Evaluation(tau.reshape(m, d, d), *scalars)
+
+    def _return_map(
+        self, F: FloatArray, history: FloatArray, dt: float, velocity_gradient: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """F and history after the law's return map, as a step `dt` [s] does it; without one they stay as they are."""
+        if not registry()[self.law]["return_map"]:
+            return F, history
+        m, d = F.shape[:2]
+        after = _core.return_map(
+            self.law, self.parameters, F, history, d, config.isa(), "float64", dt, velocity_gradient
+        )
+        elastic, kept = (np.frombuffer(part, dtype=np.float64).copy() for part in after)
+        return elastic.reshape(m, d, d), kept.reshape(history.shape)
+
+    def _initial_history(self, d: int) -> FloatArray:
+        """The history that particles begin with, (components,)."""
+        values: list[float] = []
+        for field in registry()[self.law]["history"]:
+            parameter = field["initial_parameter"]
+            initial = float(getattr(self, parameter)) if parameter else field["initial"]
+            diagonal = {"xx", "yy", "zz"} if field["rank"] in ("symmetric", "tensor") else {*"xyz", ""}
+            values += [initial * (name in diagonal) for name in fieldtable.components(d)[field["rank"]]]
+        return np.array(values)
 
     def stress(self, F: npt.ArrayLike) -> FloatArray:
         """First Piola–Kirchhoff stress P = τ F⁻ᵀ, from the C code of the step.
@@ -202,6 +231,13 @@ class Material(_check.Strict):
                 f"F[{row}], det F = {np.linalg.det(F[row]):g}: outside the range of {type(self).__name__}"
             )
         return values
+
+
+def is_python_law(value: object) -> bool:
+    """Whether it is a law written in Python: an object with `energy` or `stress` that is none of the materials."""
+    if isinstance(value, (type, Material)):
+        return False
+    return any(callable(getattr(value, name, None)) for name in ("energy", "stress"))
 
 
 def _ndim(value: Any) -> int:
@@ -325,11 +361,7 @@ class _Plastic(Material):
             F or Jp has another shape or range, or is not finite.
         """
         checked = self._gradients(F)
-        before = _plastic(Jp, len(checked))
-        d = checked.shape[1]
-        after = _core.return_map(self.law, self.parameters, checked, before, d, config.isa(), "float64")
-        elastic, plastic = (np.frombuffer(part, dtype=np.float64).copy() for part in after)
-        return elastic.reshape(checked.shape), plastic
+        return self._return_map(checked, _plastic(Jp, len(checked)), 0.0, np.zeros_like(checked))
 
 
 SNOW_PRESETS: dict[str, dict[str, float]] = {

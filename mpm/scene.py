@@ -16,7 +16,7 @@ from mpm import _check
 from mpm import walls as _walls
 from mpm._check import FloatArray
 from mpm.colliders import Collider, make_collider
-from mpm.materials import Material, field_values
+from mpm.materials import Material, field_values, is_python_law
 from mpm.motion import Motion
 from mpm.shapes import Points, Shape
 
@@ -114,6 +114,11 @@ def make_body(
         raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
     if shape._only_collides:
         raise TypeError(f"shape = {_check.shown(shape)}: changes with time: a collider can, a body cannot")
+    if is_python_law(material):
+        raise TypeError(
+            f"material = {_check.shown(material)}: a law written in Python works in mpm.point only; "
+            "must be one of mpm.materials"
+        )
     if not isinstance(material, Material):
         raise _check.wrong_type("material", material, "one of mpm.materials")
     return Body(

@@ -105,6 +105,16 @@ for dim in (2, 3):
         diagonal = [0, 2] if dim == 2 else [0, 3, 5]
         trace = sim.particles.strain[own][:, diagonal].sum(axis=1)
         assert np.abs(trace - np.log(sim.particles.J[own])).max() < 0.05 * np.abs(trace).max()
+    # a material point, too: its return map gets the time step and the velocity gradient
+    times, material = np.arange(5) / 100, sim.materials[0]
+    found = mpm.point.drive(material, times=times, F={"xx": 1 + times, "xy": times}, dimension=dim)
+    assert np.allclose(found.history["age"], times) and np.allclose(found.history["left"], np.maximum(0.02 - times, 0))
+    assert found.history["strain"].shape == (5, STRAIN[dim])
+    ratio = (1 + times[1:]) / (1 + times[:-1])
+    assert np.allclose(found.history["strain"][1:, 0], np.cumsum(ratio - 1))
+    assert np.allclose(found.history["strain"][1:, 1], np.cumsum(times[1:] - ratio * times[:-1]) / 2)
+    aged = mpm.point.drive(material, times=[0], F={"xx": 1}, history={"left": 0.01}, dimension=dim)
+    assert aged.history["left"] == [0.01] and found.history["left"][0] == 0.02
     for dtype in ("float64", "float32"):
         # bits: threads, splits
         one, seven, split = body(dim, dtype), body(dim, dtype, threads=7), body(dim, dtype)

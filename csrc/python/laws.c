@@ -21,12 +21,13 @@ static PyObject *describe_parameter(const mpm_parameter *p)
                          p->high_open ? Py_True : Py_False, "meaning", p->meaning);
 }
 
-static PyObject *describe_history(const mpm_history_field *field)
+static PyObject *describe_history(const mpm_law *law, const mpm_history_field *field)
 {
-    return Py_BuildValue("{s:s,s:s,s:s,s:d,s:d,s:d,s:O,s:s}", "name", field->name, "unit", field->unit, "rank",
-                         mpm_python_rank_name(field->rank), "initial", field->initial, "low", field->low, "high",
-                         field->high, "scales_volume", field->scales_volume ? Py_True : Py_False, "meaning",
-                         field->meaning);
+    const int p = field->initial_parameter; /* counted from 1 */
+    return Py_BuildValue("{s:s,s:s,s:s,s:d,s:z,s:d,s:d,s:O,s:s}", "name", field->name, "unit", field->unit, "rank",
+                         mpm_python_rank_name(field->rank), "initial", field->initial, "initial_parameter",
+                         p ? law->parameter[p - 1].name : NULL, "low", field->low, "high", field->high,
+                         "scales_volume", field->scales_volume ? Py_True : Py_False, "meaning", field->meaning);
 }
 
 static PyObject *describe_law(const mpm_law *law)
@@ -35,7 +36,7 @@ static PyObject *describe_law(const mpm_law *law)
     for (int i = 0; parameters && i < law->parameters; i++)
         mpm_python_append(&parameters, describe_parameter(&law->parameter[i]));
     for (int i = 0; history && i < law->fields; i++)
-        mpm_python_append(&history, describe_history(&law->field[i]));
+        mpm_python_append(&history, describe_history(law, &law->field[i]));
     if (parameters && history)
         return Py_BuildValue("{s:s,s:s,s:O,s:O,s:N,s:N,s:s}", "name", law->name, "strain",
                              law->strain == MPM_KEEPS_J ? "J" : "F", "return_map",
@@ -55,33 +56,47 @@ static const mpm_kernels *get_kernels(const char *isa, int dim, const char *dtyp
     return kernels;
 }
 
-/* Gets F (m, d, d) and, unless `history` is None, the history that the law keeps, (m,) or (m, components). Returns -1
- * with an exception on error. */
-static int get_states(PyObject *F, PyObject *history, int law, const mpm_kernels *kernels, Py_buffer views[2])
+enum { VIEW_F, VIEW_HISTORY, VIEW_GRADIENT, VIEWS };
+
+static void release_states(Py_buffer views[VIEWS])
 {
-    const char *format = kernels->real_size == sizeof(float) ? "f" : "d";
-    if (mpm_python_get_buffer(F, &views[0], "F", format, 3, 0))
-        return -1;
-    views[1] = (Py_buffer){0};
-    const Py_ssize_t numbers = views[0].shape[0] * mpm_law_history(mpm_laws_get(law), kernels->dim);
-    if (views[0].shape[1] != kernels->dim || views[0].shape[2] != kernels->dim)
-        PyErr_Format(PyExc_ValueError, "F: expected shape (m, %d, %d)", kernels->dim, kernels->dim);
-    else if (history == Py_None)
+    for (int i = 0; i < VIEWS; i++)
+        PyBuffer_Release(&views[i]); /* harmless if it was not filled */
+}
+
+/* Gets so many numbers; none from None. Returns -1 with an exception on error. */
+static int get_numbers(PyObject *object, Py_buffer *view, const char *name, const char *format, Py_ssize_t numbers)
+{
+    if (object == Py_None)
         return 0;
-    else if (!mpm_python_get_buffer(history, &views[1], "history", format, 0, 0)) {
-        if (views[1].len / views[1].itemsize == numbers)
-            return 0;
-        PyErr_Format(PyExc_ValueError, "history: expected %zd numbers", numbers);
-        PyBuffer_Release(&views[1]);
-    }
-    PyBuffer_Release(&views[0]);
+    if (mpm_python_get_buffer(object, view, name, format, 0, 0))
+        return -1;
+    if (view->len / view->itemsize == numbers)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s: expected %zd numbers", name, numbers);
     return -1;
 }
 
-static void release_states(Py_buffer views[2])
+/* Gets F (m, d, d) and, unless they are None, the history that the law keeps, (m,) or (m, components), and the velocity
+ * gradient (m, d, d). Returns -1 with an exception on error. */
+static int get_states(PyObject *F, PyObject *history, PyObject *gradient, int law, const mpm_kernels *kernels,
+                      Py_buffer views[VIEWS])
 {
-    PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]); /* harmless if it was not filled */
+    const char *format = kernels->real_size == sizeof(float) ? "f" : "d";
+    const int dim = kernels->dim;
+    memset(views, 0, VIEWS * sizeof *views);
+    if (mpm_python_get_buffer(F, &views[VIEW_F], "F", format, 3, 0)) {
+        views[VIEW_F] = (Py_buffer){0};
+        return -1;
+    }
+    const Py_ssize_t m = views[VIEW_F].shape[0], components = mpm_law_history(mpm_laws_get(law), dim);
+    if (views[VIEW_F].shape[1] != dim || views[VIEW_F].shape[2] != dim)
+        PyErr_Format(PyExc_ValueError, "F: expected shape (m, %d, %d)", dim, dim);
+    else if (!get_numbers(history, &views[VIEW_HISTORY], "history", format, m * components) &&
+             !get_numbers(gradient, &views[VIEW_GRADIENT], "velocity_gradient", format, m * dim * dim))
+        return 0;
+    release_states(views);
+    return -1;
 }
 
 static PyObject *laws(PyObject *module, PyObject *unused)
@@ -110,23 +125,24 @@ static PyObject *evaluate(PyObject *module, PyObject *args)
 {
     (void)module;
     const char *name, *isa, *dtype;
-    PyObject *parameters, *F, *history = Py_None, *out[5] = {0}, *result = NULL;
-    Py_buffer views[2];
+    PyObject *parameters, *F, *history = Py_None, *gradient = Py_None, *out[5] = {0}, *result = NULL;
+    Py_buffer views[VIEWS];
     int dim;
     mpm_evaluation evaluation;
-    if (!PyArg_ParseTuple(args, "sOOiss|O", &name, &parameters, &F, &dim, &isa, &dtype, &history) ||
+    if (!PyArg_ParseTuple(args, "sOOiss|OO", &name, &parameters, &F, &dim, &isa, &dtype, &history, &gradient) ||
         mpm_python_get_material(name, parameters, &evaluation.material))
         return NULL;
     const mpm_kernels *kernels = get_kernels(isa, dim, dtype);
-    if (!kernels || get_states(F, history, evaluation.material.law, kernels, views))
+    if (!kernels || get_states(F, history, gradient, evaluation.material.law, kernels, views))
         return NULL;
-    const Py_ssize_t m = views[0].shape[0], size = (Py_ssize_t)kernels->real_size;
+    const Py_ssize_t m = views[VIEW_F].shape[0], size = (Py_ssize_t)kernels->real_size;
     for (int i = 0; i < 5; i++)
         if (!(out[i] = PyBytes_FromStringAndSize(NULL, m * size * (i == 0 ? dim * dim : 1))))
             goto done;
     evaluation.count = m;
-    evaluation.F = views[0].buf;
-    evaluation.history = views[1].buf;
+    evaluation.F = views[VIEW_F].buf;
+    evaluation.history = views[VIEW_HISTORY].buf;
+    evaluation.velocity_gradient = views[VIEW_GRADIENT].buf;
     evaluation.tau = PyBytes_AsString(out[0]);
     evaluation.energy = PyBytes_AsString(out[1]);
     evaluation.tau_zz = PyBytes_AsString(out[2]);
@@ -145,11 +161,12 @@ static PyObject *return_map(PyObject *module, PyObject *args)
 {
     (void)module;
     const char *name, *isa, *dtype;
-    PyObject *parameters, *F, *history, *result = NULL;
-    Py_buffer views[2];
+    PyObject *parameters, *F, *history, *gradient = Py_None, *result = NULL;
+    Py_buffer views[VIEWS];
     int dim;
     mpm_return_map states = {.dt = 0};
-    if (!PyArg_ParseTuple(args, "sOOOiss", &name, &parameters, &F, &history, &dim, &isa, &dtype) ||
+    if (!PyArg_ParseTuple(args, "sOOOiss|dO", &name, &parameters, &F, &history, &dim, &isa, &dtype, &states.dt,
+                          &gradient) ||
         mpm_python_get_material(name, parameters, &states.material))
         return NULL;
     if (!mpm_laws_inelastic(states.material.law)) {
@@ -161,12 +178,13 @@ static PyObject *return_map(PyObject *module, PyObject *args)
         return NULL;
     }
     const mpm_kernels *kernels = get_kernels(isa, dim, dtype);
-    if (!kernels || get_states(F, history, states.material.law, kernels, views))
+    if (!kernels || get_states(F, history, gradient, states.material.law, kernels, views))
         return NULL;
-    PyObject *new_F = PyBytes_FromStringAndSize(views[0].buf, views[0].len);
-    PyObject *new_history = PyBytes_FromStringAndSize(views[1].buf, views[1].len);
+    PyObject *new_F = PyBytes_FromStringAndSize(views[VIEW_F].buf, views[VIEW_F].len);
+    PyObject *new_history = PyBytes_FromStringAndSize(views[VIEW_HISTORY].buf, views[VIEW_HISTORY].len);
     if (new_F && new_history) {
-        states.count = views[0].shape[0];
+        states.count = views[VIEW_F].shape[0];
+        states.velocity_gradient = views[VIEW_GRADIENT].buf;
         states.F = PyBytes_AsString(new_F);
         states.history = PyBytes_AsString(new_history);
         kernels->return_map(&states);
@@ -189,7 +207,7 @@ static PyObject *core_fields(PyObject *module, PyObject *unused)
 PyMethodDef mpm_python_law_methods[] = {
     {"core_fields", core_fields, METH_NOARGS, "The fields that every simulation has, a dict per row."},
     {"laws", laws, METH_NOARGS, "The registry of constitutive laws."},
-    {"evaluate", evaluate, METH_VARARGS, "evaluate(law, parameters, F, dim, isa, dtype, history=None)"},
-    {"return_map", return_map, METH_VARARGS, "return_map(law, parameters, F, history, dim, isa, dtype)"},
+    {"evaluate", evaluate, METH_VARARGS, "evaluate(law, parameters, F, dim, isa, dtype, history=None, velocity_gradient=None)"},
+    {"return_map", return_map, METH_VARARGS, "return_map(law, parameters, F, history, dim, isa, dtype, dt=0.0, velocity_gradient=None)"},
     {NULL, NULL, 0, NULL},
 };

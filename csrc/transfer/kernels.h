@@ -227,6 +227,7 @@ typedef struct mpm_evaluation {
     mpm_material material;
     ptrdiff_t count;
     const void *F, *history; /* [count][components]; history NULL: the initial values in the row of the law */
+    const void *velocity_gradient; /* [count][d][d] [1/s]; NULL: 0 */
     void *tau, *energy, *tau_zz, *isolated, *wave;
 } mpm_evaluation;
 
@@ -234,8 +235,9 @@ typedef struct mpm_evaluation {
 typedef struct mpm_return_map {
     mpm_material material; /* of an inelastic law */
     ptrdiff_t count;
-    double dt; /* [s]; velocities are 0 */
-    void *F, *history; /* [count][components] */
+    double dt; /* [s] */
+    const void *velocity_gradient; /* [count][d][d] [1/s]; NULL: 0 */
+    void *F, *history; /* [count][components]; a law that keeps J: det F is J */
 } mpm_return_map;
 
 typedef struct mpm_kernels {

@@ -5,6 +5,16 @@
 #include "materials/law_switch.h"
 #include "transfer/kernels.h"
 
+/* Loads `lanes` matrices, beginning at row `first`; NULL: zeros. */
+INLINE matrix matrix_from_rows(const real *rows, ptrdiff_t first, int lanes)
+{
+    matrix m = matrix_scale(wide_set(0), matrix_identity());
+    for (int q = 0; rows && q < lanes; q++)
+        for (int e = 0; e < DIM * DIM; e++)
+            ((real *)&m.m[e / DIM][e % DIM])[q] = rows[(first + q) * DIM * DIM + e];
+    return m;
+}
+
 /* Loads `lanes` states from the arrays, beginning at row `first`; without `history`, the initial values of the law. */
 INLINE struct law_state state_from_rows(const int law, const real *F, const real *history, ptrdiff_t first, int lanes)
 {
@@ -29,12 +39,12 @@ void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation)
     const int law = evaluation->material.law;
     union law_parameters parameters = {0};
     prepare_law(law, &parameters, evaluation->material.values);
-    matrix rest = matrix_scale(wide_set(0), matrix_identity());
     for (ptrdiff_t first = 0; first < evaluation->count; first += WIDTH) {
         const int lanes = evaluation->count - first < WIDTH ? (int)(evaluation->count - first) : WIDTH;
         struct law_state state = state_from_rows(law, evaluation->F, evaluation->history, first, lanes);
         state.J = matrix_det(state.F);
-        const struct law_evaluation r = evaluate_law(law, &parameters, state, rest);
+        const matrix gradient = matrix_from_rows(evaluation->velocity_gradient, first, lanes);
+        const struct law_evaluation r = evaluate_law(law, &parameters, state, gradient);
         for (int q = 0; q < lanes; q++) {
             for (int e = 0; e < DIM * DIM; e++)
                 ((real *)evaluation->tau)[(first + q) * DIM * DIM + e] = wide_lane(r.tau.m[e / DIM][e % DIM], q);
@@ -49,14 +59,17 @@ void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation)
 void MPM_KERNEL(law_calls_return_map)(const mpm_return_map *states)
 {
     const int law = states->material.law, components = law_history(law);
-    const matrix rest = matrix_scale(wide_set(0), matrix_identity());
     union law_parameters parameters = {0};
     prepare_law(law, &parameters, states->material.values);
     real *F = states->F, *history = states->history;
     for (ptrdiff_t first = 0; first < states->count; first += WIDTH) {
         const int lanes = states->count - first < WIDTH ? (int)(states->count - first) : WIDTH;
         struct law_state state = state_from_rows(law, F, history, first, lanes);
-        return_map(law, &parameters, &state, wide_set((real)states->dt), rest);
+        const wide trial = state.J = matrix_det(state.F);
+        const matrix gradient = matrix_from_rows(states->velocity_gradient, first, lanes);
+        return_map(law, &parameters, &state, wide_set((real)states->dt), gradient);
+        for (int j = 0; law_keeps_J(law) && j < DIM; j++)
+            state.F.m[0][j] *= state.J / trial;
         for (int q = 0; q < lanes; q++) {
             for (int e = 0; e < DIM * DIM; e++)
                 F[(first + q) * DIM * DIM + e] = wide_lane(state.F.m[e / DIM][e % DIM], q);

@@ -55,7 +55,8 @@ def new_figure(size: tuple[float, float]) -> Any:
     return Figure(figsize=size, layout="constrained")
 
 
-def _axes(ax: object, size: tuple[float, float]) -> Any:
+def axes_or_new(ax: object, size: tuple[float, float]) -> Any:
+    """Plain axes, or those of a new figure of that size [inches]."""
     _matplotlib()
     from matplotlib.axes import Axes
 
@@ -84,7 +85,7 @@ def plot(
     drawn_by = renderer_of(renderer, sim)
     chosen = _color.check(sim, color)
     ends = _color.check_limits(limits)
-    axes = _axes(ax, (6.4, 5.4))
+    axes = axes_or_new(ax, (6.4, 5.4))
     state = sim._state((chosen, "volume"))
     shown = state.fields[chosen]
     ends = ends or _color.span(chosen, shown)
@@ -195,7 +196,7 @@ def plot_history(history: History, *, ax: Axes | None = None) -> tuple[Artist, .
     """
     if not isinstance(history, History):
         raise _check.wrong_type("history", history, "the history of a simulation")
-    axes = _axes(ax, (7.2, 4.2))
+    axes = axes_or_new(ax, (7.2, 4.2))
     time = history["time"]
     lines = []
     for name, ink in ENERGIES.items():

@@ -1,0 +1,301 @@
+"""The usual tests of a material at a point. The axis of loading is x.
+
+Strains of a path are given as a number, which ramps from rest, or as several turning points; each is reached in
+`steps` equal steps. Times are equally spaced over `duration`, which matters to laws that depend on time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check
+from mpm._check import FloatArray
+from mpm.point.driver import drive
+from mpm.point.response import Response
+
+Path = float | npt.ArrayLike
+
+
+@_check.options
+def triaxial(
+    material: Any,
+    *,
+    confinement: float,
+    axial_strain: Path,
+    drained: bool = True,
+    duration: float = 1.0,
+    steps: int = 100,
+    dimension: int = 3,
+) -> Response:
+    """Triaxial test: consolidation under a cell pressure, then axial compression.
+
+    The first state has the stress −`confinement` in all directions. A drained test keeps the stress along y and z and
+    shortens x. An undrained test keeps the volume instead, as water that cannot leave does; its stresses are effective
+    stresses, and the pore pressure is ``confinement + response.lateral_stress``. In plane strain the test is the
+    biaxial one: y is free, z stays.
+
+    Parameters
+    ----------
+    material
+        One of `mpm.materials`, or a law in Python.
+    confinement : float
+        Cell pressure [Pa], >= 0.
+    axial_strain : float or array_like
+        Shortening over the length after consolidation, positive in compression, < 1; or its turning points.
+    drained : bool, optional
+        Whether the lateral stress (True, the default) or the volume stays.
+    duration : float, optional
+        [s], > 0, default 1.
+    steps : int, optional
+        To each turning point, default 100.
+    dimension : int, optional
+        3 (the default), or 2 for plane strain.
+
+    Returns
+    -------
+    Response
+        With x as the axis.
+
+    References
+    ----------
+    Wood: Soil Behaviour and Critical State Soil Mechanics. Cambridge University Press (1990), chapter 1.
+    """
+    cell = _check.number("confinement", confinement, low=0, unit="Pa")
+    is_drained = _check.flag("drained", drained)
+    times, strain = _path("axial_strain", axial_strain, duration, steps, rest=0.0, high=1.0)
+    axes = _axes(dimension)
+    consolidated = (
+        drive(material, times=[times[0]], stress=dict.fromkeys(axes, -cell), dimension=dimension)
+        .F[0]
+        .diagonal()
+    )
+    stretch = 1 - strain
+    F: dict[str, FloatArray] = {"xx": consolidated[0] * stretch}
+    if is_drained:
+        stress = dict.fromkeys(axes[1:], -cell)
+        return _shown(
+            drive(material, times=times, F=F, stress=stress, dimension=dimension), "axial_strain", "q"
+        )
+    for name, value in zip(axes[1:], consolidated[1:], strict=False):
+        F[name] = value * stretch ** (-1 / len(axes[1:]))
+    return _shown(drive(material, times=times, F=F, dimension=dimension), "p", "q")
+
+
+@_check.options
+def oedometer(
+    material: Any, *, axial_strain: Path, duration: float = 1.0, steps: int = 100, dimension: int = 3
+) -> Response:
+    """Oedometer test: compression along x without lateral strain.
+
+    Parameters
+    ----------
+    material
+        One of `mpm.materials`, or a law in Python.
+    axial_strain : float or array_like
+        Shortening over the initial length, positive in compression, < 1; or its turning points.
+    duration : float, optional
+        [s], > 0, default 1.
+    steps : int, optional
+        To each turning point, default 100.
+    dimension : int, optional
+        3 (the default), or 2 for plane strain.
+
+    Returns
+    -------
+    Response
+        The axial stress is negative in compression; −`lateral_stress` is the pressure on the ring.
+
+    References
+    ----------
+    Wood: Soil Behaviour and Critical State Soil Mechanics. Cambridge University Press (1990), chapter 1.
+    """
+    times, strain = _path("axial_strain", axial_strain, duration, steps, rest=0.0, high=1.0)
+    response = drive(material, times=times, F={"xx": 1 - strain}, dimension=dimension)
+    return _shown(response, "axial_strain", "axial_stress")
+
+
+@_check.options
+def simple_shear(
+    material: Any, *, shear: Path, duration: float = 1.0, steps: int = 100, dimension: int = 3
+) -> Response:
+    """Simple shear: planes normal to y slide along x, F = I + γ e_x ⊗ e_y. The volume stays.
+
+    Parameters
+    ----------
+    material
+        One of `mpm.materials`, or a law in Python.
+    shear : float or array_like
+        γ, or its turning points.
+    duration : float, optional
+        [s], > 0, default 1.
+    steps : int, optional
+        To each turning point, default 100.
+    dimension : int, optional
+        3 (the default), or 2 for plane strain.
+
+    Returns
+    -------
+    Response
+        ``shear_stress`` is σ_xy; at finite γ normal stresses come with it.
+
+    References
+    ----------
+    Ogden: Non-linear Elastic Deformations. Ellis Horwood (1984), section 2.2.
+    """
+    times, gamma = _path("shear", shear, duration, steps, rest=0.0)
+    return _shown(
+        drive(material, times=times, F={"xy": gamma}, dimension=dimension), "shear_strain", "shear_stress"
+    )
+
+
+@_check.options
+def uniaxial_stress(
+    material: Any, *, stretch: Path, duration: float = 1.0, steps: int = 100, dimension: int = 3
+) -> Response:
+    """Tension or compression along x with free sides: the stress along y and z is zero.
+
+    Parameters
+    ----------
+    material
+        One of `mpm.materials`, or a law in Python.
+    stretch : float or array_like
+        Length over initial length, > 0, or its turning points.
+    duration : float, optional
+        [s], > 0, default 1.
+    steps : int, optional
+        To each turning point, default 100.
+    dimension : int, optional
+        3 (the default), or 2 for plane strain: then z stays, with a stress.
+
+    Returns
+    -------
+    Response
+        ``axial_stress`` is Cauchy's, ``nominal_stress`` the force over the initial area.
+
+    References
+    ----------
+    Ogden: Non-linear Elastic Deformations. Ellis Horwood (1984), section 7.2.
+    """
+    times, length = _path("stretch", stretch, duration, steps, rest=1.0, low=0.0)
+    free = dict.fromkeys(_axes(dimension)[1:], 0.0)
+    response = drive(material, times=times, F={"xx": length}, stress=free, dimension=dimension)
+    return _shown(response, "axial_strain", "axial_stress")
+
+
+@_check.options
+def creep(
+    material: Any, *, stress: float, duration: float = 1.0, steps: int = 100, dimension: int = 3
+) -> Response:
+    """Creep: an axial stress that stays, with free sides.
+
+    The first state is rest, without stress; the stress acts from the first step on.
+
+    Parameters
+    ----------
+    material
+        One of `mpm.materials`, or a law in Python.
+    stress : float
+        Axial Cauchy stress [Pa], positive in tension.
+    duration : float, optional
+        [s], > 0, default 1.
+    steps : int, optional
+        Default 100; the error is of first order in the step.
+    dimension : int, optional
+        3 (the default), or 2 for plane strain.
+
+    Returns
+    -------
+    Response
+        ``axial_strain`` over ``times``.
+
+    References
+    ----------
+    Findley, Lai, Onaran: Creep and Relaxation of Nonlinear Viscoelastic Materials. North-Holland (1976), chapter 5.
+    """
+    value = _check.number("stress", stress, unit="Pa")
+    times = _clock(duration, steps, 1)
+    axial = np.full(len(times), value)
+    axial[0] = 0
+    loads: dict[str, Any] = {**dict.fromkeys(_axes(dimension), 0.0), "xx": axial}
+    return _shown(drive(material, times=times, stress=loads, dimension=dimension), "times", "axial_strain")
+
+
+@_check.options
+def relaxation(
+    material: Any, *, stretch: float, duration: float = 1.0, steps: int = 100, dimension: int = 3
+) -> Response:
+    """Relaxation: a stretch along x, reached at once, that stays, with free sides.
+
+    Parameters
+    ----------
+    material
+        One of `mpm.materials`, or a law in Python.
+    stretch : float
+        Length over initial length, > 0.
+    duration : float, optional
+        [s], > 0, default 1.
+    steps : int, optional
+        Default 100; the error is of first order in the step.
+    dimension : int, optional
+        3 (the default), or 2 for plane strain.
+
+    Returns
+    -------
+    Response
+        ``axial_stress`` over ``times``.
+
+    References
+    ----------
+    Findley, Lai, Onaran: Creep and Relaxation of Nonlinear Viscoelastic Materials. North-Holland (1976), chapter 5.
+    """
+    length = _check.number("stretch", stretch, low=0, low_open=True)
+    free = dict.fromkeys(_axes(dimension)[1:], 0.0)
+    times = _clock(duration, steps, 1)
+    response = drive(material, times=times, F={"xx": length}, stress=free, dimension=dimension)
+    return _shown(response, "times", "axial_stress")
+
+
+def _shown(response: Response, x: str, y: str) -> Response:
+    """The same, drawn as the test is known."""
+    return replace(response, _shown=(x, y))
+
+
+def _axes(dimension: object) -> tuple[str, ...]:
+    return ("xx", "yy", "zz")[: _check.integer("dimension", dimension, low=2, high=3)]
+
+
+def _clock(duration: object, steps: object, parts: int) -> FloatArray:
+    count = _check.integer("steps", steps, low=1, high=10**6)
+    return np.linspace(
+        0, _check.number("duration", duration, low=0, low_open=True, unit="s"), parts * count + 1
+    )
+
+
+def _path(
+    name: str,
+    value: object,
+    duration: object,
+    steps: object,
+    *,
+    rest: float,
+    low: float = -np.inf,
+    high: float = np.inf,
+) -> tuple[FloatArray, FloatArray]:
+    """Times and values from rest over the turning points; low < value < high."""
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        turns = _check.array(name, value, (None,))
+        if not len(turns):
+            raise ValueError(f"{name} is empty: must have one turning point at least")
+    else:
+        turns = np.array([_check.number(name, value)])
+    for turn in turns:
+        _check.number(name, turn, low=low, low_open=True, high=high, high_open=True)
+    times = _clock(duration, steps, len(turns))
+    knots = np.linspace(times[0], times[-1], len(turns) + 1)
+    path = np.interp(times, knots, [rest, *turns])
+    path[:: (len(times) - 1) // len(turns)] = [rest, *turns]  # exactly
+    return times, path
