@@ -16,6 +16,10 @@
  *     integrate/simulation.h    settings; make a simulation, add particles, run, query
  *     integrate/integrator.h    the registry of integrators
  *     integrate/snapshot.h      the complete state as plain arrays, and back
+ *     ode/system.h              systems of ordinary differential equations, as functions to fill in
+ *     ode/systems.h             a few of them
+ *     ode/steppers.h            the registry of the formulas that step them
+ *     ode/trajectory.h          many steps, recorded
  *
  * A simulation in C, two particles that fall:
  *
@@ -58,5 +62,9 @@
 #include "integrate/simulation.h"
 #include "integrate/snapshot.h"
 #include "materials/laws.h"
+#include "ode/steppers.h"
+#include "ode/system.h"
+#include "ode/systems.h"
+#include "ode/trajectory.h"
 #include "run/run.h"
 #include "run/store.h"

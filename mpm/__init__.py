@@ -57,6 +57,7 @@ __all__ = [
     "export",
     "gallery",
     "get_num_threads",
+    "integrators",
     "load",
     "materials",
     "motion",
@@ -70,7 +71,7 @@ __all__ = [
 ]
 
 # Imported when first used: `import mpm` stays fast.
-_LAZY = ("bench", "cli", "gallery", "point", "viz")
+_LAZY = ("bench", "cli", "gallery", "integrators", "point", "viz")
 _LAZY_FUNCTIONS = {
     "diff": "mpm.io.compare",
     "export": "mpm.io.export",

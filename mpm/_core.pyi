@@ -137,6 +137,41 @@ def shape_distance(dim: int, nodes: Any, numbers: Any, points: Any) -> tuple[byt
     """Signed distance (m,) and normal (m, d) of a shape, int64 (k, 3) nodes in postfix order (kind, whether a map
     comes first, count of numbers) and their float64 numbers, at the points, float64 (m, d)."""
 
+class Stepper(TypedDict):
+    name: str
+    formula: str
+    order: int
+    limit: float
+    symplectic: bool
+    implicit: bool
+    advects: bool
+    reference: str
+
+def steppers() -> list[Stepper]:
+    """The registry of steppers, in its order."""
+
+def integrate(
+    system: tuple[Any, ...],
+    method: str,
+    times: Any,
+    x: Any,
+    v: Any,
+    energy: Any,
+    dt: Any,
+    steps: int,
+    every: int,
+) -> None:
+    """Step the system from the first rows of x and v, float64 (r, ...), and fill the others, times (r,) and energy
+    (r,), r = steps // every + 1. dt (1,) or (steps,). The system, with the inverse mass of every number:
+    ("oscillator", inverse_mass, omega, damping),
+    ("pairs", inverse_mass, d, mass (n,), bodies int32 (k, 2), numbers (k, 4), gravity (3,)), or
+    ("asked", inverse_mass, object, x, v, f, p, q), whose methods force(t), linearize(t), multiply(a, b) and
+    potential(t) read and write these arrays."""
+
+def advect(field: tuple[Any, ...], method: str, times: Any, x: Any, dt: Any, steps: int, every: int) -> None:
+    """The same for points x with a field: (name, three numbers) as csrc/ode/systems.h says, or ("asked", object, x, v)
+    with the method rate(t)."""
+
 class Field:
     """One live particle field: supports the buffer protocol (numpy.asarray makes a view of it)."""
 

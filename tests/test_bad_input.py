@@ -15,7 +15,7 @@ import pytest
 
 import mpm
 from loops import each
-from mpm import motion, viz
+from mpm import integrators, motion, viz
 from mpm.gallery import Entry
 from mpm.grid import Grid
 from mpm.io.replay import Frame, Replay
@@ -145,6 +145,13 @@ TENSOR = [
     lambda t: 1.0, lambda t: np.eye(2), lambda t: None, {"ax": 1}, {1: 1}, {"yy": "1"}, {"yy": NAN}, {"yy": [1]},
     {"yy": [1, INF]}, {"yy": [[1], [1, 2]]}, {"yy": lambda t: "1"}, {"yy": lambda t: NAN}, {"yy": None},
 ]
+EVERYWHERE = ["ab", None, {}, NAN, INF, [NAN], [0, INF], "1", 1j, [1j], True, [True], [[1], [1, 2]]]  # of any shape
+EACH = [*EVERYWHERE, -1.0, [-1.0], [1.0] * 5, [[1.0]]]  # one number, or one for each of something
+RUN = {"method": [*NAME, "euler", "verlett"], "dt": [*POSITIVE, [1.0] * 4, [1.0, 0.0, 1.0], [1, 1, NAN], [[1] * 3]],
+       "steps": [*WHOLE, 2**63, 2**60], "every": [*COUNT, 2**63]}
+STEPPED = {"dt": 0.1, "steps": 3, "method": "midpoint"}
+NET = {"mass": [1, 1, 1], "springs": [(0, 1), (1, 2)], "stiffness": 1.0, "length": [1.0, 1.0]}
+ROTATION = integrators.Rotation()
 
 # What -> (how to call it, right arguments, wrong arguments). `c` holds what a call may need; see `things`.
 TARGETS = {
@@ -342,6 +349,44 @@ TARGETS = {
     "Replay.movie": (lambda c, **k: c.frames.movie(**{"path": c.folder / "frames", **k}), {"size": (64, 64)},
                      {"path": [1, None, "a.avi", ""], "fps": [v for v in POSITIVE if v is not None],
                       "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "size": SIZE, "progress": FLAG}),
+    "integrators.integrate": (lambda c, **k: integrators.integrate(**k),
+                              {"system": integrators.Oscillator(), "x": [1.0, 2.0], "v": [0.0, 0.0], **STEPPED},
+                              {"system": [None, 1, "oscillator", integrators.Oscillator, lambda x, v, t: x, ROTATION],
+                               "x": EVERYWHERE, "v": [*EVERYWHERE, 1.0, [1.0], [[1.0, 2.0]]], **RUN}),
+    "integrators.integrate of two bodies": (lambda c, **k: integrators.integrate(integrators.TwoBody(), **k),
+                                            {"x": [(0, 0), (1, 0)], "v": [(0, 0), (0, 1)], **STEPPED},
+                                            {"x": [1.0, (1, 2), [(1, 2)], np.ones((3, 2)), np.ones((2, 4))]}),
+    "integrators.integrate of springs": (lambda c, **k: integrators.integrate(integrators.MassSpring(**NET), **k),
+                                         {"x": [(0, 0), (1, 0), (2, 0)], "v": np.zeros((3, 2)), **STEPPED},
+                                         {"x": [1.0, (1, 2, 3), [(1, 2)], np.ones((2, 2)), np.ones((3, 4))]}),
+    "integrators.advect": (lambda c, **k: integrators.advect(**k), {"field": ROTATION, "x": [(1.0, 2.0)], **STEPPED},
+                           {"field": [None, 1, "rotation", integrators.Rotation, (0, 1)],
+                            "x": [*EVERYWHERE, 1.0, [1.0], [(1, 2, 3)], np.zeros((1, 1, 2))],
+                            **RUN, "method": [*RUN["method"], "verlet"]}),
+    "integrators.oscillator": (lambda c, **k: integrators.oscillator(**k),
+                               {"method": "verlet", "z": 0.1, "periods": 1},
+                               {"method": [*NAME, "euler"], "z": [*POSITIVE, 1e60], "periods": [*POSITIVE, 1e10]}),
+    "integrators.Oscillator": (lambda c, **k: integrators.Oscillator(**k), {},
+                               {"omega": POSITIVE, "damping": NOT_NEGATIVE}),
+    "integrators.TwoBody": (lambda c, **k: integrators.TwoBody(**k), {"masses": (1, 2)},
+                            {"masses": [*VECTOR_2D, (0, 1), (-1, 1)], "G": POSITIVE}),
+    "integrators.TwoBody.orbit": (lambda c, **k: integrators.TwoBody().orbit(**k), {"eccentricity": 0.5},
+                                  {"eccentricity": [*NOT_NEGATIVE, 1, 1.5], "semi_major_axis": POSITIVE}),
+    "integrators.TwoBody.period": (lambda c, **k: integrators.TwoBody().period(**k), {}, {"semi_major_axis": POSITIVE}),
+    "integrators.MassSpring": (lambda c, **k: integrators.MassSpring(**k), NET,
+                               {"mass": [*EVERYWHERE, 1.0, [], [0, 1, 1], [-1, 1, 1], [[1, 1, 1]]],
+                                "springs": ["ab", None, 1, {}, [0, 1], [(0, 1, 2)], [(0, 3)], [(0, -1)], [(0, 0)],
+                                            [(0.0, 1.0)], [(True, False)], [(0, 1), (0,)], [(NAN, 0)], [("a", "b")]],
+                                "stiffness": EACH, "length": EACH, "damping": EACH,
+                                "fixed": ["ab", None, 1, {}, [3], [-1], [0.0], [True], [(0, 1)], [[1], [1, 2]]],
+                                "gravity": [v for v in VECTOR if not isinstance(v, tuple) or len(v) != 1]}),
+    "integrators.System": (lambda c, **k: integrators.System(**k), {"force": lambda x, v, t: -x},
+                           {"force": [None, 1, "f", [], np.eye(2)], "jacobian": [1, "f", np.eye(2)],
+                            "potential": [1, "f", [1]], "mass": [*EVERYWHERE, 0, -1.0, [0.0], [1, -1]]}),
+    "integrators.Rotation": (lambda c, **k: integrators.Rotation(**k), {}, {"omega": NUMBER, "center": VECTOR_2D}),
+    "integrators.Shear": (lambda c, **k: integrators.Shear(**k), {}, {"rate": NUMBER}),
+    "integrators.VortexPair": (lambda c, **k: integrators.VortexPair(**k), {},
+                               {"circulation": NUMBER, "distance": POSITIVE, "core": POSITIVE}),
     "viz.plot_history": (lambda c, **k: viz.plot_history(**{"history": c.sim.history, "ax": c.ax, **k}), {},
                          {"history": [None, 1, {}, mpm.Simulation], "ax": AXES}),
 }
@@ -501,19 +546,31 @@ def test_there_are_enough_cases():
 
 # Made by the package; their constructors are no business of a user.
 RESULTS = (Body, Frame, Grid, History, Particles, Recording, Replay, Totals, viz.Picture, P.Fit, P.Response)
+RESULTS += (
+    integrators.Method,
+    integrators.OscillatorRun,
+    integrators.Path,
+    integrators.Row,
+    integrators.Table,
+)
+RESULTS += (integrators.Trajectory,)
 BASES = (M.Material, S.Shape, motion.Motion)  # refuse to be made at all
 
 
 def callables():
     """Title and signature of everything public that takes arguments."""
     modules = [(name, getattr(mpm, name)) for name in mpm.__all__ if inspect.ismodule(getattr(mpm, name))]
-    assert {name for name, _ in modules} == {"gallery", "materials", "motion", "point", "shapes", "viz"}
+    assert {name for name, _ in modules} == {
+        *("gallery", "integrators", "materials", "motion", "point", "shapes", "viz")
+    }
     found = {}
     for prefix, module in [("", mpm), *modules]:
         for name in module.__all__:
             thing = getattr(module, name)
             dotted = (
-                f"{prefix}." if prefix in ("gallery", "motion", "point", "viz") and thing is not Entry else ""
+                f"{prefix}."
+                if prefix in ("gallery", "integrators", "motion", "point", "viz") and thing is not Entry
+                else ""
             )
             if thing in RESULTS:
                 continue

@@ -29,6 +29,7 @@ FLOORS = {
     "base": 0,
     "math": 1,
     "solve": 1,
+    "ode": 2,
     "state": 2,
     "run": 3,
     "materials": 3,

@@ -87,7 +87,8 @@ static int module_exec(PyObject *module)
     if (add_exceptions(module, state) || PyModule_AddFunctions(module, module_methods) ||
         PyModule_AddFunctions(module, mpm_python_law_methods) || PyModule_AddFunctions(module, mpm_sampling_methods) ||
         PyModule_AddFunctions(module, mpm_drawing_methods) ||
-        PyModule_AddFunctions(module, mpm_python_collider_methods))
+        PyModule_AddFunctions(module, mpm_python_collider_methods) ||
+        PyModule_AddFunctions(module, mpm_python_ode_methods))
         return -1;
     state->simulation_type = add_type(module, &mpm_python_simulation_spec);
     state->field_type = add_type(module, &mpm_python_field_spec);

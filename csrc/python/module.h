@@ -27,6 +27,7 @@ extern PyMethodDef mpm_python_law_methods[];
 extern PyMethodDef mpm_sampling_methods[];
 extern PyMethodDef mpm_drawing_methods[];
 extern PyMethodDef mpm_python_collider_methods[];
+extern PyMethodDef mpm_python_ode_methods[];
 
 /** A field object that shares `view` (a reference is taken). */
 PyObject *mpm_python_field_new(module_state *state, mpm_view *view, mpm_rank rank, int dim);
@@ -86,3 +87,11 @@ PyObject *mpm_python_snapshot_names(PyObject *module, PyObject *unused);
 
 /** Raises the exception for `status` and returns NULL; `simulation` provides the details of its trouble. */
 PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_simulation *simulation);
+
+/** Raises an exception of `type` that says when it happened, and returns NULL. Takes `rows` and `residuals`, its lists
+ *  of attributes; NULL for the latter: there are none, for the former: an exception is set already. */
+PyObject *mpm_python_raise_at(PyObject *type, long long steps, double time, const char *text, PyObject *rows,
+                              PyObject *residuals);
+
+/** The residuals of a solve as a list. */
+PyObject *mpm_python_residuals(const mpm_newton *newton);

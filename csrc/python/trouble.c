@@ -147,9 +147,30 @@ static void set_and_drop(PyObject *object, const char *name, PyObject *value)
     Py_XDECREF(value);
 }
 
-static PyObject *residual_list(const mpm_newton *newton)
+PyObject *mpm_python_residuals(const mpm_newton *newton)
 {
     return mpm_python_float_list(newton->residual, newton->iterations + 1);
+}
+
+PyObject *mpm_python_raise_at(PyObject *type, long long steps, double time, const char *text, PyObject *rows,
+                              PyObject *residuals)
+{
+    char whole[700];
+    snprintf(whole, sizeof whole, "step %lld, t = %.9g s: %s", steps, time, text);
+    PyObject *error = rows ? PyObject_CallFunction(type, "s", whole) : NULL;
+    if (!error) {
+        Py_XDECREF(rows);
+        Py_XDECREF(residuals);
+        return NULL;
+    }
+    set_and_drop(error, "step", PyLong_FromLongLong(steps));
+    set_and_drop(error, "time", PyFloat_FromDouble(time));
+    set_and_drop(error, "rows", rows);
+    set_and_drop(error, "residuals", residuals);
+    if (!PyErr_Occurred())
+        PyErr_SetObject(type, error);
+    Py_DECREF(error);
+    return NULL;
 }
 
 static PyObject *raise_trouble(PyObject *type, const mpm_simulation *simulation, bool with_residuals)
@@ -160,24 +181,13 @@ static PyObject *raise_trouble(PyObject *type, const mpm_simulation *simulation,
     const mpm_newton newton = mpm_simulation_solution(simulation)->newton;
     const long long steps = run->steps;
     const double time = run->time;
-    char text[512], first[64] = "";
+    char text[512], first[64] = "", whole[600];
     describe(&trouble, text, sizeof text);
     if (trouble.row_count > 0)
         snprintf(first, sizeof first, " (first row %d)", (int)trouble.rows[0]);
-    char whole[700];
-    snprintf(whole, sizeof whole, "step %lld, t = %.9g s: %s%s", steps, time, text, first);
-    PyObject *error = PyObject_CallFunction(type, "s", whole);
-    if (!error)
-        return NULL;
-    set_and_drop(error, "step", PyLong_FromLongLong(steps));
-    set_and_drop(error, "time", PyFloat_FromDouble(time));
-    set_and_drop(error, "rows", row_list(&trouble));
-    if (with_residuals)
-        set_and_drop(error, "residuals", residual_list(&newton));
-    if (!PyErr_Occurred())
-        PyErr_SetObject(type, error);
-    Py_DECREF(error);
-    return NULL;
+    snprintf(whole, sizeof whole, "%s%s", text, first);
+    return mpm_python_raise_at(type, steps, time, whole, row_list(&trouble),
+                               with_residuals ? mpm_python_residuals(&newton) : NULL);
 }
 
 PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_simulation *simulation)

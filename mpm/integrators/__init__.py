@@ -1,0 +1,47 @@
+"""Integrators of ordinary differential equations: the methods that simulations are built on, on small systems.
+
+>>> from mpm import integrators
+>>> x, v = integrators.TwoBody((1, 1)).orbit(eccentricity=0.5)
+>>> run = integrators.integrate(integrators.TwoBody((1, 1)), x, v, method="verlet", dt=0.01, steps=1000)
+>>> run.times.shape, run.x.shape, run.energy.shape
+((1001,), (1001, 2, 2), (1001,))
+
+`integrate` steps systems M dv/dt = f(x, v, t), dx/dt = v; `advect` moves points with a velocity field. Every step is
+taken in C, unless a `System` or a field asks Python. `methods` is the registry of the formulas, `table` measures them.
+"""
+
+from __future__ import annotations
+
+from mpm import _check
+from mpm.integrators.fields import Rotation, Shear, VortexPair
+from mpm.integrators.measures import OscillatorRun, Row, Table, oscillator, table
+from mpm.integrators.runs import Method, Path, Trajectory, advect, integrate, methods
+from mpm.integrators.systems import MassSpring, Oscillator, System, TwoBody
+
+__all__ = [
+    "MassSpring",
+    "Method",
+    "Oscillator",
+    "OscillatorRun",
+    "Path",
+    "Rotation",
+    "Row",
+    "Shear",
+    "System",
+    "Table",
+    "Trajectory",
+    "TwoBody",
+    "VortexPair",
+    "advect",
+    "integrate",
+    "methods",
+    "oscillator",
+    "table",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+__getattr__ = _check.names_of_module(__name__, __all__)
