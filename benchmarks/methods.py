@@ -62,7 +62,7 @@ def oscillator(report: Report) -> None:
         growth = GROWTH[row.method]
         error = row.growth - growth
         report.line(
-            f"{row.method}: |R|² at z = 0.5",
+            f"{row.method}: R² at z = 0.5",
             f"{growth:.7g} + {error:.0e}",
             f"{growth:.7g} ± 1e-12",
             abs(error) <= 1e-12,

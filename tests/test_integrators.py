@@ -326,6 +326,31 @@ def test_forces_see_the_time_of_their_stage():
         assert math.log2(errors[0] / errors[1]) == pytest.approx(row.order, abs=0.05), method
 
 
+def test_the_time_of_a_force_that_is_the_time():
+    """One step of h from rest with f = t: h v' is 0 where the force is that of the start, h² where it is that of the
+    end, h²/2 where it is the mean or the middle."""
+    expected = {"explicit-euler": 0, "improved-euler": 0, "symplectic-euler": 0, "backward-euler": 1}
+    expected["linearly-implicit-euler"] = 1
+    for method in METHODS:
+        system = I.System(lambda x, v, t: t, lambda x, v, t: [[0.0]])
+        run = I.integrate(system, 0, 0, method=method, dt=0.5, steps=1)
+        assert run.v[1] == pytest.approx(0.25 * expected.get(method, 0.5), abs=1e-12), method
+
+
+def test_a_pair_of_jacobians():
+    """-x - 3 v in Python is the oscillator in C; without the derivative by v, a linear step would be another one."""
+    for method in METHODS:
+        options = {"method": method, "dt": 0.1, "steps": 10}
+        asked = I.System(lambda x, v, t: -x - 3 * v, lambda x, v, t: (-np.eye(1), -3 * np.eye(1)))
+        run, known = (
+            I.integrate(asked, [1], [2], **options),
+            I.integrate(I.Oscillator(1, 3), [1], [2], **options),
+        )
+        assert run.x == pytest.approx(known.x, abs=1e-12) and run.v == pytest.approx(known.v, abs=1e-12), (
+            method
+        )
+
+
 def test_masses_of_a_system():
     for mass in (2.0, [2.0, 2.0], [[2.0, 2.0], [2.0, 2.0]]):
         run = I.integrate(

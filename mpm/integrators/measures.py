@@ -55,7 +55,7 @@ class Table(tuple[Row, ...]):
         head = (
             "method",
             "order of x, v",
-            "|R|² at z = 0.5",
+            "R² at z = 0.5",
             "limit z",
             "energy at z = 0.1",
             "phase [rad/period]",
