@@ -45,6 +45,7 @@ class HistoryField(TypedDict):
 class Law(TypedDict):
     name: str  # "fixed_corotated"
     strain: str  # "F" | "J": which of them it keeps
+    viscous: bool  # its stress depends on the velocity gradient
     tangent: bool  # may take implicit steps
     return_map: bool
     parameters: list[Parameter]

@@ -24,7 +24,8 @@ Prescribed = npt.ArrayLike | Callable[[float], npt.ArrayLike] | Mapping[str, Com
 
 ITERATIONS = 60
 LONGEST = 0.5  # change of a logarithmic stretch, or of a shear, in one iteration
-DIFFERENCE = 1e-5  # of the same, for the tangent
+FARTHEST = 2.0  # from the first guess: beyond, laws that break find no stress by growing without bound
+DIFFERENCE = 1e-5  # of both, for the tangent
 SHORTER = 0.5 ** np.arange(14)  # trial lengths of a Newton step
 TOLERANCE = 1e-13  # of stiffness and stress; rounding may keep the residual above, hence:
 ATTAINABLE = 1e-9
@@ -218,17 +219,19 @@ def drive(
     point = Point(law, _initial(material, law, history, d), d)
     search = Search(point, wanted, t) if wanted else None
     reactions = []
-    for i in range(len(t)):
-        dt = t[i] - t[i - 1] if i else 0.0
-        if search:
-            path[i] = search.find(i, dt, path[i])
-        reaction = point.react(path[i : i + 1], dt)
-        if not np.isfinite(reaction.tau).all():
-            raise ValueError(
-                f"F[{i}], det F = {np.linalg.det(path[i]):g}: outside the range of {type(material).__name__}"
-            )
-        point.whole, point.F, point.history = path[i], reaction.F[0], reaction.history[0]
-        reactions.append(reaction)
+    with np.errstate(all="ignore"):  # what is not finite is found below
+        for i in range(len(t)):
+            dt = t[i] - t[i - 1] if i else 0.0
+            if search:
+                path[i] = search.find(i, dt, path[i])
+            reaction = point.react(path[i : i + 1], dt)
+            determinant = np.linalg.det(path[i])
+            if not np.isfinite(reaction.tau / determinant).all():
+                raise ValueError(
+                    f"F[{i}], det F = {determinant:g}: outside the range of {type(material).__name__}"
+                )
+            point.whole, point.F, point.history = path[i], reaction.F[0], reaction.history[0]
+            reactions.append(reaction)
     return _response(material, t, path, reactions)
 
 
@@ -248,8 +251,7 @@ class Search:
     def deform(self, unknowns: FloatArray, known: FloatArray) -> FloatArray:
         """F (m, d, d) of unknowns (m, n)."""
         whole = np.repeat(known[None], len(unknowns), axis=0)
-        with np.errstate(over="ignore"):
-            values = np.where(self.stretches, np.exp(unknowns), unknowns)
+        values = np.where(self.stretches, np.exp(unknowns), unknowns)
         for value, (a, b) in zip(values.T, self.places, strict=True):
             whole[:, a, b] = value
         return whole
@@ -259,14 +261,13 @@ class Search:
 
         def cauchy(unknowns: FloatArray) -> FloatArray:
             whole = self.deform(unknowns, known)
-            with np.errstate(all="ignore"):
-                tau = self.point.react(whole, dt).tau / np.linalg.det(whole)[:, None, None]
+            tau = self.point.react(whole, dt).tau / np.linalg.det(whole)[:, None, None]
             return np.stack([tau[:, a, b] for a, b in self.places], axis=1)
 
         target = self.wanted[i]
         scale = self.stiffness + float(np.abs(target).max())
         last = self.found[-1] if i else np.zeros(len(self.names))
-        guesses = [last]
+        guesses = [last, self._isochoric(last, known)]
         if i > 1:  # straight on
             guesses.insert(0, last + (last - self.found[-2]) * dt / (self.times[i - 1] - self.times[i - 2]))
         best: tuple[FloatArray, FloatArray] | None = None
@@ -284,6 +285,13 @@ class Search:
                 raise self._error(i, best[1], target, np.linalg.det(self.deform(last[None], known)[0]))
         self.found.append(unknowns)
         return np.asarray(self.deform(unknowns[None], known)[0])
+
+    def _isochoric(self, last: FloatArray, known: FloatArray) -> FloatArray:
+        """The last unknowns with stretches that keep the volume: grains that part have no stress that could guide."""
+        volume = np.linalg.det(self.deform(last[None], known)[0]) / np.linalg.det(self.point.whole)
+        if not (volume > 0 and self.stretches.any()):
+            return last
+        return np.asarray(last - np.log(volume) / self.stretches.sum() * self.stretches)
 
     def _gradually(
         self, cauchy: Callable[[FloatArray], FloatArray], last: FloatArray, target: FloatArray, scale: float
@@ -334,6 +342,9 @@ def _newton(
         change = np.linalg.lstsq(tangent, -there, rcond=1e-10)[0]
         change *= min(1.0, LONGEST / max(float(np.abs(change).max()), 1e-300))
         candidates = here + SHORTER[:, None] * change
+        candidates = candidates[np.abs(candidates - guess).max(axis=1) <= FARTHEST]
+        if not len(candidates):
+            break
         residuals = residual(candidates)
         sizes = [_size(r) for r in residuals]
         best = int(np.argmin(sizes))
@@ -400,8 +411,9 @@ def _curve(name: str, value: Any, t: FloatArray) -> FloatArray:
 
 
 def _refuse_inverted(material: Any, path: FloatArray) -> None:
-    determinant = np.linalg.det(path)
-    size = np.linalg.norm(path, axis=(1, 2)) ** path.shape[1]
+    with np.errstate(over="ignore"):
+        determinant = np.linalg.det(path)
+        size = np.linalg.norm(path, axis=(1, 2)) ** path.shape[1]
     for i in np.flatnonzero(np.abs(determinant) <= 1e-14 * size)[:1]:
         raise ValueError(f"F[{i}] is singular (det F = {determinant[i]:g}): there is no Cauchy stress")
     if getattr(material, "inverts", True):

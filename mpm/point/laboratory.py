@@ -62,7 +62,7 @@ def triaxial(
 
     References
     ----------
-    Wood: Soil Behaviour and Critical State Soil Mechanics. Cambridge University Press (1990), chapter 1.
+    Muir Wood: Soil Behaviour and Critical State Soil Mechanics. Cambridge University Press (1990), chapter 1.
     """
     cell = _check.number("confinement", confinement, low=0, unit="Pa")
     is_drained = _check.flag("drained", drained)
@@ -111,7 +111,7 @@ def oedometer(
 
     References
     ----------
-    Wood: Soil Behaviour and Critical State Soil Mechanics. Cambridge University Press (1990), chapter 1.
+    Muir Wood: Soil Behaviour and Critical State Soil Mechanics. Cambridge University Press (1990), chapter 1.
     """
     times, strain = _path("axial_strain", axial_strain, duration, steps, rest=0.0, high=1.0)
     response = drive(material, times=times, F={"xx": 1 - strain}, dimension=dimension)
@@ -144,7 +144,7 @@ def simple_shear(
 
     References
     ----------
-    Ogden: Non-linear Elastic Deformations. Ellis Horwood (1984), section 2.2.
+    Ogden: Non-linear Elastic Deformations. Ellis Horwood (1984).
     """
     times, gamma = _path("shear", shear, duration, steps, rest=0.0)
     return _shown(
@@ -178,7 +178,7 @@ def uniaxial_stress(
 
     References
     ----------
-    Ogden: Non-linear Elastic Deformations. Ellis Horwood (1984), section 7.2.
+    Ogden: Non-linear Elastic Deformations. Ellis Horwood (1984).
     """
     times, length = _path("stretch", stretch, duration, steps, rest=1.0, low=0.0)
     free = dict.fromkeys(_axes(dimension)[1:], 0.0)
