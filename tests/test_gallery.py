@@ -13,9 +13,11 @@ from mpm import gallery
 SCALE = {
     "bar": 1,
     "beam": 1,
+    "cantilever": 0.5,
     "cube": 0.5,
     "disks": 1,
     "drum": 0.5,
+    "honey": 0.5,
     "hourglass": 0.5,
     "jelly": 0.5,
     "sand-column": 0.5,
@@ -27,6 +29,8 @@ SCALE = {
     "snowball": 0.5,
     "spinning-disk": 1,
     "squeeze": 0.5,
+    "stiff-disk": 0.5,
+    "stiff-drop": 0.5,
 }
 
 names = pytest.mark.parametrize("name", gallery.names())
@@ -287,3 +291,39 @@ def test_six_kinds_of_snow_each_in_its_compartment():
 
 def test_the_large_wedge_has_200_000_particles():
     assert len(gallery.get("snow-wedge-3d").simulation(dtype="float32").particles) > 200_000
+
+
+def test_the_stiff_block_lies_flat_at_the_end():
+    sim = small("stiff-drop")
+    sim.run(1.0)
+    x = sim.particles.x
+    # The bounding box of the block as it started is 0.41 m high.
+    assert np.ptp(x, axis=0) == pytest.approx([0.3, 0.3], abs=0.02) and x[:, 1].min() < 2 * sim.dx
+    assert sim.compute("speed").max() < 0.4  # measured 0.23, as it slides
+
+
+def test_the_cantilever_sags_as_far_as_beam_theory_says():
+    sim = small("cantilever")
+    tip = np.flatnonzero(sim.particles.x[:, 0] > 1 - sim.dx / 2)
+    height = sim.particles.x[tip, 1].mean()
+    sim.run(4.0)
+    sag = height - sim.particles.x[tip, 1].mean()
+    assert sag == pytest.approx(0.0428, rel=0.12)  # measured 0.0464
+
+
+def test_the_stiff_disk_goes_on_turning():
+    sim = small("stiff-disk")
+    start = sim.totals()
+    sim.run(0.25)
+    assert sim.totals().angular_momentum == pytest.approx(start.angular_momentum, rel=0.01)
+    assert sim.totals().energy == pytest.approx(start.energy, rel=0.01)  # measured 0.003 for both
+
+
+def test_the_honey_folds():
+    """A mound would be widest at the floor; folds reach beyond the foot."""
+    sim = small("honey")
+    sim.run(0.6)
+    x = sim.particles.x
+    foot = np.abs(x[x[:, 1] < 2 * sim.dx, 0]).max()
+    assert np.abs(x[:, 0]).max() > 1.1 * foot  # measured 0.18 m and 0.15 m, from a sheet of 0.05 m
+    assert x[:, 1].max() < 0.5 and not sim.health["refused"]

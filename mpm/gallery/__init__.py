@@ -11,22 +11,25 @@ True
 from __future__ import annotations
 
 from mpm import _check
-from mpm.gallery import containers, sand, snow, solids
+from mpm.gallery import containers, sand, snow, solids, stiff
 from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.entry import Entry
 from mpm.gallery.sand import sand_column, sand_column_3d
 from mpm.gallery.snow import snow_parameters, snow_plow, snow_wedge, snow_wedge_3d, snowball
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, spinning_disk
+from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
 
 __all__ = [
     "CUBE_MESH",
     "Entry",
     "bar",
     "beam",
+    "cantilever",
     "cube",
     "disks",
     "drum",
     "get",
+    "honey",
     "hourglass",
     "jelly",
     "names",
@@ -39,9 +42,11 @@ __all__ = [
     "snowball",
     "spinning_disk",
     "squeeze",
+    "stiff_disk",
+    "stiff_drop",
 ]
 
-_ENTRIES = (*containers.ENTRIES, *sand.ENTRIES, *snow.ENTRIES, *solids.ENTRIES)
+_ENTRIES = (*containers.ENTRIES, *sand.ENTRIES, *snow.ENTRIES, *solids.ENTRIES, *stiff.ENTRIES)
 _BY_NAME = {entry.name: entry for entry in sorted(_ENTRIES, key=lambda entry: entry.name)}
 
 
