@@ -5,9 +5,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "integrate/state.h"
 
 enum { MOST_PRODUCTS = 5000 };
+
+/* After a revision of the contacts, the tolerance refers to so many times their impulses, or to the first residual of the
+ * step if that is less. A larger number lets the pull of released nodes stay. A smaller one costs products: with 1, a
+ * block that falls on a corner takes nine times as many. */
+static const double OF_CONTACT = 300;
 
 /* One solve: the argument of the solvers' functions. */
 struct solve {
@@ -200,12 +206,13 @@ static mpm_linear_system system_of(struct solve *solve)
 
 /* ---- one solve between two revisions of the contacts ------------------------------------------------------------ */
 
-/* The residual that rounding alone leaves: forces of the size of the modulus, with the error epsilon, at all nodes. */
+/* The residual that rounding alone leaves: forces of the size of the modulus, with the error epsilon, at all nodes. Some
+ * searches fail at a few dozen times as much (NOISE of newton.c). */
 static double rounding_floor(const mpm_simulation *simulation, double dt)
 {
     const mpm_measure *most = &simulation->measure;
     const double epsilon = simulation->settings.real_size == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON;
-    return epsilon * 4 * dt * most->wave2 / simulation->settings.dx * sqrt(most->mass);
+    return epsilon * dt * most->wave2 / simulation->settings.dx * sqrt(most->mass);
 }
 
 /* The linear model alone: no residual of the law is looked at. */
@@ -234,13 +241,14 @@ static bool solve_linear(struct solve *solve, mpm_newton *result)
     return true;
 }
 
-/* Backward Euler. `reference` is the first residual of the step, 0 before it is known. */
-static bool solve_nonlinear(struct solve *solve, double *reference, mpm_newton *result)
+/* Backward Euler. `reference` is the first residual of the step, 0 before it is known; `unit` is the residual that counts
+ * as 1, 0: the first one. */
+static bool solve_nonlinear(struct solve *solve, double *reference, double unit, mpm_newton *result)
 {
     const mpm_settings *settings = &solve->simulation->settings;
     const mpm_newton_problem problem = {
         .self = solve, .system = system_of(solve), .evaluate = evaluate, .linearize = linearize, .accept = accept,
-        .tolerance = settings->tolerance, .unit = settings->load * solve->dt,
+        .tolerance = settings->tolerance, .unit = unit,
         .floor = rounding_floor(solve->simulation, solve->dt),
         .energy_rounding = settings->real_size == sizeof(float) ? 1e-5 : 1e-13,
         .most = settings->max_iterations, .most_products = MOST_PRODUCTS,
@@ -300,6 +308,26 @@ static mpm_status find_contacts(mpm_simulation *simulation, struct held_call *ca
     return MPM_OK;
 }
 
+/* The size of the impulses at contacts, in the norm of M^-1. The first residual of a step may exceed it by far. */
+static double contact_impulse(const mpm_simulation *simulation)
+{
+    const mpm_grid *grid = &simulation->grid;
+    const mpm_held *held = &simulation->solver.held;
+    const size_t size = simulation->settings.real_size;
+    double sum = 0;
+    for (size_t b = 0; b < grid->block_count; b++)
+        for (int32_t i = held->first[b]; i < held->first[b] + held->count[b]; i++) {
+            const mpm_held_node *at = &held->nodes[i];
+            const size_t mass = (b * MPM_BLOCK_NODES + (size_t)at->node) * 4 + 3;
+            double square = 0;
+            for (int c = 0; c < at->contacts; c++)
+                for (int a = 0; a < 3; a++)
+                    square += at->contact[c].impulse[a] * at->contact[c].impulse[a];
+            sum += square / mpm_real_at(grid->vector[MPM_GRID_GUESS], mass, size);
+        }
+    return sqrt(sum);
+}
+
 /* Revises the contacts; did any change? */
 static bool revise_contacts(mpm_simulation *simulation, struct held_call *call)
 {
@@ -328,10 +356,11 @@ static bool solve_between_contacts(struct solve *solve, struct held_call *call)
 {
     mpm_simulation *simulation = solve->simulation;
     mpm_solution *solution = &simulation->solver.solution;
-    double reference = 0;
+    const double load = simulation->settings.load * solve->dt;
+    double reference = 0, unit = load;
     for (int k = 1;; k++) {
         const bool solved = simulation->integrator->linear ? solve_linear(solve, &solution->newton)
-                                                           : solve_nonlinear(solve, &reference, &solution->newton);
+                                                           : solve_nonlinear(solve, &reference, unit, &solution->newton);
         solution->newtons += solution->newton.iterations;
         solution->backtracks += solution->newton.backtracks;
         solution->residual = solution->newton.residual[solution->newton.iterations];
@@ -340,6 +369,7 @@ static bool solve_between_contacts(struct solve *solve, struct held_call *call)
         if (k == MPM_CONTACT_SOLVES || !revise_contacts(simulation, call))
             return true;
         visit_nodes(simulation, MPM_NODES_GIVE, MPM_GRID_VELOCITY, 0);
+        unit = load > 0 ? load : fmin(reference, OF_CONTACT * contact_impulse(simulation));
     }
 }
 

@@ -11,7 +11,7 @@ enum {
 static const double FORCING = 0.1;      /* of a linear solve, relative to the residual */
 static const double LAST_FORCING = 0.5; /* relative to the tolerance: no solve needs to be more exact */
 static const double PROJECTED = 0.05;   /* relative residual above which the tangent is projected */
-static const double NOISE = 10;         /* a search that fails within so many floors has stagnated */
+static const double NOISE = 40;         /* a search that fails within so many floors has stagnated */
 
 static double unit_of(const mpm_newton_problem *problem, double reference)
 {
@@ -72,7 +72,8 @@ double mpm_newton_solve(const mpm_newton_problem *problem, double reference, boo
         result->iterations = k;
         result->residual[k] = !isfinite(point.residual) ? 1 : unit > 0 ? point.residual / unit : 0;
         if (isfinite(point.residual) && point.residual <= fmax(goal, problem->floor)) {
-            result->end = point.residual <= goal || k == 0 ? MPM_NEWTON_CONVERGED : MPM_NEWTON_STAGNATED;
+            result->end = point.residual <= goal || (k == 0 && initial) ? MPM_NEWTON_CONVERGED /* nothing moves */
+                                                                        : MPM_NEWTON_STAGNATED;
             return reference;
         }
         if (k == problem->most)

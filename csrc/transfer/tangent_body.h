@@ -216,6 +216,29 @@ INLINE wide longitudinal_modulus(const struct tangent *t)
     return wide_fma(wide_set((real)(4.0 / 3)), t->viscosity, most);
 }
 
+/* Prefetches what a sweep reads of a later tile. The fields are too many streams for the hardware prefetcher. */
+INLINE void prefetch_place(const mpm_sweep *sweep, ptrdiff_t at)
+{
+    __builtin_prefetch(tile_scalar(sweep->particles, MPM_COLUMN_MASS, at));
+    UNROLL for (int a = 0; a < DIM; a++)
+        __builtin_prefetch(tile_vector(sweep->particles, MPM_COLUMN_X, at) + a * WIDTH);
+}
+
+INLINE void prefetch_state(const mpm_sweep *sweep, ptrdiff_t at, const bool keeps_J)
+{
+    prefetch_place(sweep, at);
+    __builtin_prefetch(tile_scalar(sweep->particles, MPM_COLUMN_VOLUME, at));
+    for (int k = 0; k < (keeps_J ? 1 : DIM * DIM); k++)
+        __builtin_prefetch(tile_vector(sweep->particles, mpm_fields_F(DIM) + k / DIM, at) + k % DIM * WIDTH);
+}
+
+INLINE void prefetch_tangent(const real *tangent)
+{
+    enum { REALS = MPM_TANGENT_REALS(DIM) * WIDTH, LINE = 64 / sizeof(real) };
+    for (int k = 0; k < REALS; k += LINE)
+        __builtin_prefetch(tangent + k);
+}
+
 /* What a sweep does with the trial velocity. */
 enum trial {
     LINEARIZED, /* the force of the linear model about F^n, whose derivative is stored */
@@ -243,6 +266,7 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
         struct tangent tangent;
         struct law_tangent law_part;
         load_state(&tile, sweep, group, at, law);
+        prefetch_state(sweep, at + 1, law_keeps_J(law));
         const mask alive = wide_less(zero, tile.mass);
         const matrix G = gather_gradient(sweep, work, &k, &tile);
         const wide viscous = dt * tile.volume, scale = dt * viscous;
@@ -288,6 +312,8 @@ INLINE void product_group(const mpm_sweep *sweep, const mpm_arguments *arguments
         UNROLL for (int a = 0; a < DIM; a++)
             tile.x[a] = wide_load(tile_vector(sweep->particles, MPM_COLUMN_X, at) + a * WIDTH);
         tile.mass = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, at));
+        prefetch_place(sweep, at + 1);
+        prefetch_tangent(stored + (at + 1) * MPM_TANGENT_REALS(DIM) * WIDTH);
         const matrix G = gather_gradient(sweep, work, &k, &tile);
         const matrix force = tangent_apply_stored(stored + at * MPM_TANGENT_REALS(DIM) * WIDTH, G);
         scatter_stress(sweep, work, &run, &k, &tile, force, wide_set(0), left < WIDTH ? (int)left : WIDTH);
