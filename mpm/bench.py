@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import json
 import statistics
 import subprocess
@@ -22,6 +23,7 @@ from typing import Any
 
 from mpm import _core, config
 from mpm.blocks import CELLS, CELLS_QUICK, MATERIALS, Case
+from mpm.io import files
 from mpm.simulation import Simulation
 
 ORACLE = "scalar"
@@ -162,7 +164,7 @@ def run(
     if json_path and csv_path and _same(json_path, csv_path):
         raise ValueError(f"--csv {csv_path}: must be another file than that of --json")
     for path in filter(None, (json_path, csv_path)):
-        _refuse_unwritable(path)  # before anything is measured
+        files.check(path)  # before anything is measured
     rounds = repeats or (1 if quick else 5)
     isas = _core.isas()
     found: list[Result] = []
@@ -208,7 +210,7 @@ def _write(
     if json_path:
         figures = {"results": results, "studies": studies}
         record = {"configuration": dataclasses.asdict(built), **machine, **figures}
-        json_path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        files.replace(str(json_path), [f"{json.dumps(record, indent=1)}\n".encode()])
     if csv_path:
         about = {**machine, "compiler": built.compiler, "flags": built.flags, "mpm": built.mpm}
         flat = [{**row.pop("case"), **row} for row in results]
@@ -219,18 +221,11 @@ def _same(a: Path, b: Path) -> bool:
     return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 
 
-def _refuse_unwritable(path: Path) -> None:
-    """Raises an OSError if a file cannot be written; creates no new file."""
-    new = not path.exists()
-    path.open("a").close()
-    if new:
-        path.unlink()
-
-
 def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
     """As CSV, with the columns of all rows in the order in which they come first."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows(rows)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, columns)
+    writer.writeheader()
+    writer.writerows(rows)
+    files.replace(str(path), [text.getvalue().encode()])

@@ -184,12 +184,12 @@ def _still_pictures(sim: Simulation, entry: Entry, sheet: list[Image], out: Path
         outcome.missing.append(f"no energy plot: it needs {_check.to_install('plot', 'matplotlib')}")
         return
     from mpm.viz import plot_history
-    from mpm.viz.figures import new_figure
+    from mpm.viz.figures import new_figure, save_figure
 
     figure = new_figure((7.2, 4.2))
     plot_history(sim.history, ax=figure.subplots())
     path = out / f"{entry.name}_energy.png"
-    figure.savefig(path, dpi=150)
+    save_figure(path, figure)
     outcome.written.append(path)
 
 

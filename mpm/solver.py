@@ -5,6 +5,7 @@ A method other than MPM is a subclass of `Solver` around a `mpm.core.Core`, whic
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy.typing as npt
 
-from mpm import _check, config, derived, totals
+from mpm import _check, config, derived, interrupts, totals
 from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of
 from mpm.errors import BusyError
@@ -183,15 +184,23 @@ class Solver(_check.Strict):
         last = self._core.steps + steps
 
         def pieces() -> None:
+            self._take_frames()  # an interrupt may have come before it
             while True:
                 pause = min((recording._due for recording in self._recordings), default=math.inf)
-                self._advance_to(last - self._core.steps, end, pause)
-                for recording in tuple(self._recordings):
-                    recording._look(self)
+                try:
+                    self._advance_to(last - self._core.steps, end, pause)
+                finally:  # also an interrupt ends the run at a whole step, and a frame may be due there
+                    self._take_frames()
                 if self._core.steps >= last or self._core.time >= end:
                     return
 
         self._core.hold(pieces)
+
+    def _take_frames(self) -> None:
+        """Take the frames that are due. Ctrl-C waits for them: it ends the run, and not the recordings."""
+        due = [recording for recording in self._recordings if recording._due <= self._core.time]
+        for recording in due:
+            interrupts.undisturbed(functools.partial(recording._look, self))
 
     def _in_pieces(self) -> bool:
         """Whether a run advances in pieces; then this thread holds the core between them."""
@@ -478,7 +487,8 @@ class Solver(_check.Strict):
 
         A frame is the first whole step at or after its time t₀ + i/fps; frame 0 is the present state. A step that
         passes several of these times is written once. Recording changes no bit of a run. An error in writing ends the
-        run after a whole step, and the recording.
+        run after a whole step, and the recording. Ctrl-C ends the run after a whole step, and not the recording: the
+        next run goes on with both.
 
         Parameters
         ----------

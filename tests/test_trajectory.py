@@ -585,25 +585,6 @@ def test_a_run_cannot_be_entered_by_its_own_recording(tmp_path, monkeypatch):
     sim.run(0.02)  # released
 
 
-def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
-    from mpm.io import trajectory
-
-    sim = make(2)
-    recording = sim.record(tmp_path / "a.vtkhdf", fps=100)
-
-    def interrupt(sim):
-        raise KeyboardInterrupt
-
-    sim.run(0.02)
-    monkeypatch.setattr(trajectory, "_totals", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        sim.run(0.02)
-    assert recording.closed and sim.time >= 0.03
-    sim.run(0.02)
-    with mpm.replay(tmp_path / "a.vtkhdf") as frames:
-        assert len(frames) == 3
-
-
 # --- after a crash -----------------------------------------------------------------------------------------------
 
 

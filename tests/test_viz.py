@@ -669,7 +669,7 @@ def test_frames_of_an_earlier_movie_are_replaced(tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == names
 
 
-def test_an_mp4_that_cannot_be_written_is_told_and_gone(tmp_path):
+def test_an_mp4_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path):
     """A limit of the file size ends ffmpeg, early or with the last bytes."""
     code = """
         import resource, sys

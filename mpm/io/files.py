@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mpm.errors import FileFormatError
 
-__all__ = ["permissions", "read", "renamed", "replace"]
+__all__ = ["Replacement", "check", "permissions", "read", "renamed", "replace"]
 
 
 def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
@@ -34,36 +34,72 @@ def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
         _synchronize(temporary.parent)
 
 
-@contextlib.contextmanager
-def renamed(path: str | bytes | Path) -> Iterator[Path]:
-    """An empty file beside the path, which takes its place at the end, or is removed after an error.
+class Replacement:
+    """A file beside the path, which takes its place once it is whole. `renamed` is one in a block.
 
     Symbolic links are followed. The new file has the permissions of the old one, and until it is written its owner may
     write to it, whatever they say; never may anybody else do more.
+
+    Attributes
+    ----------
+    temporary : Path
+        The file beside it.
+    """
+
+    def __init__(self, path: str | bytes | Path) -> None:
+        self._path = path
+        self._mode: int | None = None
+        self._target = Path(os.path.realpath(os.fsdecode(path)))
+        # A name unique to this call, and no longer than file systems allow.
+        self.temporary = self._target.with_name(f".mpm-{os.urandom(8).hex()}.tmp")
+
+    def begin(self) -> None:
+        """Make it, empty; an OSError if the folder does not take it, or what is there is no regular file."""
+        with _named(self._path):
+            self._mode = permissions(self._target)
+            self.temporary.touch(0o666 if self._mode is None else 0o600, exist_ok=False)
+            if self._mode is not None:
+                self.temporary.chmod(self._mode | stat.S_IRUSR | stat.S_IWUSR)
+
+    def finish(self) -> None:
+        """Let it take the place."""
+        with _named(self._path):
+            if self._mode is not None:
+                self.temporary.chmod(self._mode)
+            self.temporary.replace(self._target)
+
+    def abandon(self) -> None:
+        """Remove it; what was there stays."""
+        with contextlib.suppress(OSError):
+            self.temporary.unlink()
+
+
+@contextlib.contextmanager
+def renamed(path: str | bytes | Path) -> Iterator[Path]:
+    """An empty file beside the path, which takes its place at the end, or is removed after an error; see `Replacement`.
 
     Raises
     ------
     OSError
         The folder does not take it, or what is there is no regular file.
     """
-    target = Path(os.path.realpath(os.fsdecode(path)))
-    # A name unique to this call, and no longer than file systems allow.
-    temporary = target.with_name(f".mpm-{os.urandom(8).hex()}.tmp")
+    new = Replacement(path)
     try:  # no interrupt can come before this
-        with _named(path):
-            mode = permissions(target)
-            temporary.touch(0o666 if mode is None else 0o600, exist_ok=False)
-            if mode is not None:
-                temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
-        yield temporary
-        with _named(path):
-            if mode is not None:
-                temporary.chmod(mode)
-            temporary.replace(target)
+        new.begin()
+        yield new.temporary
+        new.finish()
     except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        new.abandon()
         raise
+
+
+def check(path: str | bytes | Path) -> None:
+    """Raise the OSError that `renamed` would, and change nothing."""
+    new = Replacement(path)
+    try:
+        new.begin()
+    finally:
+        new.abandon()
 
 
 def permissions(path: str | os.PathLike[str]) -> int | None:

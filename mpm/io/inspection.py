@@ -54,11 +54,11 @@ def run(
 
 
 def _draw(frames: Replay, path: Path, number: int, color: str | None) -> None:
-    from mpm.viz.figures import new_figure
+    from mpm.viz.figures import new_figure, save_figure
 
     figure = new_figure((6.4, 5.4))
     frames.plot(number, ax=figure.subplots(), color=color)
-    figure.savefig(path, dpi=150)
+    save_figure(path, figure)
 
 
 def _summary(frames: Replay) -> str:

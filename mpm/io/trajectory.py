@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm import _check, config, derived
+from mpm import _check, config, derived, interrupts
 from mpm._check import FloatArray
 from mpm.fieldtable import LASTING
 from mpm.io import files, paths
@@ -35,7 +35,8 @@ EARLY = 1e-6  # of the time between frames
 class Recording(_check.Strict, Closing):
     """A trajectory that is being written; made by `Solver.record`. A context manager.
 
-    Frames are taken while the simulation runs, until the recording is closed.
+    Frames are taken while the simulation runs, until the recording is closed. Ctrl-C waits for a frame that is being
+    written, and does not close it.
     """
 
     __slots__ = (
@@ -73,10 +74,14 @@ class Recording(_check.Strict, Closing):
         description = describe(sim, fps=self._fps, fields=self._fields)
         scene = stage(sim)
         self._writer: Writer | None = None
-        with files.renamed(self._path) as file:  # open files may be renamed
-            self._writer = Writer(
-                file, first, _totals(sim), description=description, scene=scene, compression=level
-            )
+
+        def begin() -> None:
+            with files.renamed(self._path) as file:  # open files may be renamed
+                self._writer = Writer(
+                    file, first, _totals(sim), description=description, scene=scene, compression=level
+                )
+
+        interrupts.undisturbed(begin)
         self._frames = 1
         self._start = sim.time
         self._due = _next_due(self._start, self._fps, self._start)
@@ -114,6 +119,9 @@ class Recording(_check.Strict, Closing):
 
     def close(self) -> None:
         """Finish the file; again: nothing."""
+        interrupts.undisturbed(self._close)
+
+    def _close(self) -> None:
         writer, self._writer = self._writer, None
         sim = self._sim()
         if sim is not None and self in sim._recordings:
@@ -132,9 +140,10 @@ class Recording(_check.Strict, Closing):
         began = time.perf_counter()
         try:
             self._writer.append(self._take(sim), _totals(sim))
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(OSError, RuntimeError):  # HDF5 may not recover from the error
                 self.close()
+            error.add_note(f"The recording {str(self._path)!r} has ended, with {self._frames} frames.")
             raise
         self._frames += 1
         self._due = _next_due(self._start, self._fps, sim.time)

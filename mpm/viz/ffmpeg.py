@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from mpm import _check
-from mpm.io.files import permissions
+from mpm.io.files import Replacement
 
 QUALITY = ("-crf", "20", "-preset", "veryfast", "-threads", "1")
 
 
 class Encoder:
-    """Encodes RGB images of one size with H.264.
+    """Encodes RGB images of one size with H.264, into a file that takes its place when it is whole.
 
     Parameters
     ----------
@@ -38,23 +38,27 @@ class Encoder:
     def __init__(self, path: Path, size: tuple[int, int], rate: float) -> None:
         need, package = "writing mp4 needs imageio-ffmpeg", "imageio-ffmpeg"
         imageio_ffmpeg = _check.extra("imageio_ffmpeg", need, "movie", package)
-        permissions(path)
-        path.open("ab").close()  # gives a clearer error than ffmpeg
         self._path = path.absolute()
         program = imageio_ffmpeg.get_ffmpeg_exe()
         images = f"-f rawvideo -pix_fmt rgb24 -s {size[0]}x{size[1]} -r {rate:.6f} -i -".split()
         coded = ["-vcodec", "libx264", "-pix_fmt", "yuv420p", *QUALITY, "-movflags", "+faststart"]
-        process = subprocess.Popen(
-            [program, "-y", "-loglevel", "error", *images, *coded, f"file:{self._path}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C must not end ffmpeg: the images so far become a movie
-        )
+        file = Replacement(self._path)
+        try:
+            file.begin()
+            process = subprocess.Popen(
+                [program, "-y", "-loglevel", "error", *images, *coded, "-f", "mp4", f"file:{file.temporary}"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C must not end ffmpeg: the images so far become a movie
+            )
+        except BaseException:
+            file.abandon()
+            raise
         assert process.stdin is not None
         self._images: BinaryIO = process.stdin  # type: ignore[assignment]
         # Also when the last reference to the encoder is dropped, and at the end of the process.
-        self._end = weakref.finalize(self, _end, process, os.getpid())
+        self._end = weakref.finalize(self, _end, process, file, os.getpid())
 
     def add(self, image: Any) -> None:
         """Append an image, a contiguous buffer of bytes."""
@@ -70,26 +74,33 @@ class Encoder:
         Raises
         ------
         OSError
-            It could not be written; it is gone.
+            It could not be written; an older one stays.
         """
         trouble = self._end()
         if trouble:
             self._refuse(trouble)
 
     def _refuse(self, trouble: str | None) -> NoReturn:
-        self._path.unlink(missing_ok=True)
         raise OSError(f"{self._path}: ffmpeg could not write it: {trouble or 'it has ended'}") from None
 
 
-def _end(process: subprocess.Popen[bytes], owner: int) -> str:
-    """Wait until all images are encoded; returns the error message."""
+def _end(process: subprocess.Popen[bytes], file: Replacement, owner: int) -> str:
+    """Wait until all images are encoded; returns the error message. What is interrupted leaves no file."""
     if os.getpid() != owner:  # not in a forked child
         return ""
     assert process.stdin is not None and process.stderr is not None
-    with contextlib.suppress(BrokenPipeError):
-        process.stdin.close()
-    with process.stderr as log:  # short, because write errors end ffmpeg
-        told = log.read().decode(errors="replace").strip().splitlines() or ["it has ended"]
-    if process.wait() == 0:
-        return ""
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        with process.stderr as log:  # short, because write errors end ffmpeg
+            told = log.read().decode(errors="replace").strip().splitlines() or ["it has ended"]
+        if process.wait() == 0:
+            file.finish()
+            return ""
+    except BaseException:
+        process.kill()
+        process.wait()
+        file.abandon()
+        raise
+    file.abandon()
     return next((line for line in told if "No space left" in line), told[-1])

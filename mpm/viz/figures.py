@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
+from mpm.io.paths import created
 from mpm.io.state import State
 from mpm.source import Source
 from mpm.totals import History, per_depth
@@ -53,6 +55,12 @@ def new_figure(size: tuple[float, float]) -> Any:
     from matplotlib.figure import Figure
 
     return Figure(figsize=size, layout="constrained")
+
+
+def save_figure(path: Path, figure: Any) -> None:
+    """Write a figure in the format of the path's suffix; without one, as png."""
+    with created(path) as file:
+        figure.savefig(file, format=path.suffix.removeprefix(".") or "png", dpi=150)
 
 
 def axes_or_new(ax: object, size: tuple[float, float]) -> Any:

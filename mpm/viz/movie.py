@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from mpm import _check
 from mpm.io.closing import Closing
-from mpm.io.paths import as_path, in_directory
+from mpm.io.paths import as_path, created, in_directory
 from mpm.progress import follow, frame_count
 from mpm.source import Running, Series, Source
 from mpm.viz import canvas
@@ -32,8 +33,8 @@ class MovieWriter(Closing):
     Parameters
     ----------
     path : str or path
-        ``.mp4``, ``.gif``, or a directory (no suffix), which is made if need be. What is there is replaced;
-        in a directory, the ``frame_0000.png``, … of an earlier movie.
+        ``.mp4``, ``.gif``, or a directory (no suffix), which is made if need be. What is there is replaced once the
+        movie is whole; in a directory, the ``frame_0000.png``, … of an earlier movie one by one.
     fps : float
         Frames per second; played with 10 to 60.
     size : (int, int)
@@ -59,6 +60,7 @@ class MovieWriter(Closing):
         self.frames = 0
         self.closed = False
         self._stills: list[Any] = []
+        self._refused = False  # whether a png could not be written; then those of an earlier movie stay
         mp4 = self.path.suffix.lower() == ".mp4"
         self._encoder = Encoder(self.path, self.size, self.playback) if mp4 else None
         if not self.path.suffix:
@@ -80,22 +82,25 @@ class MovieWriter(Closing):
             if self.path.suffix:
                 self._stills.append(picture.quantize(colors=192, dither=0))
             else:
-                picture.save(self.path / f"frame_{self.frames:04d}.png")
+                try:
+                    _save(self.path / f"frame_{self.frames:04d}.png", picture, "png")
+                except OSError:
+                    self._refused = True
+                    raise
         self.frames += 1
 
     def close(self) -> None:
-        """Finish the file; an `OSError` if that of an mp4 could not be written, which is gone then."""
+        """Finish the file with the images so far; an `OSError` if it could not be written: an older one stays."""
         self.closed = True
         if self._encoder is not None:
             encoder, self._encoder = self._encoder, None
             encoder.close()
         elif self._stills:
-            first, *rest = self._stills
+            (first, *rest), self._stills = self._stills, []
             # Delays are counted in hundredths of a second.
             delay = 10 * max(1, round(100 / min(self.playback, GIF_PLAYBACK_HIGH)))
-            first.save(self.path, save_all=True, append_images=rest, duration=delay, loop=0)
-            self._stills = []
-        elif not self.path.suffix:
+            _save(self.path, first, "gif", save_all=True, append_images=rest, duration=delay, loop=0)
+        elif not self.path.suffix and not self._refused:
             for old in self.path.glob("frame_*.png"):
                 number = old.stem.removeprefix("frame_")
                 if number.isascii() and number.isdigit() and int(number) >= self.frames:
@@ -238,6 +243,16 @@ def save_image(path: str | os.PathLike[str], image: Image) -> None:
     """Write an RGB image, uint8 of shape (height, width, 3), in the format of the path's suffix."""
     checked = as_path("path", path)
     images, _, _ = canvas.pillow()
-    if checked.suffix.lower() not in images.registered_extensions():
+    kind = images.registered_extensions().get(checked.suffix.lower())
+    if kind is None:
         raise ValueError(f"path = {str(checked)!r}: must end in .png, .jpg or another suffix of an image")
-    images.fromarray(check_image("image", image)).save(checked)
+    _save(checked, images.fromarray(check_image("image", image)), kind)
+
+
+def _save(path: Path, picture: Any, kind: str, **options: Any) -> None:
+    """Write an image of Pillow, whole or not at all. To a file of the disk Pillow writes some formats without noticing
+    that it is full."""
+    data = io.BytesIO()
+    picture.save(data, format=kind, **options)
+    with created(path) as file:
+        file.write(data.getbuffer())
