@@ -89,16 +89,20 @@ class Simulation(Solver, kind="simulation"):
         - ``"explicit"``: stresses at the beginning of the step. The stiffness of the material bounds dt.
         - ``"implicit-euler"``: stresses at the end of the step, by Newton's method. The stiffness does not bound dt.
           It damps what dt does not resolve: an oscillation of frequency ω keeps 1/√(1 + ω²dt²) of its amplitude per
-          step, and a spinning body loses about (ω dt)² of its angular momentum.
+          step, a stiff body does not bounce, and a spinning body loses about (ω dt)² of its angular momentum.
         - ``"semi-implicit"``: the stresses at the end of the step from their linear model at its beginning
-          (Stomakhin et al. 2013). One linear solve per step; for small strain per step.
+          (Stomakhin et al. 2013). One linear solve per step; for small strain per step. A stiff spinning body loses
+          tens of (ω dt)² unless ``f_update="cayley"``, which brings the loss to that of ``"implicit-euler"``.
         - ``"implicit-midpoint"``: stresses in mid step. It keeps energy and angular momentum to the tolerance of the
           solve, and so keeps oscillations that dt does not resolve. A contact holds velocities at the end of a step.
+          The energy of a very stiff spinning body may grow (c dt/dx of some hundred); take a smaller dt there.
 
         Implicit steps need materials with a tangent: `FixedCorotated`, `NeoHookean`, `Fluid` and `Snow`, whose
-        return map and hardening act after the step. They solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
+        return map and hardening act after the step. The break-up of snow needs steps as small as explicit ones.
+        Implicit steps solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
     beta : float, optional
-        Only ``"semi-implicit"``: factor of the linear model, 0.5 to 1 (default), or 0, which is ``"explicit"``.
+        Only ``"semi-implicit"``: factor of the linear model, 0.5 to 1 (default), or 0, which is ``"explicit"``. With
+        0.5 a step keeps 1/√(1 + ω²dt²/2) of an oscillation; a stiff spinning body needs ``f_update="cayley"`` then.
     tolerance : float, optional
         Only implicit: the residual of the solve over that of the velocities vⁿ + dt g, in the norm of the inverse
         masses; 1e-10 (float32: 1e-4) to 0.1, default 1e-3. Momentum is conserved to round-off with any.

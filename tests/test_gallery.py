@@ -308,7 +308,7 @@ def test_the_cantilever_sags_as_far_as_beam_theory_says():
     height = sim.particles.x[tip, 1].mean()
     sim.run(4.0)
     sag = height - sim.particles.x[tip, 1].mean()
-    assert sag == pytest.approx(0.0428, rel=0.12)  # measured 0.0464
+    assert sag == pytest.approx(0.0428, rel=0.12)  # measured 0.0467
 
 
 def test_the_stiff_disk_goes_on_turning():

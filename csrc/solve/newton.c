@@ -83,7 +83,9 @@ double mpm_newton_solve(const mpm_newton_problem *problem, double reference, boo
             continue;
         const bool far = !(point.residual <= PROJECTED * reference);
         if (!improve(problem, far ? MPM_NEWTON_PROJECTED : MPM_NEWTON_EXACT, &reference, &point, result)) {
-            result->end = point.residual <= NOISE * problem->floor ? MPM_NEWTON_STAGNATED : MPM_NEWTON_FAILED;
+            result->end = point.residual > NOISE * problem->floor ? MPM_NEWTON_FAILED
+                          : k == 0 && initial                     ? MPM_NEWTON_CONVERGED
+                                                                  : MPM_NEWTON_STAGNATED;
             return reference;
         }
     }
