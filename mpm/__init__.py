@@ -31,6 +31,7 @@ from mpm.errors import (
     FileFormatError,
     InstabilityError,
     SimulationError,
+    StepLimitError,
 )
 from mpm.scene import Scene
 from mpm.simulation import Simulation
@@ -52,6 +53,7 @@ __all__ = [
     "Scene",
     "Simulation",
     "SimulationError",
+    "StepLimitError",
     "Wall",
     "diff",
     "export",

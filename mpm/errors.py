@@ -11,8 +11,13 @@ __all__ = [
     "FileFormatError",
     "InstabilityError",
     "SimulationError",
+    "StepLimitError",
 ]
 
 
 class FileFormatError(ValueError):
     """A file is not what its name or its header says; the message names the file and the defect."""
+
+
+class StepLimitError(SimulationError):
+    """A run needs more steps than `max_steps`; the simulation is at the last of them, whole."""

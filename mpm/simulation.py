@@ -346,6 +346,9 @@ class Simulation(Solver, kind="simulation"):
                 raise ValueError("body_force(x, t) has added or deleted particles: its answer is for others")
             self._core.step_forced(b, end)
 
+    def _limit(self) -> str:
+        return f" (limit: {self.stable_dt().limit})" if not self._numerics.dt else ""
+
     def _rows(self) -> tuple[int, int]:
         """What changes when particles are added or deleted."""
         return self._core.particles, self._core.health()["deleted"]

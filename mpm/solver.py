@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy.typing as npt
 
 from mpm import _check, config, derived, interrupts, totals
+from mpm import progress as progresses
 from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of
-from mpm.errors import BusyError
+from mpm.errors import BusyError, StepLimitError
 from mpm.keeping import SOLVERS, Format
 from mpm.materials import Material
 from mpm.particles import Copies, Particles
-from mpm.progress import bar as progress_bar
-from mpm.progress import frame_count
 from mpm.scene import Scene
 
 if TYPE_CHECKING:
@@ -153,48 +152,103 @@ class Solver(_check.Strict):
     # ---- the run ---------------------------------------------------------------------------------------
 
     @_check.options
-    def run(self, duration: float) -> None:
+    def run(self, duration: float, *, max_steps: int | None = None, progress: bool = False) -> None:
         """Advance by `duration` [s]; ends at exactly ``time + duration``.
+
+        A run that needs more than ten million steps of the size of its first one warns, and says how long it may take.
+
+        Parameters
+        ----------
+        duration : float
+            Length of the run [s].
+        max_steps : int, optional
+            Take at most so many steps, or raise `StepLimitError`. Steps are then taken one by one, which changes no
+            bit and costs a fifth of the time, with a few hundred particles three fifths.
+        progress : bool, optional
+            Show a bar on stderr; needs the extra ``plot``. It changes no bit, either.
 
         Raises
         ------
         SimulationError
             A value is not finite or outside a law's range; `InstabilityError` and `EscapeError` are special
             cases. The simulation stays usable at its last whole step.
+        StepLimitError
+            `max_steps` do not suffice. The simulation stays at the last of them; another run goes on.
         BusyError
             Another thread is running this simulation.
         """
         length = _check.number("duration", duration, low=0, unit="s")
-        self._advance(end=_check.number("time + duration", self._core.time + length, unit="s"))
+        end = _check.number("time + duration", self._core.time + length, unit="s")
+        most = None if max_steps is None else _check.integer("max_steps", max_steps, low=1, high=STEPS_MAX)
+        pace = progresses.Pace(self._core, end) if _check.flag("progress", progress) else None
+        try:
+            if most is None:
+                self._foresee(end, end)
+                self._advance(end=end, pace=pace)
+            else:
+                self._advance(end=end, pace=pace, allowed=self._core.steps + most)
+        finally:
+            if pace is not None:
+                pace.close()
 
     @_check.options
     def step(self, n: int = 1) -> None:
         """Advance by `n` whole steps; errors as in `run`."""
         self._advance(steps=_check.integer("n", n, low=0, high=STEPS_MAX))
 
-    def _advance(self, *, steps: int = STEPS_MAX, end: float = math.inf) -> None:
-        """Take whole steps, or run to a time. With a recording, run in pieces that end where a frame is due.
+    def _advance(
+        self,
+        *,
+        steps: int = STEPS_MAX,
+        end: float = math.inf,
+        pause: float = math.inf,
+        pace: progresses.Pace | None = None,
+        allowed: float = math.inf,
+    ) -> None:
+        """Take whole steps, or run to a time or to the first step that reaches `pause`, with `allowed` as the number of
+        the last step. Run in pieces where something is to be done between them: a frame may be due, a bar is shown.
 
-        Pieces change no bit: a piece ends with the first step at or after the time of a frame, whatever its dt.
+        Pieces change no bit: a piece ends with the first step at or after a time, whatever its dt.
         """
-        self._core.threads = self.threads
-        if not self._in_pieces():
-            self._advance_to(steps, end, math.inf)
+        core = self._core
+        core.threads = self.threads
+        if pace is None and allowed == math.inf and not self._in_pieces():
+            self._advance_to(steps, end, pause)
             return
-        last = self._core.steps + steps
+        last = core.steps + steps
 
         def pieces() -> None:
             self._take_frames()  # an interrupt may have come before it
             while True:
-                pause = min((recording._due for recording in self._recordings), default=math.inf)
+                if core.steps >= allowed and core.time < end:
+                    raise StepLimitError(progresses.beyond(core, end, self._limit))
+                until = min((recording._due for recording in self._recordings), default=pause)
+                if allowed < math.inf:
+                    until = math.nextafter(core.time, math.inf)
+                elif pace is not None:
+                    until = min(until, pace.pause())
                 try:
-                    self._advance_to(last - self._core.steps, end, pause)
+                    self._advance_to(last - core.steps, end, min(until, pause))
                 finally:  # also an interrupt ends the run at a whole step, and a frame may be due there
                     self._take_frames()
-                if self._core.steps >= last or self._core.time >= end:
+                if pace is not None:
+                    pace.show()
+                if core.steps >= last or core.time >= min(end, pause):
                     return
 
-        self._core.hold(pieces)
+        core.hold(pieces)
+
+    def _foresee(self, end: float, until: float) -> None:
+        """Warn if a run to the time `until`, whose first part goes to `end`, needs very many steps."""
+
+        def step() -> None:
+            self._advance(end=end, pause=math.nextafter(self._core.time, math.inf))
+
+        progresses.foresee(self._core, step, end, until, self._limit)
+
+    def _limit(self) -> str:
+        """An addition to dt in a warning: what bounds it; may be empty."""
+        return ""
 
     def _take_frames(self) -> None:
         """Take the frames that are due. Ctrl-C waits for them: it ends the run, and not the recordings."""
@@ -233,8 +287,8 @@ class Solver(_check.Strict):
         t : float
             Time of the frame: exactly t₀ + i/fps. ``round(duration·fps)`` frames follow the first.
         """
-        count, rate = frame_count(duration, fps)
-        bar = progress_bar(count) if _check.flag("progress", progress) else None
+        count, rate = progresses.frame_count(duration, fps)
+        bar = progresses.bar(count) if _check.flag("progress", progress) else None
         return self._frames(count, rate, bar)
 
     def _frames(self, count: int, fps: float, bar: Any) -> Iterator[tuple[int, float]]:
@@ -242,6 +296,8 @@ class Solver(_check.Strict):
         try:
             yield 0, start
             for i in range(1, count + 1):
+                if i == 1:
+                    self._foresee(start + i / fps, start + count / fps)
                 self._advance(end=start + i / fps)
                 if bar is not None:
                     bar.update()

@@ -392,7 +392,9 @@ TARGETS = {
 }
 # What has a live simulation in its hands.
 METHODS = {
-    "Simulation.run": (lambda c, **k: c.sim.run(**k), {"duration": 0}, {"duration": NOT_NEGATIVE}),
+    "Simulation.run": (lambda c, **k: c.sim.run(**k), {"duration": 0},
+                       {"duration": NOT_NEGATIVE, "max_steps": [*(w for w in WHOLE if w is not None), 0, 2**63],
+                        "progress": FLAG}),
     "Simulation.step": (lambda c, **k: c.sim.step(**k), {"n": 0}, {"n": [*WHOLE, 2**63, 10**30]}),
     "Simulation.frames": (lambda c, **k: c.sim.frames(**k), {"duration": 1, "fps": 10},
                           {"duration": [*NOT_NEGATIVE, 1e12], "fps": [*POSITIVE, 1e12], "progress": FLAG}),

@@ -76,7 +76,7 @@ def test_ctrl_c_stops_within_100_ms(default_sigint, threads, call):
         sim = long_run(threads=threads)
         held = sim.particles.x
         latencies.append(
-            interrupted(sim, lambda s=sim: s.run(1e6) if call == "run" else s.step(10**9), delay)
+            interrupted(sim, lambda s=sim: s.run(1e3) if call == "run" else s.step(10**9), delay)
         )
         assert sim.steps > 0
         np.testing.assert_array_equal(held, sim.particles.x)
@@ -87,7 +87,7 @@ def test_an_interrupted_simulation_is_at_a_whole_step(default_sigint):
     """Stopped and run on it has the bits of a run that was never stopped."""
     sim, twin = long_run(2), long_run(2)
     for _ in range(2):
-        interrupted(sim, lambda: sim.run(1e6), delay=0.08)
+        interrupted(sim, lambda: sim.run(1e3), delay=0.08)
     sim.step(3)
     twin.step(sim.steps)
     assert twin.state_hash() == sim.state_hash()
@@ -158,7 +158,7 @@ def test_an_exception_from_a_handler_ends_the_run(default_sigint):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(Alarm):
-            sim.run(1e6)
+            sim.run(1e3)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
