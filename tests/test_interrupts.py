@@ -49,7 +49,7 @@ def recorded(path, steps, run):
     return interrupted
 
 
-@pytest.mark.parametrize("stride", [131, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [211, pytest.param(7, marks=pytest.mark.slow)])
 def test_a_signal_at_any_call_of_a_recorded_run_loses_nothing(tmp_path, stride):
     """One SIGINT at every call and return in turn, those of h5py, too: one KeyboardInterrupt, and the same frames."""
     recorded(tmp_path / "a.vtkhdf", 2, lambda sim: None)

@@ -63,7 +63,7 @@ def test_a_run_of_very_many_steps_says_so_before(alarm, tmp_path, call):
         "frames": lambda: list(sim.frames(duration=0.01, fps=200)),
         "movie": lambda: sim.movie(tmp_path / "a.gif", duration=0.01, fps=200, size=(64, 64)),
     }
-    signal.setitimer(signal.ITIMER_REAL, 0.8)
+    signal.setitimer(signal.ITIMER_REAL, 0.4)
     with warnings.catch_warnings(record=True) as caught, pytest.raises(Stop):
         warnings.simplefilter("always")
         calls[call]()
@@ -194,7 +194,7 @@ def test_a_bar_changes_no_bit(capsys, tmp_path, monkeypatch, recorded):
 
 def test_a_bar_moves_while_the_run_goes_on(capsys, alarm):
     sim = slow()
-    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    signal.setitimer(signal.ITIMER_REAL, 0.7)
     with pytest.raises(Stop), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sim.run(0.01, progress=True)
