@@ -1,10 +1,12 @@
 """The reader of HDF5: all that the library writes in the way of trajectories, and nothing that leads elsewhere."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from mpm.errors import FileFormatError
-from mpm.io import hdf5
+from mpm.io import hdf5, hdf5_bytes
 
 h5py = pytest.importorskip("h5py")
 
@@ -241,6 +243,25 @@ def test_what_is_declared_must_be_there(path):
         path, lambda file: file.create_dataset("a", (1 << 40,), "u1", maxshape=(None,), chunks=(4,))[:4].sum()
     )
     assert hdf5.File(path).root.members["a"].stored == 0
+
+
+def test_a_heap_of_many_rows_is_not_imagined(path):
+    """The blocks of a row have twice the bytes of the row before: of 65,535 rows these are numbers of 65,535 bits."""
+    made(path, lambda file: many(lambda group: None)(file))
+    data = bytearray(path.read_bytes())
+    heap = data.index(b"FRHP")
+    rows = heap + 140
+    assert data[rows : rows + 2] == b"\0\0"  # one block, without rows
+    data[rows : rows + 2] = b"\xff\xff"
+    data[heap + 142 : heap + 146] = hdf5_bytes.sum_of(bytes(data[heap : heap + 142]))
+    path.write_bytes(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileFormatError, match="too many names"):
+            hdf5.File(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_gzip_packs_no_better_than_was_said(path):
