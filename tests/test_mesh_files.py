@@ -164,6 +164,7 @@ def test_stl_is_refused(tmp_path, data, message):
     refuses(tmp_path / "bad.stl", data, message)
 
 
+@pytest.mark.numbers  # for the limit of memory
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
 def test_pipes_and_devices_are_not_waited_for(tmp_path):
     """In a process that is ended if it waits."""

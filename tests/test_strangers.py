@@ -237,13 +237,12 @@ BOMBS = {
 }
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 def test_what_is_declared_is_not_allocated(path, bomb):
     change(path, bomb)
     limits = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(
-        resource.RLIMIT_AS, (8 << 30, limits[1])
-    )  # so that a failure ends this test, not the machine
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, limits[1]))  # a failure ends this test, not the machine
     tracemalloc.start()
     try:
         refused(path)
