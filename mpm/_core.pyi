@@ -36,6 +36,7 @@ class HistoryField(TypedDict):
     unit: str
     rank: str  # "scalar" | "vector" | "symmetric" | "tensor"
     initial: float
+    initial_parameter: str | None  # which new particles begin with instead
     low: float
     high: float
     scales_volume: bool  # a factor of the whole volume ratio
@@ -74,10 +75,10 @@ def evaluate(
     law keeps besides, Jp of snow; by default what its row begins with."""
 
 def return_map(
-    law: str, parameters: Sequence[float], F: Any, history: Any, dim: int, isa: str, dtype: str
+    law: str, parameters: Sequence[float], F: Any, history: Any, dim: int, isa: str, dtype: str, dt: float = 0
 ) -> tuple[bytes, bytes]:
-    """The return map of an inelastic law at trial states F ((m, d, d) of `dtype`) and history ((m, components)): both
-    after it."""
+    """The return map of an inelastic law at trial states F ((m, d, d) of `dtype`) and history ((m, components)) after
+    a step dt: both after it."""
 
 def winding_numbers(vertices: Any, faces: Any, points: Any, threads: int) -> bytes:
     """Generalised winding number of the mesh, float64 (nv, 3) and int32 (nf, 3), at each of the points, float64

@@ -21,12 +21,13 @@ static PyObject *describe_parameter(const mpm_parameter *p)
                          p->high_open ? Py_True : Py_False, "meaning", p->meaning);
 }
 
-static PyObject *describe_history(const mpm_history_field *field)
+static PyObject *describe_history(const mpm_law *law, const mpm_history_field *field)
 {
-    return Py_BuildValue("{s:s,s:s,s:s,s:d,s:d,s:d,s:O,s:s}", "name", field->name, "unit", field->unit, "rank",
-                         mpm_python_rank_name(field->rank), "initial", field->initial, "low", field->low, "high",
-                         field->high, "scales_volume", field->scales_volume ? Py_True : Py_False, "meaning",
-                         field->meaning);
+    const int begins = field->initial_parameter;
+    return Py_BuildValue("{s:s,s:s,s:s,s:d,s:z,s:d,s:d,s:O,s:s}", "name", field->name, "unit", field->unit, "rank",
+                         mpm_python_rank_name(field->rank), "initial", field->initial, "initial_parameter",
+                         begins ? law->parameter[begins - 1].name : NULL, "low", field->low, "high", field->high,
+                         "scales_volume", field->scales_volume ? Py_True : Py_False, "meaning", field->meaning);
 }
 
 static PyObject *describe_law(const mpm_law *law)
@@ -35,7 +36,7 @@ static PyObject *describe_law(const mpm_law *law)
     for (int i = 0; parameters && i < law->parameters; i++)
         mpm_python_append(&parameters, describe_parameter(&law->parameter[i]));
     for (int i = 0; history && i < law->fields; i++)
-        mpm_python_append(&history, describe_history(&law->field[i]));
+        mpm_python_append(&history, describe_history(law, &law->field[i]));
     if (parameters && history)
         return Py_BuildValue("{s:s,s:s,s:O,s:O,s:N,s:N,s:s}", "name", law->name, "strain",
                              law->strain == MPM_KEEPS_J ? "J" : "F", "return_map",
@@ -149,7 +150,7 @@ static PyObject *return_map(PyObject *module, PyObject *args)
     Py_buffer views[2];
     int dim;
     mpm_return_map states = {.dt = 0};
-    if (!PyArg_ParseTuple(args, "sOOOiss", &name, &parameters, &F, &history, &dim, &isa, &dtype) ||
+    if (!PyArg_ParseTuple(args, "sOOOiss|d", &name, &parameters, &F, &history, &dim, &isa, &dtype, &states.dt) ||
         mpm_python_get_material(name, parameters, &states.material))
         return NULL;
     if (!mpm_laws_inelastic(states.material.law)) {
