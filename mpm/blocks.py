@@ -16,6 +16,9 @@ VALUES = {
     "E": 1e5,
     "nu": 0.3,
     "bulk_modulus": 1e5,
+    "c10": 2e4,
+    "c01": 5e3,
+    "yield_stress": 5e3,
     "density": 1000.0,
 }  # of all laws that have such a parameter
 

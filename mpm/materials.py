@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,19 @@ import numpy.typing as npt
 from mpm import _check, _core, config, fieldtable
 from mpm._check import FloatArray
 
-__all__ = ["FixedCorotated", "Fluid", "Material", "NeoHookean", "Sand", "Snow"]
+__all__ = [
+    "NACC",
+    "FixedCorotated",
+    "Fluid",
+    "Hencky",
+    "Material",
+    "MooneyRivlin",
+    "NeoHookean",
+    "SaintVenantKirchhoff",
+    "Sand",
+    "Snow",
+    "VonMises",
+]
 
 
 def __dir__() -> list[str]:
@@ -66,16 +79,20 @@ class Material(_check.Strict):
 
     def __post_init__(self) -> None:
         """Check every parameter against its range in the core's registry."""
-        for parameter in registry()[self.law]["parameters"]:
+        for parameter in self._given_parameters():
             name = parameter["name"]
-            value = _check.number(
-                name,
-                getattr(self, name),
-                low=parameter["low"],
-                low_open=parameter["low_open"],
-                high=parameter["high"],
-                high_open=parameter["high_open"],
-                unit=parameter["unit"],
+            value: float = (
+                _check.flag(name, getattr(self, name))
+                if parameter["unit"] == "flag"
+                else _check.number(
+                    name,
+                    getattr(self, name),
+                    low=parameter["low"],
+                    low_open=parameter["low_open"],
+                    high=parameter["high"],
+                    high_open=parameter["high_open"],
+                    unit=parameter["unit"],
+                )
             )
             object.__setattr__(self, name, value)
         if getattr(self, "nu", 0.0) > NEARLY_INCOMPRESSIBLE:
@@ -83,17 +100,29 @@ class Material(_check.Strict):
                 f"nu = {getattr(self, 'nu', 0.0)!r} > {NEARLY_INCOMPRESSIBLE:g}: nearly incompressible; "
                 "expect volumetric locking and a small dt",
                 UserWarning,
-                stacklevel=4,  # the line that creates the material
+                stacklevel=_check.levels_to_caller(),  # the line that creates the material
             )
+
+    def _given_parameters(self) -> list[_core.Parameter]:
+        """Those of the law's parameters that are attributes; others follow from attributes (`_parameter`)."""
+        given = {field.name for field in fields(cast(Any, self))}
+        return [p for p in registry()[self.law]["parameters"] if p["name"] in given]
+
+    def _parameter(self, name: str) -> float:
+        """The value of a parameter of the law."""
+        return float(getattr(self, name))
+
+    def _replaced(self, values: Mapping[str, float]) -> Self:
+        """A copy with other values of given parameters, all as numbers."""
+        flags = {p["name"] for p in self._given_parameters() if p["unit"] == "flag"}
+        new = {name: bool(value) if name in flags else value for name, value in values.items()}
+        return replace(cast(Any, self), **new)  # type: ignore[no-any-return]
 
     @property
     def parameters(self) -> tuple[float, ...]:
         """The law's parameters in the registry's order, without the density."""
-        return tuple(
-            float(getattr(self, parameter["name"]))
-            for parameter in registry()[self.law]["parameters"]
-            if parameter["name"] != "density"
-        )
+        names = [parameter["name"] for parameter in registry()[self.law]["parameters"]]
+        return tuple(self._parameter(name) for name in names if name != "density")
 
     def _keeps(self, field: str) -> bool:
         """Whether a field is part of the state of its particles."""
@@ -240,6 +269,89 @@ def is_python_law(value: object) -> bool:
     return any(callable(getattr(value, name, None)) for name in ("energy", "stress"))
 
 
+# (E, nu) of any two moduli; K is the bulk modulus.
+_MODULI: dict[tuple[str, str], Callable[[float, float], tuple[float, float]]] = {
+    ("E", "nu"): lambda E, nu: (E, nu),
+    ("E", "lam"): lambda E, lam: (E, 2 * lam / (E + lam + math.sqrt(E * E + 9 * lam * lam + 2 * E * lam))),
+    ("E", "mu"): lambda E, mu: (E, E / (2 * mu) - 1),
+    ("E", "bulk"): lambda E, K: (E, (3 * K - E) / (6 * K)),
+    ("nu", "lam"): lambda nu, lam: (lam * (1 + nu) * (1 - 2 * nu) / nu, nu),
+    ("nu", "mu"): lambda nu, mu: (2 * mu * (1 + nu), nu),
+    ("nu", "bulk"): lambda nu, K: (3 * K * (1 - 2 * nu), nu),
+    ("lam", "mu"): lambda lam, mu: (mu * (3 * lam + 2 * mu) / (lam + mu), lam / (2 * (lam + mu))),
+    ("lam", "bulk"): lambda lam, K: (9 * K * (K - lam) / (3 * K - lam), lam / (3 * K - lam)),
+    ("mu", "bulk"): lambda mu, K: (9 * K * mu / (3 * K + mu), (3 * K - 2 * mu) / (2 * (3 * K + mu))),
+}
+
+
+class _Elastic(Material):
+    """Base of the materials with Young's modulus and Poisson's ratio."""
+
+    __slots__ = ()
+
+    E: float
+    nu: float
+
+    @classmethod
+    def from_moduli(cls, **parameters: Any) -> Self:
+        """A material from any two elastic moduli at rest instead of E and nu.
+
+        Parameters
+        ----------
+        E : float, optional
+            Young's modulus [Pa].
+        nu : float, optional
+            Poisson's ratio.
+        lam : float, optional
+            Lamé's first parameter λ [Pa].
+        mu : float, optional
+            Shear modulus μ [Pa].
+        bulk : float, optional
+            Bulk modulus λ + 2 μ/3 [Pa].
+        **parameters
+            The other parameters of the material, such as ``density``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The moduli are not two, are not numbers, or give an E or nu out of range; or another parameter is wrong.
+
+        Examples
+        --------
+        >>> mpm.materials.NeoHookean.from_moduli(mu=4e4, bulk=1e5, density=1000).nu
+        0.3235294117647059
+        """
+        names = [name for name in ("E", "nu", "lam", "mu", "bulk") if name in parameters]
+        if len(names) != 2:
+            raise TypeError(
+                f"{cls.__name__}.from_moduli() got {', '.join(names) or 'none'}: needs two of E, nu, lam, mu, bulk"
+            )
+        first, second = (_check.number(name, parameters.pop(name)) for name in names)
+        try:
+            E, nu = _MODULI[names[0], names[1]](first, second)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            E = nu = math.nan
+        given = f"{names[0]} = {first!r}, {names[1]} = {second!r}"
+        if not (0 < E < math.inf and -1 < nu < 0.5):
+            raise ValueError(f"{given}: give E = {E:g} and nu = {nu:g}; E must be > 0, nu > -1 and < 0.5")
+        return cast(Any, cls)(E=E, nu=nu, **parameters)  # type: ignore[no-any-return]
+
+    @property
+    def mu(self) -> float:
+        """Shear modulus μ [Pa]."""
+        return self.E / (2 * (1 + self.nu))
+
+    @property
+    def lam(self) -> float:
+        """Lamé's first parameter λ [Pa]."""
+        return self.E * self.nu / ((1 + self.nu) * (1 - 2 * self.nu))
+
+    @property
+    def bulk(self) -> float:
+        """Bulk modulus K = λ + 2 μ/3 [Pa]."""
+        return self.E / (3 * (1 - 2 * self.nu))
+
+
 def _ndim(value: Any) -> int:
     try:
         return np.ndim(value)
@@ -249,7 +361,7 @@ def _ndim(value: Any) -> int:
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FixedCorotated(Material):
+class FixedCorotated(_Elastic):
     """Fixed corotated elasticity: Ψ = μ ‖F − R‖² + λ/2 (J − 1)².
 
     Robust for inverted elements; the rotation R is the polar factor of F.
@@ -278,7 +390,7 @@ class FixedCorotated(Material):
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NeoHookean(Material):
+class NeoHookean(_Elastic):
     """Compressible neo-Hookean elasticity: Ψ = μ/2 (tr FFᵀ − 3) − μ ln J + λ/2 (ln J)².
 
     Parameters
@@ -304,8 +416,112 @@ class NeoHookean(Material):
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SaintVenantKirchhoff(_Elastic):
+    """Saint Venant–Kirchhoff elasticity: Ψ = μ E:E + λ/2 (tr E)² with Green's strain E = (FᵀF − I)/2.
+
+    The usual law of structural analysis for large rotations and small strains. Under strong compression it softens (in
+    uniaxial strain below the stretch 1/√3), and it does not resist inversion.
+
+    Parameters
+    ----------
+    E : float
+        Young's modulus [Pa], > 0.
+    nu : float
+        Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
+    density : float
+        Initial density [kg/m³], > 0.
+
+    References
+    ----------
+    Bonet, Wood: Nonlinear Continuum Mechanics for Finite Element Analysis. Cambridge, 2nd ed., 2008.
+    """
+
+    law: ClassVar[str] = "saint_venant_kirchhoff"
+    inverts: ClassVar[bool] = True
+
+    E: float
+    nu: float
+    density: float
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hencky(_Elastic):
+    """Hencky's elasticity: Ψ = μ e:e + λ/2 (tr e)² with the logarithmic strain e = ½ ln FFᵀ.
+
+    Tension and compression to inverse stretches have opposite stresses. `Sand` is elastic in this way.
+
+    Parameters
+    ----------
+    E : float
+        Young's modulus [Pa], > 0.
+    nu : float
+        Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
+    density : float
+        Initial density [kg/m³], > 0.
+
+    References
+    ----------
+    Anand: On H. Hencky's approximate strain-energy function for moderate deformations. J. Appl. Mech. 46 (1979) 78-82.
+    """
+
+    law: ClassVar[str] = "hencky"
+
+    E: float
+    nu: float
+    density: float
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MooneyRivlin(Material):
+    """Compressible Mooney–Rivlin rubber: Ψ = C10 (I1 − 3) + C01 (I2 − 3) + c (J² − 1) − d ln J.
+
+    I1 and I2 are the invariants of FFᵀ in three dimensions. c and d follow from the bulk modulus K and from the rest
+    state without stress: c = λ/4 − C01, d = 2 C10 + 4 C01 + 2 c. At rest μ = 2 (C10 + C01) and λ = K − 2 μ/3. Where K
+    is large, constants that were measured on incompressible rubber apply. With C01 = 0 the solid is neo-Hookean.
+
+    Parameters
+    ----------
+    c10 : float
+        C10 [Pa], > 0.
+    c01 : float
+        C01 [Pa], >= 0.
+    bulk_modulus : float
+        K [Pa], at least 4/3 c10 + 16/3 c01, so that c >= 0 and the energy is polyconvex. The time step falls with √K.
+    density : float
+        Initial density [kg/m³], > 0.
+
+    References
+    ----------
+    Ciarlet, Geymonat: Sur les lois de comportement en élasticité non linéaire compressible. C. R. Acad. Sci. Paris II
+    295 (1982) 423-426.
+    """
+
+    law: ClassVar[str] = "mooney_rivlin"
+
+    c10: float
+    c01: float
+    bulk_modulus: float
+    density: float
+
+    def __post_init__(self) -> None:
+        Material.__post_init__(self)
+        least = 4 / 3 * self.c10 + 16 / 3 * self.c01
+        if self.bulk_modulus < least * (1 - 1e-12):
+            raise ValueError(
+                f"bulk_modulus = {self.bulk_modulus!r}: must be >= 4/3 c10 + 16/3 c01 = {least:g} [Pa]"
+            )
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Fluid(Material):
     """Weakly compressible fluid of pressure p = (K/γ)(J^−γ − 1), with an optional Newtonian viscosity.
+
+    γ = 7 is water under high pressure; γ = −1 gives p = K (1 − J) with the quadratic energy K/2 (J − 1)², which does
+    not stiffen under compression. A fluid with ``tension=False`` does not pull where J > 1: it tears without
+    resistance, and presses again at its old volume.
 
     Parameters
     ----------
@@ -314,9 +530,11 @@ class Fluid(Material):
     density : float
         Initial density [kg/m³], > 0.
     gamma : float, optional
-        Exponent γ of the equation of state, default 7.
+        Exponent γ of the equation of state, −1 or from 1 to 20, default 7.
     viscosity : float, optional
         Dynamic viscosity [Pa s], >= 0, default 0.
+    tension : bool, optional
+        Whether stretched fluid pulls, default True.
 
     References
     ----------
@@ -330,10 +548,131 @@ class Fluid(Material):
     density: float
     gamma: float = 7.0
     viscosity: float = 0.0
+    tension: bool = True
+
+    def __post_init__(self) -> None:
+        Material.__post_init__(self)
+        if -1 < self.gamma < 1:
+            raise ValueError(f"gamma = {self.gamma!r}: must be -1, or >= 1 and <= 20")
 
 
-class _Plastic(Material):
-    """Base of the materials with a return map."""
+class _Flowing(_Elastic):
+    """Base of the materials with a return map and a history of several fields."""
+
+    __slots__ = ()
+
+    def return_map(
+        self, F: npt.ArrayLike, history: Mapping[str, npt.ArrayLike] | None = None, *, dt: float = 0.0
+    ) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Bring trial states back onto the yield surface, with the C code of the step.
+
+        Parameters
+        ----------
+        F : array_like, shape (m, d, d)
+            Trial elastic deformation gradients, d = 2 (plane strain) or 3.
+        history : mapping, optional
+            Fields of the law's history by name, (m,) or (m, components); those left out have their initial values.
+        dt : float, optional
+            Time of the step [s], >= 0, which viscosity needs; default 0: a material with viscosity does not flow.
+
+        Returns
+        -------
+        F : ndarray, shape (m, d, d)
+            Elastic deformation gradients. An F within the yield surface returns bit for bit.
+        history : dict
+            All fields of the history after the step.
+
+        Raises
+        ------
+        TypeError, ValueError
+            F, the history or dt has another shape or range, or is not finite.
+        """
+        checked = self._gradients(F)
+        before = self._history(history, *checked.shape[:2])
+        d, step = checked.shape[1], _check.number("dt", dt, low=0, unit="s")
+        after = _core.return_map(self.law, self.parameters, checked, before, d, config.isa(), "float64", step)
+        elastic, kept = (np.frombuffer(part, dtype=np.float64).copy() for part in after)
+        kept, fields, at = kept.reshape(before.shape), {}, 0
+        for name, width, _ in self._kept(d):
+            fields[name] = kept[:, at] if width == 1 else kept[:, at : at + width]
+            at += width
+        return elastic.reshape(checked.shape), fields
+
+    def stress(self, F: npt.ArrayLike, history: Mapping[str, npt.ArrayLike] | None = None) -> FloatArray:
+        """First Piola–Kirchhoff stress P = τ F⁻ᵀ without flow, from the C code of the step.
+
+        Parameters
+        ----------
+        F : array_like, shape (m, d, d)
+            Elastic deformation gradients F_E, d = 2 (plane strain) or 3.
+        history : mapping, optional
+            Fields of the law's history by name, (m,) or (m, components); those left out have their initial values.
+
+        Returns
+        -------
+        ndarray, shape (m, d, d)
+            P = ∂Ψ/∂F_E [Pa], in float64.
+
+        Raises
+        ------
+        TypeError, ValueError
+            F or the history has another shape or range, or is not finite, or F is singular.
+        """
+        checked = self._gradients(F)
+        return self._stress(checked, self._history(history, *checked.shape[:2]))
+
+    def energy(self, F: npt.ArrayLike, history: Mapping[str, npt.ArrayLike] | None = None) -> FloatArray:
+        """Elastic energy per rest volume, from the C code of the step.
+
+        Parameters
+        ----------
+        F : array_like, shape (m, d, d)
+            Elastic deformation gradients F_E, d = 2 (plane strain) or 3.
+        history : mapping, optional
+            Fields of the law's history by name, (m,) or (m, components); those left out have their initial values.
+
+        Returns
+        -------
+        ndarray, shape (m,)
+            Ψ [J/m³], in float64.
+
+        Raises
+        ------
+        TypeError, ValueError
+            F or the history has another shape or range, or is not finite.
+        """
+        checked = self._gradients(F)
+        return self._energy(checked, self._history(history, *checked.shape[:2]))
+
+    def _kept(self, d: int) -> list[tuple[str, int, _core.HistoryField]]:
+        """Name, components and row of every field of the history."""
+        widths = {"scalar": 1, "vector": d, "symmetric": d * (d + 1) // 2, "tensor": d * d}
+        return [(field["name"], widths[field["rank"]], field) for field in registry()[self.law]["history"]]
+
+    def _history(self, given: Mapping[str, npt.ArrayLike] | None, m: int, d: int) -> FloatArray:
+        """The history (m, components) of checked fields; initial values where none are given."""
+        kept = self._kept(d)
+        if given is not None and not isinstance(given, Mapping):
+            raise _check.wrong_type("history", given, "a mapping of field names to arrays")
+        for name in given or {}:
+            _check.choice("history", name, [field for field, *_ in kept])
+        columns = []
+        for name, width, row in kept:
+            if name in (given or {}):
+                values = _check.array(name, (given or {})[name], (m,) if width == 1 else (m, width))
+                for at in np.flatnonzero(~((values > row["low"]) & (values < row["high"])))[:1]:
+                    allowed = _check.interval(row["low"], True, row["high"], True)
+                    raise ValueError(f"history: {name} = {values.flat[at]:g}: must be {allowed}")
+                columns.append(values.reshape(m, width))
+            else:
+                begins = row["initial_parameter"]
+                initial = self._parameter(begins) if begins else row["initial"]
+                columns.append(np.full((m, width), initial))
+        return np.ascontiguousarray(np.concatenate(columns, axis=1))
+
+
+class _Plastic(_Elastic):
+    """Base of the materials whose return map keeps a plastic volume ratio."""
 
     __slots__ = ()
 
@@ -382,7 +721,7 @@ class Snow(_Plastic):
     The deformation gradient is a product F = F_E F_P of an elastic and a plastic part; ``particles.F`` is F_E,
     ``particles.Jp`` is J_P = det F_P, and J J_P is the whole volume ratio. Every step clamps the principal stretches of
     F_E to [1 − θ_c, 1 + θ_s]; the excess goes into F_P. Energy and stress follow `FixedCorotated` at F_E with both
-    moduli times e^{ξ(1 − J_P)}: compacted snow (J_P < 1) is stiffer, torn snow softer. J_P stays between 0.6 and 20;
+    moduli times e^{ξ(1 − J_P)}: compacted snow (J_P < 1) is stiffer, torn snow softer. J_P stays within ``Jp_limits``;
     ``clipped`` in ``Simulation.health`` counts the corrections.
 
     Small critical values give powder, large ones chunks. Low hardening gives ductile snow, high hardening brittle
@@ -403,6 +742,9 @@ class Snow(_Plastic):
         θ_s, > 0 and at most 10⁶, default 0.0075: elastic up to the stretch 1 + θ_s.
     hardening : float, optional
         ξ, >= 0, default 10.
+    Jp_limits : (float, float) or None, optional
+        Least and largest J_P, the one from 0 to 1, the other at least 1; default (0.6, 20). None: no limits, as in the
+        paper; snow that is compacted far then stiffens until the time step is very small.
 
     See Also
     --------
@@ -423,6 +765,22 @@ class Snow(_Plastic):
     critical_compression: float = 2.5e-2
     critical_stretch: float = 7.5e-3
     hardening: float = 10.0
+    Jp_limits: tuple[float, float] | None = (0.6, 20.0)
+
+    def __post_init__(self) -> None:
+        Material.__post_init__(self)
+        if self.Jp_limits is None:
+            return
+        low, high = _check.array("Jp_limits", self.Jp_limits, (2,)).tolist()
+        if not 0 <= low <= 1 <= high:
+            raise ValueError(f"Jp_limits = ({low!r}, {high!r}): must be 0 <= least <= 1 <= largest, or None")
+        object.__setattr__(self, "Jp_limits", (low, high))
+
+    def _parameter(self, name: str) -> float:
+        limits = {"least_Jp": 0, "largest_Jp": 1}
+        if name in limits:
+            return (self.Jp_limits or (0.0, math.inf))[limits[name]]
+        return Material._parameter(self, name)
 
     @classmethod
     @_check.options
@@ -441,7 +799,7 @@ class Snow(_Plastic):
         TypeError, ValueError
             No preset has that name; the message proposes the nearest.
         """
-        return cls(**SNOW_PRESETS[_check.choice("name", name, tuple(SNOW_PRESETS))])
+        return cls(**cast(Any, SNOW_PRESETS)[_check.choice("name", name, tuple(SNOW_PRESETS))])
 
     def stress(self, F: npt.ArrayLike, Jp: npt.ArrayLike = 1.0) -> FloatArray:
         """First Piola–Kirchhoff stress P = τ F⁻ᵀ without yielding, from the C code of the step.
@@ -537,6 +895,104 @@ class Sand(_Plastic):
     cohesion: float = 0.0
 
 
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VonMises(_Flowing):
+    """Metal: flows at constant volume where the deviatoric stress reaches the yield stress, and hardens.
+
+    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
+    F_E. Every step brings the Kirchhoff stress τ back to √(3/2) ‖dev τ − β‖ <= σ_y + H ε_p:
+    ``particles.plastic_strain`` is ε_p, ``particles.backstress`` β. Uniaxial tension yields at σ_y, simple shear at
+    σ_y/√3. With H the yield stress grows, with K the surface moves: uniaxial stress then has the slope E (H + K)/(E +
+    H + K) beyond σ_y, and with K reversed loading yields earlier (Bauschinger). β grows by 2/3 K times the plastic
+    strain and turns with the rotation R of F_E; the field holds RᵀβR (xx, xy, yy or xx, xy, xz, yy, yz, zz). In simple
+    shear beyond a shear of 1 or 2, the stress of strong kinematic hardening oscillates, as for every backstress that
+    turns with the body. With η (Perzyna) stress exceeds the surface by 2 η times the rate of plastic strain: steady
+    simple shear at the rate γ̇ needs σ_y/√3 + η γ̇. In 2-D (plane strain) the deviator is that of three dimensions;
+    ``particles.Jp`` is then the elastic stretch out of plane. In 3-D it stays 1.
+
+    Parameters
+    ----------
+    E : float
+        Young's modulus [Pa], > 0.
+    nu : float
+        Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
+    yield_stress : float
+        σ_y [Pa], > 0: the uniaxial stress at which flow begins.
+    density : float
+        Initial density [kg/m³], > 0.
+    hardening : float, optional
+        Isotropic hardening H [Pa], >= 0, default 0.
+    kinematic_hardening : float, optional
+        Kinematic hardening K [Pa], >= 0, default 0.
+    viscosity : float, optional
+        η [Pa s], >= 0, default 0: flow does not depend on its rate.
+
+    References
+    ----------
+    Simo, Hughes: Computational Inelasticity. Springer, 1998.
+    Simo: Algorithms for static and dynamic multiplicative plasticity that preserve the classical return mapping schemes
+    of the infinitesimal theory. Comput. Methods Appl. Mech. Eng. 99 (1992) 61-112.
+    """
+
+    law: ClassVar[str] = "von_mises"
+
+    E: float
+    nu: float
+    yield_stress: float
+    density: float
+    hardening: float = 0.0
+    kinematic_hardening: float = 0.0
+    viscosity: float = 0.0
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NACC(_Flowing):
+    """Cohesive Cam clay (NACC): yields on an ellipse of pressure and shear, hardens where compacted, breaks where torn.
+
+    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. With b = F_E F_Eᵀ, J = det F_E and the
+    bulk modulus κ, Ψ = μ/2 (J^(−2/3) tr b − 3) + κ/2 ((J² − 1)/2 − ln J). Kirchhoff stresses of pressure p and
+    deviator s stay within 3/2 (1 + 2β) ‖s‖² + M² (p + β p0)(p − p0) <= 0 with M = 6 sin φ/(3 − sin φ): between the
+    tension β p0 and the pressure p0 = κ (10⁻⁵ + sinh(ξ max(−α, 0))). ``particles.alpha`` is α; compaction lowers it,
+    and the clay gets stronger; tearing and flow at low pressure raise it, and at α >= 0 hardly any strength is left.
+    ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain) ``particles.Fzz`` is the elastic stretch out of
+    plane; in 3-D it stays 1. The return map keeps the trace of b, not the volume of F_E, as in the paper.
+
+    Parameters
+    ----------
+    E : float
+        Young's modulus [Pa], > 0.
+    nu : float
+        Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
+    density : float
+        Initial density [kg/m³], > 0.
+    friction_angle_deg : float, optional
+        φ, > 0° and < 90°, default 45°.
+    cohesion : float, optional
+        β, >= 0, default 0.5: tensile over compressive strength.
+    hardening : float, optional
+        ξ, >= 0, default 1: the larger, the faster strength grows with compaction and falls with tearing.
+    consolidation : float, optional
+        α of new particles, from −10 to 10, default −0.01.
+
+    References
+    ----------
+    Wolper, Fang, Li, Lu, Gao, Jiang: CD-MPM: continuum damage material point methods for dynamic fracture animation.
+    ACM TOG 38(4) (2019) 119.
+    """
+
+    law: ClassVar[str] = "nacc"
+
+    E: float
+    nu: float
+    density: float
+    friction_angle_deg: float = 45.0
+    cohesion: float = 0.5
+    hardening: float = 1.0
+    consolidation: float = -0.01
+
+
 def _plastic(Jp: npt.ArrayLike, m: int) -> FloatArray:
     """Checked plastic volume ratios, one for each of m deformation gradients."""
     if isinstance(Jp, (np.ndarray, list, tuple)) and _ndim(Jp) != 0:
@@ -550,4 +1006,5 @@ def _plastic(Jp: npt.ArrayLike, m: int) -> FloatArray:
 
 def field_values(material: Material) -> str:
     """The parameters as source text: ``E=1e+06, nu=0.3, density=1000``."""
-    return ", ".join(f"{f.name}={getattr(material, f.name):g}" for f in fields(material))  # type: ignore[arg-type]
+    values = {f.name: getattr(material, f.name) for f in fields(cast(Any, material))}
+    return ", ".join(f"{name}={f'{v:g}' if type(v) is float else v}" for name, v in values.items())

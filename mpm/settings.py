@@ -6,10 +6,10 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from mpm import _check, numerics
-from mpm.materials import Material, registry
+from mpm.materials import Material
 from mpm.scene import Scene
 
 
@@ -91,16 +91,17 @@ def _of_materials(scene: Scene) -> list[Setting]:
             key=f"material {number} {parameter['name']}",
             group=f"{type(material).__name__} · {', '.join(bodies)}",
             name=parameter["name"],
-            unit=parameter["unit"].replace("m3", "m³"),
-            value=getattr(material, parameter["name"]),
+            unit=parameter["unit"].replace("m3", "m³").replace("flag", ""),
+            value=getattr(material, parameter["name"]) + 0,  # a flag is a whole number here
             low=parameter["low"],
             low_open=parameter["low_open"],
             high=parameter["high"],
             high_open=parameter["high_open"],
+            whole=parameter["unit"] == "flag",
             meaning=parameter["meaning"],
         )
         for number, (material, bodies) in enumerate(_materials(scene).items())
-        for parameter in registry()[material.law]["parameters"]
+        for parameter in material._given_parameters()
     ]
 
 
@@ -155,7 +156,7 @@ def changed_scene(scene: Scene, changes: Mapping[str, float | None]) -> Scene:
     materials: dict[Material, Material] = {}
     for number, material in enumerate(_materials(scene)):
         prefix = f"material {number} "
-        new: Any = {key.removeprefix(prefix): v for key, v in changes.items() if key.startswith(prefix)}
-        materials[material] = replace(material, **new)  # type: ignore[type-var]
+        new = {key.removeprefix(prefix): v for key, v in changes.items() if key.startswith(prefix)}
+        materials[material] = material._replaced(cast(Any, new))
     made._bodies = [replace(body, material=materials[body.material]) for body in scene.bodies]
     return made

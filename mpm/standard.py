@@ -31,6 +31,11 @@ LAW_FLOPS = {
     "fixed_corotated": {2: 50, 3: 400},
     "snow": {2: 150, 3: 1200},
     "sand": {2: 200, 3: 700},
+    "saint_venant_kirchhoff": {2: 40, 3: 110},
+    "hencky": {2: 100, 3: 350},
+    "mooney_rivlin": {2: 60, 3: 130},
+    "von_mises": {2: 250, 3: 800},
+    "nacc": {2: 150, 3: 700},
 }
 NODES = {"linear": 2, "quadratic": 3, "cubic": 4}  # of a stencil along an axis
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import mpm
+import scenes
 from mpm.io import checkpoint
 
 TRANSFERS = ("apic", "pic", "flip", "aflip", "asflip", "xpic", "tpic")
@@ -40,13 +41,7 @@ def fingerprint(sim) -> dict[str, str]:
 
 
 def material(law: str):
-    return {
-        "fixed_corotated": mpm.materials.FixedCorotated(E=10, nu=0.3, density=1),
-        "neo_hookean": mpm.materials.NeoHookean(E=10, nu=0.3, density=1),
-        "fluid": mpm.materials.Fluid(bulk_modulus=14, density=1, viscosity=0.002),
-        "snow": mpm.materials.Snow(E=10, nu=0.3, density=1),
-        "sand": mpm.materials.Sand(E=10, nu=0.3, density=1),
-    }[law]
+    return scenes.MATERIALS[law]
 
 
 def make(dim: int, dtype: str, transfer: str, law: str, collides: bool, variant: int):

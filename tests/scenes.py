@@ -25,6 +25,15 @@ MATERIALS = {
     "fluid": mpm.materials.Fluid(bulk_modulus=14, density=1, viscosity=0.002),
     "snow": mpm.materials.Snow(E=10, nu=0.3, density=1),
     "sand": mpm.materials.Sand(E=10, nu=0.3, density=1),
+    "saint_venant_kirchhoff": mpm.materials.SaintVenantKirchhoff(E=10, nu=0.3, density=1),
+    "hencky": mpm.materials.Hencky(E=10, nu=0.3, density=1),
+    "nacc": mpm.materials.NACC(E=10, nu=0.3, density=1, consolidation=-0.05),
+    "von_mises": mpm.materials.VonMises(
+        E=10, nu=0.3, yield_stress=0.2, hardening=0.3, kinematic_hardening=0.5, density=1
+    ),
+    "mooney_rivlin": mpm.materials.MooneyRivlin(
+        c10=1.6, c01=10 / 5.2 - 1.6, bulk_modulus=10 / 1.2, density=1
+    ),
 }
 LAWS = tuple(MATERIALS)
 

@@ -51,6 +51,7 @@ NU = [*NUMBER, 0.5, 0.6, -1, -2.0]
 FRACTION = [*POSITIVE, 1, 2.0]
 JP = [v for v in POSITIVE if not isinstance(v, (list, np.ndarray))]
 JP += [[NAN], [0.0], [-1.0], [INF], [1.0, 1.0], [[1.0]], ["1"], [1j], [True], [[1], [1, 2]]]
+HISTORY = [1, "Jp", ["Jp"], {"Jq": [1.0]}, {"Jp": 1.0}, {"Jp": [0.0]}, {"Jp": [NAN]}, {"Jp": [1.0, 1.0]}, {1: [1.0]}]
 ELASTIC = {"E": POSITIVE, "nu": NU, "density": POSITIVE}
 COLOR = [*NAME, "stress", "x", "F", "spede"]
 PLAIN_COLOR = [v for v in COLOR if v is not None] + ["pressure"]
@@ -167,10 +168,26 @@ TARGETS = {
     "FixedCorotated": (lambda c, **k: M.FixedCorotated(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "NeoHookean": (lambda c, **k: M.NeoHookean(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "Fluid": (lambda c, **k: M.Fluid(**k), {"bulk_modulus": 1e5, "density": 1e3},
-              {"bulk_modulus": POSITIVE, "density": POSITIVE, "gamma": [*NUMBER, 0, -1], "viscosity": NOT_NEGATIVE}),
+              {"bulk_modulus": POSITIVE, "density": POSITIVE, "gamma": [*NUMBER, 0, -2], "viscosity": NOT_NEGATIVE,
+               "tension": FLAG}),
+    "SaintVenantKirchhoff": (lambda c, **k: M.SaintVenantKirchhoff(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
+                             ELASTIC),
+    "Hencky": (lambda c, **k: M.Hencky(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
+    "MooneyRivlin": (lambda c, **k: M.MooneyRivlin(**k),
+                     {"c10": 1e4, "c01": 1e3, "bulk_modulus": 1e6, "density": 1e3},
+                     {"c10": [*POSITIVE, 1e6], "c01": [*NOT_NEGATIVE, 1e6], "bulk_modulus": [*POSITIVE, 1e4],
+                      "density": POSITIVE}),
+    "VonMises": (lambda c, **k: M.VonMises(**k), {"E": 1e5, "nu": 0.3, "yield_stress": 1e3, "density": 1e3},
+                 {**ELASTIC, "yield_stress": POSITIVE, "hardening": NOT_NEGATIVE, "kinematic_hardening": NOT_NEGATIVE,
+                  "viscosity": NOT_NEGATIVE}),
+    "NACC": (lambda c, **k: M.NACC(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
+             {**ELASTIC, "friction_angle_deg": [*POSITIVE, 90, 91], "cohesion": NOT_NEGATIVE,
+              "hardening": NOT_NEGATIVE, "consolidation": [*NUMBER, -11.0, 11.0]}),
     "Snow": (lambda c, **k: M.Snow(**k), {},
              {**ELASTIC, "critical_compression": FRACTION, "critical_stretch": [*POSITIVE, 1.1e6],
-              "hardening": NOT_NEGATIVE}),
+              "hardening": NOT_NEGATIVE,
+              "Jp_limits": ["ab", 1.0, {}, True, NAN, [], (1,), (0.6, 1, 20), (NAN, 2), (0.6, INF), (2, 3), (0.6, 0.9),
+                            (-1, 2)]}),
     "Sand": (lambda c, **k: M.Sand(**k), {}, {**ELASTIC, **SAND}),
     "Sand.return_map": (lambda c, **k: M.Sand().return_map(**k), {"F": np.eye(3)[None], "Jp": [1.1]},
                         {"F": [*GRADIENTS, -np.eye(3)[None]], "Jp": JP}),
@@ -395,6 +412,17 @@ TARGETS = {
     "viz.plot_history": (lambda c, **k: viz.plot_history(**{"history": c.sim.history, "ax": c.ax, **k}), {},
                          {"history": [None, 1, {}, mpm.Simulation], "ax": AXES}),
 }
+FLOWS = {"VonMises": M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, density=1), "NACC": M.NACC(E=1e5, nu=0.3, density=1)}
+for flowing, flows in FLOWS.items():
+    state = {"F": [*GRADIENTS, -np.eye(3)[None]], "history": HISTORY}
+    TARGETS |= {
+        f"{flowing}.return_map": (lambda c, flows=flows, **k: flows.return_map(**k),
+                                  {"F": np.eye(3)[None], "history": {}, "dt": 1.0}, {**state, "dt": NOT_NEGATIVE}),
+        f"{flowing}.stress": (lambda c, flows=flows, **k: flows.stress(**k),
+                              {"F": np.eye(3)[None], "history": {}}, state),
+        f"{flowing}.energy": (lambda c, flows=flows, **k: flows.energy(**k),
+                              {"F": np.eye(3)[None], "history": {}}, state),
+    }
 # What has a live simulation in its hands.
 METHODS = {
     "Simulation.run": (lambda c, **k: c.sim.run(**k), {"duration": 0},

@@ -23,9 +23,14 @@ MU, LAMBDA = E / (2 * (1 + NU)), E * NU / ((1 + NU) * (1 - 2 * NU))
 PARAMETERS = {
     "fixed_corotated": ((E, NU), MU, LAMBDA),
     "neo_hookean": ((E, NU), MU, LAMBDA),
-    "fluid": ((2000.0, 7.0, 0.3), 0.0, 2000.0),
-    "snow": ((E, NU, 0.025, 0.0075, 10.0), MU, LAMBDA),  # here at Jp = 1, see test_snow.py
+    "fluid": ((2000.0, 7.0, 0.3, 1.0), 0.0, 2000.0),
+    "snow": ((E, NU, 0.025, 0.0075, 10.0, 0.6, 20.0), MU, LAMBDA),  # here at Jp = 1, see test_snow.py
     "sand": ((E, NU, 35.0, 0.0), MU, LAMBDA),  # without its return map, see test_sand.py
+    "saint_venant_kirchhoff": ((E, NU), MU, LAMBDA),
+    "hencky": ((E, NU), MU, LAMBDA),
+    "von_mises": ((E, NU, 5.0, 10.0, 20.0, 0.0), MU, LAMBDA),  # without its return map, see test_metal.py
+    "nacc": ((E, NU, 45.0, 0.5, 0.8, -0.01), MU, LAMBDA),  # without its return map, see test_clay.py
+    "mooney_rivlin": ((0.35 * MU, 0.15 * MU, LAMBDA + 2 / 3 * MU), MU, LAMBDA),
 }
 LAWS = [law["name"] for law in _core.laws()]
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
@@ -204,12 +209,35 @@ PATHS = [
         GENERAL,
         (42.0851912612, 249.404705249, 80.173936019, 304.212397557, 19.230769231, 21.153846154, 42.307692308),
     ),
-    ("sand", STRETCH, (18.7631691235, 184.6479520354, -36.6459498506, 44.4006006555, 0, 0, 0)),
-    ("sand", SHEAR, (47.1074227621, 46.1687945592, -46.1687945592, 0, 184.6751782366, 0, 0)),
+    *[
+        (law, F, expected)
+        for law in ("sand", "hencky")
+        for F, expected in (
+            (STRETCH, (18.7631691235, 184.6479520354, -36.6459498506, 44.4006006555, 0, 0, 0)),
+            (SHEAR, (47.1074227621, 46.1687945592, -46.1687945592, 0, 184.6751782366, 0, 0)),
+            (
+                GENERAL,
+                (
+                    39.5509929496,
+                    234.277187163,
+                    73.367602017,
+                    273.108933568,
+                    17.300870184,
+                    14.738219069,
+                    37.350917706,
+                ),
+            ),
+        )
+    ],
     (
-        "sand",
-        GENERAL,
-        (39.5509929496, 234.277187163, 73.367602017, 273.108933568, 17.300870184, 14.738219069, 37.350917706),
+        "saint_venant_kirchhoff",
+        STRETCH,
+        (26.59375, 347.538461538462, -0.778846153846, 72.115384615385, 0, 0, 0),
+    ),
+    (
+        "saint_venant_kirchhoff",
+        SHEAR,
+        (58.59375, 306.490384615385, 168.269230769231, 72.115384615385, 276.442307692308, 0, 0),
     ),
     (
         "fixed_corotated",
@@ -227,14 +255,14 @@ PATHS = [
 ]
 
 
-@each("gamma", [1, 2, 4, 7, 8])
+@each("gamma", [-1, 1, 2, 4, 7, 8])
 @every_kernel
 @every_dtype
 def test_the_energy_of_a_hardly_compressed_fluid(gamma, isa, dtype):
     """It is of second order in J - 1 and has no terms of lower order that would leave their rounding errors."""
     J = (1 + np.outer([1, -1], 2.0 ** -np.arange(1, 20)).ravel()).astype(dtype)
     energy = respond(
-        "fluid", J[:, None, None] * np.eye(1, 9).reshape(3, 3) + REST, isa, dtype, (1.0, gamma, 0.0)
+        "fluid", J[:, None, None] * np.eye(1, 9).reshape(3, 3) + REST, isa, dtype, (1.0, gamma, 0.0, 1.0)
     )[1]
     with decimal.localcontext(prec=60):
         expected = []
@@ -274,13 +302,13 @@ def test_uniaxial_strain(a, isa, d):
     assert corotated == pytest.approx(2 * MU * (a - 1) * a + LAMBDA * (a - 1) * a, rel=1e-12)
 
 
-@each("gamma", [1.0, 1.4, 7.0, 20.0])
+@each("gamma", [-1.0, 1.0, 1.4, 7.0, 20.0])
 @every_kernel
 @every_dim
 def test_the_fluid_follows_its_equation_of_state(gamma, isa, d):
     K, J = 2e6, np.array([0.5, 0.9, 1390 / 1400, 0.99999, 1.0, 1.00001, 1.3, 4.0])
     F = J[:, None, None] ** (1 / d) * np.eye(d)
-    tau, psi, tau_zz, _, wave = respond("fluid", F, isa, parameters=(K, gamma, 0.0))
+    tau, psi, tau_zz, _, wave = respond("fluid", F, isa, parameters=(K, gamma, 0.0, 1.0))
     exact = np.linalg.det(F)
     pressure = K / gamma * (exact**-gamma - 1)
     bulk = K * exact ** (1 - gamma)
@@ -304,6 +332,15 @@ MATERIALS = {
     "fluid": mpm.materials.Fluid(bulk_modulus=2000, density=1, viscosity=0.3),
     "snow": mpm.materials.Snow(E=E, nu=NU, density=1),
     "sand": mpm.materials.Sand(E=E, nu=NU, density=1),
+    "saint_venant_kirchhoff": mpm.materials.SaintVenantKirchhoff(E=E, nu=NU, density=1),
+    "hencky": mpm.materials.Hencky(E=E, nu=NU, density=1),
+    "nacc": mpm.materials.NACC(E=E, nu=NU, density=1, hardening=0.8),
+    "von_mises": mpm.materials.VonMises(
+        E=E, nu=NU, yield_stress=5, hardening=10, kinematic_hardening=20, density=1
+    ),
+    "mooney_rivlin": mpm.materials.MooneyRivlin(
+        c10=0.35 * MU, c01=0.15 * MU, bulk_modulus=LAMBDA + 2 / 3 * MU, density=1
+    ),
 }
 
 

@@ -201,7 +201,7 @@ def test_a_law_with_history_is_its_file_its_row_and_its_class(tmp_path):
     )
     edited(
         tree / "mpm" / "materials.py",
-        ('__all__ = ["FixedCorotated"', '__all__ = ["Ageing", "FixedCorotated"'),
+        ('    "FixedCorotated",', '    "Ageing",\n    "FixedCorotated",'),
     )
     with (tree / "mpm" / "materials.py").open("a") as file:
         file.write(CLASS)

@@ -1,7 +1,10 @@
 """Snow: the return map, the hardened response, and the plastic state Jp on its way through a simulation."""
 
+import copy
+import dataclasses
 import functools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -212,6 +215,37 @@ def test_jp_is_held_within_its_limits(d, isa):
 
 @every_dim
 @every_isa
+def test_the_limits_of_jp_are_the_users(d, isa):
+    F = np.repeat(np.eye(d)[None], 3, axis=0) * np.array([0.3, 1, 8])[:, None, None]
+    free = mpm.materials.Snow(Jp_limits=None)
+    expected = [(0.3 / SHORTEST) ** d, 1, (8 / LONGEST) ** d]
+    np.testing.assert_allclose(deformations.return_map(free, F, isa=isa)[1], expected, rtol=1e-13)
+    held = mpm.materials.Snow(Jp_limits=(0.5, 3))
+    np.testing.assert_array_equal(deformations.return_map(held, F, isa=isa)[1], [0.5, 1, 3])
+    Jp = np.array([1e-300, 1.0, 1e300])
+    np.testing.assert_array_equal(deformations.return_map(free, F * 0 + np.eye(d), Jp, isa)[1], Jp)
+
+
+def test_limits_are_kept_and_wrong_ones_named():
+    assert mpm.materials.Snow() == mpm.materials.Snow(Jp_limits=[0.6, 20])
+    assert mpm.materials.Snow().parameters == (1.4e5, 0.2, 0.025, 0.0075, 10.0, 0.6, 20.0)
+    assert mpm.materials.Snow(Jp_limits=None).parameters[-2:] == (0.0, math.inf)
+    for snow in (mpm.materials.Snow(Jp_limits=None), mpm.materials.Snow(Jp_limits=(0, 1))):
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), snow)
+        sim = mpm.Simulation(scene, dx=1 / 8)
+        assert copy.deepcopy(sim).materials == pickle.loads(pickle.dumps(sim)).materials == (snow,)
+        assert hash(snow) == hash(copy.deepcopy(snow)) and f"Jp_limits={snow.Jp_limits}" in repr(
+            scene.bodies[0]
+        )
+        assert dataclasses.replace(snow, E=1e4).Jp_limits == snow.Jp_limits
+    for limits in ((1.1, 20), (0.6, 0.9), (-0.1, 2)):
+        with pytest.raises(ValueError, match="must be 0 <= least <= 1 <= largest, or None"):
+            mpm.materials.Snow(Jp_limits=limits)
+
+
+@every_dim
+@every_isa
 @every_dtype
 def test_what_is_not_finite_stays_so(d, isa, dtype):
     """A step that bursts must not be healed by the clamp: the sweep finds it by its J."""
@@ -225,7 +259,7 @@ def test_what_is_not_finite_stays_so(d, isa, dtype):
 
 def test_a_law_without_a_return_map_says_so():
     with pytest.raises(ValueError, match="no return map"):
-        _core.return_map("fluid", (1.0, 7.0, 0.0), np.eye(2)[None], np.ones(1), 2, "scalar", "float64")
+        _core.return_map("fluid", (1.0, 7.0, 0.0, 1.0), np.eye(2)[None], np.ones(1), 2, "scalar", "float64")
 
 
 # --- the response --------------------------------------------------------------------------------------------------

@@ -18,7 +18,12 @@ every_law = pytest.mark.parametrize("law", scenes.LAWS)
 E, NU, DENSITY = 10.0, 0.3, 1.0
 MU, LAMBDA = E / (2 * (1 + NU)), E * NU / ((1 + NU) * (1 - 2 * NU))
 INVISCID = mpm.materials.Fluid(bulk_modulus=14, density=1)
-MATERIALS = {**scenes.MATERIALS, "fluid": INVISCID, "sand": replace(scenes.MATERIALS["sand"], cohesion=100.0)}
+MATERIALS = {
+    **scenes.MATERIALS,
+    "fluid": INVISCID,
+    "sand": replace(scenes.MATERIALS["sand"], cohesion=100.0),
+    "nacc": replace(scenes.MATERIALS["nacc"], consolidation=-3.0),
+}
 
 
 def modulus(law, dim):

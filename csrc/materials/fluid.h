@@ -4,10 +4,12 @@
  *
  *     p(J)   = K/gamma (J^-gamma - 1)                                                      pressure [Pa]
  *     Psi(J) = K/gamma ((J^(1-gamma) - 1)/(gamma - 1) + J - 1),  gamma = 1: K (J - 1 - ln J)   [J/m3]
+ *     gamma = -1: p = K (1 - J),  Psi = K/2 (J - 1)^2
  *     tau    = -p J I + 2 eta J dev D,   D = sym grad v,   dev with a third of the trace in both dimensions
  *
  * Tait's equation as in Monaghan, J. Comput. Phys. 110 (1994) 399; J-based MPM as in Tampubolon et al., ACM TOG
- * 36(4) (2017) 105. No decomposition, and no F.
+ * 36(4) (2017) 105. No decomposition, and no F. A fluid without tension has the pressure and the energy of min(J, 1):
+ * it parts without resistance, and presses again at its old volume.
  */
 #pragma once
 #include "materials/law.h"
@@ -15,15 +17,16 @@
 struct fluid {
     wide bulk_modulus, gamma; /* K [Pa], exponent */
     wide viscosity;           /* eta [Pa s] */
-    int whole_power;          /* n = gamma - 1 if it is 0, 1 .. 7, so that products suffice; else -1 */
+    int whole_power;          /* n = gamma - 1 if it is -2, 0, 1 .. 7, so that products suffice; else -1 */
+    bool tears;               /* no tension */
 };
 
 INLINE struct fluid fluid_prepare(const double *values)
 {
     const double power = values[1] - 1;
-    const int whole = power >= 0 && power < 8 ? (int)power : -1;
+    const int whole = power == -2 || (power >= 0 && power < 8) ? (int)power : -1;
     return (struct fluid){wide_set((real)values[0]), wide_set((real)values[1]), wide_set((real)values[2]),
-                          whole == power ? whole : -1};
+                          whole == power ? whole : -1, values[3] == 0};
 }
 
 /** J^(1 - gamma), and gamma Psi/K. Near J = 1, the latter is of second order, but its terms are larger and cancel. With
@@ -32,6 +35,10 @@ INLINE struct fluid fluid_prepare(const double *values)
 INLINE wide fluid_power(const struct fluid *law, wide J, wide *energy)
 {
     const wide one = wide_set(1);
+    if (law->whole_power == -2) {
+        *energy = wide_set((real)-0.5) * (J - one) * (J - one);
+        return J * J;
+    }
     if (law->whole_power < 0) {
         const wide power = wide_exp((one - law->gamma) * wide_log(J));
         *energy = (power - one) / (law->gamma - one) + (J - one);
@@ -55,13 +62,14 @@ INLINE wide fluid_power(const struct fluid *law, wide J, wide *energy)
 INLINE struct law_evaluation fluid_evaluate(const struct fluid *law, struct law_state state,
                                          matrix velocity_gradient)
 {
-    const wide J = state.J, K = law->bulk_modulus, K_gamma = K / law->gamma;
+    const wide J = law->tears ? wide_min(wide_set(1), state.J) : state.J; /* NaN stays */
+    const wide K = law->bulk_modulus, K_gamma = K / law->gamma;
     struct law_evaluation r;
     const wide J_power = fluid_power(law, J, &r.energy);
-    const wide minus_pJ = K_gamma * (J - J_power); /* -p J */
+    const wide minus_pJ = K_gamma * (J - J_power); /* -p J; 0 where it tears */
     r.energy *= K_gamma;
 
-    const wide eta_J = law->viscosity * J;
+    const wide eta_J = law->viscosity * state.J;
     const wide third_trace = matrix_trace(velocity_gradient) * wide_set((real)(1.0 / 3));
     UNROLL for (int i = 0; i < DIM; i++)
         UNROLL for (int j = i; j < DIM; j++) {
@@ -85,7 +93,8 @@ INLINE struct law_tangent fluid_tangent(const struct fluid *law, const wide e[DI
     const wide one = wide_set(1), zero = wide_set(0), K = law->bulk_modulus, K_gamma = K / law->gamma;
     const struct law_volume volume = law_volume_of(e);
     const mask proper = wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-4 : 1e-8)), volume.J);
-    const wide J = wide_select(proper, volume.J, one), inverse = one / J;
+    const wide kept = wide_select(proper, volume.J, one), J = law->tears ? wide_min(one, kept) : kept;
+    const wide inverse = one / J, stiff = law->tears ? wide_select(wide_less(one, kept), zero, K) : K;
     struct law_tangent t = {.viscosity = law->viscosity * state->J};
     const wide power = fluid_power(law, J, &t.energy);
     t.energy = wide_select(proper, t.energy * K_gamma, wide_set((real)__builtin_inf()));
@@ -96,6 +105,6 @@ INLINE struct law_tangent fluid_tangent(const struct fluid *law, const wide e[DI
     }
     UNROLL for (int k = 0; k < LAW_PAIRS; k++)
         t.minus[k] = t.plus[k] = zero;
-    law_add_volumetric(&t, &volume, K_gamma * (one - power * inverse), K * power * inverse * inverse);
+    law_add_volumetric(&t, &volume, K_gamma * (one - power * inverse), stiff * power * inverse * inverse);
     return t;
 }

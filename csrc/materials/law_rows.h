@@ -31,11 +31,12 @@ static const mpm_law law_rows[MPM_LAW_COUNT] = {
                      "Cambridge University Press (2008), chapter 6.",
     },
     [MPM_FLUID] = {
-        .name = "fluid", .strain = MPM_KEEPS_J, .viscous = true, .J_low = 1e-2, .J_high = 1e6, .parameters = 4,
+        .name = "fluid", .strain = MPM_KEEPS_J, .viscous = true, .J_low = 1e-2, .J_high = 1e6, .parameters = 5,
         .parameter = {
             {"bulk_modulus", "Pa", 0, INFINITY, true, true, "stiffness K = rho c^2 at rest"},
-            {"gamma", "1", 1, 20, false, false, "exponent of the pressure law"},
+            {"gamma", "1", -1, 20, false, false, "exponent of the pressure law; -1 or at least 1"},
             {"viscosity", "Pa s", 0, INFINITY, false, true, "dynamic viscosity"},
+            {"tension", "flag", 0, 1, false, false, "1: stretched fluid pulls; 0: it tears without resistance"},
             {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
         },
         .reference = "J. J. Monaghan, Simulating free surface flows with SPH, Journal of Computational Physics "
@@ -43,7 +44,7 @@ static const mpm_law law_rows[MPM_LAW_COUNT] = {
                      "of porous sand and water mixtures, ACM Transactions on Graphics 36(4) (2017) 105.",
     },
     [MPM_SNOW] = {
-        .name = "snow", .J_low = 1e-4, .J_high = 1e4, .parameters = 6,
+        .name = "snow", .J_low = 1e-4, .J_high = 1e4, .parameters = 8,
         .parameter = {
             {"E", "Pa", 0, INFINITY, true, true, "Young's modulus before hardening"},
             {"nu", "1", -1, 0.5, true, true, "Poisson's ratio; the wave speed grows without bound at 0.5"},
@@ -52,6 +53,8 @@ static const mpm_law law_rows[MPM_LAW_COUNT] = {
             {"critical_stretch", "1", 0, 1e6, true, false, "elastic up to the stretch 1 + theta_s",
              .is_yield_strain = true},
             {"hardening", "1", 0, INFINITY, false, true, "xi: moduli grow by e^(xi (1 - Jp))"},
+            {"least_Jp", "1", 0, 1, false, false, "lower limit of Jp"},
+            {"largest_Jp", "1", 1, INFINITY, false, false, "upper limit of Jp"},
             {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
         },
         .fields = 1, .field = {PLASTIC_VOLUME_RATIO},
@@ -71,5 +74,74 @@ static const mpm_law law_rows[MPM_LAW_COUNT] = {
         .reference = "G. Klar, T. Gast, A. Pradhana, C. Fu, C. Schroeder, C. Jiang, J. Teran, Drucker-Prager "
                      "elastoplasticity for sand animation, ACM Transactions on Graphics 35(4) (2016) 103. "
                      "doi:10.1145/2897824.2925906",
+    },
+    [MPM_SAINT_VENANT_KIRCHHOFF] = {
+        .name = "saint_venant_kirchhoff", .J_low = 1e-4, .J_high = 1e4, .parameters = 3,
+        .parameter = {ELASTIC_PARAMETERS},
+        .reference = "J. Bonet, R. D. Wood, Nonlinear Continuum Mechanics for Finite Element Analysis, 2nd ed., "
+                     "Cambridge University Press (2008), chapter 6.",
+    },
+    [MPM_HENCKY] = {
+        .name = "hencky", .J_low = 1e-3, .J_high = 1e3, .parameters = 3,
+        .parameter = {ELASTIC_PARAMETERS},
+        .reference = "L. Anand, On H. Hencky's approximate strain-energy function for moderate deformations, "
+                     "Journal of Applied Mechanics 46 (1979) 78-82. doi:10.1115/1.3424532",
+    },
+    [MPM_MOONEY_RIVLIN] = {
+        .name = "mooney_rivlin", .J_low = 1e-3, .J_high = 1e3, .parameters = 4,
+        .parameter = {
+            {"c10", "Pa", 0, INFINITY, true, true, "half the shear modulus that goes with I1"},
+            {"c01", "Pa", 0, INFINITY, false, true, "half the shear modulus that goes with I2"},
+            {"bulk_modulus", "Pa", 0, INFINITY, true, true, "bulk modulus at rest"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .reference = "P. G. Ciarlet, G. Geymonat, Sur les lois de comportement en elasticite non lineaire "
+                     "compressible, Comptes Rendus de l'Academie des Sciences Paris, Serie II 295 (1982) 423-426.",
+    },
+    [MPM_VON_MISES] = {
+        .name = "von_mises", .J_low = 1e-3, .J_high = 1e3, .parameters = 7,
+        .parameter = {
+            {"E", "Pa", 0, INFINITY, true, true, "Young's modulus"},
+            {"nu", "1", -1, 0.5, true, true, "Poisson's ratio; the wave speed grows without bound at 0.5"},
+            {"yield_stress", "Pa", 0, INFINITY, true, true, "sigma_y: uniaxial stress at which flow begins"},
+            {"hardening", "Pa", 0, INFINITY, false, true, "H: growth of the yield stress with plastic strain"},
+            {"kinematic_hardening", "Pa", 0, INFINITY, false, true, "K: shift of the surface with plastic strain"},
+            {"viscosity", "Pa s", 0, INFINITY, false, true, "eta: resistance to the rate of plastic flow"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .fields = 3,
+        .field = {
+            PLASTIC_VOLUME_RATIO,
+            {"plastic_strain", "1", MPM_SCALAR, .low = -INFINITY, .high = INFINITY,
+             .meaning = "equivalent plastic strain that has accumulated"},
+            {"backstress", "Pa", MPM_SYMMETRIC, .low = -INFINITY, .high = INFINITY,
+             .meaning = "centre of the yield surface, turned back by the rotation of F"},
+        },
+        .reference = "J. C. Simo, Algorithms for static and dynamic multiplicative plasticity that preserve the "
+                     "classical return mapping schemes of the infinitesimal theory, Computer Methods in Applied "
+                     "Mechanics and Engineering 99 (1992) 61-112. doi:10.1016/0045-7825(92)90123-2",
+    },
+    [MPM_NACC] = {
+        .name = "nacc", .J_low = 1e-3, .J_high = 1e3, .parameters = 7,
+        .parameter = {
+            {"E", "Pa", 0, INFINITY, true, true, "Young's modulus"},
+            {"nu", "1", -1, 0.5, true, true, "Poisson's ratio; the wave speed grows without bound at 0.5"},
+            {"friction_angle_deg", "deg", 0, 90, true, true, "phi: angle of internal friction"},
+            {"cohesion", "1", 0, INFINITY, false, true, "beta: tensile over compressive strength"},
+            {"hardening", "1", 0, INFINITY, false, true, "xi: growth of the strength with consolidation"},
+            {"consolidation", "1", -10, 10, false, false, "alpha of new particles; below 0: consolidated"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .fields = 3,
+        .field = {
+            PLASTIC_VOLUME_RATIO,
+            {"Fzz", "1", MPM_SCALAR, .initial = 1, .low = 0, .high = INFINITY, .scales_volume = true,
+             .meaning = "elastic stretch out of plane, in plane strain"},
+            {"alpha", "1", MPM_SCALAR, .initial_parameter = 6, .low = -INFINITY, .high = INFINITY,
+             .meaning = "state of consolidation: the lower, the stronger"},
+        },
+        .reference = "J. Wolper, Y. Fang, M. Li, J. Lu, M. Gao, C. Jiang, CD-MPM: continuum damage material point "
+                     "methods for dynamic fracture animation, ACM Transactions on Graphics 38(4) (2019) 119. "
+                     "doi:10.1145/3306346.3322949",
     },
 };

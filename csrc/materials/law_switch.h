@@ -5,10 +5,15 @@
 #pragma once
 #include "materials/fixed_corotated.h"
 #include "materials/fluid.h"
+#include "materials/hencky.h"
 #include "materials/law_rows.h"
+#include "materials/mooney_rivlin.h"
+#include "materials/nacc.h"
 #include "materials/neo_hookean.h"
+#include "materials/saint_venant_kirchhoff.h"
 #include "materials/sand.h"
 #include "materials/snow.h"
+#include "materials/von_mises.h"
 
 union law_parameters {
 #define MEMBER(enumerator, name, kind, speed, tangent) struct name name;

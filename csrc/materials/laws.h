@@ -55,7 +55,12 @@ typedef struct mpm_law {
     X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST, TANGENT) \
     X(MPM_FLUID, fluid, ELASTIC, FAST, TANGENT) \
     X(MPM_SNOW, snow, INELASTIC, FAST, TANGENT) \
-    X(MPM_SAND, sand, INELASTIC, FAST, NO_TANGENT)
+    X(MPM_SAND, sand, INELASTIC, FAST, NO_TANGENT) \
+    X(MPM_SAINT_VENANT_KIRCHHOFF, saint_venant_kirchhoff, ELASTIC, GENERAL, TANGENT) \
+    X(MPM_HENCKY, hencky, ELASTIC, GENERAL, TANGENT) \
+    X(MPM_MOONEY_RIVLIN, mooney_rivlin, ELASTIC, GENERAL, TANGENT) \
+    X(MPM_VON_MISES, von_mises, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_NACC, nacc, INELASTIC, GENERAL, NO_TANGENT)
 
 #define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent) enumerator,
 enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT };

@@ -24,15 +24,14 @@
  * triaxial compression. In 2-D alpha = sin phi/sqrt(2), the Mohr-Coulomb criterion for the stresses in the plane.
  */
 #pragma once
-#include "materials/law.h"
-#include "math/hencky.h"
+#include "materials/hencky.h"
 
 enum { SAND_JP }; /* index in the history */
 
 #define SAND_LARGEST_JP ((real)1e6)
 
 struct sand {
-    wide mu, lambda;    /* Lame parameters [Pa] */
+    struct hencky elastic;
     wide slope;         /* of the yield surface: |dev e| over t_tip - t */
     wide tip, shrink;   /* t_tip, e^(-t_tip) */
 };
@@ -58,8 +57,7 @@ INLINE struct sand sand_prepare(const double *values)
     const double alpha = DIM == 3 ? 0.81649658092772603 * 2 * sine / (3 - sine) : 0.70710678118654752 * sine;
     const wide tip = wide_set((real)(DIM * values[3] * cosine / (sine * bulk)));
     return (struct sand){
-        .mu = wide_set((real)mu),
-        .lambda = wide_set((real)lambda),
+        .elastic = {wide_set((real)mu), wide_set((real)lambda)},
         .slope = wide_set((real)(alpha * bulk / (2 * mu))),
         .tip = tip,
         .shrink = wide_exp(-tip),
@@ -118,18 +116,6 @@ INLINE mask sand_return_map(const struct sand *law, struct law_state *state, wid
 INLINE struct law_evaluation sand_evaluate(const struct sand *law, struct law_state state, matrix velocity_gradient)
 {
     (void)velocity_gradient;
-    const wide two_mu = law->mu + law->mu, half = wide_set((real)0.5);
     mask far;
-    const matrix strain = hencky_strain(state.F, &far);
-    const wide trace = matrix_trace(strain);
-    struct law_evaluation r;
-    r.tau_zz = law->lambda * trace;
-    r.tau = matrix_add_diagonal(matrix_scale(two_mu, strain), r.tau_zz);
-    r.energy = wide_fma(law->mu, matrix_dot(strain, strain), half * r.tau_zz * trace);
-    /* along principal directions: 2 mu + lambda - tau_i and lambda */
-    const wide pressed = matrix_largest_eigenvalue_bound(matrix_scale(wide_set(-1), r.tau));
-    r.wave = two_mu + law->lambda + wide_max(pressed, wide_set(0));
-    r.isolated = law_isolated_modulus(r.wave, law->lambda);
-    r.damping = wide_set(0);
-    return r;
+    return hencky_respond(&law->elastic, hencky_strain(state.F, &far), NULL);
 }

@@ -9,8 +9,9 @@
  *     J_P -> J_P prod S / prod clamp(S)
  *
  * Stomakhin, Schroeder, Chai, Teran & Selle, A material point method for snow simulation, ACM TOG 32(4) (2013) 102,
- * sections 5 to 7. Of F_P, only J_P matters and is kept. J_P is limited to [0.6, 20], as in other implementations: with
- * more compaction, snow would stiffen until no time step is small enough; at 20 it has long lost all stiffness.
+ * sections 5 to 7. Of F_P, only J_P matters and is kept. The user may limit J_P, by default to [0.6, 20], as in other
+ * implementations: with more compaction, snow stiffens until no time step is small enough; at 20 it has long lost all
+ * stiffness. The paper has no limits.
  */
 #pragma once
 #include "materials/fixed_corotated.h"
@@ -18,14 +19,12 @@
 
 enum { SNOW_JP }; /* index in the history */
 
-#define SNOW_LEAST_JP ((real)0.6)
-#define SNOW_LARGEST_JP ((real)20)
-
 struct snow {
     struct fixed_corotated elastic; /* at J_P = 1 */
     wide shortest, longest;         /* range of the principal stretches of an elastic F_E */
     wide elastic_strain2;           /* below this |F_E^T F_E - I|^2, F_E is surely elastic if det F_E > 0 */
     wide hardening;                 /* xi */
+    wide least_Jp, largest_Jp;
 };
 
 INLINE struct snow snow_prepare(const double *values)
@@ -34,7 +33,8 @@ INLINE struct snow snow_prepare(const double *values)
     const double compression = 1 - shortest * shortest, stretch = longest * longest - 1;
     const double strain = compression < stretch ? compression : stretch;
     return (struct snow){fixed_corotated_prepare(values), wide_set((real)shortest), wide_set((real)longest),
-                         wide_set((real)(strain * strain)), wide_set((real)values[4])};
+                         wide_set((real)(strain * strain)), wide_set((real)values[4]),
+                         wide_set((real)values[5]), wide_set((real)values[6])};
 }
 
 /* The return map for a tile in which some lane may yield. Lanes that do not yield keep their bits, so that their
@@ -77,7 +77,7 @@ INLINE mask snow_return_map(const struct snow *law, struct law_state *state, wid
         state->history[SNOW_JP] = Jp;
     }
     const wide trial = state->history[SNOW_JP];
-    const wide held = wide_min(wide_max(trial, wide_set(SNOW_LEAST_JP)), wide_set(SNOW_LARGEST_JP));
+    const wide held = wide_min(wide_max(trial, law->least_Jp), law->largest_Jp);
     state->history[SNOW_JP] = held;
     return wide_less(trial, held) | wide_less(held, trial);
 }

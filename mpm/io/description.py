@@ -202,6 +202,8 @@ class Writer:
             return value
         if isinstance(value, Lost):
             return {"function": value.name}
+        if isinstance(value, tuple):  # of numbers
+            return [self.value(number) for number in value]
         if isinstance(value, np.ndarray):
             return self.array(value)
         if callable(value):

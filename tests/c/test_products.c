@@ -30,9 +30,11 @@ static mpm_material material_of(int law)
 {
     switch (law) {
     case MPM_FLUID:
-        return (mpm_material){.law = law, .values = {1e5, 7, 50, DENSITY}};
+        return (mpm_material){.law = law, .values = {1e5, 7, 50, 1, DENSITY}};
     case MPM_SNOW:
-        return (mpm_material){.law = law, .values = {1e5, 0.2, 0.025, 0.0075, 10, DENSITY}};
+        return (mpm_material){.law = law, .values = {1e5, 0.2, 0.025, 0.0075, 10, 0.6, 20, DENSITY}};
+    case MPM_MOONEY_RIVLIN:
+        return (mpm_material){.law = law, .values = {2e4, 1e4, 1e5, DENSITY}};
     default:
         return (mpm_material){.law = law, .values = {1e5, 0.3, DENSITY}};
     }

@@ -58,11 +58,13 @@ static mpm_material material_of(int law)
 {
     switch (law) {
     case MPM_FLUID:
-        return (mpm_material){.law = law, .values = {1e4, 7}};
+        return (mpm_material){.law = law, .values = {1e4, 7, 0, 1}};
     case MPM_SNOW:
-        return (mpm_material){.law = law, .values = {1e4, 0.3, 0.01, 0.01, 5}};
+        return (mpm_material){.law = law, .values = {1e4, 0.3, 0.01, 0.01, 5, 0.6, 20}};
     case MPM_SAND:
         return (mpm_material){.law = law, .values = {1e4, 0.3, 35, 10}};
+    case MPM_MOONEY_RIVLIN:
+        return (mpm_material){.law = law, .values = {2e3, 1e3, 1e4}};
     default:
         return (mpm_material){.law = law, .values = {1e4, 0.3}};
     }

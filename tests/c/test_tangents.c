@@ -29,10 +29,17 @@ static const struct example {
     {MPM_FIXED_COROTATED, true, 1e6, {1e6, -0.3}, 0},
     {MPM_NEO_HOOKEAN, false, 1e6, {1e6, 0.3}, 0},
     {MPM_NEO_HOOKEAN, false, 1e6, {1e6, -0.3}, 0},
-    {MPM_FLUID, false, 1e6, {1e6, 7, 0.5}, 0},
-    {MPM_FLUID, false, 1e6, {1e6, 1, 0.5}, 0},
-    {MPM_FLUID, false, 1e6, {1e6, 1.4, 0.5}, 0},
-    {MPM_SNOW, true, 1e7, {1e6, 0.2, 0.025, 0.0075, 10}, 0.8},
+    {MPM_FLUID, false, 1e6, {1e6, 7, 0.5, 1}, 0},
+    {MPM_FLUID, false, 1e6, {1e6, 1, 0.5, 1}, 0},
+    {MPM_FLUID, false, 1e6, {1e6, 1.4, 0.5, 1}, 0},
+    {MPM_FLUID, false, 1e6, {1e6, -1, 0.5, 1}, 0},
+    {MPM_SNOW, true, 1e7, {1e6, 0.2, 0.025, 0.0075, 10, 0.6, 20}, 0.8},
+    {MPM_SAINT_VENANT_KIRCHHOFF, true, 1e6, {1e6, 0.3}, 0},
+    {MPM_SAINT_VENANT_KIRCHHOFF, true, 1e6, {1e6, -0.3}, 0},
+    {MPM_HENCKY, false, 1e6, {1e6, 0.3}, 0},
+    {MPM_HENCKY, false, 1e6, {1e6, -0.3}, 0},
+    {MPM_MOONEY_RIVLIN, false, 1e6, {3e5, 1e5, 2e6}, 0},
+    {MPM_MOONEY_RIVLIN, false, 1e6, {3e5, 0, 5e5}, 0},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 

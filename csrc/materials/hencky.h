@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hencky's solid: quadratic in the logarithmic strain (math/hencky.h). Sand and metals are elastic in this way.
+ *
+ *     Psi(F) = mu e:e + lambda/2 (tr e)^2,  e = 1/2 ln F F^T        energy per rest volume [J/m3]
+ *     tau(F) = 2 mu e + lambda tr e I                               Kirchhoff stress [Pa]
+ *
+ * H. Hencky, Z. Techn. Phys. 9 (1928) 215; L. Anand, J. Appl. Mech. 46 (1979) 78.
+ */
+#pragma once
+#include "materials/law.h"
+#include "math/hencky.h"
+
+struct hencky {
+    wide mu, lambda; /* Lame parameters [Pa] */
+};
+
+INLINE struct hencky hencky_prepare(const double *values)
+{
+    return (struct hencky){lame_mu(values[0], values[1]), lame_lambda(values[0], values[1])};
+}
+
+/* The response to a strain, with the elastic strain out of plane where `zz` is not NULL. The moduli are those along
+ * principal directions: enough where the deviator is small against 1, as plastic flow leaves it. */
+INLINE struct law_evaluation hencky_respond(const struct hencky *law, matrix strain, const wide *zz)
+{
+    const wide two_mu = law->mu + law->mu, half = wide_set((real)0.5);
+    wide trace = matrix_trace(strain);
+    struct law_evaluation r;
+    if (zz)
+        trace += *zz;
+    r.tau_zz = law->lambda * trace;
+    r.tau = matrix_add_diagonal(matrix_scale(two_mu, strain), r.tau_zz);
+    r.energy = wide_fma(law->mu, matrix_dot(strain, strain), half * r.tau_zz * trace);
+    if (zz) {
+        r.energy = wide_fma(law->mu * *zz, *zz, r.energy);
+        r.tau_zz = wide_fma(two_mu, *zz, r.tau_zz);
+    }
+    /* along principal directions: 2 mu + lambda - tau_i and lambda */
+    const wide pressed = matrix_largest_eigenvalue_bound(matrix_scale(wide_set(-1), r.tau));
+    r.wave = two_mu + law->lambda + wide_max(pressed, wide_set(0));
+    r.isolated = law_isolated_modulus(r.wave, law->lambda);
+    r.damping = wide_set(0);
+    return r;
+}
+
+/* Two stretches with logarithms e_i - e_j = x > 0 shear with the matrix gamma 1 1^T + diag(tau_j, tau_i), which acts on
+ * (A_ij, A_ji), with gamma = 2 mu x/(e^2x - 1) - tau_j. So no curvature exceeds 2 mu x coth x - tau_j or tau_i, and no
+ * rank-one A has more than lambda above the former or 2 mu x/(1 - e^-2x). x coth x <= sqrt(1 + x^2), and
+ * x/(1 - e^-2x) <= x + 1/2. */
+INLINE void hencky_bound_shear(const struct hencky *law, matrix strain, struct law_evaluation *r)
+{
+    const wide one = wide_set(1), two_mu = law->mu + law->mu;
+    const matrix deviator = matrix_add_diagonal(strain, wide_set((real)(-1.0 / DIM)) * matrix_trace(strain));
+    const wide spread2 = wide_set(2) * matrix_dot(deviator, deviator); /* at least x^2 */
+    const wide longitudinal = wide_fma(two_mu, wide_sqrt(one + spread2) - one, r->wave);
+    r->wave = wide_max(longitudinal, wide_fma(two_mu, wide_sqrt(spread2), law->mu));
+    r->isolated = wide_max(law_isolated_modulus(longitudinal, law->lambda), matrix_largest_eigenvalue_bound(r->tau));
+}
+
+INLINE struct law_evaluation hencky_evaluate(const struct hencky *law, struct law_state state, matrix velocity_gradient)
+{
+    (void)velocity_gradient;
+    mask far;
+    const matrix strain = hencky_strain(state.F, &far);
+    struct law_evaluation r = hencky_respond(law, strain, NULL);
+    hencky_bound_shear(law, strain, &r);
+    return r;
+}
+
+/* (ln a - ln b)/(a - b) of positive numbers, 1/b where they are equal. */
+INLINE wide hencky_slope(wide a, wide b)
+{
+    const wide one = wide_set(1), gap = a - b, f = gap / b, m = a / b;
+    const mask near = wide_less(wide_set((real)0.7072), m) & wide_less(m, wide_set((real)1.4142));
+    const mask equal = wide_less_equal(gap, wide_set(0)) & wide_less_equal(wide_set(0), gap);
+    const wide close = (one - log_defect(f, m) / wide_select(equal, one, f)) / b;
+    return wide_select(near, close, (wide_log_any(a) - wide_log_any(b)) / wide_select(equal, one, gap));
+}
+
+INLINE struct law_tangent hencky_tangent(const struct hencky *law, const wide e[DIM], const struct law_state *state)
+{
+    (void)state;
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), two_mu = law->mu + law->mu;
+    const wide least = wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100));
+    mask proper = wide_less(zero, one);
+    UNROLL for (int i = 0; i < DIM; i++)
+        proper &= wide_less(least, e[i]);
+    wide s[DIM], strain[DIM], inverse[DIM], trace = zero, square = zero;
+    UNROLL for (int i = 0; i < DIM; i++) {
+        s[i] = wide_select(proper, e[i], one);
+        strain[i] = wide_log(s[i]);
+        inverse[i] = one / s[i];
+        trace += strain[i];
+        square = wide_fma(strain[i], strain[i], square);
+    }
+    const wide pull = law->lambda * trace;
+    struct law_tangent t = {.viscosity = zero};
+    t.energy = wide_select(proper, wide_fma(law->mu, square, half * pull * trace), wide_set((real)__builtin_inf()));
+    UNROLL for (int i = 0; i < DIM; i++) {
+        const wide tau = wide_fma(two_mu, strain[i], pull);
+        t.first[i] = tau * inverse[i];
+        t.second[i][i] = (two_mu + law->lambda - tau) * inverse[i] * inverse[i];
+        UNROLL for (int j = i + 1; j < DIM; j++) {
+            t.second[i][j] = t.second[j][i] = law->lambda * inverse[i] * inverse[j];
+            const wide other = wide_fma(two_mu, strain[j], pull) * inverse[j];
+            t.minus[LAW_PAIR(i, j)] = wide_fma(two_mu, hencky_slope(s[i], s[j]), -other) * inverse[i];
+            t.plus[LAW_PAIR(i, j)] = (t.first[i] + other) / (s[i] + s[j]);
+        }
+    }
+    return t;
+}

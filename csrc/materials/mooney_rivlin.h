@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Compressible Mooney-Rivlin solid, for rubber.
+ *
+ *     Psi(F) = C10 (I1 - 3) + C01 (I2 - 3) + c (J^2 - 1) - d ln J               energy per rest volume [J/m3]
+ *     tau(F) = 2 C10 b + 2 C01 (I1 b - b^2) + (2 c J^2 - d) I,  b = F F^T       Kirchhoff stress [Pa]
+ *     c = lambda/4 - C01,  d = 2 C10 + 4 C01 + 2 c                              no stress at rest
+ *
+ * I1 = tr b and I2 = (I1^2 - tr b^2)/2 are those of three dimensions; in plane strain b_zz = 1. At rest
+ * mu = 2 (C10 + C01) and lambda = K - 2/3 mu. If c >= 0, the energy is polyconvex. With C01 = 0 the solid is
+ * neo-Hookean. Ciarlet & Geymonat, C. R. Acad. Sci. Paris II 295 (1982) 423.
+ */
+#pragma once
+#include "materials/law.h"
+
+struct mooney_rivlin {
+    wide c10, c01; /* [Pa] */
+    wide c, d;     /* volumetric [Pa] */
+};
+
+INLINE struct mooney_rivlin mooney_rivlin_prepare(const double *values)
+{
+    const double c10 = values[0], c01 = values[1], lambda = values[2] - 4 * (c10 + c01) / 3, c = lambda / 4 - c01;
+    return (struct mooney_rivlin){wide_set((real)c10), wide_set((real)c01), wide_set((real)c),
+                                  wide_set((real)(2 * c10 + 4 * c01 + 2 * c))};
+}
+
+INLINE struct law_evaluation mooney_rivlin_evaluate(const struct mooney_rivlin *law, struct law_state state,
+                                                    matrix velocity_gradient)
+{
+    (void)velocity_gradient;
+    const wide one = wide_set(1), half = wide_set((real)0.5), J = state.J, two_c10 = law->c10 + law->c10;
+    const wide two_c01 = law->c01 + law->c01, two_c = law->c + law->c, square = (J - one) * (J + one); /* J^2 - 1 */
+    const matrix b = matrix_symmetric(matrix_multiply_transposed(state.F, state.F));
+    const matrix e = matrix_add_diagonal(b, -one);
+    const wide trace = matrix_trace(e), first = trace + wide_set(3); /* I1 */
+    /* tau = 2 C10 e + 2 C01 (tr e b + e - e^2) + 2 c (J^2 - 1) I with e = b - I: every term vanishes at rest */
+    const matrix square_e = matrix_multiply(e, e);
+    matrix shear = matrix_scale(trace, b);
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            shear.m[i][j] += e.m[i][j] - square_e.m[i][j];
+    const wide volumetric = two_c * square;
+
+    struct law_evaluation r;
+    r.tau = matrix_symmetric(matrix_add_diagonal(
+        matrix_add(matrix_scale(two_c10, e), matrix_scale(two_c01, shear)), volumetric));
+    r.tau_zz = wide_fma(two_c01, trace, volumetric);
+    const wide second = wide_fma(half, wide_fma(trace, trace, -matrix_dot(e, e)), trace + trace); /* I2 - 3 */
+    r.energy = wide_fma(law->c10, trace, law->c01 * second) + wide_fma(law->c, square, -(law->d * wide_log(J)));
+    /* With w the largest stretch squared and m = min(w, I1/2), no x (I1 - x) exceeds m (I1 - m) and no product of two
+     * stretches squared m^2. */
+    const wide w = matrix_largest_eigenvalue_bound(b), m = wide_min(w, half * first);
+    const wide both = wide_fma(two_c10, w, wide_fma(two_c01, m * (first - m), law->d));
+    const wide whole = two_c * J * J;
+    r.wave = both + whole;
+    r.isolated = both + wide_fma(wide_set(2 * DIM - 1), whole, wide_set(2 * (DIM - 1)) * two_c01 * m * m);
+    r.damping = wide_set(0);
+    return r;
+}
+
+INLINE struct law_tangent mooney_rivlin_tangent(const struct mooney_rivlin *law, const wide e[DIM],
+                                                const struct law_state *state)
+{
+    (void)state;
+    const wide zero = wide_set(0), one = wide_set(1), two_c10 = law->c10 + law->c10, two_c01 = law->c01 + law->c01;
+    const struct law_volume volume = law_volume_of(e);
+    const mask proper = wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100)), volume.J);
+    const wide J = wide_select(proper, volume.J, one), inverse = one / J;
+    wide strain[DIM], trace = zero, pairs = zero;
+    UNROLL for (int i = 0; i < DIM; i++) {
+        strain[i] = (e[i] - one) * (e[i] + one);
+        pairs = wide_fma(strain[i], trace, pairs);
+        trace += strain[i];
+    }
+    struct law_tangent t = {.viscosity = zero};
+    t.energy = wide_fma(law->c10, trace, law->c01 * (trace + trace + pairs)) +
+               wide_fma(law->c * (J - one), J + one, -(law->d * wide_log(J)));
+    t.energy = wide_select(proper, t.energy, wide_set((real)__builtin_inf()));
+    UNROLL for (int i = 0; i < DIM; i++) {
+        const wide others = trace + wide_set(3) - e[i] * e[i]; /* sum of the other stretches squared */
+        t.second[i][i] = wide_fma(two_c01, others, two_c10);
+        t.first[i] = e[i] * t.second[i][i];
+        UNROLL for (int j = i + 1; j < DIM; j++) {
+            const wide product = e[i] * e[j], sum = wide_fma(two_c01, wide_fma(-e[j], e[j], others), two_c10);
+            t.second[i][j] = t.second[j][i] = (two_c01 + two_c01) * product;
+            t.minus[LAW_PAIR(i, j)] = wide_fma(-two_c01, product, sum);
+            t.plus[LAW_PAIR(i, j)] = wide_fma(two_c01, product, sum);
+        }
+    }
+    law_add_volumetric(&t, &volume, wide_fma(law->c + law->c, J, -(law->d * inverse)),
+                       wide_fma(law->d * inverse, inverse, law->c + law->c));
+    return t;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Cohesive Cam clay (NACC): a compressible neo-Hookean solid that yields on an ellipse in the plane of pressure p and
+ * shear q. It hardens where it is compacted, and softens and breaks where it is torn.
+ *
+ *     F = F_E F_P,  b = F_E F_E^T,  J = det F_E,  alpha its state of consolidation        F_E is the particle's F
+ *     Psi(F_E) = mu/2 (J^(-2/3) tr b - 3) + kappa/2 ((J^2 - 1)/2 - ln J)                    per rest volume [J/m3]
+ *     s = mu J^(-2/3) dev b,  p = -kappa/2 (J^2 - 1),  tau = s - p I
+ *     y = 3/2 (1 + 2 beta) |s|^2 + M^2 (p + beta p0)(p - p0) <= 0,  M = 6 sin phi/(3 - sin phi)
+ *     p0 = kappa (1e-5 + sinh(xi max(-alpha, 0)))                                         consolidation pressure
+ *
+ * The return map: beyond a tip of the ellipse (p > p0 or p < -beta p0), F_E becomes J'^(1/3) U V^T with the pressure of
+ * the tip, and alpha grows by ln(J/J'). Else if y > 0, dev b shrinks onto the ellipse at this p and tr b, and alpha grows
+ * by ln(J/J_x): J_x has the pressure p_x where the line from the centre of the ellipse to (p, q) crosses it. No case
+ * changes J Jp, the whole volume ratio. J. Wolper, Y. Fang, M. Li, J. Lu, M. Gao & C. Jiang, CD-MPM: continuum damage
+ * material point methods for dynamic fracture animation, ACM TOG 38(4) (2019) 119, section 4.
+ *
+ * Traces and deviators are those of three dimensions. In plane strain the elastic stretch out of plane is kept: Fzz.
+ */
+#pragma once
+#include "materials/sand.h"
+#include "math/singular.h"
+
+enum { NACC_JP, NACC_FZZ, NACC_ALPHA }; /* index in the history */
+
+struct nacc {
+    wide mu, kappa; /* shear and bulk modulus [Pa] */
+    wide M2, beta;
+    wide shear;     /* 3/2 (1 + 2 beta) */
+    wide hardening; /* xi */
+};
+
+INLINE struct nacc nacc_prepare(const double *values)
+{
+    double sine, cosine;
+    sand_angle(values[2] * (3.14159265358979323846 / 180), &sine, &cosine);
+    const double M = 6 * sine / (3 - sine);
+    return (struct nacc){
+        .mu = lame_mu(values[0], values[1]),
+        .kappa = wide_set((real)(values[0] / (3 * (1 - 2 * values[1])))),
+        .M2 = wide_set((real)(M * M)),
+        .beta = wide_set((real)values[3]),
+        .shear = wide_set((real)(1.5 * (1 + 2 * values[3]))),
+        .hardening = wide_set((real)values[4]),
+    };
+}
+
+/* What stress and yield need: b without its mean, the mean and the deviator out of plane, J and J^(-2/3). */
+struct nacc_strain {
+    matrix deviator;
+    wide zz, mean, J, shrink;
+};
+
+INLINE struct nacc_strain nacc_strain_of(const struct law_state *state)
+{
+    struct nacc_strain s = {.deviator = matrix_symmetric(matrix_multiply_transposed(state->F, state->F))};
+    wide trace = matrix_trace(s.deviator);
+    s.J = matrix_det(state->F);
+#if DIM == 2
+    const wide zz = state->history[NACC_FZZ] * state->history[NACC_FZZ];
+    trace += zz;
+    s.J *= state->history[NACC_FZZ];
+    s.zz = zz;
+#else
+    s.zz = wide_set(0);
+#endif
+    s.mean = trace * wide_set((real)(1.0 / 3));
+    s.deviator = matrix_add_diagonal(s.deviator, -s.mean);
+    if (DIM == 2)
+        s.zz -= s.mean;
+    s.shrink = wide_exp(wide_set((real)(-2.0 / 3)) * wide_log_any(wide_max(s.J, wide_set((real)1e-9))));
+    return s;
+}
+
+/* sinh x of x >= 0: its series where that is small, so that nothing cancels. */
+INLINE wide nacc_sinh(wide x)
+{
+    const wide x2 = x * x, grown = wide_exp(x), half = wide_set((real)0.5);
+    wide series = wide_set(1);
+    UNROLL for (int k = 7; k > 0; k--)
+        series = wide_fma(series * x2, wide_set((real)(1.0 / (2 * k * (2 * k + 1)))), wide_set(1));
+    return wide_select(wide_less(x, half), x * series, half * (grown - wide_set(1) / grown));
+}
+
+/* For lanes that yield: F with U diag(sqrt(scale (s^2 - mean) + to)) V^T. */
+NOINLINE void nacc_move(matrix *F, wide scale, wide mean, wide to, mask yields)
+{
+    const struct singular s = singular_decompose(*F);
+    wide value[DIM];
+    UNROLL for (int i = 0; i < DIM; i++)
+        value[i] = wide_sqrt(wide_max(wide_fma(scale, wide_fma(s.value[i], s.value[i], -mean), to), wide_set(0)));
+    *F = matrix_select(yields, singular_compose(&s, value), *F);
+}
+
+/* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
+ * F keep theirs too, so that the trouble stays visible. */
+INLINE mask nacc_return_map(const struct nacc *law, struct law_state *state, wide dt, matrix velocity_gradient)
+{
+    (void)dt, (void)velocity_gradient;
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), third = wide_set((real)(1.0 / 3));
+    const struct nacc_strain b = nacc_strain_of(state);
+    const wide alpha = state->history[NACC_ALPHA], kappa = law->kappa, half_kappa = half * kappa;
+    const wide relative = wide_set((real)1e-5) + nacc_sinh(law->hardening * wide_max(-alpha, zero));
+    const wide p0 = kappa * wide_min(relative, wide_set((real)1e6)), tip = -law->beta * p0;
+    const wide p = -half_kappa * (b.J - one) * (b.J + one);
+    const wide length2 = wide_fma(b.zz, b.zz, matrix_dot(b.deviator, b.deviator)), to_shear = law->mu * b.shrink;
+    const wide shear2 = to_shear * to_shear * length2, room = law->M2 * (p - tip) * (p0 - p);
+    const mask sound = wide_less(zero, b.J) & wide_less_equal(b.J, wide_set(REAL_LARGEST)) &
+                       wide_less_equal(shear2, wide_set(REAL_LARGEST));
+    const mask pressed = sound & wide_less(p0, p), torn = sound & wide_less(p, tip), beyond = pressed | torn;
+    const wide slack = wide_set((real)1e-6) * law->M2 * p0 * p0; /* of a state that was returned and has rounded */
+    const mask slides = sound & mask_not(beyond) & wide_less(room + slack, law->shear * shear2);
+    const mask yields = beyond | slides;
+    if (!mask_any(yields))
+        return wide_less(one, zero);
+
+    const wide tip_J2 = wide_max(one - wide_select(pressed, p0, tip) / half_kappa, zero);
+    const wide ratio2 = wide_max(room, zero) / wide_select(slides, law->shear * shear2, one); /* of |s|^2 */
+    const wide scale = wide_select(slides, wide_sqrt(ratio2), zero);
+    /* the crossing: with c the centre, a fraction of p - c */
+    const wide centre = half * (p0 + tip), axis = half * (p0 - tip), off = p - centre;
+    const wide reach2 = wide_fma(law->M2 * off, off, law->shear * shear2);
+    const wide crossing = wide_fma(axis * off, wide_sqrt(law->M2 / wide_select(slides, reach2, one)), centre);
+    const wide crossing_J2 = wide_max(one - crossing / half_kappa, wide_set((real)1e-8));
+    const wide J2 = wide_select(beyond, wide_max(tip_J2, wide_set((real)1e-8)), crossing_J2);
+    const wide ln_J2 = wide_log_any(J2);
+    const wide gained = wide_log_any(b.J) - half * ln_J2;
+
+    const wide to = wide_select(beyond, wide_exp(third * ln_J2), b.mean);
+    matrix F = state->F; /* a copy in memory, so that the state stays in registers */
+    nacc_move(&F, scale, b.mean, to, yields);
+    state->F = F;
+    wide J = matrix_det(F);
+#if DIM == 2
+    const wide Fzz = wide_sqrt(wide_max(wide_fma(scale, b.zz, to), zero));
+    state->history[NACC_FZZ] = wide_select(yields, Fzz, state->history[NACC_FZZ]);
+    J *= Fzz;
+#endif
+    const wide Jp = state->history[NACC_JP];
+    state->history[NACC_JP] = wide_select(yields, Jp * (b.J / wide_select(yields, J, one)), Jp);
+    state->history[NACC_ALPHA] = wide_select(yields, alpha + gained, alpha);
+    return wide_less(one, zero);
+}
+
+INLINE struct law_evaluation nacc_evaluate(const struct nacc *law, struct law_state state, matrix velocity_gradient)
+{
+    (void)velocity_gradient;
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), third = wide_set((real)(1.0 / 3));
+    const struct nacc_strain b = nacc_strain_of(&state);
+    const wide J = b.J, square = (J - one) * (J + one), mu = law->mu * b.shrink, half_kappa = half * law->kappa;
+    const wide pull = half_kappa * square, ln_J = wide_log_any(J);
+
+    struct law_evaluation r;
+    r.tau = matrix_add_diagonal(matrix_scale(mu, b.deviator), pull);
+    r.tau_zz = wide_fma(mu, b.zz, pull);
+    /* 3 (J^(-2/3) mean - 1): both factors are 1 at rest */
+    const wide shear = wide_set((real)1.5) * law->mu * wide_fma(b.shrink, b.mean, -one);
+    r.energy = shear + half_kappa * wide_fma(half, square, -ln_J);
+    /* Along A with trace t, in units of mu J^(-2/3): I1 (2/9 t^2 + tr A^2/3) - 4/3 t A:b + |A F|^2, and
+     * kappa (J^2 t^2 - (J^2 - 1)/2 tr A^2). With I1 = 3 mean; the plane has its own mean, and w +- r bound its values. */
+    const wide centre = matrix_trace(b.deviator) * wide_set((real)(1.0 / DIM));
+    const wide radius = matrix_largest_eigenvalue_bound(b.deviator) - centre;
+    const wide middle = b.mean + centre, w = middle + radius, least = middle - radius;
+    const wide five_thirds = wide_set((real)(5.0 / 3)), two_thirds = wide_set((real)(2.0 / 3));
+    r.wave = wide_fma(mu, wide_max(wide_fma(five_thirds, b.mean, -third * least), w) + two_thirds * radius,
+                      half_kappa * (square + wide_set(2)));
+    const wide whole = wide_fma(mu, two_thirds * b.mean - two_thirds * wide_set(2) * middle, law->kappa * J * J);
+    /* 4/3 sqrt(d) |dev b| */
+    const wide cross = wide_set((real)(4.0 / 3 * (DIM == 3 ? 2.1213203435596424 : 2))) * radius;
+    r.isolated = wide_fma(mu, b.mean + w + cross, wide_set(DIM) * wide_max(whole, zero)) + wide_abs(pull);
+    r.damping = zero;
+    return r;
+}
