@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm import config, materials, shapes
+from mpm import config, laws, materials, shapes
 from mpm._check import FloatArray
 from mpm.scene import Scene
 from mpm.simulation import Simulation
@@ -29,13 +29,12 @@ def _material(law: str) -> materials.Material:
     [made] = [
         cls for name in materials.__all__ if getattr(cls := getattr(materials, name), "law", None) == law
     ]
-    names = [parameter["name"] for parameter in materials.registry()[law]["parameters"]]
+    names = [parameter["name"] for parameter in laws.registry()[law]["parameters"]]
     return made(**{name: VALUES[name] for name in names if name in VALUES})
 
 
 MATERIALS = {
-    {"neo_hookean": "neo-Hookean"}.get(law, law.replace("_", " ")): _material(law)
-    for law in materials.registry()
+    {"neo_hookean": "neo-Hookean"}.get(law, law.replace("_", " ")): _material(law) for law in laws.registry()
 }
 CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
 CELLS_QUICK = {2: 32, 3: 8}

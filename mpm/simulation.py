@@ -16,9 +16,9 @@ from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.keeping import Format
-from mpm.materials import Material
+from mpm.laws import Material
 from mpm.numerics import StableDt
-from mpm.particles import NO_PLASTIC, Copies
+from mpm.particles import Copies, no_owner
 from mpm.shapes import Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, fields_of, fill
 from mpm.solver import Solver
@@ -298,7 +298,7 @@ class Simulation(Solver, kind="simulation"):
         return state if there.all() else state.of(there)
 
     def _missing(self, name: str) -> str:
-        return NO_PLASTIC if name == "Jp" else ""
+        return no_owner(name) if name == "Jp" else ""
 
     def _sampled_with(self) -> np.random.Generator:
         """A generator in its state before the bodies of the scene were sampled."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm import fieldtable, gallery, materials, shapes
+from mpm import fieldtable, gallery, laws, materials, shapes
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 
@@ -120,7 +120,7 @@ def traffic(dimension: int, law: str, dtype: str) -> int:
 
     Not those of nodes, nor v and C, which stay in registers from one step to the next.
     """
-    d, row = dimension, materials.registry()[law]
+    d, row = dimension, laws.registry()[law]
     state = 1 if row["strain"] == "J" else d * d
     history = sum(len(fieldtable.components(d)[field["rank"]]) for field in row["history"])
     return (2 * (d + state + history) + 2) * int(np.dtype(dtype).itemsize)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mpm import _check, fieldtable
 from mpm._check import FloatArray
 from mpm.errors import ConvergenceError
-from mpm.materials import Material, is_python_law, registry
+from mpm.laws import Material, is_python_law, registry
 from mpm.point.response import Response
 
 Component = float | npt.ArrayLike | Callable[[float], float]
@@ -44,7 +44,7 @@ class Law(Protocol):
 
 
 class Kirchhoff(NamedTuple):
-    """A law in Python at m deformation gradients, as `materials.Evaluation` has it."""
+    """A law in Python at m deformation gradients, as `laws.Evaluation` has it."""
 
     tau: FloatArray
     energy: FloatArray
