@@ -19,6 +19,14 @@ VALUES = {
     "c10": 2e4,
     "c01": 5e3,
     "yield_stress": 5e3,
+    "shear_modulus": 5e4,
+    "swelling": 0.02,
+    "compression": 0.1,
+    "critical_slope": 1.2,
+    "preconsolidation": 1e4,
+    "consistency": 100.0,
+    "g_1": 0.5,
+    "g_2": 0.2,
     "density": 1000.0,
 }  # of all laws that have such a parameter
 

@@ -336,7 +336,7 @@ def _ndim(value: Any) -> int:
         return -1
 
 
-class _Flowing(_Elastic):
+class _Flowing(Material):
     """Base of the materials with a return map and a history of several fields."""
 
     __slots__ = ()
@@ -436,19 +436,18 @@ class _Flowing(_Elastic):
             raise _check.wrong_type("history", given, "a mapping of field names to arrays")
         for name in given or {}:
             _check.choice("history", name, [field for field, *_ in kept])
-        columns = []
+        columns, initial, at = [], self._initial_history(d), 0
         for name, width, row in kept:
             if name in (given or {}):
                 title = f"history[{name!r}]"
                 values = _check.array(title, (given or {})[name], (m,) if width == 1 else (m, width))
-                for at in np.flatnonzero(~((values > row["low"]) & (values < row["high"])))[:1]:
+                for bad in np.flatnonzero(~((values > row["low"]) & (values < row["high"])))[:1]:
                     allowed = _check.interval(row["low"], True, row["high"], True)
-                    raise ValueError(f"{title} = {values.flat[at]:g}: must be {allowed}")
+                    raise ValueError(f"{title} = {values.flat[bad]:g}: must be {allowed}")
                 columns.append(values.reshape(m, width))
             else:
-                begins = row["initial_parameter"]
-                initial = self._parameter(begins) if begins else row["initial"]
-                columns.append(np.full((m, width), initial))
+                columns.append(np.tile(initial[at : at + width], (m, 1)))
+            at += width
         return np.ascontiguousarray(np.concatenate(columns, axis=1))
 
 

@@ -12,21 +12,27 @@ from typing import Any, ClassVar, cast
 
 import numpy.typing as npt
 
-from mpm import _check
+from mpm import _check, _core
 from mpm._check import FloatArray
 from mpm.laws import Material, _Elastic, _Flowing, _Plastic, plastic
 
 __all__ = [
     "NACC",
+    "CamClay",
+    "DruckerPrager",
     "FixedCorotated",
     "Fluid",
     "Hencky",
+    "HerschelBulkley",
     "Material",
+    "MohrCoulomb",
     "MooneyRivlin",
+    "MuI",
     "NeoHookean",
     "SaintVenantKirchhoff",
     "Sand",
     "Snow",
+    "Viscoelastic",
     "VonMises",
 ]
 
@@ -201,6 +207,9 @@ class Fluid(Material):
     γ = 7 is water under high pressure; γ = −1 gives p = K (1 − J) with the quadratic energy K/2 (J − 1)², which does
     not stiffen under compression. A fluid with ``tension=False`` does not pull where J > 1: it tears without
     resistance, and presses again at its old volume.
+
+    p is the pressure above that of the surroundings. An ideal gas that exchanges no heat is K = γ p₀ with γ = 1.4 for
+    air and the ambient pressure p₀; a stiffened gas K = γ (p₀ + p_∞); an isothermal gas γ = 1 and K = p₀.
 
     Parameters
     ----------
@@ -429,7 +438,7 @@ class Sand(_Plastic):
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
-class VonMises(_Flowing):
+class VonMises(_Flowing, _Elastic):
     """Metal: flows at constant volume where the deviatoric stress reaches the yield stress, and hardens.
 
     The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
@@ -480,7 +489,7 @@ class VonMises(_Flowing):
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NACC(_Flowing):
+class NACC(_Flowing, _Elastic):
     """Cohesive Cam clay (NACC): yields on an ellipse of pressure and shear, hardens where compacted, breaks where torn.
 
     The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. With b = F_E F_Eᵀ, J = det F_E and the
@@ -523,3 +532,330 @@ class NACC(_Flowing):
     cohesion: float = 0.5
     hardening: float = 1.0
     consolidation: float = -0.01
+
+
+CONES = ("compression", "extension", "plane-strain")
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DruckerPrager(_Flowing, _Elastic):
+    """Soil that slides on a cone (Drucker and Prager), dilates as it slides, and parts at a tension.
+
+    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
+    F_E. With the pressure p and the shear q = √(3/2) ‖dev τ‖ of Kirchhoff stress, every step brings stresses back to
+    q <= M p + k and p >= −σ_t. Sliding gains the volume D times its shear strain. Where grains part, ``particles.gap``
+    keeps the volume ratio that they gained; they press on each other again when they have lost it. ``particles.Jp`` is
+    the plastic volume ratio, the gap included. In 2-D (plane strain) pressure and shear are those of three dimensions,
+    and ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1. Unlike `Sand`, this law dilates, has a
+    tension of its own, and knows the stress out of plane. `gap` and `Jp` stay below 10⁶; ``clipped`` in
+    ``Simulation.health`` counts the corrections.
+
+    M, D and k follow from the angles of friction φ and dilation ψ, the cohesion c and ``cone``, which says where the
+    cone meets the criterion of Mohr and Coulomb:
+
+    - ``"compression"``: in triaxial compression, M = 6 sin φ/(3 − sin φ), k = M c cot φ, D = 6 sin ψ/(3 − sin ψ);
+    - ``"extension"``: in triaxial extension, with 3 + sin instead of 3 − sin;
+    - ``"plane-strain"``: for flow in a plane, in 2-D or 3-D.
+
+    Parameters
+    ----------
+    E : float
+        Young's modulus [Pa], > 0.
+    nu : float
+        Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
+    density : float
+        Initial density [kg/m³], > 0.
+    friction_angle_deg : float, optional
+        φ, > 0° and < 90°, default 35°.
+    dilation_angle_deg : float, optional
+        ψ, >= 0° and at most φ, default 0°: sliding keeps the volume.
+    cohesion : float, optional
+        c [Pa], >= 0, default 0.
+    tension : float or None, optional
+        σ_t [Pa], from 0 to c cot φ: the mean tension at which grains part. Default None: c cot φ.
+    cone : str, optional
+        ``"compression"`` (the default), ``"extension"`` or ``"plane-strain"``.
+
+    References
+    ----------
+    Drucker, Prager: Soil mechanics and plastic analysis or limit design. Q. Appl. Math. 10 (1952) 157-165.
+    de Souza Neto, Perić, Owen: Computational Methods for Plasticity. Wiley, 2008, chapter 8.
+    """
+
+    law: ClassVar[str] = "drucker_prager"
+
+    E: float
+    nu: float
+    density: float
+    friction_angle_deg: float = 35.0
+    dilation_angle_deg: float = 0.0
+    cohesion: float = 0.0
+    tension: float | None = None
+    cone: str = "compression"
+
+    def __post_init__(self) -> None:
+        Material.__post_init__(self)
+        _check.number("dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg")
+        if self.tension is not None:
+            apex = self.cohesion / math.tan(math.radians(self.friction_angle_deg))
+            tension = _check.number("tension", self.tension, low=0, high=apex, unit="Pa")
+            object.__setattr__(self, "tension", tension)
+        _check.choice("cone", self.cone, CONES)
+
+    def _given_parameters(self) -> list[_core.Parameter]:
+        return [p for p in Material._given_parameters(self) if p["name"] not in ("tension", "cone")]
+
+    def _parameter(self, name: str) -> float:
+        if name == "tension":
+            return math.inf if self.tension is None else self.tension
+        return float(CONES.index(self.cone)) if name == "cone" else Material._parameter(self, name)
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MohrCoulomb(_Flowing, _Elastic):
+    """Soil or rock that slides where shear on a plane exceeds its friction (Mohr and Coulomb), and dilates.
+
+    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
+    F_E. Every step brings the principal Kirchhoff stresses τ₁ >= τ₂ >= τ₃ back to (1 + sin φ) τ₁ − (1 − sin φ) τ₃ <=
+    2 c cos φ: to the plane, to an edge, or to the apex c cot φ, where grains part. ``particles.gap`` keeps the volume
+    ratio that they gained; they press on each other again when they have lost it. ``particles.Jp`` is the plastic
+    volume ratio, the gap included. In 2-D (plane strain) the stress out of plane is one of the three, and
+    ``particles.Fzz`` the elastic stretch there; in 3-D it stays 1. `gap` and `Jp` stay below 10⁶; ``clipped`` in
+    ``Simulation.health`` counts the corrections. Flow costs a singular value decomposition: `DruckerPrager` is faster.
+
+    Parameters
+    ----------
+    E : float
+        Young's modulus [Pa], > 0.
+    nu : float
+        Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
+    density : float
+        Initial density [kg/m³], > 0.
+    friction_angle_deg : float, optional
+        φ, > 0° and < 90°, default 35°.
+    dilation_angle_deg : float, optional
+        ψ, >= 0° and at most φ, default 0°: sliding keeps the volume.
+    cohesion : float, optional
+        c [Pa], >= 0, default 0.
+
+    References
+    ----------
+    de Souza Neto, Perić, Owen: Computational Methods for Plasticity. Wiley, 2008, section 8.2.
+    """
+
+    law: ClassVar[str] = "mohr_coulomb"
+
+    E: float
+    nu: float
+    density: float
+    friction_angle_deg: float = 35.0
+    dilation_angle_deg: float = 0.0
+    cohesion: float = 0.0
+
+    def __post_init__(self) -> None:
+        Material.__post_init__(self)
+        _check.number("dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg")
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CamClay(_Flowing):
+    """Modified Cam clay: stiffens with pressure, hardens as it is compacted, softens as it dilates.
+
+    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. With its logarithmic strain e, Kirchhoff
+    stress has the pressure p = a (exp(−tr e/κ) − 1) and the deviator 2 μ dev e. Every step brings it back to
+    q²/M² + P (P − P_c) <= 0 with q = √(3/2) ‖dev τ‖, P = p + a, and P_c − a = ``particles.yield_pressure``; the plastic
+    strain is normal to this ellipse, and ln P_c grows by its compaction over λ − κ. So ln P falls along lines of slope
+    1/κ (swelling) and 1/λ (normal compression) in the logarithm of the volume, and shear ends at the critical state
+    q = M P. The attraction a, the largest tension, keeps the clay together where no pressure does; far below the
+    pressures of interest it hardly matters. ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain)
+    ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1. P_c stays between a/1000 and 10¹² a;
+    ``clipped`` in ``Simulation.health`` counts the corrections.
+
+    Parameters
+    ----------
+    shear_modulus : float
+        μ [Pa], > 0.
+    density : float
+        Initial density [kg/m³], > 0.
+    swelling : float
+        κ, > 0 and < 1: fall of the logarithm of volume over growth of that of pressure, elastic. With the usual slope
+        κ' of the void ratio, κ = κ'/(1 + void ratio).
+    compression : float
+        λ, > κ and < 1: the same where the clay yields.
+    critical_slope : float
+        M, > 0: q/p at the critical state, 6 sin φ/(3 − sin φ) for a friction angle φ in triaxial compression.
+    preconsolidation : float
+        Isotropic pressure at which new particles yield [Pa], >= 0.
+    attraction : float, optional
+        a [Pa], > 0, default 1000. The bulk modulus at rest is a/κ.
+
+    References
+    ----------
+    Roscoe, Burland: On the generalized stress-strain behaviour of wet clay. Engineering Plasticity (1968) 535-609.
+    Butterfield: A natural compression law for soils. Géotechnique 29 (1979) 469-480.
+    Borja, Tamagnini: Cam-Clay plasticity part III. Comput. Methods Appl. Mech. Eng. 155 (1998) 73-95.
+    """
+
+    law: ClassVar[str] = "cam_clay"
+
+    shear_modulus: float
+    density: float
+    swelling: float
+    compression: float
+    critical_slope: float
+    preconsolidation: float
+    attraction: float = 1000.0
+
+    def __post_init__(self) -> None:
+        Material.__post_init__(self)
+        if not self.compression > self.swelling:
+            raise ValueError(f"compression = {self.compression!r}: must be > swelling = {self.swelling!r}")
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MuI(_Flowing, _Elastic):
+    """Dense granular flow, the μ(I) rheology: friction that grows with the rate at which grains slide.
+
+    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
+    F_E. With the pressure p of Kirchhoff stress and the shear stress τ = ‖dev τ‖/√2, grains slide at constant volume
+    where τ > μ₁ p, with τ = μ(I) p, μ(I) = μ₁ + (μ₂ − μ₁)/(I₀/I + 1) and the inertial number I = γ̇ d √(ρ_s/p). They
+    part without resistance: ``particles.gap`` keeps the volume ratio that they gained; they press on each other again
+    when they have lost it. ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain) ``particles.Fzz`` is the
+    elastic stretch out of plane; in 3-D it stays 1. Flow does not limit the time step. The defaults are glass beads.
+
+    Parameters
+    ----------
+    E : float
+        Young's modulus [Pa], > 0: far above the pressures of the flow, so that grains hardly overlap.
+    nu : float
+        Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
+    density : float
+        Initial density of the packing [kg/m³], > 0.
+    mu_1, mu_2 : float, optional
+        Friction of slow and of fast flow, > 0, μ₂ >= μ₁; default tan 20.9° and tan 32.76°.
+    I_0 : float, optional
+        I₀, > 0, default 0.279: the inertial number halfway between the two.
+    grain_diameter : float, optional
+        d [m], > 0, default 0.53e-3.
+    grain_density : float, optional
+        ρ_s [kg/m³], > 0, default 2500: that of the grains themselves.
+
+    References
+    ----------
+    Jop, Forterre, Pouliquen: A constitutive law for dense granular flows. Nature 441 (2006) 727-730.
+    Dunatunga, Kamrin: Continuum modelling and simulation of granular flows through their many phases. J. Fluid Mech.
+    779 (2015) 483-513.
+    """
+
+    law: ClassVar[str] = "mu_i"
+
+    E: float
+    nu: float
+    density: float
+    mu_1: float = 0.3819
+    mu_2: float = 0.6435
+    I_0: float = 0.279
+    grain_diameter: float = 0.53e-3
+    grain_density: float = 2500.0
+
+    def __post_init__(self) -> None:
+        Material.__post_init__(self)
+        if not self.mu_2 >= self.mu_1:
+            raise ValueError(f"mu_2 = {self.mu_2!r}: must be >= mu_1 = {self.mu_1!r}")
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HerschelBulkley(_Flowing):
+    """Yield-stress fluid such as mud, paste or fresh concrete: solid below τ_y, flowing above it.
+
+    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
+    F_E with the moduli K and μ. Where the shear stress τ = ‖dev τ‖/√2 exceeds τ_y, it flows at constant volume, so that
+    steady simple shear at the rate γ̇ needs τ_y + k γ̇ⁿ (n = 1: Bingham). Below τ_y it keeps its shape. Without a yield
+    stress and with n = 1 it is a Maxwell fluid of the viscosity k, which relaxes in the time k/μ. Neither k nor τ_y
+    limits the time step, because the return map is implicit; K and μ do. In 2-D (plane strain) ``particles.Fzz`` is the
+    elastic stretch out of plane; in 3-D it stays 1.
+
+    Parameters
+    ----------
+    bulk_modulus : float
+        K [Pa], > 0.
+    shear_modulus : float
+        μ [Pa], > 0; far above the shear stresses of the flow, it does not matter.
+    yield_stress : float
+        τ_y [Pa], >= 0: in shear; a uniaxial stress is √3 times as large.
+    consistency : float
+        k [Pa sⁿ], >= 0; 0: the stress does not exceed τ_y.
+    density : float
+        Initial density [kg/m³], > 0.
+    exponent : float, optional
+        n, from 0.1 to 10, default 1: below 1 the fluid thins with the rate of shear, above 1 it thickens.
+
+    References
+    ----------
+    Herschel, Bulkley: Konsistenzmessungen von Gummi-Benzollösungen. Kolloid-Z. 39 (1926) 291-300.
+    Yue, Smith, Batty, Zheng, Grinspun: Continuum foam. ACM TOG 34(5) (2015) 160.
+    """
+
+    law: ClassVar[str] = "herschel_bulkley"
+
+    bulk_modulus: float
+    shear_modulus: float
+    yield_stress: float
+    consistency: float
+    density: float
+    exponent: float = 1.0
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Viscoelastic(_Flowing, _Elastic):
+    """Viscoelastic solid: a spring, two Maxwell branches beside it (a Prony series), and a dashpot.
+
+    With e the logarithmic strain of F and e_k that of the spring in branch k, τ = K tr e + 2 μ (g₀ dev e + g₁ dev e₁ +
+    g₂ dev e₂) + 2 η J dev D, g₀ = 1 − g₁ − g₂. E and ν, with their μ and K, are those of fast deformation; slow
+    deformation meets g₀ μ. At a constant deformation dev e_k falls by exp(−t/τ_k). One branch is the standard linear
+    solid; η alone is the solid of Kelvin and Voigt. ``particles.viscous_1`` and ``viscous_2`` hold the inverse right
+    Cauchy–Green tensors of the dashpots (xx, xy, yy or xx, xy, xz, yy, yz, zz). Relaxation does not limit the time
+    step; η does. A fluid without a lasting shape is `HerschelBulkley` without a yield stress.
+
+    Parameters
+    ----------
+    E : float
+        Young's modulus of fast deformation [Pa], > 0.
+    nu : float
+        Poisson's ratio of fast deformation, > −1 and < 0.5; a warning above 0.49.
+    density : float
+        Initial density [kg/m³], > 0.
+    g_1, g_2 : float, optional
+        Shares of the shear modulus that relax, >= 0, together < 1; default 0.
+    tau_1, tau_2 : float, optional
+        Their relaxation times [s], > 0, default 1.
+    viscosity : float, optional
+        η [Pa s], >= 0, default 0.
+
+    References
+    ----------
+    Reese, Govindjee: A theory of finite viscoelasticity and numerical aspects. Int. J. Solids Structures 35 (1998)
+    3455-3482.
+    """
+
+    law: ClassVar[str] = "viscoelastic"
+
+    E: float
+    nu: float
+    density: float
+    g_1: float = 0.0
+    tau_1: float = 1.0
+    g_2: float = 0.0
+    tau_2: float = 1.0
+    viscosity: float = 0.0
+
+    def __post_init__(self) -> None:
+        Material.__post_init__(self)
+        if not self.g_1 + self.g_2 < 1:
+            raise ValueError(f"g_1 = {self.g_1!r}, g_2 = {self.g_2!r}: must be < 1 together")

@@ -97,8 +97,8 @@ class Simulation(Solver, kind="simulation"):
           solve, and so keeps oscillations that dt does not resolve. A contact holds velocities at the end of a step.
           The energy of a very stiff spinning body may grow (c dt/dx of some hundred); take a smaller dt there.
 
-        Implicit steps need materials with a tangent: `FixedCorotated`, `NeoHookean`, `Fluid` and `Snow`, whose
-        return map and hardening act after the step. The break-up of snow needs steps as small as explicit ones.
+        Implicit steps need materials with a tangent: the elastic laws from `FixedCorotated` to `MooneyRivlin`, `Fluid`,
+        and `Snow`, whose return map and hardening act after the step. The break-up of snow needs steps as small as explicit ones.
         Implicit steps solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
     beta : float, optional
         Only ``"semi-implicit"``: factor of the linear model, 0.5 to 1 (default), or 0, which is ``"explicit"``. With

@@ -36,6 +36,12 @@ LAW_FLOPS = {
     "mooney_rivlin": {2: 60, 3: 130},
     "von_mises": {2: 250, 3: 800},
     "nacc": {2: 150, 3: 700},
+    "drucker_prager": {2: 250, 3: 800},
+    "mohr_coulomb": {2: 350, 3: 1500},
+    "cam_clay": {2: 450, 3: 1000},
+    "mu_i": {2: 250, 3: 800},
+    "herschel_bulkley": {2: 250, 3: 800},
+    "viscoelastic": {2: 600, 3: 2200},
 }
 NODES = {"linear": 2, "quadratic": 3, "cubic": 4}  # of a stencil along an axis
 
