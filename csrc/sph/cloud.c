@@ -38,7 +38,7 @@ void MPM_KERNEL(cloud_keys)(const mpm_sph_pass *pass, const mpm_sph_cloud *cloud
         int64_t key = 0;
         for (int a = DIM - 1; a >= 0; a--)
             key = key * cloud->cells[a] + cell_of(pass, x[i * DIM + a], a) - cloud->low[a];
-        keys[i] = key;
+        keys[i - begin] = key;
     }
 }
 
