@@ -11,7 +11,7 @@
 /** State of the module: no C global is mutable, so every interpreter has its own. */
 typedef struct module_state {
     mpm_allocator allocator;
-    PyTypeObject *simulation_type, *field_type;
+    PyTypeObject *core_type, *simulation_type, *field_type;
     PyObject *simulation_error, *instability_error, *convergence_error, *escape_error, *busy_error;
 } module_state;
 
@@ -19,6 +19,7 @@ typedef struct module_state {
 module_state *mpm_python_state(PyTypeObject *type);
 
 /** The types, made for one module. */
+extern PyType_Spec mpm_python_core_spec; /* the base of the types of methods */
 extern PyType_Spec mpm_python_simulation_spec;
 extern PyType_Spec mpm_python_field_spec;
 
@@ -85,8 +86,8 @@ PyObject *mpm_python_restore(mpm_simulation *core, PyObject *arrays);
 /** (names of the snapshot's numbers, of its counters). */
 PyObject *mpm_python_snapshot_names(PyObject *module, PyObject *unused);
 
-/** Raises the exception for `status` and returns NULL; `simulation` provides the details of its trouble. */
-PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_simulation *simulation);
+/** Raises the exception for `status` and returns NULL; `self`, a `Core`, provides the details of its trouble. */
+PyObject *mpm_python_raise(PyObject *self, mpm_status status);
 
 /** Raises an exception of `type` that says when it happened, and returns NULL. Takes `rows` and `residuals`, its lists
  *  of attributes; NULL for the latter: there are none, for the former: an exception is set already. */
