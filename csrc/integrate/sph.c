@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/real.h"
@@ -13,7 +14,7 @@
 mpm_sph_settings mpm_sph_settings_default(int dim)
 {
     mpm_sph_settings settings = {.dim = dim, .real_size = sizeof(double), .cells = {32, 32, 32}, .spacing = 1.0 / 32,
-                                 .smoothing = 1, .max_dt = INFINITY, .history = 1, .threads = 1};
+                                 .smoothing = 1, .density = 1000, .max_dt = INFINITY, .history = 1, .threads = 1};
     for (int face = 0; face < 6; face++)
         settings.walls[face].contact = MPM_SLIP;
     return settings;
@@ -52,6 +53,7 @@ const char *mpm_sph_settings_flaw(const mpm_sph_settings *settings)
         {"real_size", settings->real_size == 4 || settings->real_size == 8},
         {"spacing", settings->spacing > 0 && isfinite(settings->spacing)},
         {"smoothing", is_within(settings->smoothing, 0.8, 3)},
+        {"density", settings->density > 0 && isfinite(settings->density)},
         {"kernel", (unsigned)settings->kernel < MPM_SPH_KERNELS},
         {"viscosity", (unsigned)settings->viscosity < MPM_SPH_VISCOSITIES},
         {"alpha", is_within(settings->alpha, 0, 10)},
@@ -71,13 +73,6 @@ const char *mpm_sph_settings_flaw(const mpm_sph_settings *settings)
     return mpm_sph_dispatch_kernels(settings->isa, settings->dim, settings->real_size) ? NULL : "isa";
 }
 
-/* W over its factor. */
-static double shape_of_kernel(mpm_sph_kernel kernel, double q)
-{
-    const double outer = fmax(2 - q, 0), inner = fmax(1 - q, 0), t = fmax(1 - 0.5 * q, 0);
-    return kernel == MPM_SPH_CUBIC ? (outer * outer * outer - 4 * inner * inner * inner) / 6 : t * t * t * t * (1 + 2 * q);
-}
-
 double mpm_sph_calibration(const mpm_sph_settings *settings)
 {
     const int reach = (int)ceil(2 * settings->smoothing), depth = settings->dim == 3 ? reach : 0;
@@ -85,7 +80,7 @@ double mpm_sph_calibration(const mpm_sph_settings *settings)
     for (int z = -depth; z <= depth; z++)
         for (int y = -reach; y <= reach; y++)
             for (int x = -reach; x <= reach; x++)
-                sum += shape_of_kernel(settings->kernel, sqrt((double)(x * x + y * y + z * z)) / settings->smoothing);
+                sum += mpm_sph_shape(settings->kernel, sqrt((double)(x * x + y * y + z * z)) / settings->smoothing);
     return pow(settings->smoothing, settings->dim) / (mpm_sph_factor(settings->kernel, settings->dim) * sum);
 }
 
@@ -223,23 +218,19 @@ void mpm_sph_free(mpm_sph *sph)
 
 /* ---- the scene -------------------------------------------------------------------------------------------------- */
 
-mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material, double density)
+mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material)
 {
-    mpm_material tearing = *material;
-    if (material->law != MPM_FLUID || !(density > 0 && isfinite(density)))
+    const double density = sph->settings.density;
+    if (material->law != MPM_FLUID || sph->has_material)
         return MPM_BAD_ARGUMENT;
-    tearing.values[3] = sph->settings.tension;
-    if (sph->has_material)
-        return memcmp(sph->material.values, tearing.values, 4 * sizeof(double)) || density != sph->density
-                   ? MPM_BAD_ARGUMENT
-                   : MPM_OK;
     sph->has_material = true;
-    sph->material = tearing;
+    sph->material = *material;
+    sph->material.values[3] = sph->settings.tension;
     sph->density = sph->pass.density = density;
     sph->mass = sph->pass.mass =
         density * pow(sph->settings.spacing, sph->settings.dim) * mpm_sph_calibration(&sph->settings);
-    sph->wave_speed = sqrt(tearing.values[0] / density);
-    sph->pass.eta = tearing.values[2];
+    sph->wave_speed = sqrt(material->values[0] / density);
+    sph->pass.eta = material->values[2];
     sph->pass.alpha = sph->settings.alpha * sph->wave_speed;
     return MPM_OK;
 }
@@ -252,7 +243,7 @@ static bool deforms(const mpm_shape *shape)
     return false;
 }
 
-mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider, const double low[3], const double high[3])
+mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider)
 {
     const size_t count = sph->boundary.count;
     if (deforms(&collider->shape) || collider->friction != 0 ||
@@ -266,11 +257,16 @@ mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider, cons
                         sizeof *sph->solids))
         return MPM_OUT_OF_MEMORY;
     sph->solids[count] = (struct sph_solid){0};
-    const mpm_status status = mpm_boundary_add(&sph->boundary, &sph->run.allocator, collider);
-    if (status)
-        return status;
     sph->settled = false;
-    return mpm_sph_solids_make(sph, count, low, high);
+    return mpm_boundary_add(&sph->boundary, &sph->run.allocator, collider);
+}
+
+mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3])
+{
+    if (index >= sph->boundary.count || sph->solids[index].count)
+        return MPM_BAD_ARGUMENT;
+    sph->settled = false;
+    return mpm_sph_solids_make(sph, index, low, high);
 }
 
 const mpm_boundary *mpm_sph_get_boundary(const mpm_sph *sph)
@@ -364,7 +360,7 @@ mpm_status mpm_sph_step_forced(mpm_sph *sph, const double *body_force, double en
     return status;
 }
 
-mpm_status mpm_sph_totals_now(mpm_sph *sph, mpm_sph_totals *totals)
+mpm_status mpm_sph_totals_now(mpm_sph *sph, mpm_totals *totals)
 {
     const mpm_status status = refresh(sph);
     if (!status)
@@ -372,7 +368,7 @@ mpm_status mpm_sph_totals_now(mpm_sph *sph, mpm_sph_totals *totals)
     return status;
 }
 
-mpm_status mpm_sph_stable_dt_now(mpm_sph *sph, mpm_sph_stable_dt *bound)
+mpm_status mpm_sph_stable_dt_now(mpm_sph *sph, mpm_stable_dt *bound)
 {
     const mpm_status status = refresh(sph);
     if (status)
@@ -382,14 +378,32 @@ mpm_status mpm_sph_stable_dt_now(mpm_sph *sph, mpm_sph_stable_dt *bound)
     return MPM_OK;
 }
 
+mpm_status mpm_sph_interpolate(mpm_sph *sph, ptrdiff_t count, const double *x, mpm_rank rank, bool is_velocity,
+                               const double *quantity, double *result)
+{
+    mpm_status status = refresh(sph);
+    if (status || (status = mpm_run_begin(&sph->run, sph->run.threads)))
+        return status;
+    memset(result, 0, (size_t)count * (size_t)mpm_rank_components(rank, sph->settings.dim) * sizeof *result);
+    mpm_sph_sums_at(sph, count, x, rank, is_velocity, quantity, result);
+    mpm_run_end(&sph->run);
+    return MPM_OK;
+}
+
 mpm_store *mpm_sph_get_store(mpm_sph *sph)
 {
     return &sph->store;
 }
 
-mpm_run *mpm_sph_get_run(mpm_sph *sph)
+int mpm_sph_materials(const mpm_sph *sph)
 {
-    return &sph->run;
+    return sph->has_material;
+}
+
+double *mpm_sph_impulses(mpm_sph *sph)
+{
+    _Static_assert(offsetof(mpm_books, wall_impulse) - offsetof(mpm_books, body_impulse) == 3 * sizeof(double), "adjacent");
+    return sph->books.body_impulse;
 }
 
 const mpm_sph_settings *mpm_sph_get_settings(const mpm_sph *sph)

@@ -7,6 +7,8 @@
  * the clock alone: order, lists, densities and the automatic step follow from them.
  */
 #pragma once
+#include "integrate/books.h"
+#include "run/limit.h"
 #include "run/store.h"
 #include "sph/kernels.h"
 #include "transfer/kernels.h"
@@ -19,6 +21,7 @@ typedef struct mpm_sph_settings {
     int64_t cells[3];  /* its size in spacings, per axis; at least 2 smoothing + 1, and twice that if periodic */
     double spacing;    /* of the lattice at rest [m] */
     double smoothing;  /* h over the spacing, 0.8 .. 3 */
+    double density;    /* of the fluid at rest [kg/m^d] */
     mpm_sph_kernel kernel;
     mpm_sph_viscosity viscosity;
     double alpha, xsph; /* artificial viscosity, 0 .. 10; share of the neighbours' velocity in motion, 0 .. 1 */
@@ -45,34 +48,18 @@ enum { MPM_SPH_MOST_CELLS = 1 << 20 };
 /** Fields, in the order of the table; those of users follow. */
 enum { MPM_SPH_X, MPM_SPH_V, MPM_SPH_J, MPM_SPH_MASS, MPM_SPH_VOLUME, MPM_SPH_MATERIAL, MPM_SPH_ID, MPM_SPH_FIELDS };
 
-/** What limits the time step. */
-typedef enum mpm_sph_limit {
-    MPM_SPH_LIMIT_NONE, MPM_SPH_LIMIT_VISCOSITY, MPM_SPH_LIMIT_WAVE, MPM_SPH_LIMIT_MOTION, MPM_SPH_LIMIT_ACCELERATION
-} mpm_sph_limit;
-
-/** With the largest speed |v|, the largest wave speed c and the kinematic viscosity nu (with the artificial one,
- *  alpha c h/(2 (d + 2))):
+/** The bound of the step, with the largest speed |v|, the largest wave speed c and the kinematic viscosity nu (with the
+ *  artificial one, alpha c h/(2 (d + 2))):
  *
- *      wave 1.7 h/c       viscosity 0.1 h^2/nu       motion h/(2 |v|)       acceleration sqrt(h/|g|) */
-typedef struct mpm_sph_stable_dt {
-    double dt; /* the bound itself [s]; infinite without particles */
-    mpm_sph_limit limit;
-    int32_t row; /* of the particle that sets the bound, -1 if none does */
-} mpm_sph_stable_dt;
+ *      wave 1.7 h/c       viscosity 0.1 h^2/nu       motion h/(2 |v|)       acceleration sqrt(h/|g|)
+ *
+ *  The wave limit of the lattice is between 1.72 and 1.90 h/c for both kernels and all h/spacing. */
 
-/** Why a step was refused or a run ended, in addition to the reasons that all methods share (run/trouble.h). */
+/** Why a step was refused, in addition to the reasons that all methods share (run/trouble.h). */
 enum {
-    MPM_SPH_ABOVE_BOUND = MPM_REASONS, /* the fixed dt: `kind` is the mpm_sph_limit, value[0] the bound [s] */
-    MPM_SPH_NOT_FINITE,                /* forces overflowed */
-    MPM_SPH_MOVES_TOO_FAR,             /* a particle would move more than half of h in one step */
-    MPM_SPH_LEFT_RANGE,                /* J left the range of the law */
-    MPM_SPH_LEFT_DOMAIN                /* positions were written outside the domain */
+    MPM_SPH_NOT_FINITE = MPM_REASONS, /* forces overflowed */
+    MPM_SPH_MOVES_TOO_FAR             /* a particle would move more than half of h in one step */
 };
-
-/** Totals of a state, as mpm_totals (integrate/simulation.h). `elastic` includes the particles of colliders. */
-typedef struct mpm_sph_totals {
-    double time, mass, momentum[3], center_of_mass[3], angular_momentum[3], kinetic, elastic, gravitational;
-} mpm_sph_totals;
 
 /** Counters of the run's health. */
 enum { MPM_SPH_HEALTH_LEFT, MPM_SPH_HEALTH_CLAMPED, MPM_SPH_HEALTH_DELETED, MPM_SPH_HEALTH_REFUSED };
@@ -89,15 +76,17 @@ void mpm_sph_free(mpm_sph *sph);
 /** The mass of a particle over density times spacing^dim: that with which the density of a full lattice is exact. */
 double mpm_sph_calibration(const mpm_sph_settings *settings);
 
-/** Sets the fluid, before the first particle. Errors: MPM_BAD_ARGUMENT: another law than MPM_FLUID, or another fluid
- *  than before. */
-mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material, double density);
+/** Sets the fluid, before the first particle. Errors: MPM_BAD_ARGUMENT: another law than MPM_FLUID, or a second fluid. */
+mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material);
 
-/** Adds a collider (copied) without friction, before the first step. Its particles are the points of the fluid's lattice
- *  that are within it at t = 0, up to 2h below its surface, and in the box from `low` to `high` of its own space (where
- *  it is as described). Errors: as mpm_boundary_add; MPM_BAD_ARGUMENT for shapes that deform; MPM_TOO_LARGE: too many
- *  colliders or points. */
-mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider, const double low[3], const double high[3]);
+/** Adds a collider (copied) without friction, before the first step. Errors: as mpm_boundary_add; MPM_BAD_ARGUMENT for
+ *  shapes that deform; MPM_TOO_LARGE: too many colliders. */
+mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider);
+
+/** Gives a collider its particles: the points of the fluid's lattice that are within it at t = 0, up to 2h below its
+ *  surface, and in the box from `low` to `high` of its own space (where it is as described). Errors: MPM_OUT_OF_MEMORY;
+ *  MPM_TOO_LARGE: too many points; MPM_BAD_ARGUMENT: no such collider, or it has particles already. */
+mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3]);
 const mpm_boundary *mpm_sph_get_boundary(const mpm_sph *sph);
 
 /** Adds `count` particles at x, in the domain. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_ARGUMENT without a
@@ -112,28 +101,22 @@ mpm_status mpm_sph_run(mpm_sph *sph, int64_t steps, double end, double pause, mp
 mpm_status mpm_sph_step_forced(mpm_sph *sph, const double *body_force, double end);
 
 /** Totals and bounds of the current state, after views are read in. */
-mpm_status mpm_sph_totals_now(mpm_sph *sph, mpm_sph_totals *totals);
-mpm_status mpm_sph_stable_dt_now(mpm_sph *sph, mpm_sph_stable_dt *bound);
+mpm_status mpm_sph_totals_now(mpm_sph *sph, mpm_totals *totals);
+mpm_status mpm_sph_stable_dt_now(mpm_sph *sph, mpm_stable_dt *bound);
 
 mpm_store *mpm_sph_get_store(mpm_sph *sph);
-mpm_run *mpm_sph_get_run(mpm_sph *sph);
+int mpm_sph_materials(const mpm_sph *sph);
 const mpm_sph_settings *mpm_sph_get_settings(const mpm_sph *sph);
 
 /** Bytes of the rows, of what is sorted and summed, of views, and of colliders. */
 void mpm_sph_memory(const mpm_sph *sph, size_t *particles, size_t *lists, size_t *views, size_t *colliders);
 
-/** A_i = sum_j m/rho_j A_j W(x - x_j) at `count` points x (count, dim), for the quantity A (rows, components), to
+/** A(x) = sum_j m/rho_j A_j W(x - x_j) at `count` points x (count, dim), for the quantity A (rows, components), to
  *  `result` (count, components). Images of walls take part: vectors and tensors (`rank`) are mirrored, velocities
  *  (`is_velocity`) are turned round at sticky walls. */
 mpm_status mpm_sph_interpolate(mpm_sph *sph, ptrdiff_t count, const double *x, mpm_rank rank, bool is_velocity,
                                const double *quantity, double *result);
 
-/** The number of doubles that a snapshot needs beside fields and history, and these: the clock, health, impulses. */
-size_t mpm_sph_clock_length(const mpm_sph *sph);
-void mpm_sph_get_clock(const mpm_sph *sph, double *numbers);
-
-/** Restores a snapshot into an object without rows: the arrays of all fields in the order of the table, the clock, and
- *  `records` records of the history. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_STATE, and `*flaw` says what is
- *  wrong. */
-mpm_status mpm_sph_restore(mpm_sph *sph, ptrdiff_t rows, const void *const *fields, const double *clock, size_t records,
-                           const double *history, const char **flaw);
+/** The impulses since the last record, 6 numbers; with rows, clock, history and the books of colliders, they are the
+ *  state. */
+double *mpm_sph_impulses(mpm_sph *sph);

@@ -24,12 +24,6 @@ struct sph_cloud_memory {
     struct sph_array key, order, page, raw, moved, counts;
 };
 
-/* The source of the history columns of the whole fluid. Impulses count from the last record [N s]. */
-struct sph_books {
-    mpm_sph_totals totals;
-    double dt, energy, body_impulse[3], wall_impulse[3];
-};
-
 struct mpm_sph {
     mpm_run run;
     mpm_store store;
@@ -48,7 +42,7 @@ struct mpm_sph {
     bool J_pending;      /* J in the slots is newer than in the rows */
     mpm_sph_measure measure;
     double solid_speed2; /* the largest |v|^2 of a collider's particle [m2/s2] */
-    struct sph_books books;
+    mpm_books books;
     const double *body_force; /* during mpm_sph_step_forced: [row][dim] [m/s2] */
 
     /* sorted particles */
@@ -90,12 +84,16 @@ mpm_status mpm_sph_settle_rows(mpm_sph *sph);
 void mpm_sph_settle_J(mpm_sph *sph); /* J to the rows */
 
 /* sph_totals.c */
-mpm_sph_totals mpm_sph_totals_of(const mpm_sph *sph);
+mpm_totals mpm_sph_totals_of(const mpm_sph *sph);
 mpm_history_section mpm_sph_totals_section(const void *sph, int index);
 void mpm_sph_totals_record(mpm_sph *sph); /* in the history, where that is due */
-mpm_sph_stable_dt mpm_sph_totals_bound(const mpm_sph *sph);
+mpm_stable_dt mpm_sph_totals_bound(const mpm_sph *sph);
 double mpm_sph_totals_automatic_dt(const mpm_sph *sph);
-int32_t mpm_sph_totals_limiting_row(const mpm_sph *sph, mpm_sph_limit limit);
+int32_t mpm_sph_totals_limiting_row(const mpm_sph *sph, mpm_limit limit);
+
+/* sph_sums.c: the sums of mpm_sph_interpolate, for settled rows; need the pool */
+void mpm_sph_sums_at(const mpm_sph *sph, ptrdiff_t count, const double *x, mpm_rank rank, bool is_velocity,
+                     const double *quantity, double *result);
 
 /* sph_step.c */
 mpm_status mpm_sph_step_refresh(void *sph); /* views read in, rows settled */

@@ -80,7 +80,7 @@ static mpm_status return_strays(mpm_sph *sph)
     const ptrdiff_t count = find_outside(sph, flags, fate == MPM_LEAVE_CLAMP);
     mpm_status status = MPM_OK;
     if (count && fate == MPM_LEAVE_RAISE) {
-        status = mpm_trouble_note(&sph->run.trouble, MPM_ESCAPED, MPM_SPH_LEFT_DOMAIN, sph->run.dt);
+        status = mpm_trouble_note(&sph->run.trouble, MPM_ESCAPED, MPM_LEFT_DOMAIN, sph->run.dt);
         mpm_trouble_add_rows(&sph->run.trouble, flags, sph->store.count, 1);
         sph->run.suspect = true;
     } else if (count && fate == MPM_LEAVE_DELETE)
@@ -102,7 +102,7 @@ static mpm_status find_crushed(mpm_sph *sph)
     sph->run.suspect = !(sph->measure.least_J > low);
     if (!sph->run.suspect)
         return MPM_OK;
-    mpm_trouble_note(&sph->run.trouble, MPM_UNSTABLE, MPM_SPH_LEFT_RANGE, sph->run.dt);
+    mpm_trouble_note(&sph->run.trouble, MPM_UNSTABLE, MPM_LEFT_RANGE, sph->run.dt);
     mpm_sph_settle_J(sph);
     for (ptrdiff_t row = 0; row < sph->store.count; row++) {
         const uint8_t crushed = !(mpm_real_at(sph->store.rows[MPM_SPH_J], (size_t)row, sph->settings.real_size) > low);
@@ -144,9 +144,9 @@ static mpm_status begin(mpm_sph *sph, struct step *step)
     const mpm_sph_settings *settings = &sph->settings;
     mpm_trouble *trouble = &sph->run.trouble;
     plan(sph, step, settings->dt > 0 ? settings->dt : mpm_sph_totals_automatic_dt(sph));
-    const mpm_sph_stable_dt bound = mpm_sph_totals_bound(sph);
+    const mpm_stable_dt bound = mpm_sph_totals_bound(sph);
     if (settings->dt > 0 && !settings->allow_unstable && !(step->dt <= bound.dt * (1 + 1e-12))) {
-        mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_SPH_ABOVE_BOUND, step->dt);
+        mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, step->dt);
         trouble->kind = (int)bound.limit;
         trouble->value[0] = bound.dt;
         return MPM_UNSTABLE;

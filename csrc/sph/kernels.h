@@ -146,6 +146,13 @@ static inline double mpm_sph_factor(mpm_sph_kernel kernel, int dim)
     return dim == 2 ? 7 / (4 * pi) : 21 / (16 * pi);
 }
 
+/** g(q). */
+static inline double mpm_sph_shape(mpm_sph_kernel kernel, double q)
+{
+    const double outer = q < 2 ? 2 - q : 0, inner = q < 1 ? 1 - q : 0, t = 0.5 * outer;
+    return kernel == MPM_SPH_CUBIC ? (outer * outer * outer - 4 * inner * inner * inner) / 6 : t * t * t * t * (1 + 2 * q);
+}
+
 /** The first particle of a cloud whose key is at least `key`, which is at most the number of its cells. */
 static inline ptrdiff_t mpm_sph_find(const mpm_sph_cloud *cloud, int64_t key)
 {
