@@ -105,13 +105,6 @@ static const mpm_field fields_of_sph[MPM_SPH_FIELDS] = {
     [MPM_SPH_ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true},
 };
 
-mpm_status mpm_sph_grow(mpm_sph *sph, struct sph_array *array, ptrdiff_t count, size_t size)
-{
-    return mpm_memory_grow(&sph->run.allocator, &array->data, &array->capacity, 0, (size_t)count, size)
-               ? MPM_OUT_OF_MEMORY
-               : MPM_OK;
-}
-
 static mpm_sph_pass pass_of(mpm_sph *sph)
 {
     const mpm_sph_settings *settings = &sph->settings;

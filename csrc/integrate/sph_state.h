@@ -65,8 +65,13 @@ struct mpm_sph {
 
 enum { MPM_SPH_TASKS = 256 }; /* at most; their number follows from the tiles */
 
-/* sph.c */
-mpm_status mpm_sph_grow(mpm_sph *sph, struct sph_array *array, ptrdiff_t count, size_t size); /* contents are lost */
+/* Room for `count` elements; the contents are lost. */
+static inline mpm_status mpm_sph_grow(mpm_sph *sph, struct sph_array *array, ptrdiff_t count, size_t size)
+{
+    return mpm_memory_grow(&sph->run.allocator, &array->data, &array->capacity, 0, (size_t)count, size)
+               ? MPM_OUT_OF_MEMORY
+               : MPM_OK;
+}
 
 /* sph_dispatch.c */
 const mpm_sph_kernels *mpm_sph_dispatch_kernels(const char *isa, int dim, size_t real_size);
