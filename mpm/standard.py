@@ -36,6 +36,7 @@ LAW_FLOPS = {
     "mooney_rivlin": {2: 60, 3: 130},
     "von_mises": {2: 250, 3: 800},
     "nacc": {2: 150, 3: 700},
+    "corotated": {2: 50, 3: 380},
 }
 NODES = {"linear": 2, "quadratic": 3, "cubic": 4}  # of a stencil along an axis
 

@@ -144,4 +144,10 @@ static const mpm_law law_rows[MPM_LAW_COUNT] = {
                      "methods for dynamic fracture animation, ACM Transactions on Graphics 38(4) (2019) 119. "
                      "doi:10.1145/3306346.3322949",
     },
+    [MPM_COROTATED] = {
+        .name = "corotated", .J_low = 1e-4, .J_high = 1e4, .parameters = 3,
+        .parameter = {ELASTIC_PARAMETERS},
+        .reference = "M. Mueller, M. Gross, Interactive virtual materials, Proceedings of Graphics Interface (2004) "
+                     "239-246.",
+    },
 };

@@ -7,7 +7,7 @@
 #include "integrate/integrator.h"
 #include "python/module.h"
 
-static int get_walls(PyObject *walls, int count, mpm_wall *out)
+int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out)
 {
     if (!PySequence_Check(walls) || PySequence_Size(walls) != count) {
         PyErr_Clear();
@@ -125,7 +125,8 @@ int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *sett
     settings->allow_unstable = allow_unstable;
     if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
         mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
-        get_cells(cells, settings->dim, settings->cells) || get_walls(walls, 2 * settings->dim, settings->walls) ||
+        get_cells(cells, settings->dim, settings->cells) ||
+        mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) ||
         get_scheme(scheme, &settings->scheme) ||
         get_integrator(integrator, settings) || get_leave(on_leave, &settings->on_leave) ||
         mpm_python_check_threads(settings->threads))
