@@ -9,8 +9,9 @@
  *     f_k = -V P grad N_k,  f_0 = -sum f_k                  forces on the corners
  *
  * grad N_k, row k - 1 of D_m^-1, points from the opposite face to corner k: -V grad N_k = A_k n_k/d with the area and the
- * outward normal of that face at rest. Stiffness-proportional damping adds b R (2 mu sym(R^T dF/dt) + lambda tr(R^T
- * dF/dt) I) to P, with the moduli at rest.
+ * outward normal of that face at rest. Stiffness-proportional damping adds b F (2 mu dE/dt + lambda tr(dE/dt) I) to P, with
+ * the moduli at rest and the rate dE/dt = sym(F^T dF/dt) of Green's strain: it resists no rigid motion, has no torque,
+ * and is b K v at rest.
  *
  * M. Mueller, M. Gross, Interactive virtual materials, Graphics Interface (2004) 239-246.
  */
@@ -32,16 +33,16 @@ struct strip {
 NOINLINE void damp(const struct strip *strip, const int32_t *index, const struct shape *shape, const matrix *F,
                    struct law_piola *piola)
 {
-    const wide b = wide_set((real)strip->sweep->damping);
-    const matrix R = polar_rotation(*F);
-    const matrix rate = matrix_multiply_left_transposed(R, gradient_of(strip->v, index, &shape->inverse));
+    const wide b = wide_set((real)strip->sweep->damping), mu = strip->mu, lambda = strip->lambda;
+    const matrix rate = matrix_multiply_left_transposed(*F, gradient_of(strip->v, index, &shape->inverse));
     matrix stress;
     UNROLL for (int i = 0; i < DIM; i++)
         UNROLL for (int j = 0; j < DIM; j++)
-            stress.m[i][j] = b * strip->mu * (rate.m[i][j] + rate.m[j][i]);
-    stress = matrix_add_diagonal(stress, b * strip->lambda * matrix_trace(rate));
-    piola->P = matrix_add(piola->P, matrix_multiply(R, stress));
-    piola->modulus = wide_max(piola->modulus, strip->mu + strip->mu + wide_max(strip->lambda, wide_set(0)));
+            stress.m[i][j] = b * mu * (rate.m[i][j] + rate.m[j][i]);
+    stress = matrix_add_diagonal(stress, b * lambda * matrix_trace(rate));
+    piola->P = matrix_add(piola->P, matrix_multiply(*F, stress));
+    const wide largest2 = matrix_largest_eigenvalue_bound(matrix_multiply_transposed(*F, *F));
+    piola->modulus = wide_max(piola->modulus, (mu + mu + wide_max(lambda, wide_set(0))) * largest2);
 }
 
 INLINE void sweep_strip(const struct strip *strip, const int law)

@@ -133,8 +133,8 @@ class Simulation(Solver, kind="fem"):
     integrator : {"symplectic-euler"}
         v ← v + dt a(x), x ← x + dt v.
     damping : (float, float)
-        Rayleigh damping D = a M + b K: a [1/s], b [s]. K is the stiffness with the moduli at rest, turned with the
-        elements.
+        Rayleigh damping D = a M + b K: a [1/s], b [s]. K is the stiffness with the moduli at rest, applied to the rate of
+        Green's strain, so that it resists no rigid motion.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.9 of the bound of the elements, see `stable_dt`. A fixed dt above the
         bound raises `mpm.InstabilityError` before the step that would use it.
