@@ -394,9 +394,9 @@ class FixedCorotated(_Elastic):
 class Corotated(_Elastic):
     """Corotated linear elasticity: Ψ = μ |F − R|² + λ/2 tr²(RᵀF − I), R the rotation of F.
 
-    The linear law for the strain that is left without the rotation, and so without the errors of linear elasticity in large
-    rotations. It is defined for every F, inverted ones included, but its pressure does not see J: a body can be squeezed to
-    no volume with a finite force.
+    The linear law for the strain that is left without the rotation, and so without the errors of linear elasticity in
+    large rotations. It is defined for every F, inverted ones included, but its pressure does not see J: a body can be
+    squeezed to no volume with a finite force.
 
     Parameters
     ----------

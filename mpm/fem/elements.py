@@ -86,7 +86,7 @@ def fixed(
     nodes: npt.NDArray[np.int32], volume: FloatArray, mass: FloatArray, material: npt.NDArray[np.int32]
 ) -> dict[str, Array]:
     """The arrays that no step changes, read-only."""
-    arrays = {"nodes": nodes, "volume": volume, "mass": mass, "material": material}
+    arrays: dict[str, Array] = {"nodes": nodes, "volume": volume, "mass": mass, "material": material}
     for array in arrays.values():
         array.flags.writeable = False
     return arrays

@@ -36,10 +36,10 @@ class Mesh(NamedTuple):
 def mesh(shape: Shape, spacing: float | None = None) -> Mesh:
     """Mesh a shape as `mpm.fem.Simulation` does.
 
-    `mpm.shapes.Cells` keep their mesh. Any other shape is filled with the cells of a lattice that fits its `bounds`: along
-    every axis a whole number of cells of about `spacing`. A cell belongs to the body if its centre is in the shape. Squares
-    are split into two triangles along alternating diagonals (crossed triangles), cubes into six tetrahedra around one of
-    their diagonals (Kuhn's).
+    `mpm.shapes.Cells` keep their mesh. Any other shape is filled with the cells of a lattice that fits its `bounds`:
+    along every axis a whole number of cells of about `spacing`. A cell belongs to the body if its centre is in the
+    shape. Squares are split into two triangles along alternating diagonals (crossed triangles), cubes into six
+    tetrahedra around one of their diagonals (Kuhn's).
 
     Parameters
     ----------
@@ -66,11 +66,15 @@ def mesh(shape: Shape, spacing: float | None = None) -> Mesh:
     if isinstance(shape, Points):
         raise TypeError("shape: Points have no inside that elements could fill; use another shape or Cells")
     if spacing is None:
-        raise ValueError(f"spacing = None: must be a number > 0 [m], the size of the cells that fill {shape!r}")
+        raise ValueError(
+            f"spacing = None: must be a number > 0 [m], the size of the cells that fill {shape!r}"
+        )
     size = _check.number("spacing", spacing, low=0, low_open=True, unit="m")
     low, high = shape.bounds
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        raise ValueError(f"shape = {shape!r}: must have an end along every axis; cut it with a Box: shape & box")
+        raise ValueError(
+            f"shape = {shape!r}: must have an end along every axis; cut it with a Box: shape & box"
+        )
     return _fill(shape, low, high, size)
 
 
@@ -80,7 +84,9 @@ def _fill(shape: Shape, low: FloatArray, high: FloatArray, size: float) -> Mesh:
     counts = np.maximum(1, np.rint((high - low) / size))
     room = particles_in_memory() / (2 if d == 2 else 6)
     if counts.prod() > 8 * room:
-        raise MemoryError(f"spacing = {size:g} m: {counts.prod():.3g} cells; this machine holds at most {room:.3g}")
+        raise MemoryError(
+            f"spacing = {size:g} m: {counts.prod():.3g} cells; this machine holds at most {room:.3g}"
+        )
     extent = counts.astype(np.int64)
     step, total = (high - low) / counts, int(extent.prod())
     kept = [np.empty((0, d), dtype=np.int64)]
@@ -90,7 +96,9 @@ def _fill(shape: Shape, low: FloatArray, high: FloatArray, size: float) -> Mesh:
         kept.append(cell[shape.contains(low + (cell + 0.5) * step)])
     cells = np.concatenate(kept)
     if not len(cells):
-        raise ValueError(f"spacing = {size:g} m: no cell has its centre in {shape!r}; choose a smaller spacing")
+        raise ValueError(
+            f"spacing = {size:g} m: no cell has its centre in {shape!r}; choose a smaller spacing"
+        )
     cells = cells[np.argsort(morton(cells), kind="stable")]
     corners = _split(cells)
     keys = corners.reshape(-1, d)
@@ -154,4 +162,4 @@ def volumes(x: FloatArray, cells: npt.NDArray[np.int32]) -> FloatArray:
 def spread(values: FloatArray, cells: npt.NDArray[np.int32], n: int) -> FloatArray:
     """The sums (n,) of equal shares of the cells' values at their nodes."""
     share = np.repeat(values / cells.shape[1], cells.shape[1])
-    return np.bincount(cells.ravel(), weights=share, minlength=n)
+    return np.asarray(np.bincount(cells.ravel(), weights=share, minlength=n), dtype=np.float64)

@@ -118,9 +118,10 @@ class Simulation(Solver, kind="fem"):
     """A scene of elastic bodies by linear finite elements: triangles in plane strain, tetrahedra in 3-D.
 
     Every body is meshed once, see `mpm.fem.mesh`; the forces come from the deformation of the elements. Bodies do not
-    touch each other. They meet walls and colliders: the collision rule acts on nodes that are inside a collider or beyond a
-    face of the domain. A sticky collider so clamps the nodes in it, and the scene's `body_force` loads them. A mirror wall
-    lets no node at it cross or leave. Linear triangles and tetrahedra are stiff in bending, see the guide.
+    touch each other. They meet walls and colliders: the collision rule acts on nodes that are inside a collider or
+    beyond a face of the domain. A sticky collider so clamps the nodes in it, and the scene's `body_force` loads them.
+    A mirror wall lets no node at it cross or leave. Linear triangles and tetrahedra are stiff in bending, see the
+    guide.
 
     Parameters
     ----------
@@ -133,8 +134,8 @@ class Simulation(Solver, kind="fem"):
     integrator : {"symplectic-euler"}
         v ← v + dt a(x), x ← x + dt v.
     damping : (float, float)
-        Rayleigh damping D = a M + b K: a [1/s], b [s]. K is the stiffness with the moduli at rest, applied to the rate of
-        Green's strain, so that it resists no rigid motion.
+        Rayleigh damping D = a M + b K: a [1/s], b [s]. K is the stiffness with the moduli at rest, applied to the
+        rate of Green's strain, so that it resists no rigid motion.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.9 of the bound of the elements, see `stable_dt`. A fixed dt above the
         bound raises `mpm.InstabilityError` before the step that would use it.
@@ -190,7 +191,9 @@ class Simulation(Solver, kind="fem"):
         chosen = _check.choice("integrator", integrator, INTEGRATORS)
         rayleigh = _damping(damping)
         records = _check.integer("history", history, low=0, high=MAX_HISTORY)
-        number = None if threads is None else _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
+        number = (
+            None if threads is None else _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
+        )
         if spacing is not None:
             spacing = _check.number("spacing", spacing, low=0, low_open=True, unit="m")
         _refuse_scene(scene)
@@ -244,9 +247,7 @@ class Simulation(Solver, kind="fem"):
     ) -> None:
         """Hand the mesh to the core, in an order in which neighbours follow each other."""
         order = meshing.order_of(rest, nodes)
-        self._core.set_mesh(
-            rest, np.ascontiguousarray(nodes[order]), np.ascontiguousarray(material[order])
-        )
+        self._core.set_mesh(rest, np.ascontiguousarray(nodes[order]), np.ascontiguousarray(material[order]))
         volume = meshing.volumes(rest, nodes)
         density = np.array([one.density for one in self._materials])[material]
         self._rest, self._parts = rest, parts
@@ -270,7 +271,9 @@ class Simulation(Solver, kind="fem"):
         rows = {row["name"]: row for row in self._core.fields()}
         for name, data in given.items():
             if name not in rows:
-                arrays[f"run.{name}"] = np.frombuffer(data, dtype="int64" if name == "counters" else "float64")
+                arrays[f"run.{name}"] = np.frombuffer(
+                    data, dtype="int64" if name == "counters" else "float64"
+                )
                 continue
             kind = {"material": "int32", "id": "int64"}.get(name, self.dtype)
             shape = (n, *fieldtable.shape(rows[name]["rank"], self.dimension))
@@ -281,7 +284,7 @@ class Simulation(Solver, kind="fem"):
             "element_material": self._fixed["material"],
         }
         user = [_declared(row) for row in rows.values() if row["owner"] == "user"]
-        numbers = {
+        numbers: dict[str, Any] = {
             "options": {**asdict(self._options_given), "damping": list(self._options_given.damping)},
             "parts": [asdict(part) for part in self._parts],
             "fields": user,
@@ -312,7 +315,9 @@ class Simulation(Solver, kind="fem"):
                 raise ValueError(f"{name} is {array.dtype} {array.shape}")
         if len(nodes) != len(material) or not np.isfinite(rest).all():
             raise ValueError("the arrays of the mesh do not fit each other")
-        if ((nodes < 0) | (nodes >= len(rest))).any() or ((material < 0) | (material >= len(self._materials))).any():
+        if ((nodes < 0) | (nodes >= len(rest))).any() or (
+            (material < 0) | (material >= len(self._materials))
+        ).any():
             raise ValueError("the mesh names nodes or materials that do not exist")
         self._core.resume(
             {
@@ -321,8 +326,10 @@ class Simulation(Solver, kind="fem"):
             }
         )
         parts = tuple(Part(**part) for part in kept.numbers["parts"])
-        mesh = (np.require(array, requirements=["C", "A"]) for array in (rest, nodes, material))
-        self._set_mesh(*mesh, parts)
+        rest, nodes, material = (
+            np.require(array, requirements=["C", "A"]) for array in (rest, nodes, material)
+        )
+        self._set_mesh(rest, nodes, material, parts)
         return self
 
     def _options(self) -> dict[str, Any]:
@@ -348,7 +355,9 @@ class Simulation(Solver, kind="fem"):
         limits: dict[str, Any] = {"low": 0, "low_open": True}
         return (
             *settings.of_scene(self._scene),
-            settings.Setting("spacing", "Numerics", "spacing", "m", given.spacing, meaning="size of cells", **limits),
+            settings.Setting(
+                "spacing", "Numerics", "spacing", "m", given.spacing, meaning="size of cells", **limits
+            ),
             settings.Setting(
                 "dt", "Numerics", "dt", "s", given.dt or None, optional=True, meaning="time step", **limits
             ),
@@ -376,9 +385,9 @@ class Simulation(Solver, kind="fem"):
     def stable_dt(self) -> StableDt:
         """The bound of the time step in the present state, with its limit and its node.
 
-        The frequencies of the mesh obey ω² ≤ (d + 1) max_i Σ_e V_e M_e |∇N_i|²/m_i, where M_e bounds the modulus of waves
-        in the element; dt = 2/ω then, or less with damping. The bound is rigorous where the law resists every small
-        deformation, as at rest. No node moves farther than `spacing` in a step (``"motion"``).
+        The frequencies of the mesh obey ω² ≤ (d + 1) max_i Σ_e V_e M_e |∇N_i|²/m_i, where M_e bounds the modulus of
+        waves in the element; dt = 2/ω then, or less with damping. The bound is rigorous where the law resists every
+        small deformation, as at rest. No node moves farther than `spacing` in a step (``"motion"``).
         """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
@@ -508,8 +517,8 @@ class Simulation(Solver, kind="fem"):
     def state_hash(self) -> str:
         """Hexadecimal digest of all that decides how a run continues; runs that are equal bit for bit share it.
 
-        It covers the nodes' state with the clock, the mesh, the domain with gravity and walls, the options, materials and
-        colliders. It leaves out threads, views, recorded data and functions (body forces).
+        It covers the nodes' state with the clock, the mesh, the domain with gravity and walls, the options, materials
+        and colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
         scene, digest, kept = self._scene, hashlib.sha256(), self._snapshot()
         options = {name: value for name, value in self._snapshot_options().items() if name != "history"}
@@ -568,7 +577,9 @@ def _refuse_scene(scene: _scene.Scene) -> None:
         raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
     for face, wall in scene.walls.items():
         if wall.contact == "periodic":
-            raise ValueError(f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall")
+            raise ValueError(
+                f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall"
+            )
     for body in scene.bodies:
         law = registry()[body.material.law]
         if law["strain"] != "F" or law["return_map"] or not law["tangent"]:
@@ -604,7 +615,9 @@ def _mesh_bodies(
         rest = rest.astype(dtype).astype(np.float64)
         volume = meshing.volumes(rest, made.cells)
         if not (volume > 0).all():
-            raise ValueError(f"body {body.name!r}: an element has no volume in {dtype}; choose a larger spacing")
+            raise ValueError(
+                f"body {body.name!r}: an element has no volume in {dtype}; choose a larger spacing"
+            )
         weight = meshing.spread(volume, made.cells, len(x))
         material, number = body.material, materials.index(body.material)
         xs.append(x)

@@ -21,16 +21,16 @@ PAIRS = 1 << 20  # of points and cells that are checked together
 class Cells(Shape):
     """The union of triangles in 2-D or tetrahedra in 3-D that share vertices: a body that brings its own mesh.
 
-    `mpm.fem.Simulation` takes the mesh as it is; other solvers fill it with particles. A point on the outline may count as
-    inside or outside. It cannot be a collider.
+    `mpm.fem.Simulation` takes the mesh as it is; other solvers fill it with particles. A point on the outline may count
+    as inside or outside. It cannot be a collider.
 
     Parameters
     ----------
     vertices : (n, d) array_like
         Positions [m].
     cells : (m, d + 1) array_like of int
-        The vertices of each cell, counted from 0, with a positive volume: counter-clockwise in 2-D; in 3-D the first three
-        run counter-clockwise as seen from the fourth.
+        The vertices of each cell, counted from 0, with a positive volume: counter-clockwise in 2-D; in 3-D the first
+        three run counter-clockwise as seen from the fourth.
 
     Raises
     ------
@@ -88,7 +88,9 @@ def find_cells(vertices: Floats, cells: Cellular, x: Floats) -> tuple[NDArray[np
     for first in range(0, len(owner), PAIRS):
         pair = slice(first, first + PAIRS)
         w, good = _barycentric(vertices[cells[owner[pair]]], x[point[pair]])
-        inside = np.flatnonzero(good & (w >= -ROUNDING).all(axis=1))[::-1]  # of several cells the first remains
+        inside = np.flatnonzero(good & (w >= -ROUNDING).all(axis=1))[
+            ::-1
+        ]  # of several cells the first remains
         there = point[pair][inside]
         free = found[there] < 0
         found[there[free]], weights[there[free]] = owner[pair][inside[free]], w[inside[free]]
