@@ -57,6 +57,7 @@ __all__ = [
     "Wall",
     "diff",
     "export",
+    "fem",
     "gallery",
     "get_num_threads",
     "integrators",
@@ -74,7 +75,7 @@ __all__ = [
 ]
 
 # Imported when first used: `import mpm` stays fast.
-_LAZY = ("bench", "cli", "gallery", "integrators", "point", "sph", "viz")
+_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "point", "sph", "viz")
 _LAZY_FUNCTIONS = {
     "diff": "mpm.io.compare",
     "export": "mpm.io.export",

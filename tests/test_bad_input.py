@@ -172,6 +172,7 @@ TARGETS = {
                "tension": FLAG}),
     "SaintVenantKirchhoff": (lambda c, **k: M.SaintVenantKirchhoff(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
                              ELASTIC),
+    "Corotated": (lambda c, **k: M.Corotated(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "Hencky": (lambda c, **k: M.Hencky(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "MooneyRivlin": (lambda c, **k: M.MooneyRivlin(**k),
                      {"c10": 1e4, "c01": 1e3, "bulk_modulus": 1e6, "density": 1e3},
