@@ -326,32 +326,8 @@ class Simulation(Solver, kind="simulation"):
 
     # ---- the run ---------------------------------------------------------------------------------------
 
-    def _in_pieces(self) -> bool:
-        return super()._in_pieces() or self._scene.body_force is not None  # asked before every step
-
-    def _advance_to(self, steps: int, end: float, pause: float) -> None:
-        if self._scene.body_force is None:
-            super()._advance_to(steps, end, pause)
-        else:
-            self._advance_forced(self._scene.body_force, steps, end, pause)
-
-    def _advance_forced(self, body_force: _scene.BodyForce, steps: int, end: float, pause: float) -> None:
-        """The same, each step under the body force at its beginning; the core is held."""
-        last = self._core.steps + steps
-        while self._core.steps < last and self._core.time < min(end, pause):
-            self._core.totals()  # what was written through views is taken, or refused
-            x, rows = np.array(self._core.field("x"), dtype=np.float64), self._rows()
-            b = _check.array("body_force(x, t)", body_force(x, self._core.time), x.shape)
-            if self._rows() != rows:
-                raise ValueError("body_force(x, t) has added or deleted particles: its answer is for others")
-            self._core.step_forced(b, end)
-
     def _limit(self) -> str:
         return f" (limit: {self.stable_dt().limit})" if not self._numerics.dt else ""
-
-    def _rows(self) -> tuple[int, int]:
-        """What changes when particles are added or deleted."""
-        return self._core.particles, self._core.health()["deleted"]
 
     @_check.options
     def add(
