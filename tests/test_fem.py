@@ -471,6 +471,29 @@ def test_a_body_with_F_rests_as_it_was():
     assert np.allclose(sim.elements.F, F) and sim.totals().mass == pytest.approx(1000 / np.linalg.det(F))
 
 
+@every_dim
+def test_it_is_drawn_recorded_and_played(d, tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    pytest.importorskip("h5py")
+    sim = busy(d)
+    with sim.record(tmp_path / "a.vtkhdf", fps=100, fields=("v", "pressure", "stress")):
+        sim.run(0.03)
+    with mpm.replay(tmp_path / "a.vtkhdf") as frames:
+        last = frames[-1]
+        sim.particles.x[:], sim.particles.v[:] = last.x, last.v
+        assert np.array_equal(last.pressure, sim.compute("pressure")) and len(frames) == 4
+        assert frames.description["numerics"]["spacing"] == 1 / 16
+    picture = sim.plot(color="von_mises")
+    if d == 2:
+        assert type(picture.particles).__name__ == "TriMesh"
+        assert np.array_equal(picture.particles.get_array(), sim.compute("von_mises"))
+    plt.close("all")
+    assert mpm.viz.Renderer(sim, size=(160, 120)).frame(sim).shape == (120, 160, 3)
+    assert [setting.key for setting in sim._settings()][-2:] == ["spacing", "dt"]
+    other = sim._rebuilt({"spacing": 0.125, "gravity y": 0.0})
+    assert other.spacing == 0.125 and other.scene.gravity[1] == 0
+
+
 # --- meshes ----------------------------------------------------------------------------------------------------------
 
 
