@@ -18,6 +18,7 @@
  *     integrate/dispatch.h      instruction sets and their kernels
  *     integrate/simulation.h    settings; make a simulation, add particles, run, query
  *     integrate/integrator.h    the registry of integrators
+ *     integrate/sph.h           smoothed particle hydrodynamics of one fluid
  *     integrate/snapshot.h      the complete state as plain arrays, and back
  *     ode/system.h              systems of ordinary differential equations, as functions to fill in
  *     ode/systems.h             a few of them
@@ -65,6 +66,7 @@
 #include "integrate/integrator.h"
 #include "integrate/simulation.h"
 #include "integrate/snapshot.h"
+#include "integrate/sph.h"
 #include "materials/laws.h"
 #include "ode/steppers.h"
 #include "ode/system.h"

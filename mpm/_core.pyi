@@ -284,6 +284,45 @@ class Simulation(Core):
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
 
+class Sph(Core):
+    def __init__(
+        self,
+        *,
+        dim: int,
+        dtype: str,  # "float32" | "float64"
+        lower: Sequence[float],  # (d,) of the domain [m]
+        cells: Sequence[int],  # (d,) its size in spacings
+        spacing: float,
+        smoothing: float,
+        density: float,
+        kernel: str,  # "cubic" | "wendland"
+        viscosity: str,  # "vector" | "central"
+        alpha: float,
+        xsph: float,
+        tension: bool,
+        gravity: Sequence[float],
+        walls: Sequence[tuple[str, float]],  # 2d of (contact, 0): x-, x+, y-, ...
+        dt: float,  # <= 0: automatic
+        max_dt: float,  # inf: none
+        allow_unstable: bool,
+        on_leave: str,  # "raise" | "clamp" | "delete"
+        history: int,
+        threads: int,
+        isa: str,  # one of isas()
+    ) -> None: ...
+    def add_particles(self, x: Any, v: Any) -> None:
+        """float64 (m, d), (m, d)."""
+    def fill_collider(self, index: int, low: Sequence[float], high: Sequence[float]) -> None:
+        """Make the particles of a collider, within a box of its own space [m]."""
+    def interpolate(self, x: Any, quantity: Any, rank: str, is_velocity: bool) -> bytes:
+        """float64 (m, components) at the points x (m, d), of float64 (n, components)."""
+    def keep(self) -> dict[str, bytes]:
+        """The complete state but for materials and colliders, by name."""
+    def resume(self, arrays: dict[str, Any]) -> None:
+        """What `keep` gave, as buffers, in a new object with its material, colliders and fields."""
+    def memory(self) -> dict[str, int]:
+        """Bytes held: "particles", "lists", "views", "colliders"."""
+
 class FEM(Core):
     def __init__(
         self,

@@ -93,9 +93,10 @@ static int module_exec(PyObject *module)
     if (!(state->core_type = add_type(module, &mpm_python_core_spec, NULL)))
         return -1;
     state->simulation_type = add_type(module, &mpm_python_simulation_spec, state->core_type);
+    state->sph_type = add_type(module, &mpm_python_sph_spec, state->core_type);
     state->fem_type = add_type(module, &mpm_python_fem_spec, state->core_type);
     state->field_type = add_type(module, &mpm_python_field_spec, NULL);
-    return state->simulation_type && state->fem_type && state->field_type ? 0 : -1;
+    return state->simulation_type && state->sph_type && state->fem_type && state->field_type ? 0 : -1;
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
@@ -103,6 +104,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     module_state *state = PyModule_GetState(module);
     Py_VISIT(state->core_type);
     Py_VISIT(state->simulation_type);
+    Py_VISIT(state->sph_type);
     Py_VISIT(state->fem_type);
     Py_VISIT(state->field_type);
     Py_VISIT(state->simulation_error);
@@ -118,6 +120,7 @@ static int module_clear(PyObject *module)
     module_state *state = PyModule_GetState(module);
     Py_CLEAR(state->core_type);
     Py_CLEAR(state->simulation_type);
+    Py_CLEAR(state->sph_type);
     Py_CLEAR(state->fem_type);
     Py_CLEAR(state->field_type);
     Py_CLEAR(state->simulation_error);

@@ -11,7 +11,7 @@
 /** State of the module: no C global is mutable, so every interpreter has its own. */
 typedef struct module_state {
     mpm_allocator allocator;
-    PyTypeObject *core_type, *simulation_type, *fem_type, *field_type;
+    PyTypeObject *core_type, *simulation_type, *sph_type, *fem_type, *field_type;
     PyObject *simulation_error, *instability_error, *convergence_error, *escape_error, *busy_error;
 } module_state;
 
@@ -21,6 +21,7 @@ module_state *mpm_python_state(PyTypeObject *type);
 /** The types, made for one module. */
 extern PyType_Spec mpm_python_core_spec; /* the base of the types of methods */
 extern PyType_Spec mpm_python_simulation_spec;
+extern PyType_Spec mpm_python_sph_spec;
 extern PyType_Spec mpm_python_fem_spec;
 extern PyType_Spec mpm_python_field_spec;
 
@@ -62,8 +63,11 @@ int mpm_python_find_name(const char *name, const char *const *names, int count);
 /** The contact of that name, -1 if there is none. */
 int mpm_python_find_contact(const char *name);
 
-/** Reads `count` walls from a sequence of (contact, friction); -1 with an exception otherwise. */
+/** Parts of the settings of all methods: `count` walls, the cells per axis, the fate of what leaves the domain. -1 with an
+ *  exception otherwise. */
 int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out);
+int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out);
+int mpm_python_get_leave(const char *name, mpm_leave *out);
 
 /** Settings without a flaw from the keywords of `Simulation`; -1 with an exception otherwise. */
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings);

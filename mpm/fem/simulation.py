@@ -19,7 +19,7 @@ from mpm.fem import elements as _elements
 from mpm.fem import meshing
 from mpm.io.kept import Kept
 from mpm.io.state import State
-from mpm.materials import Material, registry
+from mpm.laws import Material, registry
 from mpm.numerics import MAX_HISTORY, StableDt, _dtype, _refuse_coarse_positions, _time_step
 from mpm.particles import Copies, Particles
 from mpm.shapes.cells import find_cells
