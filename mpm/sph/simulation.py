@@ -199,9 +199,7 @@ class Simulation(Solver, kind="sph"):
     def _sample(self, scene: _scene.Scene, body: _scene.Body) -> tuple[FloatArray, FloatArray]:
         """Positions and velocities of a body's particles, whatever is there already."""
         if body.F is not None:
-            raise ValueError(
-                f"F of body {body.name!r}: a fluid by SPH has no deformation gradient; leave it out"
-            )
+            raise ValueError(f"F of body {body.name!r}: a fluid by SPH has no deformation gradient; leave it out")
         if isinstance(body.shape, Points) and body.shape.volume is not None:
             raise ValueError(
                 f"volume of {body.name!r}: all particles have the volume spacing^d; leave it out of mpm.shapes.Points"
@@ -229,15 +227,11 @@ class Simulation(Solver, kind="sph"):
         near = _too_near(x, self.particles._copy("x"), CLOSEST * self._numerics.spacing)
         free &= self._keep(body, "fluid", "that is there already", ~near)
         if not free.any():
-            raise ValueError(
-                f"body {body.name!r}: all its {len(x)} points lie inside colliders or other bodies"
-            )
+            raise ValueError(f"body {body.name!r}: all its {len(x)} points lie inside colliders or other bodies")
         self._parts.append(_Part(body.name, repr(body), self._core.next_id, int(free.sum())))
         self._core.add_particles(np.ascontiguousarray(x[free]), np.ascontiguousarray(v[free]))
 
-    def _keep(
-        self, body: _scene.Body, kind: str, name: str, free: npt.NDArray[np.bool_]
-    ) -> npt.NDArray[np.bool_]:
+    def _keep(self, body: _scene.Body, kind: str, name: str, free: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Warn of the points that are not free."""
         count = int((~free).sum())
         if count:
@@ -349,9 +343,7 @@ class Simulation(Solver, kind="sph"):
         self._begin(scene, threads)
         for row in kept.numbers["fields"]:
             self._core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
-        self._core.resume(
-            {name: np.require(array, requirements=["C", "A"]) for name, array in kept.arrays.items()}
-        )
+        self._core.resume({name: np.require(array, requirements=["C", "A"]) for name, array in kept.arrays.items()})
         self._core.totals()
         return self
 
@@ -468,9 +460,7 @@ class Simulation(Solver, kind="sph"):
             fewer = f", of which {left} are left" * (left < part.particles)
             yield f"{part.text}: {part.particles} particles, {part.particles * mass:.6g} {unit}{fewer}"
         yield from super()._lines()
-        extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
-            chosen.xsph > 0
-        )
+        extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (chosen.xsph > 0)
         yield (
             f"method  SPH, spacing {chosen.spacing:g} m, h = {chosen.smoothing:g} spacings, {chosen.kernel} kernel, "
             f"{chosen.viscosity} viscosity{extras}, {step}"
@@ -513,9 +503,7 @@ def _too_near(x: FloatArray, others: npt.NDArray[Any], distance: float) -> npt.N
         return near
     d = x.shape[1]
     origin = np.minimum(x.min(axis=0), others.min(axis=0)) - distance
-    sides = np.ceil(
-        (np.maximum(x.max(axis=0), others.max(axis=0)) + 2 * distance - origin) / distance
-    ).astype(np.int64)
+    sides = np.ceil((np.maximum(x.max(axis=0), others.max(axis=0)) + 2 * distance - origin) / distance).astype(np.int64)
     strides = np.cumprod(np.concatenate([[1], sides[:-1]]))
 
     def cells(points: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -533,3 +521,6 @@ def _too_near(x: FloatArray, others: npt.NDArray[Any], distance: float) -> npt.N
             apart = np.linalg.norm(x[rows] - placed[first[rows] + k], axis=1)
             near[rows[apart < distance * (1 - 1e-6)]] = True
     return near
+
+
+
