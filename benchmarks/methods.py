@@ -1,6 +1,7 @@
 """Prints what the methods of the package do beside closed forms, each number with its limit.
 
     python benchmarks/methods.py integrators      the integrators of `mpm.integrators`
+    python benchmarks/methods.py fem              finite elements, `mpm.fem`
 
 The exit status is 1 if a limit is missed.
 """
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from elements import elements
 
 from mpm import InstabilityError
 from mpm import integrators as ode
@@ -171,7 +173,14 @@ def integrators() -> int:
     return report.missed
 
 
-PARTS: dict[str, Callable[[], int]] = {"integrators": integrators}
+def fem() -> int:
+    """Print the numbers of `mpm.fem`; how many limits are missed."""
+    report = Report()
+    elements(report)
+    return report.missed
+
+
+PARTS: dict[str, Callable[[], int]] = {"integrators": integrators, "fem": fem}
 
 
 def main() -> None:

@@ -335,6 +335,7 @@ class FEM(Core):
         gravity: Sequence[float],
         walls: Sequence[tuple[str, float]],  # 2d of (contact, friction): x-, x+, y-, ...
         damping: tuple[float, float],  # a [1/s], b [s]
+        integrator: tuple[str, float, int],  # name, tolerance, max_iterations
         dt: float,  # 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,

@@ -8,7 +8,11 @@
 #define MPM_STRING2(a) #a
 #define MPM_STRING(a) MPM_STRING2(a)
 
-void MPM_KERNEL(forces_task)(const mpm_fem_sweep *sweep, ptrdiff_t task, int thread);
+mpm_fem_task MPM_KERNEL(forces_task), MPM_KERNEL(stiffness_linearize), MPM_KERNEL(stiffness_beside),
+    MPM_KERNEL(stiffness_product);
+mpm_fem_vectors MPM_KERNEL(vectors_blocks), MPM_KERNEL(vectors_guess), MPM_KERNEL(vectors_begin),
+    MPM_KERNEL(vectors_product), MPM_KERNEL(vectors_advance), MPM_KERNEL(vectors_redirect), MPM_KERNEL(vectors_add),
+    MPM_KERNEL(vectors_contact), MPM_KERNEL(vectors_finish);
 void MPM_KERNEL(nodes_sum)(const mpm_fem_pass *pass, ptrdiff_t chunk);
 void MPM_KERNEL(nodes_move)(const mpm_fem_pass *pass, ptrdiff_t chunk);
 extern const mpm_fem_kernels MPM_KERNEL(fem_table);
@@ -21,4 +25,16 @@ const mpm_fem_kernels MPM_KERNEL(fem_table) = {
     .forces = MPM_KERNEL(forces_task),
     .sum = MPM_KERNEL(nodes_sum),
     .move = MPM_KERNEL(nodes_move),
+    .linearize = MPM_KERNEL(stiffness_linearize),
+    .beside = MPM_KERNEL(stiffness_beside),
+    .product = MPM_KERNEL(stiffness_product),
+    .blocks = MPM_KERNEL(vectors_blocks),
+    .guess = MPM_KERNEL(vectors_guess),
+    .begin = MPM_KERNEL(vectors_begin),
+    .multiply = MPM_KERNEL(vectors_product),
+    .advance = MPM_KERNEL(vectors_advance),
+    .redirect = MPM_KERNEL(vectors_redirect),
+    .add = MPM_KERNEL(vectors_add),
+    .contact = MPM_KERNEL(vectors_contact),
+    .finish = MPM_KERNEL(vectors_finish),
 };

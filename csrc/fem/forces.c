@@ -76,10 +76,30 @@ INLINE void sweep_strip(const struct strip *strip, const int law)
 MPM_PIOLA_LAWS(SWEEP)
 #undef SWEEP
 
-/* One sweep for all other laws: it selects the law at run time. */
+INLINE bool has_piola(const int law)
+{
+    switch (law) {
+#define CASE(enumerator, name, inverts) case enumerator:
+        MPM_PIOLA_LAWS(CASE)
+#undef CASE
+        return true;
+    }
+    return false;
+}
+
+/* One function for all other elastic laws that keep F. */
 NOINLINE void sweep_others(const struct strip *strip, int law)
 {
-    sweep_strip(strip, law);
+    enum { ELASTIC, INELASTIC };
+    switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) \
+    case enumerator: \
+        if (kind == ELASTIC && !law_keeps_J(enumerator) && !has_piola(enumerator)) \
+            sweep_strip(strip, enumerator); \
+        break;
+        MPM_LAWS(CASE)
+#undef CASE
+    }
 }
 
 void MPM_KERNEL(forces_task)(const mpm_fem_sweep *sweep, ptrdiff_t task, int thread)

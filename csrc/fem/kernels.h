@@ -91,14 +91,41 @@ typedef struct mpm_fem_pass {
     mpm_fem_report *reports;   /* [chunk] */
 } mpm_fem_pass;
 
+/** The reals of a node that keep its block of the preconditioner: xx, yy, zz, xy, xz, yz. */
+enum { MPM_FEM_BLOCK = 6 };
+
+/** A pass over the node vectors of an implicit step (vectors.c). Vectors are reals [row][4]. */
+typedef struct mpm_fem_solve {
+    const mpm_fem_mesh *mesh;
+    double dt, gravity[3], drag; /* as in mpm_fem_pass */
+    double inertia, stiffness;   /* A = inertia M + stiffness K */
+    const double *body_force;
+    const void *position, *v, *mass, *force; /* of the beginning of the step */
+    const void *copies;
+    const mpm_held_node *held;   /* ascending; their `node` is a row */
+    const int32_t *held_first;   /* [chunks + 1] */
+    void *w, *r, *p, *q, *x;     /* velocity, residual, direction, A p, what is added to w */
+    void *blocks;                /* reals [row][MPM_FEM_BLOCK] */
+    bool beside;
+    double factor;
+    double (*sums)[2];           /* [chunk] */
+    void *next_x, *next_v;
+    mpm_fem_report *reports;     /* [chunk] */
+} mpm_fem_solve;
+
+typedef void mpm_fem_task(const mpm_fem_sweep *sweep, ptrdiff_t task, int thread);
+typedef void mpm_fem_vectors(const mpm_fem_solve *solve, ptrdiff_t chunk);
+
 typedef struct mpm_fem_kernels {
     const char *isa;
     int dim, lanes;
     size_t real_size;
     /** Forces of the elements: F, stress, energy, and the bound of the frequency. */
-    void (*forces)(const mpm_fem_sweep *sweep, ptrdiff_t task, int thread);
+    mpm_fem_task *forces;
     /** Sums the copies, and measures the state. */
     void (*sum)(const mpm_fem_pass *pass, ptrdiff_t chunk);
     /** Velocities and positions at the end of an explicit step, into `next_v` and `next_x`. */
     void (*move)(const mpm_fem_pass *pass, ptrdiff_t chunk);
+    mpm_fem_task *linearize, *beside, *product;                  /* stiffness.c */
+    mpm_fem_vectors *blocks, *guess, *begin, *multiply, *advance, *redirect, *add, *contact, *finish; /* vectors.c */
 } mpm_fem_kernels;

@@ -7,7 +7,8 @@
 #include "base/real.h"
 #include "integrate/fem_state.h"
 
-static const char *const counters[] = {[MPM_FEM_HEALTH_REFUSED] = "refused", NULL};
+static const char *const counters[] = {[MPM_FEM_HEALTH_REFUSED] = "refused", [MPM_FEM_HEALTH_PRODUCTS] = "products",
+                                       NULL};
 static const char *const phases[] = {[MPM_FEM_PHASE_ELEMENTS] = "elements", [MPM_FEM_PHASE_NODES] = "nodes",
                                      [MPM_FEM_PHASE_VIEWS] = "views", NULL};
 static const mpm_method method = {counters, phases, mpm_fem_totals_section, mpm_fem_step_refresh, mpm_fem_step_advance,
@@ -51,6 +52,12 @@ const char *mpm_fem_settings_flaw(const mpm_fem_settings *settings)
     for (int k = 0; k < 2; k++)
         if (!(settings->damping[k] >= 0 && isfinite(settings->damping[k])))
             return "damping";
+    if ((unsigned)settings->integrator >= MPM_FEM_INTEGRATORS)
+        return "integrator";
+    if (settings->integrator && !(settings->tolerance > 0 && settings->tolerance < 1))
+        return "tolerance";
+    if (settings->integrator && settings->max_iterations < 1)
+        return "max_iterations";
     if (!(settings->dt >= 0 && isfinite(settings->dt)))
         return "dt";
     if (!(settings->max_dt > 0))
@@ -102,6 +109,7 @@ void mpm_fem_free(mpm_fem *fem)
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         mpm_memory_free(&allocator, arrays[k]);
     mpm_fem_sweeps_clear(fem);
+    mpm_fem_implicit_clear(fem);
     mpm_fem_mesh_clear(&fem->mesh, &allocator);
     mpm_store_clear(&fem->store);
     mpm_boundary_clear(&fem->boundary, &allocator);
@@ -122,6 +130,11 @@ const mpm_boundary *mpm_fem_get_boundary(const mpm_fem *fem)
 const mpm_fem_settings *mpm_fem_get_settings(const mpm_fem *fem)
 {
     return &fem->settings;
+}
+
+double mpm_fem_residual(const mpm_fem *fem)
+{
+    return fem->solver.residual;
 }
 
 double *mpm_fem_numbers(mpm_fem *fem, int index, size_t *count)

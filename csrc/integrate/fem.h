@@ -16,7 +16,10 @@ typedef struct mpm_fem mpm_fem;
 enum { MPM_FEM_X, MPM_FEM_V, MPM_FEM_MASS, MPM_FEM_VOLUME, MPM_FEM_MATERIAL, MPM_FEM_ID, MPM_FEM_FIELDS };
 
 /** Counters of health. */
-enum { MPM_FEM_HEALTH_REFUSED, MPM_FEM_HEALTH_COUNT };
+enum { MPM_FEM_HEALTH_REFUSED, MPM_FEM_HEALTH_PRODUCTS, MPM_FEM_HEALTH_COUNT };
+
+/** How steps advance time. */
+typedef enum mpm_fem_integrator { MPM_FEM_SYMPLECTIC_EULER, MPM_FEM_LINEARLY_IMPLICIT, MPM_FEM_INTEGRATORS } mpm_fem_integrator;
 
 /** Phases whose seconds are counted. */
 enum { MPM_FEM_PHASE_ELEMENTS, MPM_FEM_PHASE_NODES, MPM_FEM_PHASE_VIEWS, MPM_FEM_PHASE_COUNT };
@@ -37,6 +40,9 @@ typedef struct mpm_fem_settings {
     double gravity[3];
     mpm_wall walls[6];         /* x-, x+, y-, ... */
     double damping[2];         /* a [1/s] and b [s] of D = a M + b K */
+    mpm_fem_integrator integrator;
+    double tolerance;          /* of an implicit step: the residual, relative to that of the velocities v */
+    int64_t max_iterations;    /* of its solve */
     double dt, max_dt;         /* [s]; dt = 0: automatic */
     bool allow_unstable;
     int history, threads;
@@ -84,7 +90,11 @@ mpm_status mpm_fem_totals(mpm_fem *fem, mpm_totals *totals);
 /** The bound of the time step of the present state; `row` is the node that sets it. Errors: the same. */
 mpm_status mpm_fem_stable_dt(mpm_fem *fem, mpm_stable_dt *bound);
 
-/** Copies the forces of the elements on the nodes [count][dim] [N], damping included. Errors: the same. */
+/** The residual at the end of the last solve of an implicit step, relative to the first. */
+double mpm_fem_residual(const mpm_fem *fem);
+
+/** Copies the forces of the elements on the nodes [count][dim] [N], those of explicit damping included. Errors: the
+ *  same. */
 mpm_status mpm_fem_forces(mpm_fem *fem, double *forces);
 
 mpm_store *mpm_fem_get_store(mpm_fem *fem);

@@ -20,6 +20,19 @@ struct fem_books {
     double damping_impulse[3]; /* of mass-proportional damping, from the last record [N s] */
 };
 
+enum { MPM_FEM_VECTORS = 5 };
+
+/** What implicit steps need besides. */
+struct fem_solver {
+    void *vector[MPM_FEM_VECTORS]; /* reals [row][4] */
+    void *blocks, *tangent;
+    double (*sums)[2];
+    mpm_held_node *held;
+    size_t held_capacity;
+    int32_t *held_first; /* [chunks + 1] */
+    double residual;     /* of the last solve */
+};
+
 struct mpm_fem {
     mpm_run run;
     mpm_store store;
@@ -53,6 +66,7 @@ struct mpm_fem {
     size_t contact_capacity;
     void **workspaces;
     int workspace_count;
+    struct fem_solver solver;
 };
 
 /** What the nodes report of a step that is tried. */
@@ -74,6 +88,11 @@ mpm_status mpm_fem_sweeps_reserve(mpm_fem *fem);
 void mpm_fem_sweeps_forces(mpm_fem *fem, const void *x, const void *v, void *force, struct fem_measure *measure);
 struct fem_motion mpm_fem_sweeps_move(mpm_fem *fem, double dt);
 void mpm_fem_sweeps_clear(mpm_fem *fem);
+
+/* fem_implicit.c */
+mpm_status mpm_fem_implicit_reserve(mpm_fem *fem);
+mpm_status mpm_fem_implicit_move(mpm_fem *fem, double dt, struct fem_motion *motion);
+void mpm_fem_implicit_clear(mpm_fem *fem);
 
 /* fem_totals.c */
 mpm_stable_dt mpm_fem_totals_bound(const mpm_fem *fem);

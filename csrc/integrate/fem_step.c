@@ -49,6 +49,8 @@ mpm_status mpm_fem_step_refresh(void *self)
     mpm_status status = mpm_store_read_in(&fem->store);
     if (!status && fem->mesh.elements)
         status = mpm_fem_sweeps_reserve(fem);
+    if (!status && fem->mesh.elements)
+        status = mpm_fem_implicit_reserve(fem);
     if (!status && !fem->settled && fem->mesh.elements)
         status = settle(fem);
     fem->run.suspect = status == MPM_UNSTABLE;
@@ -99,10 +101,18 @@ static mpm_reason refuse_motion(const mpm_fem *fem, const struct step *step)
     return fastest * step->dt <= most ? MPM_NO_REASON : MPM_COLLIDER_TOO_FAST;
 }
 
+/* Finds velocities and positions at the end of the step. */
+static mpm_status move(mpm_fem *fem, struct step *step)
+{
+    if (fem->settings.integrator == MPM_FEM_LINEARLY_IMPLICIT)
+        return mpm_fem_implicit_move(fem, step->dt, &step->motion);
+    step->motion = mpm_fem_sweeps_move(fem, step->dt);
+    return MPM_OK;
+}
+
 /* Tries the step. The present state keeps its forces. */
 static mpm_reason try(mpm_fem *fem, struct step *step)
 {
-    step->motion = mpm_fem_sweeps_move(fem, step->dt);
     const mpm_reason reason = refuse_motion(fem, step);
     if (reason != MPM_NO_REASON)
         return reason;
@@ -128,6 +138,8 @@ static const char *fastest_collider(const mpm_fem *fem, double *speed)
 static mpm_status report(mpm_fem *fem, mpm_reason reason, const struct step *step)
 {
     mpm_trouble *trouble = &fem->run.trouble;
+    if (reason == MPM_NOT_CONVERGED)
+        return mpm_trouble_note(trouble, MPM_NO_CONVERGENCE, reason, step->dt);
     if (reason == MPM_FEM_WOULD_INVERT)
         return mpm_fem_trouble_rows(fem, fem->next_x, reason, step->dt);
     mpm_trouble_note(trouble, MPM_UNSTABLE, reason, step->dt);
@@ -142,7 +154,12 @@ static mpm_status report(mpm_fem *fem, mpm_reason reason, const struct step *ste
 static mpm_status move_and_check(mpm_fem *fem, struct step *step)
 {
     for (int attempt = 0;; attempt++) {
-        const mpm_reason reason = try(fem, step);
+        const mpm_status status = move(fem, step);
+        if (status == MPM_OUT_OF_MEMORY)
+            return status;
+        const mpm_reason reason = status == MPM_NO_CONVERGENCE ? MPM_NOT_CONVERGED
+                                  : status                     ? MPM_FEM_NOT_FINITE
+                                                               : try(fem, step);
         if (reason == MPM_NO_REASON)
             return MPM_OK;
         if (fem->settings.dt > 0 || attempt == MOST_RETRIES)
@@ -227,7 +244,7 @@ void mpm_fem_step_finish(void *self, mpm_status status, bool moved)
 {
     mpm_fem *fem = self;
     const double start = mpm_clock_seconds();
-    if (status == MPM_UNSTABLE) /* the next dt is planned anew, not from the last refused attempt */
+    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE) /* the next dt is planned anew, not from the last refused attempt */
         fem->natural_dt = fem->approach = 0;
     if (moved)
         mpm_store_outdate_all(&fem->store, false);

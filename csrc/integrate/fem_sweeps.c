@@ -103,9 +103,11 @@ static void add_sums(mpm_sums *sums, const mpm_fem_report *report)
 /* Forces of a state on its nodes, and its measure. */
 void mpm_fem_sweeps_forces(mpm_fem *fem, const void *x, const void *v, void *force, struct fem_measure *measure)
 {
+    /* Implicit steps have the damping in their matrix. */
+    const double damping = fem->settings.integrator == MPM_FEM_SYMPLECTIC_EULER ? fem->settings.damping[1] : 0;
     struct elements elements = {fem->kernels,
                                 {.mesh = &fem->mesh, .materials = fem->materials, .x = x, .v = v,
-                                 .damping = fem->settings.damping[1], .copies = fem->copies,
+                                 .damping = damping, .copies = fem->copies,
                                  .workspaces = (void *const *)fem->workspaces, .found = fem->found}};
     double start = mpm_clock_seconds();
     mpm_pool_for(fem->run.pool, forces_task, &elements, fem->mesh.tasks);

@@ -20,6 +20,8 @@ static double gravity_size(const mpm_fem *fem)
  * omega^2 dt^2 > 0. */
 static double wave_bound(const mpm_fem *fem)
 {
+    if (fem->settings.integrator != MPM_FEM_SYMPLECTIC_EULER)
+        return INFINITY;
     const double rate2 = fem->measure.rate2, c = fem->settings.damping[0] + fem->settings.damping[1] * rate2;
     return 4 / (c + sqrt(c * c + 4 * rate2));
 }

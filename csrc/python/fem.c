@@ -58,6 +58,12 @@ static mpm_status stable_dt(void *self, mpm_stable_dt *bound)
     return mpm_fem_stable_dt(self, bound);
 }
 
+static PyObject *residuals(const void *self)
+{
+    const double both[] = {1, mpm_fem_residual(self)};
+    return mpm_python_float_list(both, 2);
+}
+
 static double *numbers(void *self, int index, size_t *count)
 {
     return mpm_fem_numbers(self, index, count);
@@ -90,7 +96,7 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
 static const mpm_python_method method = {
     .free = free_fem, .add_material = add_material, .materials = materials, .add_collider = add_collider,
     .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
-    .describe = describe, .numbers = numbers};
+    .describe = describe, .residuals = residuals, .numbers = numbers};
 
 static mpm_fem *enter(PyObject *self)
 {
@@ -102,21 +108,26 @@ static mpm_fem *enter(PyObject *self)
 
 static int get_settings(PyObject *args, PyObject *kwargs, mpm_fem_settings *settings)
 {
-    static char *names[] = {"dim", "dtype", "lower", "upper", "dx", "gravity", "walls", "damping", "dt", "max_dt",
-                            "allow_unstable", "history", "threads", "isa", NULL};
-    const char *dtype;
+    static char *names[] = {"dim", "dtype", "lower", "upper", "dx", "gravity", "walls", "damping", "integrator",
+                            "dt", "max_dt", "allow_unstable", "history", "threads", "isa", NULL};
+    static const char *const integrators[] = {"symplectic-euler", "linearly-implicit-euler"};
+    const char *dtype, *integrator;
+    long long iterations;
     PyObject *lower, *upper, *gravity, *walls;
     int allow_unstable;
     *settings = (mpm_fem_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOO(dd)ddpiis", names, &settings->dim, &dtype, &lower, &upper,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOO(dd)(sdL)ddpiis", names, &settings->dim, &dtype, &lower, &upper,
                                      &settings->dx, &gravity, &walls, &settings->damping[0], &settings->damping[1],
-                                     &settings->dt, &settings->max_dt, &allow_unstable, &settings->history,
+                                     &integrator, &settings->tolerance, &iterations, &settings->dt, &settings->max_dt,
+                                     &allow_unstable, &settings->history,
                                      &settings->threads, &settings->isa))
         return -1;
     if (settings->dim != 2 && settings->dim != 3) {
         PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
         return -1;
     }
+    settings->integrator = (mpm_fem_integrator)mpm_python_find_name(integrator, integrators, MPM_FEM_INTEGRATORS);
+    settings->max_iterations = iterations;
     settings->real_size = !strcmp(dtype, "float32") ? 4 : 8;
     settings->allow_unstable = allow_unstable;
     if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||

@@ -19,13 +19,18 @@ from mpm.fem import elements as _elements
 from mpm.fem import meshing
 from mpm.io.kept import Kept
 from mpm.io.state import State
-from mpm.materials import Material, registry
+from mpm.laws import Material, registry
 from mpm.numerics import MAX_HISTORY, StableDt, _dtype, _refuse_coarse_positions, _time_step
 from mpm.particles import Copies, Particles
 from mpm.shapes.cells import find_cells
 from mpm.solver import Solver
 
-INTEGRATORS = ("symplectic-euler",)
+INTEGRATORS = ("symplectic-euler", "linearly-implicit-euler")
+# Options of implicit steps, with their defaults: set with the other integrator, they raise.
+TOLERANCE = _check.Unset(1e-6)
+MAX_ITERATIONS = _check.Unset(2000)
+LEAST_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
+MOST_ITERATIONS = 1_000_000
 ON = ("nodes", "elements")
 REFERENCES = {
     "corotated elements": (
@@ -37,6 +42,8 @@ REFERENCES = {
     ),
 }
 
+IMPLICIT = "Baraff, Witkin: Large steps in cloth simulation. Proceedings of SIGGRAPH (1998) 43-54"
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -44,6 +51,8 @@ class Options:
 
     spacing: float
     integrator: str
+    tolerance: float
+    max_iterations: int
     damping: tuple[float, float]
     dt: float  # 0: automatic
     max_dt: float  # inf: none
@@ -131,8 +140,21 @@ class Simulation(Solver, kind="fem"):
     spacing : float, optional
         Size of the cells that fill bodies [m]. `mpm.shapes.Cells` bring their own; if all bodies do, the default is the
         mean length of the edges.
-    integrator : {"symplectic-euler"}
-        v ← v + dt a(x), x ← x + dt v.
+    integrator : {"symplectic-euler", "linearly-implicit-euler"}
+        How a step advances time.
+
+        - ``"symplectic-euler"``: explicit, v ← v + dt a(x), x ← x + dt v.
+        - ``"linearly-implicit-euler"``: one linear solve for the velocity at the end of the step, (M + dt² K + dt D)
+          v' = M v + dt f(x), with the stiffness K = Σ R K_e Rᵀ of the rotated elements at rest. No bound of stiffness
+          limits the step, only the motion of nodes, so give `dt` or `max_dt`. It damps what dt does not resolve: order
+          1. Strong compression and stretch change the true stiffness, and a large step may then oscillate. Nodes are
+          held that are in contact when the step begins; others may enter a collider by their way of one step.
+    tolerance : float, optional
+        Only ``"linearly-implicit-euler"``: the residual of its solve over that of the velocities at the beginning of
+        the step; 1e-12 (float32: 1e-6) to 0.1, default 1e-6. Momentum is conserved to the tolerance.
+    max_iterations : int, optional
+        Only ``"linearly-implicit-euler"``: of the conjugate gradients, default 2000. A step that needs more is halved
+        (``dt="auto"``), or raises `mpm.ConvergenceError`. ``health["products"]`` counts them.
     damping : (float, float)
         Rayleigh damping D = a M + b K: a [1/s], b [s]. K is the stiffness with the moduli at rest, applied to the
         rate of Green's strain, so that it resists no rigid motion.
@@ -176,6 +198,8 @@ class Simulation(Solver, kind="fem"):
         *,
         spacing: float | None = None,
         integrator: str = "symplectic-euler",
+        tolerance: float | _check.Unset = TOLERANCE,
+        max_iterations: int | _check.Unset = MAX_ITERATIONS,
         damping: tuple[float, float] = (0, 0),
         dt: float | str = "auto",
         max_dt: float | None = None,
@@ -189,6 +213,7 @@ class Simulation(Solver, kind="fem"):
         step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
         precision = _dtype(dtype)
         chosen = _check.choice("integrator", integrator, INTEGRATORS)
+        solver = _solver(chosen, tolerance, max_iterations, precision)
         rayleigh = _damping(damping)
         records = _check.integer("history", history, low=0, high=MAX_HISTORY)
         number = (
@@ -202,7 +227,7 @@ class Simulation(Solver, kind="fem"):
         if spacing is None:
             spacing = _mean_edge(meshed)
         _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision)
-        options = Options(spacing, chosen, rayleigh, step, bound, unstable, precision, records)
+        options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
         self._begin(scene, options, materials, number)
         mass = meshing.spread(
             meshed.density * meshing.volumes(meshed.rest, meshed.nodes), meshed.nodes, len(meshed.x)
@@ -226,6 +251,7 @@ class Simulation(Solver, kind="fem"):
             gravity=scene.gravity.tolist(),
             walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
             damping=options.damping,
+            integrator=(options.integrator, options.tolerance, options.max_iterations),
             dt=options.dt,
             max_dt=options.max_dt,
             allow_unstable=options.allow_unstable,
@@ -342,6 +368,13 @@ class Simulation(Solver, kind="fem"):
         return {
             "spacing": given.spacing,
             "integrator": given.integrator,
+            **(
+                {
+                    name: getattr(given, name)
+                    for name in ("tolerance", "max_iterations")
+                    if given.integrator != INTEGRATORS[0]
+                }
+            ),
             "damping": list(given.damping),
             "dt": given.dt or "auto",
             "max_dt": None if given.max_dt == np.inf else given.max_dt,
@@ -514,6 +547,9 @@ class Simulation(Solver, kind="fem"):
             out_of_plane["stress"] = _elements.at_nodes(zz, elements, len(copies))
         return State(self.time, self.steps, self.dimension, fields, out_of_plane)
 
+    def _triangles(self) -> npt.NDArray[Any] | None:
+        return self._fixed["nodes"] if self.dimension == 2 else None
+
     def state_hash(self) -> str:
         """Hexadecimal digest of all that decides how a run continues; runs that are equal bit for bit share it.
 
@@ -538,6 +574,8 @@ class Simulation(Solver, kind="fem"):
     def cite(self) -> str:
         """References of the methods in use, one per line."""
         entries = dict(REFERENCES)
+        if self._options_given.integrator != INTEGRATORS[0]:
+            entries["linearly implicit steps"] = IMPLICIT
         entries |= {type(material).__name__: material.reference for material in self._materials}
         return "\n".join(f"{name}: {reference}" for name, reference in entries.items())
 
@@ -570,6 +608,27 @@ def _damping(value: object) -> tuple[float, float]:
     if (given < 0).any():
         raise ValueError(f"damping = {_check.shown(value)}: must be two numbers >= 0, (a [1/s], b [s])")
     return float(given[0]), float(given[1])
+
+
+def _solver(integrator: str, tolerance: object, max_iterations: object, dtype: str) -> tuple[float, int]:
+    """(tolerance, max_iterations)"""
+    for name, value, unset in (
+        ("tolerance", tolerance, TOLERANCE),
+        ("max_iterations", max_iterations, MAX_ITERATIONS),
+    ):
+        if value is not unset and integrator == INTEGRATORS[0]:
+            raise ValueError(
+                f"{name} = {_check.shown(value)}: integrator={integrator!r} does not use it, only "
+                f"{INTEGRATORS[1]!r}; leave it out"
+            )
+    return (
+        TOLERANCE.value
+        if tolerance is TOLERANCE
+        else _check.number("tolerance", tolerance, low=LEAST_TOLERANCE[dtype], high=0.1),
+        MAX_ITERATIONS.value
+        if max_iterations is MAX_ITERATIONS
+        else _check.integer("max_iterations", max_iterations, low=1, high=MOST_ITERATIONS),
+    )
 
 
 def _refuse_scene(scene: _scene.Scene) -> None:
