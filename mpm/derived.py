@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm._check import FloatArray
-from mpm.materials import Material, registry
+from mpm.laws import Material, registry
 
 # name: (label of the colour bar, unit)
 NAMES = {

@@ -16,7 +16,7 @@ from mpm import _check
 from mpm import walls as _walls
 from mpm._check import FloatArray
 from mpm.colliders import Collider, make_collider
-from mpm.materials import Material, field_values, is_python_law
+from mpm.laws import Material, field_values, is_python_law
 from mpm.motion import Motion
 from mpm.shapes import Points, Shape
 

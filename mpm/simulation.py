@@ -16,9 +16,9 @@ from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.keeping import Format
-from mpm.materials import Material
+from mpm.laws import Material
 from mpm.numerics import StableDt
-from mpm.particles import NO_PLASTIC, Copies
+from mpm.particles import Copies, no_owner
 from mpm.shapes import Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, fields_of, fill
 from mpm.solver import Solver
@@ -97,9 +97,9 @@ class Simulation(Solver, kind="simulation"):
           solve, and so keeps oscillations that dt does not resolve. A contact holds velocities at the end of a step.
           The energy of a very stiff spinning body may grow (c dt/dx of some hundred); take a smaller dt there.
 
-        Implicit steps need materials with a tangent: `FixedCorotated`, `NeoHookean`, `Fluid` and `Snow`, whose
-        return map and hardening act after the step. The break-up of snow needs steps as small as explicit ones.
-        Implicit steps solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
+        Implicit steps need materials with a tangent: the elastic laws from `FixedCorotated` to `MooneyRivlin`, `Fluid`,
+        and `Snow`, whose return map and hardening act after the step. The break-up of snow needs steps as small as
+        explicit ones. Implicit steps solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
     beta : float, optional
         Only ``"semi-implicit"``: factor of the linear model, 0.5 to 1 (default), or 0, which is ``"explicit"``. With
         0.5 a step keeps 1/√(1 + ω²dt²/2) of an oscillation; a stiff spinning body needs ``f_update="cayley"`` then.
@@ -298,7 +298,7 @@ class Simulation(Solver, kind="simulation"):
         return state if there.all() else state.of(there)
 
     def _missing(self, name: str) -> str:
-        return NO_PLASTIC if name == "Jp" else ""
+        return no_owner(name) if name == "Jp" else ""
 
     def _sampled_with(self) -> np.random.Generator:
         """A generator in its state before the bodies of the scene were sampled."""

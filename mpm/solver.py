@@ -20,7 +20,7 @@ from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of
 from mpm.errors import BusyError, StepLimitError
 from mpm.keeping import SOLVERS, Format
-from mpm.materials import Material
+from mpm.laws import Material
 from mpm.particles import Copies, Particles
 from mpm.scene import BodyForce, Scene
 
