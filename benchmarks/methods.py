@@ -1,6 +1,7 @@
 """Prints what the methods of the package do beside closed forms, each number with its limit.
 
     python benchmarks/methods.py integrators      the integrators of `mpm.integrators`
+    python benchmarks/methods.py sph              smoothed particle hydrodynamics, `mpm.sph`
 
 The exit status is 1 if a limit is missed.
 """
@@ -171,7 +172,16 @@ def integrators() -> int:
     return report.missed
 
 
-PARTS: dict[str, Callable[[], int]] = {"integrators": integrators}
+def sph() -> int:
+    """Print the numbers of `mpm.sph`; how many limits are missed."""
+    import methods_sph
+
+    report = Report()
+    methods_sph.run(report)
+    return report.missed
+
+
+PARTS: dict[str, Callable[[], int]] = {"integrators": integrators, "sph": sph}
 
 
 def main() -> None:
