@@ -1,6 +1,7 @@
 """Prints what the methods of the package do beside closed forms, each number with its limit.
 
     python benchmarks/methods.py integrators      the integrators of `mpm.integrators`
+    python benchmarks/methods.py sph              smoothed particle hydrodynamics, `mpm.sph`
     python benchmarks/methods.py fem              finite elements, `mpm.fem`
 
 The exit status is 1 if a limit is missed.
@@ -180,7 +181,16 @@ def fem() -> int:
     return report.missed
 
 
-PARTS: dict[str, Callable[[], int]] = {"integrators": integrators, "fem": fem}
+def sph() -> int:
+    """Print the numbers of `mpm.sph`; how many limits are missed."""
+    import methods_sph
+
+    report = Report()
+    methods_sph.run(report)
+    return report.missed
+
+
+PARTS: dict[str, Callable[[], int]] = {"integrators": integrators, "sph": sph, "fem": fem}
 
 
 def main() -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from mpm import _check
+from mpm import _check, sph
 from mpm.scene import Scene
 from mpm.simulation import Simulation
+from mpm.solver import Solver
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Entry:
         What to colour by, as in `Simulation.plot`.
     limits : (float, float) or None
         Ends of the colour scale for `Simulation.plot` and `movie`.
+    sph : mapping or None
+        Its options of `mpm.sph.Simulation`, if that can solve it.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Entry:
     numerics: Mapping[str, Any]
     color: str = "speed"
     limits: tuple[float, float] | None = None
+    sph: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for name in ("name", "summary", "color"):
@@ -56,6 +60,8 @@ class Entry:
             if not low < high:
                 raise ValueError(f"limits = ({low:g}, {high:g}): the first must be < the second")
         object.__setattr__(self, "numerics", MappingProxyType(dict(self.numerics)))
+        if self.sph is not None:
+            object.__setattr__(self, "sph", MappingProxyType(dict(self.sph)))
 
     @property
     def frames(self) -> int:
@@ -77,6 +83,11 @@ class Entry:
         """
         return self.build(**physics)
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that it has numerics for: ``"mpm"``, and maybe ``"sph"``."""
+        return ("mpm",) if self.sph is None else ("mpm", "sph")
+
     def simulation(self, *, scene: Scene | None = None, scale: float = 1, **numerics: Any) -> Simulation:
         """The scene, discretised.
 
@@ -89,8 +100,34 @@ class Entry:
         **numerics
             Any keyword of `mpm.Simulation`; overrides the entry's own.
         """
-        factor = _check.number("scale", scale, low=0, low_open=True)
-        chosen = {**self.numerics, **numerics}
-        if factor != 1:
-            chosen["dx"] = _check.number("dx", chosen["dx"], low=0, low_open=True, unit="m") / factor
+        chosen = self._scaled("dx", self.numerics, scale, numerics)
         return Simulation(self.scene() if scene is None else scene, **chosen)
+
+    def solver(self, *, method: str, scene: Scene | None = None, scale: float = 1, **numerics: Any) -> Solver:
+        """The scene, by any of its methods.
+
+        Parameters
+        ----------
+        method : {"mpm", "sph"}
+            One of `methods`.
+        scene : Scene, optional
+            As in `simulation`.
+        scale : float
+            Divides `dx`, by SPH `spacing`.
+        **numerics
+            Any keyword of `mpm.Simulation` or `mpm.sph.Simulation`; overrides the entry's own.
+        """
+        if _check.choice("method", method, self.methods) == "mpm":
+            return self.simulation(scene=scene, scale=scale, **numerics)
+        chosen = self._scaled("spacing", self.sph or {}, scale, numerics)
+        return sph.Simulation(self.scene() if scene is None else scene, **chosen)
+
+    @staticmethod
+    def _scaled(
+        size: str, own: Mapping[str, Any], scale: float, numerics: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        factor = _check.number("scale", scale, low=0, low_open=True)
+        chosen = {**own, **numerics}
+        if factor != 1:
+            chosen[size] = _check.number(size, chosen[size], low=0, low_open=True, unit="m") / factor
+        return chosen

@@ -113,8 +113,8 @@ def _refuse_coarse_positions(scene: Scene, spacing: float, dtype: str) -> None:
         apart = float(np.spacing(np.dtype(dtype).type(farthest)))
     if not apart <= RESOLVED[dtype] * spacing:
         raise ValueError(
-            f"spacing = {spacing:g}: must be >= {apart / RESOLVED[dtype]:.3g} in a domain that reaches to {farthest:g} m, "
-            f"where {dtype} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
+            f"spacing = {spacing:g}: must be >= {apart / RESOLVED[dtype]:.3g} in a domain that reaches to "
+            f"{farthest:g} m, where {dtype} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
             + (", or choose dtype='float64'" if dtype == "float32" else "")
         )
 
@@ -137,8 +137,8 @@ def _refuse_contacts(scene: Scene, tension: bool) -> None:
     for one in scene.colliders:
         if one.shape._only_collides:
             raise ValueError(
-                f"collider {one.name!r}: shape = {_check.shown(one.shape)}: changes with time; its particles would come "
-                "and go: must be rigid"
+                f"collider {one.name!r}: shape = {_check.shown(one.shape)}: changes with time; its particles would "
+                "come and go: must be rigid"
             )
 
 
