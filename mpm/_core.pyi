@@ -284,7 +284,7 @@ class Simulation(Core):
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
 
-class Sph(Core):
+class SPH(Core):
     def __init__(
         self,
         *,

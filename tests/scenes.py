@@ -39,11 +39,11 @@ MATERIALS = {
     "cam_clay": mpm.materials.CamClay(
         shear_modulus=10 / 2.6,
         density=1,
-        swelling=0.1,
-        compression=0.3,
+        swelling=0.3,
+        compression=0.6,
         critical_slope=1.2,
-        attraction=1 / 1.2,
-        preconsolidation=0.5,
+        attraction=2.5,
+        preconsolidation=0.2,
     ),
     "mu_i": mpm.materials.MuI(E=10, nu=0.3, density=1, grain_diameter=1e-2, grain_density=1.5),
     "herschel_bulkley": mpm.materials.HerschelBulkley(

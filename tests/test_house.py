@@ -35,8 +35,8 @@ FLOORS = {
     "materials": 3,
     "contact": 3,
     "transfer": 4,
-    "sph": 4,
     "fem": 4,
+    "sph": 4,
     "sampling": 5,
     "drawing": 5,
 }

@@ -28,30 +28,47 @@ union law_parameters {
 #undef MEMBER
 };
 
-/* The functions are inlined; where `law` is a constant, the switch disappears. */
+/* GENERAL laws are compiled once per kernel set, in general_laws.c, whoever calls them. FAST laws are inlined; where
+ * `law` is a constant, the switch disappears. */
+void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters, const double *values);
+void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *parameters, const struct law_state *state,
+                                       const matrix *C, struct law_evaluation *evaluation);
+void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *parameters, struct law_state *state,
+                                         wide dt, const matrix *C, mask *limited);
+
 INLINE void prepare_law(const int law, union law_parameters *parameters, const double *values)
 {
-    switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
+#define IF_FAST(enumerator, name) \
     case enumerator: \
         parameters->name = name##_prepare(values); \
-        break;
+        return;
+#define IF_GENERAL(enumerator, name)
+    switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name)
         MPM_LAWS(CASE)
 #undef CASE
+#undef IF_FAST
     }
+    MPM_KERNEL(general_laws_prepare)(law, parameters, values);
 }
 
 INLINE struct law_evaluation evaluate_law(const int law, const union law_parameters *parameters, struct law_state state,
-                                   matrix C)
+                                          matrix C)
 {
-    switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
+#define IF_FAST(enumerator, name) \
     case enumerator: \
         return name##_evaluate(&parameters->name, state, C);
+    switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name)
         MPM_LAWS(CASE)
 #undef CASE
+#undef IF_FAST
     }
-    __builtin_unreachable();
+    const struct law_state copy = state; /* copies in memory, so that the originals stay in registers */
+    const matrix gradient = C;
+    struct law_evaluation evaluation;
+    MPM_KERNEL(general_laws_evaluate)(law, parameters, &copy, &gradient, &evaluation);
+    return evaluation;
 }
 
 /* Does the law keep J instead of F? */
@@ -84,16 +101,26 @@ INLINE mask return_map(const int law, const union law_parameters *parameters, st
 {
 #define CALL_ELASTIC(name) __builtin_unreachable()
 #define CALL_INELASTIC(name) return name##_return_map(&parameters->name, state, dt, C)
-    switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
+#define IF_FAST(enumerator, name, kind) \
     case enumerator: \
         CALL_##kind(name);
+#undef IF_GENERAL
+#define IF_GENERAL(enumerator, name, kind)
+    switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name, kind)
         MPM_LAWS(CASE)
 #undef CASE
+#undef IF_FAST
+#undef IF_GENERAL
 #undef CALL_ELASTIC
 #undef CALL_INELASTIC
     }
-    __builtin_unreachable();
+    struct law_state copy = *state;
+    const matrix gradient = C;
+    mask limited;
+    MPM_KERNEL(general_laws_return_map)(law, parameters, &copy, dt, &gradient, &limited);
+    *state = copy;
+    return limited;
 }
 
 /* The derivatives of the energy of a law with a tangent, by the principal stretches of a trial F. */

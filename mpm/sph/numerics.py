@@ -158,9 +158,9 @@ def fluid_of(materials: list[Any]) -> Fluid:
     return fluid
 
 
-def new_core(scene: Scene, chosen: Numerics, density: float, threads: int) -> _core.Sph:
+def new_core(scene: Scene, chosen: Numerics, density: float, threads: int) -> _core.SPH:
     """A core without material, colliders and particles."""
-    return _core.Sph(
+    return _core.SPH(
         dim=scene.dimension,
         dtype=chosen.dtype,
         lower=scene.lower.tolist(),

@@ -130,7 +130,7 @@ class Simulation(Solver, kind="sph"):
 
     __slots__ = ("_fluid", "_numerics", "_parts")
 
-    _core: _core.Sph
+    _core: _core.SPH
 
     @_check.options
     def __init__(
