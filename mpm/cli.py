@@ -13,6 +13,7 @@ from typing import Any
 from mpm import config, gallery
 from mpm.bench import STANDARD, STUDIES
 from mpm.errors import SimulationError
+from mpm.gallery.entry import METHODS
 
 FORMATS = ("bgeo", "csv", "geo", "npz", "ply", "vtp")
 
@@ -67,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         "--threads", type=_threads, metavar="N", help="default: what MPM_NUM_THREADS or the machine allow"
     )
     demo.add_argument("--dtype", choices=("float64", "float32"), default="float64")
+    demo.add_argument("--method", choices=METHODS, default="mpm", help="default: mpm")
     demo.add_argument("--frames", type=_positive, metavar="N", help="how many, default: the scene's")
     demo.add_argument(
         "--format",

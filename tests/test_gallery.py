@@ -16,6 +16,7 @@ SCALE = {
     "bread-tearing": 0.5,
     "cantilever": 0.5,
     "cube": 0.5,
+    "disk-wall": 0.5,
     "disks": 1,
     "drum": 0.5,
     "honey": 0.5,
@@ -35,6 +36,7 @@ SCALE = {
     "stiff-disk": 0.5,
     "stiff-drop": 0.5,
     "taylor-bar": 0.5,
+    "twisted-bar": 0.5,
 }
 
 names = pytest.mark.parametrize("name", gallery.names())

@@ -11,8 +11,9 @@ True
 from __future__ import annotations
 
 from mpm import _check
-from mpm.gallery import containers, sand, snow, solids, stiff, yielding
+from mpm.gallery import containers, elastic, sand, snow, solids, stiff, yielding
 from mpm.gallery.containers import drum, hourglass, squeeze
+from mpm.gallery.elastic import disk_wall, twisted_bar
 from mpm.gallery.entry import Entry
 from mpm.gallery.sand import sand_column, sand_column_3d
 from mpm.gallery.snow import snow_parameters, snow_plow, snow_wedge, snow_wedge_3d, snowball
@@ -28,6 +29,7 @@ __all__ = [
     "bread_tearing",
     "cantilever",
     "cube",
+    "disk_wall",
     "disks",
     "drum",
     "get",
@@ -49,10 +51,12 @@ __all__ = [
     "stiff_disk",
     "stiff_drop",
     "taylor_bar",
+    "twisted_bar",
 ]
 
 _ENTRIES = (
     *containers.ENTRIES,
+    *elastic.ENTRIES,
     *sand.ENTRIES,
     *snow.ENTRIES,
     *solids.ENTRIES,

@@ -10,6 +10,9 @@ from typing import Any
 from mpm import _check
 from mpm.scene import Scene
 from mpm.simulation import Simulation
+from mpm.solver import Solver
+
+METHODS = ("mpm", "fem")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class Entry:
         return self.build(**physics)
 
     def simulation(self, *, scene: Scene | None = None, scale: float = 1, **numerics: Any) -> Simulation:
-        """The scene, discretised.
+        """The scene by the Material Point Method.
 
         Parameters
         ----------
@@ -94,3 +97,25 @@ class Entry:
         if factor != 1:
             chosen["dx"] = _check.number("dx", chosen["dx"], low=0, low_open=True, unit="m") / factor
         return Simulation(self.scene() if scene is None else scene, **chosen)
+
+    def solver(self, method: str = "mpm", **numerics: Any) -> Solver:
+        """The scene by a method.
+
+        Parameters
+        ----------
+        method : {"mpm", "fem"}
+            ``"mpm"``: `simulation`. ``"fem"``: linear finite elements whose cells have the size `dx` of the entry; the
+            scene must consist of elastic bodies.
+        **numerics
+            Any keyword of `mpm.Simulation` or `mpm.fem.Simulation`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The method cannot compute the scene; the message says why.
+        """
+        if _check.choice("method", method, METHODS) == "mpm":
+            return self.simulation(**numerics)
+        from mpm import fem
+
+        return fem.Simulation(self.scene(), **{"spacing": self.numerics["dx"], **numerics})
