@@ -52,6 +52,16 @@ INLINE void prepare_law(const int law, union law_parameters *parameters, const d
     MPM_KERNEL(general_laws_prepare)(law, parameters, values);
 }
 
+/* Copies what a law keeps, so that the original stays in registers. */
+INLINE void copy_law_state(const int law, const struct law_state *from, struct law_state *to)
+{
+    const int components = mpm_law_history(&law_rows[law], DIM);
+    to->F = from->F;
+    to->J = from->J;
+    for (int c = 0; c < components; c++)
+        to->history[c] = from->history[c];
+}
+
 INLINE struct law_evaluation evaluate_law(const int law, const union law_parameters *parameters, struct law_state state,
                                           matrix C)
 {
@@ -64,9 +74,10 @@ INLINE struct law_evaluation evaluate_law(const int law, const union law_paramet
 #undef CASE
 #undef IF_FAST
     }
-    const struct law_state copy = state; /* copies in memory, so that the originals stay in registers */
+    struct law_state copy;
     const matrix gradient = C;
     struct law_evaluation evaluation;
+    copy_law_state(law, &state, &copy);
     MPM_KERNEL(general_laws_evaluate)(law, parameters, &copy, &gradient, &evaluation);
     return evaluation;
 }
@@ -115,11 +126,12 @@ INLINE mask return_map(const int law, const union law_parameters *parameters, st
 #undef CALL_ELASTIC
 #undef CALL_INELASTIC
     }
-    struct law_state copy = *state;
+    struct law_state copy;
     const matrix gradient = C;
     mask limited;
+    copy_law_state(law, state, &copy);
     MPM_KERNEL(general_laws_return_map)(law, parameters, &copy, dt, &gradient, &limited);
-    *state = copy;
+    copy_law_state(law, &copy, state);
     return limited;
 }
 
