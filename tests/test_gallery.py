@@ -17,6 +17,7 @@ SCALE = {
     "cantilever": 0.5,
     "cube": 0.5,
     "dam-break": 0.5,
+    "disk-wall": 0.5,
     "disks": 1,
     "drum": 0.5,
     "honey": 0.5,
@@ -38,6 +39,7 @@ SCALE = {
     "stiff-drop": 0.5,
     "taylor-bar": 0.5,
     "taylor-green": 0.5,
+    "twisted-bar": 0.5,
 }
 
 names = pytest.mark.parametrize("name", gallery.names())
