@@ -1,5 +1,5 @@
-"""What finite elements do beside closed forms, for `benchmarks/methods.py`: forces, beams, frequencies, bounds of the time
-step, implicit steps, speed."""
+"""What finite elements do beside closed forms, for `benchmarks/methods.py`: forces, beams, frequencies, bounds of the
+time step, implicit steps, speed."""
 
 import math
 import time
@@ -404,4 +404,63 @@ def numpy_rate() -> float:
 def elements(report: Any) -> None:
     """All of it."""
     for part in (forces, beams, frequencies, bounds, implicit, speed):
+        part(report)
+
+
+# ---- beside MPM -----------------------------------------------------------------------------------------------------
+
+
+def restitution(report: Any) -> None:
+    """A disk against a separating wall: the speed that it keeps, at radius/16."""
+    radius, size, found = 0.2, 0.2 / 16, {}
+    for method in ("MPM", "FEM"):
+        scene = mpm.gallery.disk_wall(radius=radius)
+        sim: Any = mpm.Simulation(scene, dx=size) if method == "MPM" else fem.Simulation(scene, spacing=size)
+        sim.run(0.05 + 8 * radius / math.sqrt(1e6 / 1000))
+        total = sim.totals()
+        found[method] = total.momentum[0] / total.mass
+        report.line(f"restitution of a disk by {method}", f"{found[method]:.4f}", "", True)
+    share = found["FEM"] / found["MPM"]
+    report.line("restitution of FEM over MPM", f"{share:.4f}", "1 ± 0.02", abs(share - 1) <= 0.02)
+
+
+def column(report: Any) -> None:
+    """A column between mirrors under its weight: the sag of its centre of mass over rho g H^2/(3 M)."""
+    E, nu, rho, g = 1e6, 0.3, 1000.0, 1.0
+    modulus = E * (1 - nu) / ((1 + nu) * (1 - 2 * nu))
+    exact = rho * g / (3 * modulus)
+    walls: Any = {"x-": "mirror", "x+": "mirror", "y-": "sticky"}
+    scene = mpm.Scene((0, 0), (0.25, 1.25), gravity=(0, -g), walls=walls)
+    scene.add(mpm.shapes.Box((0, 0), (0.25, 1)), M.NeoHookean(E=E, nu=nu, density=rho))
+    by_mpm = mpm.Simulation(scene, dx=1 / 16, sampling="lattice")
+    by_fem = fem.Simulation(scene, spacing=1 / 16, dt=0.2, **IMPLICIT)
+    start = [sim.totals().center_of_mass[1] for sim in (by_mpm, by_fem)]
+    by_mpm.equilibrate()
+    by_fem.step(60)
+    for sim, before, method in zip((by_mpm, by_fem), start, ("MPM", "FEM"), strict=True):
+        share = (before - sim.totals().center_of_mass[1]) / exact
+        report.line(f"sag of a column by {method}, H/16", f"{share:.4f}", "1 ± 0.02", abs(share - 1) <= 0.02)
+
+
+def spin(report: Any) -> None:
+    """A square that spins ten turns: angular momentum and energy."""
+    for method in ("MPM", "FEM"):
+        scene = mpm.Scene((-0.5, -0.5), (0.5, 0.5))
+        law = M.FixedCorotated(E=1e5, nu=0.3, density=1000)
+        scene.add(mpm.shapes.Box((-0.25, -0.25), (0.25, 0.25)), law, angular_velocity=2 * math.pi)
+        sim: Any = (
+            mpm.Simulation(scene, dx=1 / 32) if method == "MPM" else fem.Simulation(scene, spacing=1 / 32)
+        )
+        start = sim.totals()
+        sim.run(10.0)
+        end = sim.totals()
+        drift = abs(float(np.squeeze(end.angular_momentum) / np.squeeze(start.angular_momentum)) - 1)
+        report.at_most(f"ten turns by {method}: drift of the angular momentum", drift, 1e-12)
+        energy = 100 * (end.energy / start.energy - 1)
+        report.line(f"ten turns by {method}: energy [%]", f"{energy:+.3f}", "0 ± 0.5", abs(energy) <= 0.5)
+
+
+def together(report: Any) -> None:
+    """The same scenes by MPM and by finite elements."""
+    for part in (restitution, column, spin):
         part(report)

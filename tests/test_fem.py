@@ -664,6 +664,9 @@ def test_lattices_are_meshed(d):
         scene_of(d, LAWS["corotated"], mpm.shapes.Ball([0.0] * d, 1.0)), spacing=0.1
     )._parts[0].volume == pytest.approx((np.pi, 4 / 3 * np.pi)[d - 2], rel=0.02)
     assert np.linalg.norm(ball.vertices, axis=1).max() < 1.15
+    assert (np.abs(np.linalg.norm(ball.vertices, axis=1) - 1) < 1e-9).sum() > 0.1 * len(
+        ball.vertices
+    )  # snapped
     # the mesh is conforming: every inner face belongs to two cells, and faces of one cell make the outline
     faces = np.sort(np.concatenate([np.delete(box.cells, k, axis=1) for k in range(d + 1)]), axis=1)
     _, counts = np.unique(faces, axis=0, return_counts=True)
