@@ -429,7 +429,7 @@ def column(report: Any) -> None:
     E, nu, rho, g = 1e6, 0.3, 1000.0, 1.0
     modulus = E * (1 - nu) / ((1 + nu) * (1 - 2 * nu))
     exact = rho * g / (3 * modulus)
-    walls: Any = {"x-": "mirror", "x+": "mirror", "y-": "sticky"}
+    walls: Any = {"x-": "mirror", "x+": "mirror", "y-": "mirror"}
     scene = mpm.Scene((0, 0), (0.25, 1.25), gravity=(0, -g), walls=walls)
     scene.add(mpm.shapes.Box((0, 0), (0.25, 1)), M.NeoHookean(E=E, nu=nu, density=rho))
     by_mpm = mpm.Simulation(scene, dx=1 / 16, sampling="lattice")
@@ -446,7 +446,7 @@ def spin(report: Any) -> None:
     """A square that spins ten turns: angular momentum and energy."""
     for method in ("MPM", "FEM"):
         scene = mpm.Scene((-0.5, -0.5), (0.5, 0.5))
-        law = M.FixedCorotated(E=1e5, nu=0.3, density=1000)
+        law = M.FixedCorotated(E=2e6, nu=0.3, density=1000)
         scene.add(mpm.shapes.Box((-0.25, -0.25), (0.25, 0.25)), law, angular_velocity=2 * math.pi)
         sim: Any = (
             mpm.Simulation(scene, dx=1 / 32) if method == "MPM" else fem.Simulation(scene, spacing=1 / 32)
