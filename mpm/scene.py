@@ -18,7 +18,9 @@ from mpm._check import FloatArray
 from mpm.colliders import Collider, make_collider
 from mpm.materials import Material, field_values, is_python_law
 from mpm.motion import Motion
+from mpm.pointvolumes import refuse_without
 from mpm.shapes import Points, Shape
+from mpm.shapes.volumes import Volume, volume_within
 
 __all__ = ["Body", "Scene"]
 
@@ -39,7 +41,38 @@ class Body:
     name: str
 
     def __repr__(self) -> str:
+        volume = self.volume()
+        mass = "" if volume is None else f", {self.material.density * volume.value:.6g} {self._unit}{volume.doubt}"
+        return f"{self._made_of()}{mass}"
+
+    def _made_of(self) -> str:
         return f"{self.name}: {self.shape!r} of {type(self.material).__name__}({field_values(self.material)})"
+
+    @property
+    def _unit(self) -> str:
+        return "kg/m" if self.shape.dimension == 2 else "kg"
+
+    def volume(self, lower: npt.ArrayLike | None = None, upper: npt.ArrayLike | None = None) -> Volume | None:
+        """The volume [m³; in 2-D m²] with a bound of its relative error: 0 where a formula or `Points` give it.
+
+        Parameters
+        ----------
+        lower, upper : array_like, shape (d,), optional
+            The corners of the domain [m]: it cuts shapes without end.
+
+        Returns
+        -------
+        Volume or None
+            ``value`` and ``error``. None for shapes without end where no domain is given, and for `Points` whose
+            volumes need a grid.
+        """
+        shape = self.shape
+        if isinstance(shape, Points):
+            return Volume(float(shape.volume.sum()), 0.0) if isinstance(shape.volume, np.ndarray) else None
+        low, high = shape.bounds
+        if lower is not None or upper is not None:
+            low, high = (_check.array(n, v, low.shape) for n, v in (("lower", lower), ("upper", upper)))
+        return volume_within(shape, low, high) if np.isfinite([low, high]).all() else None
 
     def initial_velocity(self, x: FloatArray, volume: FloatArray) -> FloatArray:
         """Velocities (n, d) of particles at x (n, d): the given velocity plus the rotation."""
@@ -339,6 +372,7 @@ class Scene(_check.Strict):
             the scene stays as before.
         """
         self._refuse_if_kept("sim.add(shape, material) adds a body to the simulation")
+        refuse_without(shape, name)
         body = make_body(
             shape,
             material,

@@ -19,6 +19,7 @@ from mpm.keeping import Format
 from mpm.materials import Material
 from mpm.numerics import StableDt
 from mpm.particles import NO_PLASTIC, Copies
+from mpm.pointvolumes import refuse_without
 from mpm.shapes import Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, fields_of, fill
 from mpm.solver import Solver
@@ -41,18 +42,20 @@ class Simulation(Solver, kind="simulation"):
     dx : float
         Cell size [m]; (upper − lower)/dx must be whole, and at least 4 along a periodic axis.
     particles_per_cell : int, optional
-        Default 2^d; ``"stratified"`` and ``"lattice"`` sampling need k^d.
-    sampling : {"stratified", "lattice", "random"}
-        One jittered point per sub-cell, its centre, or uniform random points. Random points do not follow the
+        Default 2^d; ``"stratified"`` and ``"lattice"`` sampling need k^d. Cells that a shape cuts have fewer; the
+        part that it fills is their volume, so that each body has the mass of its shape.
+    sampling : {"stratified", "lattice", "random", "poisson"}
+        One jittered point per sub-cell, its centre, uniform random points, or random points that keep a distance from
+        each other (blue noise; a tile of them repeats after about 3000 points). Random points do not follow the
         directions of the grid, but they leave noise in stress and pressure and make a body a little softer than
         its material (a frequency 2 % low with 2^d particles per cell); ``"lattice"`` is several times better in
         both.
     rng : int or numpy.random.Generator
         Generator of the sampling. An int gives the same particles each time.
     volume : {"sampler", "grid-density"}
-        The rest volume of a particle: dx^d / particles_per_cell, or m dx^d / Σ w m_i from the masses of the nodes
+        The rest volume of a particle: its share of the shape, or m dx^d / Σ w m_i from the masses of the nodes
         around it at its insertion (Stomakhin et al. 2013, step 2). ``"grid-density"`` is too large at free surfaces,
-        up to twice for each. The mass is the density times dx^d / particles_per_cell in either case.
+        up to twice for each. The mass is the density times the share of the shape in either case.
     transfer : {"apic", "pic", "flip", "aflip", "asflip", "xpic", "tpic"}
         The transfer of velocities between particles and grid. Σ is over nodes; v^n is the node velocity before
         forces and contact, ṽ the node velocity after them:
@@ -371,6 +374,7 @@ class Simulation(Solver, kind="simulation"):
         TypeError, ValueError
             As in `Scene.add`, and if no particle is sampled; nothing has changed.
         """
+        refuse_without(shape, name)
         body = _scene.make_body(
             shape,
             material,
@@ -563,7 +567,7 @@ class Simulation(Solver, kind="simulation"):
         now = f" (now {self.dt:.3g} s)" if self.steps else ""
         step = f"dt {chosen.dt:g} s" if chosen.dt else f"dt auto{now}"
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
-        yield from self._bodies(totals.per_depth("kg", self.dimension))
+        yield from self._bodies()
         yield from super()._lines()
         yield (
             f"grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
@@ -574,10 +578,10 @@ class Simulation(Solver, kind="simulation"):
         memory = sum(self._core.memory().values())
         yield f"machine {chosen.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
 
-    def _bodies(self, unit: str) -> Iterator[str]:
+    def _bodies(self) -> Iterator[str]:
         """The bodies as they were added, and how much remains of those that lost particles."""
         whole = self._core.particles == sum(part.particles for part in self._parts)
         ids = None if whole else self.particles._copy("id")
         for part in self._parts:
             rows = slice(0, part.particles) if ids is None else bodies.rows_of(part, ids)
-            yield bodies.described(part, rows.stop - rows.start, unit)
+            yield bodies.described(part, rows.stop - rows.start, self._scene)

@@ -29,7 +29,7 @@ def scene(dim=2, upper=1.0, **options):
 def test_bodies_that_overlap_are_told(dim):
     both = scene(dim)
     both.add(Ball([0.5] * dim, 0.2), JELLY, name="ball")
-    both.add(Points([[0.3] * dim]), JELLY, name="grain")
+    both.add(Points([[0.3] * dim], volume="per-cell"), JELLY, name="grain")
     both.add(HalfSpace([0.1] * dim, [0] * (dim - 1) + [1]), JELLY, name="ground")
     both.add(Box([0.65] * dim, [0.7] * dim), JELLY, name="corner")  # in the ball's bounds, but not in it
     with pytest.warns(UserWarning) as told:

@@ -133,7 +133,7 @@ def test_peaks(curve, found):
         (shapes.Ball((1, 1), 2).scale(2), 16 * math.pi),
         (shapes.Ball((1, 1), 2) | shapes.Ball((5, 5), 1), None),
         (shapes.HalfSpace((0, 0), (0, 1)), None),
-        (shapes.Points([(0, 0)]), None),
+        (shapes.Points([(0, 0)], volume="per-cell"), None),
     ],
 )
 def test_volumes(shape, volume):

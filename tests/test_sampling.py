@@ -193,7 +193,7 @@ def test_cut_shapes_lie_within(shape):
         Mesh(CUBE).translate((0.5, 0, 0)),
         Ball((0.5, 0.9), 0.2) | Ball((0.5, 0.5), 0.2),
         Ball((0.5, 0.9), 0.2) - Ball((0.5, 0.5), 0.2),
-        Points([(0.5, 0.5), (2, 0.5)]),
+        Points([(0.5, 0.5), (2, 0.5)], volume="per-cell"),
         Ball((5, 5), 1),
     ],
 )
@@ -220,7 +220,7 @@ def test_no_particle_is_an_error(shape, dx, message):
 
 def test_points_keep_their_places():
     places = [(0.7, 0.2), (0.1, 0.9), (0.1, 0.9)]
-    x, volume = fill(Points(places))
+    x, volume = fill(Points(places, volume="per-cell"))
     assert x.tolist() == [list(p) for p in places] and volume.tolist() == [0.05**2 / 4] * 3
     x[:] = 0
     assert Points(places, volume=[1, 2, 3]).x[0, 0] == 0.7
