@@ -64,7 +64,7 @@ elif sanitizers and "avx2" in ISAS:  # the other sets are the same source with o
 FLAGS = " ".join([os.environ.get("CFLAGS", ""), *CFLAGS]).strip()
 
 MODULE = sorted(glob("csrc/python/*.c"))
-KERNELS = sorted(glob("csrc/transfer/*.c"))
+KERNELS = sorted(glob("csrc/transfer/*.c") + glob("csrc/sph/*.c"))
 CORE = sorted(set(glob("csrc/**/*.c", recursive=True)) - set(MODULE) - set(KERNELS))
 if os.environ.get("MPM_LAWS_ONLY"):
     KERNELS = ["csrc/transfer/kernel_table.c", "csrc/transfer/law_calls.c"]

@@ -11,10 +11,14 @@
  *     contact/collider.h        bodies with prescribed motion
  *     contact/boundary.h        the domain with its walls, and the colliders
  *     run/run.h                 clock, history, health and trouble of a run of any method
+ *     run/limit.h               bounds of the time step
  *     run/store.h               the rows of a run: fields, ids, and the views of users
+ *     run/kept.h                the state of a run whose fields are kept by row, as plain arrays
+ *     integrate/books.h         totals and impulses of any method
  *     integrate/dispatch.h      instruction sets and their kernels
  *     integrate/simulation.h    settings; make a simulation, add particles, run, query
  *     integrate/integrator.h    the registry of integrators
+ *     integrate/sph.h           smoothed particle hydrodynamics of one fluid
  *     integrate/snapshot.h      the complete state as plain arrays, and back
  *     ode/system.h              systems of ordinary differential equations, as functions to fill in
  *     ode/systems.h             a few of them
@@ -57,14 +61,18 @@
 #include "contact/boundary.h"
 #include "contact/collider.h"
 #include "contact/walls.h"
+#include "integrate/books.h"
 #include "integrate/dispatch.h"
 #include "integrate/integrator.h"
 #include "integrate/simulation.h"
 #include "integrate/snapshot.h"
+#include "integrate/sph.h"
 #include "materials/laws.h"
 #include "ode/steppers.h"
 #include "ode/system.h"
 #include "ode/systems.h"
 #include "ode/trajectory.h"
+#include "run/kept.h"
+#include "run/limit.h"
 #include "run/run.h"
 #include "run/store.h"

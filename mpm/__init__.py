@@ -68,12 +68,13 @@ __all__ = [
     "set_num_threads",
     "shapes",
     "show_config",
+    "sph",
     "view",
     "viz",
 ]
 
 # Imported when first used: `import mpm` stays fast.
-_LAZY = ("bench", "cli", "gallery", "integrators", "point", "viz")
+_LAZY = ("bench", "cli", "gallery", "integrators", "point", "sph", "viz")
 _LAZY_FUNCTIONS = {
     "diff": "mpm.io.compare",
     "export": "mpm.io.export",

@@ -180,7 +180,73 @@ class Field:
         """Bytes, format and shape, as it is now. Unlike a view it is no possible write: the next run has nothing
         to compare."""
 
-class Simulation:
+class Core:
+    """The base of what computes for the solvers: a run of a method, with its rows. Made by the types of methods."""
+
+    def add_material(self, law: str, parameters: Sequence[float]) -> int:
+        """Registers a material (a law with parameters); the index counts from 0. The last parameter of every law
+        is not the density: mass comes with the particles."""
+    def add_collider(
+        self,
+        name: str,
+        contact: str,
+        friction: float,
+        nodes: Any,
+        numbers: Any,
+        reference: Sequence[float],  # (3,)
+        motion: str,  # "none" | "linear" | "rotation" | "sinusoid" | "keyframes"
+        vector: Sequence[float],  # (3,)
+        frequency: float,
+        keys: Any,  # float64 (k, 7): time, displacement, rotation vector
+    ) -> None:
+        """Before the first step; the shape as in `shape_distance`."""
+    def collider_distance(self, index: int, points: Any, time: float) -> tuple[bytes, bytes]:
+        """Signed distance (m,) and normal (m, d) of a collider, counted from 0, where it is at a time [s]."""
+    def delete_particles(self, mask: Any) -> int:
+        """uint8 (n,): non-zero rows go. Returns how many went."""
+    def seconds(self) -> dict[str, float]:
+        """Seconds by the clock that all runs have spent, per phase of the method."""
+    def step(self, n: int, pause: float = ...) -> None:
+        """n whole steps, or as many as reach the time `pause` [s], without changing any of them."""
+    def run(self, end: float, pause: float = ..., steps: int = ...) -> None:
+        """Advance to exactly the time `end` [s], or, on the way, to the first step that reaches `pause` [s], by `steps`
+        steps at most."""
+    def step_forced(self, body_force: Any, end: float) -> None:
+        """One step with the accelerations (n, d) float64 [m/s2] besides gravity, to the time `end` [s] at most."""
+    def hold(self, pieces: Callable[[], object]) -> None:
+        """Calls `pieces`; meanwhile calls from other threads raise BusyError: for a run in pieces."""
+    def stable_dt(self) -> tuple[float, str, int]:
+        """(bound [s], limit, row or -1)."""
+    def field(self, name: str) -> Field:
+        """The current buffer of a field; the same object until particles are added or deleted."""
+    def fields(self) -> list[Row]:
+        """The table of fields; the history of a law is in it from the registration of its first material on."""
+    def add_field(self, name: str, unit: str, rank: str, initial: float) -> None:
+        """A field that no step reads or changes."""
+    def totals(self) -> dict[str, Any]:
+        """time, mass, momentum, center_of_mass, angular_momentum, kinetic, elastic, gravitational: floats or
+        lists of d floats (angular_momentum: 1 or 3)."""
+    def history_names(self) -> list[tuple[str, int]]:
+        """(name, columns)."""
+    def history_array(self, index: int) -> bytes:
+        """float64 (records, columns) of an entry of `history_names`."""
+    def health(self) -> dict[str, int]: ...
+    @property
+    def time(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def next_id(self) -> int: ...
+    @property
+    def dt(self) -> float: ...
+    @property
+    def particles(self) -> int: ...
+    @property
+    def threads(self) -> int: ...
+    @threads.setter
+    def threads(self, threads: int) -> None: ...
+
+class Simulation(Core):
     def __init__(
         self,
         *,
@@ -203,60 +269,13 @@ class Simulation:
         threads: int,
         isa: str,  # one of isas()
     ) -> None: ...
-    def add_material(self, law: str, parameters: Sequence[float]) -> int:
-        """Registers a material (a law with parameters); the index counts from 0. The last parameter of every law
-        is not the density: mass comes with the particles."""
-    def add_collider(
-        self,
-        name: str,
-        contact: str,
-        friction: float,
-        nodes: Any,
-        numbers: Any,
-        reference: Sequence[float],  # (3,)
-        motion: str,  # "none" | "linear" | "rotation" | "sinusoid" | "keyframes"
-        vector: Sequence[float],  # (3,)
-        frequency: float,
-        keys: Any,  # float64 (k, 7): time, displacement, rotation vector
-    ) -> None:
-        """Before the first step; the shape as in `shape_distance`."""
-    def collider_distance(self, index: int, points: Any, time: float) -> tuple[bytes, bytes]:
-        """Signed distance (m,) and normal (m, d) of a collider, counted from 0, where it is at a time [s]."""
     def add_particles(
         self, x: Any, v: Any, C: Any | None, F: Any | None, volume: Any, mass: Any, material: int
     ) -> None:
         """float64 (m, d), (m, d), (m, d, d), (m, d, d), (m,), (m,). A fluid takes J = det F. Volume 0: from the
         density of the grid."""
-    def delete_particles(self, mask: Any) -> int:
-        """uint8 (n,): non-zero rows go. Returns how many went."""
-    def seconds(self) -> dict[str, float]:
-        """Seconds by the clock that all runs have spent, per phase: sweeps, grid, binning, views."""
-    def step(self, n: int, pause: float = ...) -> None:
-        """n whole steps, or as many as reach the time `pause` [s], without changing any of them."""
-    def run(self, end: float, pause: float = ...) -> None:
-        """Advance to exactly the time `end` [s], or, on the way, to the first step that reaches `pause` [s]."""
-    def step_forced(self, body_force: Any, end: float) -> None:
-        """One step with the accelerations (n, d) float64 [m/s2] besides gravity, to the time `end` [s] at most."""
-    def hold(self, pieces: Callable[[], object]) -> None:
-        """Calls `pieces`; meanwhile calls from other threads raise BusyError: for a run in pieces."""
-    def stable_dt(self) -> tuple[float, str, int]:
-        """(bound [s], limit, row or -1)."""
-    def field(self, name: str) -> Field:
-        """The current buffer of a field; the same object until particles are added or deleted."""
-    def fields(self) -> list[Row]:
-        """The table of fields; the history of a law is in it from the registration of its first material on."""
-    def add_field(self, name: str, unit: str, rank: str, initial: float) -> None:
-        """A field that no step reads or changes."""
-    def totals(self) -> dict[str, Any]:
-        """time, mass, momentum, center_of_mass, angular_momentum, kinetic, elastic, gravitational: floats or
-        lists of d floats (angular_momentum: 1 or 3)."""
-    def history_names(self) -> list[tuple[str, int]]:
-        """(name, columns)."""
-    def history_array(self, index: int) -> bytes:
-        """float64 (records, columns) of an entry of `history_names`."""
     def grid(self) -> tuple[bytes, bytes, bytes]:
         """x (m, d) float64, mass (m,), v (m, d) of the active nodes of the last step."""
-    def health(self) -> dict[str, int]: ...
     def snapshot(self) -> dict[str, bytes]:
         """The complete state but for materials and colliders; the arrays of csrc/integrate/snapshot.h by name."""
     def restore(self, arrays: dict[str, Any]) -> None:
@@ -264,17 +283,42 @@ class Simulation:
         ValueError, and nothing has changed, if it is no state of such a simulation."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
-    @property
-    def time(self) -> float: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def next_id(self) -> int: ...
-    @property
-    def dt(self) -> float: ...
-    @property
-    def particles(self) -> int: ...
-    @property
-    def threads(self) -> int: ...
-    @threads.setter
-    def threads(self, threads: int) -> None: ...
+
+class Sph(Core):
+    def __init__(
+        self,
+        *,
+        dim: int,
+        dtype: str,  # "float32" | "float64"
+        lower: Sequence[float],  # (d,) of the domain [m]
+        cells: Sequence[int],  # (d,) its size in spacings
+        spacing: float,
+        smoothing: float,
+        density: float,
+        kernel: str,  # "cubic" | "wendland"
+        viscosity: str,  # "vector" | "central"
+        alpha: float,
+        xsph: float,
+        tension: bool,
+        gravity: Sequence[float],
+        walls: Sequence[tuple[str, float]],  # 2d of (contact, 0): x-, x+, y-, ...
+        dt: float,  # <= 0: automatic
+        max_dt: float,  # inf: none
+        allow_unstable: bool,
+        on_leave: str,  # "raise" | "clamp" | "delete"
+        history: int,
+        threads: int,
+        isa: str,  # one of isas()
+    ) -> None: ...
+    def add_particles(self, x: Any, v: Any) -> None:
+        """float64 (m, d), (m, d)."""
+    def fill_collider(self, index: int, low: Sequence[float], high: Sequence[float]) -> None:
+        """Make the particles of a collider, within a box of its own space [m]."""
+    def interpolate(self, x: Any, quantity: Any, rank: str, is_velocity: bool) -> bytes:
+        """float64 (m, components) at the points x (m, d), of float64 (n, components)."""
+    def keep(self) -> dict[str, bytes]:
+        """The complete state but for materials and colliders, by name."""
+    def resume(self, arrays: dict[str, Any]) -> None:
+        """What `keep` gave, as buffers, in a new object with its material, colliders and fields."""
+    def memory(self) -> dict[str, int]:
+        """Bytes held: "particles", "lists", "views", "colliders"."""

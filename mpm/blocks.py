@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm import config, materials, shapes
+from mpm import config, laws, materials, shapes
 from mpm._check import FloatArray
 from mpm.scene import Scene
 from mpm.simulation import Simulation
@@ -19,6 +19,14 @@ VALUES = {
     "c10": 2e4,
     "c01": 5e3,
     "yield_stress": 5e3,
+    "shear_modulus": 5e4,
+    "swelling": 0.02,
+    "compression": 0.1,
+    "critical_slope": 1.2,
+    "preconsolidation": 1e4,
+    "consistency": 100.0,
+    "g_1": 0.5,
+    "g_2": 0.2,
     "density": 1000.0,
 }  # of all laws that have such a parameter
 
@@ -29,13 +37,12 @@ def _material(law: str) -> materials.Material:
     [made] = [
         cls for name in materials.__all__ if getattr(cls := getattr(materials, name), "law", None) == law
     ]
-    names = [parameter["name"] for parameter in materials.registry()[law]["parameters"]]
+    names = [parameter["name"] for parameter in laws.registry()[law]["parameters"]]
     return made(**{name: VALUES[name] for name in names if name in VALUES})
 
 
 MATERIALS = {
-    {"neo_hookean": "neo-Hookean"}.get(law, law.replace("_", " ")): _material(law)
-    for law in materials.registry()
+    {"neo_hookean": "neo-Hookean"}.get(law, law.replace("_", " ")): _material(law) for law in laws.registry()
 }
 CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
 CELLS_QUICK = {2: 32, 3: 8}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, numerics, sampling
+from mpm import _check, numerics, pointvolumes, sampling
 from mpm._check import FloatArray
 from mpm.scene import Body, Scene
 from mpm.snapshot import Part
@@ -34,6 +34,7 @@ class Sampled:
 
 def sample(body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator) -> Sampled:
     """Fill a body with particles."""
+    pointvolumes.refuse_without(body.shape, body.name)
     x, volume = sampling.sample(
         body.shape,
         lower=scene.lower,

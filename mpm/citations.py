@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mpm.materials import Material, registry
+from mpm.laws import Material, registry
 from mpm.numerics import Integrator, Scheme
 
 MPM = (

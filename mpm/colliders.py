@@ -121,7 +121,7 @@ def prepare(collider: Collider, lower: FloatArray, upper: FloatArray, dx: float)
 class Placed:
     """A collider in a core, at a time [s]: now, unless `at` says otherwise."""
 
-    core: _core.Simulation
+    core: _core.Core
     index: int
     prepared: Prepared
     digest: bytes
@@ -149,7 +149,7 @@ class Placed:
         return np.frombuffer(phi).copy(), np.frombuffer(normal).reshape(x.shape).copy()
 
 
-def place(core: _core.Simulation, prepared: Sequence[Prepared], *, held: float | None = None) -> list[Placed]:
+def place(core: _core.Core, prepared: Sequence[Prepared], *, held: float | None = None) -> list[Placed]:
     """Hand colliders to a core that has none yet; `held`: at rest where they are at that time [s]."""
     placed = []
     for index, one in enumerate(prepared):

@@ -45,8 +45,13 @@ class Core(Protocol):
     def step(self, n: int, pause: float = ...) -> None:
         """Take n whole steps, or as many as reach the time `pause` [s], without changing any of them."""
 
-    def run(self, end: float, pause: float = ...) -> None:
-        """Advance to exactly the time `end` [s], or, on the way, to the first step that reaches `pause` [s]."""
+    def run(self, end: float, pause: float = ..., steps: int = ...) -> None:
+        """Advance to exactly the time `end` [s], or, on the way, to the first step that reaches `pause` [s], by `steps`
+        steps at most."""
+
+    def step_forced(self, body_force: Any, end: float) -> None:
+        """One step with the accelerations (n, d), float64 [m/s2], to the time `end` [s] at most: for scenes with a body
+        force alone."""
 
     def hold(self, pieces: Callable[[], object]) -> None:
         """Call `pieces`, which runs piece by piece; meanwhile calls from other threads raise `mpm.BusyError`."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm._check import FloatArray
-from mpm.materials import Material, registry
+from mpm.laws import Material, registry
 
 # name: (label of the colour bar, unit)
 NAMES = {
@@ -65,8 +65,8 @@ def history(material: Material, particles: Fields, rows: npt.NDArray[Any]) -> Fl
 
 def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
     """The laws' stress at the particles, in float64, without the viscous part (no function of the state)."""
-    F = np.array(particles["F"], dtype=np.float64)
     J = volume_ratio(particles)
+    F = np.array(particles["F"], dtype=np.float64) if "F" in particles.fields else _dilation(J, particles)
     index = particles["material"]
     n, d = F.shape[:2]
     result = Cauchy(np.zeros((n, d, d)), np.zeros(n), np.zeros(n))
@@ -79,6 +79,13 @@ def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
         result.zz[rows] = evaluation.tau_zz / J[rows]
         result.energy[rows] = evaluation.energy
     return result
+
+
+def _dilation(J: FloatArray, particles: Fields) -> FloatArray:
+    """Deformation gradients (n, d, d) of a fluid that keeps J alone."""
+    F = np.tile(np.eye(particles["x"].shape[1]), (len(J), 1, 1))
+    F[:, 0, 0] = J
+    return F
 
 
 def computable(fields: Sequence[str]) -> tuple[str, ...]:

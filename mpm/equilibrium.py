@@ -26,7 +26,7 @@ from mpm._core import ConvergenceError, EscapeError, InstabilityError
 from mpm._core import Simulation as Core
 from mpm.colliders import place
 from mpm.derived import Fields
-from mpm.materials import Material, registry
+from mpm.laws import Material, registry
 from mpm.snapshot import Snapshot, fill
 
 __all__ = ["Equilibrium", "find"]

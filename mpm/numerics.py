@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, _core, config
-from mpm.materials import Material, registry
+from mpm.laws import Material, registry
 from mpm.scene import Scene
 from mpm.totals import per_depth
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mpm import _check, derived
 from mpm.fieldtable import KNOWN, RANKS, TAKEN, is_name
+from mpm.laws import registry
 
 if TYPE_CHECKING:
     from mpm.core import Core
@@ -23,7 +24,6 @@ IN_WORDS = {
 }  # fmt: skip
 # Arrays of snapshots that are not fields.
 RESERVED = ("groups", "row", "history", "books", "numbers", "counters")
-NO_PLASTIC = "; Jp is a state of snow and sand, and this simulation has none"
 
 
 class Particles:
@@ -40,13 +40,14 @@ class Particles:
         written elsewhere are wrapped.
     F, C : ndarray, shape (n, d, d)
         Deformation gradient and velocity gradient ∇v of the last grid-to-particle transfer [1/s]. A fluid's F
-        reads J^(1/d) I; do not write to it. The F of snow and sand is the elastic part.
+        reads J^(1/d) I; do not write to it. The F of inelastic materials is the elastic part.
     J : ndarray, shape (n,)
         det F; the state of a fluid. J of a solid follows from F; writing to it is refused, at once in a simulation of
         solids only, otherwise by the next run.
     Jp : ndarray, shape (n,)
-        Plastic volume ratio of snow and sand; the whole volume ratio is J Jp. The field exists once a simulation has
-        one of them. It is 1 for other materials, and writing to it there is refused as for the J of a solid.
+        Plastic volume ratio of snow, sand and others; the whole volume ratio of these two is J Jp. The field exists
+        once a simulation has one of them. It is 1 for other materials, and writing to it there is refused as for the J
+        of a solid.
     mass, volume : ndarray, shape (n,), read-only
         Mass [kg] and rest volume [m³]; in 2-D per metre of depth [kg/m] and [m²].
     material : ndarray of int32, shape (n,), read-only
@@ -257,10 +258,18 @@ class Copies:
         return self._made[name]
 
 
+def no_owner(field: str) -> str:
+    """The message for a field of a history that no material of a simulation keeps."""
+    *others, last = (
+        law["name"] for law in registry().values() if field in [kept["name"] for kept in law["history"]]
+    )
+    return f"; {field} is a state of {', '.join(others)} and {last}, and this simulation has none"
+
+
 def _proposal(name: str, names: Sequence[str]) -> str:
     """The message for an unknown field."""
     if IN_WORDS.get(name.casefold(), name) == "Jp" and "Jp" not in names:
-        return NO_PLASTIC
+        return no_owner("Jp")
     if name in derived.NAMES:
         return f"; sim.compute({name!r}) computes it"
     if name in ("body", "bodies"):

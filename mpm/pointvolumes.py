@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from mpm import _check
-from mpm.shapes import Points
+from mpm.shapes import Points, Shape
 
 Floats = NDArray[np.float64]
 
 
-def refuse_without(shape: object, body: str | None = None) -> None:
+def refuse_without(shape: Shape, body: str) -> None:
     """Raise ValueError if a shape is `Points` without volumes."""
     if isinstance(shape, Points) and shape.volume is None:
         raise ValueError(
-            f"shape{f' of {body!r}' if body else ''}: {shape!r} has no volumes, so it has no mass: give Points(x, "
+            f"shape of {body!r}: {shape!r} has no volumes, so it has no mass: give Points(x, "
             "volume=) numbers [m³; in 2-D m²], or 'voronoi', 'grid-density' or 'per-cell'"
         )
 
 
-def find(shape: Points, lower: Floats, dx: float, each: float, body: str) -> Floats:
-    """The volumes (n,) of points on a grid whose particles have the volume `each` in full cells."""
-    refuse_without(shape, body)
-    if isinstance(shape.volume, str):
-        return np.full(len(shape.x), each) if shape.volume == "per-cell" else grid_density(shape.x, lower, dx)
-    assert shape.volume is not None
-    return shape.volume.copy()
+def find(shape: Points, lower: Floats, dx: float, each: float) -> Floats:
+    """The volumes (n,) of points on a grid whose particles have the volume `each` in full cells, as have points
+    without any."""
+    if isinstance(shape.volume, np.ndarray):
+        return shape.volume.copy()
+    return grid_density(shape.x, lower, dx) if shape.volume == "grid-density" else np.full(len(shape.x), each)
 
 
 def grid_density(x: Floats, lower: Floats, dx: float) -> Floats:

@@ -75,7 +75,7 @@ def sample(
     Raises
     ------
     ValueError
-        The shape sticks out of the domain, no particle falls into it, or `Points` have no volume.
+        The shape sticks out of the domain, no particle falls into it.
     MemoryError
         There would be more particles than the machine can hold.
 
@@ -98,7 +98,7 @@ def sample(
     of_body = f" of {body!r}"
     _refuse_outside(shape, domain, dx, of_body)
     if isinstance(shape, Points):
-        return shape.x.copy(), pointvolumes.find(shape, domain.lower, dx, each, body)
+        return shape.x.copy(), pointvolumes.find(shape, domain.lower, dx, each)
 
     room = particles_in_memory()
     expected = shape._volume()

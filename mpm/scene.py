@@ -16,9 +16,8 @@ from mpm import _check
 from mpm import walls as _walls
 from mpm._check import FloatArray
 from mpm.colliders import Collider, make_collider
-from mpm.materials import Material, field_values, is_python_law
+from mpm.laws import Material, field_values, is_python_law
 from mpm.motion import Motion
-from mpm.pointvolumes import refuse_without
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
 
@@ -372,7 +371,6 @@ class Scene(_check.Strict):
             the scene stays as before.
         """
         self._refuse_if_kept("sim.add(shape, material) adds a body to the simulation")
-        refuse_without(shape, name)
         body = make_body(
             shape,
             material,

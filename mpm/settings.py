@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from mpm import _check, numerics
-from mpm.materials import Material
+from mpm.laws import Material
 from mpm.scene import Scene
 
 

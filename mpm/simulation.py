@@ -16,10 +16,9 @@ from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.keeping import Format
-from mpm.materials import Material
+from mpm.laws import Material
 from mpm.numerics import StableDt
-from mpm.particles import NO_PLASTIC, Copies
-from mpm.pointvolumes import refuse_without
+from mpm.particles import Copies, no_owner
 from mpm.shapes import Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, fields_of, fill
 from mpm.solver import Solver
@@ -100,9 +99,9 @@ class Simulation(Solver, kind="simulation"):
           solve, and so keeps oscillations that dt does not resolve. A contact holds velocities at the end of a step.
           The energy of a very stiff spinning body may grow (c dt/dx of some hundred); take a smaller dt there.
 
-        Implicit steps need materials with a tangent: `FixedCorotated`, `NeoHookean`, `Fluid` and `Snow`, whose
-        return map and hardening act after the step. The break-up of snow needs steps as small as explicit ones.
-        Implicit steps solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
+        Implicit steps need materials with a tangent: the elastic laws from `FixedCorotated` to `MooneyRivlin`, `Fluid`,
+        and `Snow`, whose return map and hardening act after the step. The break-up of snow needs steps as small as
+        explicit ones. Implicit steps solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
     beta : float, optional
         Only ``"semi-implicit"``: factor of the linear model, 0.5 to 1 (default), or 0, which is ``"explicit"``. With
         0.5 a step keeps 1/√(1 + ω²dt²/2) of an oscillation; a stiff spinning body needs ``f_update="cayley"`` then.
@@ -301,7 +300,7 @@ class Simulation(Solver, kind="simulation"):
         return state if there.all() else state.of(there)
 
     def _missing(self, name: str) -> str:
-        return NO_PLASTIC if name == "Jp" else ""
+        return no_owner(name) if name == "Jp" else ""
 
     def _sampled_with(self) -> np.random.Generator:
         """A generator in its state before the bodies of the scene were sampled."""
@@ -329,32 +328,8 @@ class Simulation(Solver, kind="simulation"):
 
     # ---- the run ---------------------------------------------------------------------------------------
 
-    def _in_pieces(self) -> bool:
-        return super()._in_pieces() or self._scene.body_force is not None  # asked before every step
-
-    def _advance_to(self, steps: int, end: float, pause: float) -> None:
-        if self._scene.body_force is None:
-            super()._advance_to(steps, end, pause)
-        else:
-            self._advance_forced(self._scene.body_force, steps, end, pause)
-
-    def _advance_forced(self, body_force: _scene.BodyForce, steps: int, end: float, pause: float) -> None:
-        """The same, each step under the body force at its beginning; the core is held."""
-        last = self._core.steps + steps
-        while self._core.steps < last and self._core.time < min(end, pause):
-            self._core.totals()  # what was written through views is taken, or refused
-            x, rows = np.array(self._core.field("x"), dtype=np.float64), self._rows()
-            b = _check.array("body_force(x, t)", body_force(x, self._core.time), x.shape)
-            if self._rows() != rows:
-                raise ValueError("body_force(x, t) has added or deleted particles: its answer is for others")
-            self._core.step_forced(b, end)
-
     def _limit(self) -> str:
         return f" (limit: {self.stable_dt().limit})" if not self._numerics.dt else ""
-
-    def _rows(self) -> tuple[int, int]:
-        """What changes when particles are added or deleted."""
-        return self._core.particles, self._core.health()["deleted"]
 
     @_check.options
     def add(
@@ -374,7 +349,6 @@ class Simulation(Solver, kind="simulation"):
         TypeError, ValueError
             As in `Scene.add`, and if no particle is sampled; nothing has changed.
         """
-        refuse_without(shape, name)
         body = _scene.make_body(
             shape,
             material,

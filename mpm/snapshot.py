@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mpm import _core, fieldtable
 from mpm.colliders import Prepared
-from mpm.materials import Material
+from mpm.laws import Material
 from mpm.numerics import Numerics
 from mpm.scene import Body, Scene
 

@@ -17,7 +17,7 @@ from mpm._check import FloatArray
 from mpm.colliders import Placed
 from mpm.derived import Fields
 from mpm.io.state import State
-from mpm.materials import Material
+from mpm.laws import Material
 from mpm.scene import Scene
 from mpm.settings import Setting
 from mpm.totals import Totals

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm import fieldtable, gallery, materials, shapes
+from mpm import fieldtable, gallery, laws, materials, shapes
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 
@@ -36,6 +36,12 @@ LAW_FLOPS = {
     "mooney_rivlin": {2: 60, 3: 130},
     "von_mises": {2: 250, 3: 800},
     "nacc": {2: 150, 3: 700},
+    "drucker_prager": {2: 250, 3: 800},
+    "mohr_coulomb": {2: 350, 3: 1500},
+    "cam_clay": {2: 450, 3: 1000},
+    "mu_i": {2: 250, 3: 800},
+    "herschel_bulkley": {2: 250, 3: 800},
+    "viscoelastic": {2: 600, 3: 2200},
 }
 NODES = {"linear": 2, "quadratic": 3, "cubic": 4}  # of a stencil along an axis
 
@@ -120,7 +126,7 @@ def traffic(dimension: int, law: str, dtype: str) -> int:
 
     Not those of nodes, nor v and C, which stay in registers from one step to the next.
     """
-    d, row = dimension, materials.registry()[law]
+    d, row = dimension, laws.registry()[law]
     state = 1 if row["strain"] == "J" else d * d
     history = sum(len(fieldtable.components(d)[field["rank"]]) for field in row["history"])
     return (2 * (d + state + history) + 2) * int(np.dtype(dtype).itemsize)

@@ -41,3 +41,24 @@ def return_map(material, F, Jp=None, isa=scenes.ISAS[-1]):
     after = _core.return_map(material.law, material.parameters, F, Jp, d, isa, F.dtype.name)
     elastic, plastic = (np.frombuffer(part, F.dtype) for part in after)
     return elastic.reshape(m, d, d), plastic
+
+
+def flow(material, F, history, isa=scenes.ISAS[-1], dt=1e-3):
+    """Its return map by the core, in the precision of F: F (m, d, d) and the history (m, components)."""
+    m, d = F.shape[:2]
+    F, history = np.ascontiguousarray(F), np.ascontiguousarray(history, F.dtype)
+    after = _core.return_map(material.law, material.parameters, F, history, d, isa, F.dtype.name, dt)
+    elastic, kept = (np.frombuffer(part, F.dtype) for part in after)
+    return elastic.reshape(m, d, d), kept.reshape(m, -1)
+
+
+def answer(material, F, history, isa=scenes.ISAS[-1]):
+    """tau (m, 3, 3), that out of plane included; energy, isolated and wave modulus; by the core."""
+    m, d = F.shape[:2]
+    F, history = np.ascontiguousarray(F), np.ascontiguousarray(history, F.dtype)
+    parts = _core.evaluate(material.law, material.parameters, F, d, isa, F.dtype.name, history)
+    tau, energy, zz, isolated, wave = (np.frombuffer(part, F.dtype) for part in parts)
+    full = np.zeros((m, 3, 3))
+    full[:, 2, 2] = zz
+    full[:, :d, :d] = tau.reshape(m, d, d)
+    return full, energy, isolated, wave

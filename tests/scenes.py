@@ -31,6 +31,31 @@ MATERIALS = {
     "von_mises": mpm.materials.VonMises(
         E=10, nu=0.3, yield_stress=0.2, hardening=0.3, kinematic_hardening=0.5, density=1
     ),
+    "drucker_prager": mpm.materials.DruckerPrager(
+        E=10, nu=0.3, density=1, dilation_angle_deg=8, cohesion=0.03
+    ),
+    "mohr_coulomb": mpm.materials.MohrCoulomb(E=10, nu=0.3, density=1, dilation_angle_deg=8, cohesion=0.03),
+    "cam_clay": mpm.materials.CamClay(
+        shear_modulus=10 / 2.6,
+        density=1,
+        swelling=0.1,
+        compression=0.3,
+        critical_slope=1.2,
+        attraction=1 / 1.2,
+        preconsolidation=0.5,
+    ),
+    "mu_i": mpm.materials.MuI(E=10, nu=0.3, density=1, grain_diameter=1e-2, grain_density=1.5),
+    "herschel_bulkley": mpm.materials.HerschelBulkley(
+        bulk_modulus=10 / 1.2,
+        shear_modulus=10 / 2.6,
+        yield_stress=0.1,
+        consistency=0.05,
+        exponent=0.7,
+        density=1,
+    ),
+    "viscoelastic": mpm.materials.Viscoelastic(
+        E=10, nu=0.3, density=1, g_1=0.4, tau_1=0.05, g_2=0.2, tau_2=0.5
+    ),
     "mooney_rivlin": mpm.materials.MooneyRivlin(
         c10=1.6, c01=10 / 5.2 - 1.6, bulk_modulus=10 / 1.2, density=1
     ),

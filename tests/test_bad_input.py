@@ -175,7 +175,7 @@ TARGETS = {
     "Hencky": (lambda c, **k: M.Hencky(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "MooneyRivlin": (lambda c, **k: M.MooneyRivlin(**k),
                      {"c10": 1e4, "c01": 1e3, "bulk_modulus": 1e6, "density": 1e3},
-                     {"c10": [*POSITIVE, 1e6], "c01": [*NOT_NEGATIVE, 1e6], "bulk_modulus": [*POSITIVE, 1e4],
+                     {"c10": POSITIVE, "c01": NOT_NEGATIVE, "bulk_modulus": [*POSITIVE, 1e4],
                       "density": POSITIVE}),
     "VonMises": (lambda c, **k: M.VonMises(**k), {"E": 1e5, "nu": 0.3, "yield_stress": 1e3, "density": 1e3},
                  {**ELASTIC, "yield_stress": POSITIVE, "hardening": NOT_NEGATIVE, "kinematic_hardening": NOT_NEGATIVE,
@@ -183,6 +183,30 @@ TARGETS = {
     "NACC": (lambda c, **k: M.NACC(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
              {**ELASTIC, "friction_angle_deg": [*POSITIVE, 90, 91], "cohesion": NOT_NEGATIVE,
               "hardening": NOT_NEGATIVE, "consolidation": [*NUMBER, -11.0, 11.0]}),
+    "DruckerPrager": (lambda c, **k: M.DruckerPrager(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
+                      {**ELASTIC, "friction_angle_deg": [*POSITIVE, 90, 91],
+                       "dilation_angle_deg": [*NOT_NEGATIVE, 36.0, 91], "cohesion": NOT_NEGATIVE,
+                       "tension": [*(w for w in NOT_NEGATIVE if w is not None), 1.0], "cone": [*NAME, "inner"]}),
+    "MohrCoulomb": (lambda c, **k: M.MohrCoulomb(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
+                    {**ELASTIC, "friction_angle_deg": [*POSITIVE, 90, 91],
+                     "dilation_angle_deg": [*NOT_NEGATIVE, 36.0, 91], "cohesion": NOT_NEGATIVE}),
+    "CamClay": (lambda c, **k: M.CamClay(**k),
+                {"shear_modulus": 1e5, "density": 1e3, "swelling": 0.02, "compression": 0.1, "critical_slope": 1,
+                 "preconsolidation": 1e4},
+                {"shear_modulus": POSITIVE, "density": POSITIVE, "swelling": [*POSITIVE, 1],
+                 "compression": [*POSITIVE, 1, 0.02], "critical_slope": POSITIVE, "preconsolidation": NOT_NEGATIVE,
+                 "attraction": POSITIVE}),
+    "MuI": (lambda c, **k: M.MuI(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
+            {**ELASTIC, "mu_1": POSITIVE, "mu_2": [*POSITIVE, 0.3], "I_0": POSITIVE, "grain_diameter": POSITIVE,
+             "grain_density": POSITIVE}),
+    "HerschelBulkley": (lambda c, **k: M.HerschelBulkley(**k),
+                        {"bulk_modulus": 1e5, "shear_modulus": 1e4, "yield_stress": 10, "consistency": 1,
+                         "density": 1e3},
+                        {"bulk_modulus": POSITIVE, "shear_modulus": POSITIVE, "yield_stress": NOT_NEGATIVE,
+                         "consistency": NOT_NEGATIVE, "density": POSITIVE, "exponent": [*POSITIVE, 0.05, 11]}),
+    "Viscoelastic": (lambda c, **k: M.Viscoelastic(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
+                     {**ELASTIC, "g_1": [*NOT_NEGATIVE, 1], "g_2": NOT_NEGATIVE, "tau_1": POSITIVE, "tau_2": POSITIVE,
+                      "viscosity": NOT_NEGATIVE}),
     "Snow": (lambda c, **k: M.Snow(**k), {},
              {**ELASTIC, "critical_compression": FRACTION, "critical_stretch": [*POSITIVE, 1.1e6],
               "hardening": NOT_NEGATIVE,
@@ -412,7 +436,14 @@ TARGETS = {
     "viz.plot_history": (lambda c, **k: viz.plot_history(**{"history": c.sim.history, "ax": c.ax, **k}), {},
                          {"history": [None, 1, {}, mpm.Simulation], "ax": AXES}),
 }
-FLOWS = {"VonMises": M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, density=1), "NACC": M.NACC(E=1e5, nu=0.3, density=1)}
+FLOWS = {
+    "VonMises": M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, density=1),
+    **{name: getattr(M, name)(E=1e5, nu=0.3, density=1)
+       for name in ("NACC", "DruckerPrager", "MohrCoulomb", "MuI", "Viscoelastic")},
+    "CamClay": M.CamClay(shear_modulus=1e5, density=1, swelling=0.02, compression=0.1, critical_slope=1,
+                         preconsolidation=1e4),
+    "HerschelBulkley": M.HerschelBulkley(bulk_modulus=1e5, shear_modulus=1e4, yield_stress=1, consistency=1, density=1),
+}
 for flowing, flows in FLOWS.items():
     state = {"F": [*GRADIENTS, -np.eye(3)[None]], "history": HISTORY}
     TARGETS |= {

@@ -22,6 +22,16 @@ def states(d, J):
     return np.asarray(J, float)[:, None, None] ** (1 / d) * np.eye(d)
 
 
+@every_isa
+def test_an_ideal_gas(isa):
+    """Air that is pressed to half its volume without losing heat has 2^1.4 times the ambient pressure p_0."""
+    p0, F = 101325.0, np.diag([0.5, 1, 1])[None]
+    tau, psi, *_ = respond("fluid", F, isa, parameters=(1.4 * p0, 1.4, 0.0, 1.0))
+    assert 1 - tau[0, 0, 0] / 0.5 / p0 == pytest.approx(2.63901582, abs=1e-8)
+    # the work of the gas less that of the surroundings
+    assert psi[0] == pytest.approx(p0 * ((2**0.4 - 1) / 0.4 - 0.5), rel=1e-12)
+
+
 @every_dim
 @every_isa
 @every_dtype

@@ -13,6 +13,7 @@ from mpm import gallery
 SCALE = {
     "bar": 1,
     "beam": 1,
+    "bread-tearing": 0.5,
     "cantilever": 0.5,
     "cube": 0.5,
     "disks": 1,
@@ -20,6 +21,8 @@ SCALE = {
     "honey": 0.5,
     "hourglass": 0.5,
     "jelly": 0.5,
+    "jelly-stack": 0.5,
+    "mudslide": 0.5,
     "sand-column": 0.5,
     "sand-column-3d": 0.4,
     "snow-parameters": 0.5,
@@ -31,6 +34,7 @@ SCALE = {
     "squeeze": 0.5,
     "stiff-disk": 0.5,
     "stiff-drop": 0.5,
+    "taylor-bar": 0.5,
 }
 
 names = pytest.mark.parametrize("name", gallery.names())

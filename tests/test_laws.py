@@ -30,6 +30,16 @@ PARAMETERS = {
     "hencky": ((E, NU), MU, LAMBDA),
     "von_mises": ((E, NU, 5.0, 10.0, 20.0, 0.0), MU, LAMBDA),  # without its return map, see test_metal.py
     "nacc": ((E, NU, 45.0, 0.5, 0.8, -0.01), MU, LAMBDA),  # without its return map, see test_clay.py
+    "drucker_prager": (
+        (E, NU, 35.0, 8.0, 10.0, math.inf, 0.0),
+        MU,
+        LAMBDA,
+    ),  # this and the next: see test_soils.py
+    "mohr_coulomb": ((E, NU, 35.0, 8.0, 10.0), MU, LAMBDA),
+    "cam_clay": ((MU, 0.4, 0.7, 1.2, 0.4 * (LAMBDA + 2 / 3 * MU), 10.0), MU, LAMBDA),
+    "mu_i": ((E, NU, 0.4, 0.6, 0.3, 1e-3, 2500.0), MU, LAMBDA),
+    "herschel_bulkley": ((LAMBDA + 2 / 3 * MU, MU, 5.0, 2.0, 0.5), MU, LAMBDA),  # see test_viscous.py
+    "viscoelastic": ((E, NU, 0.3, 0.1, 0.2, 1.0, 0.3), MU, LAMBDA),
     "mooney_rivlin": ((0.35 * MU, 0.15 * MU, LAMBDA + 2 / 3 * MU), MU, LAMBDA),
 }
 LAWS = [law["name"] for law in _core.laws()]
@@ -337,6 +347,29 @@ MATERIALS = {
     "nacc": mpm.materials.NACC(E=E, nu=NU, density=1, hardening=0.8),
     "von_mises": mpm.materials.VonMises(
         E=E, nu=NU, yield_stress=5, hardening=10, kinematic_hardening=20, density=1
+    ),
+    "drucker_prager": mpm.materials.DruckerPrager(E=E, nu=NU, density=1, dilation_angle_deg=8, cohesion=10),
+    "mohr_coulomb": mpm.materials.MohrCoulomb(E=E, nu=NU, density=1, dilation_angle_deg=8, cohesion=10),
+    "cam_clay": mpm.materials.CamClay(
+        shear_modulus=MU,
+        density=1,
+        swelling=0.4,
+        compression=0.7,
+        critical_slope=1.2,
+        attraction=0.4 * (LAMBDA + 2 / 3 * MU),
+        preconsolidation=10,
+    ),
+    "mu_i": mpm.materials.MuI(E=E, nu=NU, density=1, mu_1=0.4, mu_2=0.6, I_0=0.3, grain_diameter=1e-3),
+    "herschel_bulkley": mpm.materials.HerschelBulkley(
+        bulk_modulus=LAMBDA + 2 / 3 * MU,
+        shear_modulus=MU,
+        yield_stress=5,
+        consistency=2,
+        exponent=0.5,
+        density=1,
+    ),
+    "viscoelastic": mpm.materials.Viscoelastic(
+        E=E, nu=NU, density=1, g_1=0.3, tau_1=0.1, g_2=0.2, tau_2=1, viscosity=0.3
     ),
     "mooney_rivlin": mpm.materials.MooneyRivlin(
         c10=0.35 * MU, c01=0.15 * MU, bulk_modulus=LAMBDA + 2 / 3 * MU, density=1

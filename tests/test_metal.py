@@ -394,15 +394,15 @@ def test_the_material_returns_states_with_their_history(d):
     "arguments, words",
     [
         ({"history": {"Jq": [1.0]}}, "history = 'Jq': must be one of 'Jp', 'plastic_strain', 'backstress'"),
-        ({"history": {"Jp": [0.0]}}, "history: Jp = 0: must be > 0"),
-        ({"history": {"backstress": [1.0]}}, "backstress has shape (1,): must be ('m', 6)"),
+        ({"history": {"Jp": [0.0]}}, "history['Jp'] = 0: must be > 0"),
+        ({"history": {"backstress": [1.0]}}, "history['backstress'] has shape (1,): must be (1, 6)"),
         ({"dt": -1.0}, "dt = -1.0: must be >= 0 [s]"),
     ],
 )
 def test_wrong_histories_are_named(arguments, words):
     with pytest.raises(ValueError) as error:
         PLAIN.return_map(np.eye(3)[None], **arguments)
-    assert words.replace("'m'", "1") in str(error.value).replace("'m'", "1")
+    assert words in str(error.value)
 
 
 # --- in a simulation -------------------------------------------------------------------------------------------------

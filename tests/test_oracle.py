@@ -63,6 +63,8 @@ def grids(fast, oracle):
 # In units of eps, the same in both precisions. Measured: 16 after one step, 32 after a hundred (bodies), 32 after
 # either (loose particles), 43 after forty (collision).
 ONE_STEP, MANY_STEPS = 50, 150
+# Clay near the tips of its ellipse, whose slope is infinite there, enlarges rounding. Measured 204.
+MANY_STEPS_OF = {"nacc": 800}
 
 
 @every_vector_isa
@@ -74,7 +76,7 @@ def test_free_body(isa, dim, dtype, law):
         lambda: scenes.free_body(dim, law, side=24 if dim == 2 else 12, dtype=dtype, dt=5e-4, threads=1), isa
     )
     eps = scenes.EPSILON[dtype]
-    for steps, limit in ((1, ONE_STEP), (99, MANY_STEPS)):
+    for steps, limit in ((1, ONE_STEP), (99, MANY_STEPS_OF.get(law, MANY_STEPS))):
         fast.step(steps)
         oracle.step(steps)
         found = difference(fast, oracle) | grids(fast, oracle)

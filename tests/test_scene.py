@@ -413,7 +413,7 @@ def test_repr_of_a_scene():
         "  gravity [0.0, -9.81] m/s²\n"
         "  walls   x- sticky, x+ sticky, y- separate (friction 0.4), y+ slip\n"
         "  body0: Ball(center=(0.5, 0.7), radius=0.1) of "
-        "Fluid(bulk_modulus=100000, density=900, gamma=7, viscosity=0.1)\n"
+        "Fluid(bulk_modulus=100000, density=900, gamma=7, viscosity=0.1, tension=True)\n"
         "  block: Box(lower=(1, 0), upper=(2, 1)) of FixedCorotated(E=20000, nu=0.3, density=1000)"
     )
 

@@ -554,7 +554,7 @@ def test_what_is_not_snow_has_no_jp_to_write(d):
     sim = jelly(d)
     fall(sim, d)
     sim.particles.Jp[3] = 0.9
-    with pytest.raises(mpm.SimulationError, match="Jp is a state of snow and sand only") as caught:
+    with pytest.raises(mpm.SimulationError, match=r"Jp is a state of snow, sand, .* only") as caught:
         sim.step()
     assert caught.value.rows == [3]
     with pytest.raises(ValueError, match="read-only"):

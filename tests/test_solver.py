@@ -58,8 +58,9 @@ class Chain:
             if self.time < pause:
                 self.advance(DT)
 
-    def run(self, end, pause=np.inf):
-        while self.time < min(end, pause):
+    def run(self, end, pause=np.inf, steps=2**62):
+        last = self.steps + steps
+        while self.time < min(end, pause) and self.steps < last:
             self.advance(min(DT, end - self.time))
 
     def hold(self, pieces):

@@ -413,11 +413,6 @@ const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation)
     return &simulation->settings;
 }
 
-void mpm_simulation_set_threads(mpm_simulation *simulation, int threads)
-{
-    simulation->run.threads = threads;
-}
-
 void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
                            size_t *colliders)
 {

@@ -6,7 +6,8 @@
  * last whole state.
  */
 #pragma once
-#include "contact/boundary.h"
+#include "integrate/books.h"
+#include "run/limit.h"
 #include "run/store.h"
 #include "transfer/kernels.h"
 
@@ -52,42 +53,12 @@ const char *mpm_settings_flaw(const mpm_settings *settings);
 
 enum { MPM_MOST_CELLS = 1 << 30 };
 
-/** What limits the time step. */
-typedef enum mpm_limit {
-    MPM_LIMIT_NONE,
-    MPM_LIMIT_ISOLATED,     /* one particle alone */
-    MPM_LIMIT_VISCOSITY,    /* one particle alone, dominated by viscosity */
-    MPM_LIMIT_WAVE,         /* a wave crossing a cell */
-    MPM_LIMIT_MOTION,       /* a particle crossing a cell, or |grad v| dt reaching 1 */
-    MPM_LIMIT_ACCELERATION  /* gravity moving a resting particle by a cell */
-} mpm_limit;
-
-typedef struct mpm_stable_dt {
-    double dt; /* the bound itself [s]; infinite without particles */
-    mpm_limit limit;
-    int32_t row; /* of the particle that sets the bound, -1 if none does */
-} mpm_stable_dt;
-
 /** Why a step was refused or a run ended, in addition to the reasons that all methods share (run/trouble.h). */
 enum {
-    MPM_DT_ABOVE_BOUND = MPM_REASONS, /* the fixed dt exceeds the bound of the state: `kind` is the mpm_limit, value[0] the
-                                       * bound [s] */
-    MPM_GRID_NOT_FINITE,   /* node velocities overflowed */
-    MPM_MOVES_TOO_FAR,     /* a node would move a cell or more in one step */
-    MPM_COLLIDER_TOO_FAST, /* a collider near material would move too far: `name`, value[0] a bound of its speed there
-                            * [m/s], value[1] the largest dt for it [s], 0 if none was found */
-    MPM_NOT_CONVERGED,     /* an implicit step was not solved: mpm_simulation_solution tells more */
-    MPM_WOULD_INVERT,      /* a particle's strain increment would turn it inside out */
-    MPM_LEFT_RANGE,        /* J left the range of its law */
-    MPM_LEFT_DOMAIN        /* `name` is the collider that the first row touches, or NULL */
+    MPM_GRID_NOT_FINITE = MPM_REASONS, /* node velocities overflowed */
+    MPM_MOVES_TOO_FAR,                 /* a node would move a cell or more in one step */
+    MPM_WOULD_INVERT                   /* a particle's strain increment would turn it inside out */
 };
-
-/** Totals of a state, in SI units, per metre of depth in 2-D. In 2-D the angular momentum is component 2. A periodic
- *  axis has no origin: the centre of mass along it and the angular momentum about the other axes are NaN. Gravity along
- *  it has no potential, so `gravitational` contains only the other components. */
-typedef struct mpm_totals {
-    double time, mass, momentum[3], center_of_mass[3], angular_momentum[3], kinetic, elastic, gravitational;
-} mpm_totals;
 
 /** Counters of the run's health. */
 enum {
@@ -156,7 +127,6 @@ mpm_store *mpm_simulation_get_store(mpm_simulation *simulation);
 /** The run: clock, history, health and trouble. */
 const mpm_run *mpm_simulation_get_run(const mpm_simulation *simulation);
 const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation);
-void mpm_simulation_set_threads(mpm_simulation *simulation, int threads);
 void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
                            size_t *colliders);
 

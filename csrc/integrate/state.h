@@ -12,14 +12,6 @@ struct reports {
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
 };
 
-/* The source of the history columns of the whole material. Impulses count from the last record [N s]. */
-struct books {
-    mpm_totals totals;
-    double dt, energy;
-    double body_impulse[3]; /* of gravity and of the body force */
-    double wall_impulse[3];
-};
-
 struct mpm_simulation {
     mpm_run run;
     mpm_store store;
@@ -44,7 +36,7 @@ struct mpm_simulation {
     bool volumes_due;  /* rest volumes of 0 wait for the density of the grid */
     bool frozen;       /* particles without mass wait for their deletion */
     mpm_measure measure;
-    struct books books;
+    mpm_books books;
 
     const double *body_force; /* during mpm_simulation_step_forced: [row][dim] [m/s2] */
     double force[3];          /* its sum over the particles of the step that begins [N] */

@@ -48,13 +48,19 @@ INLINE struct law_evaluation hencky_respond(const struct hencky *law, matrix str
  * (A_ij, A_ji), with gamma = 2 mu x/(e^2x - 1) - tau_j. So no curvature exceeds 2 mu x coth x - tau_j or tau_i, and no
  * rank-one A has more than lambda above the former or 2 mu x/(1 - e^-2x). x coth x <= sqrt(1 + x^2), and
  * x/(1 - e^-2x) <= x + 1/2. */
-INLINE void hencky_bound_shear(const struct hencky *law, matrix strain, struct law_evaluation *r)
+INLINE wide hencky_bound_wave(const struct hencky *law, matrix strain, struct law_evaluation *r)
 {
     const wide one = wide_set(1), two_mu = law->mu + law->mu;
     const matrix deviator = matrix_add_diagonal(strain, wide_set((real)(-1.0 / DIM)) * matrix_trace(strain));
     const wide spread2 = wide_set(2) * matrix_dot(deviator, deviator); /* at least x^2 */
     const wide longitudinal = wide_fma(two_mu, wide_sqrt(one + spread2) - one, r->wave);
     r->wave = wide_max(longitudinal, wide_fma(two_mu, wide_sqrt(spread2), law->mu));
+    return longitudinal;
+}
+
+INLINE void hencky_bound_shear(const struct hencky *law, matrix strain, struct law_evaluation *r)
+{
+    const wide longitudinal = hencky_bound_wave(law, strain, r);
     r->isolated = wide_max(law_isolated_modulus(longitudinal, law->lambda), matrix_largest_eigenvalue_bound(r->tau));
 }
 

@@ -17,6 +17,18 @@
     {"Jp", "1", MPM_SCALAR, .initial = 1, .low = 0, .high = INFINITY, .scales_volume = true, \
      .meaning = "volume ratio of the plastic part of the deformation"}
 
+#define STRETCH_OUT_OF_PLANE \
+    {"Fzz", "1", MPM_SCALAR, .initial = 1, .low = 0, .high = INFINITY, .scales_volume = true, \
+     .meaning = "elastic stretch out of plane, in plane strain"}
+
+#define GAP \
+    {"gap", "1", MPM_SCALAR, .initial = 1, .low = 0, .high = INFINITY, \
+     .meaning = "volume ratio of the gap between grains that have parted"}
+
+#define INVERSE_METRIC(name) \
+    {name, "1", MPM_SYMMETRIC, .initial = 1, .low = -INFINITY, .high = INFINITY, \
+     .meaning = "inverse right Cauchy-Green tensor of the dashpot's deformation"}
+
 static const mpm_law law_rows[MPM_LAW_COUNT] = {
     [MPM_FIXED_COROTATED] = {
         .name = "fixed_corotated", .J_low = 1e-4, .J_high = 1e4, .parameters = 3,
@@ -135,13 +147,109 @@ static const mpm_law law_rows[MPM_LAW_COUNT] = {
         .fields = 3,
         .field = {
             PLASTIC_VOLUME_RATIO,
-            {"Fzz", "1", MPM_SCALAR, .initial = 1, .low = 0, .high = INFINITY, .scales_volume = true,
-             .meaning = "elastic stretch out of plane, in plane strain"},
+            STRETCH_OUT_OF_PLANE,
             {"alpha", "1", MPM_SCALAR, .initial_parameter = 6, .low = -INFINITY, .high = INFINITY,
              .meaning = "state of consolidation: the lower, the stronger"},
         },
         .reference = "J. Wolper, Y. Fang, M. Li, J. Lu, M. Gao, C. Jiang, CD-MPM: continuum damage material point "
                      "methods for dynamic fracture animation, ACM Transactions on Graphics 38(4) (2019) 119. "
                      "doi:10.1145/3306346.3322949",
+    },
+    [MPM_DRUCKER_PRAGER] = {
+        .name = "drucker_prager", .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
+        .parameter = {
+            {"E", "Pa", 0, INFINITY, true, true, "Young's modulus"},
+            {"nu", "1", -1, 0.5, true, true, "Poisson's ratio; the wave speed grows without bound at 0.5"},
+            {"friction_angle_deg", "deg", 0, 90, true, true, "phi: angle of internal friction"},
+            {"dilation_angle_deg", "deg", 0, 90, false, true, "psi: angle of dilation"},
+            {"cohesion", "Pa", 0, INFINITY, false, true, "shear strength without pressure"},
+            {"tension", "Pa", 0, INFINITY, false, false, "mean tension at which grains part, at most c cot phi"},
+            {"cone", "1", 0, 2, false, false, "where it meets Mohr-Coulomb: compression, extension, plane strain"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .fields = 3, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP},
+        .reference = "D. C. Drucker, W. Prager, Soil mechanics and plastic analysis or limit design, Quarterly of "
+                     "Applied Mathematics 10 (1952) 157-165. doi:10.1090/qam/48291",
+    },
+    [MPM_MOHR_COULOMB] = {
+        .name = "mohr_coulomb", .J_low = 1e-3, .J_high = 1e3, .parameters = 6,
+        .parameter = {
+            {"E", "Pa", 0, INFINITY, true, true, "Young's modulus"},
+            {"nu", "1", -1, 0.5, true, true, "Poisson's ratio; the wave speed grows without bound at 0.5"},
+            {"friction_angle_deg", "deg", 0, 90, true, true, "phi: angle of internal friction"},
+            {"dilation_angle_deg", "deg", 0, 90, false, true, "psi: angle of dilation"},
+            {"cohesion", "Pa", 0, INFINITY, false, true, "shear strength without pressure"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .fields = 3, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP},
+        .reference = "E. A. de Souza Neto, D. Peric, D. R. J. Owen, Computational Methods for Plasticity, Wiley "
+                     "(2008), section 8.2. doi:10.1002/9780470694626",
+    },
+    [MPM_CAM_CLAY] = {
+        .name = "cam_clay", .J_low = 1e-3, .J_high = 1e3, .parameters = 7,
+        .parameter = {
+            {"shear_modulus", "Pa", 0, INFINITY, true, true, "mu"},
+            {"swelling", "1", 0, 1, true, true, "kappa: fall of ln volume over growth of ln pressure, elastic"},
+            {"compression", "1", 0, 1, true, true, "lambda: the same where it yields"},
+            {"critical_slope", "1", 0, INFINITY, true, true, "M: shear q over pressure p at critical state"},
+            {"attraction", "Pa", 0, INFINITY, true, true, "a: largest tension; the bulk modulus at rest is a/kappa"},
+            {"preconsolidation", "Pa", 0, INFINITY, false, true, "pressure at which new particles yield"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .fields = 3,
+        .field = {
+            PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE,
+            {"yield_pressure", "Pa", MPM_SCALAR, .initial_parameter = 6, .low = -INFINITY, .high = INFINITY,
+             .meaning = "isotropic pressure at which it yields"},
+        },
+        .reference = "R. I. Borja, C. Tamagnini, Cam-Clay plasticity part III: Extension of the infinitesimal model "
+                     "to include finite strains, Computer Methods in Applied Mechanics and Engineering 155 (1998) "
+                     "73-95. doi:10.1016/S0045-7825(97)00141-2",
+    },
+    [MPM_MU_I] = {
+        .name = "mu_i", .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
+        .parameter = {
+            {"E", "Pa", 0, INFINITY, true, true, "Young's modulus"},
+            {"nu", "1", -1, 0.5, true, true, "Poisson's ratio; the wave speed grows without bound at 0.5"},
+            {"mu_1", "1", 0, INFINITY, true, true, "friction of slow flow"},
+            {"mu_2", "1", 0, INFINITY, true, true, "friction of fast flow"},
+            {"I_0", "1", 0, INFINITY, true, true, "inertial number halfway between the two"},
+            {"grain_diameter", "m", 0, INFINITY, true, true, "diameter of the grains"},
+            {"grain_density", "kg/m3", 0, INFINITY, true, true, "density of the grains themselves"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .fields = 3, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP},
+        .reference = "P. Jop, Y. Forterre, O. Pouliquen, A constitutive law for dense granular flows, Nature 441 "
+                     "(2006) 727-730. doi:10.1038/nature04801",
+    },
+    [MPM_HERSCHEL_BULKLEY] = {
+        .name = "herschel_bulkley", .J_low = 1e-3, .J_high = 1e3, .parameters = 6,
+        .parameter = {
+            {"bulk_modulus", "Pa", 0, INFINITY, true, true, "K"},
+            {"shear_modulus", "Pa", 0, INFINITY, true, true, "mu: elastic, before it flows"},
+            {"yield_stress", "Pa", 0, INFINITY, false, true, "tau_y: shear stress at which it flows"},
+            {"consistency", "Pa s^n", 0, INFINITY, false, true, "k: growth of the stress with the rate of shear"},
+            {"exponent", "1", 0.1, 10, false, false, "n: 1 Bingham, below 1 shear-thinning, above shear-thickening"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .fields = 1, .field = {STRETCH_OUT_OF_PLANE},
+        .reference = "Y. Yue, B. Smith, C. Batty, C. Zheng, E. Grinspun, Continuum foam: A material point method for "
+                     "shear-dependent flows, ACM Transactions on Graphics 34(5) (2015) 160. doi:10.1145/2751541",
+    },
+    [MPM_VISCOELASTIC] = {
+        .name = "viscoelastic", .viscous = true, .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
+        .parameter = {
+            {"E", "Pa", 0, INFINITY, true, true, "Young's modulus of fast deformation"},
+            {"nu", "1", -1, 0.5, true, true, "Poisson's ratio of fast deformation"},
+            {"g_1", "1", 0, 1, false, true, "share of the shear modulus that relaxes in the first branch"},
+            {"tau_1", "s", 0, INFINITY, true, true, "its relaxation time"},
+            {"g_2", "1", 0, 1, false, true, "share of the shear modulus that relaxes in the second branch"},
+            {"tau_2", "s", 0, INFINITY, true, true, "its relaxation time"},
+            {"viscosity", "Pa s", 0, INFINITY, false, true, "eta of the dashpot beside the springs"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .fields = 2, .field = {INVERSE_METRIC("viscous_1"), INVERSE_METRIC("viscous_2")},
+        .reference = "S. Reese, S. Govindjee, A theory of finite viscoelasticity and numerical aspects, International "
+                     "Journal of Solids and Structures 35 (1998) 3455-3482. doi:10.1016/S0020-7683(97)00217-5",
     },
 };

@@ -3,16 +3,22 @@
  * Calls a law of the registry by its index.
  */
 #pragma once
+#include "materials/cam_clay.h"
+#include "materials/drucker_prager.h"
 #include "materials/fixed_corotated.h"
 #include "materials/fluid.h"
 #include "materials/hencky.h"
+#include "materials/herschel_bulkley.h"
 #include "materials/law_rows.h"
+#include "materials/mohr_coulomb.h"
 #include "materials/mooney_rivlin.h"
+#include "materials/mu_i.h"
 #include "materials/nacc.h"
 #include "materials/neo_hookean.h"
 #include "materials/saint_venant_kirchhoff.h"
 #include "materials/sand.h"
 #include "materials/snow.h"
+#include "materials/viscoelastic.h"
 #include "materials/von_mises.h"
 
 union law_parameters {
@@ -72,7 +78,8 @@ INLINE wide law_volume_scale(const int law, const struct law_state *state)
 }
 
 /* The return map of an inelastic law. Returns the lanes whose history it limited. */
-INLINE mask return_map(const int law, const union law_parameters *parameters, struct law_state *state, wide dt, matrix C)
+INLINE mask return_map(const int law, const union law_parameters *parameters, struct law_state *state, wide dt,
+                       matrix C)
 {
 #define CALL_ELASTIC(name) __builtin_unreachable()
 #define CALL_INELASTIC(name) return name##_return_map(&parameters->name, state, dt, C)

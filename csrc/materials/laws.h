@@ -47,9 +47,10 @@ typedef struct mpm_law {
     const char *reference;
 } mpm_law;
 
-/** X(enumerator, name, kind, speed, tangent): every law, in the order of its index. An INELASTIC law has a return map. A
- *  law with a TANGENT can take implicit steps. The standard scheme compiles a sweep for every FAST law. All GENERAL laws share one sweep, which selects the law at run
- *  time: it is slightly slower, gives the same bits, and grows only by the law itself. */
+/** X(enumerator, name, kind, speed, tangent): every law, in the order of its index. An INELASTIC law has a return map.
+ *  A law with a TANGENT can take implicit steps. The standard scheme compiles a sweep for every FAST law. All GENERAL
+ *  laws share one sweep, which selects the law at run time: it is slightly slower, gives the same bits, and grows only
+ *  by the law itself. */
 #define MPM_LAWS(X) \
     X(MPM_FIXED_COROTATED, fixed_corotated, ELASTIC, FAST, TANGENT) \
     X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST, TANGENT) \
@@ -60,7 +61,13 @@ typedef struct mpm_law {
     X(MPM_HENCKY, hencky, ELASTIC, GENERAL, TANGENT) \
     X(MPM_MOONEY_RIVLIN, mooney_rivlin, ELASTIC, GENERAL, TANGENT) \
     X(MPM_VON_MISES, von_mises, INELASTIC, GENERAL, NO_TANGENT) \
-    X(MPM_NACC, nacc, INELASTIC, GENERAL, NO_TANGENT)
+    X(MPM_NACC, nacc, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_DRUCKER_PRAGER, drucker_prager, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_MOHR_COULOMB, mohr_coulomb, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_CAM_CLAY, cam_clay, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_MU_I, mu_i, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_HERSCHEL_BULKLEY, herschel_bulkley, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_VISCOELASTIC, viscoelastic, INELASTIC, GENERAL, NO_TANGENT)
 
 #define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent) enumerator,
 enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT };

@@ -10,10 +10,10 @@
  *     p0 = kappa (1e-5 + sinh(xi max(-alpha, 0)))                                         consolidation pressure
  *
  * The return map: beyond a tip of the ellipse (p > p0 or p < -beta p0), F_E becomes J'^(1/3) U V^T with the pressure of
- * the tip, and alpha grows by ln(J/J'). Else if y > 0, dev b shrinks onto the ellipse at this p and tr b, and alpha grows
- * by ln(J/J_x): J_x has the pressure p_x where the line from the centre of the ellipse to (p, q) crosses it. No case
- * changes J Jp, the whole volume ratio. J. Wolper, Y. Fang, M. Li, J. Lu, M. Gao & C. Jiang, CD-MPM: continuum damage
- * material point methods for dynamic fracture animation, ACM TOG 38(4) (2019) 119, section 4.
+ * the tip, and alpha grows by ln(J/J'). Else if y > 0, dev b shrinks onto the ellipse at this p and tr b, and alpha
+ * grows by ln(J/J_x): J_x has the pressure p_x where the line from the centre of the ellipse to (p, q) crosses it. No
+ * case changes J Jp, the whole volume ratio. J. Wolper, Y. Fang, M. Li, J. Lu, M. Gao & C. Jiang, CD-MPM: continuum
+ * damage material point methods for dynamic fracture animation, ACM TOG 38(4) (2019) 119, section 4.
  *
  * Traces and deviators are those of three dimensions. In plane strain the elastic stretch out of plane is kept: Fzz.
  */
@@ -157,7 +157,7 @@ INLINE struct law_evaluation nacc_evaluate(const struct nacc *law, struct law_st
     const wide shear = wide_set((real)1.5) * law->mu * wide_fma(b.shrink, b.mean, -one);
     r.energy = shear + half_kappa * wide_fma(half, square, -ln_J);
     /* Along A with trace t, in units of mu J^(-2/3): I1 (2/9 t^2 + tr A^2/3) - 4/3 t A:b + |A F|^2, and
-     * kappa (J^2 t^2 - (J^2 - 1)/2 tr A^2). With I1 = 3 mean; the plane has its own mean, and w +- r bound its values. */
+     * kappa (J^2 t^2 - (J^2 - 1)/2 tr A^2). I1 = 3 mean; the plane has its own mean, and w +- r bound its values. */
     const wide centre = matrix_trace(b.deviator) * wide_set((real)(1.0 / DIM));
     const wide radius = matrix_largest_eigenvalue_bound(b.deviator) - centre;
     const wide middle = b.mean + centre, w = middle + radius, least = middle - radius;

@@ -83,8 +83,8 @@ NOINLINE void sand_move_far(const matrix *F, matrix *moved, wide mean, wide keep
 INLINE mask sand_return_map(const struct sand *law, struct law_state *state, wide dt, matrix velocity_gradient)
 {
     (void)dt, (void)velocity_gradient;
-    const wide zero = wide_set(0), one = wide_set(1), share = wide_set((real)(1.0 / DIM)), before = state->history[SAND_JP];
-    const wide J = matrix_det(state->F);
+    const wide zero = wide_set(0), one = wide_set(1), share = wide_set((real)(1.0 / DIM));
+    const wide J = matrix_det(state->F), before = state->history[SAND_JP];
     mask far;
     matrix strain = hencky_strain(state->F, &far);
     const wide sum = matrix_trace(strain), volume = sum + wide_log_any(before);

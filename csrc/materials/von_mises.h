@@ -14,8 +14,8 @@
  *
  * In plane strain F_E has the stretch 1/F_P,zz out of plane, which is det F_P in the plane: Jp. Then det F_E in the
  * plane times Jp is the whole volume ratio. In 3-D Jp stays 1. J. C. Simo & T. J. R. Hughes, Computational Inelasticity
- * (1998), sections 2.6, 2.7 and 3.3; the logarithmic strain as in J. C. Simo, Comput. Methods Appl. Mech. Eng. 99 (1992)
- * 61.
+ * (1998), sections 2.6, 2.7 and 3.3; the logarithmic strain as in J. C. Simo, Comput. Methods Appl. Mech. Eng. 99
+ * (1992) 61.
  */
 #pragma once
 #include "materials/hencky.h"
@@ -86,22 +86,6 @@ NOINLINE void von_mises_move_far(const matrix *F, matrix *moved, wide keep, wide
     *moved = matrix_select(far, singular_compose(&s, value), *moved);
 }
 
-/* e^strain R, for strains of any length. */
-NOINLINE void von_mises_stretch(const matrix *strain, const matrix *R, matrix *F)
-{
-    const wide size2 = matrix_dot(*strain, *strain), shift = wide_set(1) + wide_sqrt(size2);
-    matrix moved = hencky_move(*strain, *R);
-    const mask far = mask_not(wide_less_equal(size2, wide_set((real)0.0144)));
-    if (__builtin_expect(mask_any(far), 0)) {
-        struct singular s = singular_decompose(matrix_add_diagonal(*strain, shift)); /* positive definite */
-        wide value[DIM];
-        UNROLL for (int i = 0; i < DIM; i++)
-            value[i] = wide_exp(s.value[i] - shift);
-        moved = matrix_select(far, matrix_multiply(singular_spread(&s, value), *R), moved);
-    }
-    *F = moved;
-}
-
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
  * F keep theirs too, so that the trouble stays visible. */
 INLINE mask von_mises_return_map(const struct von_mises *law, struct law_state *state, wide dt,
@@ -138,7 +122,7 @@ INLINE mask von_mises_return_map(const struct von_mises *law, struct law_state *
     matrix F;
     if (law->moves) {
         const matrix copy = R, after = matrix_add(strain, change); /* in memory, as for all calls */
-        von_mises_stretch(&after, &copy, &F);
+        hencky_move_any(&after, &copy, &F);
         const matrix turned = matrix_multiply(matrix_multiply_left_transposed(R, change), R);
         const matrix backstress = matrix_add(kept, matrix_symmetric(matrix_scale(-law->kinematic, turned)));
         von_mises_keep_backstress(state, matrix_select(yields, backstress, kept));

@@ -11,7 +11,8 @@
 #include "math/elementary.h"
 #include "math/singular.h"
 
-#define HENCKY_NEAR2 ((real)0.04) /* |b - I|^2 */
+#define HENCKY_NEAR2 ((real)0.04)    /* |b - I|^2 */
+#define HENCKY_SHORT2 ((real)0.0144) /* |a|^2 of a step e^a F without a decomposition */
 
 /* The product of two symmetric matrices that commute. */
 INLINE matrix hencky_product(matrix a, matrix b)
@@ -28,10 +29,9 @@ NOINLINE void hencky_strain_far(const matrix *f, matrix *strain, mask far)
     *strain = matrix_select(far, singular_spread(&s, value), *strain);
 }
 
-/** The strain, exactly symmetric, and the lanes in which it is large. det F > 0. */
-INLINE matrix hencky_strain(matrix f, mask *far)
+/* The series for e = b - I. */
+INLINE matrix hencky_strain_near(matrix e)
 {
-    const matrix e = matrix_symmetric(matrix_add_diagonal(matrix_multiply_transposed(f, f), wide_set(-1)));
     const matrix sum = matrix_add_diagonal(e, wide_set(2)), cofactor = matrix_symmetric(matrix_cofactor(sum));
     const matrix inverse = matrix_scale(wide_set(1) / matrix_det_from(sum, cofactor), cofactor);
     const matrix x = hencky_product(e, inverse), square = hencky_product(x, x);
@@ -40,7 +40,14 @@ INLINE matrix hencky_strain(matrix f, mask *far)
                                    wide_set((real)(1.0 / (2 * terms - 1))));
     UNROLL for (int k = terms - 2; k >= 0; k--)
         p = matrix_add_diagonal(hencky_product(p, square), wide_set((real)(1.0 / (2 * k + 1))));
-    matrix strain = hencky_product(x, p);
+    return hencky_product(x, p);
+}
+
+/** The strain, exactly symmetric, and the lanes in which it is large. det F > 0. */
+INLINE matrix hencky_strain(matrix f, mask *far)
+{
+    const matrix e = matrix_symmetric(matrix_add_diagonal(matrix_multiply_transposed(f, f), wide_set(-1)));
+    matrix strain = hencky_strain_near(e);
     *far = mask_not(wide_less_equal(matrix_dot(e, e), wide_set(HENCKY_NEAR2)));
     if (__builtin_expect(mask_any(*far), 0)) {
         matrix copy = f, found = strain; /* copies in memory, so that the originals stay in registers */
@@ -50,7 +57,7 @@ INLINE matrix hencky_strain(matrix f, mask *far)
     return strain;
 }
 
-/** e^a F for a symmetric `a` of |a| <= 0.12. */
+/** e^a F for a symmetric `a` of |a|^2 <= HENCKY_SHORT2. */
 INLINE matrix hencky_move(matrix a, matrix f)
 {
     const int degree = REAL_IS_FLOAT ? 5 : 10;
@@ -58,4 +65,36 @@ INLINE matrix hencky_move(matrix a, matrix f)
     UNROLL for (int k = degree - 1; k > 0; k--)
         p = matrix_add_diagonal(matrix_scale(wide_set((real)(1.0 / k)), hencky_product(p, a)), wide_set(1));
     return matrix_multiply(p, f);
+}
+
+/** e^a F for a symmetric `a` of any length. */
+NOINLINE void hencky_move_any(const matrix *a, const matrix *f, matrix *moved)
+{
+    const wide size2 = matrix_dot(*a, *a), shift = wide_set(1) + wide_sqrt(size2);
+    matrix found = hencky_move(*a, *f);
+    const mask far = mask_not(wide_less_equal(size2, wide_set(HENCKY_SHORT2)));
+    if (__builtin_expect(mask_any(far), 0)) {
+        struct singular s = singular_decompose(matrix_add_diagonal(*a, shift)); /* positive definite */
+        wide value[DIM];
+        UNROLL for (int i = 0; i < DIM; i++)
+            value[i] = wide_exp(s.value[i] - shift);
+        found = matrix_select(far, matrix_multiply(singular_spread(&s, value), *f), found);
+    }
+    *moved = found;
+}
+
+/** 1/2 ln b of a positive definite `b`, exactly symmetric. */
+NOINLINE void hencky_half_log(const matrix *b, matrix *strain)
+{
+    const matrix e = matrix_add_diagonal(*b, wide_set(-1));
+    matrix found = hencky_strain_near(e);
+    const mask far = mask_not(wide_less_equal(matrix_dot(e, e), wide_set(HENCKY_NEAR2)));
+    if (__builtin_expect(mask_any(far), 0)) {
+        const struct singular s = singular_decompose(*b);
+        wide value[DIM];
+        UNROLL for (int i = 0; i < DIM; i++)
+            value[i] = wide_set((real)0.5) * wide_log_any(s.value[i]);
+        found = matrix_select(far, singular_spread(&s, value), found);
+    }
+    *strain = found;
 }

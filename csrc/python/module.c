@@ -72,9 +72,9 @@ static int add_exceptions(PyObject *module, module_state *state)
     return state->instability_error && state->convergence_error && state->escape_error && state->busy_error ? 0 : -1;
 }
 
-static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, PyTypeObject *base)
 {
-    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, (PyObject *)base);
     if (type && PyModule_AddType(module, type))
         Py_CLEAR(type);
     return type;
@@ -90,15 +90,20 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, mpm_python_collider_methods) ||
         PyModule_AddFunctions(module, mpm_python_ode_methods))
         return -1;
-    state->simulation_type = add_type(module, &mpm_python_simulation_spec);
-    state->field_type = add_type(module, &mpm_python_field_spec);
-    return state->simulation_type && state->field_type ? 0 : -1;
+    if (!(state->core_type = add_type(module, &mpm_python_core_spec, NULL)))
+        return -1;
+    state->simulation_type = add_type(module, &mpm_python_simulation_spec, state->core_type);
+    state->sph_type = add_type(module, &mpm_python_sph_spec, state->core_type);
+    state->field_type = add_type(module, &mpm_python_field_spec, NULL);
+    return state->simulation_type && state->sph_type && state->field_type ? 0 : -1;
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     module_state *state = PyModule_GetState(module);
+    Py_VISIT(state->core_type);
     Py_VISIT(state->simulation_type);
+    Py_VISIT(state->sph_type);
     Py_VISIT(state->field_type);
     Py_VISIT(state->simulation_error);
     Py_VISIT(state->instability_error);
@@ -111,7 +116,9 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 static int module_clear(PyObject *module)
 {
     module_state *state = PyModule_GetState(module);
+    Py_CLEAR(state->core_type);
     Py_CLEAR(state->simulation_type);
+    Py_CLEAR(state->sph_type);
     Py_CLEAR(state->field_type);
     Py_CLEAR(state->simulation_error);
     Py_CLEAR(state->instability_error);

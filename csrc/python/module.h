@@ -11,7 +11,7 @@
 /** State of the module: no C global is mutable, so every interpreter has its own. */
 typedef struct module_state {
     mpm_allocator allocator;
-    PyTypeObject *simulation_type, *field_type;
+    PyTypeObject *core_type, *simulation_type, *sph_type, *field_type;
     PyObject *simulation_error, *instability_error, *convergence_error, *escape_error, *busy_error;
 } module_state;
 
@@ -19,7 +19,9 @@ typedef struct module_state {
 module_state *mpm_python_state(PyTypeObject *type);
 
 /** The types, made for one module. */
+extern PyType_Spec mpm_python_core_spec; /* the base of the types of methods */
 extern PyType_Spec mpm_python_simulation_spec;
+extern PyType_Spec mpm_python_sph_spec;
 extern PyType_Spec mpm_python_field_spec;
 
 /** The method tables of the files; `module.c` joins them. Each ends with a NULL name. */
@@ -60,6 +62,12 @@ int mpm_python_find_name(const char *name, const char *const *names, int count);
 /** The contact of that name, -1 if there is none. */
 int mpm_python_find_contact(const char *name);
 
+/** Parts of the settings of all methods: `count` walls, the cells per axis, the fate of what leaves the domain. -1 with an
+ *  exception otherwise. */
+int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out);
+int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out);
+int mpm_python_get_leave(const char *name, mpm_leave *out);
+
 /** Settings without a flaw from the keywords of `Simulation`; -1 with an exception otherwise. */
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings);
 
@@ -85,8 +93,8 @@ PyObject *mpm_python_restore(mpm_simulation *core, PyObject *arrays);
 /** (names of the snapshot's numbers, of its counters). */
 PyObject *mpm_python_snapshot_names(PyObject *module, PyObject *unused);
 
-/** Raises the exception for `status` and returns NULL; `simulation` provides the details of its trouble. */
-PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_simulation *simulation);
+/** Raises the exception for `status` and returns NULL; `self`, a `Core`, provides the details of its trouble. */
+PyObject *mpm_python_raise(PyObject *self, mpm_status status);
 
 /** Raises an exception of `type` that says when it happened, and returns NULL. Takes `rows` and `residuals`, its lists
  *  of attributes; NULL for the latter: there are none, for the former: an exception is set already. */

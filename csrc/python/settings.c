@@ -7,7 +7,7 @@
 #include "integrate/integrator.h"
 #include "python/module.h"
 
-static int get_walls(PyObject *walls, int count, mpm_wall *out)
+int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out)
 {
     if (!PySequence_Check(walls) || PySequence_Size(walls) != count) {
         PyErr_Clear();
@@ -31,7 +31,7 @@ static int get_walls(PyObject *walls, int count, mpm_wall *out)
     return 0;
 }
 
-static int get_cells(PyObject *cells, int dim, int64_t *out)
+int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out)
 {
     double values[3];
     if (mpm_python_get_doubles(cells, "cells", values, dim))
@@ -46,7 +46,7 @@ static int get_cells(PyObject *cells, int dim, int64_t *out)
     return 0;
 }
 
-static int get_leave(const char *name, mpm_leave *out)
+int mpm_python_get_leave(const char *name, mpm_leave *out)
 {
     static const char *const names[] = {
         [MPM_LEAVE_RAISE] = "raise", [MPM_LEAVE_CLAMP] = "clamp", [MPM_LEAVE_DELETE] = "delete"};
@@ -125,9 +125,9 @@ int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *sett
     settings->allow_unstable = allow_unstable;
     if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
         mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
-        get_cells(cells, settings->dim, settings->cells) || get_walls(walls, 2 * settings->dim, settings->walls) ||
+        mpm_python_get_cells(cells, settings->dim, settings->cells) || mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) ||
         get_scheme(scheme, &settings->scheme) ||
-        get_integrator(integrator, settings) || get_leave(on_leave, &settings->on_leave) ||
+        get_integrator(integrator, settings) || mpm_python_get_leave(on_leave, &settings->on_leave) ||
         mpm_python_check_threads(settings->threads))
         return -1;
     const char *flaw = mpm_settings_flaw(settings);

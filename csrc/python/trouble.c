@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "integrate/implicit.h"
-#include "python/module.h"
+#include "python/core.h"
 
 static const char *limit_text(mpm_limit limit)
 {
-    static const char *const text[] = {
+    static const char *const text[MPM_LIMIT_COUNT] = {
         [MPM_LIMIT_NONE] = "nothing", [MPM_LIMIT_ISOLATED] = "the stiffness of one particle alone",
         [MPM_LIMIT_VISCOSITY] = "viscosity", [MPM_LIMIT_WAVE] = "the wave speed",
         [MPM_LIMIT_MOTION] = "the motion of particles", [MPM_LIMIT_ACCELERATION] = "gravity"};
@@ -45,7 +44,7 @@ static void describe_owners(const char *name, char *text, size_t size)
         snprintf(text + end, size - end, " only");
 }
 
-static void describe(const mpm_trouble *t, char *text, size_t size)
+static void describe(const mpm_python_method *method, const mpm_trouble *t, char *text, size_t size)
 {
     char range[256] = "";
     switch (t->reason) {
@@ -60,14 +59,6 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                  "dt = %g s is too small to advance the time; the step was not taken: stiffness, viscosity, speed or "
                  "gravity is too large for the cell size and the density",
                  t->dt);
-        return;
-    case MPM_GRID_NOT_FINITE:
-        snprintf(text, size, "node velocities are not finite at dt = %g s: stresses overflow; the step was not taken",
-                 t->dt);
-        return;
-    case MPM_MOVES_TOO_FAR:
-        snprintf(text, size,
-                 "a node would move more than one cell at dt = %g s; the step was not taken: choose a smaller dt", t->dt);
         return;
     case MPM_COLLIDER_TOO_FAST:
         if (t->value[1] <= 0)
@@ -85,12 +76,6 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
         snprintf(text, size,
                  "the implicit step was not solved at dt = %g s and was not taken: choose dt=\"auto\" or a smaller dt, more "
                  "max_iterations, or a larger tolerance",
-                 t->dt);
-        return;
-    case MPM_WOULD_INVERT:
-        snprintf(text, size,
-                 "a particle would be turned inside out at dt = %g s; the step was not taken: choose a smaller dt, or "
-                 "look for colliding stiff bodies",
                  t->dt);
         return;
     case MPM_LEFT_RANGE:
@@ -126,6 +111,28 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                  t->field->owner == MPM_OWNER_LAW
                      ? ""
                      : "J of a solid follows from F, and F of a fluid from J: write the other one");
+        return;
+    default:
+        method->describe(t, text, size);
+    }
+}
+
+void mpm_python_describe_simulation(const mpm_trouble *t, char *text, size_t size)
+{
+    switch (t->reason) {
+    case MPM_GRID_NOT_FINITE:
+        snprintf(text, size, "node velocities are not finite at dt = %g s: stresses overflow; the step was not taken",
+                 t->dt);
+        return;
+    case MPM_MOVES_TOO_FAR:
+        snprintf(text, size,
+                 "a node would move more than one cell at dt = %g s; the step was not taken: choose a smaller dt", t->dt);
+        return;
+    case MPM_WOULD_INVERT:
+        snprintf(text, size,
+                 "a particle would be turned inside out at dt = %g s; the step was not taken: choose a smaller dt, or "
+                 "look for colliding stiff bodies",
+                 t->dt);
         return;
     default:
         snprintf(text, size, "unknown trouble");
@@ -173,25 +180,26 @@ PyObject *mpm_python_raise_at(PyObject *type, long long steps, double time, cons
     return NULL;
 }
 
-static PyObject *raise_trouble(PyObject *type, const mpm_simulation *simulation, bool with_residuals)
+static PyObject *raise_trouble(PyObject *type, PyObject *self, bool with_residuals)
 {
     /* Creating objects may collect garbage, which may run any Python code. So the message is copied first. */
-    const mpm_run *run = mpm_simulation_get_run(simulation);
+    const mpm_python_core *core = (mpm_python_core *)self;
+    const mpm_run *run = core->store->run;
     const mpm_trouble trouble = run->trouble;
-    const mpm_newton newton = mpm_simulation_solution(simulation)->newton;
     const long long steps = run->steps;
     const double time = run->time;
     char text[512], first[64] = "", whole[600];
-    describe(&trouble, text, sizeof text);
+    describe(core->method, &trouble, text, sizeof text);
     if (trouble.row_count > 0)
         snprintf(first, sizeof first, " (first row %d)", (int)trouble.rows[0]);
     snprintf(whole, sizeof whole, "%s%s", text, first);
-    return mpm_python_raise_at(type, steps, time, whole, row_list(&trouble),
-                               with_residuals ? mpm_python_residuals(&newton) : NULL);
+    PyObject *residuals = with_residuals ? core->method->residuals(core->self) : NULL;
+    return mpm_python_raise_at(type, steps, time, whole, row_list(&trouble), residuals);
 }
 
-PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_simulation *simulation)
+PyObject *mpm_python_raise(PyObject *self, mpm_status status)
 {
+    const module_state *state = mpm_python_state(Py_TYPE(self));
     switch (status) {
     case MPM_OUT_OF_MEMORY:
         return PyErr_NoMemory();
@@ -202,13 +210,13 @@ PyObject *mpm_python_raise(module_state *state, mpm_status status, const mpm_sim
         PyErr_SetString(PyExc_ValueError, "an argument does not exist or is out of its range");
         return NULL;
     case MPM_BAD_STATE:
-        return raise_trouble(state->simulation_error, simulation, false);
+        return raise_trouble(state->simulation_error, self, false);
     case MPM_UNSTABLE:
-        return raise_trouble(state->instability_error, simulation, false);
+        return raise_trouble(state->instability_error, self, false);
     case MPM_NO_CONVERGENCE:
-        return raise_trouble(state->convergence_error, simulation, true);
+        return raise_trouble(state->convergence_error, self, true);
     case MPM_ESCAPED:
-        return raise_trouble(state->escape_error, simulation, false);
+        return raise_trouble(state->escape_error, self, false);
     default: /* interrupted: the signal handler has raised its exception */
         if (!PyErr_Occurred())
             PyErr_SetNone(PyExc_KeyboardInterrupt);

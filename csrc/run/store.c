@@ -20,7 +20,7 @@ static int components_of(const mpm_store *store, int field)
     return mpm_rank_components(store->fields.row[field].rank, store->fields.dim);
 }
 
-static size_t row_bytes(const mpm_store *store, int field)
+size_t mpm_store_row_bytes(const mpm_store *store, int field)
 {
     return element_of(store, field) * (size_t)components_of(store, field);
 }
@@ -34,7 +34,7 @@ static mpm_status grow(mpm_store *store, int field, ptrdiff_t rows)
 {
     const size_t used = store->rows[field] ? (size_t)store->count : 0;
     return mpm_memory_grow(&store->run->allocator, &store->rows[field], &store->capacity[field], used, (size_t)rows,
-                           row_bytes(store, field))
+                           mpm_store_row_bytes(store, field))
                ? MPM_OUT_OF_MEMORY
                : MPM_OK;
 }
@@ -133,7 +133,7 @@ void mpm_store_keep_rows(mpm_store *store, int32_t *new_row)
         if (new_row[row] >= 0)
             new_row[row] = next++;
     for (int field = 0; field < store->fields.count; field++) {
-        const size_t bytes = is_by_row(store, field) ? row_bytes(store, field) : 0;
+        const size_t bytes = is_by_row(store, field) ? mpm_store_row_bytes(store, field) : 0;
         for (ptrdiff_t row = 0; bytes && row < store->count; row++)
             if (new_row[row] >= 0)
                 memmove((char *)store->rows[field] + (size_t)new_row[row] * bytes,
@@ -172,7 +172,7 @@ static enum mpm_flaw flaw_of(const mpm_store *store, int field, const void *rows
 
 static int64_t inspect_rows(const mpm_store *store, int field, const void *rows, uint8_t *flaws)
 {
-    const size_t bytes = row_bytes(store, field);
+    const size_t bytes = mpm_store_row_bytes(store, field);
     int64_t differing = 0;
     const char *now = store->rows[field], *written = rows;
     for (ptrdiff_t row = 0; row < store->count; row++, now += bytes, written += bytes)
@@ -197,14 +197,14 @@ static void write_out(mpm_store *store, int field)
     if (!is_by_row(store, field))
         store->method->write_out(store->run->self, field, view->data);
     else if (store->count)
-        memcpy(view->data, store->rows[field], (size_t)store->count * row_bytes(store, field));
+        memcpy(view->data, store->rows[field], (size_t)store->count * mpm_store_row_bytes(store, field));
 }
 
 static mpm_status read_in(mpm_store *store, int field, void *rows, int64_t differing)
 {
     if (!is_by_row(store, field))
         return store->method->read_in(store->run->self, field, rows, differing);
-    memcpy(store->rows[field], rows, (size_t)store->count * row_bytes(store, field));
+    memcpy(store->rows[field], rows, (size_t)store->count * mpm_store_row_bytes(store, field));
     return MPM_OK;
 }
 
@@ -242,7 +242,7 @@ static mpm_status name_flaws(mpm_store *store, int field, const uint8_t *flaws)
 static mpm_status inspect(mpm_store *store, int field, struct written *written)
 {
     const mpm_allocator *allocator = &store->run->allocator;
-    const size_t rows = (size_t)store->count, bytes = row_bytes(store, field);
+    const size_t rows = (size_t)store->count, bytes = mpm_store_row_bytes(store, field);
     uint8_t *flaws = mpm_memory_new(allocator, rows, 1);
     void *copy = written->rows[field] = mpm_memory_new(allocator, rows, bytes);
     mpm_status status = MPM_OUT_OF_MEMORY;
@@ -334,7 +334,7 @@ void mpm_store_bytes(const mpm_store *store, size_t *rows, size_t *views)
 {
     *rows = *views = 0;
     for (int field = 0; field < store->fields.count; field++) {
-        *rows += store->capacity[field] * row_bytes(store, field);
-        *views += store->views[field] ? (size_t)store->views[field]->rows * row_bytes(store, field) : 0;
+        *rows += store->capacity[field] * mpm_store_row_bytes(store, field);
+        *views += store->views[field] ? (size_t)store->views[field]->rows * mpm_store_row_bytes(store, field) : 0;
     }
 }

@@ -81,5 +81,8 @@ void mpm_store_refresh(mpm_store *store);
 /** Drops the views. Their arrays keep their memory and become stale. */
 void mpm_store_forget(mpm_store *store);
 
+/** Bytes of one row of a field. */
+size_t mpm_store_row_bytes(const mpm_store *store, int field);
+
 /** Counts the bytes of the rows and of the views. */
 void mpm_store_bytes(const mpm_store *store, size_t *rows, size_t *views);

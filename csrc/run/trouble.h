@@ -15,6 +15,13 @@ typedef int mpm_reason;
 enum {
     MPM_NO_REASON,
     MPM_DT_TOO_SMALL,       /* the step would not advance the clock */
+    MPM_DT_ABOVE_BOUND,     /* the fixed dt exceeds the bound of the state: `kind` is the mpm_limit, value[0] the bound
+                             * [s] */
+    MPM_COLLIDER_TOO_FAST,  /* a collider near material would move too far: `name`, value[0] a bound of its speed there
+                             * [m/s], value[1] the largest dt for it [s], 0 if none was found */
+    MPM_NOT_CONVERGED,      /* an implicit step was not solved */
+    MPM_LEFT_RANGE,         /* J left the range of its law */
+    MPM_LEFT_DOMAIN,        /* `name` is the collider that the first row touches, or NULL */
     MPM_WRITTEN_NOT_FINITE, /* through a view: NaN or infinite */
     MPM_WRITTEN_INVERTED,   /* through a view: det F <= 0, or beyond the range of the field */
     MPM_WRITTEN_OUTSIDE,    /* through a view: a position outside the domain */

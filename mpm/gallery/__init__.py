@@ -11,19 +11,21 @@ True
 from __future__ import annotations
 
 from mpm import _check
-from mpm.gallery import containers, sand, snow, solids, stiff
+from mpm.gallery import containers, sand, snow, solids, stiff, yielding
 from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.entry import Entry
 from mpm.gallery.sand import sand_column, sand_column_3d
 from mpm.gallery.snow import snow_parameters, snow_plow, snow_wedge, snow_wedge_3d, snowball
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, spinning_disk
 from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
+from mpm.gallery.yielding import bread_tearing, jelly_stack, mudslide, taylor_bar
 
 __all__ = [
     "CUBE_MESH",
     "Entry",
     "bar",
     "beam",
+    "bread_tearing",
     "cantilever",
     "cube",
     "disks",
@@ -32,6 +34,8 @@ __all__ = [
     "honey",
     "hourglass",
     "jelly",
+    "jelly_stack",
+    "mudslide",
     "names",
     "sand_column",
     "sand_column_3d",
@@ -44,9 +48,17 @@ __all__ = [
     "squeeze",
     "stiff_disk",
     "stiff_drop",
+    "taylor_bar",
 ]
 
-_ENTRIES = (*containers.ENTRIES, *sand.ENTRIES, *snow.ENTRIES, *solids.ENTRIES, *stiff.ENTRIES)
+_ENTRIES = (
+    *containers.ENTRIES,
+    *sand.ENTRIES,
+    *snow.ENTRIES,
+    *solids.ENTRIES,
+    *stiff.ENTRIES,
+    *yielding.ENTRIES,
+)
 _BY_NAME = {entry.name: entry for entry in sorted(_ENTRIES, key=lambda entry: entry.name)}
 
 

@@ -12,7 +12,7 @@ from mpm import _check, _core, fieldtable, numerics
 from mpm.colliders import Collider, Prepared
 from mpm.io import generators, kept
 from mpm.io.description import Arrays, Reader, Tree, Writer, listing, mapping
-from mpm.materials import Material
+from mpm.laws import Material
 from mpm.particles import RESERVED
 from mpm.scene import Body, Scene
 from mpm.snapshot import Part, Snapshot

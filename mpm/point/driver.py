@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mpm import _check, fieldtable
 from mpm._check import FloatArray
 from mpm.errors import ConvergenceError
-from mpm.materials import Material, is_python_law, registry
+from mpm.laws import Material, is_python_law, registry
 from mpm.point.response import Response
 
 Component = float | npt.ArrayLike | Callable[[float], float]
@@ -44,7 +44,7 @@ class Law(Protocol):
 
 
 class Kirchhoff(NamedTuple):
-    """A law in Python at m deformation gradients, as `materials.Evaluation` has it."""
+    """A law in Python at m deformation gradients, as `laws.Evaluation` has it."""
 
     tau: FloatArray
     energy: FloatArray
@@ -268,6 +268,8 @@ class Search:
         scale = self.stiffness + float(np.abs(target).max())
         last = self.found[-1] if i else np.zeros(len(self.names))
         guesses = [last, self._isochoric(last, known)]
+        if not i:
+            guesses.append(self._isotropic(last, known))
         if i > 1:  # straight on
             guesses.insert(0, last + (last - self.found[-2]) * dt / (self.times[i - 1] - self.times[i - 2]))
         best: tuple[FloatArray, FloatArray] | None = None
@@ -292,6 +294,12 @@ class Search:
         if not (volume > 0 and self.stretches.any()):
             return last
         return np.asarray(last - np.log(volume) / self.stretches.sum() * self.stretches)
+
+    def _isotropic(self, last: FloatArray, known: FloatArray) -> FloatArray:
+        """Stretches as that of the axes whose deformation is known: a point that was consolidated is such a state."""
+        axes = set(range(len(known))) - {a for a, b in self.places if a == b}
+        stretches = [float(np.log(max(known[a, a], 1e-300))) for a in axes]
+        return np.asarray(np.where(self.stretches, np.mean(stretches), last)) if stretches else last
 
     def _gradually(
         self, cauchy: Callable[[FloatArray], FloatArray], last: FloatArray, target: FloatArray, scale: float

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mpm import _check
 from mpm._check import FloatArray
 from mpm.errors import ConvergenceError
-from mpm.materials import Material, registry
+from mpm.laws import Material, registry
 
 
 class Fit(NamedTuple):

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A step, Algorithm 1 of weakly compressible SPH (Becker, Teschner, SCA 2007) from the middle to the middle:
+ *
+ *     forces   of the densities and pressures that the last step ended with
+ *     kick     velocities and positions, by symplectic Euler; the step can still be refused: no row has been written
+ *     commit   rows, clock, impulses
+ *     settle   neighbours, densities by summation with j = i, pressures of the new positions (sph_settle.c)
+ *     record   totals in the history
+ *
+ * So the densities of a state belong to its positions, and a call that begins anew finds the same ones.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "integrate/sph_state.h"
+
+enum { MOST_RETRIES = 12, CHUNK = 2048 };
+
+/* The step that a run is taking. */
+struct step {
+    const mpm_goal *goal;
+    double dt, time; /* of the step [s]; when it ends */
+    bool last;       /* the run ends with it */
+};
+
+/* ---- before the steps ------------------------------------------------------------------------------------------- */
+
+static bool may_be_written(const mpm_view *view)
+{
+    return view && !view->read_only && !view->stale && (view->touched || view->exports > 0);
+}
+
+/* Flags rows outside the domain (`clamp`: puts them onto its faces); returns how many there are. Wraps periodic axes. */
+static ptrdiff_t find_outside(mpm_sph *sph, uint8_t *flags, bool clamp)
+{
+    const int dim = sph->settings.dim;
+    const size_t size = sph->settings.real_size;
+    ptrdiff_t count = 0;
+    for (ptrdiff_t row = 0; row < sph->store.count; row++)
+        for (int a = 0; a < dim; a++) {
+            void *x = sph->store.rows[MPM_SPH_X];
+            const size_t at = (size_t)(row * dim + a);
+            const double place = mpm_real_at(x, at, size), lower = sph->pass.lower[a], upper = sph->pass.upper[a];
+            if (place >= lower && place <= upper)
+                continue;
+            if (mpm_walls_periodic(sph->boundary.walls, a)) {
+                const double in = place - floor((place - lower) / (upper - lower)) * (upper - lower);
+                mpm_real_set(x, at, fmin(fmax(in, lower), upper), size);
+                continue;
+            }
+            count += !flags[row];
+            flags[row] = 1;
+            if (clamp)
+                mpm_real_set(x, at, place < lower ? lower : upper, size);
+        }
+    return count;
+}
+
+static mpm_status delete_flagged(mpm_sph *sph, const uint8_t *flags)
+{
+    int32_t *new_row = mpm_memory_new(&sph->run.allocator, (size_t)sph->store.count, sizeof *new_row);
+    if (!new_row)
+        return MPM_OUT_OF_MEMORY;
+    for (ptrdiff_t row = 0; row < sph->store.count; row++)
+        new_row[row] = flags[row] ? -1 : 0;
+    mpm_store_keep_rows(&sph->store, new_row);
+    mpm_memory_free(&sph->run.allocator, new_row);
+    return MPM_OK;
+}
+
+/* What becomes of positions that were written outside the domain. */
+static mpm_status return_strays(mpm_sph *sph)
+{
+    uint8_t *flags = mpm_memory_new(&sph->run.allocator, (size_t)sph->store.count, 1);
+    if (!flags)
+        return MPM_OUT_OF_MEMORY;
+    const mpm_leave fate = sph->settings.on_leave;
+    const ptrdiff_t count = find_outside(sph, flags, fate == MPM_LEAVE_CLAMP);
+    mpm_status status = MPM_OK;
+    if (count && fate == MPM_LEAVE_RAISE) {
+        status = mpm_trouble_note(&sph->run.trouble, MPM_ESCAPED, MPM_LEFT_DOMAIN, sph->run.dt);
+        mpm_trouble_add_rows(&sph->run.trouble, flags, sph->store.count, 1);
+        sph->run.suspect = true;
+    } else if (count && fate == MPM_LEAVE_DELETE)
+        status = delete_flagged(sph, flags);
+    if (count && !status) {
+        sph->run.health[MPM_SPH_HEALTH_LEFT] += count;
+        sph->run.health[fate == MPM_LEAVE_DELETE ? MPM_SPH_HEALTH_DELETED : MPM_SPH_HEALTH_CLAMPED] += count;
+    }
+    if (!status)
+        mpm_store_outdate(&sph->store, MPM_SPH_X); /* some may have been put back */
+    mpm_memory_free(&sph->run.allocator, flags);
+    return status;
+}
+
+/* Has J left the range of the law? */
+static mpm_status find_crushed(mpm_sph *sph)
+{
+    const double low = mpm_laws_get(MPM_FLUID)->J_low;
+    sph->run.suspect = !(sph->measure.least_J > low);
+    if (!sph->run.suspect)
+        return MPM_OK;
+    mpm_trouble_note(&sph->run.trouble, MPM_UNSTABLE, MPM_LEFT_RANGE, sph->run.dt);
+    mpm_sph_settle_J(sph);
+    for (ptrdiff_t row = 0; row < sph->store.count; row++) {
+        const uint8_t crushed = !(mpm_real_at(sph->store.rows[MPM_SPH_J], (size_t)row, sph->settings.real_size) > low);
+        const int32_t before = sph->run.trouble.row_count;
+        mpm_trouble_add_rows(&sph->run.trouble, &crushed, 1, 1);
+        if (sph->run.trouble.row_count > before)
+            sph->run.trouble.rows[before] = (int32_t)row;
+    }
+    return MPM_UNSTABLE;
+}
+
+mpm_status mpm_sph_step_refresh(void *self)
+{
+    mpm_sph *sph = self;
+    if (may_be_written(sph->store.views[MPM_SPH_X]) || may_be_written(sph->store.views[MPM_SPH_V]))
+        sph->settled = false;
+    mpm_status status = mpm_store_read_in(&sph->store);
+    if (!status && !sph->settled) {
+        if ((status = return_strays(sph)) || (status = mpm_sph_settle_rows(sph)))
+            return status;
+    }
+    if (!status && sph->record_pending)
+        mpm_sph_totals_record(sph);
+    return status ? status : find_crushed(sph);
+}
+
+/* ---- the step --------------------------------------------------------------------------------------------------- */
+
+static void plan(mpm_sph *sph, struct step *step, double dt)
+{
+    step->dt = mpm_run_fit_dt(dt, sph->run.time, step->goal->end);
+    step->time = mpm_run_end_of_step(&sph->run, step->goal, step->dt);
+    step->last = mpm_run_is_last(&sph->run, step->goal, step->time);
+}
+
+/* Plans the step, and does all that may fail before it begins. */
+static mpm_status begin(mpm_sph *sph, struct step *step)
+{
+    const mpm_sph_settings *settings = &sph->settings;
+    mpm_trouble *trouble = &sph->run.trouble;
+    plan(sph, step, settings->dt > 0 ? settings->dt : mpm_sph_totals_automatic_dt(sph));
+    const mpm_stable_dt bound = mpm_sph_totals_bound(sph);
+    if (settings->dt > 0 && !settings->allow_unstable && !(step->dt <= bound.dt * (1 + 1e-12))) {
+        mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, step->dt);
+        trouble->kind = (int)bound.limit;
+        trouble->value[0] = bound.dt;
+        return MPM_UNSTABLE;
+    }
+    if (!(sph->run.time + step->dt > sph->run.time)) /* a run would never end */
+        return mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, step->dt);
+    return mpm_history_reserve(&sph->run.history, &sph->run.allocator);
+}
+
+static void force_task(void *sph, ptrdiff_t task, int thread)
+{
+    (void)thread;
+    ((mpm_sph *)sph)->kernels->force(&((mpm_sph *)sph)->pass, task);
+}
+
+static void kick_task(void *sph, ptrdiff_t task, int thread)
+{
+    (void)thread;
+    ((mpm_sph *)sph)->kernels->kick(&((mpm_sph *)sph)->pass, task);
+}
+
+static void write_chunk(void *context, ptrdiff_t chunk, int thread)
+{
+    mpm_sph *sph = context;
+    const ptrdiff_t end = (chunk + 1) * CHUNK, rows = sph->store.count;
+    (void)thread;
+    sph->kernels->write(&sph->pass, chunk * CHUNK, end < rows ? end : rows);
+}
+
+static void forces(mpm_sph *sph)
+{
+    const double start = mpm_clock_seconds();
+    mpm_pool_for(sph->run.pool, force_task, sph, sph->store.count ? sph->tasks : 0);
+    mpm_run_spend(&sph->run, MPM_SPH_PHASE_FORCE, start);
+}
+
+/* Why the step cannot be taken. */
+static mpm_reason refuse(const mpm_sph *sph)
+{
+    mpm_reason reason = MPM_NO_REASON;
+    const double most = 0.5 * sph->pass.h;
+    for (ptrdiff_t t = 0; t < (sph->store.count ? sph->tasks : 0) && reason != MPM_SPH_NOT_FINITE; t++)
+        if (!sph->kicks[t].finite)
+            reason = MPM_SPH_NOT_FINITE;
+        else if (sph->kicks[t].travel2 > most * most * (1 + 1e-6))
+            reason = MPM_SPH_MOVES_TOO_FAR;
+    return reason;
+}
+
+/* Moves particles in scratch; a refused step begins again with half its size, as often as needed (automatic dt). */
+static mpm_status kick(mpm_sph *sph, struct step *step)
+{
+    mpm_sph_pass *pass = &sph->pass;
+    for (int attempt = 0;; attempt++) {
+        pass->dt = step->dt;
+        pass->body_force = sph->body_force;
+        mpm_pool_for(sph->run.pool, kick_task, sph, sph->store.count ? sph->tasks : 0);
+        const mpm_reason reason = refuse(sph);
+        if (reason == MPM_NO_REASON)
+            return MPM_OK;
+        if (sph->settings.dt > 0 || attempt == MOST_RETRIES)
+            return mpm_trouble_note(&sph->run.trouble, MPM_UNSTABLE, reason, step->dt);
+        sph->run.health[MPM_SPH_HEALTH_REFUSED]++;
+        step->dt /= 2;
+        step->time = mpm_run_end_of_step(&sph->run, step->goal, step->dt);
+        step->last = mpm_run_is_last(&sph->run, step->goal, step->time);
+    }
+}
+
+static void add_collider_books(mpm_sph *sph, double dt)
+{
+    const size_t count = sph->boundary.count;
+    for (ptrdiff_t t = 0; t < sph->tasks; t++)
+        for (size_t k = 0; k < count; k++) {
+            const mpm_collider_book *force = (mpm_collider_book *)sph->forces.data + (size_t)t * count + k;
+            const mpm_collider_book *touch = (mpm_collider_book *)sph->touches.data + (size_t)t * count + k;
+            for (int a = 0; a < 3; a++) {
+                sph->boundary.books[k].impulse[a] += dt * force->impulse[a] + touch->impulse[a];
+                sph->boundary.books[k].torque[a] += dt * force->torque[a] + touch->torque[a];
+            }
+        }
+}
+
+static void keep_books(mpm_sph *sph, double dt)
+{
+    double force[3] = {0};
+    for (ptrdiff_t row = 0; sph->body_force && row < sph->store.count; row++)
+        for (int a = 0; a < sph->settings.dim; a++)
+            force[a] += sph->mass * sph->body_force[row * sph->settings.dim + a];
+    for (int a = 0; a < 3; a++) {
+        sph->books.body_impulse[a] += dt * (sph->mass * (double)sph->store.count * sph->settings.gravity[a] + force[a]);
+        for (ptrdiff_t t = 0; t < (sph->store.count ? sph->tasks : 0); t++)
+            sph->books.wall_impulse[a] += dt * sph->wall_force[t][a] + sph->kicks[t].wall_impulse[a];
+    }
+    if (sph->boundary.count && sph->store.count)
+        add_collider_books(sph, dt);
+}
+
+static mpm_status commit(mpm_sph *sph, const struct step *step)
+{
+    mpm_pool_for(sph->run.pool, write_chunk, sph, (sph->store.count + CHUNK - 1) / CHUNK);
+    keep_books(sph, step->dt);
+    mpm_run_tick(&sph->run, step->dt, step->time);
+    sph->record_pending = true;
+    mpm_status status = mpm_sph_settle_rows(sph); /* the step is whole, whatever comes of this */
+    if (status)
+        return status;
+    mpm_sph_totals_record(sph);
+    return find_crushed(sph);
+}
+
+static mpm_status take_step(mpm_sph *sph, struct step *step)
+{
+    mpm_status status = begin(sph, step);
+    if (status)
+        return status;
+    forces(sph);
+    const double start = mpm_clock_seconds();
+    status = kick(sph, step);
+    mpm_run_spend(&sph->run, MPM_SPH_PHASE_MOTION, start);
+    return status ? status : commit(sph, step);
+}
+
+mpm_status mpm_sph_step_advance(void *self, const mpm_goal *goal)
+{
+    mpm_sph *sph = self;
+    struct step step = {.goal = goal};
+    mpm_status status = take_step(sph, &step);
+    while (!status && !step.last && !(status = mpm_run_poll(&sph->run, goal)))
+        status = take_step(sph, &step);
+    return status;
+}
+
+void mpm_sph_step_finish(void *self, mpm_status status, bool moved)
+{
+    mpm_sph *sph = self;
+    const double start = mpm_clock_seconds();
+    (void)status;
+    if (moved)
+        mpm_store_outdate_all(&sph->store, false);
+    if (sph->settled)
+        mpm_sph_settle_J(sph);
+    mpm_store_refresh(&sph->store);
+    mpm_run_spend(&sph->run, MPM_SPH_PHASE_VIEWS, start);
+}

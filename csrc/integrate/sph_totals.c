@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Totals of a fluid by SPH, the bound of its time step, and their history.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "integrate/sph_state.h"
+
+mpm_totals mpm_sph_totals_of(const mpm_sph *sph)
+{
+    const mpm_sph_measure *m = &sph->measure;
+    mpm_sums sums = {.mass = sph->mass * (double)sph->store.count, .kinetic = m->kinetic, .elastic = m->elastic};
+    memcpy(sums.momentum, m->momentum, sizeof sums.momentum);
+    memcpy(sums.mass_moment, m->mass_moment, sizeof sums.mass_moment);
+    memcpy(sums.angular_momentum, m->angular_momentum, sizeof sums.angular_momentum);
+    return mpm_books_totals(&sph->boundary, sph->settings.gravity, &sums, sph->run.time);
+}
+
+mpm_history_section mpm_sph_totals_section(const void *self, int index)
+{
+    const mpm_sph *sph = self;
+    return index == 0 ? mpm_books_section(&sph->books) : mpm_books_collider(&sph->boundary, (size_t)index - 1);
+}
+
+void mpm_sph_totals_record(mpm_sph *sph)
+{
+    sph->record_pending = false;
+    if (!mpm_history_is_due(&sph->run.history, sph->run.steps))
+        return;
+    const mpm_totals totals = mpm_sph_totals_of(sph);
+    mpm_books_record(&sph->books, &sph->boundary, &sph->run.history, &totals, sph->run.dt);
+}
+
+/* ---- the time step ---------------------------------------------------------------------------------------------- */
+
+static void tighten(mpm_stable_dt *bound, double dt, mpm_limit limit)
+{
+    if (dt < bound->dt)
+        *bound = (mpm_stable_dt){dt, limit, -1};
+}
+
+mpm_stable_dt mpm_sph_totals_bound(const mpm_sph *sph)
+{
+    const mpm_sph_settings *settings = &sph->settings;
+    const double h = sph->pass.h, c = sqrt(sph->measure.wave2), speed2 = fmax(sph->measure.speed2, sph->solid_speed2);
+    mpm_stable_dt bound = {INFINITY, MPM_LIMIT_NONE, -1};
+    double g2 = 0;
+    if (!sph->store.count)
+        return bound;
+    for (int a = 0; a < settings->dim; a++)
+        g2 += settings->gravity[a] * settings->gravity[a];
+    tighten(&bound, 1.7 * h / c, MPM_LIMIT_WAVE);
+    tighten(&bound, 0.1 * h * h / (sph->pass.eta / sph->density + sph->pass.alpha * h / (2 * (settings->dim + 2))),
+            MPM_LIMIT_VISCOSITY);
+    tighten(&bound, 0.5 * h / sqrt(speed2), MPM_LIMIT_MOTION);
+    tighten(&bound, sqrt(h / sqrt(g2)), MPM_LIMIT_ACCELERATION);
+    return bound;
+}
+
+double mpm_sph_totals_automatic_dt(const mpm_sph *sph)
+{
+    const double dt = fmin(0.6 * mpm_sph_totals_bound(sph).dt, sph->settings.max_dt);
+    return isfinite(dt) ? dt : 1e-3; /* nothing limits the step */
+}
+
+/* The row with the largest speed, or with the smallest J, whose waves are the fastest. */
+int32_t mpm_sph_totals_limiting_row(const mpm_sph *sph, mpm_limit limit)
+{
+    const int dim = sph->settings.dim;
+    const size_t size = sph->settings.real_size;
+    double most = -INFINITY;
+    int32_t found = -1;
+    if (limit == MPM_LIMIT_MOTION ? sph->solid_speed2 > sph->measure.speed2
+                                      : limit != MPM_LIMIT_WAVE || sph->material.values[1] <= 1)
+        return -1;
+    for (ptrdiff_t row = 0; row < sph->store.count; row++) {
+        double value = 0;
+        if (limit == MPM_LIMIT_WAVE)
+            value = -mpm_real_at(sph->store.rows[MPM_SPH_J], (size_t)row, size);
+        for (int a = 0; a < dim && limit == MPM_LIMIT_MOTION; a++) {
+            const double v = mpm_real_at(sph->store.rows[MPM_SPH_V], (size_t)(row * dim + a), size);
+            value += v * v;
+        }
+        if (value > most) {
+            most = value;
+            found = (int32_t)row;
+        }
+    }
+    return found;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Modified Cam clay: elastic in its logarithmic strain, stiffer under pressure, and yielding on an ellipse in the plane
+ * of pressure and shear. It hardens where it is compacted, softens where it dilates, and flows at constant volume
+ * between.
+ *
+ *     F = F_E F_P,  e = 1/2 ln F_E F_E^T,  v = -tr e/kappa                               F_E is the particle's F
+ *     Psi = a kappa (e^v - 1 - v) + mu |dev e|^2                                         per rest volume [J/m3]
+ *     p = a (e^v - 1),  q = sqrt(3/2) 2 mu |dev e|                                       Kirchhoff stress [Pa]
+ *     q^2/M^2 + P (P - P_c) <= 0,  P = p + a,  P_c = p_c + a                             yield
+ *     d ln P_c = -d tr e_P/(lambda - kappa)                                              hardening
+ *
+ * a is the attraction of the grains, the largest tension. Under isotropic pressure ln P falls with the logarithm of the
+ * volume: by 1/kappa in the elastic range, by 1/lambda beyond. K. H. Roscoe & J. B. Burland, in Engineering Plasticity
+ * (1968) 535; logarithms of volume as in R. Butterfield, Geotechnique 29 (1979) 469; in finite strain as in R. I. Borja
+ * & C. Tamagnini, Comput. Methods Appl. Mech. Eng. 155 (1998) 73.
+ *
+ * The return map has one unknown, u from 1 at the trial state to 0 where P = P_c/2. With b = lambda - kappa, A =
+ * 1/kappa + 1/b, w = u w_1, w_1 = ln(2 P/P_c)/2 of the trial state, and m = w (b - kappa)/(b + kappa):
+ *
+ *     P = P_x e^(m + w),  P_c = 2 P_x e^(m - w),  q = q_1 u/(u + (1 - u) B/(e^m sinh(w)/w)),  B = 3 mu/(M^2 P_x A)
+ *     (q/(M P_x e^m))^2 + e^(2 w) - 2 = 0
+ *
+ * All three follow from the associated flow of the end of the step; the last is the yield function over (P_x e^m)^2.
+ */
+#pragma once
+#include "materials/hencky_flow.h"
+
+enum { CAM_CLAY_JP, CAM_CLAY_FZZ, CAM_CLAY_PC }; /* index in the history */
+
+struct cam_clay {
+    wide mu, attraction;       /* [Pa] */
+    wide kappa, inverse_kappa;
+    wide slope, inverse_M2;    /* M, 1/M^2 */
+    wide A, skew, bend;        /* A, (b - kappa)/(b + kappa), 3 mu/(M^2 A) [Pa] */
+    wide least, most;          /* limits of P_c [Pa] */
+};
+
+#define CAM_CLAY_LARGEST_POWER 40 /* |v| at most: beyond, stress is e^40 a */
+
+INLINE struct cam_clay cam_clay_prepare(const double *values)
+{
+    const double mu = values[0], kappa = values[1], b = values[2] - kappa, M = values[3], a = values[4];
+    const double A = 1 / kappa + 1 / b;
+    return (struct cam_clay){
+        .mu = wide_set((real)mu), .attraction = wide_set((real)a),
+        .kappa = wide_set((real)kappa), .inverse_kappa = wide_set((real)(1 / kappa)),
+        .slope = wide_set((real)M), .inverse_M2 = wide_set((real)(1 / (M * M))),
+        .A = wide_set((real)A), .skew = wide_set((real)((b - kappa) / (b + kappa))),
+        .bend = wide_set((real)(3 * mu / (M * M * A))),
+        .least = wide_set((real)(1e-3 * a)), .most = wide_set((real)(1e12 * a)),
+    };
+}
+
+/* v within its limits */
+INLINE wide cam_clay_power(const struct cam_clay *law, wide trace)
+{
+    const wide most = wide_set(CAM_CLAY_LARGEST_POWER);
+    return wide_min(wide_max(-trace * law->inverse_kappa, -most), most);
+}
+
+/* sinh(w)/w, given e^w. The series ends below rounding for |w| < 1/2. */
+INLINE wide cam_clay_sinhc(wide w, wide grown)
+{
+    const wide half = wide_set((real)0.5), w2 = w * w;
+    wide series = wide_set(1);
+    UNROLL for (int k = REAL_IS_FLOAT ? 4 : 7; k > 0; k--)
+        series = wide_fma(series * w2, wide_set((real)(1.0 / (2 * k * (2 * k + 1)))), wide_set(1));
+    const mask near = wide_less(wide_abs(w), half);
+    return wide_select(near, series, half * (grown - wide_set(1) / grown) / wide_select(near, wide_set(1), w));
+}
+
+/* A trial state beyond the surface, and the state at a value of u. */
+struct cam_clay_flow {
+    wide w1, q1, Px;         /* of the trial state */
+    wide share, grown, lift; /* q/q_1, e^w, e^m */
+    wide off;                /* yield function, scaled to lie between -1 and 1 */
+};
+
+INLINE void cam_clay_try(const struct cam_clay *law, struct cam_clay_flow *f, wide u)
+{
+    const wide one = wide_set(1), w = u * f->w1;
+    f->grown = wide_exp(w);
+    f->lift = wide_exp(w * law->skew);
+    const wide around = law->bend / (f->Px * f->lift * cam_clay_sinhc(w, f->grown));
+    f->share = u / wide_fma(one - u, around, u);
+    const wide Q = f->share * f->q1 / (law->slope * f->Px * f->lift), Q2 = wide_min(Q * Q, wide_set((real)1e15));
+    const wide square = f->grown * f->grown;
+    f->off = (Q2 + square - wide_set(2)) / (Q2 + square + one);
+}
+
+/* Finds u by false position with halved weights (the Illinois rule) and now and then by halving. Lanes that are done keep
+ * their state. */
+NOINLINE void cam_clay_solve(const struct cam_clay *law, struct cam_clay_flow *f, wide *u, mask yields)
+{
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), small = wide_set(4 * REAL_EPSILON);
+    struct cam_clay_flow trial = *f;
+    cam_clay_try(law, &trial, one);
+    wide low = zero, high = one, off_low = wide_set((real)-0.5), off_high = trial.off, found = one;
+    *f = trial;
+    mask open = yields & wide_less(small, trial.off);
+    for (int k = 0; k < 64 && mask_any(open); k++) {
+        wide next = half * (low + high);
+        if (k % 4 != 3) {
+            const wide secant = low + (high - low) * (off_low / (off_low - off_high));
+            next = wide_select(wide_less(low, secant) & wide_less(secant, high), secant, next);
+        }
+        cam_clay_try(law, &trial, next);
+        const mask above = wide_less(zero, trial.off);
+        found = wide_select(open, next, found);
+        f->share = wide_select(open, trial.share, f->share);
+        f->grown = wide_select(open, trial.grown, f->grown);
+        f->lift = wide_select(open, trial.lift, f->lift);
+        high = wide_select(above, next, high);
+        low = wide_select(above, low, next);
+        off_low = wide_select(above, half * off_low, trial.off);
+        off_high = wide_select(above, trial.off, half * off_high);
+        open &= wide_less(small, wide_abs(trial.off)) & wide_less(small * high, high - low);
+    }
+    *u = found;
+}
+
+/* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
+ * F keep theirs too, so that the trouble stays visible. */
+INLINE mask cam_clay_return_map(const struct cam_clay *law, struct law_state *state, wide dt, matrix velocity_gradient)
+{
+    (void)dt, (void)velocity_gradient;
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5);
+    const struct hencky_trial t = hencky_trial_of(state->F, state->history[CAM_CLAY_FZZ]);
+    const wide P = law->attraction * wide_exp(cam_clay_power(law, t.trace));
+    const wide given = state->history[CAM_CLAY_PC] + law->attraction;
+    const wide Pc = wide_min(wide_max(given, law->least), law->most);
+    const wide q = wide_set((real)2.4494897427831781) * law->mu * t.length; /* 2 sqrt(3/2) */
+    const wide room = P * (Pc - P), slack = wide_set(32 * REAL_EPSILON) * Pc * Pc;
+    const mask yields = t.sound & wide_less(room + slack, q * q * law->inverse_M2);
+    if (!mask_any(yields))
+        return wide_less(one, zero);
+
+    struct cam_clay_flow f = {.w1 = half * wide_log_any((P + P) / Pc), .q1 = q};
+    const wide crossing = (f.w1 + f.w1) / law->A; /* plastic compaction at the crossing, where P = P_c/2 */
+    f.Px = P * wide_exp(-crossing * law->inverse_kappa);
+    wide u;
+    cam_clay_solve(law, &f, &u, yields);
+    const wide compacted = (one - u) * crossing, middle = f.Px * f.lift;
+    /* no q on the surface exceeds sqrt(2) M P_x e^m; that holds for extreme trial states, too */
+    const wide largest = wide_set((real)1.4142135623730951) * law->slope * middle;
+    const wide keep = wide_min(f.share, largest / wide_select(wide_less(zero, q), q, one));
+
+    matrix F = state->F;
+    wide Fzz = state->history[CAM_CLAY_FZZ];
+    hencky_return(&t, &F, &Fzz, keep, t.trace + compacted, yields);
+    state->F = F;
+    state->history[CAM_CLAY_FZZ] = Fzz;
+    const wide Jp = state->history[CAM_CLAY_JP], new_Pc = (middle + middle) / f.grown;
+    const wide held = wide_min(wide_max(new_Pc, law->least), law->most);
+    state->history[CAM_CLAY_JP] = wide_select(yields, Jp * wide_exp(-compacted), Jp);
+    state->history[CAM_CLAY_PC] = wide_select(yields, held - law->attraction, state->history[CAM_CLAY_PC]);
+    return yields & (wide_less(new_Pc, held) | wide_less(held, new_Pc));
+}
+
+INLINE struct law_evaluation cam_clay_evaluate(const struct cam_clay *law, struct law_state state,
+                                               matrix velocity_gradient)
+{
+    (void)velocity_gradient;
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), third = wide_set((real)(1.0 / 3));
+    const struct hencky_trial t = hencky_trial_of(state.F, state.history[CAM_CLAY_FZZ]);
+    const wide v = cam_clay_power(law, t.trace), grown = wide_exp(v), two_mu = law->mu + law->mu;
+    const wide p = law->attraction * (grown - one);
+    /* e^v - 1 - v: its series where that is small, so that nothing cancels */
+    wide series = one;
+    UNROLL for (int k = REAL_IS_FLOAT ? 8 : 14; k > 2; k--)
+        series = wide_fma(series * v, wide_set((real)(1.0 / k)), one);
+    const wide excess = wide_select(wide_less(wide_abs(v), half), half * v * v * series, grown - one - v);
+
+    struct law_evaluation r;
+    r.tau = matrix_add_diagonal(matrix_scale(two_mu, t.deviator), -p);
+    r.tau_zz = wide_fma(two_mu, t.zz, -p);
+    r.energy = wide_fma(law->attraction * law->kappa, excess, law->mu * t.length * t.length);
+    /* that of Hencky's solid with the bulk modulus of this pressure */
+    const wide bulk = law->attraction * law->inverse_kappa * grown;
+    const struct hencky tangent = {law->mu, wide_fnma(two_mu, third, bulk)};
+    const wide pressed = matrix_largest_eigenvalue_bound(matrix_scale(-one, r.tau));
+    r.wave = two_mu + tangent.lambda + wide_max(pressed, zero);
+    r.damping = zero;
+    hencky_bound_shear(&tangent, t.deviator, &r);
+    return r;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Dense granular flow, the mu(I) rheology: grains whose friction grows with the rate at which they slide. Elastic in
+ * its logarithmic strain (materials/hencky.h); it parts without resistance.
+ *
+ *     F = F_E F_P,  e = 1/2 ln F_E F_E^T,  p = -K tr e,  tau = sqrt(2) mu |dev e|       Kirchhoff stress [Pa]
+ *     tau <= mu(I) p,  mu(I) = mu_1 + (mu_2 - mu_1)/(I_0/I + 1),  I = rate d sqrt(rho_s/p)
+ *
+ * The return map uses the trial values of t = tr e + ln g, where g is the volume ratio of the gap between grains. Where
+ * tau > mu_1 p they slide at constant volume, with tau - mu dt rate = mu(I) p: with Q = I_0/(d sqrt(rho_s)) and S = tau
+ * - mu_1 p, the change x = mu dt rate is the positive root of
+ *
+ *     x^2 + (mu dt Q sqrt(p) + (mu_2 - mu_1) p - S) x - mu dt Q sqrt(p) S = 0
+ *
+ * P. Jop, Y. Forterre & O. Pouliquen, Nature 441 (2006) 727; the step as in S. Dunatunga & K. Kamrin, J. Fluid Mech.
+ * 779 (2015) 483; gaps as in Tampubolon et al., ACM TOG 36(4) (2017) 105.
+ */
+#pragma once
+#include "materials/hencky_flow.h"
+
+enum { MU_I_JP, MU_I_FZZ, MU_I_GAP }; /* index in the history */
+
+struct mu_i {
+    struct hencky elastic;
+    wide bulk;            /* K [Pa] */
+    wide least, range;    /* mu_1, mu_2 - mu_1 */
+    wide pace;            /* Q = I_0/(d sqrt(rho_s)): rate over sqrt(p) at which I = I_0 */
+};
+
+INLINE struct mu_i mu_i_prepare(const double *values)
+{
+    return (struct mu_i){
+        .elastic = hencky_prepare(values),
+        .bulk = wide_set((real)(values[0] / (3 * (1 - 2 * values[1])))),
+        .least = wide_set((real)values[2]),
+        .range = wide_set((real)(values[3] - values[2])),
+        .pace = wide_set((real)(values[4] / (values[5] * __builtin_sqrt(values[6])))),
+    };
+}
+
+/* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
+ * F keep theirs too, so that the trouble stays visible. */
+INLINE mask mu_i_return_map(const struct mu_i *law, struct law_state *state, wide dt, matrix velocity_gradient)
+{
+    (void)velocity_gradient;
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), mu = law->elastic.mu, K = law->bulk;
+    const struct hencky_trial t = hencky_trial_of(state->F, state->history[MU_I_FZZ]);
+    const wide before = state->history[MU_I_GAP], volume = t.trace + wide_log_any(before);
+    const wide p = -K * volume, tau = wide_set((real)1.4142135623730951) * mu * t.length;
+    const wide excess = wide_fnma(law->least, p, tau);
+    const mask parts = t.sound & wide_less_equal(p, zero);
+    const mask slides = t.sound & wide_less(zero, p) & wide_less(zero, excess);
+    const mask changes = parts | slides | (t.sound & (wide_less(before, one) | wide_less(one, before)));
+    if (!mask_any(changes))
+        return wide_less(one, zero);
+
+    const wide reach = mu * dt * law->pace * wide_sqrt(wide_max(p, zero));
+    const wide linear = wide_fma(law->range, p, reach - excess), product = reach * excess;
+    const wide root = wide_sqrt(wide_fma(linear, linear, wide_set(4) * product));
+    const mask grows = wide_less(zero, linear); /* two forms of the root: nothing cancels */
+    const wide small = (product + product) / wide_select(grows, linear + root, one);
+    const wide x = wide_select(grows, small, half * (root - linear));
+    const wide slid = wide_max(tau - x, zero) / wide_select(slides, tau, one);
+    const wide keep = wide_select(parts, zero, wide_select(slides, slid, one));
+    const wide trace = wide_select(parts, zero, volume);
+
+    matrix F = state->F;
+    wide Fzz = state->history[MU_I_FZZ], Jp = state->history[MU_I_JP], gap = before;
+    hencky_return(&t, &F, &Fzz, keep, trace, changes);
+    const wide opened = wide_select(parts, volume, zero);
+    const mask limited = hencky_keep_volume(&Jp, &gap, t.trace - trace, wide_exp(opened), changes);
+    state->F = F;
+    state->history[MU_I_FZZ] = Fzz;
+    state->history[MU_I_JP] = Jp;
+    state->history[MU_I_GAP] = gap;
+    return limited;
+}
+
+INLINE struct law_evaluation mu_i_evaluate(const struct mu_i *law, struct law_state state, matrix velocity_gradient)
+{
+    (void)velocity_gradient;
+    return hencky_flow_evaluate(&law->elastic, state.F, state.history[MU_I_FZZ]);
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `mpm._core.Core`, the base of the types of all methods. The Python layer checks arguments; this file checks only what
+ * memory safety needs.
+ *
+ * The interpreter lock is free while a run is in C. During that time `busy` is set (it is read and written with the
+ * lock held), and any other call on the same object raises BusyError. A thread holds a run that pauses (`holder`) and
+ * may query the state between its pieces; calls from other threads raise BusyError until the thread releases the run.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "python/core.h"
+
+/* ---- the object ------------------------------------------------------------------------------------------------- */
+
+mpm_python_core *mpm_python_core_new(PyTypeObject *type, const mpm_python_method *method)
+{
+    mpm_python_core *core = (mpm_python_core *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (core)
+        core->method = method;
+    return core;
+}
+
+int mpm_python_core_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+void mpm_python_core_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    mpm_python_core *core = (mpm_python_core *)self;
+    PyObject_GC_UnTrack(self);
+    if (core->self)
+        core->method->free(core->self);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+mpm_python_core *mpm_python_core_enter(PyObject *self)
+{
+    mpm_python_core *core = (mpm_python_core *)self;
+    if (!core->busy && (!core->held || core->holder == PyThread_get_thread_ident()))
+        return core;
+    PyErr_SetString(mpm_python_state(Py_TYPE(self))->busy_error,
+                    "the simulation is being run by another thread; wait for its run to end");
+    return NULL;
+}
+
+PyObject *mpm_python_core_finish(PyObject *self, mpm_status status)
+{
+    if (status)
+        return mpm_python_raise(self, status);
+    Py_RETURN_NONE;
+}
+
+static int dim_of(const mpm_python_core *core)
+{
+    return core->store->fields.dim;
+}
+
+/* ---- scene ------------------------------------------------------------------------------------------------------ */
+
+static PyObject *add_material(PyObject *self, PyObject *args)
+{
+    const char *law;
+    PyObject *parameters;
+    mpm_material material;
+    if (!PyArg_ParseTuple(args, "sO", &law, &parameters) || mpm_python_get_material(law, parameters, &material))
+        return NULL;
+    mpm_python_core *core = mpm_python_core_enter(self); /* after all conversions, which may run any Python code */
+    if (!core)
+        return NULL;
+    const mpm_status status = core->method->add_material(core->self, &material);
+    return status ? mpm_python_raise(self, status) : PyLong_FromLong(core->method->materials(core->self) - 1);
+}
+
+static PyObject *use_collider(PyObject *self, const mpm_collider *collider)
+{
+    mpm_python_core *core = mpm_python_core_enter(self);
+    return core ? mpm_python_core_finish(self, core->method->add_collider(core->self, collider)) : NULL;
+}
+
+static PyObject *add_collider(PyObject *self, PyObject *args)
+{
+    const int dim = dim_of((mpm_python_core *)self);
+    return mpm_python_with_collider(args, dim, mpm_python_state(Py_TYPE(self)), use_collider, self);
+}
+
+struct posed_collider {
+    const mpm_collider *collider;
+    mpm_collider_state state;
+};
+
+static mpm_shape_reading measure_collider(const void *context, const double x[3])
+{
+    const struct posed_collider *posed = context;
+    return mpm_collider_read(posed->collider, &posed->state, x, UINT64_MAX);
+}
+
+static PyObject *collider_distance(PyObject *self, PyObject *args)
+{
+    Py_ssize_t index;
+    PyObject *points;
+    double time;
+    mpm_python_core *core;
+    if (!PyArg_ParseTuple(args, "nOd", &index, &points, &time) || !(core = mpm_python_core_enter(self)))
+        return NULL;
+    const mpm_boundary *boundary = core->boundary;
+    if (index < 0 || (size_t)index >= boundary->count) {
+        PyErr_SetString(PyExc_ValueError, "index: no such collider");
+        return NULL;
+    }
+    const mpm_collider *collider = &boundary->colliders[index];
+    struct posed_collider posed = {collider, mpm_collider_state_at(collider, time, 0)};
+    return mpm_python_distances(points, boundary->dim, measure_collider, &posed);
+}
+
+static PyObject *delete_particles(PyObject *self, PyObject *mask)
+{
+    Py_buffer view;
+    if (mpm_python_get_buffer(mask, &view, "mask", "B", 1, 0))
+        return NULL;
+    mpm_python_core *core = mpm_python_core_enter(self);
+    const ptrdiff_t before = core ? core->store->count : 0;
+    PyObject *result = NULL;
+    if (core && view.shape[0] != before)
+        PyErr_Format(PyExc_ValueError, "mask: expected %zd entries", (Py_ssize_t)before);
+    else if (core) {
+        const mpm_status status = core->method->remove(core->self, view.buf);
+        result = status ? mpm_python_raise(self, status) : PyLong_FromSsize_t(before - core->store->count);
+    }
+    PyBuffer_Release(&view);
+    return result;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------- */
+
+static int poll_signals(void *context)
+{
+    PyThreadState **saved = context; /* of the interpreter that runs this simulation, perhaps not the main one */
+    PyEval_RestoreThread(*saved);
+    const int stop = PyErr_CheckSignals();
+    *saved = PyEval_SaveThread();
+    return stop;
+}
+
+/* With a body force, this takes one step. */
+static PyObject *run(PyObject *self, int64_t steps, double end, double pause, const double *body_force)
+{
+    mpm_python_core *core = mpm_python_core_enter(self);
+    if (!core)
+        return NULL;
+    core->busy = 1;
+    PyThreadState *saved = PyEval_SaveThread();
+    const mpm_status status = body_force ? core->method->step_forced(core->self, body_force, end)
+                                         : core->method->run(core->self, steps, end, pause, poll_signals, &saved);
+    PyEval_RestoreThread(saved);
+    core->busy = 0;
+    if (!status && PyErr_CheckSignals()) /* handles a signal of a short run here, not one statement later */
+        return NULL;
+    return mpm_python_core_finish(self, status);
+}
+
+static PyObject *step(PyObject *self, PyObject *args)
+{
+    long long steps;
+    double pause = INFINITY;
+    if (!PyArg_ParseTuple(args, "L|d", &steps, &pause))
+        return NULL;
+    return run(self, steps < 0 ? 0 : steps, INFINITY, pause, NULL);
+}
+
+static PyObject *run_to(PyObject *self, PyObject *args)
+{
+    double end, pause = INFINITY;
+    long long steps = INT64_MAX;
+    if (!PyArg_ParseTuple(args, "d|dL", &end, &pause, &steps))
+        return NULL;
+    return run(self, steps < 0 ? 0 : steps, end, pause, NULL);
+}
+
+static PyObject *step_forced(PyObject *self, PyObject *args)
+{
+    PyObject *body_force, *result = NULL;
+    Py_buffer view;
+    double end;
+    if (!PyArg_ParseTuple(args, "Od", &body_force, &end) ||
+        mpm_python_get_buffer(body_force, &view, "body_force", "d", 2, 0))
+        return NULL;
+    mpm_python_core *core = mpm_python_core_enter(self);
+    if (core && (view.shape[0] != core->store->count || view.shape[1] != dim_of(core)))
+        PyErr_SetString(PyExc_ValueError, "body_force: wrong shape");
+    else if (core)
+        result = run(self, 1, end, INFINITY, view.buf);
+    PyBuffer_Release(&view);
+    return result;
+}
+
+/* Holds and releases in one call: Ctrl-C could come between a separate `hold` and the `try` after it. */
+static PyObject *hold(PyObject *self, PyObject *pieces)
+{
+    mpm_python_core *core = mpm_python_core_enter(self);
+    if (!core)
+        return NULL;
+    if (core->held) {
+        PyErr_SetString(mpm_python_state(Py_TYPE(self))->busy_error,
+                        "the simulation is being run: wait for the run to end");
+        return NULL;
+    }
+    core->held = 1;
+    core->holder = PyThread_get_thread_ident();
+    PyObject *result = PyObject_CallNoArgs(pieces);
+    core->held = 0;
+    return result;
+}
+
+/* ---- looking ---------------------------------------------------------------------------------------------------- */
+
+static PyObject *stable_dt(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    static const char *const names[MPM_LIMIT_COUNT] = {
+        [MPM_LIMIT_NONE] = "none", [MPM_LIMIT_ISOLATED] = "isolated", [MPM_LIMIT_VISCOSITY] = "viscosity",
+        [MPM_LIMIT_WAVE] = "wave", [MPM_LIMIT_MOTION] = "motion", [MPM_LIMIT_ACCELERATION] = "acceleration"};
+    mpm_stable_dt bound;
+    mpm_python_core *core = mpm_python_core_enter(self);
+    if (!core)
+        return NULL;
+    const mpm_status status = core->method->stable_dt(core->self, &bound);
+    return status ? mpm_python_raise(self, status) : Py_BuildValue("dsi", bound.dt, names[bound.limit], (int)bound.row);
+}
+
+static PyObject *totals(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_totals t;
+    mpm_python_core *core = mpm_python_core_enter(self);
+    if (!core)
+        return NULL;
+    const mpm_status status = core->method->totals(core->self, &t);
+    if (status)
+        return mpm_python_raise(self, status);
+    const int dim = dim_of(core);
+    return Py_BuildValue("{s:d,s:d,s:N,s:N,s:N,s:d,s:d,s:d}", "time", t.time, "mass", t.mass, "momentum",
+                         mpm_python_float_list(t.momentum, dim), "center_of_mass",
+                         mpm_python_float_list(t.center_of_mass, dim), "angular_momentum",
+                         mpm_python_float_list(t.angular_momentum + (dim == 2 ? 2 : 0), dim == 2 ? 1 : 3), "kinetic",
+                         t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational);
+}
+
+static PyObject *field(PyObject *self, PyObject *argument)
+{
+    Py_ssize_t length;
+    const char *name = PyUnicode_AsUTF8AndSize(argument, &length); /* NULL of a text that has no UTF-8 */
+    if (!name && !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+        return NULL;
+    mpm_store *store = ((mpm_python_core *)self)->store; /* no run changes which fields there are */
+    const int found = name && strlen(name) == (size_t)length ? mpm_fields_find(&store->fields, name) : -1;
+    if (found < 0) {
+        PyErr_SetObject(PyExc_KeyError, argument);
+        return NULL;
+    }
+    mpm_view *view;
+    if (!mpm_python_core_enter(self))
+        return NULL;
+    const mpm_status status = mpm_store_get(store, found, &view);
+    if (status)
+        return mpm_python_raise(self, status);
+    mpm_view_retain(view); /* creating an object may collect garbage, which may run any Python code */
+    PyObject *object = mpm_python_field_new(mpm_python_state(Py_TYPE(self)), view, store->fields.row[found].rank,
+                                            store->fields.dim);
+    mpm_view_release(view);
+    return object;
+}
+
+static PyObject *fields(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return mpm_python_fields(&((mpm_python_core *)self)->store->fields); /* safe: no run adds fields */
+}
+
+static PyObject *add_field(PyObject *self, PyObject *args)
+{
+    const char *name, *unit, *rank;
+    double initial;
+    if (!PyArg_ParseTuple(args, "sssd", &name, &unit, &rank, &initial))
+        return NULL;
+    mpm_python_core *core = mpm_python_core_enter(self);
+    if (!core)
+        return NULL;
+    const mpm_status status = mpm_store_add_field(core->store, name, unit, mpm_python_rank_of(rank), initial);
+    if (status != MPM_TOO_LARGE)
+        return mpm_python_core_finish(self, status);
+    PyErr_Format(PyExc_ValueError, "fields: no room for '%s': a name has 31 bytes at most, a unit 15, and a simulation %d "
+                 "fields", name, MPM_MOST_FIELDS);
+    return NULL;
+}
+
+/* ---- history and health ----------------------------------------------------------------------------------------- */
+
+static PyObject *history_names(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_python_core *core = mpm_python_core_enter(self);
+    if (!core)
+        return NULL;
+    PyObject *list = PyList_New(0);
+    mpm_history_column column;
+    for (int i = 0; list && (column = mpm_history_get(&core->store->run->history, i)).width; i++) {
+        PyObject *name = column.owner ? PyUnicode_FromFormat("%s:%s", column.name, column.owner)
+                                      : PyUnicode_FromString(column.name);
+        mpm_python_append(&list, name ? Py_BuildValue("Ni", name, column.width) : NULL);
+    }
+    return list;
+}
+
+static PyObject *history_array(PyObject *self, PyObject *argument)
+{
+    const long index = PyLong_AsLong(argument);
+    if (index == -1 && PyErr_Occurred())
+        return NULL;
+    mpm_python_core *core = mpm_python_core_enter(self);
+    if (!core)
+        return NULL;
+    const mpm_history *history = &core->store->run->history;
+    const mpm_history_column column = mpm_history_get(history, index < 0 || index > INT32_MAX ? INT32_MAX : (int)index);
+    if (!column.width) {
+        PyErr_SetString(PyExc_IndexError, "index: no such column");
+        return NULL;
+    }
+    const size_t width = (size_t)column.width, length = (size_t)mpm_history_length(history);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(history->count * width * sizeof(double)));
+    if (!bytes)
+        return NULL;
+    double *to = (double *)PyBytes_AsString(bytes);
+    for (size_t r = 0; r < history->count; r++)
+        memcpy(to + r * width, history->records + r * length + column.offset, width * sizeof(double));
+    return bytes;
+}
+
+/* A dict from names to values; takes the references of the values. */
+static PyObject *name_values(const char *const *names, PyObject *(*value)(const mpm_run *run, int index), PyObject *self)
+{
+    const mpm_python_core *core = mpm_python_core_enter(self);
+    PyObject *dict = core ? PyDict_New() : NULL;
+    for (int k = 0; dict && names[k]; k++) {
+        PyObject *one = value(core->store->run, k);
+        if (!one || PyDict_SetItemString(dict, names[k], one))
+            Py_CLEAR(dict);
+        Py_XDECREF(one);
+    }
+    return dict;
+}
+
+static const mpm_method *method_of(PyObject *self)
+{
+    return ((mpm_python_core *)self)->store->run->method;
+}
+
+static PyObject *counter(const mpm_run *run, int index)
+{
+    return PyLong_FromLongLong(run->health[index]);
+}
+
+static PyObject *health(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return name_values(method_of(self)->counters, counter, self);
+}
+
+static PyObject *seconds_of(const mpm_run *run, int index)
+{
+    return PyFloat_FromDouble(run->seconds[index]);
+}
+
+static PyObject *seconds(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return name_values(method_of(self)->phases, seconds_of, self);
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+enum { TIME, DT, STEPS, PARTICLES, NEXT_ID, THREADS };
+
+static PyObject *get_number(PyObject *self, void *which)
+{
+    const mpm_python_core *core = mpm_python_core_enter(self);
+    if (!core)
+        return NULL;
+    const mpm_store *store = core->store;
+    switch ((intptr_t)which) {
+    case TIME:
+        return PyFloat_FromDouble(store->run->time);
+    case DT:
+        return PyFloat_FromDouble(store->run->dt);
+    case STEPS:
+        return PyLong_FromLongLong(store->run->steps);
+    case PARTICLES:
+        return PyLong_FromSsize_t(store->count);
+    case NEXT_ID:
+        return PyLong_FromLongLong(store->next_id);
+    default:
+        return PyLong_FromLong(store->run->threads);
+    }
+}
+
+static int set_threads(PyObject *self, PyObject *value, void *unused)
+{
+    (void)unused;
+    const long threads = value ? PyLong_AsLong(value) : -1;
+    if (PyErr_Occurred())
+        return -1;
+    mpm_python_core *core = mpm_python_core_enter(self);
+    if (!core || mpm_python_check_threads(threads))
+        return -1;
+    core->store->run->threads = (int)threads;
+    return 0;
+}
+
+static PyMethodDef methods[] = {
+    {"add_material", add_material, METH_VARARGS, "add_material(law, parameters) -> index"},
+    {"add_collider", add_collider, METH_VARARGS,
+     "add_collider(name, contact, friction, nodes, numbers, reference, motion, vector, frequency, keys)"},
+    {"collider_distance", collider_distance, METH_VARARGS,
+     "collider_distance(index, points, time) -> (phi (m,), normal (m, d)) at that time [s], float64 as bytes."},
+    {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},
+    {"step", step, METH_VARARGS, "step(n, pause=inf): n whole steps, or to the first that reaches pause [s]"},
+    {"run", run_to, METH_VARARGS,
+     "run(end, pause=inf, steps=2**63 - 1): advance to exactly the time end [s], or to the first step that reaches pause "
+     "[s], by so many steps at most"},
+    {"step_forced", step_forced, METH_VARARGS,
+     "step_forced(body_force, end): one step with the accelerations (n, d), to the time end [s] at most"},
+    {"hold", hold, METH_O, "Calls pieces(); meanwhile calls from other threads raise BusyError."},
+    {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
+    {"totals", totals, METH_NOARGS, "Conserved quantities of the present state."},
+    {"field", field, METH_O, "field(name) -> Field"},
+    {"fields", fields, METH_NOARGS, "The table of fields, a dict per row."},
+    {"add_field", add_field, METH_VARARGS, "add_field(name, unit, rank, initial): a field that no step changes"},
+    {"history_names", history_names, METH_NOARGS, "[(name, columns)]"},
+    {"history_array", history_array, METH_O, "history_array(index) -> bytes of float64"},
+    {"health", health, METH_NOARGS, "Counters."},
+    {"seconds", seconds, METH_NOARGS, "Seconds by the clock that all runs have spent, per phase."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef getset[] = {
+    {"time", get_number, NULL, "time [s]", (void *)TIME},
+    {"dt", get_number, NULL, "last step [s]", (void *)DT},
+    {"steps", get_number, NULL, "steps taken", (void *)STEPS},
+    {"particles", get_number, NULL, "number of particles", (void *)PARTICLES},
+    {"next_id", get_number, NULL, "of the next particle that is added", (void *)NEXT_ID},
+    {"threads", get_number, set_threads, "threads of a run", (void *)THREADS},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "What computes for a solver: the base of the types of methods. Private: use mpm.Simulation."},
+    {Py_tp_traverse, mpm_python_core_traverse},
+    {Py_tp_dealloc, mpm_python_core_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
+    {0, NULL},
+};
+
+PyType_Spec mpm_python_core_spec = {
+    .name = "mpm._core.Core",
+    .basicsize = sizeof(mpm_python_core),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};

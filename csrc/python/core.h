@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The base of the types of all methods: an object around a run and its store. A method's type adds a constructor and what
+ * it has beyond the others.
+ */
+#pragma once
+#include "python/module.h"
+
+/** What the base asks of a method; `self` is the method's struct. */
+typedef struct mpm_python_method {
+    void (*free)(void *self);
+    mpm_status (*add_material)(void *self, const mpm_material *material);
+    int (*materials)(const void *self); /* their number */
+    mpm_status (*add_collider)(void *self, const mpm_collider *collider);
+    mpm_status (*remove)(void *self, const uint8_t *mask); /* the rows that are not 0 */
+    mpm_status (*run)(void *self, int64_t steps, double end, double pause, mpm_poll poll, void *context);
+    mpm_status (*step_forced)(void *self, const double *body_force, double end); /* one step; b by row, [n][d] */
+    mpm_status (*totals)(void *self, mpm_totals *totals);
+    mpm_status (*stable_dt)(void *self, mpm_stable_dt *bound);
+    /** The message for a reason of the method's own. */
+    void (*describe)(const mpm_trouble *trouble, char *text, size_t size);
+    /** A list: the residuals of a solve that did not converge. NULL: the method does not solve. */
+    PyObject *(*residuals)(const void *self);
+    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe. NULL
+     *  beyond the last. Used by mpm_python_keep and mpm_python_resume. */
+    double *(*numbers)(void *self, int index, size_t *count);
+} mpm_python_method;
+
+typedef struct mpm_python_core {
+    PyObject_HEAD
+    const mpm_python_method *method;
+    void *self;      /* the method's struct; NULL until it is made */
+    mpm_store *store; /* of the method */
+    const mpm_boundary *boundary;
+    int busy;
+    int held;
+    unsigned long holder; /* the thread that holds the run */
+} mpm_python_core;
+
+/** A new object of a method's type, still without the method's struct. */
+mpm_python_core *mpm_python_core_new(PyTypeObject *type, const mpm_python_method *method);
+
+/** Slots of a method's type. */
+int mpm_python_core_traverse(PyObject *self, visitproc visit, void *arg);
+void mpm_python_core_dealloc(PyObject *self);
+
+/** Begins a call: the object itself, or NULL with an exception while another thread runs it. */
+mpm_python_core *mpm_python_core_enter(PyObject *self);
+
+/** None, or the exception of a status. */
+PyObject *mpm_python_core_finish(PyObject *self, mpm_status status);
+
+/** Methods `keep` and `resume` for types whose fields are all kept by row: (self, unused), (self, dict). */
+PyObject *mpm_python_keep(PyObject *self, PyObject *unused);
+PyObject *mpm_python_resume(PyObject *self, PyObject *arrays);
+
+/** The messages of a simulation of the Material Point Method. */
+void mpm_python_describe_simulation(const mpm_trouble *trouble, char *text, size_t size);

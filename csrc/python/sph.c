@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `mpm._core.Sph`: what smoothed particle hydrodynamics has beyond `mpm._core.Core`.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "python/core.h"
+
+/* ---- the method ------------------------------------------------------------------------------------------------- */
+
+static void free_sph(void *self)
+{
+    mpm_sph_free(self);
+}
+
+static mpm_status add_material(void *self, const mpm_material *material)
+{
+    return mpm_sph_set_material(self, material);
+}
+
+static int materials(const void *self)
+{
+    return mpm_sph_materials(self);
+}
+
+static mpm_status add_collider(void *self, const mpm_collider *collider)
+{
+    return mpm_sph_add_collider(self, collider);
+}
+
+static mpm_status remove_rows(void *self, const uint8_t *mask)
+{
+    return mpm_sph_delete(self, mask);
+}
+
+static mpm_status run(void *self, int64_t steps, double end, double pause, mpm_poll poll, void *context)
+{
+    return mpm_sph_run(self, steps, end, pause, poll, context);
+}
+
+static mpm_status step_forced(void *self, const double *body_force, double end)
+{
+    return mpm_sph_step_forced(self, body_force, end);
+}
+
+static mpm_status totals(void *self, mpm_totals *result)
+{
+    return mpm_sph_totals_now(self, result);
+}
+
+static mpm_status stable_dt(void *self, mpm_stable_dt *bound)
+{
+    return mpm_sph_stable_dt_now(self, bound);
+}
+
+static void describe(const mpm_trouble *t, char *text, size_t size)
+{
+    if (t->reason == MPM_SPH_NOT_FINITE)
+        snprintf(text, size, "forces are not finite at dt = %g s: pressures overflow; the step was not taken", t->dt);
+    else
+        snprintf(text, size,
+                 "a particle would move more than half the smoothing length at dt = %g s; the step was not taken: choose a "
+                 "smaller dt, or look for particles that lie too close together",
+                 t->dt);
+}
+
+static double *numbers(void *self, int index, size_t *count)
+{
+    *count = 6;
+    return index == 0 ? mpm_sph_impulses(self) : NULL;
+}
+
+static const mpm_python_method method = {
+    .free = free_sph, .add_material = add_material, .materials = materials, .add_collider = add_collider,
+    .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
+    .describe = describe, .numbers = numbers};
+
+static mpm_sph *enter(PyObject *self)
+{
+    const mpm_python_core *core = mpm_python_core_enter(self);
+    return core ? core->self : NULL;
+}
+
+static int get_settings(PyObject *args, PyObject *kwargs, mpm_sph_settings *settings)
+{
+    static char *names[] = {"dim", "dtype", "lower", "cells", "spacing", "smoothing", "density", "kernel", "viscosity",
+                            "alpha", "xsph", "tension", "gravity", "walls", "dt", "max_dt", "allow_unstable", "on_leave",
+                            "history", "threads", "isa", NULL};
+    static const char *const kernels[] = {"cubic", "wendland"}, *const viscosities[] = {"vector", "central"};
+    const char *dtype, *on_leave, *kernel, *viscosity;
+    PyObject *lower, *cells, *gravity, *walls;
+    int allow_unstable, tension;
+    *settings = (mpm_sph_settings){0};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdddssddpOOddpsiis", names, &settings->dim, &dtype, &lower, &cells,
+                                     &settings->spacing, &settings->smoothing, &settings->density, &kernel, &viscosity,
+                                     &settings->alpha, &settings->xsph, &tension, &gravity, &walls, &settings->dt,
+                                     &settings->max_dt, &allow_unstable, &on_leave, &settings->history,
+                                     &settings->threads, &settings->isa))
+        return -1;
+    if (settings->dim != 2 && settings->dim != 3) {
+        PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
+        return -1;
+    }
+    settings->real_size = !strcmp(dtype, "float32") ? 4 : 8;
+    settings->allow_unstable = allow_unstable;
+    settings->tension = tension;
+    settings->kernel = (mpm_sph_kernel)mpm_python_find_name(kernel, kernels, MPM_SPH_KERNELS);
+    settings->viscosity = (mpm_sph_viscosity)mpm_python_find_name(viscosity, viscosities, MPM_SPH_VISCOSITIES);
+    if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
+        mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
+        mpm_python_get_cells(cells, settings->dim, settings->cells) ||
+        mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) ||
+        mpm_python_get_leave(on_leave, &settings->on_leave) || mpm_python_check_threads(settings->threads))
+        return -1;
+    const char *flaw = mpm_sph_settings_flaw(settings);
+    if (flaw)
+        PyErr_Format(PyExc_ValueError, "%s: out of range, or not to be had here", flaw);
+    return flaw ? -1 : 0;
+}
+
+static PyObject *sph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    mpm_sph_settings settings;
+    if (get_settings(args, kwargs, &settings))
+        return NULL;
+    mpm_python_core *core = mpm_python_core_new(type, &method);
+    mpm_sph *sph;
+    if (core && mpm_sph_new(&sph, &mpm_python_state(type)->allocator, &settings)) {
+        Py_DECREF(core);
+        return PyErr_NoMemory();
+    }
+    if (core) {
+        core->self = sph;
+        core->store = mpm_sph_get_store(sph);
+        core->boundary = mpm_sph_get_boundary(sph);
+    }
+    return (PyObject *)core;
+}
+
+/* ---- particles and quantities ----------------------------------------------------------------------------------- */
+
+static PyObject *add_particles(PyObject *self, PyObject *args)
+{
+    PyObject *x, *v, *result = NULL;
+    Py_buffer places, velocities;
+    if (!PyArg_ParseTuple(args, "OO", &x, &v) || mpm_python_get_buffer(x, &places, "x", "d", 2, 0))
+        return NULL;
+    if (mpm_python_get_buffer(v, &velocities, "v", "d", 2, 0)) {
+        PyBuffer_Release(&places);
+        return NULL;
+    }
+    mpm_sph *sph = enter(self);
+    if (sph && (places.shape[1] != mpm_sph_get_settings(sph)->dim || velocities.shape[1] != places.shape[1] ||
+                velocities.shape[0] != places.shape[0]))
+        PyErr_SetString(PyExc_ValueError, "x, v: wrong shape");
+    else if (sph)
+        result = mpm_python_core_finish(self, mpm_sph_add(sph, places.shape[0], places.buf, velocities.buf));
+    PyBuffer_Release(&velocities);
+    PyBuffer_Release(&places);
+    return result;
+}
+
+static PyObject *fill_collider(PyObject *self, PyObject *args)
+{
+    Py_ssize_t index;
+    PyObject *lower, *upper;
+    double low[3] = {0}, high[3] = {0};
+    const int dim = ((mpm_python_core *)self)->store->fields.dim;
+    if (!PyArg_ParseTuple(args, "nOO", &index, &lower, &upper) || mpm_python_get_doubles(lower, "low", low, dim) ||
+        mpm_python_get_doubles(upper, "high", high, dim))
+        return NULL;
+    mpm_sph *sph = enter(self);
+    return sph ? mpm_python_core_finish(self, mpm_sph_fill_collider(sph, (size_t)index, low, high)) : NULL;
+}
+
+static PyObject *interpolate(PyObject *self, PyObject *args)
+{
+    PyObject *points, *quantity, *bytes = NULL;
+    Py_buffer x, values;
+    const char *name;
+    int is_velocity;
+    if (!PyArg_ParseTuple(args, "OOsp", &points, &quantity, &name, &is_velocity) ||
+        mpm_python_get_buffer(points, &x, "x", "d", 2, 0))
+        return NULL;
+    if (mpm_python_get_buffer(quantity, &values, "quantity", "d", 2, 0)) {
+        PyBuffer_Release(&x);
+        return NULL;
+    }
+    mpm_sph *sph = enter(self);
+    const mpm_rank rank = mpm_python_rank_of(name);
+    mpm_totals t;
+    mpm_status status = sph ? mpm_sph_totals_now(sph, &t) : MPM_OK; /* rows may be deleted here */
+    if (sph && !status &&
+        ((unsigned)rank >= MPM_RANKS || x.shape[1] != mpm_sph_get_settings(sph)->dim ||
+         values.shape[0] != mpm_sph_get_store(sph)->count ||
+         values.shape[1] != mpm_rank_components(rank, mpm_sph_get_settings(sph)->dim)))
+        PyErr_SetString(PyExc_ValueError, "x, quantity: wrong shape");
+    else if (sph && !status)
+        bytes = PyBytes_FromStringAndSize(NULL, x.shape[0] * values.shape[1] * (Py_ssize_t)sizeof(double));
+    if (bytes)
+        status = mpm_sph_interpolate(sph, x.shape[0], x.buf, rank, is_velocity, values.buf,
+                                     (double *)PyBytes_AsString(bytes));
+    if (status) {
+        Py_CLEAR(bytes);
+        mpm_python_raise(self, status);
+    }
+    PyBuffer_Release(&values);
+    PyBuffer_Release(&x);
+    return bytes;
+}
+
+static PyObject *memory(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const mpm_sph *sph = enter(self);
+    if (!sph)
+        return NULL;
+    size_t particles, lists, views, colliders;
+    mpm_sph_memory(sph, &particles, &lists, &views, &colliders);
+    return Py_BuildValue("{s:n,s:n,s:n,s:n}", "particles", (Py_ssize_t)particles, "lists", (Py_ssize_t)lists, "views",
+                         (Py_ssize_t)views, "colliders", (Py_ssize_t)colliders);
+}
+
+static PyMethodDef methods[] = {
+    {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v)"},
+    {"fill_collider", fill_collider, METH_VARARGS,
+     "fill_collider(index, low, high): its particles, within a box of its own space [m]"},
+    {"interpolate", interpolate, METH_VARARGS,
+     "interpolate(x, quantity, rank, is_velocity) -> float64 (m, components) as bytes"},
+    {"keep", mpm_python_keep, METH_NOARGS, "The complete state as a dict of bytes."},
+    {"resume", mpm_python_resume, METH_O, "resume(arrays): what `keep` gave, in a new object"},
+    {"memory", memory, METH_NOARGS, "Bytes held."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "A run by SPH in the C core. Private: use mpm.sph.Simulation."},
+    {Py_tp_new, sph_new},
+    {Py_tp_traverse, mpm_python_core_traverse},
+    {Py_tp_dealloc, mpm_python_core_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+PyType_Spec mpm_python_sph_spec = {
+    .name = "mpm._core.Sph",
+    .basicsize = sizeof(mpm_python_core),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};

@@ -1,0 +1,195 @@
+"""Scenes of materials that yield, break, flow or forget: metal, bread, mud, jelly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mpm import _check, materials, motion, shapes
+from mpm.gallery.entry import Entry
+from mpm.scene import Scene
+
+LENGTH, RADIUS = 32.4e-3, 3.2e-3  # of the bar of copper [m]
+
+
+@_check.options
+def taylor_bar(
+    *,
+    E: float = 117e9,
+    nu: float = 0.35,
+    density: float = 8930.0,
+    yield_stress: float = 400e6,
+    hardening: float = 100e6,
+    speed: float = 227.0,
+) -> Scene:
+    """A bar of copper, 32.4 mm long and 6.4 mm thick, hits a smooth rigid wall: Taylor's test. A quarter of it.
+
+    Finite elements converge to a length of 21.42 mm and a radius of 7.23 mm at the wall after 80 µs. The experiment is
+    that of M. L. Wilkins, M. W. Guinan, Impact of cylinders on a rigid boundary, J. Appl. Phys. 44 (1973) 1200-1206.
+
+    Parameters
+    ----------
+    E, nu, density, yield_stress, hardening
+        As in `mpm.materials.VonMises` [Pa], [1], [kg/m³], [Pa], [Pa].
+    speed : float
+        Of the impact [m/s].
+    """
+    v = _check.number("speed", speed, unit="m/s")
+    walls = {"x-": "mirror", "y-": "mirror", "z-": "mirror"}
+    scene = Scene((0, 0, 0), (12e-3, 12e-3, 36e-3), walls=walls)
+    copper = materials.VonMises(E=E, nu=nu, density=density, yield_stress=yield_stress, hardening=hardening)
+    bar = shapes.Cylinder((0, 0, 0), (0, 0, LENGTH), RADIUS) & shapes.Box((0, 0, 0), (RADIUS, RADIUS, LENGTH))
+    scene.add(bar, copper, velocity=(0, 0, -v), name="bar")
+    return scene
+
+
+@_check.options
+def bread_tearing(
+    *,
+    E: float = 2e5,
+    nu: float = 0.3,
+    density: float = 200.0,
+    cohesion: float = 1.0,
+    hardening: float = 3.0,
+    consolidation: float = -0.01,
+    speed: float = 0.5,
+) -> Scene:
+    """A loaf, 0.6 m long and 0.16 m thick, is torn by two grips that hold its ends.
+
+    It is cohesive Cam clay, which loses its strength where it is stretched.
+
+    Parameters
+    ----------
+    E, nu, density, cohesion, hardening, consolidation
+        As in `mpm.materials.NACC` [Pa], [1], [kg/m³], [1], [1], [1].
+    speed : float
+        Of each grip [m/s].
+    """
+    v = _check.number("speed", speed, unit="m/s")
+    scene = Scene((0, 0), (1.5, 0.5))
+    bread = materials.NACC(
+        E=E, nu=nu, density=density, cohesion=cohesion, hardening=hardening, consolidation=consolidation
+    )
+    loaf = shapes.Box((0.45, 0.17), (1.05, 0.33)) - shapes.Ball((0.75, 0.33), 0.03)
+    scene.add(loaf, bread, name="loaf")
+    for name, low, sign in (("left", 0.4, -1), ("right", 1.0, 1)):
+        grip = shapes.Box((low, 0.15), (low + 0.1, 0.35))
+        scene.add_collider(grip, contact="sticky", motion=motion.Linear((sign * v, 0)), name=name)
+    return scene
+
+
+@_check.options
+def mudslide(
+    *,
+    yield_stress: float = 200.0,
+    consistency: float = 30.0,
+    exponent: float = 0.6,
+    density: float = 1600.0,
+    gravity: float = 9.81,
+) -> Scene:
+    """Mud runs down a slope of 30°, meets a wall, and comes to rest as a heap that its yield stress holds.
+
+    Parameters
+    ----------
+    yield_stress, consistency, exponent, density
+        As in `mpm.materials.HerschelBulkley` [Pa], [Pa sⁿ], [1], [kg/m³].
+    gravity : float
+        [m/s²], downwards.
+    """
+    g = _check.number("gravity", gravity, unit="m/s²")
+    scene = Scene((0, 0), (3, 1.5), gravity=(0, -g), walls={"y-": "sticky"})
+    foot, angle = 1.6, np.radians(30)
+    top = foot * np.tan(angle)
+    hill = shapes.Polygon(
+        [(-0.2, -0.2), (foot + 0.2 / np.tan(angle), -0.2), (-0.2, top + 0.2 * np.tan(angle))]
+    )
+    scene.add_collider(hill, contact="sticky", name="hill")
+    scene.add_collider(shapes.Box((2.5, -0.1), (2.6, 0.35)), friction=0.3, name="wall")
+    mud = materials.HerschelBulkley(
+        bulk_modulus=2e5,
+        shear_modulus=4e4,
+        yield_stress=yield_stress,
+        consistency=consistency,
+        exponent=exponent,
+        density=density,
+    )
+    slab = shapes.Box((0.15, 0.0), (0.75, 0.3)).rotate(-angle, about=(0.0, 0.0)).translate((0.0, top + 0.02))
+    scene.add(slab - hill, mud, name="mud")
+    return scene
+
+
+@_check.options
+def jelly_stack(
+    *,
+    E: float = 1e4,
+    nu: float = 0.4,
+    density: float = 1000.0,
+    gravity: float = 9.81,
+) -> Scene:
+    """Three cubes of jelly fall onto each other: one springs back, one creeps, one keeps its dents.
+
+    From below they are neo-Hookean, viscoelastic with a relaxing share of 70 %, and plastic with a yield stress of 3 %
+    of Young's modulus. The stiffness of all is `E` [Pa], at first.
+
+    Parameters
+    ----------
+    E, nu, density
+        [Pa], [1], [kg/m³].
+    gravity : float
+        [m/s²], downwards.
+    """
+    g = _check.number("gravity", gravity, unit="m/s²")
+    scene = Scene((0, 0), (1, 1.25), gravity=(0, -g), walls={"x": "sticky", "y-": "sticky"})
+    moduli = {"E": E, "nu": nu, "density": density}
+    for k, (name, jelly) in enumerate(
+        {
+            "elastic": materials.NeoHookean(**moduli),
+            "viscoelastic": materials.Viscoelastic(**moduli, g_1=0.7, tau_1=0.2),
+            "plastic": materials.VonMises(**moduli, yield_stress=0.03 * E),
+        }.items()
+    ):
+        low = 0.05 + 0.34 * k
+        side = 0.3 - 0.04 * k
+        scene.add(shapes.Box((0.5 - side / 2, low), (0.5 + side / 2, low + side)), jelly, name=name)
+    return scene
+
+
+ENTRIES = (
+    Entry(
+        "taylor-bar",
+        "a quarter of a bar of copper hits a rigid wall at 227 m/s (3-D, 32,000 particles)",
+        duration=80e-6,
+        fps=5e5,
+        build=taylor_bar,
+        numerics={"dx": 0.4e-3, "sampling": "lattice"},
+        color="plastic_strain",
+        limits=(0.0, 2.0),
+    ),
+    Entry(
+        "bread-tearing",
+        "two grips tear a loaf of cohesive clay (2-D)",
+        duration=0.5,
+        fps=80.0,
+        build=bread_tearing,
+        numerics={"dx": 1 / 128},
+        color="alpha",
+        limits=(-0.01, 0.2),
+    ),
+    Entry(
+        "mudslide",
+        "mud with a yield stress runs down a slope, meets a wall and stops (2-D)",
+        duration=2.0,
+        fps=40.0,
+        build=mudslide,
+        numerics={"dx": 1 / 48},
+        limits=(0.0, 2.5),
+    ),
+    Entry(
+        "jelly-stack",
+        "three jellies fall onto each other: elastic, viscoelastic, plastic (2-D)",
+        duration=1.0,
+        fps=60.0,
+        build=jelly_stack,
+        numerics={"dx": 1 / 64},
+        limits=(0.0, 1.5),
+    ),
+)

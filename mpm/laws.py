@@ -1,0 +1,500 @@
+"""What every constitutive law of the package does: checked parameters, the core's registry, evaluation by the core.
+
+The laws themselves are in `mpm.materials`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from typing import Any, ClassVar, NamedTuple, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, _core, config, fieldtable
+from mpm._check import FloatArray
+
+NEARLY_INCOMPRESSIBLE = 0.49
+
+
+class Evaluation(NamedTuple):
+    """A law at m deformation gradients."""
+
+    tau: FloatArray  # (m, d, d) Kirchhoff stress [Pa]
+    energy: FloatArray  # (m,) per rest volume [J/m^3]
+    tau_zz: FloatArray  # (m,) out of plane, zeros in 3-D [Pa]
+    isolated: FloatArray  # (m,) modulus of an isolated particle [Pa]
+    longitudinal: FloatArray  # (m,) modulus of a plane wave [Pa]
+
+
+@functools.cache
+def registry() -> dict[str, _core.Law]:
+    """The laws of the core by name."""
+    return {law["name"]: law for law in _core.laws()}
+
+
+class Material(_check.Strict):
+    """Base of the materials; use one of its subclasses."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        raise TypeError("Material is the base of the materials: use one of them, such as FixedCorotated")
+
+    law: ClassVar[str]
+    """Name of the law in the core's registry."""
+
+    inverts: ClassVar[bool] = False
+    """Whether the law is defined where det F <= 0."""
+
+    density: float
+    """Initial density [kg/m^3]."""
+
+    def __post_init__(self) -> None:
+        """Check every parameter against its range in the core's registry."""
+        for parameter in self._given_parameters():
+            name = parameter["name"]
+            value: float = (
+                _check.flag(name, getattr(self, name))
+                if parameter["unit"] == "flag"
+                else _check.number(
+                    name,
+                    getattr(self, name),
+                    low=parameter["low"],
+                    low_open=parameter["low_open"],
+                    high=parameter["high"],
+                    high_open=parameter["high_open"],
+                    unit=parameter["unit"],
+                )
+            )
+            object.__setattr__(self, name, value)
+        if getattr(self, "nu", 0.0) > NEARLY_INCOMPRESSIBLE:
+            warnings.warn(
+                f"nu = {getattr(self, 'nu', 0.0)!r} > {NEARLY_INCOMPRESSIBLE:g}: nearly incompressible; "
+                "expect volumetric locking and a small dt",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),  # the line that creates the material
+            )
+
+    def _given_parameters(self) -> list[_core.Parameter]:
+        """Those of the law's parameters that are attributes; others follow from attributes (`_parameter`)."""
+        given = {field.name for field in fields(cast(Any, self))}
+        return [p for p in registry()[self.law]["parameters"] if p["name"] in given]
+
+    def _parameter(self, name: str) -> float:
+        """The value of a parameter of the law."""
+        return float(getattr(self, name))
+
+    def _replaced(self, values: Mapping[str, float]) -> Self:
+        """A copy with other values of given parameters, all as numbers."""
+        flags = {p["name"] for p in self._given_parameters() if p["unit"] == "flag"}
+        new = {name: bool(value) if name in flags else value for name, value in values.items()}
+        return replace(cast(Any, self), **new)  # type: ignore[no-any-return]
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """The law's parameters in the registry's order, without the density."""
+        names = [parameter["name"] for parameter in registry()[self.law]["parameters"]]
+        return tuple(self._parameter(name) for name in names if name != "density")
+
+    def _keeps(self, field: str) -> bool:
+        """Whether a field is part of the state of its particles."""
+        law = registry()[self.law]
+        if field in ("F", "J"):
+            return field == law["strain"]
+        return field in ("x", "v", "C") or field in [kept["name"] for kept in law["history"]]
+
+    @property
+    def reference(self) -> str:
+        """The paper of the law."""
+        return registry()[self.law]["reference"]
+
+    @property
+    def wave_speed(self) -> float:
+        """Speed of a longitudinal wave at rest [m/s]."""
+        return math.sqrt(float(self._evaluate(np.eye(3)[None]).longitudinal[0]) / self.density)
+
+    def _evaluate(
+        self, F: FloatArray, history: FloatArray | None = None, velocity_gradient: FloatArray | None = None
+    ) -> Evaluation:
+        """Evaluate the law with the core at checked deformation gradients ``(m, d, d)``, in float64.
+
+        `history` ``(m, components)`` is the state besides F that the law's row in the registry declares; by default
+        the initial values of particles. `velocity_gradient` ``(m, d, d)`` [1/s] is zero by default.
+        """
+        m, d = F.shape[:2]
+        gradients = np.ascontiguousarray(F, dtype=np.float64)
+        if history is None:
+            history = np.repeat(self._initial_history(d)[None], m, axis=0)
+        values = _core.evaluate(
+            self.law, self.parameters, gradients, d, config.isa(), "float64", history, velocity_gradient
+        )
+        tau, *scalars = (np.frombuffer(part, dtype=np.float64) for part in values)
+        return Evaluation(tau.reshape(m, d, d), *scalars)
+
+    def _return_map(
+        self, F: FloatArray, history: FloatArray, dt: float, velocity_gradient: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """F and history after the law's return map, as a step `dt` [s] does it; without one they stay as they are."""
+        if not registry()[self.law]["return_map"]:
+            return F, history
+        m, d = F.shape[:2]
+        after = _core.return_map(
+            self.law, self.parameters, F, history, d, config.isa(), "float64", dt, velocity_gradient
+        )
+        elastic, kept = (np.frombuffer(part, dtype=np.float64).copy() for part in after)
+        return elastic.reshape(m, d, d), kept.reshape(history.shape)
+
+    def _initial_history(self, d: int) -> FloatArray:
+        """The history that particles begin with, (components,)."""
+        values: list[float] = []
+        for field in registry()[self.law]["history"]:
+            parameter = field["initial_parameter"]
+            initial = float(getattr(self, parameter)) if parameter else field["initial"]
+            diagonal = {"xx", "yy", "zz"} if field["rank"] in ("symmetric", "tensor") else {*"xyz", ""}
+            values += [initial * (name in diagonal) for name in fieldtable.components(d)[field["rank"]]]
+        return np.array(values)
+
+    def stress(self, F: npt.ArrayLike) -> FloatArray:
+        """First Piola–Kirchhoff stress P = τ F⁻ᵀ, from the C code of the step.
+
+        Parameters
+        ----------
+        F : array_like, shape (m, d, d)
+            Deformation gradients, d = 2 (plane strain) or 3.
+
+        Returns
+        -------
+        ndarray, shape (m, d, d)
+            P [Pa], in float64.
+
+        Raises
+        ------
+        TypeError, ValueError
+            F has another shape, or is not finite, singular, or outside the law's range.
+        """
+        return self._stress(self._gradients(F))
+
+    def _stress(self, F: FloatArray, history: FloatArray | None = None) -> FloatArray:
+        with np.errstate(over="ignore"):
+            determinant = np.linalg.det(F)
+            scale = np.linalg.norm(F, axis=(1, 2)) ** F.shape[1]
+        for row in np.flatnonzero(np.abs(determinant) <= 1e-14 * scale)[:1]:
+            raise ValueError(f"F[{row}] is singular (det F = {determinant[row]:g}): tau F^-T does not exist")
+        tau = self._finite(F, self._evaluate(F, history).tau)
+        # P F^T = tau, hence F P^T = tau^T.
+        transposed = np.linalg.solve(F, tau.transpose(0, 2, 1))
+        return np.ascontiguousarray(transposed.transpose(0, 2, 1), dtype=np.float64)
+
+    def energy(self, F: npt.ArrayLike) -> FloatArray:
+        """Energy per rest volume, from the C code of the step.
+
+        Parameters
+        ----------
+        F : array_like, shape (m, d, d)
+            Deformation gradients, d = 2 (plane strain) or 3.
+
+        Returns
+        -------
+        ndarray, shape (m,)
+            Ψ [J/m³], in float64.
+
+        Raises
+        ------
+        TypeError, ValueError
+            F has another shape, or is not finite, or outside the law's range.
+        """
+        return self._energy(self._gradients(F))
+
+    def _energy(self, F: FloatArray, history: FloatArray | None = None) -> FloatArray:
+        return self._finite(F, self._evaluate(F, history).energy).copy()
+
+    def _gradients(self, F: object) -> FloatArray:
+        """F as a checked stack of matrices, in the range where the law is defined."""
+        d = np.shape(F)[-1] if isinstance(F, (np.ndarray, list, tuple)) and _ndim(F) == 3 else 0
+        if d not in (2, 3):
+            if _ndim(F) not in (-1, 0, 3):
+                raise ValueError(f"F has shape {np.asarray(F).shape}: must be (m, 2, 2) or (m, 3, 3)")
+            checked = _check.array("F", F, (None, None, None))  # raises for anything but a stack
+            raise ValueError(f"F has shape {checked.shape}: must be (m, 2, 2) or (m, 3, 3)")
+        result = _check.array("F", F, (None, d, d))
+        if not self.inverts:
+            # The core takes the logarithm of J, so its results for J <= 0 are meaningless.
+            with np.errstate(over="ignore"):
+                determinant = np.linalg.det(result)
+            for row in np.flatnonzero(~(determinant > 0))[:1]:
+                law = type(self).__name__
+                raise ValueError(f"F[{row}]: det F = {determinant[row]:g}; must be > 0 for {law}")
+        return result
+
+    def _finite(self, F: FloatArray, values: FloatArray) -> FloatArray:
+        for row in np.flatnonzero(~np.isfinite(values).reshape(len(F), -1).all(axis=1))[:1]:
+            raise ValueError(
+                f"F[{row}], det F = {np.linalg.det(F[row]):g}: outside the range of {type(self).__name__}"
+            )
+        return values
+
+
+def is_python_law(value: object) -> bool:
+    """Whether it is a law written in Python: an object with `energy` or `stress` that is none of the materials."""
+    if isinstance(value, (type, Material)):
+        return False
+    return any(callable(getattr(value, name, None)) for name in ("energy", "stress"))
+
+
+# (E, nu) of any two moduli; K is the bulk modulus.
+_MODULI: dict[tuple[str, str], Callable[[float, float], tuple[float, float]]] = {
+    ("E", "nu"): lambda E, nu: (E, nu),
+    ("E", "lam"): lambda E, lam: (E, 2 * lam / (E + lam + math.sqrt(E * E + 9 * lam * lam + 2 * E * lam))),
+    ("E", "mu"): lambda E, mu: (E, E / (2 * mu) - 1),
+    ("E", "bulk"): lambda E, K: (E, (3 * K - E) / (6 * K)),
+    ("nu", "lam"): lambda nu, lam: (lam * (1 + nu) * (1 - 2 * nu) / nu, nu),
+    ("nu", "mu"): lambda nu, mu: (2 * mu * (1 + nu), nu),
+    ("nu", "bulk"): lambda nu, K: (3 * K * (1 - 2 * nu), nu),
+    ("lam", "mu"): lambda lam, mu: (mu * (3 * lam + 2 * mu) / (lam + mu), lam / (2 * (lam + mu))),
+    ("lam", "bulk"): lambda lam, K: (9 * K * (K - lam) / (3 * K - lam), lam / (3 * K - lam)),
+    ("mu", "bulk"): lambda mu, K: (9 * K * mu / (3 * K + mu), (3 * K - 2 * mu) / (2 * (3 * K + mu))),
+}
+
+
+class _Elastic(Material):
+    """Base of the materials with Young's modulus and Poisson's ratio."""
+
+    __slots__ = ()
+
+    E: float
+    nu: float
+
+    @classmethod
+    def from_moduli(cls, **parameters: Any) -> Self:
+        """A material from any two elastic moduli at rest instead of E and nu.
+
+        Parameters
+        ----------
+        E : float, optional
+            Young's modulus [Pa].
+        nu : float, optional
+            Poisson's ratio.
+        lam : float, optional
+            Lamé's first parameter λ [Pa].
+        mu : float, optional
+            Shear modulus μ [Pa].
+        bulk : float, optional
+            Bulk modulus λ + 2 μ/3 [Pa].
+        **parameters
+            The other parameters of the material, such as ``density``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The moduli are not two, are not numbers, or give an E or nu out of range; or another parameter is wrong.
+
+        Examples
+        --------
+        >>> mpm.materials.NeoHookean.from_moduli(mu=4e4, bulk=1e5, density=1000).nu
+        0.3235294117647059
+        """
+        names = [name for name in ("E", "nu", "lam", "mu", "bulk") if name in parameters]
+        if len(names) != 2:
+            raise TypeError(
+                f"{cls.__name__}.from_moduli() got {', '.join(names) or 'none'}: needs two of E, nu, lam, mu, bulk"
+            )
+        first, second = (_check.number(name, parameters.pop(name)) for name in names)
+        try:
+            E, nu = _MODULI[names[0], names[1]](first, second)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            E = nu = math.nan
+        given = f"{names[0]} = {first!r}, {names[1]} = {second!r}"
+        if not (0 < E < math.inf and -1 < nu < 0.5):
+            raise ValueError(f"{given}: give E = {E:g} and nu = {nu:g}; E must be > 0, nu > -1 and < 0.5")
+        return cast(Any, cls)(E=E, nu=nu, **parameters)  # type: ignore[no-any-return]
+
+    @property
+    def mu(self) -> float:
+        """Shear modulus μ [Pa]."""
+        return self.E / (2 * (1 + self.nu))
+
+    @property
+    def lam(self) -> float:
+        """Lamé's first parameter λ [Pa]."""
+        return self.E * self.nu / ((1 + self.nu) * (1 - 2 * self.nu))
+
+    @property
+    def bulk(self) -> float:
+        """Bulk modulus K = λ + 2 μ/3 [Pa]."""
+        return self.E / (3 * (1 - 2 * self.nu))
+
+
+def _ndim(value: Any) -> int:
+    try:
+        return np.ndim(value)
+    except ValueError:  # ragged nesting
+        return -1
+
+
+class _Flowing(Material):
+    """Base of the materials with a return map and a history of several fields."""
+
+    __slots__ = ()
+
+    def return_map(
+        self, F: npt.ArrayLike, history: Mapping[str, npt.ArrayLike] | None = None, *, dt: float = 0.0
+    ) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Bring trial states back onto the yield surface, with the C code of the step.
+
+        Parameters
+        ----------
+        F : array_like, shape (m, d, d)
+            Trial elastic deformation gradients, d = 2 (plane strain) or 3.
+        history : mapping, optional
+            Fields of the law's history by name, (m,) or (m, components); those left out have their initial values.
+        dt : float, optional
+            Time of the step [s], >= 0, which viscosity needs; default 0: a material with viscosity does not flow.
+
+        Returns
+        -------
+        F : ndarray, shape (m, d, d)
+            Elastic deformation gradients. An F within the yield surface returns bit for bit.
+        history : dict
+            All fields of the history after the step.
+
+        Raises
+        ------
+        TypeError, ValueError
+            F, the history or dt has another shape or range, or is not finite.
+        """
+        checked = self._gradients(F)
+        before = self._history(history, *checked.shape[:2])
+        d, step = checked.shape[1], _check.number("dt", dt, low=0, unit="s")
+        after = _core.return_map(self.law, self.parameters, checked, before, d, config.isa(), "float64", step)
+        elastic, kept = (np.frombuffer(part, dtype=np.float64).copy() for part in after)
+        kept, fields, at = kept.reshape(before.shape), {}, 0
+        for name, width, _ in self._kept(d):
+            fields[name] = kept[:, at] if width == 1 else kept[:, at : at + width]
+            at += width
+        return elastic.reshape(checked.shape), fields
+
+    def stress(self, F: npt.ArrayLike, history: Mapping[str, npt.ArrayLike] | None = None) -> FloatArray:
+        """First Piola–Kirchhoff stress P = τ F⁻ᵀ without flow, from the C code of the step.
+
+        Parameters
+        ----------
+        F : array_like, shape (m, d, d)
+            Elastic deformation gradients F_E, d = 2 (plane strain) or 3.
+        history : mapping, optional
+            Fields of the law's history by name, (m,) or (m, components); those left out have their initial values.
+
+        Returns
+        -------
+        ndarray, shape (m, d, d)
+            P = ∂Ψ/∂F_E [Pa], in float64.
+
+        Raises
+        ------
+        TypeError, ValueError
+            F or the history has another shape or range, or is not finite, or F is singular.
+        """
+        checked = self._gradients(F)
+        return self._stress(checked, self._history(history, *checked.shape[:2]))
+
+    def energy(self, F: npt.ArrayLike, history: Mapping[str, npt.ArrayLike] | None = None) -> FloatArray:
+        """Elastic energy per rest volume, from the C code of the step.
+
+        Parameters
+        ----------
+        F : array_like, shape (m, d, d)
+            Elastic deformation gradients F_E, d = 2 (plane strain) or 3.
+        history : mapping, optional
+            Fields of the law's history by name, (m,) or (m, components); those left out have their initial values.
+
+        Returns
+        -------
+        ndarray, shape (m,)
+            Ψ [J/m³], in float64.
+
+        Raises
+        ------
+        TypeError, ValueError
+            F or the history has another shape or range, or is not finite.
+        """
+        checked = self._gradients(F)
+        return self._energy(checked, self._history(history, *checked.shape[:2]))
+
+    def _kept(self, d: int) -> list[tuple[str, int, _core.HistoryField]]:
+        """Name, components and row of every field of the history."""
+        widths = {"scalar": 1, "vector": d, "symmetric": d * (d + 1) // 2, "tensor": d * d}
+        return [(field["name"], widths[field["rank"]], field) for field in registry()[self.law]["history"]]
+
+    def _history(self, given: Mapping[str, npt.ArrayLike] | None, m: int, d: int) -> FloatArray:
+        """The history (m, components) of checked fields; initial values where none are given."""
+        kept = self._kept(d)
+        if given is not None and not isinstance(given, Mapping):
+            raise _check.wrong_type("history", given, "a mapping of field names to arrays")
+        for name in given or {}:
+            _check.choice("history", name, [field for field, *_ in kept])
+        columns, initial, at = [], self._initial_history(d), 0
+        for name, width, row in kept:
+            if name in (given or {}):
+                title = f"history[{name!r}]"
+                values = _check.array(title, (given or {})[name], (m,) if width == 1 else (m, width))
+                for bad in np.flatnonzero(~((values > row["low"]) & (values < row["high"])))[:1]:
+                    allowed = _check.interval(row["low"], True, row["high"], True)
+                    raise ValueError(f"{title} = {values.flat[bad]:g}: must be {allowed}")
+                columns.append(values.reshape(m, width))
+            else:
+                columns.append(np.tile(initial[at : at + width], (m, 1)))
+            at += width
+        return np.ascontiguousarray(np.concatenate(columns, axis=1))
+
+
+class _Plastic(_Elastic):
+    """Base of the materials whose return map keeps a plastic volume ratio."""
+
+    __slots__ = ()
+
+    def return_map(self, F: npt.ArrayLike, Jp: npt.ArrayLike = 1.0) -> tuple[FloatArray, FloatArray]:
+        """Split trial states into elastic and plastic parts, with the C code of the step.
+
+        Parameters
+        ----------
+        F : array_like, shape (m, d, d)
+            Trial elastic deformation gradients, d = 2 (plane strain) or 3.
+        Jp : float or array_like, shape (m,), optional
+            Earlier plastic volume ratios, > 0.
+
+        Returns
+        -------
+        F : ndarray, shape (m, d, d)
+            Elastic deformation gradients on or within the yield surface. An F within it (for sand, with a Jp of 1)
+            returns bit for bit.
+        Jp : ndarray, shape (m,)
+            New plastic volume ratios, within the limits of the material.
+
+        Raises
+        ------
+        TypeError, ValueError
+            F or Jp has another shape or range, or is not finite.
+        """
+        checked = self._gradients(F)
+        return self._return_map(checked, plastic(Jp, len(checked)), 0.0, np.zeros_like(checked))
+
+
+def plastic(Jp: npt.ArrayLike, m: int) -> FloatArray:
+    """Checked plastic volume ratios, one for each of m deformation gradients."""
+    if isinstance(Jp, (np.ndarray, list, tuple)) and _ndim(Jp) != 0:
+        values = _check.array("Jp", Jp, (m,))
+    else:
+        values = np.full(m, _check.number("Jp", Jp, low=0, low_open=True))
+    for row in np.flatnonzero(values <= 0)[:1]:
+        raise ValueError(f"Jp[{row}] = {values[row]:g}: must be > 0")
+    return values
+
+
+def field_values(material: Material) -> str:
+    """The parameters as source text: ``E=1e+06, nu=0.3, density=1000``."""
+    values = {f.name: getattr(material, f.name) for f in fields(cast(Any, material))}
+    return ", ".join(f"{name}={f'{v:g}' if type(v) is float else v}" for name, v in values.items())

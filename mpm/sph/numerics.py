@@ -1,0 +1,196 @@
+"""The numerics of `mpm.sph.Simulation`: checks of its options, and the core that has them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, _core, config
+from mpm import numerics as common
+from mpm.materials import Fluid
+from mpm.scene import Scene
+
+KERNELS = ("cubic", "wendland")
+VISCOSITIES = ("vector", "central")
+MOST_CELLS = 2**20  # spacings along an axis
+RESOLVED = {"float64": 2**-20, "float32": 2**-8}  # spacings: neighbouring numbers may lie that far apart
+FEWEST = 4  # smoothing lengths along an axis: a particle and its image have no neighbour twice
+
+
+@dataclass(frozen=True, slots=True)
+class Numerics:
+    """What `check` has checked; dt 0: automatic."""
+
+    spacing: float
+    cells: tuple[int, ...]
+    smoothing: float
+    kernel: str
+    viscosity: str
+    alpha: float
+    xsph: float
+    tension: bool
+    dt: float
+    max_dt: float
+    allow_unstable: bool
+    dtype: str
+    on_leave: str
+    history: int
+
+
+def check(
+    scene: Scene,
+    *,
+    spacing: object,
+    smoothing: object,
+    kernel: object,
+    viscosity: object,
+    alpha: object,
+    xsph: object,
+    tension: object,
+    dt: object,
+    max_dt: object,
+    allow_unstable: object,
+    dtype: npt.DTypeLike,
+    on_leave: object,
+    history: object,
+) -> Numerics:
+    """Check the options; TypeErrors and ValueErrors name the argument, its value and what is allowed."""
+    apart = _check.number("spacing", spacing, low=0, low_open=True, unit="m")
+    precision = common._dtype(dtype)
+    ratio = _check.number("smoothing", smoothing, low=0.8, high=3)
+    step, bound, unstable = common._time_step(dt, max_dt, allow_unstable)
+    _refuse_coarse_positions(scene, apart, precision)
+    chosen = Numerics(
+        spacing=apart,
+        cells=_cells(scene, apart, ratio),
+        smoothing=ratio,
+        kernel=_check.choice("kernel", kernel, KERNELS),
+        viscosity=_check.choice("viscosity", viscosity, VISCOSITIES),
+        alpha=_check.number("alpha", alpha, low=0, high=10),
+        xsph=_check.number("xsph", xsph, low=0, high=1),
+        tension=_check.flag("tension", tension),
+        dt=step,
+        max_dt=bound,
+        allow_unstable=unstable,
+        dtype=precision,
+        on_leave=_check.choice("on_leave", on_leave, common.ON_LEAVE),
+        history=_check.integer("history", history, low=0, high=common.MAX_HISTORY),
+    )
+    _refuse_contacts(scene, chosen.tension)
+    return chosen
+
+
+def _cells(scene: Scene, spacing: float, smoothing: float) -> tuple[int, ...]:
+    """Spacings along each axis, a whole number: the lattice of the fluid fits between the walls."""
+    exact = (scene.upper - scene.lower) / spacing
+    most = int(min(exact.max(), 2.0 * MOST_CELLS))
+    if most > MOST_CELLS:
+        least = (scene.upper - scene.lower).max() / MOST_CELLS
+        raise ValueError(f"spacing = {spacing:g}: must be >= {least:g}, the domain's size / 2^20")
+    whole = np.rint(exact)
+    if (np.abs(exact - whole) > common.WHOLE * np.maximum(1, whole)).any():
+        near = common._nearest_dx(scene.upper - scene.lower, spacing)
+        proposal = f"; the nearest spacing that fits is {near!r}" if near else "; none near it fits all axes"
+        raise ValueError(
+            f"spacing = {spacing!r}: (upper - lower)/spacing = {exact.tolist()} must be whole{proposal}"
+        )
+    if whole.min() < FEWEST * smoothing:
+        raise ValueError(
+            f"spacing = {spacing:g}: the domain has {int(whole.min())} spacings along an axis; must be >= "
+            f"{math.ceil(FEWEST * smoothing)} with smoothing = {smoothing:g}"
+        )
+    return tuple(int(count) for count in whole)
+
+
+def _refuse_coarse_positions(scene: Scene, spacing: float, dtype: str) -> None:
+    """Raise ValueError where neighbouring numbers of the precision are too far apart."""
+    farthest = float(np.maximum(np.abs(scene.lower), np.abs(scene.upper)).max())
+    with np.errstate(over="ignore"):
+        apart = float(np.spacing(np.dtype(dtype).type(farthest)))
+    if not apart <= RESOLVED[dtype] * spacing:
+        raise ValueError(
+            f"spacing = {spacing:g}: must be >= {apart / RESOLVED[dtype]:.3g} in a domain that reaches to {farthest:g} m, "
+            f"where {dtype} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
+            + (", or choose dtype='float64'" if dtype == "float32" else "")
+        )
+
+
+def _refuse_contacts(scene: Scene, tension: bool) -> None:
+    """Raise ValueError for walls and colliders that the method cannot have."""
+    surfaces = [(f"walls[{face!r}]", wall.contact, wall.friction) for face, wall in scene.walls.items()]
+    surfaces += [(f"collider {one.name!r}", one.contact, one.friction) for one in scene.colliders]
+    for name, contact, friction in surfaces:
+        if friction:
+            raise ValueError(
+                f"{name}: friction = {friction:g}: a fluid by SPH has no Coulomb friction; must be 0, or the contact "
+                "'sticky', which the viscosity of the fluid acts on"
+            )
+        if tension and contact == "separate":
+            raise ValueError(
+                f"{name}: contact = 'separate': with tension=True a fluid pulls at its images and never parts from "
+                "them; must be 'slip', 'sticky', 'mirror' or 'periodic', or tension=False"
+            )
+    for one in scene.colliders:
+        if one.shape._only_collides:
+            raise ValueError(
+                f"collider {one.name!r}: shape = {_check.shown(one.shape)}: changes with time; its particles would come "
+                "and go: must be rigid"
+            )
+
+
+def fluid_of(materials: list[Any]) -> Fluid:
+    """The one fluid of a scene."""
+    for material in materials:
+        if not isinstance(material, Fluid):
+            raise ValueError(
+                f"material = {material!r}: SPH computes weakly compressible fluids; must be an mpm.materials.Fluid"
+            )
+        if material != materials[0]:
+            raise ValueError(
+                f"material = {material!r}: the scene has {materials[0]!r} already; must be the same: "
+                "the density by summation knows one fluid"
+            )
+    fluid: Fluid = materials[0]
+    return fluid
+
+
+def new_core(scene: Scene, chosen: Numerics, density: float, threads: int) -> _core.Sph:
+    """A core without material, colliders and particles."""
+    return _core.Sph(
+        dim=scene.dimension,
+        dtype=chosen.dtype,
+        lower=scene.lower.tolist(),
+        cells=chosen.cells,
+        spacing=chosen.spacing,
+        smoothing=chosen.smoothing,
+        density=density,
+        kernel=chosen.kernel,
+        viscosity=chosen.viscosity,
+        alpha=chosen.alpha,
+        xsph=chosen.xsph,
+        tension=chosen.tension,
+        gravity=scene.gravity.tolist(),
+        walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
+        dt=chosen.dt,
+        max_dt=chosen.max_dt,
+        allow_unstable=chosen.allow_unstable,
+        on_leave=chosen.on_leave,
+        history=chosen.history,
+        threads=threads,
+        isa=config.isa(),
+    )
+
+
+def options(chosen: Numerics) -> dict[str, Any]:
+    """The keywords of `mpm.sph.Simulation` that give these numerics; what JSON can hold."""
+    given = asdict(chosen)
+    del given["cells"]
+    fixed = chosen.dt > 0
+    return given | {
+        "dt": chosen.dt if fixed else "auto",
+        "max_dt": None if fixed or chosen.max_dt == math.inf else chosen.max_dt,
+    }

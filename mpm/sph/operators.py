@@ -1,0 +1,1 @@
+"""The sums of SPH for arrays of your own."""

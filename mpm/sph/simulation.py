@@ -1,0 +1,526 @@
+"""`Simulation`: a scene of one fluid by smoothed particle hydrodynamics, around the core's `Sph`."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, _core, config, derived, fieldtable, sampling, totals
+from mpm import scene as _scene
+from mpm.colliders import Prepared, place, prepare
+from mpm.io.kept import Kept
+from mpm.materials import Material, registry
+from mpm.numerics import StableDt
+from mpm.particles import Copies
+from mpm.shapes import Points, Shape
+from mpm.solver import Solver
+from mpm.sph import numerics
+
+__all__ = ["Simulation"]
+
+FloatArray = _check.FloatArray
+
+REFERENCES = (
+    "Monaghan: Simulating free surface flows with SPH. J. Comput. Phys. 110 (1994) 399-406. doi:10.1006/jcph.1994.1034",
+    "Becker, Teschner: Weakly compressible SPH for free surface flows. Eurographics/ACM SIGGRAPH Symposium on Computer "
+    "Animation (2007) 209-217",
+)
+WENDLAND = (
+    "Wendland: Piecewise polynomial, positive definite and compactly supported radial functions of minimal degree. "
+    "Adv. Comput. Math. 4 (1995) 389-396. doi:10.1007/BF02123482"
+)
+VISCOSITY = {
+    "vector": "Morris, Fox, Zhu: Modeling low Reynolds number incompressible flows using SPH. J. Comput. Phys. 136 "
+    "(1997) 214-226. doi:10.1006/jcph.1997.5776",
+    "central": "Monaghan: Smoothed particle hydrodynamics. Rep. Prog. Phys. 68 (2005) 1703-1759. "
+    "doi:10.1088/0034-4885/68/8/R01",
+}
+XSPH = (
+    "Monaghan: On the problem of penetration in particle methods. J. Comput. Phys. 82 (1989) 1-15. "
+    "doi:10.1016/0021-9991(89)90032-6"
+)
+CLOSEST = 0.5  # spacings: particles that begin nearer to others repel them violently
+TIMES = {"times": "float64", "counters": "int64", "numbers": "float64"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A body as it was sampled."""
+
+    name: str
+    text: str
+    first_id: int
+    particles: int
+
+
+class Simulation(Solver, kind="sph"):
+    """A scene of one fluid by weakly compressible smoothed particle hydrodynamics (WCSPH).
+
+    A step is Algorithm 1 of Becker and Teschner (2007): neighbours; densities by summation, ρ = Σ m W, with the particle
+    itself; pressures by the state equation of `mpm.materials.Fluid`, p = (K/γ)((ρ/ρ₀)^γ − 1); accelerations by pressure,
+    viscosity and gravity; velocities and positions by symplectic Euler. Momentum is conserved to round-off with every
+    option. What `mpm.Simulation` does around its steps, this class does too: live arrays, history, files, pictures.
+
+    Particles begin on the lattice with the spacing, at ``lower + (i + ½)·spacing``. Their mass is such that a full
+    lattice has the density ρ₀ exactly. ``particles.J`` is ρ₀/ρ.
+
+    Walls of the domain are images: mirrored with the tangential velocity kept (slip, separate, mirror) or turned round
+    (sticky), or moved by the period. Colliders are particles of the fluid's lattice within 2h below their surface, which
+    move with it; with the contact ``"sticky"``, the viscosity of the fluid acts on them.
+
+    Parameters
+    ----------
+    scene : Scene
+        A scene with at least one body. All bodies are of one `mpm.materials.Fluid`. Walls and colliders have no
+        friction, and colliders do not deform.
+    spacing : float
+        Distance of the particles at rest [m]; (upper − lower)/spacing must be whole, and at least 4 `smoothing`.
+    smoothing : float
+        Smoothing length h over the spacing, 0.8 to 3. The support of the kernel is 2h.
+    kernel : {"cubic", "wendland"}
+        The cubic spline, or Wendland's C2 function, with which particles do not pair at large `smoothing`.
+    viscosity : {"vector", "central"}
+        The form of η∇²v: component by component, or along the lines between particles, which conserves angular
+        momentum. Both act only if the fluid has a viscosity.
+    alpha : float
+        Monaghan's artificial viscosity α, 0 to 10: ν ≈ α c h/(2 (d + 2)) where particles approach each other.
+    xsph : float
+        Share of the neighbours' velocity in the motion of a particle, 0 to 1 (XSPH).
+    tension : bool
+        Whether stretched fluid pulls. Then particles at free surfaces, whose sums lack neighbours, clump. It replaces
+        the option `tension` of the material.
+    dt : "auto" or float
+        Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, and halves a step in which a particle would move more
+        than h/2. A fixed dt above the bound raises `mpm.InstabilityError` before the step that would use it.
+    max_dt : float, optional
+        Upper limit of the automatic time step [s].
+    allow_unstable : bool
+        Accept a fixed dt above the bound.
+    dtype : {"float64", "float32"}
+        Double precision must resolve positions to spacing/2^20, single precision to spacing/256.
+    threads : int, optional
+        Default `mpm.get_num_threads`, but at most one per 4,096 particles. Results do not depend on it.
+    on_leave : {"raise", "clamp", "delete"}
+        The fate of particles whose positions are written outside the domain: `mpm.EscapeError`, onto the face, or
+        removal. No step moves a particle out: one that crosses a wall changes places with its image.
+    history : int
+        Record every history-th step; 0: none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of the wrong type, shape or range; the message names it, its value and the allowed range.
+
+    Warns
+    -----
+    UserWarning
+        Points of a body lie inside a collider or in an earlier body: they get no particles, because particles that
+        begin so close together repel each other violently.
+
+    References
+    ----------
+    See `Simulation.cite`.
+    """
+
+    __slots__ = ("_fluid", "_numerics", "_parts")
+
+    _core: _core.Sph
+
+    @_check.options
+    def __init__(
+        self,
+        scene: _scene.Scene,
+        *,
+        spacing: float,
+        smoothing: float = 1.0,
+        kernel: str = "cubic",
+        viscosity: str = "vector",
+        alpha: float = 0.0,
+        xsph: float = 0.0,
+        tension: bool = False,
+        dt: float | str = "auto",
+        max_dt: float | None = None,
+        allow_unstable: bool = False,
+        dtype: npt.DTypeLike = "float64",
+        threads: int | None = None,
+        on_leave: str = "raise",
+        history: int = 1,
+    ) -> None:
+        if not isinstance(scene, _scene.Scene):
+            raise _check.wrong_type("scene", scene, "an mpm.Scene")
+        self._numerics = numerics.check(
+            scene,
+            spacing=spacing,
+            smoothing=smoothing,
+            kernel=kernel,
+            viscosity=viscosity,
+            alpha=alpha,
+            xsph=xsph,
+            tension=tension,
+            dt=dt,
+            max_dt=max_dt,
+            allow_unstable=allow_unstable,
+            dtype=dtype,
+            on_leave=on_leave,
+            history=history,
+        )
+        if threads is not None:
+            threads = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
+        if not scene.bodies:
+            raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
+        self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
+        self._parts: list[_Part] = []
+        sampled = [(body, *self._sample(scene, body)) for body in scene.bodies]
+        self._begin(scene, threads)
+        for body, x, v in sampled:
+            self._insert(body, x, v)
+        self._core.totals()
+
+    def _begin(self, scene: _scene.Scene, threads: int | None) -> None:
+        """Begin with a core that has no particles yet."""
+        chosen, fluid = self._numerics, self._fluid
+        core = numerics.new_core(scene, chosen, fluid.density, threads or config.get_num_threads())
+        core.add_material(fluid.law, fluid.parameters)
+        prepared = [prepare(one, scene.lower, scene.upper, chosen.spacing) for one in scene.colliders]
+        placed = place(core, prepared)
+        for index, one in enumerate(prepared):
+            low, high = _region(one, scene, 2 * chosen.smoothing * chosen.spacing)
+            core.fill_collider(index, low.tolist(), high.tolist())
+        super().__init__(core, scene, colliders=placed, threads=threads)
+
+    # ---- particles -------------------------------------------------------------------------------------
+
+    def _sample(self, scene: _scene.Scene, body: _scene.Body) -> tuple[FloatArray, FloatArray]:
+        """Positions and velocities of a body's particles, whatever is there already."""
+        if body.F is not None:
+            raise ValueError(f"F of body {body.name!r}: a fluid by SPH has no deformation gradient; leave it out")
+        if isinstance(body.shape, Points) and body.shape.volume is not None:
+            raise ValueError(
+                f"volume of {body.name!r}: all particles have the volume spacing^d; leave it out of mpm.shapes.Points"
+            )
+        x, volume = sampling.sample(
+            body.shape,
+            lower=scene.lower,
+            upper=scene.upper,
+            dx=self._numerics.spacing,
+            particles_per_cell=1,
+            sampling="lattice",
+            rng=np.random.default_rng(0),
+            body=body.name,
+        )
+        v = body.initial_velocity(x, volume)
+        if not np.isfinite(v.astype(self._numerics.dtype)).all():
+            raise ValueError(f"velocity: {np.abs(v).max():g} is beyond the range of {self._numerics.dtype}")
+        return x, v
+
+    def _insert(self, body: _scene.Body, x: FloatArray, v: FloatArray) -> None:
+        """Hand a body to the core, without points that are taken."""
+        free = np.ones(len(x), dtype=bool)
+        for placed in self._colliders:
+            free &= self._keep(body, "collider", placed.collider.name, placed.distance(x)[0] > 0)
+        near = _too_near(x, self.particles._copy("x"), CLOSEST * self._numerics.spacing)
+        free &= self._keep(body, "fluid", "that is there already", ~near)
+        if not free.any():
+            raise ValueError(f"body {body.name!r}: all its {len(x)} points lie inside colliders or other bodies")
+        self._parts.append(_Part(body.name, body._made_of(), self._core.next_id, int(free.sum())))
+        self._core.add_particles(np.ascontiguousarray(x[free]), np.ascontiguousarray(v[free]))
+
+    def _keep(self, body: _scene.Body, kind: str, name: str, free: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Warn of the points that are not free."""
+        count = int((~free).sum())
+        if count:
+            where = f"inside the collider {name!r}" if kind == "collider" else f"in the fluid {name}"
+            warnings.warn(
+                f"{count} of {len(free)} points of {body.name!r} lie {where}: they get no particles",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
+        return free
+
+    @_check.options
+    def add(
+        self,
+        shape: Shape,
+        material: Material,
+        *,
+        velocity: _scene.Velocity = 0,
+        angular_velocity: npt.ArrayLike = 0,
+        name: str | None = None,
+    ) -> _scene.Body:
+        """Add a body between steps; arguments as in `Scene.add`. Earlier views go stale but stay valid.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `Scene.add`; another fluid than that of the scene; no point of the lattice is in the shape, or all are
+            taken. Nothing has changed.
+        """
+        body = _scene.make_body(
+            shape,
+            material,
+            velocity=velocity,
+            angular_velocity=angular_velocity,
+            F=None,
+            name=name,
+            dimension=self._scene.dimension,
+            taken={part.name for part in self._parts},
+            number=len(self._parts),
+        )
+        numerics.fluid_of([self._fluid, material])
+        self._core.totals()  # what was written through views is taken, or refused, before anything changes
+        parts, particles = len(self._parts), self._core.particles
+        try:
+            self._insert(body, *self._sample(self._scene, body))
+            self._core.totals()
+        except BaseException:
+            del self._parts[parts:]
+            if self._core.particles > particles:  # an interrupt after they were added
+                self.particles.delete(np.arange(self._core.particles) >= particles)
+            raise
+        return body
+
+    def rows(self, body: str) -> slice:
+        """The rows of a body's particles in the arrays of `particles`.
+
+        Parameters
+        ----------
+        body : str
+            Name of the body.
+
+        Returns
+        -------
+        slice
+            Consecutive rows without deleted particles; valid until particles are deleted.
+
+        Raises
+        ------
+        TypeError, ValueError
+            This simulation has no body of that name.
+        """
+        parts = {part.name: part for part in self._parts}
+        part = parts[_check.choice("body", body, tuple(parts))]
+        ids = self.particles._copy("id")
+        low, high = np.searchsorted(ids, (part.first_id, part.first_id + part.particles))
+        return slice(int(low), int(high))
+
+    # ---- keeping ---------------------------------------------------------------------------------------
+
+    def _snapshot(self) -> Kept:
+        arrays = {name: self._array(name, data) for name, data in self._core.keep().items()}
+        numbers = {
+            "options": numerics.options(self._numerics),
+            "fields": [_plain(row) for row in self._core.fields() if row["owner"] == "user"],
+            "parts": [asdict(part) for part in self._parts],
+        }
+        return Kept(self._scene, numbers, arrays)
+
+    def _array(self, name: str, data: bytes) -> npt.NDArray[Any]:
+        """An array of the core's state."""
+        if name in TIMES:
+            return np.frombuffer(data, dtype=TIMES[name])
+        if name == "history":
+            width = sum(columns for _, columns in self._core.history_names())
+            return np.frombuffer(data).reshape(-1, width)
+        if name == "books":
+            return np.frombuffer(data, dtype=np.uint8)
+        row = next(row for row in self._core.fields() if row["name"] == name)
+        kind = {"id": "int64", "material": "int32"}.get(name, self._numerics.dtype)
+        return np.frombuffer(data, dtype=kind).reshape(-1, *fieldtable.shape(row["rank"], self.dimension))
+
+    @classmethod
+    def _of(cls, kept: Kept, threads: int | None, /) -> Self:
+        self = cls.__new__(cls)
+        options, scene = kept.numbers["options"], kept.scene
+        self._numerics = numerics.check(scene, **options)
+        self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
+        self._parts = [_Part(**part) for part in kept.numbers["parts"]]
+        self._begin(scene, threads)
+        for row in kept.numbers["fields"]:
+            self._core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
+        self._core.resume({name: np.require(array, requirements=["C", "A"]) for name, array in kept.arrays.items()})
+        self._core.totals()
+        return self
+
+    def _options(self) -> dict[str, Any]:
+        return numerics.options(self._numerics) | {"dx": self._numerics.spacing}
+
+    # ---- what it says ----------------------------------------------------------------------------------
+
+    @property
+    def spacing(self) -> float:
+        """Distance of the particles at rest [m]."""
+        return self._numerics.spacing
+
+    @property
+    def smoothing_length(self) -> float:
+        """h [m]; the support of the kernel is 2h."""
+        return self._numerics.smoothing * self._numerics.spacing
+
+    @property
+    def dtype(self) -> str:
+        """``"float64"`` or ``"float32"``."""
+        return self._numerics.dtype
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """The fluid, with the tension of the simulation; ``particles.material`` indexes it."""
+        return (replace(self._fluid, tension=self._numerics.tension),)
+
+    def stable_dt(self) -> StableDt:
+        """The bound of the time step in the current state, with its limit and its particle.
+
+        ``"wave"`` 1.7 h/c; ``"viscosity"`` 0.1 h²/ν, with ν of the fluid and of `alpha`; ``"motion"`` h/(2 |v|);
+        ``"acceleration"`` √(h/g).
+        """
+        dt, limit, row = self._core.stable_dt()
+        return StableDt(dt, limit, None if row < 0 else row)
+
+    @_check.options
+    def interpolate(self, name: str, x: npt.ArrayLike) -> FloatArray:
+        """A quantity at any points: A(x) = Σ (m/ρ) A W, the interpolation that SPH is built on.
+
+        Images at walls take part, so that it holds up to them. At a free surface the sum decreases over 2h, because
+        neighbours are missing; ``interpolate("density", x)`` tells where.
+
+        Parameters
+        ----------
+        name : str
+            A field of `particles` or a quantity of `compute`.
+        x : array_like, shape (m, d)
+            Points [m].
+
+        Returns
+        -------
+        ndarray, shape (m, …)
+            As many components as the quantity has, float64.
+        """
+        chosen = _check.choice("name", name, tuple(dict.fromkeys((*self.particles.fields, *self.quantities))))
+        points = _check.array("x", x, (None, self.dimension))
+        self._core.totals()  # what was written through views is taken, or refused
+        copies = Copies(self.particles)
+        values = copies[chosen] if chosen in self.particles.fields else self._quantity(chosen, copies)
+        quantity = np.ascontiguousarray(values, dtype=np.float64)
+        n, shape = len(quantity), quantity.shape[1:]
+        rank = _rank_of(chosen, shape, self._core.fields())
+        found = self._core.interpolate(
+            np.ascontiguousarray(points), quantity.reshape(n, -1), rank, chosen == "v"
+        )
+        return np.frombuffer(found).reshape(len(points), *shape).copy()
+
+    def state_hash(self) -> str:
+        """Hexadecimal digest of all that decides how a run continues; runs that are equal bit for bit share it.
+
+        It covers the particles with the clock, the domain with gravity and walls, the numerics, the fluid and the
+        colliders. It leaves out threads, views, recorded data and functions (body forces).
+        """
+        scene, digest = self._scene, hashlib.sha256()
+        chosen = numerics.options(self._numerics)
+        digest.update(repr({name: chosen[name] for name in sorted(chosen.keys() - {"history"})}).encode())
+        digest.update(
+            repr((scene.lower.tolist(), scene.upper.tolist(), scene.gravity.tolist(), scene.walls)).encode()
+        )
+        digest.update(repr(self._fluid).encode())
+        for placed in self._colliders:
+            digest.update(placed.digest)
+        arrays = self._core.keep()
+        digest.update(arrays["counters"][:16])  # steps, next id
+        for name in sorted(arrays.keys() - {"history", "books", "numbers", "counters"}):
+            digest.update(name.encode())
+            digest.update(arrays[name])
+        return digest.hexdigest()
+
+    def cite(self) -> str:
+        """References of the methods in use, one per line."""
+        chosen = self._numerics
+        lines = [f"SPH: {REFERENCES[0]}", f"algorithm: {REFERENCES[1]}"]
+        lines += [f"kernel: {WENDLAND}"] * (chosen.kernel == "wendland")
+        lines += [f"viscosity: {VISCOSITY[chosen.viscosity]}"] * (self._fluid.viscosity > 0)
+        lines += [f"XSPH: {XSPH}"] * (chosen.xsph > 0)
+        lines.append(f"fluid: {registry()['fluid']['reference']}")
+        return "\n".join(lines)
+
+    def _limit(self) -> str:
+        return f" (limit: {self.stable_dt().limit})" if not self._numerics.dt else ""
+
+    def _lines(self) -> Iterator[str]:
+        chosen = self._numerics
+        now = f" (now {self.dt:.3g} s)" if self.steps else ""
+        step = f"dt {chosen.dt:g} s" if chosen.dt else f"dt auto{now}"
+        unit = totals.per_depth("kg", self.dimension)
+        mass = self._core.totals()["mass"] / max(1, self._core.particles)
+        for part in self._parts:
+            rows = self.rows(part.name)
+            left = rows.stop - rows.start
+            fewer = f", of which {left} are left" * (left < part.particles)
+            yield f"{part.text}: {part.particles} particles, {part.particles * mass:.6g} {unit}{fewer}"
+        yield from super()._lines()
+        extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (chosen.xsph > 0)
+        yield (
+            f"method  SPH, spacing {chosen.spacing:g} m, h = {chosen.smoothing:g} spacings, {chosen.kernel} kernel, "
+            f"{chosen.viscosity} viscosity{extras}, {step}"
+        )
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        memory = sum(self._core.memory().values())
+        yield f"machine {chosen.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in ("name", "unit", "rank", "initial")}
+
+
+def _rank_of(name: str, shape: tuple[int, ...], table: list[fieldtable.Row]) -> str:
+    """The rank of a field or quantity."""
+    known = {row["name"]: row["rank"] for row in table}
+    return known.get(name, ("scalar", "vector", "tensor")[len(shape)])
+
+
+def _region(one: Prepared, scene: _scene.Scene, margin: float) -> tuple[FloatArray, FloatArray]:
+    """A box of a collider's own space that has all of it that is ever in the domain."""
+    motion = one.collider.motion
+    low, high = scene.lower - margin, scene.upper + margin
+    if motion is not None:
+        low, high = motion._sweep(low, high, one.reference)
+    least, largest = one.collider.shape.bounds
+    low, high = np.maximum(low, least - margin), np.minimum(high, largest + margin)
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise ValueError(
+            f"collider {one.collider.name!r}: shape = {_check.shown(one.collider.shape)}: has no end and moves without "
+            "end, so it would need particles without number; must be bounded, such as a Box"
+        )
+    return low, np.maximum(low, high)
+
+
+def _too_near(x: FloatArray, others: npt.NDArray[Any], distance: float) -> npt.NDArray[np.bool_]:
+    """Which of the points x (m, d) are nearer than `distance` to one of the others (n, d)?"""
+    near = np.zeros(len(x), dtype=bool)
+    if not len(others) or not len(x):
+        return near
+    d = x.shape[1]
+    origin = np.minimum(x.min(axis=0), others.min(axis=0)) - distance
+    sides = np.ceil((np.maximum(x.max(axis=0), others.max(axis=0)) + 2 * distance - origin) / distance).astype(np.int64)
+    strides = np.cumprod(np.concatenate([[1], sides[:-1]]))
+
+    def cells(points: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        return np.floor((points - origin) / distance).astype(np.int64)
+
+    keys = cells(others) @ strides
+    order = np.argsort(keys, kind="stable")
+    keys, placed = keys[order], np.asarray(others, dtype=np.float64)[order]
+    own = cells(x)
+    for offset in np.ndindex(*(3,) * d):
+        wanted = (own + np.array(offset) - 1) @ strides
+        first, end = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
+        for k in range(int((end - first).max(initial=0))):
+            rows = np.flatnonzero(first + k < end)
+            apart = np.linalg.norm(x[rows] - placed[first[rows] + k], axis=1)
+            near[rows[apart < distance * (1 - 1e-6)]] = True
+    return near
+
+
+
