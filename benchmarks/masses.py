@@ -51,7 +51,10 @@ def shapes() -> dict[str, tuple[Shape, float]]:
                 Box(middle - 0.3, middle + 0.3).rotate(0.4, about=middle, axis=None if d == 2 else (1, 2, 3)),
                 0.6**d,
             ),
-            f"ellipsoid {d}-D": (Ball(middle, 0.5).scale([1, 0.5, 0.7][:d], about=middle), ball * (0.5, 0.35)[d - 2]),
+            f"ellipsoid {d}-D": (
+                Ball(middle, 0.5).scale([1, 0.5, 0.7][:d], about=middle),
+                ball * (0.5, 0.35)[d - 2],
+            ),
             f"capsule {d}-D": (Capsule(a, b, 0.25), (0.25 + round_, np.pi / 32 + round_)[d - 2]),
             f"cylinder {d}-D": (Cylinder(a, b, 0.3), (0.3, np.pi * 0.045)[d - 2]),
             f"half-space {d}-D": (HalfSpace(middle, np.arange(1, d + 1)), 0.5),
@@ -63,7 +66,10 @@ def shapes() -> dict[str, tuple[Shape, float]]:
         }
     found["polygon"] = Polygon(NOTCH), 0.4
     found["mesh"] = Mesh(CUBE).rotate(0.4, axis=(1, 2, 3), about=(0.5, 0.5, 0.5)), 0.125
-    found["drilled mesh"] = Mesh(CUBE) - Capsule((0, 0.5, 0.5), (1, 0.5, 0.5), 0.1), 0.125 - 0.5 * np.pi * 0.01
+    found["drilled mesh"] = (
+        Mesh(CUBE) - Capsule((0, 0.5, 0.5), (1, 0.5, 0.5), 0.1),
+        0.125 - 0.5 * np.pi * 0.01,
+    )
     return found
 
 
@@ -91,7 +97,9 @@ def cases(name: str, ratio: float, sampling: str) -> Iterator[tuple[float, float
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="only size / dx = 3 and 7")
     ratios = (3, 7) if parser.parse_args().quick else RATIOS
     print(f"{'shape':<17} {'sampling':<10}  error   old error  volumes / full, least to most")

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 TILE_POINTS = 3000  # about; at least 4 cells along each axis
-# r^d times points per volume: 0.85 and 0.8 of where random sequential addition ends (0.697 in 2-D, 0.733 in 3-D: S. Torquato,
-# O. U. Uche, F. H. Stillinger, Phys. Rev. E 74 (2006) 061308), so that the last points are still found soon.
+# r^d times points per volume: 0.85 and 0.8 of where random sequential addition ends (0.697 in 2-D, 0.733 in 3-D:
+# S. Torquato, O. U. Uche, F. H. Stillinger, Phys. Rev. E 74 (2006) 061308), so that the last points are found soon.
 BATCH = 2000  # proposals at once, at least
 CROWDING = {2: 0.59, 3: 0.58}
 
 
 @dataclass(frozen=True)
 class Tile:
-    """`side` cells along each axis. The points of cell k, counted in lexicographic order, are ``u[first[k]:first[k+1]]``,
-    in [0, 1)^d from the cell's lower corner."""
+    """`side` cells along each axis. The points of cell k, counted in lexicographic order, are
+    ``u[first[k]:first[k+1]]``, in [0, 1)^d from the cell's lower corner."""
 
     side: int
     first: NDArray[np.int64]
@@ -47,7 +47,9 @@ def tile(dim: int, per_cell: int, rng: np.random.Generator) -> Tile:
     radius = (CROWDING[dim] / wanted) ** (1 / dim)
     m = int(np.ceil(np.sqrt(dim) / radius))
     reach = int(np.ceil(radius * m))
-    near = np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * dim, indexing="ij"), axis=-1).reshape(-1, dim)
+    near = np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * dim, indexing="ij"), axis=-1).reshape(
+        -1, dim
+    )
     near = near[(near != 0).any(axis=1)]
     place = np.full((m**dim, dim), np.nan)  # of the point of each background cell
     count = 0

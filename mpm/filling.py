@@ -43,7 +43,7 @@ class Filler:
             x = self._lower + (cell[part, None] + self._sub) * self._dx
             phi, normal = self._distance(x.reshape(-1, d))
             filled = share_inside(phi, normal, self._dx / self._n)
-            share[part] = filled.reshape(len(part), -1).mean(axis=1)
+            share[part] = filled.reshape(-1, len(self._sub)).mean(axis=1)
         return share
 
 

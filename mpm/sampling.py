@@ -1,8 +1,8 @@
 """Sampling: fills a shape with particles.
 
-Candidates belong to the grid's cells, not to the shape: cell (i, j, k) spans lower + i·dx to lower + (i + 1)·dx along x,
-and so on. A candidate is kept if its own position is inside the shape. Its volume comes from the part of the cell that
-the shape fills (`mpm.filling`), and all volumes together are that of the shape.
+Candidates belong to the grid's cells, not to the shape: cell (i, j, k) spans lower + i·dx to lower + (i + 1)·dx along
+x, and so on. A candidate is kept if its own position is inside the shape. Its volume comes from the part of the
+cell that the shape fills (`mpm.filling`), and all volumes together are that of the shape.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def _total(shape: Shape, domain: Box, dx: float, sampled: float, of_body: str) -
         return None
     if abs(sampled / found.value - 1) > COARSE:
         warnings.warn(
-            f"as many particles{of_body} have {sampled / found.value:.3g} times the volume of {shape!r} elsewhere: it is "
-            f"too small for dx = {dx:g}, though its mass is right; choose a smaller dx or more particles_per_cell",
+            f"particles{of_body} would have {sampled / found.value:.3g} times the volume of {shape!r} if they were not "
+            f"scaled: it is too small for dx = {dx:g}; choose a smaller dx or more particles_per_cell",
             UserWarning,
             stacklevel=_check.levels_to_caller(),
         )

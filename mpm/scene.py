@@ -41,7 +41,11 @@ class Body:
 
     def __repr__(self) -> str:
         volume = self.volume()
-        mass = "" if volume is None else f", {self.material.density * volume.value:.6g} {self._unit}{volume.doubt}"
+        mass = (
+            ""
+            if volume is None
+            else f", {self.material.density * volume.value:.6g} {self._unit}{volume.doubt}"
+        )
         return f"{self._made_of()}{mass}"
 
     def _made_of(self) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, bodies, citations, config, equilibrium, grid, numerics, settings, totals, walls
+from mpm import _check, _core, bodies, citations, config, equilibrium, grid, numerics, settings, walls
 from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing

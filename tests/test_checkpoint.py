@@ -129,7 +129,9 @@ def crushed():
     """A fluid whose second particle is beyond the range of its law after a step."""
     scene = mpm.Scene([0, 0], [16, 16])
     x = np.array([[3.0, 3.0], [8.0, 8.0], [12.0, 12.0]])
-    scene.add(mpm.shapes.Points(x, volume="per-cell"), mpm.materials.Fluid(bulk_modulus=1e-9, density=1, gamma=1))
+    scene.add(
+        mpm.shapes.Points(x, volume="per-cell"), mpm.materials.Fluid(bulk_modulus=1e-9, density=1, gamma=1)
+    )
     sim = mpm.Simulation(scene, dx=1, dt=0.5)
     sim.particles.J = [1, 0.011, 1]
     sim.particles.C[1] = -np.eye(2)

@@ -29,7 +29,11 @@ X_OF_VERSION_1 = [0.3589616375882587, 0.32776724642641597]
 def small() -> bytes:
     """A checkpoint of about 4 KB: two particles, a collider."""
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
-    scene.add(mpm.shapes.Points([(0.5, 0.5), (0.6, 0.55)], volume="per-cell"), scenes.MATERIALS["snow"], velocity=(0, -1))
+    scene.add(
+        mpm.shapes.Points([(0.5, 0.5), (0.6, 0.55)], volume="per-cell"),
+        scenes.MATERIALS["snow"],
+        velocity=(0, -1),
+    )
     scene.add_collider(mpm.shapes.Ball((0.5, 0.2), 0.2), motion=mpm.motion.Linear((0.1, 0)))
     sim = mpm.Simulation(scene, dx=0.125, history=2)
     sim.step(3)

@@ -29,7 +29,9 @@ def crushed(dtype="float64"):
     """A fluid particle whose volume ratio leaves the law's range in a step that is taken."""
     scene = mpm.Scene([0, 0], [16, 16])
     x = np.array([[3.0, 3.0], [8.0, 8.0], [12.0, 12.0]])
-    scene.add(mpm.shapes.Points(x, volume="per-cell"), mpm.materials.Fluid(bulk_modulus=1e-9, density=1, gamma=1))
+    scene.add(
+        mpm.shapes.Points(x, volume="per-cell"), mpm.materials.Fluid(bulk_modulus=1e-9, density=1, gamma=1)
+    )
     sim = mpm.Simulation(scene, dx=1, dtype=dtype, dt=0.5)
     sim.particles.J = [1, 0.011, 1]
     C = np.zeros((3, 2, 2))

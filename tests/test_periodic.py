@@ -302,7 +302,11 @@ def test_deleting_and_adding_across_the_wrap(dim):
         np.testing.assert_array_equal(sim.particles.id, ids)
         np.testing.assert_allclose(sim.particles.x, x[~gone], rtol=0, atol=1e-14)
         np.testing.assert_array_equal(sim.particles.v, v[~gone])
-        sim.add(mpm.shapes.Points(np.full((1, dim), 1 - 1e-9 * turn), volume="per-cell"), SOLID, velocity=[2.0] * dim)
+        sim.add(
+            mpm.shapes.Points(np.full((1, dim), 1 - 1e-9 * turn), volume="per-cell"),
+            SOLID,
+            velocity=[2.0] * dim,
+        )
         ids = np.append(ids, sim.particles.id[-1])
         np.testing.assert_allclose(sim.particles.x[:-1], x[~gone], rtol=0, atol=1e-14)
     assert np.abs(sim.particles.v - 2).max() <= 1e-12

@@ -532,7 +532,9 @@ def test_a_collider_reaches_across_a_periodic_face(dim, kernel):
         move = np.array([shift / 16] + [0] * (dim - 1))
         x = scenes.jittered(dim, 6, 1 / 32) + np.array([0.2] + [0.3] * (dim - 1)) + move
         scene.add(
-            mpm.shapes.Points(np.mod(x, 1), volume="per-cell"), scenes.MATERIALS["neo_hookean"], velocity=[1] + [0] * (dim - 1)
+            mpm.shapes.Points(np.mod(x, 1), volume="per-cell"),
+            scenes.MATERIALS["neo_hookean"],
+            velocity=[1] + [0] * (dim - 1),
         )
         centre = np.array([0.55] + [0.4] * (dim - 1)) + move
         for k in (-1, 0) if centre[0] > 1 - 0.12 else (0,):  # a body is where it is: its image is another

@@ -78,7 +78,7 @@ def share_inside(phi: Floats, normal: Floats, size: Floats | float) -> Floats:
     """
     m = np.sort(np.abs(normal) * size, axis=1)
     # A plane nearly along an axis: far from the ends of that axis, the share does not depend on this.
-    m = np.maximum(m, 1e-6 * m[:, -1:])
+    m = np.maximum(m, 1e-9 * m[:, -1:])
     total = m.sum(axis=1)
     deep = total / 2 - phi
     a = np.clip(np.minimum(deep, total - deep), 0, None)  # the smaller side; a box whose corner is at a = 0
@@ -94,5 +94,7 @@ def share_inside(phi: Floats, normal: Floats, size: Floats | float) -> Floats:
         two = (a**2 * (3 * (b + c) - a) + cut) / six
         three = (a**2 * (3 * total - 2 * a) + cut + e**2 * (e - 3 * a)) / six
         slab = (a - (b + c) / 2) / e
-        share = np.select([a < b, a < c, a < np.minimum(b + c, e), a >= b + c], [corner, edge, two, slab], three)
-    return np.where(deep > total / 2, 1 - share, share)
+        share = np.select(
+            [a < b, a < c, a < np.minimum(b + c, e), a >= b + c], [corner, edge, two, slab], three
+        )
+    return np.asarray(np.where(deep > total / 2, 1 - share, share))

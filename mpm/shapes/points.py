@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Never
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mpm import _check
 from mpm.shapes.arguments import as_array, as_rows, brief
-from mpm.shapes.shape import Floats, Shape
+from mpm.shapes.shape import Bools, Floats, Shape
 
 CHOICES = ("voronoi", "grid-density", "per-cell")
 OPEN = 2.0  # times the median reach of Voronoi cells: a cell that reaches farther lies at a free surface
@@ -116,7 +116,9 @@ def _voronoi(x: Floats) -> Floats:
         far = np.where(corner < 0, np.inf, np.sqrt(((cells.vertices[corner] - x[owner]) ** 2).sum(axis=1)))
         np.maximum.at(reach, owner, far)
     first = (np.cumsum(count) - count)[ridge]
-    following = corner[np.where(np.arange(len(corner)) + 1 < first + count[ridge], np.arange(len(corner)) + 1, first)]
+    following = corner[
+        np.where(np.arange(len(corner)) + 1 < first + count[ridge], np.arange(len(corner)) + 1, first)
+    ]
     a, b = cells.vertices[corner] - cells.vertices[corner[first]], cells.vertices[following]
     b = b - cells.vertices[corner[first]]
     if d == 2:
@@ -129,15 +131,17 @@ def _voronoi(x: Floats) -> Floats:
     area[np.bincount(ridge, corner < 0, minlength=len(count)) > 0] = 0
     apart = np.sqrt(((x[pair[:, 0]] - x[pair[:, 1]]) ** 2).sum(axis=1))
     pyramid = area * apart / (2 * d)
-    volume = np.bincount(pair.ravel(), np.repeat(pyramid, 2), minlength=n)
+    volume = np.bincount(pair.ravel(), np.repeat(pyramid, 2), minlength=n).astype(np.float64)
     usual = np.median(reach[np.isfinite(reach)]) if np.isfinite(reach).any() else 0.0
     closed = (reach <= OPEN * usual) & (volume > 0)
     if not closed.any():
-        raise ValueError(f"x: none of the {n} points lies inside, so none has a Voronoi cell (volume='voronoi')")
+        raise ValueError(
+            f"x: none of the {n} points lies inside, so none has a Voronoi cell (volume='voronoi')"
+        )
     return _inherited(volume, closed, pair)
 
 
-def _inherited(volume: Floats, closed: np.ndarray, pair: np.ndarray) -> Floats:
+def _inherited(volume: Floats, closed: Bools, pair: NDArray[np.integer]) -> Floats:
     """Open cells get the mean volume of the closed ones around them, layer by layer."""
     both, n = np.concatenate([pair, pair[:, ::-1]]), len(volume)
     while not closed.all():

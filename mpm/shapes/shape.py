@@ -398,7 +398,9 @@ class _Difference(_Combined):
         ]
         if volume is None or not holes:
             return volume
-        inside = all(_in_box(hole, low, high) if whole._is_box else _box_inside(hole, whole) for hole in holes)
+        inside = all(
+            _in_box(hole, low, high) if whole._is_box else _box_inside(hole, whole) for hole in holes
+        )
         holed = _Union(*holes)._volume() if inside and len(holes) > 1 else holes[0]._volume()
         return volume - holed if inside and holed is not None else None
 

@@ -17,7 +17,11 @@ from mpm.shapes.shape import Bools, Complement, Floats, Shape, _Combined, _Moved
 
 Distance: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
 
-POINTS = {2: (1 << 16, 1 << 19), 3: (1 << 18, 1 << 21)}  # of a measurement, by dimension: first and last attempt
+POINTS = {
+    2: (1 << 16, 1 << 19),
+    3: (1 << 18, 1 << 21),
+}  # of a measurement, by dimension: first and last attempt
+FEWEST = 4096  # for each of many parts that do not meet
 GOAL = 5e-4  # relative error that the first attempt must reach, or the last one is made
 MOST_WORK = 3e8  # points times `_work` of a measurement
 CHUNK = 1 << 18  # points that are checked together
@@ -75,18 +79,29 @@ def _union(shape: _Union, lower: Floats, upper: Floats) -> Volume:
     groups = clusters(shape.parts)
     if len(groups) == 1:
         return _counted(shape, lower, upper)
-    found = [volume_within(_Union(*g) if len(g) > 1 else g[0], lower, upper) for g in groups]
+    found = [_group(_Union(*g) if len(g) > 1 else g[0], lower, upper, len(groups)) for g in groups]
     value = sum(one.value for one in found)
-    return Volume(value, sum(one.error * one.value for one in found if one.value) / value if value else np.inf)
+    deviation = float(np.sqrt(sum((one.error * one.value) ** 2 for one in found if one.value)))
+    return Volume(value, deviation / value if value else np.inf)
 
 
-def _counted(shape: Shape, lower: Floats, upper: Floats) -> Volume:
+def _group(shape: Shape, lower: Floats, upper: Floats, groups: int) -> Volume:
+    exact = shape._volume_within(lower, upper)
+    if exact is not None:
+        return Volume(exact, 0.0)
+    low, high = shape.bounds
+    low, high = np.maximum(low, lower), np.minimum(high, upper)
+    return _counted(shape, low, high, groups) if (low < high).all() else Volume(0.0, 0.0)
+
+
+def _counted(shape: Shape, lower: Floats, upper: Floats, groups: int = 1) -> Volume:
+    """By points; `groups` is how many shapes share them."""
     extent, d = upper - lower, shape.dimension
     found = Volume(0.0, np.inf)
     for points in POINTS[d]:
-        if found.error <= GOAL:
+        if found.error <= GOAL * np.sqrt(groups):
             break
-        count = min(float(points), MOST_WORK / _work(shape))
+        count = min(max(points / groups, FEWEST), MOST_WORK / _work(shape))
         spacing = (extent.prod() / count) ** (1 / d)
         cells = np.maximum(1, np.rint(extent / spacing)).astype(np.int64)
         inside = _inside(shape, lower, extent / cells, cells)
@@ -116,7 +131,9 @@ def _work(shape: Shape) -> float:
     if isinstance(shape, (_Moved, Complement)):
         return _work(shape.shape)
     if isinstance(shape, Mesh):
-        return 5 + len(shape._solid.open) / 5  # closed parts have a tree of rays, winding numbers ask every face
+        return (
+            5 + len(shape._solid.open) / 5
+        )  # closed parts have a tree of rays, winding numbers ask every face
     return 1
 
 
