@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -19,7 +20,7 @@ from mpm.keeping import Format
 from mpm.laws import Material
 from mpm.numerics import StableDt
 from mpm.particles import Copies, no_owner
-from mpm.shapes import Shape
+from mpm.shapes import Points, Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, fields_of, fill
 from mpm.solver import Solver
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "StableDt"]
 
 MAX_INCREMENTS = 10_000
+SHOWN = 8  # bodies in `repr`, if there are more
+CROWDED = 1.5  # times the usual number of particles in a cell: two bodies have mass there
 
 
 class Simulation(Solver, kind="simulation"):
@@ -321,6 +324,33 @@ class Simulation(Solver, kind="simulation"):
         index = self._indices[material]
         self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
 
+    def _warn_of_crowd(self, sampled: bodies.Sampled) -> None:
+        """Warn if particles of a new body come to lie among those that are there."""
+        if isinstance(sampled.body.shape, Points) or not self._core.particles:
+            return
+        chosen, lower = self._numerics, self._scene.lower
+        cells = [np.floor((x - lower) / chosen.dx) for x in (sampled.x, self.particles._copy("x"))]
+        low, high = cells[0].min(axis=0), cells[0].max(axis=0)
+        near = cells[1][((cells[1] >= low) & (cells[1] <= high)).all(axis=1)]
+        extent = tuple((high - low + 1).astype(np.int64))
+        here, there = (
+            np.ravel_multi_index(tuple((c - low).astype(np.int64).T), extent) for c in (cells[0], near)
+        )
+        occupied, count = np.unique(there, return_counts=True)
+        if not len(occupied):
+            return
+        place = np.minimum(np.searchsorted(occupied, here), len(occupied) - 1)
+        _, cell, own = np.unique(here, return_inverse=True, return_counts=True)
+        present = np.where(occupied[place] == here, count[place], 0)
+        crowded = (present > 0) & (present + own[cell] > CROWDED * chosen.particles_per_cell)
+        if crowded.any():
+            warnings.warn(
+                f"{int(crowded.sum())} of {len(here)} particles of {sampled.body.name!r} lie among particles that are "
+                "there already: both have mass in these cells; add it where there is room",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
+
     def _find_volumes(self) -> None:
         """Have the core compute missing volumes from the density of the grid."""
         if self._numerics.volume == "grid-density":
@@ -342,7 +372,8 @@ class Simulation(Solver, kind="simulation"):
         F: _scene.Gradient | None = None,
         name: str | None = None,
     ) -> _scene.Body:
-        """Add a body between steps; arguments as in `Scene.add`. Earlier views go stale but stay valid.
+        """Add a body between steps; arguments as in `Scene.add`. Earlier views go stale but stay valid. Particles that
+        come to lie among others warn.
 
         Raises
         ------
@@ -364,7 +395,9 @@ class Simulation(Solver, kind="simulation"):
         state = copy.deepcopy(self._rng.bit_generator.state)
         particles, parts = self._core.particles, len(self._parts)
         try:
-            self._insert(bodies.sample(body, self._scene, self._numerics, self._rng))
+            sampled = bodies.sample(body, self._scene, self._numerics, self._rng)
+            self._warn_of_crowd(sampled)
+            self._insert(sampled)
             self._find_volumes()
         except BaseException:
             self._rng.bit_generator.state = state
@@ -553,9 +586,15 @@ class Simulation(Solver, kind="simulation"):
         yield f"machine {chosen.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
 
     def _bodies(self) -> Iterator[str]:
-        """The bodies as they were added, and how much remains of those that lost particles."""
+        """The bodies as they were added, and how much remains of those that lost particles; of many, the ends."""
         whole = self._core.particles == sum(part.particles for part in self._parts)
         ids = None if whole else self.particles._copy("id")
-        for part in self._parts:
+        hidden = self._parts[SHOWN // 2 : -SHOWN // 2] if len(self._parts) > SHOWN + 1 else []
+        for k, part in enumerate(self._parts):
+            if hidden and k == SHOWN // 2:
+                count, mass = sum(one.particles for one in hidden), sum(one.mass for one in hidden)
+                yield f"… {len(hidden)} more bodies: {count} particles, {mass:.6g} {part.body._unit} …"
+            if hidden and SHOWN // 2 <= k < len(self._parts) - SHOWN // 2:
+                continue
             rows = slice(0, part.particles) if ids is None else bodies.rows_of(part, ids)
             yield bodies.described(part, rows.stop - rows.start, self._scene)

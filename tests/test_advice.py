@@ -247,7 +247,9 @@ def test_a_reference_is_cited_once_for_all_that_it_is_used_for():
 def test_a_body_that_is_too_small_for_the_cells_is_told():
     small = mpm.Scene((0, 0), (1, 1))
     small.add(Ball((0.5, 0.5), 0.005), JELLY, name="seed")
-    with pytest.warns(UserWarning, match=r"particles of 'seed' would have .* times the volume .* too small for dx = 0.03125"):
+    with pytest.warns(
+        UserWarning, match=r"particles of 'seed' would have .* times the volume .* too small for dx = 0.03125"
+    ):
         mpm.Simulation(small, dx=1 / 32)
 
 

@@ -425,7 +425,7 @@ def test_repr_of_a_simulation():
     text = repr(sim)
     assert f"2-D: {len(sim.particles)} particles, t = 0 s after 0 steps" in text
     mass = f"{WATER.density * np.pi / 16:.6g} kg/m (exact)"
-    assert f"drop: Ball(" in text and f": {len(sim.particles)} particles, {mass}" in text
+    assert "drop: Ball(" in text and f": {len(sim.particles)} particles, {mass}" in text
     assert "32 x 32 cells of 0.03125 m, 4 particles per cell (stratified)" in text
     assert "APIC, quadratic B-spline, MLS gradient" in text and "float32, 2 threads" in text
     assert (
