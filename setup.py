@@ -64,10 +64,12 @@ elif sanitizers and "avx2" in ISAS:  # the other sets are the same source with o
 FLAGS = " ".join([os.environ.get("CFLAGS", ""), *CFLAGS]).strip()
 
 MODULE = sorted(glob("csrc/python/*.c"))
-KERNELS = sorted(glob("csrc/transfer/*.c") + glob("csrc/sph/*.c"))
+KERNELS = sorted(path for folder in ("transfer", "sph", "fem") for path in glob(f"csrc/{folder}/*.c"))
+KERNELS += ["csrc/materials/general_laws.c"]
 CORE = sorted(set(glob("csrc/**/*.c", recursive=True)) - set(MODULE) - set(KERNELS))
 if os.environ.get("MPM_LAWS_ONLY"):
-    KERNELS = ["csrc/transfer/kernel_table.c", "csrc/transfer/law_calls.c"]
+    laws = ("materials/general_laws.c", "transfer/kernel_table.c", "transfer/law_calls.c")
+    KERNELS = [f"csrc/{name}" for name in laws]
     CFLAGS += ["-DMPM_LAWS_ONLY"]
 JOBS = int(os.environ.get("MPM_JOBS", os.cpu_count() or 1))
 

@@ -59,6 +59,7 @@ __all__ = [
     "diff",
     "doctor",
     "export",
+    "fem",
     "gallery",
     "get_num_threads",
     "integrators",
@@ -76,7 +77,7 @@ __all__ = [
 ]
 
 # Imported when first used: `import mpm` stays fast.
-_LAZY = ("bench", "cli", "gallery", "integrators", "point", "sph", "viz")
+_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "point", "sph", "viz")
 _LAZY_FUNCTIONS = {
     "diff": "mpm.io.compare",
     "doctor": "mpm.checkup",

@@ -13,6 +13,7 @@ from typing import Any
 from mpm import config, gallery
 from mpm.bench import STANDARD, STUDIES
 from mpm.errors import SimulationError
+from mpm.gallery.entry import METHODS
 
 FORMATS = ("bgeo", "csv", "geo", "npz", "ply", "vtp")
 
@@ -65,6 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="directory, default: out")
     demo.add_argument(
         "--threads", type=_threads, metavar="N", help="default: what MPM_NUM_THREADS or the machine allow"
+    )
+    demo.add_argument(
+        "--method",
+        choices=METHODS,
+        default="mpm",
+        help="default: mpm; sph: some scenes of one fluid; fem: some of elastic bodies",
     )
     demo.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     demo.add_argument("--frames", type=_positive, metavar="N", help="how many, default: the scene's")
@@ -186,7 +193,12 @@ def _port(text: str) -> int:
 def _demo(name: str, out: Path, **options: Any) -> int:
     from mpm import demo
 
-    return demo.run(gallery.get(name), out, **options)
+    entry, method = gallery.get(name), options["method"]
+    if method not in entry.methods:
+        usable = ", ".join(n for n in gallery.names() if method in gallery.get(n).methods)
+        print(f"mpm: {name} is not for --method {method}; {usable} are", file=sys.stderr)
+        return 2
+    return demo.run(entry, out, **options)
 
 
 def _replay(path: Path, **options: Any) -> int:

@@ -167,6 +167,10 @@ class Solver(_check.Strict):
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
         return ""
 
+    def _triangles(self) -> npt.NDArray[Any] | None:
+        """The rows of the corners (m, 3) of triangles that fill a 2-D picture; None: particles are drawn as discs."""
+        return None
+
     # ---- the run ---------------------------------------------------------------------------------------
 
     @_check.options

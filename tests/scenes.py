@@ -27,6 +27,7 @@ MATERIALS = {
     "sand": mpm.materials.Sand(E=10, nu=0.3, density=1),
     "saint_venant_kirchhoff": mpm.materials.SaintVenantKirchhoff(E=10, nu=0.3, density=1),
     "hencky": mpm.materials.Hencky(E=10, nu=0.3, density=1),
+    "corotated": mpm.materials.Corotated(E=10, nu=0.3, density=1),
     "nacc": mpm.materials.NACC(E=10, nu=0.3, density=1, consolidation=-0.05),
     "von_mises": mpm.materials.VonMises(
         E=10, nu=0.3, yield_stress=0.2, hardening=0.3, kinematic_hardening=0.5, density=1
@@ -38,11 +39,11 @@ MATERIALS = {
     "cam_clay": mpm.materials.CamClay(
         shear_modulus=10 / 2.6,
         density=1,
-        swelling=0.1,
-        compression=0.3,
+        swelling=0.3,
+        compression=0.6,
         critical_slope=1.2,
-        attraction=1 / 1.2,
-        preconsolidation=0.5,
+        attraction=2.5,
+        preconsolidation=0.2,
     ),
     "mu_i": mpm.materials.MuI(E=10, nu=0.3, density=1, grain_diameter=1e-2, grain_density=1.5),
     "herschel_bulkley": mpm.materials.HerschelBulkley(

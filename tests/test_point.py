@@ -226,7 +226,11 @@ def test_the_point_goes_with_a_particle(law, d):
             np.testing.assert_allclose(found.tau[i, :d, :d], state["tau"], rtol=0, atol=1e-11 * scale)
         assert found.energy[i] == pytest.approx(state["energy"], rel=1e-9, abs=1e-13)
     assert scale > 0.01
-    assert not row["return_map"] or any(np.ptp(values) > 0 for values in found.history.values())
+    changes = row["return_map"] and (law, d) != (
+        "herschel_bulkley",
+        3,
+    )  # which keeps a stretch out of plane alone
+    assert not changes or any(np.ptp(values) > 0 for values in found.history.values())
 
 
 @every_law

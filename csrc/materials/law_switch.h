@@ -4,6 +4,7 @@
  */
 #pragma once
 #include "materials/cam_clay.h"
+#include "materials/corotated.h"
 #include "materials/drucker_prager.h"
 #include "materials/fixed_corotated.h"
 #include "materials/fluid.h"
@@ -27,30 +28,58 @@ union law_parameters {
 #undef MEMBER
 };
 
-/* The functions are inlined; where `law` is a constant, the switch disappears. */
+/* GENERAL laws are compiled once per kernel set, in general_laws.c, whoever calls them. FAST laws are inlined; where
+ * `law` is a constant, the switch disappears. */
+void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters, const double *values);
+void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *parameters, const struct law_state *state,
+                                       const matrix *C, struct law_evaluation *evaluation);
+void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *parameters, struct law_state *state,
+                                         wide dt, const matrix *C, mask *limited);
+
 INLINE void prepare_law(const int law, union law_parameters *parameters, const double *values)
 {
-    switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
+#define IF_FAST(enumerator, name) \
     case enumerator: \
         parameters->name = name##_prepare(values); \
-        break;
+        return;
+#define IF_GENERAL(enumerator, name)
+    switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name)
         MPM_LAWS(CASE)
 #undef CASE
+#undef IF_FAST
     }
+    MPM_KERNEL(general_laws_prepare)(law, parameters, values);
+}
+
+/* Copies what a law keeps, so that the original stays in registers. */
+INLINE void copy_law_state(const int law, const struct law_state *from, struct law_state *to)
+{
+    const int components = mpm_law_history(&law_rows[law], DIM);
+    to->F = from->F;
+    to->J = from->J;
+    for (int c = 0; c < components; c++)
+        to->history[c] = from->history[c];
 }
 
 INLINE struct law_evaluation evaluate_law(const int law, const union law_parameters *parameters, struct law_state state,
-                                   matrix C)
+                                          matrix C)
 {
-    switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
+#define IF_FAST(enumerator, name) \
     case enumerator: \
         return name##_evaluate(&parameters->name, state, C);
+    switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name)
         MPM_LAWS(CASE)
 #undef CASE
+#undef IF_FAST
     }
-    __builtin_unreachable();
+    struct law_state copy;
+    const matrix gradient = C;
+    struct law_evaluation evaluation;
+    copy_law_state(law, &state, &copy);
+    MPM_KERNEL(general_laws_evaluate)(law, parameters, &copy, &gradient, &evaluation);
+    return evaluation;
 }
 
 /* Does the law keep J instead of F? */
@@ -83,16 +112,27 @@ INLINE mask return_map(const int law, const union law_parameters *parameters, st
 {
 #define CALL_ELASTIC(name) __builtin_unreachable()
 #define CALL_INELASTIC(name) return name##_return_map(&parameters->name, state, dt, C)
-    switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
+#define IF_FAST(enumerator, name, kind) \
     case enumerator: \
         CALL_##kind(name);
+#undef IF_GENERAL
+#define IF_GENERAL(enumerator, name, kind)
+    switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name, kind)
         MPM_LAWS(CASE)
 #undef CASE
+#undef IF_FAST
+#undef IF_GENERAL
 #undef CALL_ELASTIC
 #undef CALL_INELASTIC
     }
-    __builtin_unreachable();
+    struct law_state copy;
+    const matrix gradient = C;
+    mask limited;
+    copy_law_state(law, state, &copy);
+    MPM_KERNEL(general_laws_return_map)(law, parameters, &copy, dt, &gradient, &limited);
+    copy_law_state(law, &copy, state);
+    return limited;
 }
 
 /* The derivatives of the energy of a law with a tangent, by the principal stretches of a trial F. */
@@ -111,4 +151,36 @@ INLINE struct law_tangent law_tangent_at(const int law, const union law_paramete
 #undef CALL_NO_TANGENT
     }
     __builtin_unreachable();
+}
+
+/* P(F) of an elastic law that keeps F. Where a law has no formula for it, P = tau F^-T, and `modulus` bounds that of its
+ * waves by the largest |F^-T g|. */
+INLINE struct law_piola law_piola_at(const int law, const union law_parameters *parameters, matrix F)
+{
+    switch (law) {
+#define CASE(enumerator, name, inverts) \
+    case enumerator: \
+        return name##_piola(&parameters->name, F);
+        MPM_PIOLA_LAWS(CASE)
+#undef CASE
+    }
+    const matrix cofactor = matrix_cofactor(F);
+    const struct law_state state = {.F = F, .J = matrix_det_from(F, cofactor)};
+    const wide inverse = wide_set(1) / state.J;
+    const struct law_evaluation e = evaluate_law(law, parameters, state, matrix_scale(wide_set(0), F));
+    const wide largest2 = matrix_largest_eigenvalue_bound(matrix_multiply_transposed(cofactor, cofactor));
+    return (struct law_piola){.P = matrix_scale(inverse, matrix_multiply(e.tau, cofactor)), .energy = e.energy,
+                              .modulus = e.wave * largest2 * (inverse * inverse)};
+}
+
+/* Lame's parameters of an elastic law with a tangent, at rest. */
+INLINE void law_lame_at_rest(const int law, const union law_parameters *parameters, wide *mu, wide *lambda)
+{
+    const struct law_state state = {.F = matrix_identity(), .J = wide_set(1)};
+    wide stretch[DIM];
+    UNROLL for (int i = 0; i < DIM; i++)
+        stretch[i] = wide_set(1);
+    const struct law_tangent tangent = law_tangent_at(law, parameters, stretch, &state);
+    *lambda = tangent.second[0][1];
+    *mu = (tangent.second[0][0] - *lambda) * wide_set((real)0.5);
 }

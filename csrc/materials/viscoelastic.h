@@ -89,9 +89,14 @@ INLINE mask viscoelastic_return_map(const struct viscoelastic *law, struct law_s
         const matrix change = matrix_scale(less, matrix_add_diagonal(strain, -mean)), F = state->F;
         matrix moved;
         hencky_move_any(&change, &F, &moved);
-        /* F^-1 e^change F, with F^-1 = cofactor^T/J */
-        const matrix step = matrix_scale(one / J, matrix_multiply_left_transposed(cofactor, moved));
-        const matrix after = matrix_symmetric(matrix_multiply_transposed(matrix_multiply(step, C), step));
+        /* C' = (I + D) C (I + D^T) with D = F^-1 (e^change - I) F, F^-1 = cofactor^T/J: no change, no rounding */
+        const matrix gained = matrix_add(moved, matrix_scale(-one, F));
+        const matrix D = matrix_scale(one / J, matrix_multiply_left_transposed(cofactor, gained));
+        const matrix DC = matrix_multiply(D, C), square = matrix_multiply_transposed(DC, D);
+        matrix after;
+        UNROLL for (int i = 0; i < DIM; i++)
+            UNROLL for (int j = i; j < DIM; j++)
+                after.m[i][j] = C.m[i][j] + (DC.m[i][j] + DC.m[j][i] + square.m[i][j]);
         int c = k * VISCOELASTIC_COMPONENTS;
         UNROLL for (int i = 0; i < DIM; i++)
             UNROLL for (int j = i; j < DIM; j++) {

@@ -128,6 +128,7 @@ INLINE mask von_mises_return_map(const struct von_mises *law, struct law_state *
         von_mises_keep_backstress(state, matrix_select(yields, backstress, kept));
     } else {
         F = hencky_move(change, state->F);
+        far |= wide_less(wide_set(HENCKY_SHORT2), matrix_dot(change, change));
         if (__builtin_expect(mask_any(yields & far), 0)) {
             const matrix copy = state->F;
             matrix moved = F;

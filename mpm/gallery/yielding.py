@@ -71,8 +71,8 @@ def bread_tearing(
     )
     loaf = shapes.Box((0.45, 0.17), (1.05, 0.33)) - shapes.Ball((0.75, 0.33), 0.03)
     scene.add(loaf, bread, name="loaf")
-    for name, low, sign in (("left", 0.4, -1), ("right", 1.0, 1)):
-        grip = shapes.Box((low, 0.15), (low + 0.1, 0.35))
+    for name, at, sign in (("left", 0.49, -1), ("right", 1.01, 1)):
+        grip = shapes.Box((at - 0.03, 0.15), (at + 0.03, 0.35)) - shapes.Box((0, 0.174), (1.5, 0.326))
         scene.add_collider(grip, contact="sticky", motion=motion.Linear((sign * v, 0)), name=name)
     return scene
 

@@ -8,13 +8,14 @@ Boxes are half-open, lower <= x < upper, and so are polygons and closed meshes w
 axes: two boxes that touch share no point, and together they have every point of the seam. Curved boundaries do not
 belong to the shape.
 
-`shape` holds the base class, `primitives`, `polygon`, `lattice`, `mesh`, `deforming` and `points` the kinds,
+`shape` holds the base class, `primitives`, `polygon`, `lattice`, `mesh`, `cells`, `deforming` and `points` the kinds,
 `distances` the description for the core, and `volumes` how large shapes are.
 """
 
 from __future__ import annotations
 
 from mpm import _check
+from mpm.shapes.cells import Cells
 from mpm.shapes.deforming import Deforming
 from mpm.shapes.lattice import DistanceGrid
 from mpm.shapes.mesh import Mesh
@@ -27,6 +28,7 @@ __all__ = [
     "Ball",
     "Box",
     "Capsule",
+    "Cells",
     "Cylinder",
     "Deforming",
     "DistanceGrid",
