@@ -208,7 +208,7 @@ def _replay(path: Path, **options: Any) -> int:
 
 
 def _info() -> int:
-    print(config.show_config())
+    config.show_config()
     return 0
 
 
