@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpm import meshes
+from mpm.shapes.cells import Cells
 from mpm.shapes.distances import describe, measure
 from mpm.shapes.lattice import DistanceGrid, steepness
 from mpm.shapes.mesh import Mesh
@@ -164,6 +165,8 @@ def distance_to(shape: Shape, dx: float) -> tuple[Distance, float]:
         return _moved(shape, dx)
     if isinstance(shape, Mesh):
         return _to_mesh(shape), 1.0
+    if isinstance(shape, Cells):
+        return lambda x: _by_sign(shape, dx, x), np.inf
     program = describe(shape, dx)
     slack = (
         max(1.0, steepness(shape.values, shape.dimension, shape.spacing))
@@ -171,6 +174,11 @@ def distance_to(shape: Shape, dx: float) -> tuple[Distance, float]:
         else 1.0
     )
     return lambda x: measure(program, x), slack
+
+
+def _by_sign(shape: Shape, dx: float, x: Floats) -> tuple[Floats, Floats]:
+    """Of a shape without a distance: far inside or far outside."""
+    return np.where(shape._contains(x), -dx, dx), np.eye(shape.dimension)[np.zeros(len(x), dtype=np.int64)]
 
 
 def _negative(phi: Floats, normal: Floats) -> tuple[Floats, Floats]:
