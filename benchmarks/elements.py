@@ -1,5 +1,5 @@
-"""What finite elements do beside closed forms, for `benchmarks/methods.py`: forces, beams, frequencies, bounds of the time
-step, implicit steps, speed."""
+"""What finite elements do beside closed forms, for `benchmarks/methods.py`: forces, beams, frequencies, bounds of the
+time step, implicit steps, speed."""
 
 import math
 import time
@@ -72,7 +72,9 @@ def forces(report: Any) -> None:
             sim = alone(d, irregular(d, 3), law, spacing=1 / 3)
             rest = sim.particles.x.copy()
             sim.particles.x[:] = rest @ rotation(d).T + 0.7
-            report.at_most(f"{what}: forces under rigid motion over E A", np.abs(sim.forces()).max() / 1e4, 1e-12)
+            report.at_most(
+                f"{what}: forces under rigid motion over E A", np.abs(sim.forces()).max() / 1e4, 1e-12
+            )
             x = rest + np.random.default_rng(1).uniform(-0.03, 0.03, rest.shape)
             sim.particles.x[:] = x
             f = sim.forces()
@@ -80,14 +82,18 @@ def forces(report: Any) -> None:
             sums += [
                 abs((x[:, a] * f[:, b] - x[:, b] * f[:, a]).sum()) for a in range(d) for b in range(a + 1, d)
             ]
-            report.at_most(f"{what}: sums of forces and torques over Σ|f|", max(sums) / np.abs(f).sum(), 1e-12)
+            report.at_most(
+                f"{what}: sums of forces and torques over Σ|f|", max(sums) / np.abs(f).sum(), 1e-12
+            )
             error = np.abs(f[:4] - differences(sim, x)).max() / np.abs(f).max()
             report.at_most(f"{what}: forces and differences of the energy", error, 1e-7)
             F = np.eye(d) + 0.1 * np.random.default_rng(4).uniform(-1, 1, (d, d))
             sim.particles.x[:] = rest @ F.T
             f = sim.forces()
             inside = ((rest > 0) & (rest < 1)).all(axis=1)
-            report.at_most(f"{what}: patch test, inner forces", np.abs(f[inside]).max() / np.abs(f).max(), 1e-10)
+            report.at_most(
+                f"{what}: patch test, inner forces", np.abs(f[inside]).max() / np.abs(f).max(), 1e-10
+            )
             if law.inverts:
                 inverted(report, d, what, law)
 
@@ -146,7 +152,9 @@ def beams(report: Any) -> None:
         errors = [100 * (1 - beam(d, across, 0.0)) for across in sizes]
         for across, error, limit in zip(sizes, errors, limits, strict=True):
             met = 0 < error <= limit
-            report.line(f"cantilever, {kind}, {across} across: too stiff by [%]", f"{error:.2f}", f"<= {limit}", met)
+            report.line(
+                f"cantilever, {kind}, {across} across: too stiff by [%]", f"{error:.2f}", f"<= {limit}", met
+            )
         found = math.log(errors[0] / errors[1]) / math.log(sizes[1] / sizes[0])
         report.line(f"cantilever, {kind}: order", f"{found:.2f}", f">= {order}", found >= order)
     for nu in (0.0, 0.3):
@@ -188,7 +196,12 @@ def frequencies(report: Any) -> None:
     found = [1 / period(scene, h / n, bending, 1, 3, 1 / exact) / exact for n in (4, 8, 16)]
     order = math.log2((found[0] - found[1]) / (found[1] - found[2]))
     limit = found[2] - (found[1] - found[2]) / (2**order - 1)
-    report.line("bending frequency over Euler-Bernoulli's, 4, 8, 16 across", str([f"{f:.4f}" for f in found]), "", True)
+    report.line(
+        "bending frequency over Euler-Bernoulli's, 4, 8, 16 across",
+        str([f"{f:.4f}" for f in found]),
+        "",
+        True,
+    )
     report.line("bending frequency: order", f"{order:.2f}", ">= 1.8", order >= 1.8)
     report.line("bending frequency: limit", f"{limit:.4f}", "0.990 ± 0.003", abs(limit - 0.990) <= 0.003)
     axial = math.sqrt(E / rho) / 4
@@ -234,7 +247,9 @@ def bounds(report: Any) -> None:
                 start = sim.totals().energy
                 sim.step(2000)
                 most = sim.history["energy"].max() / start
-                report.line(f"{what}: energy of 2,000 steps at 0.98 of it", f"<= {most:.2f} E₀", "<= 2 E₀", most <= 2)
+                report.line(
+                    f"{what}: energy of 2,000 steps at 0.98 of it", f"<= {most:.2f} E₀", "<= 2 E₀", most <= 2
+                )
 
 
 def implicit(report: Any) -> None:
@@ -259,7 +274,9 @@ def implicit(report: Any) -> None:
         sim.step()
         energies.append(sim.totals().energy)
     decay = np.array(energies[1:]) / energies[:-1] * (1 + omega2 * 0.02**2) - 1
-    report.at_most("implicit: energy of an oscillator per step times 1 + z², minus 1", np.abs(decay).max(), 1e-10)
+    report.at_most(
+        "implicit: energy of an oscillator per step times 1 + z², minus 1", np.abs(decay).max(), 1e-10
+    )
     errors = []
     for dt in (4e-3, 2e-3, 1e-3):
         sim, fine = triangle(dt=dt, tolerance=1e-10, **IMPLICIT), triangle(dt=1e-5, history=0)
@@ -295,7 +312,12 @@ def both(report: Any) -> None:
             report.line("a stiff bar at 50 times the explicit bound", "at rest", "stable", met)
     print()
     share = costs[1] / costs[0]
-    report.line("implicit: a product with its share of the solve, in explicit steps", f"{share:.2f}", "<= 1", share <= 1)
+    report.line(
+        "implicit: a product with its share of the solve, in explicit steps",
+        f"{share:.2f}",
+        "<= 1",
+        share <= 1,
+    )
 
 
 def twisting(cells: int, law: Any, dtype: str, threads: int = 1) -> Any:
@@ -382,4 +404,63 @@ def numpy_rate() -> float:
 def elements(report: Any) -> None:
     """All of it."""
     for part in (forces, beams, frequencies, bounds, implicit, speed):
+        part(report)
+
+
+# ---- beside MPM -----------------------------------------------------------------------------------------------------
+
+
+def restitution(report: Any) -> None:
+    """A disk against a separating wall: the speed that it keeps, at radius/16."""
+    radius, size, found = 0.2, 0.2 / 16, {}
+    for method in ("MPM", "FEM"):
+        scene = mpm.gallery.disk_wall(radius=radius)
+        sim: Any = mpm.Simulation(scene, dx=size) if method == "MPM" else fem.Simulation(scene, spacing=size)
+        sim.run(0.05 + 8 * radius / math.sqrt(1e6 / 1000))
+        total = sim.totals()
+        found[method] = total.momentum[0] / total.mass
+        report.line(f"restitution of a disk by {method}", f"{found[method]:.4f}", "", True)
+    share = found["FEM"] / found["MPM"]
+    report.line("restitution of FEM over MPM", f"{share:.4f}", "1 ± 0.02", abs(share - 1) <= 0.02)
+
+
+def column(report: Any) -> None:
+    """A column between mirrors under its weight: the sag of its centre of mass over rho g H^2/(3 M)."""
+    E, nu, rho, g = 1e6, 0.3, 1000.0, 1.0
+    modulus = E * (1 - nu) / ((1 + nu) * (1 - 2 * nu))
+    exact = rho * g / (3 * modulus)
+    walls: Any = {"x-": "mirror", "x+": "mirror", "y-": "mirror"}
+    scene = mpm.Scene((0, 0), (0.25, 1.25), gravity=(0, -g), walls=walls)
+    scene.add(mpm.shapes.Box((0, 0), (0.25, 1)), M.NeoHookean(E=E, nu=nu, density=rho))
+    by_mpm = mpm.Simulation(scene, dx=1 / 16, sampling="lattice")
+    by_fem = fem.Simulation(scene, spacing=1 / 16, dt=0.2, **IMPLICIT)
+    start = [sim.totals().center_of_mass[1] for sim in (by_mpm, by_fem)]
+    by_mpm.equilibrate()
+    by_fem.step(60)
+    for sim, before, method in zip((by_mpm, by_fem), start, ("MPM", "FEM"), strict=True):
+        share = (before - sim.totals().center_of_mass[1]) / exact
+        report.line(f"sag of a column by {method}, H/16", f"{share:.4f}", "1 ± 0.02", abs(share - 1) <= 0.02)
+
+
+def spin(report: Any) -> None:
+    """A square that spins ten turns: angular momentum and energy."""
+    for method in ("MPM", "FEM"):
+        scene = mpm.Scene((-0.5, -0.5), (0.5, 0.5))
+        law = M.FixedCorotated(E=2e6, nu=0.3, density=1000)
+        scene.add(mpm.shapes.Box((-0.25, -0.25), (0.25, 0.25)), law, angular_velocity=2 * math.pi)
+        sim: Any = (
+            mpm.Simulation(scene, dx=1 / 32) if method == "MPM" else fem.Simulation(scene, spacing=1 / 32)
+        )
+        start = sim.totals()
+        sim.run(10.0)
+        end = sim.totals()
+        drift = abs(float(np.squeeze(end.angular_momentum) / np.squeeze(start.angular_momentum)) - 1)
+        report.at_most(f"ten turns by {method}: drift of the angular momentum", drift, 1e-12)
+        energy = 100 * (end.energy / start.energy - 1)
+        report.line(f"ten turns by {method}: energy [%]", f"{energy:+.3f}", "0 ± 0.5", abs(energy) <= 0.5)
+
+
+def together(report: Any) -> None:
+    """The same scenes by MPM and by finite elements."""
+    for part in (restitution, column, spin):
         part(report)

@@ -3,6 +3,7 @@
     python benchmarks/methods.py integrators      the integrators of `mpm.integrators`
     python benchmarks/methods.py sph              smoothed particle hydrodynamics, `mpm.sph`
     python benchmarks/methods.py fem              finite elements, `mpm.fem`
+    python benchmarks/methods.py together         the same scenes by MPM and by finite elements
 
 The exit status is 1 if a limit is missed.
 """
@@ -15,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 from elements import elements
+from elements import together as both_methods
 
 from mpm import InstabilityError
 from mpm import integrators as ode
@@ -190,7 +192,19 @@ def sph() -> int:
     return report.missed
 
 
-PARTS: dict[str, Callable[[], int]] = {"integrators": integrators, "sph": sph, "fem": fem}
+def together() -> int:
+    """Print scenes that two methods compute; how many limits are missed."""
+    report = Report()
+    both_methods(report)
+    return report.missed
+
+
+PARTS: dict[str, Callable[[], int]] = {
+    "integrators": integrators,
+    "sph": sph,
+    "fem": fem,
+    "together": together,
+}
 
 
 def main() -> None:

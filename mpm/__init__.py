@@ -38,6 +38,7 @@ from mpm.simulation import Simulation
 from mpm.walls import Wall
 
 if TYPE_CHECKING:
+    from mpm.checkup import doctor
     from mpm.io.checkpoint import load
     from mpm.io.compare import diff
     from mpm.io.export import export
@@ -56,6 +57,7 @@ __all__ = [
     "StepLimitError",
     "Wall",
     "diff",
+    "doctor",
     "export",
     "fem",
     "gallery",
@@ -78,6 +80,7 @@ __all__ = [
 _LAZY = ("bench", "cli", "fem", "gallery", "integrators", "point", "sph", "viz")
 _LAZY_FUNCTIONS = {
     "diff": "mpm.io.compare",
+    "doctor": "mpm.checkup",
     "export": "mpm.io.export",
     "load": "mpm.io.checkpoint",
     "replay": "mpm.io.replay",

@@ -13,6 +13,7 @@ from typing import Any
 from mpm import config, gallery
 from mpm.bench import STANDARD, STUDIES
 from mpm.errors import SimulationError
+from mpm.gallery.entry import METHODS
 
 FORMATS = ("bgeo", "csv", "geo", "npz", "ply", "vtp")
 
@@ -68,9 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.add_argument(
         "--method",
-        choices=("mpm", "sph"),
+        choices=METHODS,
         default="mpm",
-        help="default: mpm; sph: for the scenes of one fluid",
+        help="default: mpm; sph: some scenes of one fluid; fem: some of elastic bodies",
     )
     demo.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     demo.add_argument("--frames", type=_positive, metavar="N", help="how many, default: the scene's")
@@ -207,7 +208,7 @@ def _replay(path: Path, **options: Any) -> int:
 
 
 def _info() -> int:
-    print(config.show_config())
+    config.show_config()
     return 0
 
 

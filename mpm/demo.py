@@ -59,7 +59,7 @@ def run(
     frames : int, optional
         How many after the first; default: the scene's.
     threads, dtype
-        As in `mpm.Simulation`.
+        As in the solver.
     formats : sequence of str
         Suffixes of `mpm.export` without the dot, for every frame.
     method : str

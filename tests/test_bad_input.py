@@ -296,6 +296,8 @@ TARGETS = {
                          {"yield_stress": NOT_NEGATIVE, "consistency": NOT_NEGATIVE, "exponent": POSITIVE,
                           "density": POSITIVE, "gravity": NUMBER}),
     "gallery.jelly_stack": (lambda c, **k: G.jelly_stack(**k), {}, {**GALLERY, "gravity": NUMBER}),
+    "gallery.disk_wall": (lambda c, **k: G.disk_wall(**k), {}, {**GALLERY, "speed": NUMBER, "radius": POSITIVE}),
+    "gallery.twisted_bar": (lambda c, **k: G.twisted_bar(**k), {}, {**GALLERY, "rate": NUMBER, "gravity": NUMBER}),
     "gallery.honey": (lambda c, **k: G.honey(**k), {}, {**FLUID, "speed": NUMBER, "gravity": NUMBER}),
     "gallery.drum": (lambda c, **k: G.drum(**k), {},
                      {**FLUID, "angular_velocity": NUMBER, "friction": NOT_NEGATIVE, "gravity": NUMBER}),

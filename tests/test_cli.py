@@ -130,7 +130,8 @@ def test_demo_without_any_extra_still_runs_and_writes_the_history(tmp_path):
 
 def test_info(capsys):
     assert cli.main(["info"]) == 0
-    assert capsys.readouterr().out.strip() == repr(mpm.show_config())
+    shown = capsys.readouterr().out.strip()
+    assert shown == str(mpm.show_config()) and capsys.readouterr().out.strip() == shown
 
 
 def test_help_lists_the_scenes():

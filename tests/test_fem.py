@@ -625,6 +625,30 @@ def test_it_is_drawn_recorded_and_played(d, tmp_path):
     assert other.spacing == 0.125 and other.scene.gravity[1] == 0
 
 
+def test_the_methods_of_integrators_step_a_mesh():
+    sim = fem.Simulation(scene_of(2, LAWS["neo_hookean"], gravity=(0.0, -1.0)), spacing=0.25, dt=2e-3)
+    sim.particles.v[:] = 0.3 * np.sin(3 * sim.particles.x[:, ::-1])
+    x, v = sim.particles.x.copy(), sim.particles.v.copy()
+    system, options = sim.system(), {"dt": 2e-3, "steps": 100}
+    sim.step(100)
+    run = mpm.integrators.integrate(system, x, v, method="symplectic-euler", **options)
+    assert np.allclose(run.x[-1], sim.particles.x, rtol=0, atol=1e-13)  # measured: 4e-15
+    assert run.energy[-1] == pytest.approx(sim.totals().energy, rel=1e-12)
+    for method, room in (("verlet", 1e-3), ("implicit-midpoint", 1e-3)):
+        energy = mpm.integrators.integrate(system, x, v, method=method, **options).energy
+        assert np.abs(energy / energy[0] - 1).max() < room
+
+
+@pytest.mark.parametrize("name", ["disk-wall", "twisted-bar"])
+def test_the_gallery_by_elements(name):
+    sim = mpm.gallery.get(name).solver("fem", spacing=0.05)
+    assert type(sim) is fem.Simulation and sim.spacing == 0.05
+    sim.step(20)
+    assert np.isfinite(sim.particles.x).all()
+    with pytest.raises(ValueError, match="method = 'sem': must be one of"):
+        mpm.gallery.get(name).solver("sem")
+
+
 # --- meshes ----------------------------------------------------------------------------------------------------------
 
 
@@ -640,6 +664,9 @@ def test_lattices_are_meshed(d):
         scene_of(d, LAWS["corotated"], mpm.shapes.Ball([0.0] * d, 1.0)), spacing=0.1
     )._parts[0].volume == pytest.approx((np.pi, 4 / 3 * np.pi)[d - 2], rel=0.02)
     assert np.linalg.norm(ball.vertices, axis=1).max() < 1.15
+    assert (np.abs(np.linalg.norm(ball.vertices, axis=1) - 1) < 1e-9).sum() > 0.1 * len(
+        ball.vertices
+    )  # snapped
     # the mesh is conforming: every inner face belongs to two cells, and faces of one cell make the outline
     faces = np.sort(np.concatenate([np.delete(box.cells, k, axis=1) for k in range(d + 1)]), axis=1)
     _, counts = np.unique(faces, axis=0, return_counts=True)

@@ -19,16 +19,12 @@ enum { MOST_RETRIES = 12 };
 struct step {
     const mpm_goal *goal;
     double dt, time; /* of the step [s]; when it ends */
+    double natural;  /* dt of an automatic step, without the end of the run [s] */
     bool last;       /* the run ends with it */
     struct fem_motion motion;
 };
 
 /* ---- before the steps ------------------------------------------------------------------------------------------- */
-
-static bool may_be_written(const mpm_view *view)
-{
-    return view && !view->read_only && !view->stale && (view->touched || view->exports > 0);
-}
 
 static mpm_status settle(mpm_fem *fem)
 {
@@ -45,7 +41,7 @@ mpm_status mpm_fem_step_refresh(void *self)
 {
     mpm_fem *fem = self;
     for (int f = MPM_FEM_X; f <= MPM_FEM_MASS; f++)
-        fem->settled &= !may_be_written(fem->store.views[f]);
+        fem->settled &= !mpm_view_may_be_written(fem->store.views[f]);
     mpm_status status = mpm_store_read_in(&fem->store);
     if (!status && fem->mesh.elements)
         status = mpm_fem_sweeps_reserve(fem);
@@ -71,9 +67,8 @@ static mpm_status begin(mpm_fem *fem, struct step *step)
 {
     const mpm_fem_settings *settings = &fem->settings;
     mpm_trouble *trouble = &fem->run.trouble;
-    if (settings->dt <= 0)
-        fem->natural_dt = mpm_fem_totals_automatic_dt(fem);
-    plan(fem, step, settings->dt > 0 ? settings->dt : fem->natural_dt);
+    step->natural = settings->dt > 0 ? 0 : mpm_fem_totals_automatic_dt(fem);
+    plan(fem, step, settings->dt > 0 ? settings->dt : step->natural);
     if (settings->dt > 0 && !settings->allow_unstable) {
         const mpm_stable_dt bound = mpm_fem_totals_bound(fem);
         if (!(step->dt <= bound.dt * (1 + 1e-12))) {
@@ -166,7 +161,7 @@ static mpm_status move_and_check(mpm_fem *fem, struct step *step)
             return report(fem, reason, step);
         fem->run.health[MPM_FEM_HEALTH_REFUSED]++;
         step->dt /= 2;
-        fem->natural_dt = fmin(fem->natural_dt, step->dt);
+        step->natural = fmin(step->natural, step->dt);
         step->time = mpm_run_end_of_step(&fem->run, step->goal, step->dt);
         step->last = mpm_run_is_last(&fem->run, step->goal, step->time);
     }
@@ -201,6 +196,7 @@ static void commit(mpm_fem *fem, const struct step *step)
     exchange(&fem->force, &fem->next_force);
     fem->measure = fem->next;
     fem->approach = step->motion.approach;
+    fem->natural_dt = step->natural;
     mpm_run_tick(&fem->run, step->dt, step->time);
     mpm_fem_totals_record(fem);
 }

@@ -8,14 +8,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
+from mpm import _check, _core
 from mpm._check import FloatArray
 from mpm.sampling import particles_in_memory
 from mpm.shapes import Points, Shape
 from mpm.shapes.cells import Cells
+from mpm.shapes.distances import describe
 
 Indices = npt.NDArray[np.int64]
 CHUNK = 1 << 18  # cells that are checked together
+LEAST_SHARE = 0.5  # of its least altitude, which a cell keeps when the outline moves onto the surface
 
 
 class Mesh(NamedTuple):
@@ -39,7 +41,8 @@ def mesh(shape: Shape, spacing: float | None = None) -> Mesh:
     `mpm.shapes.Cells` keep their mesh. Any other shape is filled with the cells of a lattice that fits its `bounds`:
     along every axis a whole number of cells of about `spacing`. A cell belongs to the body if its centre is in the
     shape. Squares are split into two triangles along alternating diagonals (crossed triangles), cubes into six
-    tetrahedra around one of their diagonals (Kuhn's).
+    tetrahedra around one of their diagonals (Kuhn's). Then the vertices of the outline move onto the surface, except
+    where a cell would lose half of its least altitude.
 
     Parameters
     ----------
@@ -110,7 +113,51 @@ def _fill(shape: Shape, low: FloatArray, high: FloatArray, size: float) -> Mesh:
     number[order] = np.arange(len(order), dtype=np.int32)
     # The last nodes lie on the upper faces exactly.
     x = np.where(place == extent, high, low + place * step)[order]
-    return Mesh(x, np.ascontiguousarray(number[inverse].reshape(corners.shape[:-1])))
+    made = Mesh(x, np.ascontiguousarray(number[inverse].reshape(corners.shape[:-1])))
+    return Mesh(_snapped(shape, made, float(step.max())), made.cells)
+
+
+def _snapped(shape: Shape, made: Mesh, size: float) -> FloatArray:
+    """The vertices; those of the outline on the surface of the shape, where their cells stay regular."""
+    x, cells = made
+    outline = np.flatnonzero(_is_outline(made))
+    program = describe(shape, size / 4, (x.min(axis=0) - size, x.max(axis=0) + size))
+    target = x[outline].copy()
+    for _ in range(3):  # a shape may give a bound of the distance
+        phi, normal = _core.shape_distance(shape.dimension, program.nodes, program.numbers, target)
+        target -= np.frombuffer(phi)[:, None] * np.frombuffer(normal).reshape(target.shape)
+    way = target - x[outline]
+    moves = (np.linalg.norm(way, axis=1) < 0.75 * size) & (np.abs(way).max(axis=1) > 1e-12 * size)
+    whole = _altitude(x, cells)
+    while True:
+        moved = x.copy()
+        moved[outline[moves]] = target[moves]
+        poor = cells[_altitude(moved, cells) < LEAST_SHARE * whole]
+        back = moves & np.isin(outline, poor)
+        if not back.any():
+            return moved
+        moves &= ~back
+
+
+def _altitude(x: FloatArray, cells: npt.NDArray[np.int32]) -> FloatArray:
+    """The least altitude of each cell (m,) [m]: 1/|∇N|; 0 where it is inverted or flat."""
+    edges = x[cells[:, 1:]] - x[cells[:, :1]]
+    det = np.linalg.det(edges)
+    good = det > 1e-9 * np.linalg.norm(edges, axis=2).prod(axis=1)
+    edges[~good] = np.eye(x.shape[1])
+    slopes = np.swapaxes(np.linalg.inv(edges), 1, 2)
+    slopes = np.concatenate([slopes, -slopes.sum(axis=1, keepdims=True)], axis=1)
+    return np.where(good, 1 / np.linalg.norm(slopes, axis=2).max(axis=1), 0.0)
+
+
+def _is_outline(made: Mesh) -> npt.NDArray[np.bool_]:
+    """Whether each vertex is on a face of one cell alone."""
+    cells = made.cells
+    faces = np.sort(np.concatenate([np.delete(cells, k, axis=1) for k in range(cells.shape[1])]), axis=1)
+    faces, counts = np.unique(faces, axis=0, return_counts=True)
+    there = np.zeros(len(made.vertices), dtype=bool)
+    there[faces[counts == 1]] = True
+    return there
 
 
 def _split(cells: Indices) -> Indices:

@@ -6,7 +6,7 @@ import copy
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from mpm.numerics import MAX_HISTORY, StableDt, _dtype, _refuse_coarse_positions
 from mpm.particles import Copies, Particles
 from mpm.shapes.cells import find_cells
 from mpm.solver import Solver
+
+if TYPE_CHECKING:
+    from mpm.integrators import System
 
 INTEGRATORS = ("symplectic-euler", "linearly-implicit-euler")
 # Options of implicit steps, with their defaults: set with the other integrator, they raise.
@@ -475,6 +478,33 @@ class Simulation(Solver, kind="fem"):
     def forces(self) -> FloatArray:
         """Forces of the elements on the nodes (n, d) [N], with those of stiffness-proportional damping."""
         return np.frombuffer(self._core.forces()).reshape(-1, self.dimension).copy()
+
+    def system(self) -> System:
+        """The nodes as a system of `mpm.integrators`, whose methods can step them: forces of the elements, gravity and
+        stiffness-proportional damping, without contact, body force and mass-proportional damping.
+
+        It computes with a copy of this simulation. ``integrators.integrate(sim.system(), sim.particles.x,
+        sim.particles.v, method=…, dt=…, steps=…)`` begins where this simulation is. Each force is a call from Python;
+        the mesh makes up for that if it has some thousand elements.
+
+        Returns
+        -------
+        mpm.integrators.System
+        """
+        from mpm.integrators import System
+
+        other, mass = copy.copy(self), np.asarray(self.particles._copy("mass"), dtype=np.float64)
+        weight = mass[:, None] * self._scene.gravity
+
+        def force(x: FloatArray, v: FloatArray, t: float) -> FloatArray:
+            other.particles.x, other.particles.v = x, v
+            return other.forces() + weight
+
+        def potential(x: FloatArray, t: float) -> float:
+            other.particles.x = x
+            return other.totals().elastic - float((weight * x).sum())
+
+        return System(force, mass=mass, potential=potential)
 
     def compute(self, name: str, *, on: str = "nodes") -> FloatArray:
         """Compute a quantity.

@@ -11,8 +11,9 @@ True
 from __future__ import annotations
 
 from mpm import _check
-from mpm.gallery import containers, fluids, sand, snow, solids, stiff, yielding
+from mpm.gallery import containers, elastic, fluids, sand, snow, solids, stiff, yielding
 from mpm.gallery.containers import drum, hourglass, squeeze
+from mpm.gallery.elastic import disk_wall, twisted_bar
 from mpm.gallery.entry import Entry
 from mpm.gallery.fluids import dam_break, hydrostatic, taylor_green
 from mpm.gallery.sand import sand_column, sand_column_3d
@@ -30,6 +31,7 @@ __all__ = [
     "cantilever",
     "cube",
     "dam_break",
+    "disk_wall",
     "disks",
     "drum",
     "get",
@@ -53,11 +55,13 @@ __all__ = [
     "stiff_drop",
     "taylor_bar",
     "taylor_green",
+    "twisted_bar",
 ]
 
 _ENTRIES = (
     *containers.ENTRIES,
     *fluids.ENTRIES,
+    *elastic.ENTRIES,
     *sand.ENTRIES,
     *snow.ENTRIES,
     *solids.ENTRIES,

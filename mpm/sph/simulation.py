@@ -233,7 +233,7 @@ class Simulation(Solver, kind="sph"):
             raise ValueError(
                 f"body {body.name!r}: all its {len(x)} points lie inside colliders or other bodies"
             )
-        self._parts.append(_Part(body.name, repr(body), self._core.next_id, int(free.sum())))
+        self._parts.append(_Part(body.name, body._made_of(), self._core.next_id, int(free.sum())))
         self._core.add_particles(np.ascontiguousarray(x[free]), np.ascontiguousarray(v[free]))
 
     def _keep(

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "materials/law_switch.h"
+#include "materials/general_laws.c" /* the laws that are compiled out of line */
 #include "materials/tangent.h"
 
 enum { TILES = 1000 };
