@@ -26,11 +26,6 @@ struct step {
 
 /* ---- before the steps ------------------------------------------------------------------------------------------- */
 
-static bool may_be_written(const mpm_view *view)
-{
-    return view && !view->read_only && !view->stale && (view->touched || view->exports > 0);
-}
-
 static mpm_status settle(mpm_fem *fem)
 {
     mpm_fem_sweeps_forces(fem, fem->store.rows[MPM_FEM_X], fem->store.rows[MPM_FEM_V], fem->force, &fem->measure);
@@ -46,7 +41,7 @@ mpm_status mpm_fem_step_refresh(void *self)
 {
     mpm_fem *fem = self;
     for (int f = MPM_FEM_X; f <= MPM_FEM_MASS; f++)
-        fem->settled &= !may_be_written(fem->store.views[f]);
+        fem->settled &= !mpm_view_may_be_written(fem->store.views[f]);
     mpm_status status = mpm_store_read_in(&fem->store);
     if (!status && fem->mesh.elements)
         status = mpm_fem_sweeps_reserve(fem);
