@@ -39,6 +39,7 @@ from mpm.walls import Wall
 
 if TYPE_CHECKING:
     from mpm.checkup import doctor
+    from mpm.comparison import compare
     from mpm.io.checkpoint import load
     from mpm.io.compare import diff
     from mpm.io.export import export
@@ -56,6 +57,7 @@ __all__ = [
     "SimulationError",
     "StepLimitError",
     "Wall",
+    "compare",
     "diff",
     "doctor",
     "export",
@@ -79,6 +81,7 @@ __all__ = [
 # Imported when first used: `import mpm` stays fast.
 _LAZY = ("bench", "cli", "fem", "gallery", "integrators", "point", "sph", "viz")
 _LAZY_FUNCTIONS = {
+    "compare": "mpm.comparison",
     "diff": "mpm.io.compare",
     "doctor": "mpm.checkup",
     "export": "mpm.io.export",

@@ -696,7 +696,7 @@ def _mesh_bodies(
         try:
             made = meshing.mesh(body.shape, spacing)
         except (ValueError, TypeError) as error:
-            raise type(error)(f"body {body.name!r}: {error}") from None
+            raise type(error)(f"{error} (body {body.name!r})") from None
         x = made.vertices
         _refuse_outside(scene, body, x)
         F = np.eye(scene.dimension) if body.F is None else np.asarray(body.F)

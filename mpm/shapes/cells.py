@@ -73,6 +73,12 @@ class Cells(Shape):
     def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         raise ValueError("Cells cannot be a collider: take a Polygon, or a Mesh of the surface")
 
+    def _outline(self) -> NDArray[np.int64]:
+        """The faces (k, d) that one cell alone has."""
+        every = np.concatenate([np.delete(self.cells, k, axis=1) for k in range(self.dimension + 1)])
+        _, first, counts = np.unique(np.sort(every, axis=1), axis=0, return_index=True, return_counts=True)
+        return np.asarray(every[first[counts == 1]], dtype=np.int64)
+
     def _volume(self) -> float:
         x = self.vertices
         d = x.shape[1]

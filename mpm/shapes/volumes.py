@@ -26,6 +26,7 @@ FEWEST = 4096  # for each of many parts that do not meet
 GOAL = 5e-4  # relative error that the first attempt must reach, or the last one is made
 MOST_WORK = 3e8  # points times `_work` of a measurement
 CHUNK = 1 << 18  # points that are checked together
+PAIRS = 1 << 21  # of points and edges that are compared together
 # The additive recurrence of the golden ratio's generalisation: its fractions fill the cube evenly (M. Roberts 2018).
 PLASTIC = {2: 1.32471795724474602596, 3: 1.22074408460575947536}
 
@@ -166,7 +167,7 @@ def distance_to(shape: Shape, dx: float) -> tuple[Distance, float]:
     if isinstance(shape, Mesh):
         return _to_mesh(shape), 1.0
     if isinstance(shape, Cells):
-        return lambda x: _by_sign(shape, dx, x), np.inf
+        return _to_cells(shape), 1.0
     program = describe(shape, dx)
     slack = (
         max(1.0, steepness(shape.values, shape.dimension, shape.spacing))
@@ -174,11 +175,6 @@ def distance_to(shape: Shape, dx: float) -> tuple[Distance, float]:
         else 1.0
     )
     return lambda x: measure(program, x), slack
-
-
-def _by_sign(shape: Shape, dx: float, x: Floats) -> tuple[Floats, Floats]:
-    """Of a shape without a distance: far inside or far outside."""
-    return np.where(shape._contains(x), -dx, dx), np.eye(shape.dimension)[np.zeros(len(x), dtype=np.int64)]
 
 
 def _negative(phi: Floats, normal: Floats) -> tuple[Floats, Floats]:
@@ -208,6 +204,38 @@ def _moved(shape: _Moved, dx: float) -> tuple[Distance, float]:
         return phi / length, gradient / length[:, None]
 
     return distance, slack * float(factors[0] / factors[-1])
+
+
+def _to_cells(shape: Cells) -> Distance:
+    faces = shape._outline()
+
+    def distance(x: Floats) -> tuple[Floats, Floats]:
+        nearest = np.concatenate(
+            [
+                _on_outline(shape.vertices, faces, part)
+                for part in np.array_split(x, 1 + len(x) * len(faces) // PAIRS)
+            ]
+        )
+        sign = np.where(shape._contains(x), -1.0, 1.0)
+        away = sign[:, None] * (x - nearest)
+        far = np.linalg.norm(away, axis=1)
+        normal = np.where(far[:, None] > 0, away / np.maximum(far, 1e-300)[:, None], np.eye(x.shape[1])[0])
+        return sign * far, normal
+
+    return distance
+
+
+def _on_outline(vertices: Floats, faces: NDArray[np.int64], x: Floats) -> Floats:
+    """The nearest point (m, d) of edges in 2-D or triangles in 3-D to each of the points."""
+    if x.shape[1] == 3:
+        _, face, weights = meshes.nearest_faces(vertices, faces, x)
+        return np.asarray(np.einsum("mk,mkd->md", weights, vertices[faces[face]]))
+    a, b = vertices[faces[:, 0]], vertices[faces[:, 1]]
+    edge = b - a
+    t = ((x[:, None] - a) * edge).sum(axis=2) / (edge**2).sum(axis=1)
+    there = a + np.clip(t, 0, 1)[..., None] * edge
+    best = ((x[:, None] - there) ** 2).sum(axis=2).argmin(axis=1)
+    return np.asarray(there[np.arange(len(x)), best])
 
 
 def _to_mesh(shape: Mesh) -> Distance:
