@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import mpm
-from mpm import fem
+from mpm import _core, fem
 
 M = mpm.materials
 LAWS = {
@@ -355,10 +355,11 @@ def speed(report: Any) -> None:
             found = rates[cells, name, dtype] = rate(sim, time.process_time)
             what = f"{len(sim.elements):,} tetrahedra, {name}, {dtype} [M/s]"
             report.line(what, f"{found:.1f}", f">= {least}", found >= least)
-    with mpm.config.using_isa("scalar"):
-        scalar = rate(twisting(24, M.FixedCorotated, "float32"), time.process_time)
-    gain = rates[24, "fixed corotated", "float32"] / scalar
-    report.line("vectors over the scalar build", f"{gain:.2f}", ">= 2", gain >= 2)
+    if "scalar" in _core.isas():  # a build may lack it
+        with mpm.config.using_isa("scalar"):
+            scalar = rate(twisting(24, M.FixedCorotated, "float32"), time.process_time)
+        gain = rates[24, "fixed corotated", "float32"] / scalar
+        report.line("vectors over the scalar build", f"{gain:.2f}", ">= 2", gain >= 2)
     one, two = (rate(twisting(40, M.FixedCorotated, "float32", n), time.perf_counter) for n in (1, 2))
     report.line("two threads over one", f"{two / one:.2f}", ">= 1.8 on two free cores", two / one >= 1.8)
     plain = numpy_rate()

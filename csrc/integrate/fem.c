@@ -294,8 +294,10 @@ mpm_status mpm_fem_stable_dt(mpm_fem *fem, mpm_stable_dt *bound)
 {
     const mpm_status status = look(fem);
     *bound = (mpm_stable_dt){INFINITY, MPM_LIMIT_NONE, -1};
-    if (!status && fem->mesh.elements)
+    if (!status && fem->mesh.elements) {
         *bound = mpm_fem_totals_bound(fem);
+        bound->row = mpm_fem_totals_row(fem, bound->limit);
+    }
     return status;
 }
 

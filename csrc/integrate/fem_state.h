@@ -95,7 +95,8 @@ mpm_status mpm_fem_implicit_move(mpm_fem *fem, double dt, struct fem_motion *mot
 void mpm_fem_implicit_clear(mpm_fem *fem);
 
 /* fem_totals.c */
-mpm_stable_dt mpm_fem_totals_bound(const mpm_fem *fem);
+mpm_stable_dt mpm_fem_totals_bound(const mpm_fem *fem); /* without the row */
+int32_t mpm_fem_totals_row(const mpm_fem *fem, mpm_limit limit); /* the first node that sets the bound; -1 */
 double mpm_fem_totals_automatic_dt(const mpm_fem *fem);
 mpm_totals mpm_fem_totals_of(const mpm_fem *fem);
 mpm_history_section mpm_fem_totals_section(const void *self, int index);

@@ -32,8 +32,17 @@ static void tighten(mpm_stable_dt *bound, double dt, mpm_limit limit)
         *bound = (mpm_stable_dt){dt, limit, -1};
 }
 
+mpm_stable_dt mpm_fem_totals_bound(const mpm_fem *fem)
+{
+    mpm_stable_dt bound = {INFINITY, MPM_LIMIT_NONE, -1};
+    tighten(&bound, wave_bound(fem), MPM_LIMIT_WAVE);
+    tighten(&bound, fem->settings.dx / fem->measure.speed, MPM_LIMIT_MOTION);
+    tighten(&bound, sqrt(fem->settings.dx / gravity_size(fem)), MPM_LIMIT_ACCELERATION);
+    return bound;
+}
+
 /* The first node that sets the bound. */
-static int32_t find_row(const mpm_fem *fem, mpm_limit limit)
+int32_t mpm_fem_totals_row(const mpm_fem *fem, mpm_limit limit)
 {
     const size_t size = fem->settings.real_size, dim = (size_t)fem->settings.dim;
     for (ptrdiff_t row = 0; row < fem->store.count; row++) {
@@ -46,16 +55,6 @@ static int32_t find_row(const mpm_fem *fem, mpm_limit limit)
                 return (int32_t)row;
     }
     return -1;
-}
-
-mpm_stable_dt mpm_fem_totals_bound(const mpm_fem *fem)
-{
-    mpm_stable_dt bound = {INFINITY, MPM_LIMIT_NONE, -1};
-    tighten(&bound, wave_bound(fem), MPM_LIMIT_WAVE);
-    tighten(&bound, fem->settings.dx / fem->measure.speed, MPM_LIMIT_MOTION);
-    tighten(&bound, sqrt(fem->settings.dx / gravity_size(fem)), MPM_LIMIT_ACCELERATION);
-    bound.row = find_row(fem, bound.limit);
-    return bound;
 }
 
 double mpm_fem_totals_automatic_dt(const mpm_fem *fem)
