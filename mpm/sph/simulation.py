@@ -15,7 +15,7 @@ from mpm import _check, _core, config, derived, fieldtable, sampling, totals
 from mpm import scene as _scene
 from mpm.colliders import Prepared, place, prepare
 from mpm.io.kept import Kept
-from mpm.materials import Material, registry
+from mpm.laws import Material, registry
 from mpm.numerics import StableDt
 from mpm.particles import Copies
 from mpm.shapes import Points, Shape
