@@ -153,7 +153,7 @@ def why_not_counted(committed: dict) -> str:
         return "there is no valgrind"
     if COUNTED not in _core.isas():
         return f"this processor has no {COUNTED}"
-    compiler = config.show_config().compiler
+    compiler = config.configuration().compiler
     if committed["instructions"]["compiler"] != compiler:
         return f"{compiler} is not the compiler of the committed numbers, {committed['instructions']['compiler']}"
     return ""
@@ -197,7 +197,7 @@ def update(found: list[Ratio]) -> None:
     committed["processor"] = config.processor()
     if shutil.which("valgrind") and COUNTED in _core.isas():
         counts = {name_of(case): instructions(case) for case in CASES}
-        committed["instructions"] = {"compiler": config.show_config().compiler, **counts}
+        committed["instructions"] = {"compiler": config.configuration().compiler, **counts}
     COMMITTED.write_text(json.dumps(committed, indent=1) + "\n")
 
 

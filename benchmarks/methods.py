@@ -1,6 +1,9 @@
 """Prints what the methods of the package do beside closed forms, each number with its limit.
 
     python benchmarks/methods.py integrators      the integrators of `mpm.integrators`
+    python benchmarks/methods.py sph              smoothed particle hydrodynamics, `mpm.sph`
+    python benchmarks/methods.py fem              finite elements, `mpm.fem`
+    python benchmarks/methods.py together         the same scenes by MPM and by finite elements
 
 The exit status is 1 if a limit is missed.
 """
@@ -12,6 +15,8 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from elements import elements
+from elements import together as both_methods
 
 from mpm import InstabilityError
 from mpm import integrators as ode
@@ -171,7 +176,35 @@ def integrators() -> int:
     return report.missed
 
 
-PARTS: dict[str, Callable[[], int]] = {"integrators": integrators}
+def fem() -> int:
+    """Print the numbers of `mpm.fem`; how many limits are missed."""
+    report = Report()
+    elements(report)
+    return report.missed
+
+
+def sph() -> int:
+    """Print the numbers of `mpm.sph`; how many limits are missed."""
+    import methods_sph
+
+    report = Report()
+    methods_sph.run(report)
+    return report.missed
+
+
+def together() -> int:
+    """Print scenes that two methods compute; how many limits are missed."""
+    report = Report()
+    both_methods(report)
+    return report.missed
+
+
+PARTS: dict[str, Callable[[], int]] = {
+    "integrators": integrators,
+    "sph": sph,
+    "fem": fem,
+    "together": together,
+}
 
 
 def main() -> None:

@@ -17,6 +17,7 @@
  *     integrate/books.h         totals and impulses of any method
  *     integrate/dispatch.h      instruction sets and their kernels
  *     integrate/simulation.h    settings; make a simulation, add particles, run, query
+ *     integrate/fem.h           finite elements: settings, nodes, mesh, run
  *     integrate/integrator.h    the registry of integrators
  *     integrate/sph.h           smoothed particle hydrodynamics of one fluid
  *     integrate/snapshot.h      the complete state as plain arrays, and back
@@ -63,6 +64,7 @@
 #include "contact/walls.h"
 #include "integrate/books.h"
 #include "integrate/dispatch.h"
+#include "integrate/fem.h"
 #include "integrate/integrator.h"
 #include "integrate/simulation.h"
 #include "integrate/snapshot.h"

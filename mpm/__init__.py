@@ -38,6 +38,8 @@ from mpm.simulation import Simulation
 from mpm.walls import Wall
 
 if TYPE_CHECKING:
+    from mpm.checkup import doctor
+    from mpm.comparison import compare
     from mpm.io.checkpoint import load
     from mpm.io.compare import diff
     from mpm.io.export import export
@@ -55,8 +57,11 @@ __all__ = [
     "SimulationError",
     "StepLimitError",
     "Wall",
+    "compare",
     "diff",
+    "doctor",
     "export",
+    "fem",
     "gallery",
     "get_num_threads",
     "integrators",
@@ -74,9 +79,11 @@ __all__ = [
 ]
 
 # Imported when first used: `import mpm` stays fast.
-_LAZY = ("bench", "cli", "gallery", "integrators", "point", "sph", "viz")
+_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "point", "sph", "viz")
 _LAZY_FUNCTIONS = {
+    "compare": "mpm.comparison",
     "diff": "mpm.io.compare",
+    "doctor": "mpm.checkup",
     "export": "mpm.io.export",
     "load": "mpm.io.checkpoint",
     "replay": "mpm.io.replay",

@@ -73,6 +73,19 @@ WORDS = MappingProxyType(
         "rectangle": "Box",
         "water": "Fluid",
         "liquid": "Fluid",
+        "newtonian": "Fluid",
+        "j2": "VonMises",
+        "metal": "VonMises",
+        "plastic": "VonMises",
+        "elastic": "NeoHookean",
+        "linear_elastic": "Hencky",
+        "stvk": "SaintVenantKirchhoff",
+        "corotated": "FixedCorotated",
+        "drucker_prager": "Sand",
+        "druckerprager": "Sand",
+        "cam_clay": "NACC",
+        "camclay": "NACC",
+        "clay": "NACC",
     }
 )
 

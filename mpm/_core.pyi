@@ -284,7 +284,7 @@ class Simulation(Core):
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
 
-class Sph(Core):
+class SPH(Core):
     def __init__(
         self,
         *,
@@ -322,3 +322,39 @@ class Sph(Core):
         """What `keep` gave, as buffers, in a new object with its material, colliders and fields."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "lists", "views", "colliders"."""
+
+class FEM(Core):
+    def __init__(
+        self,
+        *,
+        dim: int,
+        dtype: str,  # "float32" | "float64"
+        lower: Sequence[float],  # (d,)
+        upper: Sequence[float],
+        dx: float,  # no node moves farther in a step [m]
+        gravity: Sequence[float],
+        walls: Sequence[tuple[str, float]],  # 2d of (contact, friction): x-, x+, y-, ...
+        damping: tuple[float, float],  # a [1/s], b [s]
+        integrator: tuple[str, float, int],  # name, tolerance, max_iterations
+        dt: float,  # 0: automatic
+        max_dt: float,  # inf: none
+        allow_unstable: bool,
+        history: int,
+        threads: int,
+        isa: str,  # one of isas()
+    ) -> None: ...
+    def add_nodes(self, x: Any, v: Any, mass: Any, volume: Any, material: Any) -> None:
+        """float64 (n, d), (n, d), (n,), (n,), int32 (n,)."""
+    def set_mesh(self, rest: Any, nodes: Any, material: Any) -> None:
+        """Positions at rest of all nodes, float64 (n, d); the nodes, int32 (m, d + 1), and the material, int32 (m,), of
+        the elements. Once, before the first step or after `resume`."""
+    def forces(self) -> bytes:
+        """Of the elements on the nodes (n, d), float64 [N]."""
+    def keep(self) -> dict[str, bytes]:
+        """The complete state but for materials, colliders and the mesh: "times", "counters", "history", "books",
+        "numbers", and every field by its name."""
+    def resume(self, arrays: dict[str, Any]) -> None:
+        """What `keep` gave, as buffers, in a simulation that has materials and colliders but no nodes yet. A
+        ValueError, and nothing has changed, if it is no state of such a simulation."""
+    def memory(self) -> dict[str, int]:
+        """Bytes held: "nodes", "views", "elements", "colliders"."""

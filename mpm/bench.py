@@ -176,7 +176,7 @@ def run(
             found.extend(results)
             yield results
 
-    built = config.show_config()
+    built = config.configuration()
     print(built)
     machine = {"processor": config.processor(), "commit": commit(), "quick": quick}
     print(f"processor    {machine['processor']}\n")
@@ -204,7 +204,7 @@ def _write(
     rows: Sequence[tuple[str, Any]],
     machine: Mapping[str, Any],
 ) -> None:
-    built = config.show_config()
+    built = config.configuration()
     results = [{**dataclasses.asdict(result), "speed": result.speed} for result in found]
     studies = [{"study": name, **dataclasses.asdict(row)} for name, row in rows]
     if json_path:

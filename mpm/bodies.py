@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, numerics, sampling
+from mpm import _check, numerics, pointvolumes, sampling
 from mpm._check import FloatArray
 from mpm.scene import Body, Scene
 from mpm.snapshot import Part
+
+SAME = 1e-9  # relative difference of masses that is rounding, in single precision too: masses are summed in double
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -32,6 +34,7 @@ class Sampled:
 
 def sample(body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator) -> Sampled:
     """Fill a body with particles."""
+    pointvolumes.refuse_without(body.shape, body.name)
     x, volume = sampling.sample(
         body.shape,
         lower=scene.lower,
@@ -63,9 +66,15 @@ def rows_of(part: Part, ids: npt.NDArray[Any]) -> slice:
     return slice(int(low), int(high))
 
 
-def described(part: Part, left: int, unit: str) -> str:
-    """A line on a body: particles, those that are left, mass, and how far the mass is from the shape's."""
-    exact = part.body.shape._volume()
-    error = "" if exact is None else f" (sampling error {part.volume / exact - 1:+.2%})"
+def described(part: Part, left: int, scene: Scene) -> str:
+    """A line on a body: particles, those that are left, mass, and how exact the mass is."""
+    body = part.body
+    whole = body.volume(scene.lower, scene.upper)
+    exactness = ""
+    if whole is not None and whole.value:
+        error = part.volume / whole.value - 1
+        exactness = whole.doubt or " (exact)"
+        if abs(error) > SAME:  # sampled by an earlier version
+            exactness = f" ({error:+.2%} of the shape's)"
     fewer = f", of which {left} are left" * (left < part.particles)
-    return f"{part.body!r}: {part.particles} particles, {part.mass:.6g} {unit}{error}{fewer}"
+    return f"{body._made_of()}: {part.particles} particles, {part.mass:.6g} {body._unit}{exactness}{fewer}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import io
 import os
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 from mpm import config, gallery
 from mpm.bench import STANDARD, STUDIES
 from mpm.errors import SimulationError
+from mpm.gallery.entry import METHODS
 
 FORMATS = ("bgeo", "csv", "geo", "npz", "ply", "vtp")
 
@@ -66,6 +68,12 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--threads", type=_threads, metavar="N", help="default: what MPM_NUM_THREADS or the machine allow"
     )
+    demo.add_argument(
+        "--method",
+        choices=METHODS,
+        default="mpm",
+        help="default: mpm; sph: some scenes of one fluid; fem: some of elastic bodies",
+    )
     demo.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     demo.add_argument("--frames", type=_positive, metavar="N", help="how many, default: the scene's")
     demo.add_argument(
@@ -76,6 +84,15 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="F",
         help=f"write every frame as a file, too: {', '.join(FORMATS)}; may be repeated",
+    )
+    demo.add_argument(
+        "--set",
+        dest="settings",
+        type=_setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the scene or of the simulation, such as dx=0.01, E=1e6 or sampling=poisson; may be repeated",
     )
     demo.set_defaults(command=_demo)
 
@@ -183,10 +200,33 @@ def _port(text: str) -> int:
 # `_parser` names arguments after the parameters of the commands.
 
 
+def _setting(text: str) -> tuple[str, Any]:
+    """A name and a value: a Python number, tuple, True, False, None, or else a string."""
+    name, sign, value = text.partition("=")
+    if not sign or not name.isidentifier() or not value:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be NAME=VALUE, such as dx=0.01")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
 def _demo(name: str, out: Path, **options: Any) -> int:
     from mpm import demo
 
-    return demo.run(gallery.get(name), out, **options)
+    entry, method = gallery.get(name), options["method"]
+    if method not in entry.methods:
+        usable = ", ".join(n for n in gallery.names() if method in gallery.get(n).methods)
+        print(f"mpm: {name} is not for --method {method}; {usable} are", file=sys.stderr)
+        return 2
+    options["settings"] = dict(options["settings"])
+    try:
+        return demo.run(entry, out, **options)
+    except TypeError as error:
+        if not options["settings"]:
+            raise
+        print(f"mpm: --set: {error}", file=sys.stderr)
+        return 2
 
 
 def _replay(path: Path, **options: Any) -> int:
@@ -196,7 +236,7 @@ def _replay(path: Path, **options: Any) -> int:
 
 
 def _info() -> int:
-    print(config.show_config())
+    config.show_config()
     return 0
 
 

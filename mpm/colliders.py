@@ -65,7 +65,8 @@ def make_collider(
     if coefficient and rule not in FRICTIONAL:
         raise ValueError(f"friction = {coefficient:g}: a {rule!r} collider has none; must be 0")
     if motion is not None and not isinstance(motion, _motion.Motion):
-        raise _check.wrong_type("motion", motion, "one of mpm.motion, or None")
+        tabulate = "mpm.motion.Keyframes.of(f, until=, interval=) of a function, " if callable(motion) else ""
+        raise _check.wrong_type("motion", motion, f"one of mpm.motion, {tabulate}or None")
     if motion is not None and motion.dimension != dimension:
         raise ValueError(f"motion is {motion.dimension}-D: must be {dimension}-D like the scene")
     return Collider(shape, rule, coefficient, motion, _name(name, taken))
@@ -181,22 +182,30 @@ def distance_of(posed: Sequence[Placed], name: str, x: npt.ArrayLike, dimension:
 
 def warn_of_thin_or_missing(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> None:
     """Warn about a collider that material can pass, or never meets, at the beginning."""
+    flaw = flaw_of(placed, lower, upper, dx)
+    if flaw:
+        _warn(flaw)
+
+
+def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> str:
+    """What is wrong with a collider that material can pass, or never meets; nothing if it is sound."""
     surface, normal, any_inside = _surface(placed, lower, upper, dx)
     name, resting = placed.collider.name, placed.collider.motion is None
     if not len(surface):
         if not any_inside and resting and not placed.collider.shape._only_collides:
-            _warn(f"collider {name!r} is outside of the domain: nothing can meet it{placed.prepared.hint}")
-        return
+            return f"collider {name!r} is outside of the domain: nothing can meet it{placed.prepared.hint}"
+        return ""
     thickness = np.full(len(surface), np.inf)
     for cells in np.arange(0.25, THIN, 0.25)[::-1]:
         within, _ = placed.distance(surface - cells * dx * normal)
         thickness[within > 0] = cells * dx
     thin = np.isfinite(thickness)
     if thin.mean() > THIN_SHARE:
-        _warn(
+        return (
             f"collider {name!r} is only about {np.median(thickness[thin]):.2g} m thick: material leaks through what is "
             f"thinner than {THIN:g} dx = {THIN * dx:.2g} m; choose a smaller dx or a thicker shape"
         )
+    return ""
 
 
 def _surface(

@@ -171,6 +171,9 @@ class Configuration:
     threads: int
 
     def __repr__(self) -> str:
+        return f"<Configuration of mpm {self.mpm}: {self.isa}, {self.threads} threads>"
+
+    def __str__(self) -> str:
         sets = " ".join(f"[{name}]" if name == self.isa else name for name in self.isas)
         rows = {
             "mpm": self.mpm,
@@ -187,13 +190,20 @@ class Configuration:
 
 
 def show_config() -> Configuration:
-    """Versions, compiler, kernel sets and threads: what to put into a bug report.
+    """Print versions, compiler, kernel sets and threads: what to put into a bug report.
 
     Returns
     -------
     Configuration
-        Its ``repr`` is the table; each line is an attribute.
+        ``str`` gives the table that was printed; each line is an attribute.
     """
+    found = configuration()
+    print(found)
+    return found
+
+
+def configuration() -> Configuration:
+    """What `show_config` prints."""
     built = _core.build_info()
     return Configuration(
         mpm=version(),

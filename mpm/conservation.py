@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mpm.totals import per_depth
 
 if TYPE_CHECKING:
-    from mpm.simulation import Simulation
+    from mpm.solver import Solver
     from mpm.totals import Totals
 
 FloatArray = npt.NDArray[np.float64]
@@ -42,12 +42,12 @@ class Drift:
         return self.drift / self.scale if self.scale else self.drift
 
 
-def drifts(sim: Simulation, start: Totals) -> list[Drift]:
+def drifts(sim: Solver, start: Totals) -> list[Drift]:
     """Departures over a run whose every step was recorded.
 
     Parameters
     ----------
-    sim : Simulation
+    sim : Solver
         With ``history=1``, after the run.
     start : Totals
         ``sim.totals()`` before it; steps until then do not count.
@@ -86,7 +86,7 @@ def drifts(sim: Simulation, start: Totals) -> list[Drift]:
 
 
 def _angular(
-    sim: Simulation, history: Mapping[str, FloatArray], start: Totals, impulse: FloatArray
+    sim: Solver, history: Mapping[str, FloatArray], start: Totals, impulse: FloatArray
 ) -> list[tuple[str, str, float]]:
     """Components of the angular momentum that no external force can change."""
     turned = any(history[f"torque:{collider.name}"].any() for collider in sim.scene.colliders)

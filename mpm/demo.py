@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -19,7 +20,7 @@ from mpm.gallery import Entry
 from mpm.io.export import export
 from mpm.io.replay import replay
 from mpm.io.trajectory import Recording
-from mpm.simulation import Simulation
+from mpm.solver import Solver
 from mpm.totals import Totals, per_depth
 
 SHEET_FRAMES = 12
@@ -47,6 +48,8 @@ def run(
     threads: int | None = None,
     dtype: str = "float64",
     formats: Sequence[str] = (),
+    method: str = "mpm",
+    settings: Mapping[str, Any] | None = None,
 ) -> int:
     """Run a gallery scene into a directory.
 
@@ -58,16 +61,23 @@ def run(
     frames : int, optional
         How many after the first; default: the scene's.
     threads, dtype
-        As in `mpm.Simulation`.
+        As in the solver.
     formats : sequence of str
         Suffixes of `mpm.export` without the dot, for every frame.
+    method : str
+        One of the methods of the entry.
+    settings : mapping, optional
+        Keywords of the scene's function or of the solver, by name: they override the entry's own.
 
     Returns
     -------
     int
         0 if everything was written, else 1.
     """
-    sim = entry.simulation(threads=threads, dtype=dtype)
+    given = dict(settings or {})
+    of_scene = inspect.signature(entry.build).parameters.keys() & given.keys()
+    scene = entry.scene(**{name: given.pop(name) for name in sorted(of_scene)})
+    sim = entry.solver(method=method, scene=scene, threads=threads, **{"dtype": dtype, **given})
     count = entry.frames if frames is None else frames
     out.mkdir(parents=True, exist_ok=True)
     print(sim)
@@ -82,7 +92,7 @@ def run(
     _export_frames(recording, out / f"{entry.name}_frames", formats, outcome)
     _still_pictures(sim, entry, sheet, out, outcome)
     _write_history(sim, out / f"{entry.name}_history.csv", outcome)
-    _report(sim, entry, start, count, outcome, recording)
+    _report(sim, entry, start, count, outcome, recording, dtype)
     for path in outcome.written:
         print(f"wrote {path}")
     for reason in outcome.missing:
@@ -90,7 +100,7 @@ def run(
     return 1 if outcome.missing else 0
 
 
-def _record(sim: Simulation, entry: Entry, path: Path, outcome: Outcome) -> Recording | None:
+def _record(sim: Solver, entry: Entry, path: Path, outcome: Outcome) -> Recording | None:
     """Begin the recording, if the extra is installed."""
     try:
         return sim.record(path, fps=entry.fps, fields=("speed",))
@@ -115,7 +125,7 @@ def _export_frames(
             outcome.written += [files[0], files[-1]]
 
 
-def _play(sim: Simulation, entry: Entry, count: int, out: Path, outcome: Outcome) -> list[Image]:
+def _play(sim: Solver, entry: Entry, count: int, out: Path, outcome: Outcome) -> list[Image]:
     """Run frame by frame, drawing each while the next is computed; returns some of the pictures for the sheet."""
     bar = find_spec("tqdm") is not None
     chosen = set(np.linspace(0, count, min(SHEET_FRAMES, count + 1)).round().astype(int).tolist())
@@ -156,7 +166,7 @@ def _play(sim: Simulation, entry: Entry, count: int, out: Path, outcome: Outcome
     return sheet
 
 
-def _movie(sim: Simulation, entry: Entry, path: Path, outcome: Outcome) -> tuple[Any, Any]:
+def _movie(sim: Solver, entry: Entry, path: Path, outcome: Outcome) -> tuple[Any, Any]:
     """Renderer and writer, if the extras are installed."""
     if find_spec("PIL") is None:
         outcome.missing.append(
@@ -173,7 +183,7 @@ def _movie(sim: Simulation, entry: Entry, path: Path, outcome: Outcome) -> tuple
         return renderer, None
 
 
-def _still_pictures(sim: Simulation, entry: Entry, sheet: list[Image], out: Path, outcome: Outcome) -> None:
+def _still_pictures(sim: Solver, entry: Entry, sheet: list[Image], out: Path, outcome: Outcome) -> None:
     if sheet:
         from mpm.viz import contact_sheet, save_image
 
@@ -193,12 +203,18 @@ def _still_pictures(sim: Simulation, entry: Entry, sheet: list[Image], out: Path
     outcome.written.append(path)
 
 
-def _write_history(sim: Simulation, path: Path, outcome: Outcome) -> None:
+def _write_history(sim: Solver, path: Path, outcome: Outcome) -> None:
     outcome.written += export(sim, path)
 
 
 def _report(
-    sim: Simulation, entry: Entry, start: Totals, count: int, outcome: Outcome, recording: Recording | None
+    sim: Solver,
+    entry: Entry,
+    start: Totals,
+    count: int,
+    outcome: Outcome,
+    recording: Recording | None,
+    dtype: str,
 ) -> None:
     n, steps = len(sim.particles), sim.steps
     rate = n * steps / outcome.wall if outcome.wall else 0.0
@@ -207,7 +223,7 @@ def _report(
     print(f"frames              {count} ({count / entry.fps:g} s)")
     print(f"steps               {steps:,} (dt {outcome_dt(sim)})")
     print(
-        f"wall time stepping  {outcome.wall:.2f} s ({sim.threads} thread{'s' * (sim.threads > 1)}, {sim.dtype})"
+        f"wall time stepping  {outcome.wall:.2f} s ({sim.threads} thread{'s' * (sim.threads > 1)}, {dtype})"
         + ", pictures beside" * outcome.drawn
     )
     print(f"particle-steps/s    {rate:.3g}")
@@ -230,13 +246,13 @@ def _report(
     print()
 
 
-def outcome_dt(sim: Simulation) -> str:
+def outcome_dt(sim: Solver) -> str:
     """The range of the time steps that were taken."""
     dt = sim.history["dt"]
     return f"{dt.min():.3g} to {dt.max():.3g} s" if len(dt) else "none"
 
 
-def _report_bounces(sim: Simulation, start: Totals) -> None:
+def _report_bounces(sim: Solver, start: Totals) -> None:
     """Report how high the centre of mass rises after each bounce, if gravity acts along an axis."""
     gravity = sim.scene.gravity
     if np.count_nonzero(gravity) != 1:

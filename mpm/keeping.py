@@ -40,3 +40,6 @@ class Keepable(Protocol):
 
 SOLVERS: dict[str, type[Keepable]] = {}
 """The solvers that files may hold, by kind. The definition of a class enters it."""
+
+OWN = {"fem": "mpm.fem", "sph": "mpm.sph"}
+"""The modules of this package that define further solvers, by kind; a file that holds one imports its module."""

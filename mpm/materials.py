@@ -20,6 +20,7 @@ from mpm.soils import NACC, CamClay, DruckerPrager, MohrCoulomb, MuI
 __all__ = [
     "NACC",
     "CamClay",
+    "Corotated",
     "DruckerPrager",
     "FixedCorotated",
     "Fluid",
@@ -67,6 +68,37 @@ class FixedCorotated(_Elastic):
     """
 
     law: ClassVar[str] = "fixed_corotated"
+    inverts: ClassVar[bool] = True
+
+    E: float
+    nu: float
+    density: float
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Corotated(_Elastic):
+    """Corotated linear elasticity: Ψ = μ |F − R|² + λ/2 tr²(RᵀF − I), R the rotation of F.
+
+    The linear law for the strain that is left without the rotation, and so without the errors of linear elasticity in
+    large rotations. It is defined for every F, inverted ones included, but its pressure does not see J: a body can be
+    squeezed to no volume with a finite force.
+
+    Parameters
+    ----------
+    E : float
+        Young's modulus [Pa], > 0.
+    nu : float
+        Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
+    density : float
+        Initial density [kg/m³], > 0.
+
+    References
+    ----------
+    Müller, Gross: Interactive virtual materials. Proceedings of Graphics Interface (2004) 239-246.
+    """
+
+    law: ClassVar[str] = "corotated"
     inverts: ClassVar[bool] = True
 
     E: float

@@ -8,6 +8,7 @@ if that moves the surface near material by more than a cell. Motions are immutab
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Never
 
@@ -30,6 +31,7 @@ __getattr__ = _check.names_of_module(__name__, __all__)
 
 # Up to this limit, squares of the numbers of a motion do not overflow, and neither do poses.
 LARGEST = 1e90
+MOST_KEYFRAMES = 1_000_000
 
 
 class Motion(_check.Strict):
@@ -308,6 +310,50 @@ class Keyframes(Motion):
             raise ValueError(f"positions has shape {u.shape}: must be ({len(t)}, 2) or ({len(t)}, 3)")
         turn = None if angles is None else _array("angles", angles, (len(t),) if d == 2 else (len(t), 3))
         self._set(times=t, positions=u, angles=turn, dimension=d)
+
+    @classmethod
+    def of(cls, f: Callable[[float], Any], *, until: float, interval: float, start: float = 0.0) -> Keyframes:
+        """Tabulate a function of time: the run itself calls no Python.
+
+        Parameters
+        ----------
+        f : callable
+            ``f(t)`` returns the displacement u (d,) [m], or the pair of u and the angle [rad], in 3-D the rotation
+            vector (3,).
+        until, start : float
+            The last and the first time [s].
+        interval : float
+            Time between keyframes [s], at most; the motion is linear in between, so that its error is about
+            interval² |u''| / 8.
+
+        Returns
+        -------
+        Keyframes
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of the wrong type or range, or f(t) has the wrong shape; more than a million keyframes.
+
+        Examples
+        --------
+        >>> shake = mpm.motion.Keyframes.of(lambda t: (0.1 * t**2, 0), until=2, interval=0.01)
+        """
+        if not callable(f):
+            raise _check.wrong_type("f", f, "a callable f(t)")
+        first = _check.number("start", start, unit="s")
+        last = _check.number("until", until, low=first, low_open=True, unit="s")
+        step = _check.number("interval", interval, low=0, low_open=True, unit="s")
+        count = np.ceil((last - first) / step * (1 - 1e-12))
+        if not count <= MOST_KEYFRAMES:
+            raise ValueError(
+                f"interval = {step:g} s: makes more than {MOST_KEYFRAMES} keyframes until {last:g} s"
+            )
+        times = np.linspace(first, last, 1 + int(max(count, 1)))
+        found = [f(float(t)) for t in times]
+        if isinstance(found[0], tuple) and len(found[0]) == 2 and np.ndim(found[0][0]) == 1:
+            return cls(times, np.array([u for u, _ in found]), angles=np.array([turn for _, turn in found]))
+        return cls(times, np.array(found))
 
     def _describe(self) -> Prescription:
         keys = np.zeros((len(self.times), 7))

@@ -18,7 +18,7 @@ from mpm.totals import per_depth
 
 DType: TypeAlias = Literal["float32", "float64"]
 
-SAMPLINGS = ("stratified", "lattice", "random")
+SAMPLINGS = ("stratified", "lattice", "random", "poisson")
 VOLUMES = ("sampler", "grid-density")
 TRANSFERS = ("pic", "flip", "apic", "aflip", "asflip", "xpic", "tpic")
 KERNELS = ("linear", "quadratic", "cubic")
@@ -473,11 +473,11 @@ def _particles_per_cell(value: object, sampling: str, d: int) -> int:
         return int(2**d)
     count = _check.integer("particles_per_cell", value, low=1, high=MAX_PER_CELL)
     root = round(count ** (1 / d))
-    if sampling != "random" and root**d != count:
+    if sampling in ("stratified", "lattice") and root**d != count:
         allowed = ", ".join(str(k**d) for k in range(1, 5))
         raise ValueError(
             f"particles_per_cell = {count}: must be k^{d} ({allowed}, ...) for sampling={sampling!r}; "
-            "'random' takes any"
+            "'random' and 'poisson' take any"
         )
     return count
 

@@ -1,8 +1,8 @@
 """Sampling: fills a shape with particles.
 
-Particles belong to the grid's cells, not to the shape: cell (i, j, k) spans lower + i·dx to lower + (i +
-1)·dx along x, and so on. A particle is kept if its own position is inside the shape, so the sampled volume is
-right on average and exact for a box whose faces lie on sub-cells.
+Candidates belong to the grid's cells, not to the shape: cell (i, j, k) spans lower + i·dx to lower + (i + 1)·dx along
+x, and so on. A candidate is kept if its own position is inside the shape. Its volume comes from the part of the
+cell that the shape fills (`mpm.filling`), and all volumes together are that of the shape.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from mpm import _check
+from mpm import _check, bluenoise, pointvolumes
+from mpm.filling import Filler, Filling
 from mpm.shapes import Box, Points, Shape
 from mpm.shapes.arguments import brief
+from mpm.shapes.volumes import volume_within
 
 Floats = NDArray[np.float64]
 
 MOST_PARTICLES = 2**30 - 1  # limit of the core
 BYTES_PER_PARTICLE = 200  # at least
-COARSE = 0.5  # relative error of the sampled volume that causes a warning
+COARSE = 0.5  # of the shape's volume: so far may the number of particles be off without a warning
+UNSURE = 0.01  # relative error of a measured volume that causes a warning
 CHUNK = 1 << 18  # candidate points that are checked together
 MILLIMETRES = 20  # times the size of the domain: a shape that large is probably in millimetres
 MARGIN = 1e-9  # of a (sub-)cell: random points avoid its faces, where rounding may change the cell
@@ -50,10 +53,11 @@ def sample(
     dx
         Width of a cell [m].
     particles_per_cell
-        Candidates in each cell; k^d for ``"stratified"`` and ``"lattice"``.
+        Candidates in each cell; k^d for ``"stratified"`` and ``"lattice"``; the mean for ``"poisson"``.
     sampling
         ``"stratified"``: each cell is split into k^d sub-cells with one random point each; ``"lattice"``: the
-        middles of the sub-cells; ``"random"``: random points of the cell.
+        middles of the sub-cells; ``"random"``: random points of the cell; ``"poisson"``: random points that keep a
+        distance from each other, in a tile that repeats.
     rng
         It is advanced. The same one gives the same points.
     body
@@ -64,21 +68,29 @@ def sample(
     x : (n, d) float64
         Positions [m], cell by cell in lexicographic order.
     volume : (n,) float64
-        dx^d / particles_per_cell each [m³; in 2-D m²].
+        [m³; in 2-D m²]: dx^d / particles_per_cell each where the shape fills the cells; where it cuts one, the filled
+        part is shared by the particles there. The sum is the volume of the shape in the domain; of `Points`, what they
+        say.
 
     Raises
     ------
     ValueError
-        The shape sticks out of the domain, or no particle falls into it.
+        The shape sticks out of the domain, no particle falls into it.
     MemoryError
         There would be more particles than the machine can hold.
+
+    Warns
+    -----
+    UserWarning
+        So few particles fall into the shape, or so many, that they resolve it badly, or its volume is known to less
+        than a hundredth.
 
     References
     ----------
     Stratified: one jittered sample per stratum, as in R. L. Cook, ACM Trans. Graph. 5 (1986) 51.
     """
     dim, domain = shape.dimension, Box(lower, upper)
-    side = 1 if sampling == "random" else round(particles_per_cell ** (1 / dim))
+    side = round(particles_per_cell ** (1 / dim)) if sampling in ("stratified", "lattice") else 1
     cells = np.rint((domain.upper - domain.lower) / dx)
     if cells.prod() >= 2**53:
         raise ValueError(f"dx: expected one that divides the domain into 1 to 2^53 cells, got {dx:g}")
@@ -86,35 +98,53 @@ def sample(
     of_body = f" of {body!r}"
     _refuse_outside(shape, domain, dx, of_body)
     if isinstance(shape, Points):
-        volume = np.full(len(shape.x), each) if shape.volume is None else shape.volume.copy()
-        return shape.x.copy(), volume
+        return shape.x.copy(), pointvolumes.find(shape, domain.lower, dx, each)
 
-    first, last = _cell_range(shape, domain, dx, cells.astype(np.int64))
-    kept = [np.empty((0, dim))]
-    count = 0
     room = particles_in_memory()
     expected = shape._volume()
     _refuse_too_many(0 if expected is None else expected / each, room, dx)
+    first, last = _cell_range(shape, domain, dx, cells.astype(np.int64))
     extent = np.maximum(last - first, 0)
+    filler, filling = Filler(shape, domain.lower, dx, side), Filling(extent, each)
+    noise = bluenoise.tile(dim, particles_per_cell, rng) if sampling == "poisson" else None
+    kept = [np.empty((0, dim))]
+    count = 0
     step = CHUNK // particles_per_cell
     for begin in range(0, int(extent.prod()), step):
         index = np.arange(begin, min(begin + step, int(extent.prod())))
         cell = first + np.stack(np.unravel_index(index, extent), axis=1)
-        x = _candidates(cell, domain, dx, particles_per_cell, side, sampling, rng)
-        kept.append(x[shape.contains(x)])
+        x, owner = _candidates(cell, domain, dx, particles_per_cell, side, sampling, rng, noise)
+        inside = shape.contains(x)
+        kept.append(x[inside])
+        number = np.bincount(owner, minlength=len(cell))
+        filling.add(index, filler.shares(cell), number, np.bincount(owner[inside], minlength=len(cell)))
         count += len(kept[-1])
         _refuse_too_many(count, room, dx)
     x = np.concatenate(kept)
     if not len(x):
         raise ValueError(_nothing(shape, dx, domain, of_body))
-    if expected and abs(len(x) * each / expected - 1) > COARSE:
+    return x, filling.volumes(_total(shape, domain, dx, len(x) * each, of_body))
+
+
+def _total(shape: Shape, domain: Box, dx: float, sampled: float, of_body: str) -> float | None:
+    """The volume that the particles shall have; None if nothing is known. Warns if they resolve the shape badly."""
+    found = volume_within(shape, domain.lower, domain.upper)
+    if not found.value:
+        return None
+    if abs(sampled / found.value - 1) > COARSE:
         warnings.warn(
-            f"{len(x)} particles{of_body} have {len(x) * each / expected:.3g} times the volume of {shape!r}: it is too "
-            f"small for dx = {dx:g}; choose a smaller dx or more particles_per_cell",
+            f"particles{of_body} would have {sampled / found.value:.3g} times the volume of {shape!r} if they were not "
+            f"scaled: it is too small for dx = {dx:g}; choose a smaller dx or more particles_per_cell",
             UserWarning,
             stacklevel=_check.levels_to_caller(),
         )
-    return x, np.full(len(x), each)
+    if found.error > UNSURE:
+        warnings.warn(
+            f"shape{of_body}: the volume of {shape!r} is known to {found.error:.1%} only: {found.value:.6g}",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),
+        )
+    return found.value
 
 
 def particles_in_memory() -> int:
@@ -142,20 +172,26 @@ def _candidates(
     side: int,
     sampling: str,
     rng: np.random.Generator,
-) -> Floats:
-    """The points (m · per_cell, d) of the cells (m, d), inside the shape or not."""
+    noise: bluenoise.Tile | None,
+) -> tuple[Floats, NDArray[np.int64]]:
+    """The points (n, d) of the cells (m, d), inside the shape or not, and the number of its cell for each (n,)."""
     dim = domain.dimension
-    if sampling == "lattice":
-        u = np.full((len(cell), per_cell, dim), 0.5)
+    if noise is not None:
+        place, count = noise.candidates(cell)
+        owner = np.repeat(np.arange(len(cell)), count)
     else:
-        u = MARGIN + (1 - 2 * MARGIN) * rng.random((len(cell), per_cell, dim))
-    if sampling == "random":
-        place = cell[:, None, :] + u
-    else:
-        sub = np.stack(np.unravel_index(np.arange(per_cell), (side,) * dim), axis=1)
-        place = (cell[:, None, :] * side + sub) + u
+        owner = np.repeat(np.arange(len(cell)), per_cell)
+        if sampling == "lattice":
+            u = np.full((len(cell), per_cell, dim), 0.5)
+        else:
+            u = MARGIN + (1 - 2 * MARGIN) * rng.random((len(cell), per_cell, dim))
+        if sampling == "random":
+            place = cell[:, None, :] + u
+        else:
+            sub = np.stack(np.unravel_index(np.arange(per_cell), (side,) * dim), axis=1)
+            place = (cell[:, None, :] * side + sub) + u
     x: Floats = domain.lower + place.reshape(-1, dim) * (dx / side)
-    return x.clip(domain.lower, np.nextafter(domain.upper, domain.lower))
+    return x.clip(domain.lower, np.nextafter(domain.upper, domain.lower)), owner
 
 
 def _cell_range(

@@ -19,6 +19,7 @@ from mpm.colliders import Collider, make_collider
 from mpm.laws import Material, field_values, is_python_law
 from mpm.motion import Motion
 from mpm.shapes import Points, Shape
+from mpm.shapes.volumes import Volume, volume_within
 
 __all__ = ["Body", "Scene"]
 
@@ -39,7 +40,42 @@ class Body:
     name: str
 
     def __repr__(self) -> str:
+        volume = self.volume()
+        mass = (
+            ""
+            if volume is None
+            else f", {self.material.density * volume.value:.6g} {self._unit}{volume.doubt}"
+        )
+        return f"{self._made_of()}{mass}"
+
+    def _made_of(self) -> str:
         return f"{self.name}: {self.shape!r} of {type(self.material).__name__}({field_values(self.material)})"
+
+    @property
+    def _unit(self) -> str:
+        return "kg/m" if self.shape.dimension == 2 else "kg"
+
+    def volume(self, lower: npt.ArrayLike | None = None, upper: npt.ArrayLike | None = None) -> Volume | None:
+        """The volume [m³; in 2-D m²] with a bound of its relative error: 0 where a formula or `Points` give it.
+
+        Parameters
+        ----------
+        lower, upper : array_like, shape (d,), optional
+            The corners of the domain [m]: it cuts shapes without end.
+
+        Returns
+        -------
+        Volume or None
+            ``value`` and ``error``. None for shapes without end where no domain is given, and for `Points` whose
+            volumes need a grid.
+        """
+        shape = self.shape
+        if isinstance(shape, Points):
+            return Volume(float(shape.volume.sum()), 0.0) if isinstance(shape.volume, np.ndarray) else None
+        low, high = shape.bounds
+        if lower is not None or upper is not None:
+            low, high = (_check.array(n, v, low.shape) for n, v in (("lower", lower), ("upper", upper)))
+        return volume_within(shape, low, high) if np.isfinite([low, high]).all() else None
 
     def initial_velocity(self, x: FloatArray, volume: FloatArray) -> FloatArray:
         """Velocities (n, d) of particles at x (n, d): the given velocity plus the rotation."""
@@ -79,6 +115,20 @@ class Body:
         F = np.ascontiguousarray(_evaluated("F", self.F, x, (n, d, d)))
         _check_orientation("F", F)
         return F
+
+
+@dataclass(frozen=True, slots=True)
+class VaryingGravity:
+    """The body force of a gravity that depends on time, and of another body force."""
+
+    gravity: Callable[[float], npt.ArrayLike]
+    other: BodyForce | None
+
+    def __call__(self, x: FloatArray, t: float) -> FloatArray:
+        """Accelerations (n, d) [m/s²] at x (n, d) and the time t [s]."""
+        g = _check.array("gravity(t)", self.gravity(t), (x.shape[1],))
+        b = np.broadcast_to(g, x.shape)
+        return b if self.other is None else b + np.asarray(self.other(x, t))
 
 
 def _evaluated(name: str, given: Any, x: FloatArray, shape: tuple[int, ...]) -> FloatArray:
@@ -190,8 +240,9 @@ class Scene(_check.Strict):
     ----------
     lower, upper : array_like, shape (d,)
         The box [m] that holds the material, d = 2 or 3; its faces are the walls.
-    gravity : array_like, shape (d,), optional
-        Acceleration [m/s²], default zero.
+    gravity : array_like of shape (d,), or callable, optional
+        Acceleration [m/s²], default zero. A callable ``g(t)`` is asked at the beginning of every step; it acts as a
+        body force does.
     body_force : callable, optional
         A force per mass beside gravity: ``f(x, t)`` gets the positions (n, d) [m] of all particles, in the order of
         their rows, and the time [s], and returns accelerations (n, d) [m/s²]. Python calls it before every step, and
@@ -230,7 +281,7 @@ class Scene(_check.Strict):
         lower: npt.ArrayLike,
         upper: npt.ArrayLike,
         *,
-        gravity: npt.ArrayLike | None = None,
+        gravity: npt.ArrayLike | Callable[[float], npt.ArrayLike] | None = None,
         body_force: BodyForce | None = None,
         walls: str | _walls.Wall | Mapping[str, str | _walls.Wall] = "slip",
         friction: float = 0.0,
@@ -246,11 +297,15 @@ class Scene(_check.Strict):
             raise ValueError(f"upper - lower = {high - low}: must be finite")
         self._lower = _check.frozen(low)
         self._upper = _check.frozen(high)
+        if not (body_force is None or callable(body_force)):
+            raise _check.wrong_type("body_force", body_force, "a callable f(x, t)")
+        if callable(gravity):
+            _check.array("gravity(0)", gravity(0.0), (d,))
+            body_force = VaryingGravity(gravity, body_force)
+            gravity = None
         self._gravity = _check.frozen(
             _check.array("gravity", np.zeros(d) if gravity is None else gravity, (d,))
         )
-        if not (body_force is None or callable(body_force)):
-            raise _check.wrong_type("body_force", body_force, "a callable f(x, t)")
         self._body_force = body_force
         self._walls = _walls.resolve(walls, friction, d)
         self._bodies: list[Body] = []
@@ -274,7 +329,7 @@ class Scene(_check.Strict):
 
     @property
     def gravity(self) -> FloatArray:
-        """Gravity, shape (d,) [m/s²], read-only."""
+        """Constant gravity, shape (d,) [m/s²], read-only; one that varies is a `body_force`."""
         return self._gravity
 
     @property

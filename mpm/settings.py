@@ -74,7 +74,12 @@ class Setting:
 
 def of(scene: Scene, chosen: numerics.Numerics) -> tuple[Setting, ...]:
     """Everything numeric of a simulation: its materials, gravity, and options of `Simulation`."""
-    return (*_of_materials(scene), *_of_gravity(scene), *_of_numerics(chosen))
+    return (*of_scene(scene), *_of_numerics(chosen))
+
+
+def of_scene(scene: Scene) -> tuple[Setting, ...]:
+    """The materials and gravity."""
+    return (*_of_materials(scene), *_of_gravity(scene))
 
 
 def _materials(scene: Scene) -> dict[Material, list[str]]:

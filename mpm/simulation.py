@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, bodies, citations, config, equilibrium, grid, numerics, settings, totals, walls
+from mpm import _check, _core, bodies, citations, config, equilibrium, grid, numerics, settings, walls
 from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
@@ -19,7 +20,7 @@ from mpm.keeping import Format
 from mpm.laws import Material
 from mpm.numerics import StableDt
 from mpm.particles import Copies, no_owner
-from mpm.shapes import Shape
+from mpm.shapes import Points, Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, fields_of, fill
 from mpm.solver import Solver
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "StableDt"]
 
 MAX_INCREMENTS = 10_000
+SHOWN = 8  # bodies in `repr`, if there are more
+CROWDED = 1.5  # times the usual number of particles in a cell: two bodies have mass there
 
 
 class Simulation(Solver, kind="simulation"):
@@ -41,18 +44,20 @@ class Simulation(Solver, kind="simulation"):
     dx : float
         Cell size [m]; (upper − lower)/dx must be whole, and at least 4 along a periodic axis.
     particles_per_cell : int, optional
-        Default 2^d; ``"stratified"`` and ``"lattice"`` sampling need k^d.
-    sampling : {"stratified", "lattice", "random"}
-        One jittered point per sub-cell, its centre, or uniform random points. Random points do not follow the
+        Default 2^d; ``"stratified"`` and ``"lattice"`` sampling need k^d. Cells that a shape cuts have fewer; the
+        part that it fills is their volume, so that each body has the mass of its shape.
+    sampling : {"stratified", "lattice", "random", "poisson"}
+        One jittered point per sub-cell, its centre, uniform random points, or random points that keep a distance from
+        each other (blue noise; a tile of them repeats after about 3000 points). Random points do not follow the
         directions of the grid, but they leave noise in stress and pressure and make a body a little softer than
         its material (a frequency 2 % low with 2^d particles per cell); ``"lattice"`` is several times better in
         both.
     rng : int or numpy.random.Generator
         Generator of the sampling. An int gives the same particles each time.
     volume : {"sampler", "grid-density"}
-        The rest volume of a particle: dx^d / particles_per_cell, or m dx^d / Σ w m_i from the masses of the nodes
+        The rest volume of a particle: its share of the shape, or m dx^d / Σ w m_i from the masses of the nodes
         around it at its insertion (Stomakhin et al. 2013, step 2). ``"grid-density"`` is too large at free surfaces,
-        up to twice for each. The mass is the density times dx^d / particles_per_cell in either case.
+        up to twice for each. The mass is the density times the share of the shape in either case.
     transfer : {"apic", "pic", "flip", "aflip", "asflip", "xpic", "tpic"}
         The transfer of velocities between particles and grid. Σ is over nodes; v^n is the node velocity before
         forces and contact, ṽ the node velocity after them:
@@ -319,6 +324,33 @@ class Simulation(Solver, kind="simulation"):
         index = self._indices[material]
         self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
 
+    def _warn_of_crowd(self, sampled: bodies.Sampled) -> None:
+        """Warn if particles of a new body come to lie among those that are there."""
+        if isinstance(sampled.body.shape, Points) or not self._core.particles:
+            return
+        chosen, lower = self._numerics, self._scene.lower
+        cells = [np.floor((x - lower) / chosen.dx) for x in (sampled.x, self.particles._copy("x"))]
+        low, high = cells[0].min(axis=0), cells[0].max(axis=0)
+        near = cells[1][((cells[1] >= low) & (cells[1] <= high)).all(axis=1)]
+        extent = tuple((high - low + 1).astype(np.int64))
+        here, there = (
+            np.ravel_multi_index(tuple((c - low).astype(np.int64).T), extent) for c in (cells[0], near)
+        )
+        occupied, count = np.unique(there, return_counts=True)
+        if not len(occupied):
+            return
+        place = np.minimum(np.searchsorted(occupied, here), len(occupied) - 1)
+        _, cell, own = np.unique(here, return_inverse=True, return_counts=True)
+        present = np.where(occupied[place] == here, count[place], 0)
+        crowded = (present > 0) & (present + own[cell] > CROWDED * chosen.particles_per_cell)
+        if crowded.any():
+            warnings.warn(
+                f"{int(crowded.sum())} of {len(here)} particles of {sampled.body.name!r} lie among particles that are "
+                "there already: both have mass in these cells; add it where there is room",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
+
     def _find_volumes(self) -> None:
         """Have the core compute missing volumes from the density of the grid."""
         if self._numerics.volume == "grid-density":
@@ -340,7 +372,8 @@ class Simulation(Solver, kind="simulation"):
         F: _scene.Gradient | None = None,
         name: str | None = None,
     ) -> _scene.Body:
-        """Add a body between steps; arguments as in `Scene.add`. Earlier views go stale but stay valid.
+        """Add a body between steps; arguments as in `Scene.add`. Earlier views go stale but stay valid. Particles that
+        come to lie among others warn.
 
         Raises
         ------
@@ -362,7 +395,9 @@ class Simulation(Solver, kind="simulation"):
         state = copy.deepcopy(self._rng.bit_generator.state)
         particles, parts = self._core.particles, len(self._parts)
         try:
-            self._insert(bodies.sample(body, self._scene, self._numerics, self._rng))
+            sampled = bodies.sample(body, self._scene, self._numerics, self._rng)
+            self._warn_of_crowd(sampled)
+            self._insert(sampled)
             self._find_volumes()
         except BaseException:
             self._rng.bit_generator.state = state
@@ -539,7 +574,7 @@ class Simulation(Solver, kind="simulation"):
         now = f" (now {self.dt:.3g} s)" if self.steps else ""
         step = f"dt {chosen.dt:g} s" if chosen.dt else f"dt auto{now}"
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
-        yield from self._bodies(totals.per_depth("kg", self.dimension))
+        yield from self._bodies()
         yield from super()._lines()
         yield (
             f"grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
@@ -550,10 +585,16 @@ class Simulation(Solver, kind="simulation"):
         memory = sum(self._core.memory().values())
         yield f"machine {chosen.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
 
-    def _bodies(self, unit: str) -> Iterator[str]:
-        """The bodies as they were added, and how much remains of those that lost particles."""
+    def _bodies(self) -> Iterator[str]:
+        """The bodies as they were added, and how much remains of those that lost particles; of many, the ends."""
         whole = self._core.particles == sum(part.particles for part in self._parts)
         ids = None if whole else self.particles._copy("id")
-        for part in self._parts:
+        hidden = self._parts[SHOWN // 2 : -SHOWN // 2] if len(self._parts) > SHOWN + 1 else []
+        for k, part in enumerate(self._parts):
+            if hidden and k == SHOWN // 2:
+                count, mass = sum(one.particles for one in hidden), sum(one.mass for one in hidden)
+                yield f"… {len(hidden)} more bodies: {count} particles, {mass:.6g} {part.body._unit} …"
+            if hidden and SHOWN // 2 <= k < len(self._parts) - SHOWN // 2:
+                continue
             rows = slice(0, part.particles) if ids is None else bodies.rows_of(part, ids)
-            yield bodies.described(part, rows.stop - rows.start, unit)
+            yield bodies.described(part, rows.stop - rows.start, self._scene)

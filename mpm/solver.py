@@ -8,20 +8,21 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, config, derived, interrupts, totals
+from mpm import _check, config, derived, interrupts, runlog, totals
 from mpm import progress as progresses
 from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of
 from mpm.errors import BusyError, StepLimitError
+from mpm.fieldtable import KNOWN
 from mpm.keeping import SOLVERS, Format
 from mpm.laws import Material
-from mpm.particles import Copies, Particles
+from mpm.particles import IN_WORDS, Copies, Particles
 from mpm.scene import BodyForce, Scene
 
 if TYPE_CHECKING:
@@ -94,6 +95,22 @@ class Solver(_check.Strict):
         self._most_threads = threads or config.get_num_threads()
         self._recordings: list[Recording] = []
 
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in derived.NAMES:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}; compute({name!r}) gives it",
+                name=name,
+                obj=self,
+            )
+        if name in KNOWN or name in IN_WORDS:
+            field = IN_WORDS.get(name, name)
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}; did you mean particles.{field}?",
+                name=name,
+                obj=self,
+            )
+        raise AttributeError(_check.unknown_attribute(self, name), name=name, obj=self)
+
     # ---- what a subclass supplies ------------------------------------------------------------------------
 
     def _snapshot(self) -> Any:
@@ -150,13 +167,26 @@ class Solver(_check.Strict):
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
         return ""
 
+    def _triangles(self) -> npt.NDArray[Any] | None:
+        """The rows of the corners (m, 3) of triangles that fill a 2-D picture; None: particles are drawn as discs."""
+        return None
+
     # ---- the run ---------------------------------------------------------------------------------------
 
     @_check.options
-    def run(self, duration: float, *, max_steps: int | None = None, progress: bool = False) -> None:
+    def run(
+        self,
+        duration: float,
+        *,
+        max_steps: int | None = None,
+        progress: bool = False,
+        callback: Callable[[Self], object] | None = None,
+        every: float | None = None,
+    ) -> None:
         """Advance by `duration` [s]; ends at exactly ``time + duration``.
 
         A run that needs more than ten million steps of the size of its first one warns, and says how long it may take.
+        The logger ``mpm`` of `logging` gets a line at the beginning and at the end, at the level INFO.
 
         Parameters
         ----------
@@ -166,6 +196,12 @@ class Solver(_check.Strict):
             Take at most so many steps, or raise `StepLimitError`. It changes no bit.
         progress : bool, optional
             Show a bar on stderr; needs the extra ``plot``. It changes no bit, either.
+        callback : callable, optional
+            ``callback(sim)`` is called between whole steps. It may read and write the particles; an exception ends the
+            run at that step. A callback that writes nothing changes no bit.
+        every : int or float, with `callback` only
+            An int: steps between calls, counted from the beginning of this run. A float: seconds of simulated time;
+            the call comes after the first whole step at or after each multiple, at most once per step.
 
         Raises
         ------
@@ -180,16 +216,43 @@ class Solver(_check.Strict):
         length = _check.number("duration", duration, low=0, unit="s")
         end = _check.number("time + duration", self._core.time + length, unit="s")
         most = None if max_steps is None else _check.integer("max_steps", max_steps, low=1, high=STEPS_MAX)
+        calls = _calls(callback, every)
         pace = progresses.Pace(self._core, end) if _check.flag("progress", progress) else None
         try:
-            if most is None:
-                self._foresee(end, end)
-            self._advance(end=end, pace=pace, steps=STEPS_MAX if most is None else most)
-            if self._core.time < end:
-                raise StepLimitError(progresses.beyond(self._core, end, self._limit))
+            with runlog.logged(self._core, end):
+                if most is None and calls is None:
+                    self._foresee(end, end)
+                most = STEPS_MAX if most is None else most
+                if calls is None:
+                    self._advance(end=end, pace=pace, steps=most)
+                else:
+                    self._advance_and_call(*calls, end, most, pace)
+                if self._core.time < end:
+                    raise StepLimitError(progresses.beyond(self._core, end, self._limit))
         finally:
             if pace is not None:
                 pace.close()
+
+    def _advance_and_call(
+        self,
+        call: Callable[[Self], object],
+        every: float,
+        end: float,
+        most: int,
+        pace: progresses.Pace | None,
+    ) -> None:
+        """Take at most `most` steps, with a call after so many of them, or so many seconds."""
+        core, start, last, turn = self._core, self._core.time, self._core.steps + most, 0
+        while core.time < end and core.steps < last:
+            if isinstance(every, int):
+                self._advance(end=end, pace=pace, steps=min(every, last - core.steps))
+                due = (core.steps - last + most) % every == 0
+            else:
+                self._advance(end=end, pace=pace, steps=last - core.steps, pause=start + (turn + 1) * every)
+                reached = int((core.time - start) / every * (1 + 1e-12))
+                due, turn = reached > turn, max(turn, reached)
+            if due:
+                call(self)
 
     @_check.options
     def step(self, n: int = 1) -> None:
@@ -652,3 +715,18 @@ class Solver(_check.Strict):
         return not compare.diff(self, other)
 
     __hash__ = None  # type: ignore[assignment]  # equal or not by a state that changes
+
+
+def _calls(callback: object, every: object) -> tuple[Callable[..., object], float] | None:
+    """The callback of a run with its interval: an int of steps, or seconds."""
+    if callback is None:
+        if every is not None:
+            raise ValueError(f"every = {_check.shown(every)}: needs a callback")
+        return None
+    if not callable(callback):
+        raise _check.wrong_type("callback", callback, "a callable f(sim)")
+    if every is None:
+        raise ValueError("callback: needs every=, an int of steps or a float of seconds")
+    if isinstance(every, (int, np.integer)):
+        return callback, _check.integer("every", every, low=1, high=STEPS_MAX)
+    return callback, _check.number("every", every, low=0, low_open=True, unit="s")

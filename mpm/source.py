@@ -58,6 +58,9 @@ class Source(Protocol):
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this source lacks; may be empty."""
 
+    def _triangles(self) -> npt.NDArray[Any] | None:
+        """The rows of the corners (m, 3) of triangles that fill a 2-D picture; None: particles are drawn as discs."""
+
 
 class Running(Source, Protocol):
     """A source that goes on: the viewer plays it, recordings and movies follow it."""

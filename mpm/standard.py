@@ -42,6 +42,7 @@ LAW_FLOPS = {
     "mu_i": {2: 250, 3: 800},
     "herschel_bulkley": {2: 250, 3: 800},
     "viscoelastic": {2: 600, 3: 2200},
+    "corotated": {2: 50, 3: 380},
 }
 NODES = {"linear": 2, "quadratic": 3, "cubic": 4}  # of a stencil along an axis
 

@@ -165,6 +165,11 @@ class History(Mapping[str, FloatArray]):
         """Everything as one-dimensional columns, vectors split up (``momentum_x``): for tables and files."""
         return columns(self)
 
+    def to_dataframe(self) -> Any:
+        """The columns of `columns` as a `pandas.DataFrame` with the time [s] as its index; needs pandas."""
+        pandas = _check.extra("pandas", "History.to_dataframe needs pandas", "table")
+        return pandas.DataFrame(self.columns()).set_index("time")
+
     def __repr__(self) -> str:
         return f"<History: {len(self['time'])} records of {', '.join(self)}>"
 

@@ -27,6 +27,7 @@ MATERIALS = {
     "sand": mpm.materials.Sand(E=10, nu=0.3, density=1),
     "saint_venant_kirchhoff": mpm.materials.SaintVenantKirchhoff(E=10, nu=0.3, density=1),
     "hencky": mpm.materials.Hencky(E=10, nu=0.3, density=1),
+    "corotated": mpm.materials.Corotated(E=10, nu=0.3, density=1),
     "nacc": mpm.materials.NACC(E=10, nu=0.3, density=1, consolidation=-0.05),
     "von_mises": mpm.materials.VonMises(
         E=10, nu=0.3, yield_stress=0.2, hardening=0.3, kinematic_hardening=0.5, density=1

@@ -29,7 +29,7 @@ def scene(dim=2, upper=1.0, **options):
 def test_bodies_that_overlap_are_told(dim):
     both = scene(dim)
     both.add(Ball([0.5] * dim, 0.2), JELLY, name="ball")
-    both.add(Points([[0.3] * dim]), JELLY, name="grain")
+    both.add(Points([[0.3] * dim], volume="per-cell"), JELLY, name="grain")
     both.add(HalfSpace([0.1] * dim, [0] * (dim - 1) + [1]), JELLY, name="ground")
     both.add(Box([0.65] * dim, [0.7] * dim), JELLY, name="corner")  # in the ball's bounds, but not in it
     with pytest.warns(UserWarning) as told:
@@ -247,7 +247,9 @@ def test_a_reference_is_cited_once_for_all_that_it_is_used_for():
 def test_a_body_that_is_too_small_for_the_cells_is_told():
     small = mpm.Scene((0, 0), (1, 1))
     small.add(Ball((0.5, 0.5), 0.005), JELLY, name="seed")
-    with pytest.warns(UserWarning, match=r"particles of 'seed' have .* times the volume .* dx = 0.03125"):
+    with pytest.warns(
+        UserWarning, match=r"particles of 'seed' would have .* times the volume .* too small for dx = 0.03125"
+    ):
         mpm.Simulation(small, dx=1 / 32)
 
 

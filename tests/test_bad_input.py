@@ -5,6 +5,7 @@ The cases are made from a table of kinds (what is wrong for a number, a vector, 
 or ValueError that begins with the parameter's name, and to leave a simulation and a scene as they were.
 """
 
+import functools
 import inspect
 import math
 import re
@@ -15,7 +16,7 @@ import pytest
 
 import mpm
 from loops import each
-from mpm import integrators, motion, viz
+from mpm import fem, integrators, motion, viz
 from mpm.gallery import Entry
 from mpm.grid import Grid
 from mpm.io.replay import Frame, Replay
@@ -172,6 +173,7 @@ TARGETS = {
                "tension": FLAG}),
     "SaintVenantKirchhoff": (lambda c, **k: M.SaintVenantKirchhoff(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
                              ELASTIC),
+    "Corotated": (lambda c, **k: M.Corotated(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "Hencky": (lambda c, **k: M.Hencky(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "MooneyRivlin": (lambda c, **k: M.MooneyRivlin(**k),
                      {"c10": 1e4, "c01": 1e3, "bulk_modulus": 1e6, "density": 1e3},
@@ -295,6 +297,8 @@ TARGETS = {
                          {"yield_stress": NOT_NEGATIVE, "consistency": NOT_NEGATIVE, "exponent": POSITIVE,
                           "density": POSITIVE, "gravity": NUMBER}),
     "gallery.jelly_stack": (lambda c, **k: G.jelly_stack(**k), {}, {**GALLERY, "gravity": NUMBER}),
+    "gallery.disk_wall": (lambda c, **k: G.disk_wall(**k), {}, {**GALLERY, "speed": NUMBER, "radius": POSITIVE}),
+    "gallery.twisted_bar": (lambda c, **k: G.twisted_bar(**k), {}, {**GALLERY, "rate": NUMBER, "gravity": NUMBER}),
     "gallery.honey": (lambda c, **k: G.honey(**k), {}, {**FLUID, "speed": NUMBER, "gravity": NUMBER}),
     "gallery.drum": (lambda c, **k: G.drum(**k), {},
                      {**FLUID, "angular_velocity": NUMBER, "friction": NOT_NEGATIVE, "gravity": NUMBER}),
@@ -329,6 +333,22 @@ TARGETS = {
     "Cylinder": (lambda c, **k: S.Cylinder(**k), {"a": (0.25, 0.25), "b": (1, 1), "radius": 1}, ROD),
     "Polygon": (lambda c, **k: S.Polygon(**k), {"vertices": [(0, 0), (1, 0), (0, 1)]},
                 {"vertices": [*ROWS, [(0, 0), (1, 1)], [(0, 0), (1, 1), (1, 0), (0, 1)], [(0, 0), (1, 1), (2, 2)]]}),
+    "Cells": (lambda c, **k: S.Cells(**k), {"vertices": [(0, 0), (1, 0), (0, 1)], "cells": [(0, 1, 2)]},
+              {"vertices": [*ROWS, [(0, 0), (1, 1), (0, 1), (9, 9)]],
+               "cells": ["ab", None, 1, {}, [], [0, 1, 2], [(0, 1)], [(0, 1, 3)], [(0, 1, -1)], [(0, 2, 1)],
+                         [(0, 0, 1)], [(0.0, 1.0, 2.0)], [[0], [0, 1]]]}),
+    "fem.mesh": (lambda c, **k: fem.mesh(**k), {"shape": S.Box((0, 0), (1, 1)), "spacing": 0.5},
+                 {"shape": [None, 1, "box", {}, S.Points([(0, 0)]), S.HalfSpace((0, 0), (0, 1))], "spacing": POSITIVE}),
+    "fem.Simulation": (lambda c, **k: fem.Simulation(**{"scene": c.scene, **k}), {"spacing": 0.125},
+                       {"scene": [None, 1, "scene", {}, mpm.Scene], "spacing": POSITIVE,
+                        "damping": ["ab", None, 1.0, {}, (1,), (1, 2, 3), (-1, 0), (0, NAN), ("1", 2)],
+                        "tolerance": [*(v for v in NUMBER if v is not None), 1e-3],
+                        "max_iterations": [*(v for v in NUMBER if v is not None), 20],
+                        **{name: NUMERICS[name] for name in ("integrator", "dt", "max_dt", "allow_unstable", "dtype",
+                                                             "threads", "history")}}),
+    "compare": (lambda c, **k: mpm.compare(**{"runs": [c.sim], **k}), {},
+                {"runs": [None, 1, "ab", {}, [], [1], {"a": 1}], "columns": [None, 1, "energy", ["heat"], [1]],
+                 "samples": [*(w for w in WHOLE if w is not None), 0, 1, 10**9]}),
     "Mesh": (lambda c, **k: S.Mesh(**k), {"path": G.CUBE_MESH},
              {"path": [None, 1, b"", ["x"], {}, 1.5], "vertices": [np.eye(3)], "faces": [[(0, 1, 2)]]}),
     "Mesh of arrays": (lambda c, **k: S.Mesh(**k), {"vertices": S.Mesh(G.CUBE_MESH).vertices,
@@ -519,6 +539,31 @@ METHODS = {
                                           ("1", "2")]}),
 }
 # fmt: on
+
+
+def by(kind, call, c, **k):
+    """The call with another solver, `c.fem`, in the place of `c.sim`."""
+    return call(SimpleNamespace(**{**vars(c), "sim": getattr(c, kind)}), **k)
+
+
+METHODS |= {
+    f"fem.{title}": (functools.partial(by, "fem", METHODS[title][0]), *METHODS[title][1:])
+    for title in (
+        *("Simulation.run", "Simulation.step", "Simulation.frames", "Simulation.plot", "Simulation.movie"),
+        *("Simulation.record", "Simulation.save", "Simulation.threads", "Simulation.rows"),
+        "Simulation.collider_distance",
+    )
+}
+METHODS["fem.Simulation.compute"] = (
+    lambda c, **k: c.fem.compute(**k),
+    {"name": "stress"},
+    {"name": [*NAME, "presure", "x"], "on": [*NAME, "node"]},
+)
+METHODS["fem.Simulation.interpolate"] = (
+    lambda c, **k: c.fem.interpolate(**k),
+    {"name": "v", "points": [(0.5, 0.5)]},
+    {"name": [*NAME, "presure", "F"], "points": ROWS},
+)
 MUST_BE_NAMED_OTHERWISE = {
     "Particles.__getitem__": "field",
     "Particles.__setitem__": r"(v|field)",  # the field is what the user has written, not the methods' parameters
@@ -553,6 +598,7 @@ def make_things(folder):
         periodic=periodic,
         space=mpm.Scene((0, 0, 0), (1, 1, 1)),
         sim=sim,
+        fem=fem.Simulation(scene, spacing=0.125, threads=1),
         folder=folder,
         writer=writer,
         frames=mpm.replay(folder / "a.vtkhdf"),
@@ -628,7 +674,7 @@ RESULTS += (
     integrators.Row,
     integrators.Table,
 )
-RESULTS += (integrators.Trajectory,)
+RESULTS += (integrators.Trajectory, fem.Elements, fem.Mesh)
 BASES = (M.Material, S.Shape, motion.Motion)  # refuse to be made at all
 
 
@@ -636,7 +682,7 @@ def callables():
     """Title and signature of everything public that takes arguments."""
     modules = [(name, getattr(mpm, name)) for name in mpm.__all__ if inspect.ismodule(getattr(mpm, name))]
     assert {name for name, _ in modules} == {
-        *("gallery", "integrators", "materials", "motion", "point", "shapes", "viz")
+        *("fem", "gallery", "integrators", "materials", "motion", "point", "shapes", "sph", "viz")
     }
     found = {}
     for prefix, module in [("", mpm), *modules]:
@@ -644,7 +690,7 @@ def callables():
             thing = getattr(module, name)
             dotted = (
                 f"{prefix}."
-                if prefix in ("gallery", "integrators", "motion", "point", "viz") and thing is not Entry
+                if prefix in ("fem", "gallery", "integrators", "motion", "point", "sph", "viz") and thing is not Entry
                 else ""
             )
             if thing in RESULTS:

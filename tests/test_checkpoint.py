@@ -129,7 +129,9 @@ def crushed():
     """A fluid whose second particle is beyond the range of its law after a step."""
     scene = mpm.Scene([0, 0], [16, 16])
     x = np.array([[3.0, 3.0], [8.0, 8.0], [12.0, 12.0]])
-    scene.add(mpm.shapes.Points(x), mpm.materials.Fluid(bulk_modulus=1e-9, density=1, gamma=1))
+    scene.add(
+        mpm.shapes.Points(x, volume="per-cell"), mpm.materials.Fluid(bulk_modulus=1e-9, density=1, gamma=1)
+    )
     sim = mpm.Simulation(scene, dx=1, dt=0.5)
     sim.particles.J = [1, 0.011, 1]
     sim.particles.C[1] = -np.eye(2)
@@ -336,7 +338,7 @@ def test_copies_are_equal_and_independent(again):
     twin = again(sim)
     assert twin == sim and twin is not sim and not np.shares_memory(twin.particles.x, view)
     twin.step(5)
-    twin.add(mpm.shapes.Points([(0, 0.4)]), scenes.MATERIALS["fluid"])
+    twin.add(mpm.shapes.Points([(0, 0.4)], volume="per-cell"), scenes.MATERIALS["fluid"])
     assert fingerprint(sim) == before and twin != sim
     sim.step(5)
     assert len(sim.scene.bodies) == 3
@@ -434,7 +436,7 @@ def test_diff_knows_more_than_particles():
         } | changes
         scene = mpm.Scene((0, 0), (1, 1), gravity=options["gravity"])
         solid = mpm.materials.NeoHookean(E=options["E"], nu=0.3, density=1)
-        scene.add(mpm.shapes.Points([(0.5, 0.5), (0.6, 0.5)]), solid)
+        scene.add(mpm.shapes.Points([(0.5, 0.5), (0.6, 0.5)], volume="per-cell"), solid)
         moves = mpm.motion.Keyframes(options["times"], [(0, 0), (0.1, 0)])
         scene.add_collider(mpm.shapes.Ball((0, 0), 0.3), friction=options["friction"], motion=moves)
         return mpm.Simulation(scene, dx=options["dx"], rng=options["rng"])

@@ -130,7 +130,8 @@ def test_demo_without_any_extra_still_runs_and_writes_the_history(tmp_path):
 
 def test_info(capsys):
     assert cli.main(["info"]) == 0
-    assert capsys.readouterr().out.strip() == repr(mpm.show_config())
+    shown = capsys.readouterr().out.strip()
+    assert shown == str(mpm.show_config()) and capsys.readouterr().out.strip() == shown
 
 
 def test_help_lists_the_scenes():
@@ -314,3 +315,16 @@ def test_an_interrupted_command_says_so_and_ends_as_shells_expect(monkeypatch, c
     monkeypatch.setattr(mpm.bench, "run", interrupted)
     assert cli.main(["bench", "calls", "--quick", "--repeats", "1"]) == 130
     assert capsys.readouterr().err == "mpm: interrupted\n"
+
+
+def test_the_demo_takes_settings(tmp_path, capsys):
+    """Of the scene and of the solver."""
+    options = ["demo", "disks", "--out", str(tmp_path), "--frames", "1"]
+    assert cli.main([*options, "--set", "dx=0.05", "--set", "sampling=poisson", "--set", "E=5e3"]) == 0
+    said = capsys.readouterr().out
+    assert "cells of 0.05 m" in said and "(poisson)" in said and "E=5000" in said
+    assert cli.main([*options, "--set", "dxx=0.1"]) == 2
+    assert "mpm: --set: " in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main([*options, "--set", "dx"])
+    assert "'dx': must be NAME=VALUE" in capsys.readouterr().err

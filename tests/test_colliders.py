@@ -677,7 +677,7 @@ def test_colliders_have_names_and_tell_what_they_are():
     with pytest.raises(ValueError, match="a 'sticky' collider has none"):
         scene.add_collider(Ball((0, 0), 1), contact="sticky", friction=0.1)
     with pytest.raises(TypeError, match="single points have no surface"):
-        scene.add_collider(Points([(0.5, 0.5)]))
+        scene.add_collider(Points([(0.5, 0.5)], volume="per-cell"))
     assert len(scene.colliders) == 3
 
 

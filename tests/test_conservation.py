@@ -192,7 +192,7 @@ def test_gravity_gives_exactly_what_it_must(dim, dtype):
     g, n, dt = np.array([0.3, -2.0, 0.7])[:dim], 400, 2.0**-11
     scene = mpm.Scene([-1] * dim, [1] * dim, gravity=g)
     x = scenes.jittered(dim, 8, 1 / 64)
-    scene.add(mpm.shapes.Points(x), scenes.MATERIALS["neo_hookean"], velocity=scenes.swirl)
+    scene.add(mpm.shapes.Points(x, volume="per-cell"), scenes.MATERIALS["neo_hookean"], velocity=scenes.swirl)
     sim = mpm.Simulation(scene, dx=1 / 32, dtype=dtype, dt=dt)
     start = sim.totals()
     sim.step(n)

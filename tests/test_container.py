@@ -29,7 +29,11 @@ X_OF_VERSION_1 = [0.3589616375882587, 0.32776724642641597]
 def small() -> bytes:
     """A checkpoint of about 4 KB: two particles, a collider."""
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
-    scene.add(mpm.shapes.Points([(0.5, 0.5), (0.6, 0.55)]), scenes.MATERIALS["snow"], velocity=(0, -1))
+    scene.add(
+        mpm.shapes.Points([(0.5, 0.5), (0.6, 0.55)], volume="per-cell"),
+        scenes.MATERIALS["snow"],
+        velocity=(0, -1),
+    )
     scene.add_collider(mpm.shapes.Ball((0.5, 0.2), 0.2), motion=mpm.motion.Linear((0.1, 0)))
     sim = mpm.Simulation(scene, dx=0.125, history=2)
     sim.step(3)
@@ -295,7 +299,7 @@ def test_a_generator_that_would_read_beyond_its_numbers_is_refused():
     """NumPy believes what it is given as a state."""
     for kind, key, most in ((np.random.MT19937, "pos", 624), (np.random.Philox, "buffer_pos", 4)):
         scene = mpm.Scene((0, 0), (1, 1))
-        scene.add(mpm.shapes.Points([(0.5, 0.5)]), scenes.MATERIALS["fluid"])
+        scene.add(mpm.shapes.Points([(0.5, 0.5)], volume="per-cell"), scenes.MATERIALS["fluid"])
         sim = mpm.Simulation(scene, dx=0.125, rng=np.random.Generator(kind(1)))
         tree, arrays = container.unpack(checkpoint.dumps(sim))
         entries = tree["rng"]["state"] if key == "pos" else tree["rng"]

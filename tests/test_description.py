@@ -32,7 +32,10 @@ SHAPES = {
         ~S.HalfSpace((0, 0, 0.1), (0.3, 1, 0.7)).rotate(0.1, axis=(1, 1, 0)),
     ],
     "Mesh": [CUBE, CUBE.scale(0.1)],
-    "Points": [S.Points(RANDOM.random((5, 2))), S.Points(RANDOM.random((50, 3)), volume=RANDOM.random(50))],
+    "Points": [
+        S.Points(RANDOM.random((5, 2)), volume="per-cell"),
+        S.Points(RANDOM.random((50, 3)), volume=RANDOM.random(50)),
+    ],
     "Polygon": [S.Polygon([(0, 0), (1, 0), (1 / 3, 1)])],
     "Shape": [
         BALL | CUBE,

@@ -49,7 +49,7 @@ def scattered(x, place, dtype, isa, velocity, **physics):
     start, h = PLACES[place]
     dim = x.shape[1]
     scene = mpm.Scene([start * h] * dim, [start * h + CELLS * h] * dim, **physics)
-    scene.add(mpm.shapes.Points(x), scenes.MATERIALS["neo_hookean"], velocity=velocity)
+    scene.add(mpm.shapes.Points(x, volume="per-cell"), scenes.MATERIALS["neo_hookean"], velocity=velocity)
     with scenes.kernels(isa):
         return mpm.Simulation(scene, dx=h, dtype=dtype, threads=1)
 
@@ -120,7 +120,9 @@ def test_a_run_far_away_is_the_run_at_zero_moved(dim, dtype):
         x = (
             shift + 0.25 + np.round(scenes.jittered(dim, 8, 1 / 32) * 2**20) / 2**20
         )  # the same in either place
-        scene.add(mpm.shapes.Points(x), scenes.MATERIALS["fixed_corotated"], velocity=[0.5] * dim)
+        scene.add(
+            mpm.shapes.Points(x, volume="per-cell"), scenes.MATERIALS["fixed_corotated"], velocity=[0.5] * dim
+        )
         return mpm.Simulation(scene, dx=1 / 16, dtype=dtype)
 
     near, far = body(0.0), body(65536.0)

@@ -29,7 +29,9 @@ def crushed(dtype="float64"):
     """A fluid particle whose volume ratio leaves the law's range in a step that is taken."""
     scene = mpm.Scene([0, 0], [16, 16])
     x = np.array([[3.0, 3.0], [8.0, 8.0], [12.0, 12.0]])
-    scene.add(mpm.shapes.Points(x), mpm.materials.Fluid(bulk_modulus=1e-9, density=1, gamma=1))
+    scene.add(
+        mpm.shapes.Points(x, volume="per-cell"), mpm.materials.Fluid(bulk_modulus=1e-9, density=1, gamma=1)
+    )
     sim = mpm.Simulation(scene, dx=1, dtype=dtype, dt=0.5)
     sim.particles.J = [1, 0.011, 1]
     C = np.zeros((3, 2, 2))
@@ -107,8 +109,8 @@ def test_a_body_that_cannot_be_added_leaves_no_material():
     x[0] = np.nan
     other = mpm.materials.NeoHookean(E=7, nu=0.2, density=3)
     with pytest.raises(mpm.SimulationError):
-        sim.add(mpm.shapes.Points([[0.1, 0.1]]), other)
+        sim.add(mpm.shapes.Points([[0.1, 0.1]], volume="per-cell"), other)
     x[0] = good
     assert len(sim.materials) == 1
-    sim.add(mpm.shapes.Points([[0.1, 0.1]]), other)
+    sim.add(mpm.shapes.Points([[0.1, 0.1]], volume="per-cell"), other)
     assert sim.materials[1] == other and sim.particles.material[-1] == 1

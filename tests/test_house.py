@@ -35,11 +35,12 @@ FLOORS = {
     "materials": 3,
     "contact": 3,
     "transfer": 4,
+    "fem": 4,
     "sph": 4,
     "sampling": 5,
     "drawing": 5,
 }
-FLOORS |= {"integrate": 6, "fem": 6, "mpm.h": 7, "python": 8}
+FLOORS |= {"integrate": 6, "mpm.h": 7, "python": 8}
 
 source = pytest.mark.source
 

@@ -28,6 +28,7 @@ PARAMETERS = {
     "sand": ((E, NU, 35.0, 0.0), MU, LAMBDA),  # without its return map, see test_sand.py
     "saint_venant_kirchhoff": ((E, NU), MU, LAMBDA),
     "hencky": ((E, NU), MU, LAMBDA),
+    "corotated": ((E, NU), MU, LAMBDA),
     "von_mises": ((E, NU, 5.0, 10.0, 20.0, 0.0), MU, LAMBDA),  # without its return map, see test_metal.py
     "nacc": ((E, NU, 45.0, 0.5, 0.8, -0.01), MU, LAMBDA),  # without its return map, see test_clay.py
     "drucker_prager": (
@@ -344,6 +345,7 @@ MATERIALS = {
     "sand": mpm.materials.Sand(E=E, nu=NU, density=1),
     "saint_venant_kirchhoff": mpm.materials.SaintVenantKirchhoff(E=E, nu=NU, density=1),
     "hencky": mpm.materials.Hencky(E=E, nu=NU, density=1),
+    "corotated": mpm.materials.Corotated(E=E, nu=NU, density=1),
     "nacc": mpm.materials.NACC(E=E, nu=NU, density=1, hardening=0.8),
     "von_mises": mpm.materials.VonMises(
         E=E, nu=NU, yield_stress=5, hardening=10, kinematic_hardening=20, density=1

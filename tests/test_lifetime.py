@@ -35,7 +35,7 @@ def test_adding_and_deleting_make_new_arrays(dim):
     n = len(sim.particles)
     stale = sim.particles.v
     stale[4] = 0.25  # written before: not lost
-    sim.add(mpm.shapes.Points([[0.8] * dim] * 3), scenes.MATERIALS["fluid"])
+    sim.add(mpm.shapes.Points([[0.8] * dim] * 3, volume="per-cell"), scenes.MATERIALS["fluid"])
     assert len(sim.particles) == n + 3 and stale.shape == (n, dim)
     assert (sim.particles.v[4] == 0.25).all()
     stale[...] = np.nan  # stale: no effect
@@ -48,13 +48,13 @@ def test_adding_and_deleting_make_new_arrays(dim):
     np.testing.assert_array_equal(sim.particles.id, keep)
     np.testing.assert_array_equal(sim.particles.x, x[keep])
     assert list(sim.particles.material[-2:]) == [1, 1]
-    sim.add(mpm.shapes.Points([[0.8] * dim]), scenes.MATERIALS["fluid"])
+    sim.add(mpm.shapes.Points([[0.8] * dim], volume="per-cell"), scenes.MATERIALS["fluid"])
     assert sim.particles.id[-1] == n + 3  # an id is never used again
     sim.step()
     assert sim.particles.delete(np.ones(len(sim.particles), dtype=bool)) == len(keep) + 1
     assert sim.particles.x.shape == (0, dim) and sim.totals().mass == 0
     sim.step(2)  # an empty simulation steps on
-    sim.add(mpm.shapes.Points([[0.5] * dim]), scenes.MATERIALS["neo_hookean"])
+    sim.add(mpm.shapes.Points([[0.5] * dim], volume="per-cell"), scenes.MATERIALS["neo_hookean"])
     sim.step(2)
     assert sim.particles.id.tolist() == [n + 4]
 
@@ -67,7 +67,7 @@ def test_deleting_is_as_if_the_others_had_been_alone(dim):
         scene = mpm.Scene([-1] * dim, [1] * dim)
         for corner in corners:
             scene.add(
-                mpm.shapes.Points(scenes.jittered(dim, 5, 1 / 64) + corner),
+                mpm.shapes.Points(scenes.jittered(dim, 5, 1 / 64) + corner, volume="per-cell"),
                 scenes.MATERIALS["neo_hookean"],
                 velocity=[0.2] * dim,
             )

@@ -226,7 +226,7 @@ def test_the_ends_of_the_period(dim, dtype):
         ends += [np.nextafter(real(e), real(np.inf)) for e in (lower, upper)]
         scene = mpm.Scene([lower] * dim, [upper] * dim, walls="periodic")
         inside = np.full((len(ends) ** dim, dim), lower + 1.3 * h)
-        scene.add(mpm.shapes.Points(inside), SOLID)
+        scene.add(mpm.shapes.Points(inside, volume="per-cell"), SOLID)
         sim = mpm.Simulation(scene, dx=h, dtype=dtype)
         view = sim.particles.x
         view[...] = list(itertools.product(ends, repeat=dim))
@@ -246,7 +246,7 @@ def test_a_position_that_is_finer_than_its_array_is_wrapped_as_the_array_shows_i
     scene = mpm.Scene([lower] * dim, [lower + cells * h] * dim, walls="periodic")
     start = np.full((1, dim), lower if direction < 0 else lower + cells * h - 0.0625)
     soft = mpm.materials.NeoHookean(E=1e-4, nu=0.3, density=1)
-    scene.add(mpm.shapes.Points(start), soft, velocity=[direction * 0.01] * dim)
+    scene.add(mpm.shapes.Points(start, volume="per-cell"), soft, velocity=[direction * 0.01] * dim)
     sim = mpm.Simulation(scene, dx=h, dtype="float32", dt=0.1)
     shown = set()
     for _ in range(100):
@@ -302,7 +302,11 @@ def test_deleting_and_adding_across_the_wrap(dim):
         np.testing.assert_array_equal(sim.particles.id, ids)
         np.testing.assert_allclose(sim.particles.x, x[~gone], rtol=0, atol=1e-14)
         np.testing.assert_array_equal(sim.particles.v, v[~gone])
-        sim.add(mpm.shapes.Points(np.full((1, dim), 1 - 1e-9 * turn)), SOLID, velocity=[2.0] * dim)
+        sim.add(
+            mpm.shapes.Points(np.full((1, dim), 1 - 1e-9 * turn), volume="per-cell"),
+            SOLID,
+            velocity=[2.0] * dim,
+        )
         ids = np.append(ids, sim.particles.id[-1])
         np.testing.assert_allclose(sim.particles.x[:-1], x[~gone], rtol=0, atol=1e-14)
     assert np.abs(sim.particles.v - 2).max() <= 1e-12

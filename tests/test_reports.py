@@ -131,9 +131,11 @@ def test_peaks(curve, found):
         (shapes.Polygon([(0, 0), (0, 2), (2, 0)]).translate((1e6, 0)), 2),
         (shapes.Mesh(gallery.CUBE_MESH), 0.125),
         (shapes.Ball((1, 1), 2).scale(2), 16 * math.pi),
-        (shapes.Ball((1, 1), 2) | shapes.Ball((5, 5), 1), None),
+        (shapes.Ball((1, 1), 2) | shapes.Ball((5, 5), 1), 5 * math.pi),
+        (shapes.Ball((1, 1), 2) | shapes.Ball((2, 2), 1), None),
+        (shapes.Ball((1, 1), 2) - shapes.Ball((1, 1), 1), 3 * math.pi),
         (shapes.HalfSpace((0, 0), (0, 1)), None),
-        (shapes.Points([(0, 0)]), None),
+        (shapes.Points([(0, 0)], volume="per-cell"), None),
     ],
 )
 def test_volumes(shape, volume):
@@ -152,7 +154,7 @@ def test_reports_of_a_plane_scene_are_per_metre_of_depth(dim, units):
     for name, unit in said.items():
         (line,) = (line for line in repr(sim.totals()).splitlines() if line.split()[0] == name)
         assert re.fullmatch(rf"  {name} +(\(.*\)|\S+) {unit}", line)
-    assert re.search(rf"particles, [\d.]+ {mass} \(sampling", repr(sim))
+    assert re.search(rf"particles, [\d.]+ {mass} \(exact\)", repr(sim))
     rows, _ = report(sim, steps=1)
     assert {row.unit for row in rows.values()} == {mass, momentum, spin}
 

@@ -205,7 +205,7 @@ def test_a_second_thread_gets_an_error():
         lambda: sim.grid,
         lambda: sim.history["time"],
         lambda: sim.particles.delete([0]),
-        lambda: sim.add(mpm.shapes.Points([[0.1, 0.1]]), scenes.MATERIALS["fluid"]),
+        lambda: sim.add(mpm.shapes.Points([[0.1, 0.1]], volume="per-cell"), scenes.MATERIALS["fluid"]),
         lambda: setattr(sim, "threads", 2),
     ):
         with pytest.raises(mpm.BusyError, match="another thread"):

@@ -39,15 +39,21 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("how", ["stratified", "lattice", "random"])
+@pytest.mark.parametrize("how", ["stratified", "lattice", "random", "poisson"])
 @each("number", range(len(SHAPES)))
 def test_sampled_volume(number, how):
     shape, expected = SHAPES[number]
     x, volume = fill(shape, sampling=how)
     assert x.shape == (len(volume), shape.dimension) and x.dtype == volume.dtype == np.float64
     assert shape.contains(x).all() and ((x >= 0) & (x < 1)).all()
-    assert np.unique(volume).tolist() == [0.05**shape.dimension / 2**shape.dimension]
-    assert volume.sum() == pytest.approx(expected, rel=0.03)
+    full = 0.05**shape.dimension / 2**shape.dimension
+    assert len(volume) * full == pytest.approx(expected, rel=0.03)
+    # Of blue noise, whose number in a small shape varies most, the largest difference measured is 3.2 %.
+    assert (
+        np.median(volume) == pytest.approx(full, rel=0.05 if how == "poisson" else 0.01)
+        and 0.09 < volume.min() / full < 1.01
+    )
+    assert volume.sum() == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("how", ["stratified", "lattice"])
@@ -117,7 +123,7 @@ def test_random_takes_any_number_per_cell():
         assert (np.diff(cell) >= 0).all() and (np.bincount(cell) == number).all()
 
 
-@pytest.mark.parametrize("how", ["stratified", "random"])
+@pytest.mark.parametrize("how", ["stratified", "random", "poisson"])
 def test_same_rng_same_points(how, monkeypatch):
     shape = Ball((0.5, 0.5, 0.5), 0.4)
     x, _ = fill(shape, sampling=how, rng=7)
@@ -143,7 +149,7 @@ def test_memory_is_bounded():
     x, _ = fill(shape | Ball((0.95, 0.95, 0.95), 0.03) | Ball((0.05, 0.05, 0.05), 0.03), dx=1 / 64)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(x) < 2e4 and peak < 60e6  # measured 33 MB; all 2 million candidates at once would take 150
+    assert len(x) < 2e4 and peak < 60e6  # measured 40 MB; all 2 million candidates at once would take 150
 
 
 def test_touching_bodies_share_no_particle():
@@ -193,7 +199,7 @@ def test_cut_shapes_lie_within(shape):
         Mesh(CUBE).translate((0.5, 0, 0)),
         Ball((0.5, 0.9), 0.2) | Ball((0.5, 0.5), 0.2),
         Ball((0.5, 0.9), 0.2) - Ball((0.5, 0.5), 0.2),
-        Points([(0.5, 0.5), (2, 0.5)]),
+        Points([(0.5, 0.5), (2, 0.5)], volume="per-cell"),
         Ball((5, 5), 1),
     ],
 )
@@ -220,7 +226,7 @@ def test_no_particle_is_an_error(shape, dx, message):
 
 def test_points_keep_their_places():
     places = [(0.7, 0.2), (0.1, 0.9), (0.1, 0.9)]
-    x, volume = fill(Points(places))
+    x, volume = fill(Points(places, volume="per-cell"))
     assert x.tolist() == [list(p) for p in places] and volume.tolist() == [0.05**2 / 4] * 3
     x[:] = 0
     assert Points(places, volume=[1, 2, 3]).x[0, 0] == 0.7

@@ -378,7 +378,7 @@ def test_reprs_are_readable():
         "(Ball(center=(0, 0), radius=1) - Ball(center=(1, 0), radius=1)) | ~Box(lower=(0, 0), upper=(1, 1))"
     )
     assert repr(Mesh(CUBE)) == f"Mesh({str(CUBE)!r}, 192 triangles)"
-    assert repr(Points([(0, 0)])) == "Points(1 in 2-D)"
+    assert repr(Points([(0, 0)], volume=2)) == "Points(1 in 2-D, 2 m²)"
 
 
 # --- what is refused ----------------------------------------------------------------------------------------
@@ -468,7 +468,7 @@ BAD = [
     (lambda: Points([(0, 0)], volume=-1), ValueError, "volume"),
     (lambda: Points([(0, 0)], volume=[1, 1]), ValueError, "volume: expected one or 1"),
     (lambda: Points([(0, 0)], volume=nan), ValueError, "volume"),
-    (lambda: Points([(0, 0)], volume="1"), TypeError, "volume"),
+    (lambda: Points([(0, 0)], volume="1"), ValueError, "volume = '1': must be one of 'voronoi'"),
     (lambda: BALL | BALL3, ValueError, "cannot combine a shape in 2-D with one in 3-D"),
     (lambda: BALL & BALL3, ValueError, "cannot combine"),
     (lambda: BALL3 - BALL, ValueError, "cannot combine a shape in 3-D with one in 2-D"),

@@ -177,7 +177,7 @@ def test_motion_and_gravity_limit_the_step(dim):
     bound = sim.stable_dt()
     assert bound.limit == "motion" and bound.dt == pytest.approx(1 / math.sqrt(100 * dim), rel=1e-12)
     scene = mpm.Scene([0] * dim, [16] * dim, gravity=[3, -4, 0][:dim])
-    scene.add(mpm.shapes.Points([[8.0] * dim]), soft)
+    scene.add(mpm.shapes.Points([[8.0] * dim], volume="per-cell"), soft)
     bound = mpm.Simulation(scene, dx=0.5).stable_dt()
     assert (bound.limit, bound.particle) == ("acceleration", None)
     assert bound.dt == pytest.approx(math.sqrt(0.5 / 5), rel=1e-12)

@@ -169,7 +169,7 @@ def test_equivalences():
 def test_a_uniform_velocity_stays(scheme):
     scene = mpm.Scene([-1, -1], [1, 1])
     x = scenes.jittered(2, 8, 1 / 32)
-    scene.add(mpm.shapes.Points(x), scenes.MATERIALS["neo_hookean"], velocity=(0.3, -0.2))
+    scene.add(mpm.shapes.Points(x, volume="per-cell"), scenes.MATERIALS["neo_hookean"], velocity=(0.3, -0.2))
     sim = mpm.Simulation(scene, dx=1 / 16, dt=2e-3, **scheme)
     sim.step(50)
     assert size(sim.particles.v - [0.3, -0.2]) <= 1e-13  # measured 3e-15
@@ -417,7 +417,7 @@ def test_half_a_body_at_a_mirror_is_the_whole(dim, scheme):
 
     def run(x, lower, walls):
         scene = mpm.Scene(lower, [1] * dim, gravity=[0] * (dim - 1) + [-1], walls=walls)
-        scene.add(mpm.shapes.Points(x), scenes.MATERIALS["neo_hookean"], velocity=velocity)
+        scene.add(mpm.shapes.Points(x, volume="per-cell"), scenes.MATERIALS["neo_hookean"], velocity=velocity)
         sim = mpm.Simulation(scene, dx=1 / 16, dt=5e-4, allow_unstable=True, **scheme)
         # Later a particle comes so close to a node that the linear kernel leaves the next one hardly any mass: the
         # round-off of that node's velocity grows by the inverse, to 6e-12 with AVX2.
@@ -447,7 +447,7 @@ def test_nothing_shows_where_a_periodic_domain_is_cut(dim, scheme):
         scene = mpm.Scene([0] * dim, [13 / 16] * dim, walls="periodic")
         places = np.mod(x + shift / 16, 13 / 16)
         scene.add(
-            mpm.shapes.Points(places),
+            mpm.shapes.Points(places, volume="per-cell"),
             scenes.MATERIALS["neo_hookean"],
             velocity=lambda _: scenes.swirl(x),
         )
@@ -481,7 +481,7 @@ def pushed(dim: int, walls, lower, **scheme) -> mpm.Simulation:
     x = scenes.jittered(dim, 8 if dim == 2 else 5, 1 / 32) + np.array([0.0] + [0.1] * (dim - 1))
     if lower[0] < 0:
         x = np.concatenate([x, x * np.array([-1] + [1] * (dim - 1))])
-    scene.add(mpm.shapes.Points(x), scenes.MATERIALS["neo_hookean"])
+    scene.add(mpm.shapes.Points(x, volume="per-cell"), scenes.MATERIALS["neo_hookean"])
     up = [0] * (dim - 1) + [1]
     scene.add_collider(mpm.shapes.HalfSpace([0] * (dim - 1) + [0.12], up), friction=0.3, name="floor")
     ball = mpm.shapes.Ball([0.0] + [0.2] * (dim - 2) + [0.5], 0.15)
@@ -532,7 +532,9 @@ def test_a_collider_reaches_across_a_periodic_face(dim, kernel):
         move = np.array([shift / 16] + [0] * (dim - 1))
         x = scenes.jittered(dim, 6, 1 / 32) + np.array([0.2] + [0.3] * (dim - 1)) + move
         scene.add(
-            mpm.shapes.Points(np.mod(x, 1)), scenes.MATERIALS["neo_hookean"], velocity=[1] + [0] * (dim - 1)
+            mpm.shapes.Points(np.mod(x, 1), volume="per-cell"),
+            scenes.MATERIALS["neo_hookean"],
+            velocity=[1] + [0] * (dim - 1),
         )
         centre = np.array([0.55] + [0.4] * (dim - 1)) + move
         for k in (-1, 0) if centre[0] > 1 - 0.12 else (0,):  # a body is where it is: its image is another

@@ -89,7 +89,7 @@ def test_writes_count_from_the_next_step(dim, dtype):
 
     def make(x, **state):
         scene = mpm.Scene([-1] * dim, [1] * dim)
-        scene.add(mpm.shapes.Points(x), scenes.MATERIALS["neo_hookean"], **state)
+        scene.add(mpm.shapes.Points(x, volume="per-cell"), scenes.MATERIALS["neo_hookean"], **state)
         return mpm.Simulation(scene, dx=1 / 32, dtype=dtype)
 
     made = make(x, velocity=lambda _: v, F=lambda _: F)

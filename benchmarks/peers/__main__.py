@@ -196,7 +196,7 @@ def machine() -> dict[str, str]:
         "processor": f"{config.processor()}, {os.cpu_count()} threads of hardware",
         "system": platform.platform(),
         "kernels of mpm": config.isa(),
-        "compiler of mpm": config.show_config().compiler,
+        "compiler of mpm": config.configuration().compiler,
         "gcc": f"{first_line('gcc', '--version')}, {NATIVE}",
         "clang": f"{first_line(clang, '--version')}, {NATIVE}" if clang else "none here",
         "Python": platform.python_version(),

@@ -3,38 +3,10 @@
 
 #include <string.h>
 
-#define FOR_VARIANTS(X, isa) X(isa, float2) X(isa, float3) X(isa, double2) X(isa, double3)
-#define DECLARE(isa, variant) extern const mpm_kernels mpm_kernel_table_##isa##_##variant;
-#define ADDRESS(isa, variant) &mpm_kernel_table_##isa##_##variant,
+#include "integrate/variants.h"
 
-/* setup.py defines MPM_WITH_... for the instruction sets that it builds. */
-#ifdef MPM_WITH_SCALAR
-FOR_VARIANTS(DECLARE, scalar)
-#endif
-#ifdef MPM_WITH_PORTABLE
-FOR_VARIANTS(DECLARE, portable)
-#endif
-#ifdef MPM_WITH_AVX2
-FOR_VARIANTS(DECLARE, avx2)
-#endif
-#ifdef MPM_WITH_AVX512
-FOR_VARIANTS(DECLARE, avx512)
-#endif
-
-static const mpm_kernels *const tables[] = {
-#ifdef MPM_WITH_SCALAR
-    FOR_VARIANTS(ADDRESS, scalar)
-#endif
-#ifdef MPM_WITH_PORTABLE
-    FOR_VARIANTS(ADDRESS, portable)
-#endif
-#ifdef MPM_WITH_AVX2
-    FOR_VARIANTS(ADDRESS, avx2)
-#endif
-#ifdef MPM_WITH_AVX512
-    FOR_VARIANTS(ADDRESS, avx512)
-#endif
-};
+MPM_DECLARE_TABLES(mpm_kernels, kernel_table)
+static const mpm_kernels *const tables[] = {MPM_TABLES(kernel_table)};
 
 static int can_run(const char *isa)
 {
@@ -50,14 +22,20 @@ static int can_run(const char *isa)
     return 1;
 }
 
-const mpm_kernels *mpm_dispatch_kernels(const char *isa, int dim, size_t real_size)
+int mpm_dispatch_variant(const char *isa, int dim, size_t real_size)
 {
-    const mpm_kernels *found = NULL;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) /* the fastest come last */
+    int found = -1;
+    for (int i = 0; i < (int)(sizeof tables / sizeof *tables); i++) /* the fastest come last */
         if ((!isa || !strcmp(tables[i]->isa, isa)) && tables[i]->dim == dim && tables[i]->real_size == real_size &&
             can_run(tables[i]->isa))
-            found = tables[i];
+            found = i;
     return found;
+}
+
+const mpm_kernels *mpm_dispatch_kernels(const char *isa, int dim, size_t real_size)
+{
+    const int variant = mpm_dispatch_variant(isa, dim, real_size);
+    return variant < 0 ? NULL : tables[variant];
 }
 
 const char *mpm_dispatch_isa(int index)

@@ -27,11 +27,6 @@ struct step {
 
 /* ---- before the steps ------------------------------------------------------------------------------------------- */
 
-static bool may_be_written(const mpm_view *view)
-{
-    return view && !view->read_only && !view->stale && (view->touched || view->exports > 0);
-}
-
 /* Flags rows outside the domain (`clamp`: puts them onto its faces); returns how many there are. Wraps periodic axes. */
 static ptrdiff_t find_outside(mpm_sph *sph, uint8_t *flags, bool clamp)
 {
@@ -117,7 +112,7 @@ static mpm_status find_crushed(mpm_sph *sph)
 mpm_status mpm_sph_step_refresh(void *self)
 {
     mpm_sph *sph = self;
-    if (may_be_written(sph->store.views[MPM_SPH_X]) || may_be_written(sph->store.views[MPM_SPH_V]))
+    if (mpm_view_may_be_written(sph->store.views[MPM_SPH_X]) || mpm_view_may_be_written(sph->store.views[MPM_SPH_V]))
         sph->settled = false;
     mpm_status status = mpm_store_read_in(&sph->store);
     if (!status && !sph->settled) {

@@ -46,6 +46,26 @@ INLINE struct law_evaluation fixed_corotated_evaluate(const struct fixed_corotat
     return r;
 }
 
+/* A direction u g^T, u and g unit vectors, changes J by u (cof F) g, and the second derivative of J along it is 0. */
+INLINE struct law_piola fixed_corotated_piola(const struct fixed_corotated *law, matrix F)
+{
+    const wide two_mu = law->mu + law->mu;
+    const matrix R = polar_rotation(F), cofactor = matrix_cofactor(F);
+    const wide gained = matrix_det_from(F, cofactor) - wide_set(1), pressure = law->lambda * gained;
+    wide square = wide_set(0);
+    struct law_piola r;
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++) {
+            const wide strain = F.m[i][j] - R.m[i][j];
+            square = wide_fma(strain, strain, square);
+            r.P.m[i][j] = wide_fma(pressure, cofactor.m[i][j], two_mu * strain);
+        }
+    const wide largest2 = matrix_largest_eigenvalue_bound(matrix_multiply_transposed(cofactor, cofactor));
+    r.energy = wide_fma(law->mu, square, wide_set((real)0.5) * pressure * gained);
+    r.modulus = wide_fma(wide_max(law->lambda, wide_set(0)), largest2, two_mu);
+    return r;
+}
+
 INLINE struct law_tangent fixed_corotated_tangent(const struct fixed_corotated *law, const wide e[DIM],
                                                   const struct law_state *state)
 {

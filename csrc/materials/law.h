@@ -23,6 +23,12 @@
  *
  * the derivatives of its energy by the principal stretches of a trial F. `state` is that of the beginning of the step:
  * its history stays as it is during the step.
+ *
+ * An elastic law may have
+ *
+ *     x_piola(law, F)
+ *
+ * for methods that need P(F) itself. Laws that are finite at det F <= 0 have it, so that inverted elements recover.
  */
 #pragma once
 #include "materials/laws.h"
@@ -47,6 +53,13 @@ struct law_evaluation {
                     * over diagonal A with |A| = 1 [Pa]; 2 mu + d lambda at rest */
     wide wave;     /* longitudinal modulus of the current state, J rho c^2 [Pa]; lambda + 2 mu at rest */
     wide damping;  /* viscosity in the bound of the time step: 2 d eta J [Pa s] */
+};
+
+/** The first Piola-Kirchhoff stress of an elastic law. */
+struct law_piola {
+    matrix P;     /* dPsi/dF [Pa] */
+    wide energy;  /* Psi [J/m3] */
+    wide modulus; /* an upper bound of u g^T : d2Psi/dF2 : u g^T over unit vectors u, g [Pa]; lambda + 2 mu at rest */
 };
 
 enum { LAW_PAIRS = DIM * (DIM - 1) / 2 };

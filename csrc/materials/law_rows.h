@@ -252,4 +252,10 @@ static const mpm_law law_rows[MPM_LAW_COUNT] = {
         .reference = "S. Reese, S. Govindjee, A theory of finite viscoelasticity and numerical aspects, International "
                      "Journal of Solids and Structures 35 (1998) 3455-3482. doi:10.1016/S0020-7683(97)00217-5",
     },
+    [MPM_COROTATED] = {
+        .name = "corotated", .J_low = 1e-4, .J_high = 1e4, .parameters = 3,
+        .parameter = {ELASTIC_PARAMETERS},
+        .reference = "M. Mueller, M. Gross, Interactive virtual materials, Proceedings of Graphics Interface (2004) "
+                     "239-246.",
+    },
 };

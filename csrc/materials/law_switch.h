@@ -4,6 +4,7 @@
  */
 #pragma once
 #include "materials/cam_clay.h"
+#include "materials/corotated.h"
 #include "materials/drucker_prager.h"
 #include "materials/fixed_corotated.h"
 #include "materials/fluid.h"
@@ -150,4 +151,36 @@ INLINE struct law_tangent law_tangent_at(const int law, const union law_paramete
 #undef CALL_NO_TANGENT
     }
     __builtin_unreachable();
+}
+
+/* P(F) of an elastic law that keeps F. Where a law has no formula for it, P = tau F^-T, and `modulus` bounds that of its
+ * waves by the largest |F^-T g|. */
+INLINE struct law_piola law_piola_at(const int law, const union law_parameters *parameters, matrix F)
+{
+    switch (law) {
+#define CASE(enumerator, name, inverts) \
+    case enumerator: \
+        return name##_piola(&parameters->name, F);
+        MPM_PIOLA_LAWS(CASE)
+#undef CASE
+    }
+    const matrix cofactor = matrix_cofactor(F);
+    const struct law_state state = {.F = F, .J = matrix_det_from(F, cofactor)};
+    const wide inverse = wide_set(1) / state.J;
+    const struct law_evaluation e = evaluate_law(law, parameters, state, matrix_scale(wide_set(0), F));
+    const wide largest2 = matrix_largest_eigenvalue_bound(matrix_multiply_transposed(cofactor, cofactor));
+    return (struct law_piola){.P = matrix_scale(inverse, matrix_multiply(e.tau, cofactor)), .energy = e.energy,
+                              .modulus = e.wave * largest2 * (inverse * inverse)};
+}
+
+/* Lame's parameters of an elastic law with a tangent, at rest. */
+INLINE void law_lame_at_rest(const int law, const union law_parameters *parameters, wide *mu, wide *lambda)
+{
+    const struct law_state state = {.F = matrix_identity(), .J = wide_set(1)};
+    wide stretch[DIM];
+    UNROLL for (int i = 0; i < DIM; i++)
+        stretch[i] = wide_set(1);
+    const struct law_tangent tangent = law_tangent_at(law, parameters, stretch, &state);
+    *lambda = tangent.second[0][1];
+    *mu = (tangent.second[0][0] - *lambda) * wide_set((real)0.5);
 }

@@ -67,7 +67,15 @@ typedef struct mpm_law {
     X(MPM_CAM_CLAY, cam_clay, INELASTIC, GENERAL, NO_TANGENT) \
     X(MPM_MU_I, mu_i, INELASTIC, GENERAL, NO_TANGENT) \
     X(MPM_HERSCHEL_BULKLEY, herschel_bulkley, INELASTIC, GENERAL, NO_TANGENT) \
-    X(MPM_VISCOELASTIC, viscoelastic, INELASTIC, GENERAL, NO_TANGENT)
+    X(MPM_VISCOELASTIC, viscoelastic, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_COROTATED, corotated, ELASTIC, GENERAL, TANGENT)
+
+/** X(enumerator, name, inverts): the laws that have x_piola (law.h). Those that are finite for any F INVERT. */
+#define MPM_PIOLA_LAWS(X) \
+    X(MPM_FIXED_COROTATED, fixed_corotated, true) \
+    X(MPM_NEO_HOOKEAN, neo_hookean, false) \
+    X(MPM_SAINT_VENANT_KIRCHHOFF, saint_venant_kirchhoff, true) \
+    X(MPM_COROTATED, corotated, true)
 
 #define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent) enumerator,
 enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT };
@@ -102,6 +110,20 @@ static inline bool mpm_laws_have_tangent(int index)
     case enumerator: \
         return tangent;
         MPM_LAWS(MPM_LAW_CASE)
+#undef MPM_LAW_CASE
+    default:
+        return false;
+    }
+}
+
+/** Is law `index` finite for any F, so that its inverted elements recover? */
+static inline bool mpm_laws_invert(int index)
+{
+    switch (index) {
+#define MPM_LAW_CASE(enumerator, name, inverts) \
+    case enumerator: \
+        return inverts;
+        MPM_PIOLA_LAWS(MPM_LAW_CASE)
 #undef MPM_LAW_CASE
     default:
         return false;

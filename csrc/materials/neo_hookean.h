@@ -40,6 +40,26 @@ INLINE struct law_evaluation neo_hookean_evaluate(const struct neo_hookean *law,
     return r;
 }
 
+/* P = mu F + (lambda ln J - mu) F^-T. A direction u g^T, u and g unit vectors, has the curvature mu + (mu + lambda (1 - ln
+ * J)) q^2, q = u F^-T g. */
+INLINE struct law_piola neo_hookean_piola(const struct neo_hookean *law, matrix F)
+{
+    const wide one = wide_set(1), half = wide_set((real)0.5), zero = wide_set(0);
+    const wide mu = law->mu, lambda = law->lambda;
+    const matrix cofactor = matrix_cofactor(F);
+    const wide J = matrix_det_from(F, cofactor), ln_J = wide_log(J), inverse = one / J;
+    const wide factor = wide_fma(lambda, ln_J, -mu) * inverse;
+    struct law_piola r;
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            r.P.m[i][j] = wide_fma(factor, cofactor.m[i][j], mu * F.m[i][j]);
+    const wide largest2 =
+        matrix_largest_eigenvalue_bound(matrix_multiply_transposed(cofactor, cofactor)) * (inverse * inverse);
+    r.energy = wide_fma(half * lambda * ln_J, ln_J, mu * (half * (matrix_dot(F, F) - wide_set(DIM)) - ln_J));
+    r.modulus = wide_fma(wide_max(wide_fnma(lambda, ln_J, mu + lambda), zero), largest2, mu);
+    return r;
+}
+
 INLINE struct law_tangent neo_hookean_tangent(const struct neo_hookean *law, const wide e[DIM],
                                               const struct law_state *state)
 {

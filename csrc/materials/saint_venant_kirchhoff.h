@@ -44,6 +44,22 @@ INLINE struct law_evaluation saint_venant_kirchhoff_evaluate(const struct saint_
     return r;
 }
 
+/* P = F (2 mu E + lambda tr E I), E = (F^T F - I)/2. A direction u g^T, u and g unit vectors, has a
+ * strain of at most |F^T u|, and the stress along g. */
+INLINE struct law_piola saint_venant_kirchhoff_piola(const struct saint_venant_kirchhoff *law, matrix F)
+{
+    const wide zero = wide_set(0), half = wide_set((real)0.5), mu = law->mu, lambda = law->lambda;
+    const matrix C = matrix_symmetric(matrix_multiply_left_transposed(F, F));
+    const matrix twice = matrix_add_diagonal(C, wide_set(-1));
+    const wide trace = half * matrix_trace(twice), pull = lambda * trace;
+    const wide w = matrix_largest_eigenvalue_bound(C);
+    struct law_piola r;
+    r.P = matrix_multiply(F, matrix_add_diagonal(matrix_scale(mu, twice), pull));
+    r.energy = half * wide_fma(half * mu, matrix_dot(twice, twice), pull * trace);
+    r.modulus = wide_fma(mu + mu + wide_max(lambda, zero), w, wide_max(wide_fma(mu, w - wide_set(1), pull), zero));
+    return r;
+}
+
 INLINE struct law_tangent saint_venant_kirchhoff_tangent(const struct saint_venant_kirchhoff *law, const wide e[DIM],
                                                          const struct law_state *state)
 {

@@ -94,8 +94,9 @@ static int module_exec(PyObject *module)
         return -1;
     state->simulation_type = add_type(module, &mpm_python_simulation_spec, state->core_type);
     state->sph_type = add_type(module, &mpm_python_sph_spec, state->core_type);
+    state->fem_type = add_type(module, &mpm_python_fem_spec, state->core_type);
     state->field_type = add_type(module, &mpm_python_field_spec, NULL);
-    return state->simulation_type && state->sph_type && state->field_type ? 0 : -1;
+    return state->simulation_type && state->sph_type && state->fem_type && state->field_type ? 0 : -1;
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
@@ -104,6 +105,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->core_type);
     Py_VISIT(state->simulation_type);
     Py_VISIT(state->sph_type);
+    Py_VISIT(state->fem_type);
     Py_VISIT(state->field_type);
     Py_VISIT(state->simulation_error);
     Py_VISIT(state->instability_error);
@@ -119,6 +121,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->core_type);
     Py_CLEAR(state->simulation_type);
     Py_CLEAR(state->sph_type);
+    Py_CLEAR(state->fem_type);
     Py_CLEAR(state->field_type);
     Py_CLEAR(state->simulation_error);
     Py_CLEAR(state->instability_error);

@@ -11,7 +11,7 @@
 /** State of the module: no C global is mutable, so every interpreter has its own. */
 typedef struct module_state {
     mpm_allocator allocator;
-    PyTypeObject *core_type, *simulation_type, *sph_type, *field_type;
+    PyTypeObject *core_type, *simulation_type, *sph_type, *fem_type, *field_type;
     PyObject *simulation_error, *instability_error, *convergence_error, *escape_error, *busy_error;
 } module_state;
 
@@ -22,6 +22,7 @@ module_state *mpm_python_state(PyTypeObject *type);
 extern PyType_Spec mpm_python_core_spec; /* the base of the types of methods */
 extern PyType_Spec mpm_python_simulation_spec;
 extern PyType_Spec mpm_python_sph_spec;
+extern PyType_Spec mpm_python_fem_spec;
 extern PyType_Spec mpm_python_field_spec;
 
 /** The method tables of the files; `module.c` joins them. Each ends with a NULL name. */

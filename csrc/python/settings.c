@@ -125,7 +125,8 @@ int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *sett
     settings->allow_unstable = allow_unstable;
     if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
         mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
-        mpm_python_get_cells(cells, settings->dim, settings->cells) || mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) ||
+        mpm_python_get_cells(cells, settings->dim, settings->cells) ||
+        mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) ||
         get_scheme(scheme, &settings->scheme) ||
         get_integrator(integrator, settings) || mpm_python_get_leave(on_leave, &settings->on_leave) ||
         mpm_python_check_threads(settings->threads))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `mpm._core.Sph`: what smoothed particle hydrodynamics has beyond `mpm._core.Core`.
+ * `mpm._core.SPH`: what smoothed particle hydrodynamics has beyond `mpm._core.Core`.
  */
 #include <stdio.h>
 #include <string.h>
@@ -244,7 +244,7 @@ static PyType_Slot slots[] = {
 };
 
 PyType_Spec mpm_python_sph_spec = {
-    .name = "mpm._core.Sph",
+    .name = "mpm._core.SPH",
     .basicsize = sizeof(mpm_python_core),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,

@@ -185,11 +185,6 @@ static int64_t inspect_rows(const mpm_store *store, int field, const void *rows,
 
 /* ---- views ------------------------------------------------------------------------------------------------------ */
 
-static bool may_be_written(const mpm_view *view)
-{
-    return view && !view->read_only && !view->stale && (view->touched || view->exports > 0);
-}
-
 static void write_out(mpm_store *store, int field)
 {
     mpm_view *view = store->views[field];
@@ -264,7 +259,7 @@ mpm_status mpm_store_read_in(mpm_store *store)
     struct written written = {0};
     mpm_status status = MPM_OK;
     for (int field = 0; field < store->fields.count && !status; field++)
-        if (may_be_written(store->views[field]))
+        if (mpm_view_may_be_written(store->views[field]))
             status = inspect(store, field, &written);
     for (int field = 0; field < store->fields.count; field++) {
         if (written.rows[field] && !status)

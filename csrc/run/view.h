@@ -24,6 +24,12 @@ typedef struct mpm_view {
     void *data;
 } mpm_view;
 
+/** May users have written to the view (NULL: there is none) since it was written out? */
+static inline bool mpm_view_may_be_written(const mpm_view *view)
+{
+    return view && !view->read_only && !view->stale && (view->touched || view->exports > 0);
+}
+
 /** A stale view with one reference; NULL: out of memory. */
 mpm_view *mpm_view_new(const mpm_allocator *allocator, ptrdiff_t rows, int components, size_t element,
                        bool integer, bool read_only);

@@ -11,9 +11,11 @@ True
 from __future__ import annotations
 
 from mpm import _check
-from mpm.gallery import containers, sand, snow, solids, stiff, yielding
+from mpm.gallery import containers, elastic, fluids, sand, snow, solids, stiff, yielding
 from mpm.gallery.containers import drum, hourglass, squeeze
+from mpm.gallery.elastic import disk_wall, twisted_bar
 from mpm.gallery.entry import Entry
+from mpm.gallery.fluids import dam_break, hydrostatic, taylor_green
 from mpm.gallery.sand import sand_column, sand_column_3d
 from mpm.gallery.snow import snow_parameters, snow_plow, snow_wedge, snow_wedge_3d, snowball
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, spinning_disk
@@ -28,11 +30,14 @@ __all__ = [
     "bread_tearing",
     "cantilever",
     "cube",
+    "dam_break",
+    "disk_wall",
     "disks",
     "drum",
     "get",
     "honey",
     "hourglass",
+    "hydrostatic",
     "jelly",
     "jelly_stack",
     "mudslide",
@@ -49,10 +54,14 @@ __all__ = [
     "stiff_disk",
     "stiff_drop",
     "taylor_bar",
+    "taylor_green",
+    "twisted_bar",
 ]
 
 _ENTRIES = (
     *containers.ENTRIES,
+    *fluids.ENTRIES,
+    *elastic.ENTRIES,
     *sand.ENTRIES,
     *snow.ENTRIES,
     *solids.ENTRIES,

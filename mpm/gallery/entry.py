@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from mpm import _check
+from mpm import _check, fem, sph
 from mpm.scene import Scene
 from mpm.simulation import Simulation
+from mpm.solver import Solver
+
+METHODS = ("mpm", "sph", "fem")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Entry:
         What to colour by, as in `Simulation.plot`.
     limits : (float, float) or None
         Ends of the colour scale for `Simulation.plot` and `movie`.
+    sph, fem : mapping or None
+        Its options of `mpm.sph.Simulation` and `mpm.fem.Simulation`, if they can solve it.
     """
 
     name: str
@@ -41,6 +46,8 @@ class Entry:
     numerics: Mapping[str, Any]
     color: str = "speed"
     limits: tuple[float, float] | None = None
+    sph: Mapping[str, Any] | None = None
+    fem: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for name in ("name", "summary", "color"):
@@ -56,6 +63,9 @@ class Entry:
             if not low < high:
                 raise ValueError(f"limits = ({low:g}, {high:g}): the first must be < the second")
         object.__setattr__(self, "numerics", MappingProxyType(dict(self.numerics)))
+        for name in ("sph", "fem"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
     def frames(self) -> int:
@@ -77,8 +87,13 @@ class Entry:
         """
         return self.build(**physics)
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that it has numerics for, of `METHODS`: ``"mpm"`` and maybe others."""
+        return tuple(method for method in METHODS if method == "mpm" or getattr(self, method) is not None)
+
     def simulation(self, *, scene: Scene | None = None, scale: float = 1, **numerics: Any) -> Simulation:
-        """The scene, discretised.
+        """The scene by the Material Point Method.
 
         Parameters
         ----------
@@ -89,8 +104,37 @@ class Entry:
         **numerics
             Any keyword of `mpm.Simulation`; overrides the entry's own.
         """
-        factor = _check.number("scale", scale, low=0, low_open=True)
-        chosen = {**self.numerics, **numerics}
-        if factor != 1:
-            chosen["dx"] = _check.number("dx", chosen["dx"], low=0, low_open=True, unit="m") / factor
+        chosen = self._scaled("dx", self.numerics, scale, numerics)
         return Simulation(self.scene() if scene is None else scene, **chosen)
+
+    def solver(
+        self, method: str = "mpm", *, scene: Scene | None = None, scale: float = 1, **numerics: Any
+    ) -> Solver:
+        """The scene, by any of its methods.
+
+        Parameters
+        ----------
+        method : {"mpm", "sph", "fem"}
+            One of `methods`.
+        scene : Scene, optional
+            As in `simulation`.
+        scale : float
+            Divides `dx`, of the other methods `spacing`.
+        **numerics
+            Any keyword of `mpm.Simulation`, `mpm.sph.Simulation` or `mpm.fem.Simulation`; overrides the entry's own.
+        """
+        if _check.choice("method", method, self.methods) == "mpm":
+            return self.simulation(scene=scene, scale=scale, **numerics)
+        chosen = self._scaled("spacing", getattr(self, method), scale, numerics)
+        solver = sph.Simulation if method == "sph" else fem.Simulation
+        return solver(self.scene() if scene is None else scene, **chosen)
+
+    @staticmethod
+    def _scaled(
+        size: str, own: Mapping[str, Any], scale: float, numerics: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        factor = _check.number("scale", scale, low=0, low_open=True)
+        chosen = {**own, **numerics}
+        if factor != 1:
+            chosen[size] = _check.number(size, chosen[size], low=0, low_open=True, unit="m") / factor
+        return chosen

@@ -124,6 +124,7 @@ ENTRIES = (
             "max_dt": 1 / 75,
         },
         limits=(0.0, 0.5),
+        fem={"spacing": 1 / 64, "integrator": "linearly-implicit-euler", "max_dt": 1 / 75},
     ),
     Entry(
         "stiff-disk",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,7 @@ from mpm import _check, config
 from mpm.errors import FileFormatError
 from mpm.io import container, files
 from mpm.io.description import Lost, understood
-from mpm.keeping import SOLVERS, Keepable
+from mpm.keeping import OWN, SOLVERS, Keepable
 from mpm.scene import BodyForce
 
 __all__ = ["dumps", "load", "loads", "save"]
@@ -90,7 +91,9 @@ def pieces(solver: Keepable) -> Iterator[bytes | memoryview]:
 def loads(data: bytes, threads: int | None = None, body_force: BodyForce | None = None) -> Any:
     """The solver of which these are the bytes."""
     tree, arrays = container.unpack(data)
-    if (kind := tree.get("kind")) not in [*SOLVERS]:
+    if (kind := tree.get("kind")) in [*OWN]:
+        importlib.import_module(OWN[kind])
+    if kind not in [*SOLVERS]:
         raise FileFormatError(f"holds a {_check.shown(kind)}, not a {' or a '.join(SOLVERS)}")
     solver = SOLVERS[kind]
     kept = understood("the state", lambda: solver._format().restore(tree, arrays))

@@ -203,6 +203,9 @@ class Frame(_Recorded):
         out_of_plane = {name: self._reader.stored(self._number, name)[:, 8] for name in tensors}
         return State(self.time, self.step, self.dimension, fields, out_of_plane)
 
+    def _triangles(self) -> None:
+        """Recordings hold no elements."""
+
     def _missing(self, name: str) -> str:
         """An addition to the error for a name that was not recorded; may be empty."""
         return not_recorded(name)

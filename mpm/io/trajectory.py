@@ -176,7 +176,7 @@ def _totals(sim: Running) -> dict[str, FloatArray]:
 
 def describe(sim: Running, *, fps: float, fields: Sequence[str]) -> dict[str, Any]:
     """What is kept of a simulation beside its particles: scene, numerics, units, versions, where it comes from."""
-    scene, versions = sim.scene, asdict(config.show_config())
+    scene, versions = sim.scene, asdict(config.configuration())
     library = h5py()
     units = {**{name: unit for name, (_, unit) in derived.NAMES.items()}, **sim.particles.units}
     return {

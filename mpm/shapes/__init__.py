@@ -8,24 +8,27 @@ Boxes are half-open, lower <= x < upper, and so are polygons and closed meshes w
 axes: two boxes that touch share no point, and together they have every point of the seam. Curved boundaries do not
 belong to the shape.
 
-`shape` holds the base class, `primitives`, `polygon`, `lattice`, `mesh` and `deforming` the kinds, and `distances` the
-description for the core.
+`shape` holds the base class, `primitives`, `polygon`, `lattice`, `mesh`, `cells`, `deforming` and `points` the kinds,
+`distances` the description for the core, and `volumes` how large shapes are.
 """
 
 from __future__ import annotations
 
 from mpm import _check
+from mpm.shapes.cells import Cells
 from mpm.shapes.deforming import Deforming
 from mpm.shapes.lattice import DistanceGrid
 from mpm.shapes.mesh import Mesh
+from mpm.shapes.points import Points
 from mpm.shapes.polygon import Polygon
-from mpm.shapes.primitives import Ball, Box, Capsule, Cylinder, HalfSpace, Points
+from mpm.shapes.primitives import Ball, Box, Capsule, Cylinder, HalfSpace
 from mpm.shapes.shape import Shape
 
 __all__ = [
     "Ball",
     "Box",
     "Capsule",
+    "Cells",
     "Cylinder",
     "Deforming",
     "DistanceGrid",

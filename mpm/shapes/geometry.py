@@ -57,3 +57,44 @@ def similarity(matrix: Floats) -> float | None:
 def padded(*vectors: Floats) -> Floats:
     """Vectors one after the other, with three components each: the core's points, in 2-D with z = 0."""
     return np.concatenate([np.pad(vector, (0, 3 - len(vector))) for vector in vectors])
+
+
+def share_inside(phi: Floats, normal: Floats, size: Floats | float) -> Floats:
+    """The share of boxes (m,) on the inner side of planes.
+
+    Parameters
+    ----------
+    phi : (m,)
+        Signed distances of their middles from the planes [m], negative inside.
+    normal : (m, d)
+        Unit normals of the planes, outwards.
+    size
+        Edges of the boxes [m], (d,), or one for all.
+
+    References
+    ----------
+    R. Scardovelli, S. Zaleski, Analytical relations connecting linear interfaces and volume fractions in rectangular
+    grids, J. Comput. Phys. 164 (2000) 228-237.
+    """
+    m = np.sort(np.abs(normal) * size, axis=1)
+    # A plane nearly along an axis: far from the ends of that axis, the share does not depend on this.
+    m = np.maximum(m, 1e-9 * m[:, -1:])
+    total = m.sum(axis=1)
+    deep = total / 2 - phi
+    a = np.clip(np.minimum(deep, total - deep), 0, None)  # the smaller side; a box whose corner is at a = 0
+    if m.shape[1] == 2:
+        b, c = m.T
+        share = np.where(a < b, a**2 / (2 * b * c), (a - b / 2) / c)
+    else:
+        b, c, e = m.T
+        six = 6 * b * c * e
+        corner = a**3 / six
+        edge = a * (a - b) / (2 * c * e) + b**2 / (6 * c * e)
+        cut = b**2 * (b - 3 * a) + c**2 * (c - 3 * a)
+        two = (a**2 * (3 * (b + c) - a) + cut) / six
+        three = (a**2 * (3 * total - 2 * a) + cut + e**2 * (e - 3 * a)) / six
+        slab = (a - (b + c) / 2) / e
+        share = np.select(
+            [a < b, a < c, a < np.minimum(b + c, e), a >= b + c], [corner, edge, two, slab], three
+        )
+    return np.asarray(np.where(deep > total / 2, 1 - share, share))

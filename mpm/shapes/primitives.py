@@ -1,14 +1,12 @@
-"""Shapes with a few parameters: box, ball, half-space, capsule, cylinder; and single points."""
+"""Shapes with a few parameters: box, ball, half-space, capsule, cylinder."""
 
 from __future__ import annotations
-
-from typing import Never
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mpm.shapes.arguments import as_array, as_number, as_rows, as_vector, brief
-from mpm.shapes.geometry import ball_volume, distance, padded, similarity, unit
+from mpm.shapes.arguments import as_number, as_vector, brief
+from mpm.shapes.geometry import ball_volume, distance, padded, share_inside, similarity, unit
 from mpm.shapes.shape import Bools, Complement, Floats, Region, Shape
 
 
@@ -32,6 +30,7 @@ class Box(Shape):
     """
 
     _fields = ("lower", "upper")
+    _is_box = _is_convex = True
     lower: Floats
     upper: Floats
 
@@ -62,6 +61,11 @@ class Box(Shape):
     def _volume(self) -> float:
         return float(np.prod(self.upper - self.lower))
 
+    def _volume_within(self, lower: Floats, upper: Floats) -> float | None:
+        inside = super()._volume_within(lower, upper)  # as given, whatever rounding did to the domain
+        low, high = np.maximum(self.lower, lower), np.minimum(self.upper, upper)
+        return float(np.prod(np.maximum(high - low, 0))) if inside is None else inside
+
 
 class Ball(Shape):
     """A ball (3-D) or disc (2-D), |x - center| < radius.
@@ -75,6 +79,7 @@ class Ball(Shape):
     """
 
     _fields = ("center", "radius")
+    _is_convex = True
     center: Floats
     radius: float
 
@@ -140,6 +145,11 @@ class HalfSpace(Shape):
     def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         return "half_space", padded(self.point, self.normal)
 
+    def _volume_within(self, lower: Floats, upper: Floats) -> float:
+        middle = ((lower + upper) / 2 - self.point) @ self.normal
+        share = share_inside(np.array([middle]), self.normal[None], upper - lower)
+        return float(share[0] * np.prod(upper - lower))
+
     def __invert__(self) -> Shape:
         return _OtherHalfSpace(self)
 
@@ -156,6 +166,7 @@ class _Rod(Shape):
     """A line from a to b with a thickness."""
 
     _fields = ("a", "b", "radius")
+    _is_convex = True
     a: Floats
     b: Floats
     radius: float
@@ -230,53 +241,3 @@ class Cylinder(_Rod):
         axis = unit(self.b - self.a, "b - a")
         across = distance(directions - (directions @ axis)[:, None] * axis)
         return np.asarray(np.maximum(directions @ self.a, directions @ self.b) + self.radius * across)
-
-
-class Points(Shape):
-    """Particles at given positions: a body without an inside. Points are no solid and cannot be combined.
-
-    Parameters
-    ----------
-    x : (n, d) array_like
-        Positions [m]; n >= 1, d = 2 or 3.
-    volume : float or (n,) array_like, optional
-        Volume of each particle [m³; in 2-D m²], above 0, by default dx^d / particles_per_cell.
-    """
-
-    _fields = ("x", "volume")
-    _has_inside = False
-    x: Floats
-    volume: Floats | None
-
-    def __init__(self, x: ArrayLike, *, volume: ArrayLike | None = None) -> None:
-        positions = as_rows(x, "x", (2, 3))
-        if not len(positions):
-            raise ValueError("x: expected at least one point, got none")
-        volumes = None
-        if volume is not None:
-            volumes = as_array(volume, "volume", f"() or ({len(positions)},)")
-            if volumes.shape not in ((), (len(positions),)) or not (volumes > 0).all():
-                raise ValueError(
-                    f"volume: expected one or {len(positions)} numbers above 0, got {brief(volumes)}"
-                )
-            volumes = np.broadcast_to(volumes, len(positions)).copy()
-        self._set(x=positions, volume=volumes, dimension=positions.shape[1])
-
-    def __repr__(self) -> str:
-        return f"Points({len(self.x)} in {self.dimension}-D)"
-
-    def contains(self, x: ArrayLike) -> Never:
-        """Raise TypeError: points have no inside."""
-        raise TypeError("Points is not a solid: it has no inside, so contains() has no answer")
-
-    def _support(self, directions: Floats) -> Floats:
-        return np.array([(self.x @ direction).max() for direction in directions])
-
-    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Points:
-        factor = abs(float(np.linalg.det(matrix)))
-        rigid = abs(factor - 1) < 1e-14  # a rotation's determinant is rounded
-        volume = self.volume if self.volume is None or rigid else self.volume * factor
-        return Points(self.x @ matrix.T + shift, volume=volume)
-
-    def __invert__(self) -> Never:
-        raise TypeError("Points is not a solid: it cannot be inverted")

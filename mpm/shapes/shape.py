@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from typing import Any, ClassVar, Never, TypeAlias
 
 import numpy as np
@@ -73,8 +74,13 @@ class Shape:
         raise NotImplementedError
 
     def _volume(self) -> float | None:
-        """Exact volume [m³], in 2-D area [m²], where there is a formula: sampled bodies are compared with it."""
+        """Exact volume [m³], in 2-D area [m²], where there is a formula and the shape is of finite size."""
         return None
+
+    def _volume_within(self, lower: Floats, upper: Floats) -> float | None:
+        """Exact volume of what lies in a box, where there is a formula."""
+        volume = self._volume()
+        return volume if volume is not None and _in_box(self, lower, upper) else None
 
     _nesting: int = 0
     """How many shapes are in each other: one for each that is made of others."""
@@ -82,6 +88,10 @@ class Shape:
     """Whether `bounds` is the smallest box, not just one that is large enough."""
     _only_collides: bool = False
     """Whether it changes with time, so that it can be a collider but not a body."""
+    _is_box: ClassVar[bool] = False
+    """Whether it is what its `bounds` hold."""
+    _is_convex: ClassVar[bool] = False
+    """Whether it is known to be convex."""
     _has_inside: ClassVar[bool] = True
     """Whether it is a solid, which can be combined with others."""
 
@@ -197,6 +207,7 @@ def _hashable(value: object) -> object:
     )
 
 
+MOST_COMPARED = 2048  # parts of a union, each with each
 MOST_NESTED = 128  # for the sake of Python's stack
 
 
@@ -237,6 +248,10 @@ class _Moved(Shape):
 
     def _support(self, directions: Floats) -> Floats:
         return self.shape._support(directions @ self.matrix) + directions @ self.shift
+
+    def _volume(self) -> float | None:
+        inner = self.shape._volume()
+        return None if inner is None else inner * abs(float(np.linalg.det(self.matrix)))
 
     def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
         return _Moved(self.shape, matrix @ self.matrix, matrix @ self.shift + shift, self._steps + step)
@@ -303,13 +318,66 @@ def _combine(kind: type[_Combined], a: Shape, b: object) -> Shape:
     return kind(*head, *tail)
 
 
+def _in_box(shape: Shape, lower: Floats, upper: Floats) -> bool:
+    """Whether a shape lies in a box, but for rounding."""
+    low, high = shape.bounds
+    slack = 1e-9 * (upper - lower)
+    return bool(((low >= lower - slack) & (high <= upper + slack)).all())
+
+
+def _box_inside(shape: Shape, convex: Shape) -> bool:
+    """Whether the box around a shape lies in a shape that is known to be convex."""
+    low, high = shape.bounds
+    if not (convex._is_convex and np.isfinite([low, high]).all()):
+        return False
+    upper = np.stack(np.unravel_index(np.arange(2**shape.dimension), (2,) * shape.dimension), axis=1) == 1
+    return bool(convex._contains(np.where(upper, high, low)).all())
+
+
+def _sum(volumes: Iterable[float | None]) -> float | None:
+    found = list(volumes)
+    return None if None in found else math.fsum(one for one in found if one is not None)
+
+
+def clusters(parts: tuple[Shape, ...]) -> list[tuple[Shape, ...]]:
+    """Parts in groups whose boxes do not meet those of other groups."""
+    if len(parts) > MOST_COMPARED:
+        return [parts]
+    low, high = np.stack([part.bounds[0] for part in parts]), np.stack([part.bounds[1] for part in parts])
+    meet = np.ones((len(parts), len(parts)), dtype=bool)
+    for a in range(low.shape[1]):
+        meet &= (low[:, a] < high[:, None, a]) & (low[:, None, a] < high[:, a])
+    np.fill_diagonal(meet, True)
+    label = np.arange(len(parts))
+    while True:
+        least = np.where(meet, label, len(parts)).min(axis=1)
+        if (least == label).all():
+            break
+        label = least
+    return [tuple(parts[k] for k in np.flatnonzero(label == one)) for one in np.unique(label)]
+
+
 class _Union(_Combined):
     _symbol = "|"
     _unites = True
 
+    def _volume(self) -> float | None:
+        apart = all(len(group) == 1 for group in clusters(self.parts))
+        return _sum(part._volume() for part in self.parts) if apart else None
+
 
 class _Intersection(_Combined):
     _symbol = "&"
+
+    def _volume_within(self, lower: Floats, upper: Floats) -> float | None:
+        others = [part for part in self.parts if not part._is_box]
+        for box in (part for part in self.parts if part._is_box):
+            lower, upper = np.maximum(lower, box.bounds[0]), np.minimum(upper, box.bounds[1])
+        if not (lower < upper).all():
+            return 0.0
+        if not others:
+            return float(np.prod(upper - lower))
+        return others[0]._volume_within(lower, upper) if len(others) == 1 else None
 
 
 class _Difference(_Combined):
@@ -319,6 +387,22 @@ class _Difference(_Combined):
 
     def _operands(self) -> tuple[Shape, ...]:
         return (self.parts[0], *(~part for part in self.parts[1:]))
+
+    def _volume(self) -> float | None:
+        """Where every hole is as a whole inside or outside, and no two meet."""
+        whole = self.parts[0]
+        volume = whole._volume()
+        low, high = whole.bounds
+        holes = [
+            hole for hole in self.parts[1:] if (hole.bounds[0] < high).all() and (hole.bounds[1] > low).all()
+        ]
+        if volume is None or not holes:
+            return volume
+        inside = all(
+            _in_box(hole, low, high) if whole._is_box else _box_inside(hole, whole) for hole in holes
+        )
+        holed = _Union(*holes)._volume() if inside and len(holes) > 1 else holes[0]._volume()
+        return volume - holed if inside and holed is not None else None
 
 
 class Complement(Shape):
@@ -341,6 +425,10 @@ class Complement(Shape):
 
     def _support(self, directions: Floats) -> Floats:
         return np.full(len(directions), np.inf)
+
+    def _volume_within(self, lower: Floats, upper: Floats) -> float | None:
+        inner = self.shape._volume_within(lower, upper)
+        return None if inner is None else float(np.prod(upper - lower)) - inner
 
     def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
         return ~self.shape._affine(matrix, shift, step)

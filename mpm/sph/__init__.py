@@ -7,7 +7,7 @@
 >>> sim = mpm.sph.Simulation(scene, spacing=1 / 40, alpha=0.1)
 >>> sim.run(0.1)
 
-`operators` has the sums of the method for arrays of your own: the kernel, gradients, divergence, Laplacians, neighbours.
+`operators` has the sums of the method for arrays of your own: kernel, neighbours, gradients, divergence, Laplacians.
 """
 
 from mpm.sph import operators

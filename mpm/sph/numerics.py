@@ -113,8 +113,8 @@ def _refuse_coarse_positions(scene: Scene, spacing: float, dtype: str) -> None:
         apart = float(np.spacing(np.dtype(dtype).type(farthest)))
     if not apart <= RESOLVED[dtype] * spacing:
         raise ValueError(
-            f"spacing = {spacing:g}: must be >= {apart / RESOLVED[dtype]:.3g} in a domain that reaches to {farthest:g} m, "
-            f"where {dtype} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
+            f"spacing = {spacing:g}: must be >= {apart / RESOLVED[dtype]:.3g} in a domain that reaches to "
+            f"{farthest:g} m, where {dtype} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
             + (", or choose dtype='float64'" if dtype == "float32" else "")
         )
 
@@ -137,8 +137,8 @@ def _refuse_contacts(scene: Scene, tension: bool) -> None:
     for one in scene.colliders:
         if one.shape._only_collides:
             raise ValueError(
-                f"collider {one.name!r}: shape = {_check.shown(one.shape)}: changes with time; its particles would come "
-                "and go: must be rigid"
+                f"collider {one.name!r}: shape = {_check.shown(one.shape)}: changes with time; its particles would "
+                "come and go: must be rigid"
             )
 
 
@@ -158,9 +158,9 @@ def fluid_of(materials: list[Any]) -> Fluid:
     return fluid
 
 
-def new_core(scene: Scene, chosen: Numerics, density: float, threads: int) -> _core.Sph:
+def new_core(scene: Scene, chosen: Numerics, density: float, threads: int) -> _core.SPH:
     """A core without material, colliders and particles."""
-    return _core.Sph(
+    return _core.SPH(
         dim=scene.dimension,
         dtype=chosen.dtype,
         lower=scene.lower.tolist(),

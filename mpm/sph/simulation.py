@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config, derived, fieldtable, sampling, totals
+from mpm import _check, _core, config, fieldtable, sampling, totals
 from mpm import scene as _scene
 from mpm.colliders import Prepared, place, prepare
 from mpm.io.kept import Kept
@@ -20,7 +20,7 @@ from mpm.numerics import StableDt
 from mpm.particles import Copies
 from mpm.shapes import Points, Shape
 from mpm.solver import Solver
-from mpm.sph import numerics
+from mpm.sph import numerics, operators
 
 __all__ = ["Simulation"]
 
@@ -62,17 +62,18 @@ class _Part:
 class Simulation(Solver, kind="sph"):
     """A scene of one fluid by weakly compressible smoothed particle hydrodynamics (WCSPH).
 
-    A step is Algorithm 1 of Becker and Teschner (2007): neighbours; densities by summation, ρ = Σ m W, with the particle
-    itself; pressures by the state equation of `mpm.materials.Fluid`, p = (K/γ)((ρ/ρ₀)^γ − 1); accelerations by pressure,
-    viscosity and gravity; velocities and positions by symplectic Euler. Momentum is conserved to round-off with every
-    option. What `mpm.Simulation` does around its steps, this class does too: live arrays, history, files, pictures.
+    A step is Algorithm 1 of Becker and Teschner (2007): neighbours; densities by summation, ρ = Σ m W, with the
+    particle itself; pressures by the state equation of `mpm.materials.Fluid`, p = (K/γ)((ρ/ρ₀)^γ − 1); accelerations by
+    pressure, viscosity and gravity; velocities and positions by symplectic Euler. Momentum is conserved to round-off
+    with every option. What `mpm.Simulation` does around its steps, this class does too: live arrays, history, files,
+    pictures.
 
     Particles begin on the lattice with the spacing, at ``lower + (i + ½)·spacing``. Their mass is such that a full
     lattice has the density ρ₀ exactly. ``particles.J`` is ρ₀/ρ.
 
     Walls of the domain are images: mirrored with the tangential velocity kept (slip, separate, mirror) or turned round
-    (sticky), or moved by the period. Colliders are particles of the fluid's lattice within 2h below their surface, which
-    move with it; with the contact ``"sticky"``, the viscosity of the fluid acts on them.
+    (sticky), or moved by the period. Colliders are particles of the fluid's lattice within 2h below their surface,
+    which move with it; with the contact ``"sticky"``, the viscosity of the fluid acts on them.
 
     Parameters
     ----------
@@ -96,8 +97,8 @@ class Simulation(Solver, kind="sph"):
         Whether stretched fluid pulls. Then particles at free surfaces, whose sums lack neighbours, clump. It replaces
         the option `tension` of the material.
     dt : "auto" or float
-        Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, and halves a step in which a particle would move more
-        than h/2. A fixed dt above the bound raises `mpm.InstabilityError` before the step that would use it.
+        Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, and halves a step in which a particle would move
+        more than h/2. A fixed dt above the bound raises `mpm.InstabilityError` before the step that would use it.
     max_dt : float, optional
         Upper limit of the automatic time step [s].
     allow_unstable : bool
@@ -130,7 +131,7 @@ class Simulation(Solver, kind="sph"):
 
     __slots__ = ("_fluid", "_numerics", "_parts")
 
-    _core: _core.Sph
+    _core: _core.SPH
 
     @_check.options
     def __init__(
@@ -199,7 +200,9 @@ class Simulation(Solver, kind="sph"):
     def _sample(self, scene: _scene.Scene, body: _scene.Body) -> tuple[FloatArray, FloatArray]:
         """Positions and velocities of a body's particles, whatever is there already."""
         if body.F is not None:
-            raise ValueError(f"F of body {body.name!r}: a fluid by SPH has no deformation gradient; leave it out")
+            raise ValueError(
+                f"F of body {body.name!r}: a fluid by SPH has no deformation gradient; leave it out"
+            )
         if isinstance(body.shape, Points) and body.shape.volume is not None:
             raise ValueError(
                 f"volume of {body.name!r}: all particles have the volume spacing^d; leave it out of mpm.shapes.Points"
@@ -227,11 +230,15 @@ class Simulation(Solver, kind="sph"):
         near = _too_near(x, self.particles._copy("x"), CLOSEST * self._numerics.spacing)
         free &= self._keep(body, "fluid", "that is there already", ~near)
         if not free.any():
-            raise ValueError(f"body {body.name!r}: all its {len(x)} points lie inside colliders or other bodies")
-        self._parts.append(_Part(body.name, repr(body), self._core.next_id, int(free.sum())))
+            raise ValueError(
+                f"body {body.name!r}: all its {len(x)} points lie inside colliders or other bodies"
+            )
+        self._parts.append(_Part(body.name, body._made_of(), self._core.next_id, int(free.sum())))
         self._core.add_particles(np.ascontiguousarray(x[free]), np.ascontiguousarray(v[free]))
 
-    def _keep(self, body: _scene.Body, kind: str, name: str, free: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def _keep(
+        self, body: _scene.Body, kind: str, name: str, free: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.bool_]:
         """Warn of the points that are not free."""
         count = int((~free).sum())
         if count:
@@ -343,7 +350,9 @@ class Simulation(Solver, kind="sph"):
         self._begin(scene, threads)
         for row in kept.numbers["fields"]:
             self._core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
-        self._core.resume({name: np.require(array, requirements=["C", "A"]) for name, array in kept.arrays.items()})
+        self._core.resume(
+            {name: np.require(array, requirements=["C", "A"]) for name, array in kept.arrays.items()}
+        )
         self._core.totals()
         return self
 
@@ -460,7 +469,9 @@ class Simulation(Solver, kind="sph"):
             fewer = f", of which {left} are left" * (left < part.particles)
             yield f"{part.text}: {part.particles} particles, {part.particles * mass:.6g} {unit}{fewer}"
         yield from super()._lines()
-        extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (chosen.xsph > 0)
+        extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
+            chosen.xsph > 0
+        )
         yield (
             f"method  SPH, spacing {chosen.spacing:g} m, h = {chosen.smoothing:g} spacings, {chosen.kernel} kernel, "
             f"{chosen.viscosity} viscosity{extras}, {step}"
@@ -499,28 +510,9 @@ def _region(one: Prepared, scene: _scene.Scene, margin: float) -> tuple[FloatArr
 def _too_near(x: FloatArray, others: npt.NDArray[Any], distance: float) -> npt.NDArray[np.bool_]:
     """Which of the points x (m, d) are nearer than `distance` to one of the others (n, d)?"""
     near = np.zeros(len(x), dtype=bool)
-    if not len(others) or not len(x):
-        return near
-    d = x.shape[1]
-    origin = np.minimum(x.min(axis=0), others.min(axis=0)) - distance
-    sides = np.ceil((np.maximum(x.max(axis=0), others.max(axis=0)) + 2 * distance - origin) / distance).astype(np.int64)
-    strides = np.cumprod(np.concatenate([[1], sides[:-1]]))
-
-    def cells(points: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        return np.floor((points - origin) / distance).astype(np.int64)
-
-    keys = cells(others) @ strides
-    order = np.argsort(keys, kind="stable")
-    keys, placed = keys[order], np.asarray(others, dtype=np.float64)[order]
-    own = cells(x)
-    for offset in np.ndindex(*(3,) * d):
-        wanted = (own + np.array(offset) - 1) @ strides
-        first, end = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
-        for k in range(int((end - first).max(initial=0))):
-            rows = np.flatnonzero(first + k < end)
-            apart = np.linalg.norm(x[rows] - placed[first[rows] + k], axis=1)
-            near[rows[apart < distance * (1 - 1e-6)]] = True
+    near[
+        operators._pairs(
+            x, np.asarray(others, dtype=np.float64), distance * (1 - 1e-6), np.zeros(x.shape[1])
+        ).i
+    ] = True
     return near
-
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mpm import _check
 from mpm.viz.figures import Picture, plot, plot_history
 from mpm.viz.movie import MovieWriter, contact_sheet, movie, save_image
 from mpm.viz.render import Renderer
@@ -16,3 +17,10 @@ __all__ = [
     "plot_history",
     "save_image",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+__getattr__ = _check.names_of_module(__name__, __all__)

@@ -33,7 +33,7 @@ class Picture(NamedTuple):
     Attributes
     ----------
     particles : matplotlib.artist.Artist
-        In 2-D a collection of discs, in 3-D the image with all that is in it.
+        In 2-D a collection of discs, or a mesh of triangles; in 3-D the image with all that is in it.
     domain : matplotlib.artist.Artist
         In 2-D the domain's outline, in 3-D the background.
     colorbar : matplotlib.axes.Axes
@@ -131,25 +131,19 @@ def _mappable(limits: tuple[float, float]) -> Any:
 def _plot_2d(
     sim: Source, state: State, axes: Any, shown: npt.NDArray[Any], limits: tuple[float, float]
 ) -> tuple[Artist, Artist]:
-    """Discs of the particles' own size in data units, and the domain."""
-    from matplotlib.collections import EllipseCollection
+    """The particles, and the domain."""
     from matplotlib.patches import Rectangle
 
-    # A disc of the particle's area, drawn a little larger so that a dense body has no gaps.
-    diameter = 1.5 * np.sqrt(np.array(state.fields["volume"], dtype=float))
     style = _mappable(limits)
-    particles = EllipseCollection(
-        diameter,
-        diameter,
-        np.zeros(len(diameter)),
-        units="xy",
-        offsets=np.array(state.fields["x"], dtype=float),
-        offset_transform=axes.transData,
-        cmap=style.cmap,
-        norm=style.norm,
-        linewidths=0,
-        rasterized=len(diameter) > 5000,
-    )
+    triangles = sim._triangles()
+    if triangles is None:
+        particles = _discs(state, axes, style)
+    else:
+        from matplotlib.collections import TriMesh
+        from matplotlib.tri import Triangulation
+
+        x, y = np.array(state.fields["x"], dtype=float).T
+        particles = TriMesh(Triangulation(x, y, triangles), cmap=style.cmap, norm=style.norm)
     particles.set_array(np.array(shown, dtype=float))
     axes.add_collection(particles)
     low, high = sim.scene.lower, sim.scene.upper
@@ -164,6 +158,26 @@ def _plot_2d(
     axes.set(xlabel="x [m]", ylabel="y [m]")
     axes.spines[["top", "right"]].set_visible(False)
     return particles, domain
+
+
+def _discs(state: State, axes: Any, style: Any) -> Any:
+    """Discs of the particles' own size in data units."""
+    from matplotlib.collections import EllipseCollection
+
+    # A disc of the particle's area, drawn a little larger so that a dense body has no gaps.
+    diameter = 1.5 * np.sqrt(np.array(state.fields["volume"], dtype=float))
+    return EllipseCollection(
+        diameter,
+        diameter,
+        np.zeros(len(diameter)),
+        units="xy",
+        offsets=np.array(state.fields["x"], dtype=float),
+        offset_transform=axes.transData,
+        cmap=style.cmap,
+        norm=style.norm,
+        linewidths=0,
+        rasterized=len(diameter) > 5000,
+    )
 
 
 def _draw_colliders(sim: Source, axes: Any) -> None:

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of a run by finite elements, shared by the files fem*.c.
+ */
+#pragma once
+#include "fem/kernels.h"
+#include "integrate/fem.h"
+
+/** What is measured of a state. */
+struct fem_measure {
+    mpm_sums sums;
+    double rate2; /* the bound of omega^2 [1/s2] */
+    double speed; /* [m/s] */
+    int64_t out_of_range;
+    bool finite;
+};
+
+/** Source of the history columns of finite elements alone. */
+struct fem_books {
+    double damping_impulse[3]; /* of mass-proportional damping, from the last record [N s] */
+};
+
+enum { MPM_FEM_VECTORS = 5 };
+
+/** What implicit steps need besides. */
+struct fem_solver {
+    void *vector[MPM_FEM_VECTORS]; /* reals [row][4] */
+    void *blocks, *tangent;
+    double (*sums)[2];
+    mpm_held_node *held;
+    size_t held_capacity;
+    int32_t *held_first; /* [chunks + 1] */
+    double residual;     /* of the last solve */
+};
+
+struct mpm_fem {
+    mpm_run run;
+    mpm_store store;
+    mpm_fem_settings settings;
+    const mpm_fem_kernels *kernels;
+    mpm_boundary boundary;
+    mpm_material *materials;
+    size_t material_count, material_capacity;
+    mpm_fem_mesh mesh; /* without elements until it is given */
+
+    /* The present state: rows of the store, forces and measure. They belong together if `settled`. */
+    bool settled;
+    void *force; /* reals [row][4] */
+    struct fem_measure measure;
+    /* The state at the end of a step, until it is committed; then the arrays change places. */
+    void *next_x, *next_v, *next_force;
+    struct fem_measure next;
+
+    double natural_dt;  /* of the last automatic step, without its end [s] */
+    double approach;    /* of the last step, see mpm_fem_report [m/s] */
+    const double *body_force; /* during mpm_fem_step_forced */
+    mpm_books books;
+    struct fem_books own;
+
+    /* what the kernels write */
+    void *copies;
+    mpm_fem_found *found;
+    mpm_fem_report *reports; /* per chunk */
+    ptrdiff_t chunks;
+    mpm_collider_book *contact_books; /* [chunk][collider] */
+    size_t contact_capacity;
+    void **workspaces;
+    int workspace_count;
+    struct fem_solver solver;
+};
+
+/** What the nodes report of a step that is tried. */
+struct fem_motion {
+    double speed, approach, collider_speed;
+    double wall_impulse[3], force[3], drag[3];
+};
+
+/* fem_dispatch.c */
+const mpm_fem_kernels *mpm_fem_dispatch_kernels(const char *isa, int dim, size_t real_size);
+
+/* fem_mesh.c */
+mpm_status mpm_fem_mesh_build(mpm_fem_mesh *mesh, const mpm_allocator *allocator, size_t real_size, const double *rest,
+                              const int32_t *cells, const int32_t *material);
+void mpm_fem_mesh_clear(mpm_fem_mesh *mesh, const mpm_allocator *allocator);
+
+/* fem_sweeps.c: needs the pool. */
+mpm_status mpm_fem_sweeps_reserve(mpm_fem *fem);
+void mpm_fem_sweeps_forces(mpm_fem *fem, const void *x, const void *v, void *force, struct fem_measure *measure);
+struct fem_motion mpm_fem_sweeps_move(mpm_fem *fem, double dt);
+void mpm_fem_sweeps_clear(mpm_fem *fem);
+
+/* fem_implicit.c */
+mpm_status mpm_fem_implicit_reserve(mpm_fem *fem);
+mpm_status mpm_fem_implicit_move(mpm_fem *fem, double dt, struct fem_motion *motion);
+void mpm_fem_implicit_clear(mpm_fem *fem);
+
+/* fem_totals.c */
+mpm_stable_dt mpm_fem_totals_bound(const mpm_fem *fem);
+double mpm_fem_totals_automatic_dt(const mpm_fem *fem);
+mpm_totals mpm_fem_totals_of(const mpm_fem *fem);
+mpm_history_section mpm_fem_totals_section(const void *self, int index);
+void mpm_fem_totals_record(mpm_fem *fem);
+
+/* fem_trouble.c */
+mpm_status mpm_fem_trouble_rows(mpm_fem *fem, const void *x, mpm_reason reason, double dt);
+
+/* fem_step.c: the functions of the method */
+mpm_status mpm_fem_step_refresh(void *self);
+mpm_status mpm_fem_step_advance(void *self, const mpm_goal *goal);
+void mpm_fem_step_finish(void *self, mpm_status status, bool moved);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `mpm._core.FEM`: what finite elements have beyond `mpm._core.Core`.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "integrate/fem.h"
+#include "python/core.h"
+
+/* ---- the method ------------------------------------------------------------------------------------------------- */
+
+static void free_fem(void *self)
+{
+    mpm_fem_free(self);
+}
+
+static mpm_status add_material(void *self, const mpm_material *material)
+{
+    return mpm_fem_add_material(self, material);
+}
+
+static int materials(const void *self)
+{
+    return mpm_fem_materials(self);
+}
+
+static mpm_status add_collider(void *self, const mpm_collider *collider)
+{
+    return mpm_fem_add_collider(self, collider);
+}
+
+static mpm_status remove_rows(void *self, const uint8_t *mask)
+{
+    (void)self, (void)mask;
+    return MPM_BAD_ARGUMENT; /* elements keep their nodes; the Python layer says so */
+}
+
+static mpm_status run(void *self, int64_t steps, double end, double pause, mpm_poll poll, void *context)
+{
+    return mpm_fem_run(self, steps, end, pause, poll, context);
+}
+
+static mpm_status step_forced(void *self, const double *body_force, double end)
+{
+    return mpm_fem_step_forced(self, body_force, end);
+}
+
+static mpm_status totals(void *self, mpm_totals *result)
+{
+    return mpm_fem_totals(self, result);
+}
+
+static mpm_status stable_dt(void *self, mpm_stable_dt *bound)
+{
+    return mpm_fem_stable_dt(self, bound);
+}
+
+static PyObject *residuals(const void *self)
+{
+    const double both[] = {1, mpm_fem_residual(self)};
+    return mpm_python_float_list(both, 2);
+}
+
+static double *numbers(void *self, int index, size_t *count)
+{
+    return mpm_fem_numbers(self, index, count);
+}
+
+static void describe(const mpm_trouble *t, char *text, size_t size)
+{
+    switch (t->reason) {
+    case MPM_FEM_NOT_FINITE:
+        snprintf(text, size,
+                 "velocities or energies of nodes are not finite at dt = %g s; the step was not taken: choose a smaller dt",
+                 t->dt);
+        return;
+    case MPM_FEM_MOVES_TOO_FAR:
+        snprintf(text, size,
+                 "a node would move farther than the size of a cell at dt = %g s; the step was not taken: choose a smaller "
+                 "dt", t->dt);
+        return;
+    case MPM_FEM_WOULD_INVERT:
+        snprintf(text, size,
+                 "elements at %lld node(s) would leave the range of their law at dt = %g s; the step was not taken: choose "
+                 "a smaller dt, or a law that is finite for inverted elements, such as FixedCorotated",
+                 (long long)t->count, t->dt);
+        return;
+    default:
+        snprintf(text, size, "unknown trouble");
+    }
+}
+
+static const mpm_python_method method = {
+    .free = free_fem, .add_material = add_material, .materials = materials, .add_collider = add_collider,
+    .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
+    .describe = describe, .residuals = residuals, .numbers = numbers};
+
+static mpm_fem *enter(PyObject *self)
+{
+    const mpm_python_core *core = mpm_python_core_enter(self);
+    return core ? core->self : NULL;
+}
+
+/* ---- making one ------------------------------------------------------------------------------------------------- */
+
+static int get_settings(PyObject *args, PyObject *kwargs, mpm_fem_settings *settings)
+{
+    static char *names[] = {"dim", "dtype", "lower", "upper", "dx", "gravity", "walls", "damping", "integrator",
+                            "dt", "max_dt", "allow_unstable", "history", "threads", "isa", NULL};
+    static const char *const integrators[] = {"symplectic-euler", "linearly-implicit-euler"};
+    const char *dtype, *integrator;
+    long long iterations;
+    PyObject *lower, *upper, *gravity, *walls;
+    int allow_unstable;
+    *settings = (mpm_fem_settings){0};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOO(dd)(sdL)ddpiis", names, &settings->dim, &dtype, &lower, &upper,
+                                     &settings->dx, &gravity, &walls, &settings->damping[0], &settings->damping[1],
+                                     &integrator, &settings->tolerance, &iterations, &settings->dt, &settings->max_dt,
+                                     &allow_unstable, &settings->history,
+                                     &settings->threads, &settings->isa))
+        return -1;
+    if (settings->dim != 2 && settings->dim != 3) {
+        PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
+        return -1;
+    }
+    settings->integrator = (mpm_fem_integrator)mpm_python_find_name(integrator, integrators, MPM_FEM_INTEGRATORS);
+    settings->max_iterations = iterations;
+    settings->real_size = !strcmp(dtype, "float32") ? 4 : 8;
+    settings->allow_unstable = allow_unstable;
+    if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
+        mpm_python_get_doubles(upper, "upper", settings->upper, settings->dim) ||
+        mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
+        mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) || mpm_python_check_threads(settings->threads))
+        return -1;
+    const char *flaw = mpm_fem_settings_flaw(settings);
+    if (flaw)
+        PyErr_Format(PyExc_ValueError, "%s: out of range, or not to be had here", flaw);
+    return flaw ? -1 : 0;
+}
+
+static PyObject *fem_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    mpm_fem_settings settings;
+    if (get_settings(args, kwargs, &settings))
+        return NULL;
+    mpm_python_core *core = mpm_python_core_new(type, &method);
+    mpm_fem *fem;
+    if (core && mpm_fem_new(&fem, &mpm_python_state(type)->allocator, &settings)) {
+        Py_DECREF(core);
+        return PyErr_NoMemory();
+    }
+    if (core) {
+        core->self = fem;
+        core->store = mpm_fem_get_store(fem);
+        core->boundary = mpm_fem_get_boundary(fem);
+    }
+    return (PyObject *)core;
+}
+
+/* ---- nodes and elements ----------------------------------------------------------------------------------------- */
+
+enum { MOST_ARRAYS = 5 };
+
+/* Arrays of one length, with `width[k]` columns; 0: without the second axis. */
+static int hold_arrays(PyObject *const *objects, const char *const *names, const char *const *formats, const int *width,
+                       int count, Py_buffer *views)
+{
+    int held = 0;
+    for (; held < count; held++) {
+        if (mpm_python_get_buffer(objects[held], &views[held], names[held], formats[held], width[held] ? 2 : 1, 0))
+            break;
+        if (views[held].shape[0] != views[0].shape[0] || (width[held] && views[held].shape[1] != width[held])) {
+            PyErr_Format(PyExc_ValueError, "%s: wrong shape", names[held]);
+            PyBuffer_Release(&views[held]);
+            break;
+        }
+    }
+    if (held == count)
+        return 0;
+    while (held > 0)
+        PyBuffer_Release(&views[--held]);
+    return -1;
+}
+
+static int are_within(const Py_buffer *view, double least, double most, const char *name)
+{
+    const double *values = view->buf;
+    for (Py_ssize_t i = 0; i < view->len / (Py_ssize_t)sizeof *values; i++)
+        if (!(values[i] >= least && values[i] <= most)) {
+            PyErr_Format(PyExc_ValueError, "%s: out of the range of the precision", name);
+            return 0;
+        }
+    return 1;
+}
+
+static PyObject *add_nodes(PyObject *self, PyObject *args)
+{
+    static const char *const names[] = {"x", "v", "mass", "volume", "material"}, *const formats[] = {"d", "d", "d", "d", "i"};
+    PyObject *objects[MOST_ARRAYS], *result = NULL;
+    Py_buffer views[MOST_ARRAYS];
+    if (!PyArg_ParseTuple(args, "OOOOO", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4]))
+        return NULL;
+    mpm_fem *fem = enter(self);
+    if (!fem)
+        return NULL;
+    const mpm_fem_settings *settings = mpm_fem_get_settings(fem);
+    const int dim = settings->dim, width[] = {dim, dim, 0, 0, 0};
+    const bool narrow = settings->real_size == sizeof(float);
+    const double least = narrow ? (double)FLT_MIN : DBL_MIN, most = narrow ? (double)FLT_MAX : DBL_MAX;
+    if (hold_arrays(objects, names, formats, width, MOST_ARRAYS, views))
+        return NULL;
+    if (are_within(&views[0], -most, most, "x") && are_within(&views[1], -most, most, "v") &&
+        are_within(&views[2], least, most, "mass") && are_within(&views[3], least, most, "volume") && enter(self))
+        result = mpm_python_core_finish(self, mpm_fem_add_nodes(fem, views[0].shape[0], views[0].buf, views[1].buf,
+                                                                views[2].buf, views[3].buf, views[4].buf));
+    for (int k = 0; k < MOST_ARRAYS; k++)
+        PyBuffer_Release(&views[k]);
+    return result;
+}
+
+static PyObject *set_mesh(PyObject *self, PyObject *args)
+{
+    static const char *const names[] = {"nodes", "material"}, *const formats[] = {"i", "i"};
+    PyObject *rest, *objects[2], *result = NULL;
+    Py_buffer positions, views[2];
+    if (!PyArg_ParseTuple(args, "OOO", &rest, &objects[0], &objects[1]))
+        return NULL;
+    mpm_fem *fem = enter(self);
+    if (!fem)
+        return NULL;
+    const int dim = mpm_fem_get_settings(fem)->dim, width[] = {dim + 1, 0};
+    if (mpm_python_get_buffer(rest, &positions, "rest", "d", 2, 0))
+        return NULL;
+    if (!hold_arrays(objects, names, formats, width, 2, views)) {
+        if (positions.shape[0] != mpm_fem_get_store(fem)->count || positions.shape[1] != dim)
+            PyErr_SetString(PyExc_ValueError, "rest: wrong shape");
+        else if (enter(self))
+            result = mpm_python_core_finish(
+                self, mpm_fem_set_mesh(fem, positions.buf, views[0].shape[0], views[0].buf, views[1].buf));
+        for (int k = 0; k < 2; k++)
+            PyBuffer_Release(&views[k]);
+    }
+    PyBuffer_Release(&positions);
+    return result;
+}
+
+static PyObject *forces(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_fem *fem = enter(self);
+    if (!fem)
+        return NULL;
+    const Py_ssize_t numbers_of = (Py_ssize_t)mpm_fem_get_store(fem)->count * mpm_fem_get_settings(fem)->dim;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, numbers_of * (Py_ssize_t)sizeof(double));
+    if (!bytes)
+        return NULL;
+    const mpm_status status = mpm_fem_forces(fem, (double *)PyBytes_AsString(bytes));
+    if (!status)
+        return bytes;
+    Py_DECREF(bytes);
+    return mpm_python_raise(self, status);
+}
+
+static PyObject *memory(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_fem *fem = enter(self);
+    if (!fem)
+        return NULL;
+    size_t rows, views, mesh, colliders;
+    mpm_fem_memory(fem, &rows, &views, &mesh, &colliders);
+    return Py_BuildValue("{s:n,s:n,s:n,s:n}", "nodes", (Py_ssize_t)rows, "views", (Py_ssize_t)views, "elements",
+                         (Py_ssize_t)mesh, "colliders", (Py_ssize_t)colliders);
+}
+
+static PyMethodDef methods[] = {
+    {"add_nodes", add_nodes, METH_VARARGS, "add_nodes(x, v, mass, volume, material)"},
+    {"set_mesh", set_mesh, METH_VARARGS, "set_mesh(rest, nodes, material): positions at rest of all nodes, and elements"},
+    {"forces", forces, METH_NOARGS, "Forces of the elements on the nodes (n, d), float64 as bytes."},
+    {"keep", mpm_python_keep, METH_NOARGS, "The complete state but for the mesh, as a dict of bytes."},
+    {"resume", mpm_python_resume, METH_O, "resume(arrays): what `keep` gave, in a new simulation, before the mesh"},
+    {"memory", memory, METH_NOARGS, "Bytes held."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "Finite elements in the C core. Private: use mpm.fem.Simulation."},
+    {Py_tp_new, fem_new},
+    {Py_tp_traverse, mpm_python_core_traverse},
+    {Py_tp_dealloc, mpm_python_core_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+PyType_Spec mpm_python_fem_spec = {
+    .name = "mpm._core.FEM",
+    .basicsize = sizeof(mpm_python_core),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};

@@ -1,0 +1,212 @@
+"""Meshes of shapes: cells of a lattice, split into triangles or tetrahedra."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, _core
+from mpm._check import FloatArray
+from mpm.sampling import particles_in_memory
+from mpm.shapes import Points, Shape
+from mpm.shapes.cells import Cells
+from mpm.shapes.distances import describe
+
+Indices = npt.NDArray[np.int64]
+CHUNK = 1 << 18  # cells that are checked together
+LEAST_SHARE = 0.5  # of its least altitude, which a cell keeps when the outline moves onto the surface
+
+
+class Mesh(NamedTuple):
+    """A mesh of triangles or tetrahedra.
+
+    Attributes
+    ----------
+    vertices : ndarray, shape (n, d)
+        Positions [m].
+    cells : ndarray of int32, shape (m, d + 1)
+        The vertices of each cell, with a positive volume.
+    """
+
+    vertices: FloatArray
+    cells: npt.NDArray[np.int32]
+
+
+def mesh(shape: Shape, spacing: float | None = None) -> Mesh:
+    """Mesh a shape as `mpm.fem.Simulation` does.
+
+    `mpm.shapes.Cells` keep their mesh. Any other shape is filled with the cells of a lattice that fits its `bounds`:
+    along every axis a whole number of cells of about `spacing`. A cell belongs to the body if its centre is in the
+    shape. Squares are split into two triangles along alternating diagonals (crossed triangles), cubes into six
+    tetrahedra around one of their diagonals (Kuhn's). Then the vertices of the outline move onto the surface, except
+    where a cell would lose half of its least altitude.
+
+    Parameters
+    ----------
+    shape : Shape
+        One with an end along every axis.
+    spacing : float, optional
+        Size of the cells [m]; `mpm.shapes.Cells` need none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `spacing` is missing, or no cell has its centre in the shape; `Points` have no inside.
+    MemoryError
+        There would be more cells than the machine can hold.
+
+    References
+    ----------
+    Kuhn: Some combinatorial lemmas in topology. IBM J. Res. Dev. 4 (1960) 518-524.
+    """
+    if not isinstance(shape, Shape):
+        raise _check.wrong_type("shape", shape, "one of mpm.shapes")
+    if isinstance(shape, Cells):
+        return Mesh(shape.vertices.copy(), shape.cells.copy())
+    if isinstance(shape, Points):
+        raise TypeError("shape: Points have no inside that elements could fill; use another shape or Cells")
+    if spacing is None:
+        raise ValueError(
+            f"spacing = None: must be a number > 0 [m], the size of the cells that fill {shape!r}"
+        )
+    size = _check.number("spacing", spacing, low=0, low_open=True, unit="m")
+    low, high = shape.bounds
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise ValueError(
+            f"shape = {shape!r}: must have an end along every axis; cut it with a Box: shape & box"
+        )
+    return _fill(shape, low, high, size)
+
+
+def _fill(shape: Shape, low: FloatArray, high: FloatArray, size: float) -> Mesh:
+    """Cells of about `size` in the box from `low` to `high` whose centres are in the shape."""
+    d = shape.dimension
+    counts = np.maximum(1, np.rint((high - low) / size))
+    room = particles_in_memory() / (2 if d == 2 else 6)
+    if counts.prod() > 8 * room:
+        raise MemoryError(
+            f"spacing = {size:g} m: {counts.prod():.3g} cells; this machine holds at most {room:.3g}"
+        )
+    extent = counts.astype(np.int64)
+    step, total = (high - low) / counts, int(extent.prod())
+    kept = [np.empty((0, d), dtype=np.int64)]
+    for first in range(0, total, CHUNK):
+        index = np.arange(first, min(first + CHUNK, total))
+        cell = np.stack(np.unravel_index(index, extent), axis=1)
+        kept.append(cell[shape.contains(low + (cell + 0.5) * step)])
+    cells = np.concatenate(kept)
+    if not len(cells):
+        raise ValueError(
+            f"spacing = {size:g} m: no cell has its centre in {shape!r}; choose a smaller spacing"
+        )
+    cells = cells[np.argsort(morton(cells), kind="stable")]
+    corners = _split(cells)
+    keys = corners.reshape(-1, d)
+    flat = np.ravel_multi_index(keys.T, tuple(extent + 1))
+    used, inverse = np.unique(flat, return_inverse=True)
+    place = np.stack(np.unravel_index(used, extent + 1), axis=1)
+    order = np.argsort(morton(place), kind="stable")
+    number = np.empty(len(order), dtype=np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    # The last nodes lie on the upper faces exactly.
+    x = np.where(place == extent, high, low + place * step)[order]
+    made = Mesh(x, np.ascontiguousarray(number[inverse].reshape(corners.shape[:-1])))
+    return Mesh(_snapped(shape, made, float(step.max())), made.cells)
+
+
+def _snapped(shape: Shape, made: Mesh, size: float) -> FloatArray:
+    """The vertices; those of the outline on the surface of the shape, where their cells stay regular."""
+    x, cells = made
+    outline = np.flatnonzero(_is_outline(made))
+    program = describe(shape, size / 4, (x.min(axis=0) - size, x.max(axis=0) + size))
+    target = x[outline].copy()
+    for _ in range(3):  # a shape may give a bound of the distance
+        phi, normal = _core.shape_distance(shape.dimension, program.nodes, program.numbers, target)
+        target -= np.frombuffer(phi)[:, None] * np.frombuffer(normal).reshape(target.shape)
+    way = target - x[outline]
+    moves = (np.linalg.norm(way, axis=1) < 0.75 * size) & (np.abs(way).max(axis=1) > 1e-12 * size)
+    whole = _altitude(x, cells)
+    while True:
+        moved = x.copy()
+        moved[outline[moves]] = target[moves]
+        poor = cells[_altitude(moved, cells) < LEAST_SHARE * whole]
+        back = moves & np.isin(outline, poor)
+        if not back.any():
+            return moved
+        moves &= ~back
+
+
+def _altitude(x: FloatArray, cells: npt.NDArray[np.int32]) -> FloatArray:
+    """The least altitude of each cell (m,) [m]: 1/|∇N|; 0 where it is inverted or flat."""
+    edges = x[cells[:, 1:]] - x[cells[:, :1]]
+    det = np.linalg.det(edges)
+    good = det > 1e-9 * np.linalg.norm(edges, axis=2).prod(axis=1)
+    edges[~good] = np.eye(x.shape[1])
+    slopes = np.swapaxes(np.linalg.inv(edges), 1, 2)
+    slopes = np.concatenate([slopes, -slopes.sum(axis=1, keepdims=True)], axis=1)
+    return np.where(good, 1 / np.linalg.norm(slopes, axis=2).max(axis=1), 0.0)
+
+
+def _is_outline(made: Mesh) -> npt.NDArray[np.bool_]:
+    """Whether each vertex is on a face of one cell alone."""
+    cells = made.cells
+    faces = np.sort(np.concatenate([np.delete(cells, k, axis=1) for k in range(cells.shape[1])]), axis=1)
+    faces, counts = np.unique(faces, axis=0, return_counts=True)
+    there = np.zeros(len(made.vertices), dtype=bool)
+    there[faces[counts == 1]] = True
+    return there
+
+
+def _split(cells: Indices) -> Indices:
+    """The simplices (m, d + 1, d) of lattice cells (k, d), as lattice points, those of a cell after each other."""
+    d = cells.shape[1]
+    if d == 2:
+        quad = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+        along, across = [[0, 1, 2], [0, 2, 3]], [[0, 1, 3], [1, 2, 3]]
+        odd = cells.sum(axis=1) % 2 == 1
+        parts = np.where(odd[:, None, None], np.array(across), np.array(along))  # (k, 2, 3)
+        return np.asarray((cells[:, None, None] + quad[parts]).reshape(-1, 3, 2))
+    tetrahedra = []
+    for axes in itertools.permutations(range(3)):
+        path = np.zeros((4, 3), dtype=np.int64)
+        for step, axis in enumerate(axes):
+            path[step + 1 :, axis] = 1
+        if np.linalg.det(path[1:] - path[0]) < 0:
+            path[[1, 2]] = path[[2, 1]]
+        tetrahedra.append(path)
+    return np.asarray((cells[:, None, None] + np.array(tetrahedra)).reshape(-1, 4, 3))
+
+
+def morton(index: Indices) -> npt.NDArray[np.uint64]:
+    """The place of lattice points (k, d) >= 0, below 2^20, along a Morton curve: neighbours get similar numbers."""
+    key = np.zeros(len(index), dtype=np.uint64)
+    d = index.shape[1]
+    for bit in range(20):
+        for axis in range(d):
+            on = (index[:, axis].astype(np.uint64) >> np.uint64(bit)) & np.uint64(1)
+            key |= on << np.uint64(d * bit + axis)
+    return key
+
+
+def order_of(x: FloatArray, cells: npt.NDArray[np.int32]) -> Indices:
+    """An order of the cells in which neighbours follow each other: along a Morton curve through their centres."""
+    centre = x[cells].mean(axis=1)
+    low, high = centre.min(axis=0), centre.max(axis=0)
+    size = max(float((high - low).max()), 1e-300)
+    lattice = np.minimum((centre - low) / size * 2**20, 2**20 - 1).astype(np.int64)
+    return np.asarray(np.argsort(morton(lattice), kind="stable"))
+
+
+def volumes(x: FloatArray, cells: npt.NDArray[np.int32]) -> FloatArray:
+    """The volume of every cell [m³]; in 2-D its area."""
+    d = x.shape[1]
+    return np.asarray(np.linalg.det(x[cells[:, 1:]] - x[cells[:, :1]]) / (2 if d == 2 else 6))
+
+
+def spread(values: FloatArray, cells: npt.NDArray[np.int32], n: int) -> FloatArray:
+    """The sums (n,) of equal shares of the cells' values at their nodes."""
+    share = np.repeat(values / cells.shape[1], cells.shape[1])
+    return np.asarray(np.bincount(cells.ravel(), weights=share, minlength=n), dtype=np.float64)

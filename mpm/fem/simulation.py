@@ -1,0 +1,763 @@
+"""`mpm.fem.Simulation`: a scene of elastic bodies by linear finite elements."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check, _core, config, derived, fieldtable, settings, totals
+from mpm import scene as _scene
+from mpm._check import FloatArray
+from mpm.colliders import place, prepare, warn_of_particles_inside
+from mpm.fem import elements as _elements
+from mpm.fem import meshing
+from mpm.io.kept import Kept
+from mpm.io.state import State
+from mpm.laws import Material, registry
+from mpm.numerics import MAX_HISTORY, StableDt, _dtype, _refuse_coarse_positions, _time_step
+from mpm.particles import Copies, Particles
+from mpm.shapes.cells import find_cells
+from mpm.solver import Solver
+
+if TYPE_CHECKING:
+    from mpm.integrators import System
+
+INTEGRATORS = ("symplectic-euler", "linearly-implicit-euler")
+# Options of implicit steps, with their defaults: set with the other integrator, they raise.
+TOLERANCE = _check.Unset(1e-6)
+MAX_ITERATIONS = _check.Unset(2000)
+LEAST_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
+MOST_ITERATIONS = 1_000_000
+ON = ("nodes", "elements")
+REFERENCES = {
+    "corotated elements": (
+        "Müller, Gross: Interactive virtual materials. Proceedings of Graphics Interface (2004) 239-246"
+    ),
+    "linear elements": (
+        "Zienkiewicz, Taylor, Zhu: The Finite Element Method: Its Basis and Fundamentals, 7th ed. "
+        "Butterworth-Heinemann (2013)"
+    ),
+}
+
+IMPLICIT = "Baraff, Witkin: Large steps in cloth simulation. Proceedings of SIGGRAPH (1998) 43-54"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Checked options, see `Simulation`."""
+
+    spacing: float
+    integrator: str
+    tolerance: float
+    max_iterations: int
+    damping: tuple[float, float]
+    dt: float  # 0: automatic
+    max_dt: float  # inf: none
+    allow_unstable: bool
+    dtype: str
+    history: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What became of a body: its nodes and elements, from a first one on."""
+
+    name: str
+    first_node: int
+    nodes: int
+    first_element: int
+    elements: int
+    mass: float
+    volume: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Meshed:
+    """All bodies as one mesh."""
+
+    x: FloatArray  # (n, d)
+    v: FloatArray
+    rest: FloatArray  # positions without deformation, in the precision of the simulation
+    nodes: npt.NDArray[np.int32]  # (m, d + 1)
+    element_material: npt.NDArray[np.int32]
+    node_material: npt.NDArray[np.int32]
+    density: FloatArray  # of the elements
+    parts: tuple[Part, ...]
+
+
+class Nodes(Particles):
+    """The nodes as live NumPy arrays; see `mpm.particles.Particles`.
+
+    Attributes
+    ----------
+    x, v : ndarray, shape (n, d)
+        Position [m] and velocity [m/s].
+    mass : ndarray, shape (n,)
+        Lumped mass [kg]: of every element an equal share for each of its nodes. Writable: added masses.
+    volume : ndarray, shape (n,), read-only
+        The same of the rest volume [m³].
+    material : ndarray of int32, shape (n,), read-only
+        Index of the material in `Simulation.materials`.
+    id : ndarray, shape (n,), read-only
+        The row.
+    """
+
+    __slots__ = ()
+
+    def delete(self, rows_or_mask: npt.ArrayLike | slice) -> int:
+        """Refuse: elements keep their nodes.
+
+        Parameters
+        ----------
+        rows_or_mask : array_like or slice
+            Not used.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
+        raise TypeError("sim.particles are the nodes of elements: they cannot be deleted")
+
+
+class Simulation(Solver, kind="fem"):
+    """A scene of elastic bodies by linear finite elements: triangles in plane strain, tetrahedra in 3-D.
+
+    Every body is meshed once, see `mpm.fem.mesh`; the forces come from the deformation of the elements. Bodies do not
+    touch each other. They meet walls and colliders: the collision rule acts on nodes that are inside a collider or
+    beyond a face of the domain. A sticky collider so clamps the nodes in it, and the scene's `body_force` loads them.
+    A mirror wall lets no node at it cross or leave. Linear triangles and tetrahedra are stiff in bending, see the
+    guide.
+
+    Parameters
+    ----------
+    scene : Scene
+        Copied; later changes of the scene have no effect. Periodic walls are refused, and so are materials other than
+        elastic solids. A body with F is placed as it is: its rest shape is that before F, which must be one matrix.
+    spacing : float, optional
+        Size of the cells that fill bodies [m]. `mpm.shapes.Cells` bring their own; if all bodies do, the default is the
+        mean length of the edges.
+    integrator : {"symplectic-euler", "linearly-implicit-euler"}
+        How a step advances time.
+
+        - ``"symplectic-euler"``: explicit, v ← v + dt a(x), x ← x + dt v.
+        - ``"linearly-implicit-euler"``: one linear solve for the velocity at the end of the step, (M + dt² K + dt D)
+          v' = M v + dt f(x), with the stiffness K = Σ R K_e Rᵀ of the rotated elements at rest. No bound of stiffness
+          limits the step, only the motion of nodes, so give `dt` or `max_dt`. It damps what dt does not resolve: order
+          1. Strong compression and stretch change the true stiffness, and a large step may then oscillate. Nodes are
+          held that are in contact when the step begins; others may enter a collider by their way of one step.
+    tolerance : float, optional
+        Only ``"linearly-implicit-euler"``: the residual of its solve over that of the velocities at the beginning of
+        the step; 1e-12 (float32: 1e-6) to 0.1, default 1e-6. Momentum is conserved to the tolerance.
+    max_iterations : int, optional
+        Only ``"linearly-implicit-euler"``: of the conjugate gradients, default 2000. A step that needs more is halved
+        (``dt="auto"``), or raises `mpm.ConvergenceError`. ``health["products"]`` counts them.
+    damping : (float, float)
+        Rayleigh damping D = a M + b K: a [1/s], b [s]. K is the stiffness with the moduli at rest, applied to the
+        rate of Green's strain, so that it resists no rigid motion.
+    dt : "auto" or float
+        Time step [s]. ``"auto"`` takes at most 0.9 of the bound of the elements, see `stable_dt`. A fixed dt above the
+        bound raises `mpm.InstabilityError` before the step that would use it.
+    max_dt : float, optional
+        Upper limit of the automatic time step [s].
+    allow_unstable : bool
+        Accept a fixed dt above the bound.
+    dtype : {"float64", "float32"}
+        Precision.
+    threads : int, optional
+        Default `mpm.get_num_threads`, but at most one per 4,096 nodes. Results do not depend on it.
+    history : int
+        Record every history-th step; 0: none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of the wrong type, shape or range; the message names it, its value and the allowed range.
+
+    Warns
+    -----
+    UserWarning
+        Nodes start inside a collider, or elements in an earlier body.
+
+    References
+    ----------
+    See `Simulation.cite`.
+    """
+
+    __slots__ = ("_fixed", "_materials", "_options_given", "_parts", "_rest", "_shapes")
+
+    _core: _core.FEM
+
+    @_check.options
+    def __init__(
+        self,
+        scene: _scene.Scene,
+        *,
+        spacing: float | None = None,
+        integrator: str = "symplectic-euler",
+        tolerance: float | _check.Unset = TOLERANCE,
+        max_iterations: int | _check.Unset = MAX_ITERATIONS,
+        damping: tuple[float, float] = (0, 0),
+        dt: float | str = "auto",
+        max_dt: float | None = None,
+        allow_unstable: bool = False,
+        dtype: npt.DTypeLike = "float64",
+        threads: int | None = None,
+        history: int = 1,
+    ) -> None:
+        if not isinstance(scene, _scene.Scene):
+            raise _check.wrong_type("scene", scene, "an mpm.Scene")
+        step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
+        precision = _dtype(dtype)
+        chosen = _check.choice("integrator", integrator, INTEGRATORS)
+        solver = _solver(chosen, tolerance, max_iterations, precision)
+        rayleigh = _damping(damping)
+        records = _check.integer("history", history, low=0, high=MAX_HISTORY)
+        number = (
+            None if threads is None else _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
+        )
+        if spacing is not None:
+            spacing = _check.number("spacing", spacing, low=0, low_open=True, unit="m")
+        _refuse_scene(scene)
+        materials = _materials_of(scene)
+        meshed = _mesh_bodies(scene, spacing, precision, materials)
+        if spacing is None:
+            spacing = _mean_edge(meshed)
+        _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision)
+        options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
+        self._begin(scene, options, materials, number)
+        mass = meshing.spread(
+            meshed.density * meshing.volumes(meshed.rest, meshed.nodes), meshed.nodes, len(meshed.x)
+        )
+        volume = meshing.spread(meshing.volumes(meshed.rest, meshed.nodes), meshed.nodes, len(meshed.x))
+        self._core.add_nodes(meshed.x, meshed.v, mass, volume, meshed.node_material)
+        self._set_mesh(meshed.rest, meshed.nodes, meshed.element_material, meshed.parts)
+        self._warn_of_places(scene, meshed)
+
+    def _begin(
+        self, scene: _scene.Scene, options: Options, materials: Sequence[Material], threads: int | None
+    ) -> None:
+        """Begin with a core that has no nodes yet."""
+        self._options_given, self._materials = options, tuple(materials)
+        core = _core.FEM(
+            dim=scene.dimension,
+            dtype=options.dtype,
+            lower=scene.lower.tolist(),
+            upper=scene.upper.tolist(),
+            dx=options.spacing,
+            gravity=scene.gravity.tolist(),
+            walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
+            damping=options.damping,
+            integrator=(options.integrator, options.tolerance, options.max_iterations),
+            dt=options.dt,
+            max_dt=options.max_dt,
+            allow_unstable=options.allow_unstable,
+            history=options.history,
+            threads=threads or config.get_num_threads(),
+            isa=config.isa(),
+        )
+        for material in materials:
+            core.add_material(material.law, material.parameters)
+        prepared = [prepare(one, scene.lower, scene.upper, options.spacing) for one in scene.colliders]
+        super().__init__(core, scene, colliders=place(core, prepared), threads=threads)
+
+    def _set_mesh(
+        self,
+        rest: FloatArray,
+        nodes: npt.NDArray[np.int32],
+        material: npt.NDArray[np.int32],
+        parts: tuple[Part, ...],
+    ) -> None:
+        """Hand the mesh to the core, in an order in which neighbours follow each other."""
+        order = meshing.order_of(rest, nodes)
+        self._core.set_mesh(rest, np.ascontiguousarray(nodes[order]), np.ascontiguousarray(material[order]))
+        volume = meshing.volumes(rest, nodes)
+        density = np.array([one.density for one in self._materials])[material]
+        self._rest, self._parts = rest, parts
+        self._shapes = _elements.inverse_shapes(rest, nodes)
+        self._fixed = _elements.fixed(nodes, volume, density * volume, material)
+
+    def _warn_of_places(self, scene: _scene.Scene, meshed: Meshed) -> None:
+        centres = meshed.x[meshed.nodes].mean(axis=1)
+        for index, (body, part) in enumerate(zip(scene.bodies, meshed.parts, strict=True)):
+            own = slice(part.first_element, part.first_element + part.elements)
+            _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index])
+            rows = slice(part.first_node, part.first_node + part.nodes)
+            warn_of_particles_inside(self._colliders, meshed.x[rows], body.name, self._options_given.spacing)
+
+    # ---- keeping ---------------------------------------------------------------------------------------
+
+    def _snapshot(self) -> Kept:
+        given = self._core.keep()
+        n = self._core.particles
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        rows = {row["name"]: row for row in self._core.fields()}
+        for name, data in given.items():
+            if name not in rows:
+                arrays[f"run.{name}"] = np.frombuffer(
+                    data, dtype="int64" if name == "counters" else "float64"
+                )
+                continue
+            kind = {"material": "int32", "id": "int64"}.get(name, self.dtype)
+            shape = (n, *fieldtable.shape(rows[name]["rank"], self.dimension))
+            arrays[f"field.{name}"] = np.frombuffer(data, dtype=kind).reshape(shape)
+        arrays |= {
+            "rest": self._rest,
+            "nodes": self._fixed["nodes"],
+            "element_material": self._fixed["material"],
+        }
+        user = [_declared(row) for row in rows.values() if row["owner"] == "user"]
+        numbers: dict[str, Any] = {
+            "options": {**asdict(self._options_given), "damping": list(self._options_given.damping)},
+            "parts": [asdict(part) for part in self._parts],
+            "fields": user,
+        }
+        if self._options_given.max_dt == np.inf:
+            numbers["options"]["max_dt"] = None
+        return Kept(copy.copy(self._scene), numbers, arrays)
+
+    @classmethod
+    def _of(cls, kept: Kept, threads: int | None, /) -> Self:
+        self = cls.__new__(cls)
+        options, scene, arrays = _options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
+        _refuse_scene(scene)
+        self._begin(scene, options, _materials_of(scene), threads)
+        for row in kept.numbers["fields"]:
+            self._core.add_field(row["name"], row["unit"], row["rank"], float(row["initial"]))
+        try:
+            rest, nodes, material = (arrays.pop(name) for name in ("rest", "nodes", "element_material"))
+        except KeyError as missing:
+            raise ValueError(f"{missing} is missing") from None
+        d = scene.dimension
+        for name, array, kind, columns in (
+            ("rest", rest, "float64", (d,)),
+            ("nodes", nodes, "int32", (d + 1,)),
+            ("element_material", material, "int32", ()),
+        ):
+            if array.dtype != np.dtype(kind) or array.shape[1:] != columns or array.ndim != 1 + len(columns):
+                raise ValueError(f"{name} is {array.dtype} {array.shape}")
+        if len(nodes) != len(material) or not np.isfinite(rest).all():
+            raise ValueError("the arrays of the mesh do not fit each other")
+        if ((nodes < 0) | (nodes >= len(rest))).any() or (
+            (material < 0) | (material >= len(self._materials))
+        ).any():
+            raise ValueError("the mesh names nodes or materials that do not exist")
+        self._core.resume(
+            {
+                name.partition(".")[2]: np.require(array, requirements=["C", "A"])
+                for name, array in arrays.items()
+            }
+        )
+        parts = tuple(Part(**part) for part in kept.numbers["parts"])
+        rest, nodes, material = (
+            np.require(array, requirements=["C", "A"]) for array in (rest, nodes, material)
+        )
+        self._set_mesh(rest, nodes, material, parts)
+        return self
+
+    def _options(self) -> dict[str, Any]:
+        given = self._snapshot_options()
+        return {"dx": given["spacing"], **given}
+
+    def _snapshot_options(self) -> dict[str, Any]:
+        """The options as JSON holds them."""
+        given = self._options_given
+        return {
+            "spacing": given.spacing,
+            "integrator": given.integrator,
+            **(
+                {
+                    name: getattr(given, name)
+                    for name in ("tolerance", "max_iterations")
+                    if given.integrator != INTEGRATORS[0]
+                }
+            ),
+            "damping": list(given.damping),
+            "dt": given.dt or "auto",
+            "max_dt": None if given.max_dt == np.inf else given.max_dt,
+            "allow_unstable": given.allow_unstable,
+            "dtype": given.dtype,
+            "history": given.history,
+        }
+
+    def _settings(self) -> tuple[settings.Setting, ...]:
+        given = self._options_given
+        limits: dict[str, Any] = {"low": 0, "low_open": True}
+        return (
+            *settings.of_scene(self._scene),
+            settings.Setting(
+                "spacing", "Numerics", "spacing", "m", given.spacing, meaning="size of cells", **limits
+            ),
+            settings.Setting(
+                "dt", "Numerics", "dt", "s", given.dt or None, optional=True, meaning="time step", **limits
+            ),
+        )
+
+    def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
+        options = self._snapshot_options()
+        if "spacing" in changes:
+            options["spacing"] = changes["spacing"]
+        if "dt" in changes:
+            options["dt"] = changes["dt"] or "auto"
+            options["max_dt"] = None if changes["dt"] else options["max_dt"]
+        if options["dt"] == "auto":
+            options["allow_unstable"] = False
+        return type(self)(settings.changed_scene(self._scene, changes), threads=self.threads, **options)
+
+    # ---- the run ---------------------------------------------------------------------------------------
+
+    def _rows(self) -> tuple[int, int]:
+        return self._core.particles, 0
+
+    def _limit(self) -> str:
+        return f" (limit: {self.stable_dt().limit})" if not self._options_given.dt else ""
+
+    def stable_dt(self) -> StableDt:
+        """The bound of the time step in the present state, with its limit and its node.
+
+        The frequencies of the mesh obey ω² ≤ (d + 1) max_i Σ_e V_e M_e |∇N_i|²/m_i, where M_e bounds the modulus of
+        waves in the element; dt = 2/ω then, or less with damping. The bound is rigorous where the law resists every
+        small deformation, as at rest. No node moves farther than `spacing` in a step (``"motion"``).
+        """
+        dt, limit, row = self._core.stable_dt()
+        return StableDt(dt, limit, None if row < 0 else row)
+
+    # ---- what it says ----------------------------------------------------------------------------------
+
+    @property
+    def spacing(self) -> float:
+        """Size of cells [m]."""
+        return self._options_given.spacing
+
+    @property
+    def dtype(self) -> str:
+        """``"float64"`` or ``"float32"``."""
+        return self._options_given.dtype
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """The materials in order of first use; ``particles.material`` indexes them."""
+        return self._materials
+
+    @property
+    def particles(self) -> Nodes:
+        """The nodes as live arrays."""
+        return Nodes(self._core)
+
+    @property
+    def elements(self) -> _elements.Elements:
+        """The elements at the present positions."""
+        return self._elements_at(self.particles._copy("x"))
+
+    def _elements_at(self, x: npt.NDArray[Any]) -> _elements.Elements:
+        return _elements.Elements(np.asarray(x, dtype=np.float64), self._shapes, self._fixed)
+
+    def rows(self, body: str) -> slice:
+        """The rows of a body's nodes.
+
+        Parameters
+        ----------
+        body : str
+            Its name.
+
+        Raises
+        ------
+        TypeError, ValueError
+            This simulation has no body of that name.
+        """
+        parts = {part.name: part for part in self._parts}
+        part = parts[_check.choice("body", body, tuple(parts))]
+        return slice(part.first_node, part.first_node + part.nodes)
+
+    def forces(self) -> FloatArray:
+        """Forces of the elements on the nodes (n, d) [N], with those of stiffness-proportional damping."""
+        return np.frombuffer(self._core.forces()).reshape(-1, self.dimension).copy()
+
+    def system(self) -> System:
+        """The nodes as a system of `mpm.integrators`, whose methods can step them: forces of the elements, gravity and
+        stiffness-proportional damping, without contact, body force and mass-proportional damping.
+
+        It computes with a copy of this simulation. ``integrators.integrate(sim.system(), sim.particles.x,
+        sim.particles.v, method=…, dt=…, steps=…)`` begins where this simulation is. Each force is a call from Python;
+        the mesh makes up for that if it has some thousand elements.
+
+        Returns
+        -------
+        mpm.integrators.System
+        """
+        from mpm.integrators import System
+
+        other, mass = copy.copy(self), np.asarray(self.particles._copy("mass"), dtype=np.float64)
+        weight = mass[:, None] * self._scene.gravity
+
+        def force(x: FloatArray, v: FloatArray, t: float) -> FloatArray:
+            other.particles.x, other.particles.v = x, v
+            return other.forces() + weight
+
+        def potential(x: FloatArray, t: float) -> float:
+            other.particles.x = x
+            return other.totals().elastic - float((weight * x).sum())
+
+        return System(force, mass=mass, potential=potential)
+
+    def compute(self, name: str, *, on: str = "nodes") -> FloatArray:
+        """Compute a quantity.
+
+        Parameters
+        ----------
+        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density"}
+            As `mpm.Simulation.compute`.
+        on : {"nodes", "elements"}
+            ``"nodes"``: for each node, the mean of its elements, weighted by volume; of the elastic energy the equal
+            shares of its elements. ``"elements"``: the constant value in each element; not for ``"speed"`` and
+            ``"kinetic_energy"``.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (m,), for the stress (n, d, d) or (m, d, d)
+            A new float64 array.
+        """
+        chosen = _check.choice("name", name, self.quantities)
+        if _check.choice("on", on, ON) == "nodes":
+            return self._quantity(chosen, Copies(self.particles))
+        if chosen in ("speed", "kinetic_energy"):
+            raise ValueError(f"on = 'elements': {chosen!r} belongs to the nodes; must be 'nodes'")
+        return _elements.at_elements(chosen, self.elements, self._materials)
+
+    def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
+        if name in ("speed", "kinetic_energy"):
+            return derived.compute(name, particles, self._materials)
+        elements = self._elements_at(particles["x"])
+        values = _elements.at_elements(name, elements, self._materials)
+        if name == "elastic_energy":
+            return meshing.spread(values, self._fixed["nodes"], len(particles))
+        return _elements.at_nodes(values, elements, len(particles))
+
+    def interpolate(self, name: str, points: npt.ArrayLike) -> FloatArray:
+        """A field or a quantity of the nodes at points in the bodies, linear in each element: Σ w_k f_k with the
+        barycentric coordinates w of the point.
+
+        Parameters
+        ----------
+        name : str
+            A name of ``particles.fields`` or of `quantities`.
+        points : array_like, shape (m, d)
+            Positions [m].
+
+        Returns
+        -------
+        ndarray, shape (m, …)
+            A new float64 array; NaN where no element is.
+        """
+        known = tuple(dict.fromkeys((*self.particles.fields, *self.quantities)))
+        chosen = _check.choice("name", name, known)
+        x = _check.array("points", points, (None, self.dimension))
+        copies = Copies(self.particles)
+        values = copies[chosen] if chosen in copies.fields else self._quantity(chosen, copies)
+        nodes = self._fixed["nodes"]
+        cell, weights = find_cells(np.asarray(copies["x"], dtype=np.float64), nodes, x)
+        corners = np.asarray(values, dtype=np.float64)[nodes[np.maximum(cell, 0)]]
+        result = np.einsum("mk,mk...->m...", weights, corners)
+        result[cell < 0] = np.nan
+        return np.asarray(result)
+
+    def _state(self, names: Sequence[str]) -> State:
+        copies, there = Copies(self.particles), self.particles.fields
+        fields = {n: copies[n] if n in there else self._quantity(n, copies) for n in ("x", *names)}
+        out_of_plane: dict[str, Any] = {}
+        if self.dimension == 2 and "stress" in fields:
+            elements = self._elements_at(copies["x"])
+            zz = derived.cauchy(elements, self._materials).zz
+            out_of_plane["stress"] = _elements.at_nodes(zz, elements, len(copies))
+        return State(self.time, self.steps, self.dimension, fields, out_of_plane)
+
+    def _triangles(self) -> npt.NDArray[Any] | None:
+        return self._fixed["nodes"] if self.dimension == 2 else None
+
+    def state_hash(self) -> str:
+        """Hexadecimal digest of all that decides how a run continues; runs that are equal bit for bit share it.
+
+        It covers the nodes' state with the clock, the mesh, the domain with gravity and walls, the options, materials
+        and colliders. It leaves out threads, views, recorded data and functions (body forces).
+        """
+        scene, digest, kept = self._scene, hashlib.sha256(), self._snapshot()
+        options = {name: value for name, value in self._snapshot_options().items() if name != "history"}
+        digest.update(repr(sorted(options.items())).encode())
+        digest.update(
+            repr((scene.lower.tolist(), scene.upper.tolist(), scene.gravity.tolist(), scene.walls)).encode()
+        )
+        digest.update(repr(self._materials).encode())
+        for placed in self._colliders:
+            digest.update(placed.digest)
+        for name in sorted(kept.arrays.keys() - {"run.history", "run.books", "run.numbers", "run.counters"}):
+            digest.update(name.encode())
+            digest.update(kept.arrays[name].tobytes())
+        digest.update(kept.arrays["run.numbers"][:2].tobytes())  # what plans the next time step
+        return digest.hexdigest()
+
+    def cite(self) -> str:
+        """References of the methods in use, one per line."""
+        entries = dict(REFERENCES)
+        if self._options_given.integrator != INTEGRATORS[0]:
+            entries["linearly implicit steps"] = IMPLICIT
+        entries |= {type(material).__name__: material.reference for material in self._materials}
+        return "\n".join(f"{name}: {reference}" for name, reference in entries.items())
+
+    def _lines(self) -> Iterator[str]:
+        given, unit = self._options_given, totals.per_depth("kg", self.dimension)
+        bodies = {body.name: body for body in self._scene.bodies}
+        for part in self._parts:
+            exact = bodies[part.name].shape._volume()
+            error = "" if exact is None else f" (error of the volume {part.volume / exact - 1:+.2%})"
+            yield (
+                f"{bodies[part.name]!r}: {part.nodes} nodes, {part.elements} elements, {part.mass:.6g} {unit}{error}"
+            )
+        yield from super()._lines()
+        now = f" (now {self.dt:.3g} s)" if self.steps else ""
+        step = f"dt {given.dt:g} s" if given.dt else f"dt auto{now}"
+        a, b = given.damping
+        damped = f", damping {a:g}/s M + {b:g} s K" if a or b else ""
+        kind = "triangles" if self.dimension == 2 else "tetrahedra"
+        yield f"method  linear {kind} of {given.spacing:g} m, {given.integrator}{damped}, {step}"
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        memory = sum(self._core.memory().values())
+        yield f"machine {given.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
+
+
+# ---- from a scene to a mesh ----------------------------------------------------------------------------------------
+
+
+def _damping(value: object) -> tuple[float, float]:
+    given = _check.array("damping", value, (2,))
+    if (given < 0).any():
+        raise ValueError(f"damping = {_check.shown(value)}: must be two numbers >= 0, (a [1/s], b [s])")
+    return float(given[0]), float(given[1])
+
+
+def _solver(integrator: str, tolerance: object, max_iterations: object, dtype: str) -> tuple[float, int]:
+    """(tolerance, max_iterations)"""
+    for name, value, unset in (
+        ("tolerance", tolerance, TOLERANCE),
+        ("max_iterations", max_iterations, MAX_ITERATIONS),
+    ):
+        if value is not unset and integrator == INTEGRATORS[0]:
+            raise ValueError(
+                f"{name} = {_check.shown(value)}: integrator={integrator!r} does not use it, only "
+                f"{INTEGRATORS[1]!r}; leave it out"
+            )
+    return (
+        TOLERANCE.value
+        if tolerance is TOLERANCE
+        else _check.number("tolerance", tolerance, low=LEAST_TOLERANCE[dtype], high=0.1),
+        MAX_ITERATIONS.value
+        if max_iterations is MAX_ITERATIONS
+        else _check.integer("max_iterations", max_iterations, low=1, high=MOST_ITERATIONS),
+    )
+
+
+def _refuse_scene(scene: _scene.Scene) -> None:
+    if not scene.bodies:
+        raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
+    for face, wall in scene.walls.items():
+        if wall.contact == "periodic":
+            raise ValueError(
+                f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall"
+            )
+    for body in scene.bodies:
+        law = registry()[body.material.law]
+        if law["strain"] != "F" or law["return_map"] or not law["tangent"]:
+            raise ValueError(
+                f"body {body.name!r}: {type(body.material).__name__} is no elastic solid; mpm.fem needs one, such as "
+                "Corotated, FixedCorotated or NeoHookean"
+            )
+        if callable(body.F):
+            raise ValueError(
+                f"body {body.name!r}: F is a function of x; must be one matrix: elements deform by what their nodes do"
+            )
+
+
+def _materials_of(scene: _scene.Scene) -> tuple[Material, ...]:
+    return tuple(dict.fromkeys(body.material for body in scene.bodies))
+
+
+def _mesh_bodies(
+    scene: _scene.Scene, spacing: float | None, dtype: str, materials: Sequence[Material]
+) -> Meshed:
+    xs, vs, rests, cells, parts = [], [], [], [], []
+    node_material, element_material, density = [], [], []
+    nodes = elements = 0
+    for body in scene.bodies:
+        try:
+            made = meshing.mesh(body.shape, spacing)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{error} (body {body.name!r})") from None
+        x = made.vertices
+        _refuse_outside(scene, body, x)
+        F = np.eye(scene.dimension) if body.F is None else np.asarray(body.F)
+        rest = x if body.F is None else x[0] + (x - x[0]) @ np.linalg.inv(F).T
+        rest = rest.astype(dtype).astype(np.float64)
+        volume = meshing.volumes(rest, made.cells)
+        if not (volume > 0).all():
+            raise ValueError(
+                f"body {body.name!r}: an element has no volume in {dtype}; choose a larger spacing"
+            )
+        weight = meshing.spread(volume, made.cells, len(x))
+        material, number = body.material, materials.index(body.material)
+        xs.append(x)
+        vs.append(body.initial_velocity(x, weight))
+        rests.append(rest)
+        cells.append(made.cells + np.int32(nodes))
+        node_material.append(np.full(len(x), number, dtype=np.int32))
+        element_material.append(np.full(len(volume), number, dtype=np.int32))
+        density.append(np.full(len(volume), material.density))
+        total = float(volume.sum())
+        parts.append(Part(body.name, nodes, len(x), elements, len(volume), material.density * total, total))
+        nodes, elements = nodes + len(x), elements + len(volume)
+    return Meshed(
+        x=np.concatenate(xs),
+        v=np.concatenate(vs),
+        rest=np.concatenate(rests),
+        nodes=np.concatenate(cells).astype(np.int32),
+        element_material=np.concatenate(element_material),
+        node_material=np.concatenate(node_material),
+        density=np.concatenate(density),
+        parts=tuple(parts),
+    )
+
+
+def _refuse_outside(scene: _scene.Scene, body: _scene.Body, x: FloatArray) -> None:
+    room = 1e-9 * (scene.upper - scene.lower)
+    outside = ((x < scene.lower - room) | (x > scene.upper + room)).any(axis=1)
+    if outside.any():
+        raise ValueError(
+            f"body {body.name!r}: {int(outside.sum())} of {len(x)} nodes are outside of the domain, the first at "
+            f"{x[outside][0].tolist()}; enlarge the domain or move the body"
+        )
+
+
+def _mean_edge(meshed: Meshed) -> float:
+    corners = meshed.rest[meshed.nodes]
+    edges = corners[:, 1:] - corners[:, :1]
+    return float(np.linalg.norm(edges, axis=2).mean())
+
+
+def _declared(row: fieldtable.Row) -> dict[str, Any]:
+    return {"name": row["name"], "unit": row["unit"], "rank": row["rank"], "initial": row["initial"]}
+
+
+def _options_of(tree: Any) -> Options:
+    given = dict(tree)
+    given["damping"] = tuple(float(value) for value in given["damping"])
+    if given["max_dt"] is None:
+        given["max_dt"] = np.inf
+    options = Options(**given)
+    _check.choice("integrator", options.integrator, INTEGRATORS)
+    _dtype(options.dtype)
+    _check.integer("history", options.history, low=0, high=MAX_HISTORY)
+    return options

@@ -1,0 +1,141 @@
+"""Scenes of one fluid, each for the Material Point Method and for SPH."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mpm import _check, materials, shapes
+from mpm._check import FloatArray
+from mpm.gallery.entry import Entry
+from mpm.scene import Scene
+
+MACH = 10.0  # wave speed over the largest speed: the density varies by 1/MACH² = 1 %
+
+
+@_check.options
+def dam_break(
+    *,
+    width: float = 0.5,
+    height: float = 1.0,
+    density: float = 1000.0,
+    viscosity: float = 0.0,
+    gravity: float = 9.81,
+) -> Scene:
+    """A column of water collapses in a tank, as in the experiments of Martin and Moyce (1952).
+
+    Parameters
+    ----------
+    width, height : float
+        Of the column [m]; the tank is 2.5 m wide and 1.5 m high.
+    density : float
+        [kg/m³].
+    viscosity : float
+        [Pa s].
+    gravity : float
+        [m/s²], downwards.
+
+    References
+    ----------
+    Martin, Moyce: An experimental study of the collapse of liquid columns on a rigid horizontal plane. Phil. Trans. R.
+    Soc. A 244 (1952) 312-324. doi:10.1098/rsta.1952.0006
+    """
+    w = _check.number("width", width, low=0, low_open=True, high=2.5, unit="m")
+    h = _check.number("height", height, low=0, low_open=True, high=1.5, unit="m")
+    g = _check.number("gravity", gravity, low=0, low_open=True, unit="m/s²")
+    scene = Scene((0, 0), (2.5, 1.5), gravity=(0, -g), walls="separate")
+    scene.add(shapes.Box((0, 0), (w, h)), _water(density, np.sqrt(2 * g * h), viscosity), name="water")
+    return scene
+
+
+@_check.options
+def hydrostatic(*, density: float = 1000.0, viscosity: float = 2.0, gravity: float = 9.81) -> Scene:
+    """A column of water, 1 m high and 0.5 m wide, settles between walls under its weight.
+
+    Parameters
+    ----------
+    density : float
+        [kg/m³].
+    viscosity : float
+        [Pa s].
+    gravity : float
+        [m/s²], downwards.
+    """
+    g = _check.number("gravity", gravity, low=0, low_open=True, unit="m/s²")
+    scene = Scene((0, 0), (0.5, 1.5), gravity=(0, -g))
+    scene.add(shapes.Box((0, 0), (0.5, 1)), _water(density, np.sqrt(2 * g), viscosity), name="water")
+    return scene
+
+
+@_check.options
+def taylor_green(*, density: float = 1000.0, speed: float = 1.0, reynolds: float = 10.0) -> Scene:
+    """Four vortices in a periodic box of 1 m decay by viscosity as exp(−8π²νt).
+
+    Parameters
+    ----------
+    density : float
+        [kg/m³].
+    speed : float
+        The largest at the beginning [m/s].
+    reynolds : float
+        speed · 1 m/ν.
+
+    References
+    ----------
+    Taylor, Green: Mechanism of the production of small eddies from large ones. Proc. R. Soc. A 158 (1937) 499-521.
+    """
+    u = _check.number("speed", speed, low=0, low_open=True, unit="m/s")
+    nu = u / _check.number("reynolds", reynolds, low=0, low_open=True)
+    k = 2 * np.pi
+
+    def velocity(x: FloatArray) -> FloatArray:
+        a, b = k * x[:, 0], k * x[:, 1]
+        return u * np.stack([-np.cos(a) * np.sin(b), np.sin(a) * np.cos(b)], axis=1)
+
+    scene = Scene((0, 0), (1, 1), walls="periodic")
+    scene.add(
+        shapes.Box((0, 0), (1, 1)), _water(density, u, density * nu), velocity=velocity, name="vortices"
+    )
+    return scene
+
+
+def _water(density: float, fastest: float, viscosity: float) -> materials.Fluid:
+    """A fluid whose density varies by 1 % at a speed [m/s]."""
+    rho = _check.number("density", density, low=0, low_open=True, unit="kg/m³")
+    eta = _check.number("viscosity", viscosity, low=0, unit="Pa s")
+    return materials.Fluid(
+        bulk_modulus=rho * float(MACH * fastest) ** 2, density=rho, viscosity=eta, tension=False
+    )
+
+
+ENTRIES = (
+    Entry(
+        "dam-break",
+        "a column of water collapses in a tank (2-D)",
+        duration=1.5,
+        fps=60.0,
+        build=dam_break,
+        numerics={"dx": 1 / 40},
+        sph={"spacing": 1 / 80, "alpha": 0.1},
+        limits=(0.0, 4.0),
+    ),
+    Entry(
+        "hydrostatic",
+        "a column of water settles under its weight (2-D)",
+        duration=1.0,
+        fps=30.0,
+        build=hydrostatic,
+        numerics={"dx": 1 / 20},
+        sph={"spacing": 1 / 40, "alpha": 0.1},
+        color="pressure",
+    ),
+    Entry(
+        "taylor-green",
+        "four vortices decay in a periodic box (2-D)",
+        duration=0.1,
+        fps=200.0,
+        build=taylor_green,
+        numerics={"dx": 1 / 40, "sampling": "lattice"},
+        sph={"spacing": 1 / 40, "smoothing": 2.0, "kernel": "wendland"},
+        limits=(0.0, 1.0),
+    ),
+)

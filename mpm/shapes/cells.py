@@ -1,0 +1,147 @@
+"""A body with its own mesh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mpm import _check
+from mpm.shapes.arguments import as_rows
+from mpm.shapes.shape import Bools, Floats, Region, Shape
+
+Cellular = NDArray[np.int32]
+
+FLATTEST = 1e-12  # |det| of a cell over the product of the lengths of its edges
+ROUNDING = 1e-12  # of barycentric coordinates: a point on a common face belongs to one of the cells
+PAIRS = 1 << 20  # of points and cells that are checked together
+
+
+class Cells(Shape):
+    """The union of triangles in 2-D or tetrahedra in 3-D that share vertices: a body that brings its own mesh.
+
+    `mpm.fem.Simulation` takes the mesh as it is; other solvers fill it with particles. A point on the outline may count
+    as inside or outside. It cannot be a collider.
+
+    Parameters
+    ----------
+    vertices : (n, d) array_like
+        Positions [m].
+    cells : (m, d + 1) array_like of int
+        The vertices of each cell, counted from 0, with a positive volume: counter-clockwise in 2-D; in 3-D the first
+        three run counter-clockwise as seen from the fourth.
+
+    Raises
+    ------
+    ValueError
+        There are no cells, a vertex does not exist or belongs to no cell, or a cell is flat or inverted.
+    """
+
+    _fields = ("vertices", "cells")
+    vertices: Floats
+    cells: Cellular
+
+    def __init__(self, vertices: ArrayLike, cells: ArrayLike) -> None:
+        x = as_rows(vertices, "vertices", (2, 3))
+        d = x.shape[1]
+        index = _as_cells(cells, len(x), d)
+        edges = x[index[:, 1:]] - x[index[:, :1]]
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = np.linalg.norm(edges, axis=2).prod(axis=1)
+            det = np.linalg.det(edges)
+        for k in np.flatnonzero(~(det > FLATTEST * size))[:1]:
+            what = "inverted" if det[k] < -FLATTEST * size[k] else "flat"
+            raise ValueError(f"cells[{k}] = {index[k].tolist()}: is {what}; its volume must be > 0")
+        loose = np.flatnonzero(np.bincount(index.ravel(), minlength=len(x)) == 0)
+        if len(loose):
+            raise ValueError(f"vertices[{loose[0]}]: belongs to no cell ({len(loose)} such vertices)")
+        self._set(vertices=x, cells=index, dimension=d)
+
+    def _contains(self, x: Floats) -> Bools:
+        return np.asarray(find_cells(self.vertices, self.cells, x)[0] >= 0)
+
+    def _support(self, directions: Floats) -> Floats:
+        return np.asarray((directions @ self.vertices.T).max(axis=1))
+
+    def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
+        cells = self.cells
+        if np.linalg.det(matrix) < 0:
+            cells = cells[:, [1, 0, *range(2, cells.shape[1])]]
+        return Cells(self.vertices @ matrix.T + shift, cells)
+
+    def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
+        raise ValueError("Cells cannot be a collider: take a Polygon, or a Mesh of the surface")
+
+    def _outline(self) -> NDArray[np.int64]:
+        """The faces (k, d) that one cell alone has."""
+        every = np.concatenate([np.delete(self.cells, k, axis=1) for k in range(self.dimension + 1)])
+        _, first, counts = np.unique(np.sort(every, axis=1), axis=0, return_index=True, return_counts=True)
+        return np.asarray(every[first[counts == 1]], dtype=np.int64)
+
+    def _volume(self) -> float:
+        x = self.vertices
+        d = x.shape[1]
+        return float(np.linalg.det(x[self.cells[:, 1:]] - x[self.cells[:, :1]]).sum() / (2 if d == 2 else 6))
+
+
+def find_cells(vertices: Floats, cells: Cellular, x: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """The first cell that holds each point (m,), -1 where none does, and the point's barycentric coordinates in it
+    (m, d + 1). Inverted cells count like others."""
+    found = np.full(len(x), -1, dtype=np.int64)
+    weights = np.zeros((len(x), vertices.shape[1] + 1))
+    owner, point = _candidates(vertices, cells, x)
+    for first in range(0, len(owner), PAIRS):
+        pair = slice(first, first + PAIRS)
+        w, good = _barycentric(vertices[cells[owner[pair]]], x[point[pair]])
+        inside = np.flatnonzero(good & (w >= -ROUNDING).all(axis=1))[
+            ::-1
+        ]  # of several cells the first remains
+        there = point[pair][inside]
+        free = found[there] < 0
+        found[there[free]], weights[there[free]] = owner[pair][inside[free]], w[inside[free]]
+    return found, weights
+
+
+def _barycentric(corners: Floats, x: Floats) -> tuple[Floats, Bools]:
+    """Coordinates (k, d + 1) of points (k, d) in cells with these corners (k, d + 1, d), and where there are any."""
+    edges = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
+    size = np.linalg.norm(edges, axis=1).prod(axis=1)
+    good = np.abs(np.linalg.det(edges)) > FLATTEST * size
+    edges[~good] = np.eye(edges.shape[1])
+    rest = np.linalg.solve(edges, (x - corners[:, 0])[..., None])[..., 0]
+    return np.concatenate([1 - rest.sum(axis=1, keepdims=True), rest], axis=1), good
+
+
+def _candidates(vertices: Floats, cells: Cellular, x: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cells, and the points in their boxes: those of a cell's slab along the first axis are a slice."""
+    corners = vertices[cells]
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    order = np.argsort(x[:, 0], kind="stable")
+    first = np.searchsorted(x[order, 0], low[:, 0])
+    last = np.searchsorted(x[order, 0], high[:, 0], side="right")
+    owners, points = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for k in np.flatnonzero(first < last):
+        near = order[first[k] : last[k]]
+        near = near[((x[near] >= low[k]) & (x[near] <= high[k])).all(axis=1)]
+        owners.append(np.full(len(near), k))
+        points.append(near)
+    return np.concatenate(owners), np.concatenate(points)
+
+
+def _as_cells(cells: Any, n: int, d: int) -> Cellular:
+    try:
+        given = np.asarray(cells)
+    except ValueError:  # ragged nesting
+        raise ValueError(f"cells = {_check.shown(cells)}: must be of shape (m, {d + 1})") from None
+    if given.ndim != 2 or given.shape[1] != d + 1 or not len(given):
+        raise ValueError(f"cells has shape {given.shape}: must be (m, {d + 1}), m >= 1")
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"cells: must be integers, not {given.dtype}")
+    wrong = np.argwhere((given < 0) | (given >= n))
+    if len(wrong):
+        row = int(wrong[0, 0])
+        raise ValueError(f"cells[{row}] = {given[row].tolist()}: must be vertices from 0 to {n - 1}")
+    result = np.ascontiguousarray(given, dtype=np.int32)
+    result.flags.writeable = False
+    return result

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* sources: library */
+/* Finite elements from C: what is refused, and refused memory, which must leave no trace. */
+#include "check.h"
+#include "ledger.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "integrate/fem.h"
+
+enum { SIDE = 7, NODES = SIDE * SIDE, ELEMENTS = 2 * (SIDE - 1) * (SIDE - 1) };
+
+static double rest[2 * NODES], still[2 * NODES], mass[NODES], volume[NODES];
+static int32_t cells[3 * ELEMENTS], none[ELEMENTS];
+
+/* A square of triangles, 1 m wide. */
+static void lay_out(void)
+{
+    int e = 0;
+    for (int i = 0; i < NODES; i++) {
+        rest[2 * i] = i % SIDE / (double)(SIDE - 1);
+        rest[2 * i + 1] = i / SIDE / (double)(SIDE - 1);
+        mass[i] = volume[i] = 1.0 / NODES;
+    }
+    for (int y = 0; y + 1 < SIDE; y++)
+        for (int x = 0; x + 1 < SIDE; x++) {
+            const int32_t a = y * SIDE + x, square[] = {a, a + 1, a + SIDE + 1, a, a + SIDE + 1, a + SIDE};
+            memcpy(cells + 3 * e, square, sizeof square);
+            e += 2;
+        }
+}
+
+static mpm_fem_settings settings_of(mpm_fem_integrator integrator)
+{
+    mpm_fem_settings settings = {.dim = 2, .real_size = sizeof(double), .lower = {-1, -0.01}, .upper = {3, 3}, .dx = 0.5,
+                                 .gravity = {0, -9.81}, .integrator = integrator, .tolerance = 1e-8,
+                                 .max_iterations = 1000, .max_dt = 1e-3, .damping = {0.1, 1e-4}, .history = 1,
+                                 .threads = 2};
+    for (int face = 0; face < 4; face++)
+        settings.walls[face] = (mpm_wall){MPM_SEPARATE, 0.3};
+    return settings;
+}
+
+static const mpm_material rubber = {.law = MPM_FIXED_COROTATED, .values = {1e3, 0.3}};
+
+/* The nodes, the mesh and `steps` steps of a new simulation, as far as memory is there. */
+static mpm_status play(mpm_fem *fem, int64_t steps)
+{
+    mpm_status status = MPM_OK;
+    if (!mpm_fem_materials(fem))
+        status = mpm_fem_add_material(fem, &rubber);
+    if (!status && !mpm_fem_get_store(fem)->count)
+        status = mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none);
+    if (!status && (status = mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none)) == MPM_BAD_ARGUMENT)
+        status = MPM_OK; /* it is there already */
+    return status ? status : mpm_fem_run(fem, steps - mpm_fem_get_store(fem)->run->steps, INFINITY, INFINITY, NULL, NULL);
+}
+
+static void arguments_are_checked(const mpm_allocator *allocator)
+{
+    mpm_fem_settings settings = settings_of(MPM_FEM_SYMPLECTIC_EULER), bad = settings;
+    mpm_fem *fem;
+    bad.dx = 0;
+    assert(!strcmp(mpm_fem_settings_flaw(&bad), "dx") && mpm_fem_new(&fem, allocator, &bad) == MPM_BAD_ARGUMENT && !fem);
+    bad = settings;
+    bad.walls[0].contact = MPM_PERIODIC;
+    assert(!strcmp(mpm_fem_settings_flaw(&bad), "walls"));
+    bad = settings;
+    bad.damping[1] = -1;
+    assert(!strcmp(mpm_fem_settings_flaw(&bad), "damping"));
+    bad = settings_of(MPM_FEM_LINEARLY_IMPLICIT);
+    bad.tolerance = 0;
+    assert(!strcmp(mpm_fem_settings_flaw(&bad), "tolerance"));
+    assert(!mpm_fem_new(&fem, allocator, &settings));
+    assert(!mpm_fem_run(fem, 3, INFINITY, INFINITY, NULL, NULL)); /* time goes by without a mesh */
+    assert(mpm_fem_add_material(fem, &(mpm_material){.law = MPM_FLUID}) == MPM_BAD_ARGUMENT);
+    assert(mpm_fem_add_material(fem, &(mpm_material){.law = MPM_SAND}) == MPM_BAD_ARGUMENT);
+    assert(mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none) == MPM_BAD_ARGUMENT); /* no material */
+    assert(!mpm_fem_add_material(fem, &rubber) && !mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none));
+    cells[0] = NODES;
+    assert(mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none) == MPM_BAD_ARGUMENT); /* no such node */
+    cells[0] = cells[1];
+    assert(mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none) == MPM_BAD_ARGUMENT); /* flat */
+    lay_out();
+    assert(mpm_fem_set_mesh(fem, rest, ELEMENTS - 2, cells, none) == MPM_BAD_ARGUMENT); /* a loose node */
+    assert(mpm_fem_set_mesh(fem, rest, 0, cells, none) == MPM_BAD_ARGUMENT);
+    assert(!mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none));
+    assert(mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none) == MPM_BAD_ARGUMENT); /* a second mesh */
+    assert(!mpm_fem_run(fem, 3, INFINITY, INFINITY, NULL, NULL));
+    mpm_fem_free(fem);
+    mpm_fem_free(NULL);
+}
+
+/* A call that was refused memory and is repeated has the same result as an undisturbed call. */
+static void refused_memory_leaves_no_trace(mpm_fem_integrator integrator)
+{
+    struct ledger ledger = {0};
+    const mpm_allocator allocator = {count_allocate, count_release, &ledger};
+    const mpm_fem_settings settings = settings_of(integrator);
+    mpm_totals expected, totals;
+    mpm_fem *fem;
+    assert(!mpm_fem_new(&fem, &allocator, &settings) && !play(fem, 40) && !mpm_fem_totals(fem, &expected));
+    assert(expected.kinetic > 0 && expected.elastic > 0);
+    mpm_fem_free(fem);
+    assert(ledger.live == 0);
+    for (int k = 1, refused = 1; refused; k++) {
+        ledger.fail_at = ledger.calls + k;
+        mpm_status status = mpm_fem_new(&fem, &allocator, &settings);
+        if (status)
+            assert(status == MPM_OUT_OF_MEMORY && !fem && !mpm_fem_new(&fem, &allocator, &settings));
+        refused = status == MPM_OUT_OF_MEMORY;
+        status = play(fem, 40);
+        refused |= status == MPM_OUT_OF_MEMORY;
+        assert(!status || (status == MPM_OUT_OF_MEMORY && !play(fem, 40)));
+        status = mpm_fem_totals(fem, &totals);
+        refused |= status == MPM_OUT_OF_MEMORY;
+        assert(!status || (status == MPM_OUT_OF_MEMORY && !mpm_fem_totals(fem, &totals)));
+        assert(!memcmp(&totals, &expected, sizeof totals));
+        mpm_fem_free(fem);
+        assert(ledger.live == 0 && k < 300);
+    }
+}
+
+int main(void)
+{
+    struct ledger ledger = {0};
+    const mpm_allocator allocator = {count_allocate, count_release, &ledger};
+    lay_out();
+    arguments_are_checked(&allocator);
+    assert(ledger.live == 0);
+    refused_memory_leaves_no_trace(MPM_FEM_SYMPLECTIC_EULER);
+    refused_memory_leaves_no_trace(MPM_FEM_LINEARLY_IMPLICIT);
+    return 0;
+}

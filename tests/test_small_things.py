@@ -1,0 +1,243 @@
+"""What saves users time: callbacks, logs, tables, hints, warnings of added bodies, a short repr, a check-up."""
+
+import logging
+import sys
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+import mpm
+from mpm import motion
+from mpm.shapes import Ball, Box
+
+SOLID = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)
+
+
+def block(dx=1 / 16, *, add=True, gravity=(0, -9.81), **options):
+    scene = mpm.Scene((0, 0), (1, 1), gravity=gravity)
+    if add:
+        scene.add(Box((0.25, 0.25), (0.5, 0.5)), SOLID, name="block")
+    return mpm.Simulation(scene, dx=dx, threads=1, **options)
+
+
+# --- callbacks and the log ---------------------------------------------------------------------------------------
+
+
+def test_a_callback_every_n_steps_changes_no_bit():
+    plain, called, seen = block(), block(), []
+    plain.run(0.02)
+    called.run(0.02, callback=lambda sim: seen.append(sim.steps), every=3)
+    assert called.state_hash() == plain.state_hash()
+    assert seen == list(range(3, plain.steps + 1, 3)) and len(seen) > 1
+
+
+def test_a_callback_every_so_many_seconds_comes_after_the_first_step_there():
+    plain, called, seen = block(), block(), []
+    plain.run(0.02)
+    called.run(0.02, callback=lambda sim: seen.append(sim.time), every=0.0049)
+    assert called.state_hash() == plain.state_hash()
+    times = plain.history["time"]
+    assert seen == [times[np.searchsorted(times, k * 0.0049)] for k in range(1, 5)]
+    seen.clear()
+    called.run(0.02, callback=lambda sim: seen.append(sim.steps), every=1e-9, progress=False)
+    assert seen == list(range(plain.steps + 1, called.steps + 1))  # once per step
+
+
+def test_an_error_of_a_callback_ends_the_run_at_its_step():
+    sim = block()
+
+    def stop(sim):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        sim.run(1.0, callback=stop, every=5)
+    assert sim.steps == 5
+    with pytest.raises(mpm.StepLimitError):
+        sim.run(1.0, callback=lambda sim: None, every=2, max_steps=5)
+    assert sim.steps == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"every": 2}, "every = 2: needs a callback"),
+        ({"callback": print}, "callback: needs every="),
+        ({"callback": 3, "every": 2}, "callback"),
+        ({"callback": print, "every": 0}, "every = 0: must be >= 1"),
+        ({"callback": print, "every": -0.5}, "every = -0.5: must be > 0"),
+        ({"callback": print, "every": "often"}, "every"),
+    ],
+)
+def test_callbacks_are_checked_before_the_run(options, message):
+    sim = block()
+    with pytest.raises((TypeError, ValueError), match=message):
+        sim.run(0.1, **options)
+    assert sim.steps == 0
+
+
+def test_runs_are_logged(caplog):
+    sim = block()
+    with caplog.at_level(logging.INFO, logger="mpm"):
+        sim.run(0.01)
+        with pytest.raises(mpm.StepLimitError):
+            sim.run(1.0, max_steps=1)
+    first, second, _, failed = [record.getMessage() for record in caplog.records]
+    assert first == f"run from t = 0 s to 0.01 s, {len(sim.particles)} particles, 1 threads"
+    assert (
+        second.startswith(f"run ended at t = 0.01 s: {sim.steps - 1} steps of")
+        and "particle-steps/s" in second
+    )
+    assert failed.startswith("run failed at t = ") and "after 1 steps" in failed
+
+
+# --- bodies that are added ---------------------------------------------------------------------------------------
+
+
+def test_a_body_among_particles_warns_and_one_beside_them_does_not():
+    sim = block()
+    sim.add(Box((0.5, 0.25), (0.75, 0.5)), SOLID)
+    sim.add(Box((0.25, 0.53), (0.5, 0.7)), SOLID)
+    sim.particles.x[sim.rows("block")] += (0.0, 0.3)  # not where its shape is
+    with pytest.warns(
+        UserWarning, match=r"24 of 64 particles of 'late' lie among particles that are there already"
+    ):
+        sim.add(Box((0.375, 0.625), (0.625, 0.875)), SOLID, name="late")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        count = len(sim.particles)
+        with pytest.raises(UserWarning):
+            sim.add(Box((0.375, 0.625), (0.625, 0.875)), SOLID)
+        assert len(sim.particles) == count
+
+
+def test_repr_of_hundreds_of_bodies_is_short():
+    sim = block()
+    for k in range(60):
+        sim.add(mpm.shapes.Points([(0.1 + 0.01 * k, 0.8)], volume=1e-4), SOLID)
+    lines = repr(sim).splitlines()
+    assert len(lines) < 25 and "block:" in lines[1] and "body60:" in lines[9]
+    assert lines[5] == "  … 53 more bodies: 53 particles, 5.3 kg/m …"
+
+
+# --- functions of time -------------------------------------------------------------------------------------------
+
+
+def test_a_motion_is_tabulated_from_a_function():
+    found = motion.Keyframes.of(lambda t: (0.1 * t**2, 0.0), until=2, interval=0.3)
+    assert len(found.times) == 8 and found.times[-1] == 2 and np.diff(found.times).max() <= 0.3
+    assert found.positions[:, 0] == pytest.approx(0.1 * found.times**2, abs=1e-15) and found.angles is None
+    turning = motion.Keyframes.of(lambda t: ((0.0, t), 3 * t), until=1, interval=0.5, start=0.5)
+    assert turning.angles.tolist() == [1.5, 3.0] and turning.positions.tolist() == [[0, 0.5], [0, 1]]
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add_collider(Ball((0.5, 0.5), 0.2), motion=found)
+    with pytest.raises(TypeError, match=r"motion = .*Keyframes\.of\(f, until=, interval=\)"):
+        scene.add_collider(Ball((0.5, 0.5), 0.2), motion=lambda t: (t, 0))
+    for wrong, message in (
+        ({"f": 3}, "f = 3"), ({"until": 0}, "until = 0.0: must be > 0"), ({"interval": 0}, "interval = 0"),
+        ({"interval": 1e-9}, "more than 1000000 keyframes"), ({"f": lambda t: "x"}, "positions"),
+    ):  # fmt: skip
+        with pytest.raises((TypeError, ValueError), match=message):
+            motion.Keyframes.of(**{"f": lambda t: (t, 0), "until": 1, "interval": 0.1, **wrong})
+
+
+def test_gravity_may_be_a_function_of_time():
+    """Free fall: velocity is the sum of dt g(t) at the beginning of each step."""
+    sim = block(gravity=lambda t: (0, -9.81 * (t < 0.01)))
+    sim.run(0.02)
+    t = np.concatenate([[0], sim.history["time"]])
+    fallen = -9.81 * np.diff(t)[t[:-1] < 0.01].sum()
+    assert np.array(sim.particles.v)[:, 1] == pytest.approx(fallen, rel=1e-9)
+    both = mpm.Scene((0, 0), (1, 1), gravity=lambda t: (t, 1), body_force=lambda x, t: x)
+    assert both.body_force(np.ones((2, 2)), 3.0).tolist() == [[4, 2], [4, 2]] and not both.gravity.any()
+    with pytest.raises(ValueError, match=r"gravity\(0\) = 9.81: must be an array"):
+        mpm.Scene((0, 0), (1, 1), gravity=lambda t: 9.81)
+
+
+# --- tables and hints --------------------------------------------------------------------------------------------
+
+
+def test_history_is_a_mapping_and_a_table(monkeypatch):
+    sim = block()
+    sim.step(3)
+    assert dict(sim.history)["time"].tolist() == sim.history["time"].tolist()
+
+    class Frame(dict):
+        def set_index(self, name):
+            return name, self
+
+    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=Frame))
+    index, table = sim.history.to_dataframe()
+    assert index == "time" and {"momentum_x", "energy"} <= set(table) and len(table["energy"]) == 3
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(
+        ImportError, match=r"to_dataframe needs pandas: pip install pandas \(the extra 'table'\)"
+    ):
+        sim.history.to_dataframe()
+
+
+def test_hints_name_what_was_meant():
+    sim = block()
+    for name, hint in (
+        ("stress", r"compute\('stress'\)"),
+        ("velocity", r"particles\.v\?"),
+        ("mass", r"particles\.mass"),
+    ):
+        with pytest.raises(AttributeError, match=hint):
+            getattr(sim, name)
+    with pytest.raises(AttributeError, match="did you mean 'steps'"):
+        sim.step_s  # noqa: B018
+    for name, law in (
+        ("J2", "VonMises"),
+        ("Drucker_Prager", "Sand"),
+        ("StVK", "SaintVenantKirchhoff"),
+        ("clay", "NACC"),
+    ):
+        with pytest.raises(AttributeError, match=f"did you mean '{law}'"):
+            getattr(mpm.materials, name)
+
+
+def test_public_names_of_pictures():
+    viz = pytest.importorskip("mpm.viz")
+    assert dir(viz) == sorted(viz.__all__) and "plot" in dir(viz)
+    with pytest.raises(AttributeError, match="did you mean 'plot_history'"):
+        viz.plothistory  # noqa: B018
+
+
+def test_show_config_prints_and_returns(capsys):
+    config = mpm.show_config()
+    assert capsys.readouterr().out == f"{config}\n" and "kernel sets" in str(config)
+    assert repr(config).startswith("<Configuration of mpm ") and "\n" not in repr(config)
+
+
+# --- the check-up ------------------------------------------------------------------------------------------------
+
+
+def test_the_doctor_finds_nothing_in_a_sound_scene():
+    sim = block(1 / 32)
+    report = mpm.doctor(sim)
+    assert report.good and len(repr(report).splitlines()) == len(report) == 5
+    assert "ok   resolution  the narrowest body, 'block', is" in repr(report)
+
+
+def test_the_doctor_finds_what_is_wrong():
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    soft = mpm.materials.NeoHookean(E=1e3, nu=0.3, density=1000)
+    scene.add(Box((0.25, 0.25), (0.375, 0.75)), soft, velocity=(3, 0))
+    scene.add_collider(Box((0.8, 0.1), (0.82, 0.9)), name="blade")
+    with pytest.warns(UserWarning, match="blade"):
+        sim = mpm.Simulation(scene, dx=1 / 16, dt=0.08, threads=1)
+    found = {one.topic: one for one in mpm.doctor(sim)}
+    assert {topic for topic, one in found.items() if not one.good} == {
+        "resolution", "time step", "collider", "speed", "stiffness"
+    }  # fmt: skip
+    assert (
+        "is too long: the bound is" in found["time step"].words
+        and "'blade' is only" in found["collider"].words
+    )
+    assert "choose dx <= " in found["resolution"].words and "in Pa?" in found["stiffness"].words
+    sim.particles.delete(np.ones(len(sim.particles), dtype=bool))
+    assert not mpm.doctor(sim).good
+    with pytest.raises(TypeError, match="sim"):
+        mpm.doctor(scene)
