@@ -347,3 +347,38 @@ def test_the_honey_folds():
     foot = np.abs(x[x[:, 1] < 2 * sim.dx, 0]).max()
     assert np.abs(x[:, 0]).max() > 1.1 * foot  # measured 0.18 m and 0.15 m, from a sheet of 0.05 m
     assert x[:, 1].max() < 0.65 and not sim.health["refused"]  # measured 0.57 m, of 1.7 m at the beginning
+
+
+def test_the_bar_of_copper_shortens_as_in_converged_elements():
+    """Length 21.42 mm, radius 7.23 mm; half the resolution of the scene, whose foot has not mushroomed out."""
+    sim = small("taylor-bar")
+    sim.run(80e-6)
+    x, half = sim.particles.x, sim.dx / 4
+    assert x[:, 2].max() + half == pytest.approx(21.42e-3, rel=0.02)  # measured 21.69 mm
+    assert np.hypot(x[:, 0], x[:, 1]).max() + half == pytest.approx(7.23e-3, rel=0.1)  # measured 6.75 mm
+
+
+def test_the_loaf_is_torn():
+    sim = small("bread-tearing")
+    sim.run(0.08)
+    x = np.sort(sim.particles.x[:, 0])
+    assert np.ptp(x) > 1.0 and sim.particles.alpha.max() > 1  # measured 2.6
+    counts, _ = np.histogram(x, bins=np.arange(x[0], x[-1], 0.02))
+    assert counts.min() < 0.2 * counts.max()  # measured 7 of 57: gaps
+
+
+def test_mud_runs_down_to_the_wall_and_stops():
+    sim = small("mudslide")
+    sim.run(2.0)
+    x = sim.particles.x
+    assert 2.3 < x[:, 0].max() < 2.55  # measured 2.49 m; the wall is at 2.5 m
+    assert sim.compute("speed").mean() < 0.15  # measured 0.06
+    assert x[:, 1].max() > 0.6  # its yield stress holds some of it on the slope; measured 0.90 m
+
+
+def test_jellies_remember_differently():
+    sim = small("jelly-stack")
+    sim.run(1.0)
+    height = {name: np.ptp(sim.particles.x[sim.rows(name), 1]) for name in ("elastic", "plastic")}
+    assert height["elastic"] < 0.3 and sim.particles.plastic_strain.max() > 0.5  # measured 1.07
+    assert not sim.health["left_domain"]
