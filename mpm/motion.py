@@ -352,8 +352,9 @@ class Keyframes(Motion):
         times = np.linspace(first, last, 1 + int(max(count, 1)))
         found = [f(float(t)) for t in times]
         if isinstance(found[0], tuple) and len(found[0]) == 2 and np.ndim(found[0][0]) == 1:
-            return cls(times, np.array([u for u, _ in found]), angles=np.array([turn for _, turn in found]))
-        return cls(times, np.array(found))
+            u = np.array([_vector("f(t)[0]", u) for u, _ in found])
+            return cls(times, u, angles=np.array([turn for _, turn in found]))
+        return cls(times, np.array([_vector("f(t)", u) for u in found]))
 
     def _describe(self) -> Prescription:
         keys = np.zeros((len(self.times), 7))
