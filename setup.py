@@ -65,7 +65,7 @@ FLAGS = " ".join([os.environ.get("CFLAGS", ""), *CFLAGS]).strip()
 
 MODULE = sorted(glob("csrc/python/*.c"))
 KERNELS = sorted(path for folder in ("transfer", "sph", "fem") for path in glob(f"csrc/{folder}/*.c"))
-KERNELS += ["csrc/materials/general_laws.c"]
+KERNELS += glob("csrc/materials/general_laws.c")
 CORE = sorted(set(glob("csrc/**/*.c", recursive=True)) - set(MODULE) - set(KERNELS))
 if os.environ.get("MPM_LAWS_ONLY"):
     laws = ("materials/general_laws.c", "transfer/kernel_table.c", "transfer/law_calls.c")

@@ -16,7 +16,7 @@ import pytest
 
 import mpm
 from loops import each
-from mpm import fem, integrators, motion, viz
+from mpm import fem, integrators, motion, sph, viz
 from mpm.gallery import Entry
 from mpm.grid import Grid
 from mpm.io.replay import Frame, Replay
@@ -299,7 +299,15 @@ TARGETS = {
                          {"yield_stress": NOT_NEGATIVE, "consistency": NOT_NEGATIVE, "exponent": POSITIVE,
                           "density": POSITIVE, "gravity": NUMBER}),
     "gallery.jelly_stack": (lambda c, **k: G.jelly_stack(**k), {}, {**GALLERY, "gravity": NUMBER}),
-    "gallery.disk_wall": (lambda c, **k: G.disk_wall(**k), {}, {**GALLERY, "speed": NUMBER, "radius": POSITIVE}),
+    "gallery.disk_wall": (lambda c, **k: G.disk_wall(**k), {},
+                          {**GALLERY, "speed": NUMBER, "radius": [*POSITIVE, 0.46]}),
+    "gallery.dam_break": (lambda c, **k: G.dam_break(**k), {},
+                          {"width": [*POSITIVE, 2.6], "height": [*POSITIVE, 1.6], "density": POSITIVE,
+                           "viscosity": NOT_NEGATIVE, "gravity": POSITIVE}),
+    "gallery.hydrostatic": (lambda c, **k: G.hydrostatic(**k), {},
+                            {"density": POSITIVE, "viscosity": NOT_NEGATIVE, "gravity": POSITIVE}),
+    "gallery.taylor_green": (lambda c, **k: G.taylor_green(**k), {},
+                             {"density": POSITIVE, "speed": POSITIVE, "reynolds": POSITIVE}),
     "gallery.twisted_bar": (lambda c, **k: G.twisted_bar(**k), {}, {**GALLERY, "rate": NUMBER, "gravity": NUMBER}),
     "gallery.honey": (lambda c, **k: G.honey(**k), {}, {**FLUID, "speed": NUMBER, "gravity": NUMBER}),
     "gallery.drum": (lambda c, **k: G.drum(**k), {},
@@ -322,11 +330,14 @@ TARGETS = {
               {"name": "a", "summary": "b", "duration": 1.0, "fps": 1.0, "build": G.jelly, "numerics": {"dx": 0.125}},
               {"name": [1, None, "", b"x"], "summary": [1, None, ""], "duration": POSITIVE, "fps": POSITIVE,
                "build": [None, 1, "jelly"], "numerics": [None, 1, "dx", [("dx", 1)]], "color": [1, None, ""],
-               "limits": LIMITS}),
+               "limits": LIMITS, "sph": [1, "spacing", [("spacing", 1)]], "fem": [1, "spacing", [("spacing", 1)]]}),
     "Entry.scene": (lambda c, **k: G.get("jelly").scene(**k), {}, {"E": POSITIVE, "colour": [1], "dx": [1]}),
     "Entry.simulation": (lambda c, **k: G.get("disks").simulation(**k), {"scale": 0.25},
                          {"scale": POSITIVE, "scene": [1, "scene", mpm.Scene, SHAPE], "dx": POSITIVE,
                           "dxx": [1], "dtype": ["float16"]}),
+    "Entry.solver": (lambda c, **k: G.get("dam-break").solver(**k), {"method": "sph", "scale": 0.25},
+                     {"method": [*NAME, "fem"], "scale": POSITIVE, "scene": [1, "scene", mpm.Scene, SHAPE],
+                      "spacing": POSITIVE, "dx": [1]}),
     "Box": (lambda c, **k: S.Box(**k), {"lower": (0, 0), "upper": (1, 1)}, BOX),
     "Ball": (lambda c, **k: S.Ball(**k), {"center": (0, 0), "radius": 1}, {"center": VECTOR, "radius": POSITIVE}),
     "HalfSpace": (lambda c, **k: S.HalfSpace(**k), {"point": (0, 0), "normal": (0, 1)},
@@ -348,6 +359,13 @@ TARGETS = {
                         "max_iterations": [*(v for v in NUMBER if v is not None), 20],
                         **{name: NUMERICS[name] for name in ("integrator", "dt", "max_dt", "allow_unstable", "dtype",
                                                              "threads", "history")}}),
+    "sph.Simulation": (lambda c, **k: sph.Simulation(**{"scene": c.water, **k}), {"spacing": 0.0625},
+                       {"scene": [None, 1, "scene", {}, mpm.Scene], "spacing": [*POSITIVE, 0.3],
+                        "smoothing": [*POSITIVE, 0.7, 3.1], "kernel": [*NAME, "quadratic"],
+                        "viscosity": [*NAME, "scalar"], "alpha": [*NOT_NEGATIVE, 11], "xsph": [*NOT_NEGATIVE, 1.5],
+                        "tension": FLAG,
+                        **{name: NUMERICS[name] for name in ("dt", "max_dt", "allow_unstable", "dtype", "threads",
+                                                             "on_leave", "history")}}),
     "compare": (lambda c, **k: mpm.compare(**{"runs": [c.sim], **k}), {},
                 {"runs": [None, 1, "ab", {}, [], [1], {"a": 1}], "columns": [None, 1, "energy", ["heat"], [1]],
                  "samples": [*(w for w in WHOLE if w is not None), 0, 1, 10**9]}),
@@ -571,6 +589,29 @@ METHODS["fem.Simulation.interpolate"] = (
     {"name": "v", "points": [(0.5, 0.5)]},
     {"name": [*NAME, "presure", "F"], "points": ROWS},
 )
+METHODS |= {
+    f"sph.{title}": (functools.partial(by, "sph", METHODS[title][0]), *METHODS[title][1:])
+    for title in (
+        *("Simulation.run", "Simulation.step", "Simulation.frames", "Simulation.plot", "Simulation.movie"),
+        *("Simulation.record", "Simulation.save", "Simulation.threads", "Simulation.rows"),
+        "Simulation.collider_distance",
+    )
+}
+METHODS["sph.Simulation.compute"] = (
+    lambda c, **k: c.sph.compute(**k),
+    {"name": "pressure"},
+    {"name": [*NAME, "F"]},
+)
+METHODS["sph.Simulation.interpolate"] = (
+    lambda c, **k: c.sph.interpolate(**k),
+    {"name": "v", "x": [(0.5, 0.5)]},
+    {"name": [*NAME, "presure", "F"], "x": ROWS},
+)
+METHODS["sph.Simulation.add"] = (
+    lambda c, **k: c.sph.add(**{"shape": S.Box((0.75, 0.75), (1, 1)), "material": WATER, **k}),
+    {"name": "more"},
+    {name: values for name, values in ADD_NOW.items() if name != "F"},
+)
 MUST_BE_NAMED_OTHERWISE = {
     "Particles.__getitem__": "field",
     "Particles.__setitem__": r"(v|field)",  # the field is what the user has written, not the methods' parameters
@@ -593,6 +634,9 @@ def make_things(folder):
     periodic = mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})
     periodic.add(S.Box((0.25, 0.25), (0.75, 0.75)), solid)
     scene.add_collider(S.Ball((1, 0), 0.3), name="fixed")
+    water = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    water.add(S.Box((0, 0), (0.5, 0.5)), WATER, name="taken")
+    water.add_collider(S.Ball((1, 0), 0.3), name="fixed")
     sim = mpm.Simulation(scene, dx=0.125, threads=1)
     sim.record(folder / "a.vtkhdf", fps=1, fields=("v",)).close()
     sim.step(3)
@@ -606,6 +650,8 @@ def make_things(folder):
         space=mpm.Scene((0, 0, 0), (1, 1, 1)),
         sim=sim,
         fem=fem.Simulation(scene, spacing=0.125, threads=1),
+        water=water,
+        sph=sph.Simulation(water, spacing=0.0625, threads=1),
         folder=folder,
         writer=writer,
         frames=mpm.replay(folder / "a.vtkhdf"),
@@ -697,7 +743,8 @@ def callables():
             thing = getattr(module, name)
             dotted = (
                 f"{prefix}."
-                if prefix in ("fem", "gallery", "integrators", "motion", "point", "sph", "viz") and thing is not Entry
+                if prefix in ("fem", "gallery", "integrators", "motion", "point", "sph", "viz")
+                and thing is not Entry
                 else ""
             )
             if thing in RESULTS:

@@ -24,6 +24,7 @@ SHAPES = {
     "Ball": [BALL, DISC, BALL.scale((1, 2, 3)), DISC.rotate(0.3, about=(1 / 3, 0.1)).translate((0.1, 0))],
     "Box": [S.Box((0, -0.0), (1 / 3, 0.7)), S.Box((0, 0, 0), (1, 1, 1)).rotate(0.7, axis=(1, 2, 3))],
     "Capsule": [S.Capsule((0, 0), (1, 1), 0.1)],
+    "Cells": [S.Cells([(0, -0.0), (1 / 3, 0), (0, 1), (1, 1.1)], [(0, 1, 2), (1, 3, 2)])],
     "Cylinder": [S.Cylinder((0, 0, 0), (1, 1, 0.3), 0.1)],
     "Deforming": [S.Deforming([0, 1], [CUBE, AWAY]), ~S.Deforming([0, 0.5], [GRID, GRID])],
     "DistanceGrid": [GRID, ~GRID],

@@ -5,6 +5,7 @@ import pytest
 
 import mpm
 import scenes
+from mpm import _core
 
 pytestmark = pytest.mark.numbers
 
@@ -26,6 +27,13 @@ def block(dim, dtype, side, law="fixed_corotated"):
     return mpm.Simulation(scene, dx=1 / side, dtype=dtype)
 
 
+def history_bytes(law, dim, dtype):
+    """What a law keeps beside F or J."""
+    row = next(row for row in _core.laws() if row["name"] == law)
+    components = {"scalar": 1, "vector": dim, "symmetric": dim * (dim + 1) // 2, "tensor": dim * dim}
+    return np.dtype(dtype).itemsize * sum(components[field["rank"]] for field in row["history"])
+
+
 def bytes_per_particle(sim):
     held = sim._core.memory()
     return held["particles"] / len(sim.particles), held["grid"] / len(sim.particles), held["views"]
@@ -39,7 +47,8 @@ def test_bytes_per_particle(dim, dtype, law):
     sim.step(30)
     after, _, _ = bytes_per_particle(sim)
     assert views == 0
-    assert max(fresh, after) <= PER_PARTICLE[dim, dtype]
+    padded = 1.25 * history_bytes(law, dim, dtype)  # measured, von Mises in 3-D: 350 of 340 + 80 bytes
+    assert max(fresh, after) <= PER_PARTICLE[dim, dtype] + padded
 
 
 @every_case

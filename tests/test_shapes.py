@@ -510,5 +510,5 @@ def test_bad_argument_is_refused(number):
 
 def test_every_shape_is_exported():
     kinds = (Ball, Box, Capsule, Cylinder, HalfSpace, Mesh, Points, Polygon, Shape)
-    others = {"Deforming", "DistanceGrid"}  # tested with the colliders
+    others = {"Cells", "Deforming", "DistanceGrid"}  # tested with finite elements and with the colliders
     assert set(mpm.shapes.__all__) == {kind.__name__ for kind in kinds} | others

@@ -569,6 +569,7 @@ def test_without_any_snow_left_jp_is_read_only(d):
     assert (sim.particles.Jp == 1).all() and not sim.particles.Jp.flags.writeable
 
 
+@pytest.mark.filterwarnings("ignore:.* lie among particles")
 @every_dim
 @every_dtype
 def test_jp_stays_with_its_particle(d, dtype):

@@ -276,6 +276,7 @@ def test_a_pipe_is_no_trajectory(tmp_path):
         mpm.replay(tmp_path / "a.vtkhdf")
 
 
+@pytest.mark.filterwarnings("ignore:.* lie among particles")
 @dims
 @dtypes
 def test_particles_come_and_go(tmp_path, dim, dtype):

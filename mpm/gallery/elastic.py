@@ -22,8 +22,9 @@ def disk_wall(
     By symmetry this is half of two disks that meet head-on. What it lacks of its speed afterwards is in its vibration.
     """
     v = _check.number("speed", speed, unit="m/s")
+    r = _check.number("radius", radius, low=0, low_open=True, high=0.45, unit="m")
     scene = Scene(lower=(0, 0), upper=(1, 1), walls="separate")
-    disk = shapes.Ball((0.05 + radius, 0.5), radius)
+    disk = shapes.Ball((0.05 + r, 0.5), r)
     scene.add(disk, materials.FixedCorotated(E=E, nu=nu, density=density), velocity=(-v, 0), name="disk")
     return scene
 

@@ -64,8 +64,10 @@ class Entry:
                 raise ValueError(f"limits = ({low:g}, {high:g}): the first must be < the second")
         object.__setattr__(self, "numerics", MappingProxyType(dict(self.numerics)))
         for name in ("sph", "fem"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+            own = getattr(self, name)
+            if own is not None and not isinstance(own, Mapping):
+                raise _check.wrong_type(name, own, "a mapping or None")
+            object.__setattr__(self, name, None if own is None else MappingProxyType(dict(own)))
 
     @property
     def frames(self) -> int:

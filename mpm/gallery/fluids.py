@@ -84,6 +84,7 @@ def taylor_green(*, density: float = 1000.0, speed: float = 1.0, reynolds: float
     Taylor, Green: Mechanism of the production of small eddies from large ones. Proc. R. Soc. A 158 (1937) 499-521.
     """
     u = _check.number("speed", speed, low=0, low_open=True, unit="m/s")
+    rho = _check.number("density", density, low=0, low_open=True, unit="kg/m³")
     nu = u / _check.number("reynolds", reynolds, low=0, low_open=True)
     k = 2 * np.pi
 
@@ -92,9 +93,7 @@ def taylor_green(*, density: float = 1000.0, speed: float = 1.0, reynolds: float
         return u * np.stack([-np.cos(a) * np.sin(b), np.sin(a) * np.cos(b)], axis=1)
 
     scene = Scene((0, 0), (1, 1), walls="periodic")
-    scene.add(
-        shapes.Box((0, 0), (1, 1)), _water(density, u, density * nu), velocity=velocity, name="vortices"
-    )
+    scene.add(shapes.Box((0, 0), (1, 1)), _water(rho, u, rho * nu), velocity=velocity, name="vortices")
     return scene
 
 
