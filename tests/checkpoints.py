@@ -18,8 +18,10 @@ from pathlib import Path
 import numpy as np
 
 import mpm
-import scenes
 from mpm.io import checkpoint
+
+sys.path.append(str(Path(__file__).parent))  # where Python does not look under PYTHONSAFEPATH
+import scenes
 
 TRANSFERS = ("apic", "pic", "flip", "aflip", "asflip", "xpic", "tpic")
 KERNELS = ("quadratic", "cubic", "linear")
