@@ -65,6 +65,22 @@ static mpm_material material_of(int law)
         return (mpm_material){.law = law, .values = {1e4, 0.3, 35, 10}};
     case MPM_MOONEY_RIVLIN:
         return (mpm_material){.law = law, .values = {2e3, 1e3, 1e4}};
+    case MPM_VON_MISES:
+        return (mpm_material){.law = law, .values = {1e4, 0.3, 200, 300, 500, 0}};
+    case MPM_NACC:
+        return (mpm_material){.law = law, .values = {1e4, 0.3, 45, 0.5, 1, -0.05}};
+    case MPM_DRUCKER_PRAGER:
+        return (mpm_material){.law = law, .values = {1e4, 0.3, 35, 8, 30, INFINITY, 0}};
+    case MPM_MOHR_COULOMB:
+        return (mpm_material){.law = law, .values = {1e4, 0.3, 35, 8, 30}};
+    case MPM_CAM_CLAY:
+        return (mpm_material){.law = law, .values = {4e3, 0.3, 0.6, 1.2, 2.5e3, 200}};
+    case MPM_MU_I:
+        return (mpm_material){.law = law, .values = {1e4, 0.3, 0.38, 0.64, 0.28, 0.01, 1.5}};
+    case MPM_HERSCHEL_BULKLEY:
+        return (mpm_material){.law = law, .values = {8e3, 4e3, 100, 50, 0.7}};
+    case MPM_VISCOELASTIC:
+        return (mpm_material){.law = law, .values = {1e4, 0.3, 0.4, 0.05, 0.2, 0.5, 0}};
     default:
         return (mpm_material){.law = law, .values = {1e4, 0.3}};
     }
