@@ -96,7 +96,7 @@ for dim in (2, 3):
         assert sim.particles.fields[-3:] == ("age", "left", "strain")
         assert sim.particles.strain.shape == (len(sim.particles), STRAIN[dim])
         assert (sim.particles.left[own] == 0.02).all() and (sim.particles.left[~own] == 0).all()
-        sim.step(80)
+        sim.step(20)
         assert np.allclose(sim.particles.age[own], sim.time, rtol=1e-13) and (sim.particles.age[~own] == 0).all()
         assert np.allclose(sim.particles.left[own], max(0.02 - sim.time, 0))
         assert (sim.health["clipped"] > 0) == (sim.time > 0.02)
