@@ -86,7 +86,7 @@ def body(dim, dtype="float64", threads=1, transfer="apic", life=0.02):
     scene = mpm.Scene([0] * dim, [1] * dim, gravity=[0] * (dim - 1) + [-9.81])
     law = mpm.materials.Ageing(E=1e3, nu=0.3, life=life, density=100)
     scene.add(mpm.shapes.Box([0.125] * dim, [0.625] * dim), law, velocity=lambda x: np.sin(5 * x[:, ::-1]))
-    scene.add(mpm.shapes.Box([0.6875] * dim, [0.875] * dim), mpm.materials.Fluid(bulk_modulus=1e3, density=100), name="w")
+    scene.add(mpm.shapes.Box([0.6875] * dim, [0.875] * dim), mpm.materials.Fluid(bulk_modulus=1e3, density=100))
     return mpm.Simulation(scene, dx=1 / 16, dtype=dtype, threads=threads, transfer=transfer)
 
 for dim in (2, 3):
