@@ -81,11 +81,6 @@ typedef struct mpm_law {
 enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT };
 #undef MPM_LAW_ENUMERATOR
 
-enum { MPM_FAST, MPM_GENERAL };
-#define MPM_LAW_GENERAL(enumerator, name, kind, speed, tangent) +MPM_##speed
-enum { MPM_GENERAL_LAWS = 0 MPM_LAWS(MPM_LAW_GENERAL) }; /* how many there are */
-#undef MPM_LAW_GENERAL
-
 /** Does law `index` have a return map? A compile-time constant if `index` is one. */
 static inline bool mpm_laws_inelastic(int index)
 {

@@ -114,8 +114,12 @@ static bool may_invert(const mpm_sweep *sweep, double dt, const mpm_block_report
     return mpm_kernels_may_invert(range, dt / sweep->dx, DIM);
 }
 
+/* An operation on a group whose law is known at run time only. */
+typedef void (*group_operation)(const mpm_sweep *, const mpm_group *, ptrdiff_t task, struct workspace *, mpm_measure *,
+                                struct durations, int law);
+
 INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_block_report *blocks, ptrdiff_t task,
-                       struct workspace *work, const unsigned pieces)
+                       struct workspace *work, const unsigned pieces, const group_operation any_law)
 {
     const mpm_grid *grid = sweep->grid;
     mpm_measure *result = &sweep->measures[task];
@@ -135,7 +139,7 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
         if (blocks && !may_invert(sweep, dt.ending, blocks, group))
             continue;
         if (ANY_SCHEME || pieces & (FORESEE | STORE_MOTION)) { /* one body for all laws: it is large, or calls no law */
-            sweep_group(sweep, group, task, work, result, dt, law, pieces);
+            any_law(sweep, group, task, work, result, dt, law);
             continue;
         }
         switch (law) {
@@ -150,19 +154,24 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
 #undef GENERAL
 #undef CASE
         default:
-            if (MPM_GENERAL_LAWS)
-                sweep_group(sweep, group, task, work, result, dt, law, pieces);
+            any_law(sweep, group, task, work, result, dt, law);
         }
     }
 }
 
-/* The operations of this family. Each is a separate function, compiled for its own pieces only. */
+/* The operations of this family. Each is a separate function, compiled for its own pieces only. So is its body for any
+ * law: within the operation, it would take registers from the FAST laws. */
 #define OPERATION(name, ending, beginning, pieces) \
+    NOINLINE void name##_any_law(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, \
+                                 struct workspace *work, mpm_measure *result, struct durations dt, int law) \
+    { \
+        sweep_group(sweep, group, task, work, result, dt, law, pieces); \
+    } \
     void FAMILY(name)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread) \
     { \
         const struct durations dt = {ending, beginning}; \
         const mpm_block_report *blocks = (pieces) & FORESEE ? arguments->dry_run.blocks : NULL; \
-        sweep_task(sweep, dt, blocks, task, sweep->workspaces[thread], pieces); \
+        sweep_task(sweep, dt, blocks, task, sweep->workspaces[thread], pieces, name##_any_law); \
     }
 OPERATION(p2g, 0, arguments->p2g.dt, SCATTER)
 OPERATION(g2p, arguments->g2p.dt, 0, GATHER | COLLIDE | ADVANCE | MEASURE)
