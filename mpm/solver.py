@@ -167,8 +167,9 @@ class Solver(_check.Strict):
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
         return ""
 
-    def _triangles(self) -> npt.NDArray[Any] | None:
-        """The rows of the corners (m, 3) of triangles that fill a 2-D picture; None: particles are drawn as discs."""
+    def _cells(self) -> npt.NDArray[Any] | None:
+        """The rows of the corners (m, d + 1) of the triangles or tetrahedra of the bodies; None: there are particles
+        only. Triangles fill 2-D pictures, files have the cells."""
         return None
 
     # ---- the run ---------------------------------------------------------------------------------------
@@ -525,7 +526,7 @@ class Solver(_check.Strict):
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
     ) -> Picture:
-        """Draw particles and colliders with Matplotlib; needs the extra ``plot``.
+        """Draw particles, or the triangles of 2-D elements, and colliders with Matplotlib; needs the extra ``plot``.
 
         A 3-D picture is an image that shows colliders as pale surfaces behind the particles.
 
@@ -632,7 +633,8 @@ class Solver(_check.Strict):
             Frames per second of simulated time.
         fields : sequence of str
             Fields of `particles` or quantities of `compute`, written beside ``x``. The file always has ``id``,
-            ``material``, ``mass`` and ``volume``, once for as long as the set of particles stays the same.
+            ``material``, ``mass`` and ``volume``, once for as long as the set of particles stays the same, and of
+            finite elements the cells: ParaView shows their surfaces.
             Numbers are not rounded. A plane scene lies in z = 0, with the zz components of plane strain.
         compression : int
             Level of gzip, 0 (none) to 9: smaller, but slower.

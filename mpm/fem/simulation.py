@@ -577,8 +577,8 @@ class Simulation(Solver, kind="fem"):
             out_of_plane["stress"] = _elements.at_nodes(zz, elements, len(copies))
         return State(self.time, self.steps, self.dimension, fields, out_of_plane)
 
-    def _triangles(self) -> npt.NDArray[Any] | None:
-        return self._fixed["nodes"] if self.dimension == 2 else None
+    def _cells(self) -> npt.NDArray[Any]:
+        return self._fixed["nodes"]
 
     def state_hash(self) -> str:
         """Hexadecimal digest of all that decides how a run continues; runs that are equal bit for bit share it.
