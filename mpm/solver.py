@@ -20,6 +20,7 @@ from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of
 from mpm.errors import BusyError, StepLimitError
 from mpm.fieldtable import KNOWN
+from mpm.interpolation import columns
 from mpm.keeping import SOLVERS, Format
 from mpm.laws import Material
 from mpm.particles import IN_WORDS, Copies, Particles
@@ -465,6 +466,45 @@ class Solver(_check.Strict):
         """
         chosen = _check.choice("name", name, self.quantities)
         return self._quantity(chosen, Copies(self.particles))
+
+    @_check.options
+    def interpolate(self, name: str, points: npt.ArrayLike) -> FloatArray:
+        """A field or a quantity at any points.
+
+        A solver interpolates as its method does:
+
+        - `mpm.Simulation` as nodes of the grid get values, Σ w m A / Σ w m over the particles, with the weights w of
+          the kernel around the point. Mirror and periodic walls continue the particles. NaN where no particle is near.
+        - `mpm.sph.Simulation` by A(x) = Σ (m/ρ) A W, with the images at walls. At a free surface the sum decreases over
+          2h, because neighbours are missing; ``interpolate("density", points)`` tells where.
+        - `mpm.fem.Simulation` by Σ w A over the nodes of the element at the point, with its barycentric coordinates w.
+          NaN where no element is.
+
+        Parameters
+        ----------
+        name : str
+            A name of ``particles.fields`` or of `quantities`, with a meaning between particles: ``"v"``, ``"J"``, …
+        points : array_like, shape (m, d)
+            Positions [m].
+
+        Returns
+        -------
+        ndarray, shape (m, …)
+            As many components as the field or quantity has; float64.
+        """
+        chosen = _check.choice("name", name, tuple(dict.fromkeys((*self.particles.fields, *self.quantities))))
+        x = _check.array("points", points, (None, self.dimension))
+        self._core.totals()  # what was written through views is taken, or refused
+        copies = Copies(self.particles)
+        values = copies[chosen] if chosen in copies.fields else self._quantity(chosen, copies)
+        ranks = {row["name"]: row["rank"] for row in self._core.fields()}
+        rank = ranks.get(chosen, ("scalar", "vector", "tensor")[values.ndim - 1])
+        found = self._interpolated(x, columns(values), chosen, rank)
+        return found.reshape(len(x), *values.shape[1:])
+
+    def _interpolated(self, points: FloatArray, values: FloatArray, name: str, rank: str) -> FloatArray:
+        """The values (n, k) of a field or quantity of that rank at points (m, d): (m, k)."""
+        raise NotImplementedError(f"a {type(self).__name__} cannot interpolate")
 
     @_check.options
     def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:

@@ -524,6 +524,8 @@ METHODS = {
                                {"increments": [*COUNT, 10**5], "tolerance": [*POSITIVE, 1e-9, 0.2]}),
     "Simulation.rows": (lambda c, **k: c.sim.rows(**k), {"body": "taken"}, {"body": NAME}),
     "Simulation.compute": (lambda c, **k: c.sim.compute(**k), {"name": "speed"}, {"name": [*NAME, "presure", "x"]}),
+    "Simulation.interpolate": (lambda c, **k: c.sim.interpolate(**k), {"name": "v", "points": [(0.5, 0.5)]},
+                               {"name": [*NAME, "presure", "grad"], "points": ROWS}),
     "Simulation.threads": (lambda c, **k: setattr(c.sim, *k.popitem()), {"threads": 1}, {"threads": [*COUNT, 10**9]}),
     "Simulation.plot": (lambda c, **k: c.sim.plot(**{"ax": c.ax, **k}), {},
                         {"color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER}),
@@ -604,8 +606,8 @@ METHODS["sph.Simulation.compute"] = (
 )
 METHODS["sph.Simulation.interpolate"] = (
     lambda c, **k: c.sph.interpolate(**k),
-    {"name": "v", "x": [(0.5, 0.5)]},
-    {"name": [*NAME, "presure", "F"], "x": ROWS},
+    {"name": "v", "points": [(0.5, 0.5)]},
+    {"name": [*NAME, "presure", "F"], "points": ROWS},
 )
 METHODS["sph.Simulation.add"] = (
     lambda c, **k: c.sph.add(**{"shape": S.Box((0.75, 0.75), (1, 1)), "material": WATER, **k}),

@@ -539,31 +539,10 @@ class Simulation(Solver, kind="fem"):
             return meshing.spread(values, self._fixed["nodes"], len(particles))
         return _elements.at_nodes(values, elements, len(particles))
 
-    def interpolate(self, name: str, points: npt.ArrayLike) -> FloatArray:
-        """A field or a quantity of the nodes at points in the bodies, linear in each element: Σ w_k f_k with the
-        barycentric coordinates w of the point.
-
-        Parameters
-        ----------
-        name : str
-            A name of ``particles.fields`` or of `quantities`.
-        points : array_like, shape (m, d)
-            Positions [m].
-
-        Returns
-        -------
-        ndarray, shape (m, …)
-            A new float64 array; NaN where no element is.
-        """
-        known = tuple(dict.fromkeys((*self.particles.fields, *self.quantities)))
-        chosen = _check.choice("name", name, known)
-        x = _check.array("points", points, (None, self.dimension))
-        copies = Copies(self.particles)
-        values = copies[chosen] if chosen in copies.fields else self._quantity(chosen, copies)
+    def _interpolated(self, points: FloatArray, values: FloatArray, name: str, rank: str) -> FloatArray:
         nodes = self._fixed["nodes"]
-        cell, weights = find_cells(np.asarray(copies["x"], dtype=np.float64), nodes, x)
-        corners = np.asarray(values, dtype=np.float64)[nodes[np.maximum(cell, 0)]]
-        result = np.einsum("mk,mk...->m...", weights, corners)
+        cell, weights = find_cells(np.asarray(self.particles._copy("x"), dtype=np.float64), nodes, points)
+        result = np.einsum("mk,mkc->mc", weights, values[nodes[np.maximum(cell, 0)]])
         result[cell < 0] = np.nan
         return np.asarray(result)
 
