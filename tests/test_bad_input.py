@@ -568,6 +568,12 @@ METHODS = {
 # fmt: on
 
 
+def triangle_from_file(path):
+    meshio = pytest.importorskip("meshio")
+    meshio.Mesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [("triangle", [(0, 1, 2)])]).write(path)
+    return S.Cells.from_file(path)
+
+
 def by(kind, call, c, **k):
     """The call with another solver, `c.fem`, in the place of `c.sim`."""
     return call(SimpleNamespace(**{**vars(c), "sim": getattr(c, kind)}), **k)
@@ -581,6 +587,11 @@ METHODS |= {
         "Simulation.collider_distance",
     )
 }
+METHODS["Shape.from_file"] = (
+    lambda c, **k: S.Cells.from_file(**k) if k else triangle_from_file(c.folder / "a.vtk"),
+    {},
+    {"path": [None, 1, {}, 1.5, ["x"], b"a.msh"]},
+)
 METHODS["fem.Simulation.compute"] = (
     lambda c, **k: c.fem.compute(**k),
     {"name": "stress"},
