@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -18,8 +17,8 @@ from mpm.io.kept import Kept
 from mpm.laws import Material, registry
 from mpm.numerics import StableDt
 from mpm.particles import Copies
+from mpm.populated import Populated
 from mpm.shapes import Points, Shape
-from mpm.solver import Solver
 from mpm.sph import numerics, operators
 
 __all__ = ["Simulation"]
@@ -59,7 +58,7 @@ class _Part:
     particles: int
 
 
-class Simulation(Solver, kind="sph"):
+class Simulation(Populated, kind="sph"):
     """A scene of one fluid by weakly compressible smoothed particle hydrodynamics (WCSPH).
 
     A step is Algorithm 1 of Becker and Teschner (2007): neighbours; densities by summation, ρ = Σ m W, with the
@@ -129,9 +128,10 @@ class Simulation(Solver, kind="sph"):
     See `Simulation.cite`.
     """
 
-    __slots__ = ("_fluid", "_numerics", "_parts")
+    __slots__ = ("_fluid", "_numerics")
 
     _core: _core.SPH
+    _parts: list[_Part]
 
     @_check.options
     def __init__(
@@ -176,7 +176,7 @@ class Simulation(Solver, kind="sph"):
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
-        self._parts: list[_Part] = []
+        self._parts = []
         sampled = [(body, *self._sample(scene, body)) for body in scene.bodies]
         self._begin(scene, threads)
         for body, x, v in sampled:
@@ -280,41 +280,10 @@ class Simulation(Solver, kind="sph"):
             number=len(self._parts),
         )
         numerics.fluid_of([self._fluid, material])
-        self._core.totals()  # what was written through views is taken, or refused, before anything changes
-        parts, particles = len(self._parts), self._core.particles
-        try:
+        with self._adding():
             self._insert(body, *self._sample(self._scene, body))
             self._core.totals()
-        except BaseException:
-            del self._parts[parts:]
-            if self._core.particles > particles:  # an interrupt after they were added
-                self.particles.delete(np.arange(self._core.particles) >= particles)
-            raise
         return body
-
-    def rows(self, body: str) -> slice:
-        """The rows of a body's particles in the arrays of `particles`.
-
-        Parameters
-        ----------
-        body : str
-            Name of the body.
-
-        Returns
-        -------
-        slice
-            Consecutive rows without deleted particles; valid until particles are deleted.
-
-        Raises
-        ------
-        TypeError, ValueError
-            This simulation has no body of that name.
-        """
-        parts = {part.name: part for part in self._parts}
-        part = parts[_check.choice("body", body, tuple(parts))]
-        ids = self.particles._copy("id")
-        low, high = np.searchsorted(ids, (part.first_id, part.first_id + part.particles))
-        return slice(int(low), int(high))
 
     # ---- keeping ---------------------------------------------------------------------------------------
 
@@ -428,15 +397,7 @@ class Simulation(Solver, kind="sph"):
         It covers the particles with the clock, the domain with gravity and walls, the numerics, the fluid and the
         colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
-        scene, digest = self._scene, hashlib.sha256()
-        chosen = numerics.options(self._numerics)
-        digest.update(repr({name: chosen[name] for name in sorted(chosen.keys() - {"history"})}).encode())
-        digest.update(
-            repr((scene.lower.tolist(), scene.upper.tolist(), scene.gravity.tolist(), scene.walls)).encode()
-        )
-        digest.update(repr(self._fluid).encode())
-        for placed in self._colliders:
-            digest.update(placed.digest)
+        digest = self._digest(numerics.options(self._numerics), repr(self._fluid))
         arrays = self._core.keep()
         digest.update(arrays["counters"][:16])  # steps, next id
         for name in sorted(arrays.keys() - {"history", "books", "numbers", "counters"}):
@@ -463,9 +424,7 @@ class Simulation(Solver, kind="sph"):
         step = f"dt {chosen.dt:g} s" if chosen.dt else f"dt auto{now}"
         unit = totals.per_depth("kg", self.dimension)
         mass = self._core.totals()["mass"] / max(1, self._core.particles)
-        for part in self._parts:
-            rows = self.rows(part.name)
-            left = rows.stop - rows.start
+        for part, left in zip(self._parts, self._lefts(), strict=True):
             fewer = f", of which {left} are left" * (left < part.particles)
             yield f"{part.text}: {part.particles} particles, {part.particles * mass:.6g} {unit}{fewer}"
         yield from super()._lines()
