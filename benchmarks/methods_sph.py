@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import analytic_walls
 import numpy as np
 
 import mpm
@@ -130,6 +131,13 @@ def energy(report: Report) -> None:
         start = sim.totals().energy
         sim.run(0.5)
         report.at_most(f"inviscid dam break, {walls}: energy", abs(sim.totals().energy / start - 1), 5e-4)
+    for mirrored, text, limit in (
+        (False, "derived from an energy", "< 1 %"),
+        (True, "mirrored onto it", "> 5 %"),
+    ):
+        gain = analytic_walls.gained(mirrored)
+        met = gain > 0.05 if mirrored else abs(gain) < 0.01
+        report.line(f"control: analytic wall, pressure {text}: energy", f"{gain:+.2%}", limit, met)
 
 
 def column(report: Report) -> None:
