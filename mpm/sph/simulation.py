@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config, fieldtable, sampling, totals
+from mpm import _check, _core, config, fieldtable, sampling, settings, totals
 from mpm import scene as _scene
 from mpm.colliders import Prepared, place, prepare
 from mpm.io.kept import Kept
@@ -327,6 +327,16 @@ class Simulation(Populated, kind="sph"):
 
     def _options(self) -> dict[str, Any]:
         return numerics.options(self._numerics) | {"dx": self._numerics.spacing}
+
+    def _settings(self) -> tuple[settings.Setting, ...]:
+        """Without the material's tension, which that of the simulation replaces."""
+        of_scene = [one for one in settings.of_scene(self._scene) if one.key != "material 0 tension"]
+        return (*of_scene, *numerics.settings(self._numerics))
+
+    def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
+        """It lacks bodies that were added later."""
+        options = numerics.changed(self._numerics, changes)
+        return type(self)(settings.changed_scene(self._scene, changes), threads=self.threads, **options)
 
     # ---- what it says ----------------------------------------------------------------------------------
 
