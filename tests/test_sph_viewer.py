@@ -6,6 +6,7 @@ import pytest
 import mpm
 from viewers import Browser
 
+pytestmark = pytest.mark.filterwarnings("ignore:tension = True")
 WATER = mpm.materials.Fluid(bulk_modulus=2e4, density=1000, viscosity=0.1)
 
 

@@ -156,8 +156,8 @@ def fluid_of(materials: list[Any]) -> Fluid:
             )
         if material != materials[0]:
             raise ValueError(
-                f"material = {material!r}: the scene has {materials[0]!r} already; must be the same: "
-                "the density by summation knows one fluid"
+                f"material = {material!r}: the scene has {materials[0]!r} already; must be the same: the density by "
+                "summation knows one fluid; mpm.Simulation takes several materials"
             )
     fluid: Fluid = materials[0]
     return fluid
