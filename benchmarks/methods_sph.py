@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -50,6 +52,7 @@ def run(report: Report) -> None:
         tension,
         stiffness,
         speed,
+        peers,
     )
     for part in parts:
         part(report)
@@ -359,6 +362,23 @@ def speed(report: Report) -> None:
     if plain := _plain(50, 10):
         ratio = first / plain
         report.line(f"speed: over plain C ({plain / 1e6:.2f} M/s)", f"{ratio:.2f}", ">= 2.5", ratio >= 2.5)
+
+
+def peers(report: Report) -> None:
+    """The speed of other programs on a block of 62,500 particles, one thread, after a check of equal work."""
+    command = [sys.executable, "-m", "benchmarks.sph_peers"]
+    folder = Path(__file__).resolve().parents[1]
+    printed = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+    own: dict[str, Any]
+    own, *others = json.loads(printed)
+    report.line("peers: mpm, free block, float32", f"{own['speed'] / 1e6:.2f} M/s", "beside the others", True)
+    for entry in others:
+        if "speed" not in entry:
+            report.line(f"peers: {entry['name']}", entry["reason"], "left out", True)
+            continue
+        text = f"peers: {entry['name']}, {entry['version']} ({entry['apart']:.0e} apart): mpm is faster by"
+        ratio = own["speed"] / entry["speed"]
+        report.line(text, f"{ratio:.1f} ({entry['speed'] / 1e6:.2f} M/s)", "> 1", ratio > 1)
 
 
 def _tank(d: int, n: int) -> mpm.Scene:

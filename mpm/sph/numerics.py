@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,7 @@ def check(
     precision = common._dtype(dtype)
     ratio = _check.number("smoothing", smoothing, low=SMOOTHING[0], high=SMOOTHING[1])
     step, bound, unstable = common._time_step(dt, max_dt, allow_unstable)
+    common.refuse_short_steps(step, bound, precision)
     _refuse_coarse_positions(scene, apart, precision)
     chosen = Numerics(
         spacing=apart,
@@ -148,13 +149,13 @@ def _refuse_contacts(scene: Scene, tension: bool) -> None:
 
 
 def fluid_of(materials: list[Any]) -> Fluid:
-    """The one fluid of a scene."""
+    """The one fluid of a scene; its tension does not count, because that of the simulation replaces it."""
     for material in materials:
         if not isinstance(material, Fluid):
             raise ValueError(
                 f"material = {material!r}: SPH computes weakly compressible fluids; must be an mpm.materials.Fluid"
             )
-        if material != materials[0]:
+        if replace(material, tension=True) != replace(materials[0], tension=True):
             raise ValueError(
                 f"material = {material!r}: the scene has {materials[0]!r} already; must be the same: the density by "
                 "summation knows one fluid; mpm.Simulation takes several materials"

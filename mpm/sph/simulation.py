@@ -123,7 +123,8 @@ class Simulation(Populated, kind="sph"):
     -----
     UserWarning
         Points of a body lie inside a collider or in an earlier body: they get no particles, because particles that
-        begin so close together repel each other violently. With `tension`, particles begin stretched.
+        begin so close together repel each other violently; points of `mpm.shapes.Points` lie close to each other. With
+        `tension`, particles begin stretched. A shape is so small that its particles do not have its volume.
 
     References
     ----------
@@ -219,6 +220,8 @@ class Simulation(Populated, kind="sph"):
             sampling="lattice",
             rng=np.random.default_rng(0),
             body=body.name,
+            size="spacing",
+            scaled=False,
         )
         v = body.initial_velocity(x, volume)
         if not np.isfinite(v.astype(self._numerics.dtype)).all():
@@ -236,8 +239,23 @@ class Simulation(Populated, kind="sph"):
             raise ValueError(
                 f"body {body.name!r}: all its {len(x)} points lie inside colliders or other bodies"
             )
-        self._parts.append(_Part(body.name, body._made_of(), self._core.next_id, int(free.sum())))
+        if isinstance(body.shape, Points):
+            self._warn_of_crowd(body.name, x[free])
+        text = replace(body, material=self.materials[0])._made_of()
+        self._parts.append(_Part(body.name, text, self._core.next_id, int(free.sum())))
         self._core.add_particles(np.ascontiguousarray(x[free]), np.ascontiguousarray(v[free]))
+
+    def _warn_of_crowd(self, body: str, x: FloatArray) -> None:
+        """Warn of points that a user has put close together."""
+        pairs = operators._pairs(x, x, CLOSEST * self._numerics.spacing * (1 - 1e-6), np.zeros(x.shape[1]))
+        count = len(np.unique(pairs.i[pairs.i != pairs.j]))
+        if count:
+            warnings.warn(
+                f"{count} of {len(x)} points of {body!r} lie less than {CLOSEST:g} spacings apart: they repel each "
+                "other violently, and those in one place never part",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
 
     def _keep(
         self, body: _scene.Body, kind: str, name: str, free: npt.NDArray[np.bool_]
@@ -424,7 +442,8 @@ class Simulation(Populated, kind="sph"):
         mass = self._core.totals()["mass"] / max(1, self._core.particles)
         for part, left in zip(self._parts, self._lefts(), strict=True):
             fewer = f", of which {left} are left" * (left < part.particles)
-            yield f"{part.text}: {part.particles} particles, {part.particles * mass:.6g} {unit}{fewer}"
+            weight = f", {part.particles * mass:.6g} {unit}" if mass else ""
+            yield f"{part.text}: {part.particles} particles{weight}{fewer}"
         yield from super()._lines()
         extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
             chosen.xsph > 0
