@@ -148,6 +148,8 @@ class Run(_check.Strict):
     ) -> None:
         """Take at most `most` steps, with a call after so many of them, or so many seconds."""
         core, start, last, turn = self._core, self._core.time, self._core.steps + most, 0
+        if isinstance(every, float):
+            every = max(every, (end - start) * 2**-50)  # so that turns can be counted; there are fewer steps
         while core.time < end and core.steps < last:
             if isinstance(every, int):
                 self._advance(end=end, pace=pace, steps=min(every, last - core.steps))

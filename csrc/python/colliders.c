@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "python/core.h"
+#include "python/module.h"
 
 enum { NODE_COLUMNS = 3 }; /* kind, mapped, numbers */
 
@@ -220,6 +220,12 @@ static PyObject *colliders_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     return (PyObject *)self;
 }
 
+static int colliders_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
 static void colliders_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
@@ -280,7 +286,7 @@ static PyMethodDef colliders_methods[] = {
 static PyType_Slot colliders_slots[] = {
     {Py_tp_doc, "Colliders(dim): without a run."},
     {Py_tp_new, colliders_new},
-    {Py_tp_traverse, mpm_python_core_traverse},
+    {Py_tp_traverse, colliders_traverse},
     {Py_tp_dealloc, colliders_dealloc},
     {Py_tp_methods, colliders_methods},
     {Py_tp_getset, colliders_getset},
