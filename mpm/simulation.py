@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, bodies, citations, config, grid, numerics, settings, walls
+from mpm import _check, bodies, citations, config, grid, numerics, settings, walls
 from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
@@ -22,7 +22,7 @@ from mpm.numerics import StableDt
 from mpm.particles import no_owner
 from mpm.populated import Populated
 from mpm.shapes import Shape
-from mpm.snapshot import Part, Snapshot, arrays_of, fields_of, fill
+from mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
 
 if TYPE_CHECKING:
     from mpm.io.state import State
@@ -422,15 +422,8 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
             repr([part.body.material for part in self._parts]),
             repr(self._rng.bit_generator.state),
         )
-        arrays = arrays_of(self._core, self.dimension, self.dtype)
-        for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
-            clock = zip(names, arrays.pop(kind).tolist(), strict=True)
-            digest.update(
-                repr([(k, v) for k, v in clock if "impulse" not in k and "health" not in k]).encode()
-            )
-        for name in sorted(arrays.keys() - {"history", "books"}):
-            digest.update(name.encode())
-            digest.update(arrays[name].tobytes())
+        for part in deciding(self._core, self.dimension, self.dtype):
+            digest.update(part)
         return digest.hexdigest()
 
     def cite(self) -> str:
@@ -441,9 +434,6 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
 
     def _lines(self) -> Iterator[str]:
         chosen = self._numerics
-        now = f" (now {self.dt:.3g} s)" if self.steps else ""
-        step = f"dt {chosen.dt:g} s" if chosen.dt else f"dt auto{now}"
-        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
         yield from bodies.listed(self._parts, self._lefts(), self._scene)
         yield from super()._lines()
         yield (
@@ -451,6 +441,5 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
             f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})"
         )
         solver = "" if chosen.integrator.name == "explicit" else f", {chosen.integrator}"
-        yield f"method  {chosen.scheme}{solver}, {step}"
-        memory = sum(self._core.memory().values())
-        yield f"machine {chosen.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
+        yield f"method  {chosen.scheme}{solver}, {self._stepping(chosen.dt)}"
+        yield self._machine(chosen.dtype, self._core.memory())

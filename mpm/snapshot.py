@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from mpm.laws import Material
 from mpm.numerics import Numerics
 from mpm.scene import Body, Scene
 
-__all__ = ["Part", "Snapshot", "arrays_of", "fields_of", "fill", "restore"]
+__all__ = ["Part", "Snapshot", "arrays_of", "deciding", "fields_of", "fill", "restore"]
 
 Array = npt.NDArray[Any]
 
@@ -98,6 +99,17 @@ def arrays_of(core: _core.Simulation, dimension: int, dtype: str) -> dict[str, A
         name: np.frombuffer(given[name], dtype=kind).reshape(shape)
         for name, (kind, shape) in _layout(core, dimension, dtype, counts).items()
     }
+
+
+def deciding(core: _core.Simulation, dimension: int, dtype: str) -> Iterator[bytes]:
+    """What of the core decides how a run continues: not what was recorded, nor the counters of its health."""
+    arrays = arrays_of(core, dimension, dtype)
+    for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
+        clock = zip(names, arrays.pop(kind).tolist(), strict=True)
+        yield repr([(k, v) for k, v in clock if "impulse" not in k and "health" not in k]).encode()
+    for name in sorted(arrays.keys() - {"history", "books"}):
+        yield name.encode()
+        yield arrays[name].tobytes()
 
 
 def fill(core: _core.Simulation, kept: Snapshot) -> None:

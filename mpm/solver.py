@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy.typing as npt
 
-from mpm import _check, derived, totals
+from mpm import _check, config, derived, totals
 from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of
 from mpm.errors import BusyError
@@ -155,6 +155,16 @@ class Solver(Run):
     def _lines(self) -> Iterator[str]:
         """The lines of `repr` below the first."""
         yield from (repr(placed.collider) for placed in self._colliders)
+
+    def _stepping(self, dt: float) -> str:
+        """A time step in words; 0: automatic."""
+        now = f" (now {self.dt:.3g} s)" if self.steps else ""
+        return f"dt {dt:g} s" if dt else f"dt auto{now}"
+
+    def _machine(self, dtype: str, memory: Mapping[str, int]) -> str:
+        """A line of `repr`: precision, threads, kernels, and the memory [bytes] of its parts."""
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        return f"machine {dtype}, {threads}, {config.isa()}, {sum(memory.values()) / 1e6:.3g} MB"
 
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""

@@ -480,15 +480,11 @@ class Simulation(Solver, kind="fem"):
                 f"{bodies[part.name]!r}: {part.nodes} nodes, {part.elements} elements, {part.mass:.6g} {unit}{error}"
             )
         yield from super()._lines()
-        now = f" (now {self.dt:.3g} s)" if self.steps else ""
-        step = f"dt {given.dt:g} s" if given.dt else f"dt auto{now}"
         a, b = given.damping
         damped = f", damping {a:g}/s M + {b:g} s K" if a or b else ""
         kind = "triangles" if self.dimension == 2 else "tetrahedra"
-        yield f"method  linear {kind} of {given.spacing:g} m, {given.integrator}{damped}, {step}"
-        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
-        memory = sum(self._core.memory().values())
-        yield f"machine {given.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
+        yield f"method  linear {kind} of {given.spacing:g} m, {given.integrator}{damped}, {self._stepping(given.dt)}"
+        yield self._machine(given.dtype, self._core.memory())
 
 
 def _declared(row: fieldtable.Row) -> dict[str, Any]:

@@ -436,8 +436,6 @@ class Simulation(Populated, kind="sph"):
 
     def _lines(self) -> Iterator[str]:
         chosen = self._numerics
-        now = f" (now {self.dt:.3g} s)" if self.steps else ""
-        step = f"dt {chosen.dt:g} s" if chosen.dt else f"dt auto{now}"
         unit = totals.per_depth("kg", self.dimension)
         mass = self._core.totals()["mass"] / max(1, self._core.particles)
         for part, left in zip(self._parts, self._lefts(), strict=True):
@@ -450,11 +448,9 @@ class Simulation(Populated, kind="sph"):
         )
         yield (
             f"method  SPH, spacing {chosen.spacing:g} m, h = {chosen.smoothing:g} spacings, {chosen.kernel} kernel, "
-            f"{chosen.viscosity} viscosity{extras}, {step}"
+            f"{chosen.viscosity} viscosity{extras}, {self._stepping(chosen.dt)}"
         )
-        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
-        memory = sum(self._core.memory().values())
-        yield f"machine {chosen.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
+        yield self._machine(chosen.dtype, self._core.memory())
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
