@@ -73,6 +73,11 @@ SQUARE = [[0, 0], [1, 0], [1, 1], [0, 1]]
     [
         (SQUARE, [[0, 2, 1], [0, 2, 3]], r"cells\[0\] = \[0, 2, 1\]: is inverted"),
         (SQUARE, [[0, 1, 2], [0, 0, 3]], r"cells\[1\] = \[0, 0, 3\]: is flat"),
+        (
+            SQUARE,
+            [[0, 1, 2], [0, 2, 3], [1, 2, 0]],
+            r"cells\[2\] = \[1, 2, 0\]: is there twice; must be once",
+        ),
         (SQUARE, [[0, 1, 2]], r"vertices\[3\]: belongs to no cell"),
         (SQUARE, [[0, 1, 4]], r"cells\[0\] = \[0, 1, 4\]: must be vertices from 0 to 3"),
         (SQUARE, [[0, 1, -1]], r"must be vertices from 0 to 3"),

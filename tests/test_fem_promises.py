@@ -98,6 +98,8 @@ def test_quantities_at_nodes_and_elements():
 def test_bodies_and_nodes_stay():
     sim = busy(2)
     before = sim.state_hash()
+    for name in sim.elements.fields:  # what is computed would be lost
+        assert not sim.elements[name].flags.writeable
     with pytest.raises(TypeError, match="takes no more between steps: add the body to the scene"):
         sim.add(mpm.shapes.Ball((0.5, 0.5), 0.1), LAWS["corotated"])
     with pytest.raises(TypeError, match="they cannot be deleted"):
