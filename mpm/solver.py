@@ -52,7 +52,8 @@ class Solver(Run):
     and may supply: ``_options()``, which recordings store and need; ``materials``, or ``quantities`` with
     ``_quantity(name, particles)``, for `compute`; ``_settings()``, which the viewer can change, with
     ``_rebuilt(changes)``; ``_has_grid`` with ``_nodes()``; ``_cells()``, a mesh of the particles; ``_interpolated()``
-    for `interpolate`; and ``_lines()`` of the `repr`. A base of further solvers has ``abstract=True`` instead of a kind.
+    for `interpolate`; and ``_lines()`` of the `repr`. A base of further solvers has ``abstract=True`` instead of a
+    kind.
 
     Parameters
     ----------
