@@ -488,6 +488,19 @@ TARGETS = {
                                {"circulation": NUMBER, "distance": POSITIVE, "core": POSITIVE}),
     "viz.plot_history": (lambda c, **k: viz.plot_history(**{"history": c.sim.history, "ax": c.ax, **k}), {},
                          {"history": [None, 1, {}, mpm.Simulation], "ax": AXES}),
+    "plot.history": (lambda c, **k: mpm.plot.history(**{"source": c.sim, "ax": c.ax, **k}), {},
+                     {"source": SIM, "columns": [1, None, {}, [], ["kinetik"], [1], b"dt"], "ax": AXES}),
+    "plot.field": (lambda c, **k: mpm.plot.field(**{"sim": c.sim, "ax": c.ax, "y": 0.5, **k}), {"name": "speed"},
+                   {"sim": SIM, "name": [v for v in COLOR if v is not None], "x": [v for v in NUMBER if v is not None],
+                    "y": NUMBER, "z": [0.5, *(v for v in NUMBER if v is not None)],
+                    "width": [v for v in POSITIVE if v is not None], "limits": LIMITS, "ax": AXES}),
+    "compare_plot": (lambda c, **k: mpm.compare_plot(**{"source": c.sim, **k}),
+                     {"parameter": "dx", "values": [0.25], "times": 0},
+                     {"source": [None, 1, "sim", []], "parameter": NAME, "values": [1, None, "ab", {}, [], ["a"], [-1]],
+                      "times": [*(v for v in NUMBER if not isinstance(v, (list, np.ndarray))), -1.0, [], (2, 1)],
+                      "color": [v for v in COLOR if v is not None], "limits": LIMITS,
+                      "size": ["ab", (1,), (1, 2, 3), (0, 1), (1e9, 1), (NAN, 1), 3],
+                      "figure": [1, "f", object(), []]}),
 }
 FLOWS = {
     "VonMises": M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, density=1),
@@ -735,7 +748,7 @@ def callables():
     """Title and signature of everything public that takes arguments."""
     modules = [(name, getattr(mpm, name)) for name in mpm.__all__ if inspect.ismodule(getattr(mpm, name))]
     assert {name for name, _ in modules} == {
-        *("fem", "gallery", "integrators", "materials", "motion", "point", "shapes", "sph", "viz")
+        *("fem", "gallery", "integrators", "materials", "motion", "plot", "point", "shapes", "sph", "viz")
     }
     found = {}
     for prefix, module in [("", mpm), *modules]:
@@ -743,7 +756,7 @@ def callables():
             thing = getattr(module, name)
             dotted = (
                 f"{prefix}."
-                if prefix in ("fem", "gallery", "integrators", "motion", "point", "sph", "viz")
+                if prefix in ("fem", "gallery", "integrators", "motion", "plot", "point", "sph", "viz")
                 and thing is not Entry
                 else ""
             )
