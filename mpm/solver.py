@@ -527,7 +527,7 @@ class Solver(_check.Strict):
     ) -> Picture:
         """Draw particles and colliders with Matplotlib; needs the extra ``plot``.
 
-        A 3-D picture is an image that shows colliders as pale surfaces behind the particles.
+        Colliders are solid in 2-D. A 3-D picture is an image that shows them shaded and half transparent.
 
         Parameters
         ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,10 +36,11 @@ class Shot:
     shown: npt.NDArray[Any]  # (n,), what the colours mean
     spacing: float  # of the particles [m]
     background: Image  # with the colliders
+    surfaces: Sequence[surfaces.Surface]  # of the colliders of a 3-D scene
 
 
 class Renderer:
-    """Draws states of one simulation on the same canvas: particles and colliders, in 3-D these behind those. For one
+    """Draws states of one simulation on the same canvas: particles and colliders, in 3-D half transparent. For one
     thread at a time.
 
     Parameters
@@ -89,9 +91,10 @@ class Renderer:
         self.empty = canvas.background(self.camera, scene.lower, scene.upper, fine)
         self.moving = False
         self.background = halved(self.empty)
+        self.surfaces: Sequence[surfaces.Surface] = ()
         if colliders := sim._posed():
             self.moving = any(collider.moves for collider in colliders)
-            self.background = self._place_colliders(sim)
+            self.background, self.surfaces = self._place_colliders(sim)
         self.canvas = self.background  # with the colour bar
         self.labelled: tuple[Image, tuple[tuple[float, float], str]] | None = None
         self.floor = _Floor(self.camera) if sim.dimension == 3 else None
@@ -111,8 +114,8 @@ class Renderer:
             there = np.isfinite(x).all(axis=1)
             x, shown = x[there], shown[there]
         spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
-        background = self._place_colliders(sim) if self.moving else self.background
-        return Shot(sim.time, x, shown, spacing, background)
+        placed = self._place_colliders(sim) if self.moving else (self.background, self.surfaces)
+        return Shot(sim.time, x, shown, spacing, *placed)
 
     def _draw(self, shot: Shot) -> Image:
         """Draw the picture of a shot, shape (height, width, 3)."""
@@ -126,10 +129,12 @@ class Renderer:
             canvas.write(image, f"t = {shot.time:.3f} s", (round(0.05 * self.height), size), size)
         return image
 
-    def _place_colliders(self, sim: Source) -> Image:
-        """Draw the colliders at their current poses on the background."""
-        draw = canvas.colliders if self.dimension == 2 else surfaces.draw
-        return halved(draw(self.empty, sim, self.camera))
+    def _place_colliders(self, sim: Source) -> tuple[Image, Sequence[surfaces.Surface]]:
+        """Draw the colliders at their current poses on the background; in 3-D their surfaces, too."""
+        if self.dimension == 2:
+            return halved(canvas.colliders(self.empty, sim, self.camera)), ()
+        found = surfaces.find(sim, self.camera, self.empty.shape[:2])
+        return halved(surfaces.draw(self.empty, found)), found
 
     def _label(self, background: Image, scale: tuple[tuple[float, float], str]) -> None:
         """Draw the colour bar, if the canvas lacks it."""
@@ -145,16 +150,21 @@ class Renderer:
         column, row, near = self.camera.project(shot.x)
         if self.floor is not None:
             self.floor.darken(image, column, row, shot.x, shot.spacing)
+        depth = None if near is None else near * np.float32(self.camera.scale)
+        radius = max(1.5, COVER[self.dimension] * shot.spacing * self.camera.scale)
         found = draw_discs(
             column,
             row,
-            None if near is None else near * np.float32(self.camera.scale),
-            radius=max(1.5, COVER[self.dimension] * shot.spacing * self.camera.scale),
+            depth,
+            radius=radius,
             size=(OVERSAMPLE * self.width, OVERSAMPLE * self.height),
             fine=OVERSAMPLE,
         )
         if found is not None:
             found.paint(image, _color.index(shot.shown, limits), OVERSAMPLE)
+            if depth is not None:
+                for surface in shot.surfaces:
+                    surface.veil(image, found, depth + np.float32(radius), OVERSAMPLE)
 
 
 class _Floor:
