@@ -412,6 +412,9 @@ TARGETS = {
                              "interval": [*POSITIVE, 1e-9], "start": NUMBER}),
     "Points": (lambda c, **k: S.Points(**k), {"x": [(0.5, 0.5), (0.6, 0.5)]},
                {"x": [*ROWS, np.zeros((0, 2))], "volume": ["1", {}, True, NAN, INF, 0, -1, (1,), (1, 2, 3), (1, -1)]}),
+    "Shape.from_file": (lambda c, **k: S.Points.from_file(**{"path": c.folder / "points.csv", **k}), {},
+                        {"path": FILE, "volume": [0, -1.0, NAN, "many", [1.0, 2.0, 3.0], object()],
+                         "dimension": [0, 4, 2.0, "2", True, 3, [2]]}),
     "Shape.contains": (lambda c, **k: SHAPE.contains(**k), {"x": [(0, 0)]}, {"x": [*ROWS, [(1, 2, 3)]]}),
     "Shape.translate": (lambda c, **k: SHAPE.translate(**k), {"by": (1, 0)}, {"by": [*VECTOR_2D, None]}),
     "Shape.rotate": (lambda c, **k: SHAPE.rotate(**k), {"angle": 1.0},
@@ -656,6 +659,7 @@ def make_things(folder):
     for name in sim.particles.fields:  # the memory of views, which a look takes, is part of the repr
         np.asarray(sim.particles[name])
     writer = viz.MovieWriter(folder / "written", fps=10, size=(80, 64))
+    (folder / "points.csv").write_text("x,y\n0,0\n1,1\n", encoding="utf-8")
     return SimpleNamespace(
         solid=solid,
         scene=scene,
