@@ -614,7 +614,7 @@ class Solver(_check.Strict):
     def record(
         self, path: str | os.PathLike[str], *, fps: float, fields: Sequence[str] = (), compression: int = 0
     ) -> Recording:
-        """Record frames during all following runs; needs the extra ``io``.
+        """Record frames during all following runs; ``.vtkhdf`` needs the extra ``io``.
 
         A frame is the first whole step at or after its time t₀ + i/fps; frame 0 is the present state. A step that
         passes several of these times is written once. Recording changes no bit of a run. An error in writing ends the
@@ -627,7 +627,9 @@ class Solver(_check.Strict):
             A ``.vtkhdf`` file in an existing directory; an existing file is replaced. ParaView >= 5.12 and VTK >= 9.3
             read it as a time series, `mpm.replay` as arrays. Until the recording is closed, only `mpm.replay` can
             read it. After a crash the file holds all frames up to the last whole one: ``python -m mpm replay FILE
-            --repair`` closes it for other programs.
+            --repair`` closes it for other programs. Or a sequence for Houdini and others, a file per frame in single
+            precision: ``"run.bgeo"`` or ``"run.geo"`` writes ``run_0000.bgeo``, …, ``"run_{:03d}.bgeo"`` names the
+            number's place, and ``run.bgeo.series`` keeps the rest for `mpm.replay`.
         fps : float
             Frames per second of simulated time.
         fields : sequence of str

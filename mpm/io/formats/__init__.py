@@ -32,6 +32,14 @@ READERS: dict[str, Callable[[bytes], dict[str, Array]]] = {
 
 
 def read(path: object) -> Mapping[str, Array]:
+    """The particles of a file, at least one; as `load`."""
+    found = load(path)
+    if not len(found["x"]):
+        raise FileFormatError(f"{path!s}: has no points")
+    return found
+
+
+def load(path: object) -> Mapping[str, Array]:
     """The particles of a file: ``"x"``, (n, 2) or (n, 3), and what else it says of them, by name.
 
     Nothing in the file is executed, no other file is opened. Reading takes no more memory than a small multiple of the
@@ -51,11 +59,8 @@ def read(path: object) -> Mapping[str, Array]:
     if reader is None:
         raise ValueError(f"path = {_check.shown(str(checked))}: must end in {', '.join(sorted(READERS))}")
     try:
-        found = reader(files.read(os.fspath(checked)))
-        if not len(found["x"]):
-            raise FileFormatError("has no points")
+        return reader(files.read(os.fspath(checked)))
     except FileNotFoundError:
         raise FileNotFoundError(f"path = {str(checked)!r}: there is no such file") from None
     except FileFormatError as error:
         raise FileFormatError(f"{checked}: {_check.shortened(str(error))}") from None
-    return found
