@@ -151,7 +151,7 @@ class Solver(_check.Strict):
         """The settings with which it can be made anew."""
         return ()
 
-    def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """A new solver of the same scene, with some settings changed."""
         raise NotImplementedError(f"a {type(self).__name__} cannot be made anew")
 

@@ -175,7 +175,7 @@ def test_what_was_recorded_can_be_looked_at_again(recorded):
             browser.draw()
             assert browser.frame["index"] == index and browser.frame["steps"] == again[index].step
             assert np.abs(browser.positions() - again[index].x).max() < 1e-5
-            assert browser.frame["energies"][1] == again.totals["kinetic"][index]
+            assert browser.frame["point"][0][1] == again.totals["kinetic"][index]
     assert browser.state["linesOffered"] == ["particles"]
     assert "seek" not in browser.ask("seek", index=n)[0] and browser.frame["index"] == 0
     assert "go back to the simulation" in browser.ask("record", path="b.vtkhdf", fps=60)[0]
