@@ -17,7 +17,7 @@ const MARKUP = `
     <span class="mpm-gap"></span>
     <label>Colour <select data-send="color" aria-label="Colour"></select></label>
     <button data-part="shot" title="Save the picture as png">Picture</button>
-    <button data-part="full" title="Full screen (F)" aria-label="Full screen">⛶</button>
+    <button data-part="full" title="Full screen (F)" >Full</button>
     <button data-part="help" title="Keys (?)" aria-label="Keys">?</button>
   </div>
   <div class="mpm-stage">
@@ -205,8 +205,8 @@ function render({ model, el }) {
     fillList(control("palette"), message.palettes.map((name) => [name, name]), message.palette);
     fillList(control("curve"), message.curves, message.curveName);
     const key = JSON.stringify(message.curveLines), legend = part("legend");
-    if (legend.dataset.lines !== key) {
-      legend.dataset.lines = key;
+    if (legend.dataset.names !== key) {
+      legend.dataset.names = key;
       legend.replaceChildren(...message.curveLines.map((name, k) => {
         const entry = document.createElement("span");
         entry.textContent = name;
