@@ -73,6 +73,7 @@ __all__ = [
     "plot",
     "point",
     "replay",
+    "samples",
     "set_num_threads",
     "shapes",
     "show_config",
@@ -82,7 +83,7 @@ __all__ = [
 ]
 
 # Imported when first used: `import mpm` stays fast.
-_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "plot", "point", "sph", "viz")
+_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "plot", "point", "samples", "sph", "viz")
 _LAZY_FUNCTIONS = {
     "compare": "mpm.comparison",
     "compare_plot": "mpm.viz.panels",

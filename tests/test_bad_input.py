@@ -492,6 +492,7 @@ TARGETS = {
                                {"circulation": NUMBER, "distance": POSITIVE, "core": POSITIVE}),
     "viz.plot_history": (lambda c, **k: viz.plot_history(**{"history": c.sim.history, "ax": c.ax, **k}), {},
                          {"history": [None, 1, {}, mpm.Simulation], "ax": AXES}),
+    "samples.path": (lambda c, **k: mpm.samples.path(**k), {"name": "jelly"}, {"name": NAME}),
     "plot.history": (lambda c, **k: mpm.plot.history(**{"source": c.sim, "ax": c.ax, **k}), {},
                      {"source": SIM, "columns": [1, None, {}, [], ["kinetik"], [1], b"dt"], "ax": AXES}),
     "plot.field": (lambda c, **k: mpm.plot.field(**{"sim": c.sim, "ax": c.ax, "y": 0.5, **k}), {"name": "speed"},
@@ -753,7 +754,19 @@ def callables():
     """Title and signature of everything public that takes arguments."""
     modules = [(name, getattr(mpm, name)) for name in mpm.__all__ if inspect.ismodule(getattr(mpm, name))]
     assert {name for name, _ in modules} == {
-        *("fem", "gallery", "integrators", "materials", "motion", "plot", "point", "shapes", "sph", "viz")
+        *(
+            "fem",
+            "gallery",
+            "integrators",
+            "materials",
+            "motion",
+            "plot",
+            "point",
+            "samples",
+            "shapes",
+            "sph",
+            "viz",
+        )
     }
     found = {}
     for prefix, module in [("", mpm), *modules]:
@@ -761,7 +774,8 @@ def callables():
             thing = getattr(module, name)
             dotted = (
                 f"{prefix}."
-                if prefix in ("fem", "gallery", "integrators", "motion", "plot", "point", "sph", "viz")
+                if prefix
+                in ("fem", "gallery", "integrators", "motion", "plot", "point", "samples", "sph", "viz")
                 and thing is not Entry
                 else ""
             )

@@ -441,8 +441,7 @@ def test_scenes_of_the_gallery_can_be_chosen():
 
 
 def widget_scripts():
-    text = (FOLDER / "widget.py").read_text()
-    return re.search(r"SCRIPTS = \((.*?)\)", text)[1].replace('"', "").split(", ")
+    return re.findall(r'"(\w+\.js)"', (FOLDER / "widget.py").read_text())
 
 
 @pytest.mark.source
@@ -453,7 +452,7 @@ def test_script_and_session_speak_the_same_language():
     sent |= set(
         re.search(r"for \(const name of \[(.*?)\]\)\s*control", script)[1].replace('"', "").split(", ")
     )
-    sent |= {"color", "scene", "palette", "curve"}  # sent by name
+    sent |= {"color", "scene", "palette", "curve", "sample"}  # sent by name
     sent |= {"play", "pause"}  # by a key
     assert sent == set(session.REQUESTS)
     assert all(f'"{kind}"' in script for kind in ("state", "colliders", "frame", "error"))

@@ -5,6 +5,7 @@ Run by ``make browser``. Pictures are left in ``out/screens``.
 
 import base64
 import json
+import re
 import shutil
 import time
 from pathlib import Path
@@ -20,7 +21,7 @@ from test_browser import BROWSERS, FLAGS, SCREENS
 pytestmark = [pytest.mark.browser, pytest.mark.source]
 
 FOLDER = Path(mpm.viewer.__file__).parent
-SCRIPTS = ("picture.js", "chart.js", "keys.js", "screenshot.js", "view.js")
+SCRIPTS = re.findall(r'"(\w+\.js)"', (FOLDER / "widget.py").read_text())
 PATIENCE = 60.0  # s
 
 PAGE = """<!doctype html><meta charset="utf-8"><style>body { margin: 8px; } %s</style><div id="el"></div>

@@ -409,3 +409,24 @@ def test_colour_maps_and_limits():
     assert browser.state["limits"] == (-1, 2)
     browser.ask("limits", low=None, high=None)
     assert browser.state["limits"] is None
+
+
+@pytest.mark.parametrize("name", mpm.samples.names())
+def test_samples_play_at_once(name, tmp_path):
+    with mpm.replay(mpm.samples.path(name)) as frames:
+        assert len(frames) > 20 and "speed" in frames.fields and len(frames[0]) > 300
+        assert frames[0].compute("speed").max() < frames[3].compute("speed").max() or name != "jelly"
+    browser = Browser(make(), folder=tmp_path)  # which is not where samples are
+    assert not browser.ask("sample", name=name)
+    assert browser.state["replay"]["frames"] == len(frames) and browser.state["color"] == "speed"
+    browser.ask("play")
+    browser.draw(2)
+    assert browser.frame["index"] > 0
+    assert browser.ask("sample", name="../a") and not browser.ask("simulation")
+
+
+def test_samples_are_small():
+    sizes = [mpm.samples.path(name).stat().st_size for name in mpm.samples.names()]
+    assert sum(sizes) < 600_000  # measured: 511 kB, of which the format takes 360
+    with pytest.raises(ValueError, match="name = 'snow'"):
+        mpm.samples.path("snow")

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mpm import _check, config, derived
+from mpm import _check, config, derived, samples
 from mpm.fieldtable import LASTING
 from mpm.io import paths
 from mpm.io.trajectory import Recording
@@ -236,10 +236,11 @@ class Session:
         self._state_due = True
 
     def _on_load(self, path: object) -> None:
-        found = Recorded(self._replayed(self._place(path)), ours=True)
-        self._leave_replay()
-        self._recorded, self._playing = found, False
-        self._begin_source(self._color)
+        self._load(self._place(path))
+
+    def _on_sample(self, name: object) -> None:
+        """Load a recording of the package, wherever the browser may read."""
+        self._load(str(samples.path(_check.choice("name", name, samples.names()))))
 
     def _on_seek(self, index: object) -> None:
         if self._recorded is None:
@@ -266,6 +267,12 @@ class Session:
         self._begin_entry(entry)
 
     # ---- inside ----------------------------------------------------------------------------------------
+
+    def _load(self, path: str) -> None:
+        found = Recorded(self._replayed(path), ours=True)
+        self._leave_replay()
+        self._recorded, self._playing = found, False
+        self._begin_source(self._color)
 
     def _place(self, path: object) -> str:
         """A file that a browser names."""
@@ -470,6 +477,7 @@ class Session:
             "recording": None if recording is None else self._named(recording.path),
             "path": PATH if recording is None else self._named(recording.path),
             "fps": RECORDED_FPS,
+            "samples": [[name, name] for name in samples.names()],
             "scene": self._scene,
             "scenes": []
             if self._gallery is None

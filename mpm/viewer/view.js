@@ -52,6 +52,7 @@ const MARKUP = `
     <h4>Replay</h4>
     <label data-part="loadlabel">File <input data-part="load" spellcheck="false"></label>
     <div class="mpm-row"><button data-send="load">Load</button><button data-send="simulation">Simulation</button></div>
+    <label class="mpm-time">Sample <select data-send="sample" aria-label="Sample"></select></label>
     <div class="mpm-row mpm-playback">
       <label>Speed <select data-part="speed" aria-label="Speed">
         <option value="0.1">× 0.1</option><option value="0.25">× ¼</option><option value="0.5">× ½</option>
@@ -204,6 +205,8 @@ function render({ model, el }) {
     }
     fillList(control("palette"), message.palettes.map((name) => [name, name]), message.palette);
     fillList(control("curve"), message.curves, message.curveName);
+    // The list offers, and does not say what is shown: choosing the same again loads it again.
+    fillList(control("sample"), [["", "choose …"], ...message.samples], "");
     const key = JSON.stringify(message.curveLines), legend = part("legend");
     if (legend.dataset.names !== key) {
       legend.dataset.names = key;
@@ -311,7 +314,7 @@ function render({ model, el }) {
   control("record").addEventListener("click", () =>
     send("record", { path: part("path").value, fps: Number(part("fps").value) }));
   control("load").addEventListener("click", () => send("load", { path: part("load").value }));
-  for (const name of ["color", "scene", "palette", "curve"])
+  for (const name of ["color", "scene", "palette", "curve", "sample"])
     control(name).addEventListener("change", (event) => send(name, { name: event.target.value }));
   for (const label of root.querySelectorAll("[data-lines]"))
     label.addEventListener("change", (event) => send("show", { what: label.dataset.lines, on: event.target.checked }));
