@@ -39,11 +39,11 @@ def test_it_plays_pauses_steps_and_resets():
 CHANGES = {
     "spacing": (0.1, lambda sim: sim._numerics.spacing, 0.1),
     "smoothing": (1.3, lambda sim: sim._numerics.smoothing, 1.3),
-    "kernel": (1, lambda sim: sim._numerics.kernel, "wendland"),
+    "kernel": ("wendland", lambda sim: sim._numerics.kernel, "wendland"),
     "viscosity": ("central", lambda sim: sim._numerics.viscosity, "central"),
     "alpha": (0.2, lambda sim: sim._numerics.alpha, 0.2),
     "xsph": (0.3, lambda sim: sim._numerics.xsph, 0.3),
-    "tension": (1, lambda sim: sim._numerics.tension, True),
+    "tension": ("on", lambda sim: sim._numerics.tension, True),
     "dt": (1e-4, lambda sim: sim._numerics.dt, 1e-4),
     "max_dt": (1e-3, lambda sim: sim._numerics.max_dt, 1e-3),
     "history": (4, lambda sim: sim._numerics.history, 4),

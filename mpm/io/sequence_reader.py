@@ -208,6 +208,9 @@ class Reader:
         """A field in the dimension of the simulation: (n,), (n, d), (n, d(d+1)/2) or (n, d, d)."""
         return in_dimension(self.stored(frame, name), self.dimension)
 
+    def cells(self, frame: int) -> None:
+        """Sequences have particles only."""
+
     def close(self) -> None:
         """Let go of what was read."""
         self._closed, self._kept = True, None

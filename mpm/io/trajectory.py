@@ -88,7 +88,13 @@ class Recording(_check.Strict, Closing):
                 return
             with files.renamed(self._path) as file:  # open files may be renamed
                 self._writer = Writer(
-                    file, first, _totals(sim), description=description, scene=scene, compression=level
+                    file,
+                    first,
+                    _totals(sim),
+                    description=description,
+                    scene=scene,
+                    cells=sim._cells(),
+                    compression=level,
                 )
 
         interrupts.undisturbed(begin)
@@ -149,7 +155,11 @@ class Recording(_check.Strict, Closing):
             return
         began = time.perf_counter()
         try:
-            self._writer.append(self._take(sim), _totals(sim))
+            state, totals = self._take(sim), _totals(sim)
+            if isinstance(self._writer, Writer):
+                self._writer.append(state, totals, sim._cells())
+            else:  # the particles alone
+                self._writer.append(state, totals)
         except BaseException as error:
             with contextlib.suppress(OSError, RuntimeError):  # HDF5 may not recover from the error
                 self.close()

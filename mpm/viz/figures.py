@@ -134,7 +134,7 @@ def look(sim: Source, color: str, renderer: str = "builtin") -> Look:
     """Copy from a state what drawing needs."""
     if sim.dimension == 2:
         state = sim._state((color, "volume"))
-        scene, posed, triangles = sim.scene, sim._posed(), sim._triangles()
+        scene, posed, triangles = sim.scene, sim._posed(), sim._cells()
 
         def flat(axes: Any, ends: tuple[float, float]) -> tuple[Artist, Artist]:
             return _plot_2d(scene, state, posed, triangles, axes, state.fields[color], ends)
