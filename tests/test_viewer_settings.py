@@ -93,7 +93,7 @@ def test_bodies_domain_walls_and_method_are_settings(dim):
         assert browser.ask("set", key=key, value=value)
 
 
-@pytest.mark.parametrize("kind", ["box", "ball", "triangle", "star"])
+@pytest.mark.parametrize("kind", ["box", "ball", "triangle", "ring", "star"])
 def test_every_shape_that_can_be_chosen_has_its_place_and_size(kind):
     sim = mpm.Simulation(scene_of_one(), dx=1 / 8)
     made = sim._rebuilt({"body 0 shape": kind, "body 0 size": 0.3, "body 0 x": 0.4})
