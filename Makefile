@@ -117,7 +117,7 @@ browser:
 
 drive-browser: $(VENV)/installed-browser
 	$(BUILD)
-	$(PYTEST) -m browser tests/test_browser.py tests/test_view.py $(ARGS)
+	$(PYTEST) -m browser tests/test_browser.py tests/test_view.py tests/test_viewer_page.py $(ARGS)
 
 bench: $(VENV)/installed-demo
 	$(BUILD)

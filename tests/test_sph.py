@@ -342,9 +342,7 @@ def test_points_that_lie_close_together_warn():
 def test_a_body_speaks_of_the_spacing():
     with pytest.raises(ValueError, match=r"spacing is larger than the body: .* with spacing = 0.1 m"):
         mpm.sph.Simulation(scene_of(WATER, mpm.shapes.Ball((0.5, 0.5), 1e-3)), spacing=0.1)
-    with pytest.warns(
-        UserWarning, match=r"particles of 'body0' have 1.99 times .* choose a smaller spacing"
-    ):
+    with pytest.warns(UserWarning, match=r"particles of 'body0' have 1.99 times .* choose a smaller spacing"):
         sim = mpm.sph.Simulation(scene_of(WATER, mpm.shapes.Ball((0.55, 0.55), 0.04)), spacing=0.1)
     assert np.ptp(sim.particles.mass) == 0 and "tension=False" in repr(sim)
     with pytest.raises(ValueError, match=r"dt = 1e-310 s: must be >= 2.2\d*e-308"):
