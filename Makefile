@@ -24,7 +24,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help drive-browser demo test law slow all-tests lint format c asan tsan coverage wheel notebooks formats browser bench gate peers clean
+.PHONY: help drive-browser demo test law slow all-tests lint format c asan tsan coverage wheel notebooks docs formats browser bench gate peers clean
 
 help:
 	@echo "make demo       the elastic cube: installs, runs, writes out/ (ARGS='jelly --threads 2' for another)"
@@ -37,6 +37,7 @@ help:
 	@echo "make coverage   lines of C that the quick suite reaches"
 	@echo "make wheel      sdist -> wheel -> clean environment -> tests (PYTHONS='python3.11 python3.13')"
 	@echo "make notebooks  executes notebooks/*.ipynb;  make bench: particle-steps per second on this machine"
+	@echo "make docs       the documentation, in build/docs/html"
 	@echo "make gate       are the kernels as fast as they were? (ratios; ARGS=--update);  make peers: beside other programs"
 	@echo "make formats    reads our files and draws 3-D scenes with VTK (installs 0.6 GB)"
 	@echo "make browser    drives the viewer in JupyterLab with Chromium (ARGS='-k record'; installs into .venv-browser)"
@@ -103,9 +104,14 @@ coverage: $(VENV)/installed-test
 wheel: $(VENV)/installed-build
 	.ci/wheel $(PY) $(PYTHONS)
 
+# `make docs` uses the executed notebooks.
 notebooks: $(VENV)/installed-test
 	$(BUILD)
-	$(PYTEST) -m notebook $(ARGS)
+	MPM_EXECUTED=$(CURDIR)/build/notebooks $(PYTEST) -m notebook $(ARGS)
+
+docs: $(VENV)/installed-docs
+	$(BUILD)
+	$(PY) docs/build.py
 
 formats: $(VENV)/installed-test $(VENV)/installed-formats
 	$(BUILD)
@@ -157,6 +163,9 @@ $(VENV)/installed-formats: $(VENV)/installed-test pyproject.toml
 	@touch $@
 $(VENV)/installed-browser: $(VENV)/created pyproject.toml
 	$(PIP) install --group browser
+	@touch $@
+$(VENV)/installed-docs: $(VENV)/installed-test pyproject.toml
+	$(PIP) install --group docs
 	@touch $@
 $(VENV)/installed-build: $(VENV)/created pyproject.toml
 	$(PIP) install --group build
