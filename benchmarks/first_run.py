@@ -47,7 +47,12 @@ def seconds_to_start(folder: Path) -> float:
     begin = time.monotonic()
     environment = {**os.environ, "CCACHE_DISABLE": "1", "CC": "cc", "PYTHONPATH": "", "PYTHONUNBUFFERED": "1"}
     make = subprocess.Popen(
-        ["make", "demo"], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ["make", "demo"],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     for line in make.stdout:
         if line.startswith("<Simulation"):
@@ -59,7 +64,9 @@ def seconds_to_start(folder: Path) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", nargs="?", type=Path)
     folder = parser.parse_args().folder
     chosen = folder or Path(tempfile.mkdtemp())

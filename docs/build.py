@@ -2,9 +2,9 @@
 
 The pages are Markdown files that read well in the source tree, too. They are copied to one folder, where links between
 them become links between pages, and links to other files of the project become downloads. Notebooks are taken from
-build/notebooks, where their tests have left them with outputs; those that are missing or older than the code are executed. The
-reference is made from the docstrings. Warnings are errors; afterwards every link between pages is followed, and every
-public name must have an entry.
+build/notebooks, where their tests have left them with outputs; those that are missing or older than the code are
+executed. The reference is made from the docstrings. Warnings are errors; afterwards every link between pages is
+followed, and every public name must have an entry.
 """
 
 from __future__ import annotations
@@ -113,7 +113,10 @@ def execute(notebooks: list[Path]) -> None:
     tests = [f"tests/test_notebooks.py::test_runs_within_a_minute[{path.stem}]" for path in stale]
     environment = {**os.environ, "MPM_EXECUTED": str(EXECUTED)}
     subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-m", "notebook", *tests], cwd=ROOT, env=environment, check=True
+        [sys.executable, "-m", "pytest", "-q", "-m", "notebook", *tests],
+        cwd=ROOT,
+        env=environment,
+        check=True,
     )
 
 
@@ -150,7 +153,9 @@ def collect() -> None:
 def listed(index: Path, here: list[Path]) -> list[str]:
     """The other pages of a folder in the order in which its index links to them."""
     text = index.read_text(encoding="utf-8")
-    return sorted((place.stem for place in here if place.stem != "index"), key=lambda stem: text.index(f"({stem}.md"))
+    return sorted(
+        (place.stem for place in here if place.stem != "index"), key=lambda stem: text.index(f"({stem}.md")
+    )
 
 
 def append_contents(path: Path, names: list[str]) -> None:
@@ -160,11 +165,15 @@ def append_contents(path: Path, names: list[str]) -> None:
 
 def command_line() -> str:
     """What the commands say about themselves."""
-    text = "# Command line\n\n`python -m mpm` and, where the package is installed, `mpm` run these commands.\n"
+    text = (
+        "# Command line\n\n`python -m mpm` and, where the package is installed, `mpm` run these commands.\n"
+    )
     for command in ("", "demo", "view", "replay", "bench", "info"):
         words = [sys.executable, "-m", "mpm", *command.split(), "--help"]
         environment = {**os.environ, "COLUMNS": "100"}
-        told = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+        told = subprocess.run(
+            words, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        ).stdout
         text += f"\n## {('mpm ' + command).strip()}\n\n```text\n{told}```\n"
     return text
 
@@ -216,7 +225,19 @@ def undocumented() -> list[str]:
 
 def main() -> int:
     collect()
-    words = ["-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto", "-c", str(DOCS), "-d", str(BUILD / "doctrees")]
+    words = [
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-j",
+        "auto",
+        "-c",
+        str(DOCS),
+        "-d",
+        str(BUILD / "doctrees"),
+    ]
     shutil.rmtree(HTML, ignore_errors=True)
     if subprocess.run([sys.executable, *words, str(SOURCE), str(HTML)]).returncode:
         return 1

@@ -1,4 +1,4 @@
-"""Settings of Sphinx. `make docs` runs it on the pages that build.py has put together; nothing is loaded from elsewhere."""
+"""Settings of Sphinx, which `make docs` runs on the pages that build.py has put together. No page needs a network."""
 
 import sys
 
@@ -35,7 +35,7 @@ html_theme_options = {
     "show_prev_next": True,
     "navigation_depth": 2,
     "show_toc_level": 2,
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
 }
 
 autodoc_typehints = "none"  # docstrings say types, shapes and units
@@ -66,7 +66,9 @@ def inline_formula(translator, node):
 
 
 def formula_of_its_own(translator, node):
-    translator.body.append(f'<div class="math">{formula(node.astext(), "block")}</div>')
+    translator.body.append(
+        f'<div style="margin: 1.2em 0; overflow-x: auto">{formula(node.astext(), "block")}</div>'
+    )
     raise nodes.SkipNode
 
 

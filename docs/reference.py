@@ -19,10 +19,10 @@ LONG = 12  # a class with more members has a page of its own
 # What public functions return or take, and nobody makes by name.
 RESULTS = (
     "mpm.scene.Body", "mpm.colliders.Collider", "mpm.particles.Particles", "mpm.totals.Totals", "mpm.totals.History",
-    "mpm.solver.Solver", "mpm.numerics.StableDt", "mpm.grid.Grid", "mpm.equilibrium.Equilibrium", "mpm.settings.Setting",
-    "mpm.checkup.Report", "mpm.checkup.Finding", "mpm.comparison.Comparison", "mpm.io.compare.Difference",
-    "mpm.config.Configuration", "mpm.io.trajectory.Recording", "mpm.io.replay.Replay", "mpm.io.replay.Frame",
-    "mpm.laws.Evaluation", "mpm.viewer.widget.Viewer",
+    "mpm.solver.Solver", "mpm.numerics.StableDt", "mpm.grid.Grid", "mpm.equilibrium.Equilibrium",
+    "mpm.settings.Setting", "mpm.checkup.Report", "mpm.checkup.Finding", "mpm.comparison.Comparison",
+    "mpm.io.compare.Difference", "mpm.config.Configuration", "mpm.io.trajectory.Recording", "mpm.io.replay.Replay",
+    "mpm.io.replay.Frame", "mpm.laws.Evaluation", "mpm.viewer.widget.Viewer",
 )  # fmt: skip
 
 
@@ -126,7 +126,9 @@ def pages() -> dict[str, str]:
         found |= dict(page_of(module))
     text = heading("What functions return")
     text += "Objects that other objects hold or return; nobody needs to make them by name.\n\n"
-    text += listing([f"~{entry.name}" for entry in results()]) + "\n".join(entry.directive for entry in results())
+    text += listing([f"~{entry.name}" for entry in results()]) + "\n".join(
+        entry.directive for entry in results()
+    )
     found["results"] = text
     names = "".join(f"   {module.__name__}\n" for module in modules())
     index = heading("Reference")

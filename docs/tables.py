@@ -1,4 +1,4 @@
-"""Puts what benchmarks print into verification.md, between a mark that names the command and an end mark.
+"""Puts what benchmarks print into verified.md, between a mark that names the command and an end mark.
 
     python docs/tables.py             all tables: eight minutes
     python docs/tables.py masses      those whose command has the word
@@ -14,9 +14,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "verification.md"
+PAGE = ROOT / "docs" / "verified.md"
 MARK = re.compile(r"(<!-- prints: python (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
-OF_A_MACHINE = re.compile(r"^\|[^|]*(\bspeed|M/s|seconds|two threads|\[ns\]|over the scalar build|in explicit steps)")
+OF_A_MACHINE = re.compile(
+    r"^\|[^|]*(\bspeed|M/s|seconds|two threads|\[ns\]|over the scalar build|in explicit steps)"
+)
 TITLE = re.compile(r"^\w+: ")
 
 
