@@ -27,9 +27,12 @@ suppress_warnings = ["myst.header"]  # tables that scripts print begin at their 
 
 html_theme = "pydata_sphinx_theme"
 html_title = "mpm"
-html_static_path = []
+html_static_path = ["static"]
+html_css_files = ["pages.css"]
 html_show_sourcelink = False
 html_math_renderer = "mathml"
+ALONE = "index installation quickstart features verified reproducibility performance names core contributing changelog"
+html_sidebars = {page: [] for page in ALONE.split()}  # there is nothing below them
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "show_prev_next": True,
