@@ -106,7 +106,7 @@ def test_the_conservation_table_is_what_the_script_prints(monkeypatch, capsys):
 def test_tables_hold_what_their_commands_print(monkeypatch):
     """The page is written by a script: a mark per command, each command a benchmark that is there."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    tables = importlib.import_module("tables")
+    tables = importlib.import_module("renew_tables")
     commands = [mark[2] for mark in tables.MARK.finditer(VERIFICATION)]
     assert len(commands) >= 8 and all((ROOT / command.split()[0]).is_file() for command in commands)
     assert "MISSED" not in VERIFICATION

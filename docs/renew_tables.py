@@ -1,7 +1,7 @@
 """Puts what benchmarks print into verified.md, between a mark that names the command and an end mark.
 
-    python docs/tables.py             all tables: eight minutes
-    python docs/tables.py masses      those whose command has the word
+    python docs/renew_tables.py             all tables: eight minutes
+    python docs/renew_tables.py masses      those whose command has the word
 
 Rows of time and speed are left out: they belong to a machine, and `make bench` prints them.
 """
