@@ -89,7 +89,7 @@ def name_exactly(app, doctree):
     for reference in doctree.findall(addnodes.pending_xref):
         if reference.get("refdomain") == "py":
             reference.attributes.pop("refspecific", None)
-            target, module = reference["reftarget"], reference.get("py:module") or "mpm"
+            target, module = reference["reftarget"], reference.get("py:module")
             here = getattr(sys.modules.get(module), "__all__", ())
             if target.partition(".")[0] in mpm.__all__ and target.partition(".")[0] not in here:
                 reference["reftarget"] = f"mpm.{target}"
