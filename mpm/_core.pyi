@@ -180,6 +180,30 @@ class Field:
         """Bytes, format and shape, as it is now. Unlike a view it is no possible write: the next run has nothing
         to compare."""
 
+class Colliders:
+    """Colliders without a run, such as those of a recording."""
+
+    def __init__(self, dim: int) -> None: ...
+    @property
+    def time(self) -> float:
+        """0 s: nothing runs."""
+    def add_collider(
+        self,
+        name: str,
+        contact: str,
+        friction: float,
+        nodes: Any,
+        numbers: Any,
+        reference: Sequence[float],  # (3,)
+        motion: str,  # "none" | "linear" | "rotation" | "sinusoid" | "keyframes"
+        vector: Sequence[float],  # (3,)
+        frequency: float,
+        keys: Any,  # float64 (k, 7): time, displacement, rotation vector
+    ) -> None:
+        """The shape as in `shape_distance`."""
+    def collider_distance(self, index: int, points: Any, time: float) -> tuple[bytes, bytes]:
+        """Signed distance (m,) and normal (m, d) of a collider, counted from 0, where it is at a time [s]."""
+
 class Core:
     """The base of what computes for the solvers: a run of a method, with its rows. Made by the types of methods."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mpm import config, gallery
+from mpm.bench import METHODS as MEASURED
 from mpm.bench import STANDARD, STUDIES
 from mpm.errors import SimulationError
 from mpm.gallery.entry import METHODS
@@ -109,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_study,
         metavar="STUDY",
         help=f"measure instead what it depends on: {', '.join(STUDIES)}; or published scenes beside the limits of "
-        f"this machine: {', '.join(STANDARD)}; or all of them",
+        f"this machine: {', '.join(STANDARD)}; or other methods: {', '.join(MEASURED)}; or all of them",
     )
     bench.add_argument(
         "--json", dest="json_path", type=Path, metavar="FILE", help="write the results there as well"
@@ -176,7 +177,7 @@ def _scene(text: str) -> str:
 
 
 def _study(text: str) -> str:
-    known = (*STUDIES, *STANDARD, "all")
+    known = (*STUDIES, *STANDARD, *MEASURED, "all")
     if text not in known:
         raise argparse.ArgumentTypeError(f"{text!r}: must be one of {', '.join(known)}")
     return text
@@ -243,7 +244,7 @@ def _info() -> int:
 def _bench(studies: list[str], **options: Any) -> int:
     from mpm import bench
 
-    return bench.run([*STUDIES, *STANDARD] if "all" in studies else studies, **options)
+    return bench.run([*STUDIES, *STANDARD, *MEASURED] if "all" in studies else studies, **options)
 
 
 def _view(name: str, **options: Any) -> int:

@@ -31,6 +31,8 @@ class Setting:
         Only integers.
     optional : bool
         May be None.
+    choices : tuple of str
+        The names of the values 0, 1, …, for a setting that is no number.
     """
 
     key: str
@@ -45,11 +47,23 @@ class Setting:
     whole: bool = False
     optional: bool = False
     meaning: str = ""
+    choices: tuple[str, ...] = ()
+
+    @classmethod
+    def choice(cls, name: str, group: str, value: str, choices: tuple[str, ...], meaning: str) -> Setting:
+        """A setting that is one of several words."""
+        last = len(choices) - 1
+        chosen = choices.index(value)
+        return cls(
+            name, group, name, "", chosen, low=0, high=last, whole=True, meaning=meaning, choices=choices
+        )
 
     def check(self, value: object) -> float | None:
         """The value if it is allowed; TypeError or ValueError otherwise."""
         if value is None and self.optional:
             return None
+        if self.choices and isinstance(value, str):
+            return self.choices.index(_check.choice(self.name, value, self.choices))
         if self.whole:
             return _check.integer(
                 self.name, value, low=int(self.low), high=None if math.isinf(self.high) else int(self.high)
@@ -67,6 +81,8 @@ class Setting:
     @property
     def allowed(self) -> str:
         """The range in words."""
+        if self.choices:
+            return " or ".join(self.choices)
         kind = "integer " if self.whole else ""
         alternative = ", or empty: automatic" if self.optional else ""
         return kind + _check.interval(self.low, self.low_open, self.high, self.high_open) + alternative

@@ -729,6 +729,7 @@ RESULTS += (
 )
 RESULTS += (integrators.Trajectory, fem.Elements, fem.Mesh)
 BASES = (M.Material, S.Shape, motion.Motion)  # refuse to be made at all
+BASES_OF_SOLVERS = ("Run", "Solver", "Populated", "Equilibrating")
 
 
 def callables():
@@ -770,7 +771,7 @@ def of_class(cls, prefix):
             owner = function.__qualname__.split(".")[0]
             if issubclass(cls, S.Shape):
                 owner = "Shape"  # also of a method that a shape overrides only to refuse
-            elif owner.startswith("_") or owner == "Solver":
+            elif owner.startswith("_") or owner in BASES_OF_SOLVERS:
                 owner = cls.__name__  # what a base holds for several classes is tried on each
             found[f"{prefix}{owner}.{name}"] = function
     return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, derived, numerics
+from mpm import _check, _core, derived
 from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of, place, prepare
 from mpm.fieldtable import KNOWN
@@ -42,13 +42,12 @@ class Stage:
     @functools.cached_property
     def _placed(self) -> list[Placed]:
         """The colliders as described. They are made on first use, because those of meshes take time."""
-        lower, upper, dx = self.scene.lower, self.scene.upper, self._dx
+        lower, upper = self.scene.lower, self.scene.upper
 
         def made() -> list[Placed]:
+            dx = _check.number("dx", self._dx, low=0, low_open=True, unit="m")
             prepared = [prepare(collider, lower, upper, dx) for collider in self.scene.colliders]
-            return place(
-                numerics.new_core(self.scene, numerics.check(lower, upper, dx=dx, threads=1)), prepared
-            )
+            return place(_core.Colliders(self.scene.dimension), prepared)
 
         return understood("the colliders", made)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -209,7 +210,7 @@ def _description(own: Group) -> Mapping[str, Any]:
             found = found.get(name) if isinstance(found, dict) else None
         if not isinstance(found, kind) or isinstance(found, bool):
             raise FileFormatError(f"is damaged: its description is not whole (there is no {'.'.join(way)!r})")
-        if isinstance(found, (int, float)) and not 0 < found < 1e300:
+        if isinstance(found, (int, float)) and not 0 < found < math.inf:
             raise FileFormatError(f"is damaged: its description makes no sense ({'.'.join(way)!r} = {found})")
     if not all(isinstance(unit, str) for unit in said["units"].values()):
         raise FileFormatError("is damaged: its description is not whole (units are no text)")

@@ -450,7 +450,7 @@ class Session:
 
     def _described(self, setting: Setting) -> Message:
         described = dataclasses.asdict(setting)
-        keep = ("key", "group", "name", "unit", "meaning", "optional", "whole")
+        keep = ("key", "group", "name", "unit", "meaning", "optional", "whole", "choices")
         return {name: described[name] for name in keep} | {
             "value": self._changes.get(setting.key, setting.value),
             "allowed": setting.allowed,

@@ -227,11 +227,14 @@ function render({ model, el }) {
   }
 
   function field(setting) {
-    const label = document.createElement("label"), input = document.createElement("input");
+    const label = document.createElement("label");
+    const input = document.createElement(setting.choices.length ? "select" : "input");
+    input.append(...setting.choices.map((text, index) => new Option(text, index)));
     const [name, unit] = [document.createElement("span"), document.createElement("small")];
     name.textContent = setting.name.replaceAll("_", " ");
     unit.textContent = setting.unit === "1" ? "" : setting.unit;
-    Object.assign(input, { type: "text", inputMode: "decimal", placeholder: setting.optional ? "auto" : "" });
+    if (!setting.choices.length)
+      Object.assign(input, { type: "text", inputMode: "decimal", placeholder: setting.optional ? "auto" : "" });
     input.dataset.key = setting.key;
     input.setAttribute("aria-label", setting.name);
     label.title = [setting.meaning, setting.allowed].filter(Boolean).join("; ");
