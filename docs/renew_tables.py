@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "verified.md"
 MARK = re.compile(r"(<!-- prints: python (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 OF_A_MACHINE = re.compile(
-    r"^\|[^|]*(\bspeed|peers: |M/s|seconds|two threads|\[ns\]|over the scalar build|in explicit steps)"
+    r"^\|[^|]*(\bspeed: |peers: |M/s|seconds|two threads|\[ns\]|over the scalar build|in explicit steps)"
 )
 TITLE = re.compile(r"^\w+: ")
 
