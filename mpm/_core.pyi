@@ -131,6 +131,13 @@ def paint_discs(
     `fine` pixels of the window make one. A disc's colour is palette[brightness, value]: uint8 (2 k + 1, 2 k + 1), k the
     radius rounded up, by offset from the centre; (shades, 256, 3); and (n,)."""
 
+def paint_triangles(
+    column: Any, row: Any, corners: Any, value: Any, palette: Any, fine: int, image: Any
+) -> None:
+    """Fill triangles, int32 (m, 3) numbers of the points, float32 (n,) columns and rows [pixels], into the image, uint8
+    (height, width, 3), on which `fine` x `fine` pixels make one. Colours are rows of the palette, uint8 (256, 3);
+    rows are linear between the values of the points, uint8 (n,)."""
+
 def shape_kinds() -> list[str]:
     """Names of the nodes of which shapes are made; the order is that of their numbers."""
 

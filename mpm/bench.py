@@ -1,6 +1,7 @@
 """The speed of this machine, as measured by ``python -m mpm bench``.
 
-A block of material rotates and vibrates; ``bench S1`` measures a dam break by SPH. They take whole steps through the
+A block of material rotates and vibrates; ``bench S1`` measures a dam break by SPH, ``bench F1`` a block of finite
+elements. They take whole steps through the
 public `Simulation.step`, with all defaults of a user (automatic time step, walls, history). The benchmark uses one
 thread and counts processor time, which other programs disturb less than wall time. Every round runs all kernel sets of
 a case in turn, so that a disturbance affects them alike; the median of the rounds counts.
@@ -16,7 +17,7 @@ import json
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 ORACLE = "scalar"
 STUDIES = ("phases", "family", "crowding", "calls", "order", "growth", "flow", "threads")
 STANDARD = ("B1", "B2", "B3", "B4", "B5", "B6", "B7")
-METHODS = {"S1": "mpm.sph.bench"}  # the module whose `cases` are measured
+# The modules whose `cases` are measured; they count particles, or else what their `count` and `UNIT` say.
+METHODS = {"S1": "mpm.sph.bench", "F1": "mpm.fem.bench"}
 
 
 class Measurable(Protocol):
@@ -55,6 +57,7 @@ class Result:
     case : Measurable
     isa : str
     particles : int
+        Or elements.
     nanoseconds : float
         Per particle and step, median of the rounds.
     """
@@ -101,7 +104,19 @@ def seconds_per_step(sim: Solver, enough: float) -> float:
     return used / steps
 
 
-def measure(case: Measurable, *, isas: list[str], repeats: int, enough: float = 0.15) -> list[Result]:
+def particles(sim: Solver) -> int:
+    """What is counted besides steps."""
+    return len(sim.particles)
+
+
+def measure(
+    case: Measurable,
+    *,
+    isas: list[str],
+    repeats: int,
+    enough: float = 0.15,
+    count: Callable[[Any], int] = particles,
+) -> list[Result]:
     """A case with several kernel sets, round by round."""
     simulations = {isa: case.simulation(isa=isa) for isa in isas}
     for sim in simulations.values():
@@ -110,16 +125,14 @@ def measure(case: Measurable, *, isas: list[str], repeats: int, enough: float = 
     for _ in range(repeats):
         for isa, sim in simulations.items():
             times[isa].append(seconds_per_step(sim, enough))
-    n = len(simulations[isas[0]].particles)
+    n = count(simulations[isas[0]])
     return [Result(case, isa, n, 1e9 * statistics.median(times[isa]) / n) for isa in isas]
 
 
-def _lines(isas: list[str], groups: Iterator[list[Result]]) -> Iterator[str]:
+def _lines(isas: list[str], groups: Iterator[list[Result]], unit: str = "particle") -> Iterator[str]:
     """Yield the lines of the table as they are measured."""
     yield (
-        f"{'million particle-steps/s per core':<36}"
-        + "".join(f"{isa:>10}" for isa in isas)
-        + "   best/scalar"
+        f"{f'million {unit}-steps/s per core':<36}" + "".join(f"{isa:>10}" for isa in isas) + "   best/scalar"
     )
     for results in groups:
         name = f"{results[0].case.label:<29}{results[0].particles:>9,}"
@@ -146,13 +159,16 @@ def _chosen(
 def _of_method(name: str, *, repeats: int, quick: bool, found: list[tuple[str, Any]]) -> Iterator[str]:
     """The table of another method's cases."""
 
+    module = importlib.import_module(METHODS[name])
+    count, enough = getattr(module, "count", particles), 0.01 if quick else 0.5
+
     def groups() -> Iterator[list[Result]]:
-        for case in importlib.import_module(METHODS[name]).cases(quick):
-            results = measure(case, isas=_core.isas(), repeats=repeats, enough=0.01 if quick else 0.5)
+        for case in module.cases(quick):
+            results = measure(case, isas=_core.isas(), repeats=repeats, enough=enough, count=count)
             found.extend((name, Row(case.label, r.isa, r.particles, r.nanoseconds)) for r in results)
             yield results
 
-    yield from _lines(_core.isas(), groups())
+    yield from _lines(_core.isas(), groups(), getattr(module, "UNIT", "particle"))
 
 
 def commit() -> str | None:

@@ -15,6 +15,7 @@ from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.equilibrium import Equilibrating
+from mpm.interpolation import REACH, at_points, with_images
 from mpm.keeping import Format
 from mpm.laws import Material
 from mpm.numerics import StableDt
@@ -285,6 +286,14 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         options = settings.changed_options(self._numerics, changes)
         scene = settings.changed_scene(self._scene, changes)
         return type(self)(scene, threads=self.threads, rng=self._sampled_with(), **options)
+
+    def _interpolated(
+        self, points: _check.FloatArray, values: _check.FloatArray, name: str, rank: str
+    ) -> _check.FloatArray:
+        dx, kernel, particles = self.dx, self._numerics.scheme.kernel, self.particles
+        x, mass = (np.asarray(particles._copy(field), dtype=np.float64) for field in ("x", "mass"))
+        there = with_images(self._scene, REACH[kernel] * dx, x, mass, values, rank=rank, moves=name == "x")
+        return at_points(points, *there, dx=dx, kind=kernel)
 
     def _nodes(self) -> tuple[grid.FloatArray, grid.FloatArray]:
         nodes = self.grid

@@ -17,6 +17,7 @@ from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of
 from mpm.errors import BusyError
 from mpm.fieldtable import KNOWN
+from mpm.interpolation import columns
 from mpm.keeping import SOLVERS, Format
 from mpm.laws import Material
 from mpm.particles import IN_WORDS, Copies, Particles
@@ -159,8 +160,9 @@ class Solver(Run):
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
         return ""
 
-    def _triangles(self) -> npt.NDArray[Any] | None:
-        """The rows of the corners (m, 3) of triangles that fill a 2-D picture; None: particles are drawn as discs."""
+    def _cells(self) -> npt.NDArray[Any] | None:
+        """The rows of the corners (m, d + 1) of the triangles or tetrahedra of the bodies; None: there are particles
+        only. Triangles fill 2-D pictures, files have the cells."""
         return None
 
     # ---- what it says ----------------------------------------------------------------------------------
@@ -218,6 +220,45 @@ class Solver(Run):
         """
         chosen = _check.choice("name", name, self.quantities)
         return self._quantity(chosen, Copies(self.particles))
+
+    @_check.options
+    def interpolate(self, name: str, points: npt.ArrayLike) -> FloatArray:
+        """A field or a quantity at any points.
+
+        A solver interpolates as its method does:
+
+        - `mpm.Simulation` as nodes of the grid get values, Σ w m A / Σ w m over the particles, with the weights w of
+          the kernel around the point. Mirror and periodic walls continue the particles. NaN where no particle is near.
+        - `mpm.sph.Simulation` by A(x) = Σ (m/ρ) A W, with the images at walls. At a free surface the sum decreases over
+          2h, because neighbours are missing; ``interpolate("density", points)`` tells where.
+        - `mpm.fem.Simulation` by Σ w A over the nodes of the element at the point, with its barycentric coordinates w.
+          NaN where no element is.
+
+        Parameters
+        ----------
+        name : str
+            A name of ``particles.fields`` or of `quantities`, with a meaning between particles: ``"v"``, ``"J"``, …
+        points : array_like, shape (m, d)
+            Positions [m].
+
+        Returns
+        -------
+        ndarray, shape (m, …)
+            As many components as the field or quantity has; float64.
+        """
+        chosen = _check.choice("name", name, tuple(dict.fromkeys((*self.particles.fields, *self.quantities))))
+        x = _check.array("points", points, (None, self.dimension))
+        self._core.totals()  # what was written through views is taken, or refused
+        copies = Copies(self.particles)
+        values = copies[chosen] if chosen in copies.fields else self._quantity(chosen, copies)
+        ranks = {row["name"]: row["rank"] for row in self._core.fields()}
+        rank = ranks.get(chosen, ("scalar", "vector", "tensor")[values.ndim - 1])
+        found = self._interpolated(x, columns(values), chosen, rank)
+        return found.reshape(len(x), *values.shape[1:])
+
+    def _interpolated(self, points: FloatArray, values: FloatArray, name: str, rank: str) -> FloatArray:
+        """The values (n, k) of a field or quantity of that rank at points (m, d): (m, k)."""
+        raise NotImplementedError(f"a {type(self).__name__} cannot interpolate")
 
     @_check.options
     def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:
@@ -291,7 +332,7 @@ class Solver(Run):
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
     ) -> Picture:
-        """Draw particles and colliders with Matplotlib; needs the extra ``plot``.
+        """Draw particles, or the triangles of 2-D elements, and colliders with Matplotlib; needs the extra ``plot``.
 
         A 3-D picture is an image that shows colliders as pale surfaces behind the particles.
 
@@ -398,7 +439,8 @@ class Solver(Run):
             Frames per second of simulated time.
         fields : sequence of str
             Fields of `particles` or quantities of `compute`, written beside ``x``. The file always has ``id``,
-            ``material``, ``mass`` and ``volume``, once for as long as the set of particles stays the same.
+            ``material``, ``mass`` and ``volume``, once for as long as the set of particles stays the same, and of
+            finite elements the cells: ParaView shows their surfaces.
             Numbers are not rounded. A plane scene lies in z = 0, with the zz components of plane strain.
         compression : int
             Level of gzip, 0 (none) to 9: smaller, but slower.

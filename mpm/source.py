@@ -58,8 +58,9 @@ class Source(Protocol):
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this source lacks; may be empty."""
 
-    def _triangles(self) -> npt.NDArray[Any] | None:
-        """The rows of the corners (m, 3) of triangles that fill a 2-D picture; None: particles are drawn as discs."""
+    def _cells(self) -> npt.NDArray[Any] | None:
+        """The rows of the corners (m, d + 1) of the triangles or tetrahedra of the bodies; None: there are particles
+        only. Triangles fill 2-D pictures, files have the cells."""
 
 
 class Running(Source, Protocol):

@@ -524,6 +524,8 @@ METHODS = {
                                {"increments": [*COUNT, 10**5], "tolerance": [*POSITIVE, 1e-9, 0.2]}),
     "Simulation.rows": (lambda c, **k: c.sim.rows(**k), {"body": "taken"}, {"body": NAME}),
     "Simulation.compute": (lambda c, **k: c.sim.compute(**k), {"name": "speed"}, {"name": [*NAME, "presure", "x"]}),
+    "Simulation.interpolate": (lambda c, **k: c.sim.interpolate(**k), {"name": "v", "points": [(0.5, 0.5)]},
+                               {"name": [*NAME, "presure", "grad"], "points": ROWS}),
     "Simulation.threads": (lambda c, **k: setattr(c.sim, *k.popitem()), {"threads": 1}, {"threads": [*COUNT, 10**9]}),
     "Simulation.plot": (lambda c, **k: c.sim.plot(**{"ax": c.ax, **k}), {},
                         {"color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER}),
@@ -566,6 +568,12 @@ METHODS = {
 # fmt: on
 
 
+def triangle_from_file(path):
+    meshio = pytest.importorskip("meshio")
+    meshio.Mesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [("triangle", [(0, 1, 2)])]).write(path)
+    return S.Cells.from_file(path)
+
+
 def by(kind, call, c, **k):
     """The call with another solver, `c.fem`, in the place of `c.sim`."""
     return call(SimpleNamespace(**{**vars(c), "sim": getattr(c, kind)}), **k)
@@ -579,6 +587,11 @@ METHODS |= {
         "Simulation.collider_distance",
     )
 }
+METHODS["Shape.from_file"] = (
+    lambda c, **k: S.Cells.from_file(**k) if k else triangle_from_file(c.folder / "a.vtk"),
+    {},
+    {"path": [None, 1, {}, 1.5, ["x"], b"a.msh"]},
+)
 METHODS["fem.Simulation.compute"] = (
     lambda c, **k: c.fem.compute(**k),
     {"name": "stress"},
@@ -604,8 +617,8 @@ METHODS["sph.Simulation.compute"] = (
 )
 METHODS["sph.Simulation.interpolate"] = (
     lambda c, **k: c.sph.interpolate(**k),
-    {"name": "v", "x": [(0.5, 0.5)]},
-    {"name": [*NAME, "presure", "F"], "x": ROWS},
+    {"name": "v", "points": [(0.5, 0.5)]},
+    {"name": [*NAME, "presure", "F"], "points": ROWS},
 )
 METHODS["sph.Simulation.add"] = (
     lambda c, **k: c.sph.add(**{"shape": S.Box((0.75, 0.75), (1, 1)), "material": WATER, **k}),

@@ -594,6 +594,16 @@ def test_quantities_at_nodes_and_elements():
     assert elements.nodes.shape == (len(elements), 3) and not elements.nodes.flags.writeable
 
 
+def test_bodies_and_nodes_stay():
+    sim = busy(2)
+    before = sim.state_hash()
+    with pytest.raises(TypeError, match="takes no more between steps: add the body to the scene"):
+        sim.add(mpm.shapes.Ball((0.5, 0.5), 0.1), LAWS["corotated"])
+    with pytest.raises(TypeError, match="they cannot be deleted"):
+        sim.particles.delete([0])
+    assert sim.state_hash() == before
+
+
 def test_a_body_with_F_rests_as_it_was():
     F = np.array([[1.1, 0.2], [0.0, 0.9]])
     scene = mpm.Scene((-1, -1), (2, 2))

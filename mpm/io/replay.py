@@ -202,8 +202,14 @@ class Frame(_Recorded):
         out_of_plane = {name: self._reader.stored(self._number, name)[:, 8] for name in tensors}
         return State(self.time, self.step, self.dimension, fields, out_of_plane)
 
-    def _triangles(self) -> None:
-        """Recordings hold no elements."""
+    @property
+    def cells(self) -> Array | None:
+        """The rows of the corners of the triangles or tetrahedra, int64 of shape (m, d + 1); None if the recording has
+        particles only."""
+        return self._reader.cells(self._number)
+
+    def _cells(self) -> Array | None:
+        return self.cells
 
     def _missing(self, name: str) -> str:
         """An addition to the error for a name that was not recorded; may be empty."""

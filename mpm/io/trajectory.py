@@ -78,7 +78,13 @@ class Recording(_check.Strict, Closing):
         def begin() -> None:
             with files.renamed(self._path) as file:  # open files may be renamed
                 self._writer = Writer(
-                    file, first, _totals(sim), description=description, scene=scene, compression=level
+                    file,
+                    first,
+                    _totals(sim),
+                    description=description,
+                    scene=scene,
+                    cells=sim._cells(),
+                    compression=level,
                 )
 
         interrupts.undisturbed(begin)
@@ -139,7 +145,7 @@ class Recording(_check.Strict, Closing):
             return
         began = time.perf_counter()
         try:
-            self._writer.append(self._take(sim), _totals(sim))
+            self._writer.append(self._take(sim), _totals(sim), sim._cells())
         except BaseException as error:
             with contextlib.suppress(OSError, RuntimeError):  # HDF5 may not recover from the error
                 self.close()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpm import _check
+from mpm.errors import FileFormatError
+from mpm.meshes.cells import read_cells
 from mpm.shapes.arguments import as_rows
 from mpm.shapes.shape import Bools, Floats, Region, Shape
 
@@ -57,6 +60,38 @@ class Cells(Shape):
         if len(loose):
             raise ValueError(f"vertices[{loose[0]}]: belongs to no cell ({len(loose)} such vertices)")
         self._set(vertices=x, cells=index, dimension=d)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+        """Read the cells of a mesh from a file of Gmsh (``.msh``), VTK (``.vtk``, ``.vtu``), or another format of
+        meshio; needs the extra ``mesh``.
+
+        If the file has tetrahedra, these are the cells, and the triangles and lines of boundaries are left out.
+        Otherwise the cells are its triangles in a plane z = const. All cells must be of this kind and of first order.
+        Clockwise cells are turned, and vertices that no cell has are left out.
+
+        Parameters
+        ----------
+        path : str or path
+            The unit of lengths must be the metre; ``scale`` converts others.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no such file.
+        FileFormatError
+            It cannot be read, has no such cells, or has cells of several kinds.
+        ValueError
+            A cell is flat.
+        ImportError
+            meshio is not installed.
+        """
+        try:
+            return cls(*read_cells(path))
+        except FileFormatError:
+            raise
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
 
     def _contains(self, x: Floats) -> Bools:
         return np.asarray(find_cells(self.vertices, self.cells, x)[0] >= 0)

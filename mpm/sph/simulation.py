@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -17,7 +16,6 @@ from mpm.colliders import Prepared, place, prepare
 from mpm.io.kept import Kept
 from mpm.laws import Material, registry
 from mpm.numerics import StableDt
-from mpm.particles import Copies
 from mpm.populated import Populated
 from mpm.shapes import Points, Shape
 from mpm.sph import numerics, operators
@@ -405,37 +403,9 @@ class Simulation(Populated, kind="sph"):
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
 
-    @_check.options
-    def interpolate(self, name: str, x: npt.ArrayLike) -> FloatArray:
-        """A quantity at any points: A(x) = Σ (m/ρ) A W, the interpolation that SPH is built on.
-
-        Images at walls take part, so that it holds up to them. At a free surface the sum decreases over 2h, because
-        neighbours are missing; ``interpolate("density", x)`` tells where.
-
-        Parameters
-        ----------
-        name : str
-            A field of `particles` or a quantity of `compute`.
-        x : array_like, shape (m, d)
-            Points [m].
-
-        Returns
-        -------
-        ndarray, shape (m, …)
-            As many components as the quantity has, float64.
-        """
-        chosen = _check.choice("name", name, tuple(dict.fromkeys((*self.particles.fields, *self.quantities))))
-        points = _check.array("x", x, (None, self.dimension))
-        self._core.totals()  # what was written through views is taken, or refused
-        copies = Copies(self.particles)
-        values = copies[chosen] if chosen in self.particles.fields else self._quantity(chosen, copies)
-        quantity = np.ascontiguousarray(values, dtype=np.float64)
-        n, shape = len(quantity), quantity.shape[1:]
-        rank = _rank_of(chosen, shape, self._core.fields())
-        found = self._core.interpolate(
-            np.ascontiguousarray(points), quantity.reshape(n, math.prod(shape)), rank, chosen == "v"
-        )
-        return np.frombuffer(found).reshape(len(points), *shape).copy()
+    def _interpolated(self, points: FloatArray, values: FloatArray, name: str, rank: str) -> FloatArray:
+        found = self._core.interpolate(points, values, rank, name == "v")
+        return np.frombuffer(found).reshape(len(points), values.shape[1]).copy()
 
     def state_hash(self) -> str:
         """Hexadecimal digest of all that decides how a run continues; runs that are equal bit for bit share it.
@@ -489,12 +459,6 @@ class Simulation(Populated, kind="sph"):
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("name", "unit", "rank", "initial")}
-
-
-def _rank_of(name: str, shape: tuple[int, ...], table: list[fieldtable.Row]) -> str:
-    """The rank of a field or quantity."""
-    known = {row["name"]: row["rank"] for row in table}
-    return known.get(name, ("scalar", "vector", "tensor")[len(shape)])
 
 
 def _region(one: Prepared, scene: _scene.Scene, margin: float) -> tuple[FloatArray, FloatArray]:

@@ -365,7 +365,11 @@ class Session:
         now = source.now._state(names)
         x, values = now.fields["x"], now.fields[self._color]
         limits = self._scale.take(values)
-        parts = {"points": frames.points(box, x, values, limits)}
+        points, cells = (
+            frames.points(box, x, values, limits),
+            source.now._cells() if x.shape[1] == 2 else None,
+        )
+        parts = {"points": points} if cells is None else {"triangles": points[cells.ravel()]}
         ways = {}
         if "v" in now.fields:
             ways["particles"] = frames.thinned(x, now.fields["v"])

@@ -135,7 +135,7 @@ def _plot_2d(
     from matplotlib.patches import Rectangle
 
     style = _mappable(limits)
-    triangles = sim._triangles()
+    triangles = sim._cells()
     if triangles is None:
         particles = _discs(state, axes, style)
     else:

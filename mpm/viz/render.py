@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
+from mpm import _check, _core
 from mpm.source import Source, is_source
 from mpm.viz import canvas, surfaces
 from mpm.viz import color as _color
@@ -34,12 +34,13 @@ class Shot:
     x: npt.NDArray[Any]  # (n, d) [m]
     shown: npt.NDArray[Any]  # (n,), what the colours mean
     spacing: float  # of the particles [m]
+    triangles: npt.NDArray[np.int32] | None  # (m, 3), rows of the corners; None: particles are drawn
     background: Image  # with the colliders
 
 
 class Renderer:
-    """Draws states of one simulation on the same canvas: particles and colliders, in 3-D these behind those. For one
-    thread at a time.
+    """Draws states of one simulation on the same canvas: particles or 2-D triangles, and colliders, in 3-D these behind
+    those. For one thread at a time.
 
     Parameters
     ----------
@@ -107,12 +108,14 @@ class Renderer:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
         fields = sim._state((self.color, "volume")).fields
         x, shown, volume = fields["x"], fields[self.color], fields["volume"]
-        if not np.isfinite(x).all():  # possible in a trajectory of another program
+        cells = sim._cells() if self.dimension == 2 else None
+        if cells is None and not np.isfinite(x).all():  # possible in a trajectory of another program
             there = np.isfinite(x).all(axis=1)
             x, shown = x[there], shown[there]
         spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
         background = self._place_colliders(sim) if self.moving else self.background
-        return Shot(sim.time, x, shown, spacing, background)
+        triangles = None if cells is None else np.ascontiguousarray(cells, dtype=np.int32)
+        return Shot(sim.time, x, shown, spacing, triangles, background)
 
     def _draw(self, shot: Shot) -> Image:
         """Draw the picture of a shot, shape (height, width, 3)."""
@@ -143,6 +146,11 @@ class Renderer:
         if not len(shot.x):
             return
         column, row, near = self.camera.project(shot.x)
+        if shot.triangles is not None:
+            column, row = (np.ascontiguousarray(at, dtype=np.float32) for at in (column, row))
+            values = _color.index(shot.shown, limits)
+            _core.paint_triangles(column, row, shot.triangles, values, _color.TABLE, OVERSAMPLE, image)
+            return
         if self.floor is not None:
             self.floor.darken(image, column, row, shot.x, shot.spacing)
         found = draw_discs(
