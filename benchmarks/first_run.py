@@ -8,6 +8,7 @@ twice, and prints when each phase is over. The second run begins with everything
 
 import argparse
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -38,6 +39,10 @@ def watch(folder: Path, begin: float, log: Path) -> None:
                 print(f"{name:<22} {time.monotonic() - begin:6.1f} s", flush=True)
                 del left[name]
     print(f"{'end':<22} {time.monotonic() - begin:6.1f} s", flush=True)
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        f"{'processor time':<22} {spent.ru_utime + spent.ru_stime:6.1f} s: other programs may have slowed the phases"
+    )
     if make.returncode:
         sys.exit(log.read_text()[-3000:])
 
