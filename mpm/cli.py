@@ -149,8 +149,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     replay.set_defaults(command=_replay)
 
-    view = commands.add_parser("view", help="look at a scene of the gallery in the browser", **scenes)
-    view.add_argument("name", nargs="?", default="jelly", type=_scene, metavar="NAME", help="default: jelly")
+    view = commands.add_parser(
+        "view", help="look at a scene of the gallery, a recording or a checkpoint in the browser", **scenes
+    )
+    view.add_argument(
+        "name",
+        nargs="?",
+        default="jelly",
+        type=_scene_or_file,
+        metavar="NAME|FILE",
+        help="a scene, default: jelly; or a file: .vtkhdf, .geo, .bgeo or .series of a recording, else a checkpoint",
+    )
     view.add_argument("--port", type=_port, default=8866, metavar="N", help="default: 8866")
     view.add_argument(
         "--no-browser",
@@ -174,6 +183,16 @@ def _scene(text: str) -> str:
         return gallery.get(text).name
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _scene_or_file(text: str) -> str | Path:
+    if text not in gallery.names() and (os.sep in text or Path(text).suffix or Path(text).exists()):
+        path = Path(text).absolute()
+        sequence = path.suffix.lower() in (".geo", ".bgeo")  # of which the frames have other names
+        if not path.is_file() and not (sequence and path.parent.is_dir()):
+            raise argparse.ArgumentTypeError(f"{text!r}: there is no such file")
+        return path
+    return _scene(text)
 
 
 def _study(text: str) -> str:
@@ -247,7 +266,7 @@ def _bench(studies: list[str], **options: Any) -> int:
     return bench.run([*STUDIES, *STANDARD, *MEASURED] if "all" in studies else studies, **options)
 
 
-def _view(name: str, **options: Any) -> int:
+def _view(name: str | Path, **options: Any) -> int:
     from mpm.viewer import app
 
     return app.serve(name, **options)

@@ -281,7 +281,7 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     def _settings(self) -> tuple[settings.Setting, ...]:
         return settings.of(self._scene, self._numerics)
 
-    def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """Without changes it starts with the same particles as this one; it lacks bodies that were added later."""
         options = settings.changed_options(self._numerics, changes)
         scene = settings.changed_scene(self._scene, changes)

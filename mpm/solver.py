@@ -51,8 +51,9 @@ class Solver(Run):
 
     and may supply: ``_options()``, which recordings store and need; ``materials``, or ``quantities`` with
     ``_quantity(name, particles)``, for `compute`; ``_settings()``, which the viewer can change, with
-    ``_rebuilt(changes)``; ``_has_grid`` with ``_nodes()``; and ``_lines()`` of the `repr`. A base of further solvers
-    has ``abstract=True`` instead of a kind.
+    ``_rebuilt(changes)``; ``_has_grid`` with ``_nodes()``; ``_cells()``, a mesh of the particles; ``_interpolated()``
+    for `interpolate`; and ``_lines()`` of the `repr`. A base of further solvers has ``abstract=True`` instead of a
+    kind.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ class Solver(Run):
         """The settings with which it can be made anew."""
         return ()
 
-    def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """A new solver of the same scene, with some settings changed."""
         raise NotImplementedError(f"a {type(self).__name__} cannot be made anew")
 
@@ -344,7 +345,7 @@ class Solver(Run):
     ) -> Picture:
         """Draw particles, or the triangles of 2-D elements, and colliders with Matplotlib; needs the extra ``plot``.
 
-        A 3-D picture is an image that shows colliders as pale surfaces behind the particles.
+        Colliders are solid in 2-D. A 3-D picture is an image that shows them shaded and half transparent.
 
         Parameters
         ----------
@@ -431,7 +432,7 @@ class Solver(Run):
     def record(
         self, path: str | os.PathLike[str], *, fps: float, fields: Sequence[str] = (), compression: int = 0
     ) -> Recording:
-        """Record frames during all following runs; needs the extra ``io``.
+        """Record frames during all following runs; ``.vtkhdf`` needs the extra ``io``.
 
         A frame is the first whole step at or after its time t₀ + i/fps; frame 0 is the present state. A step that
         passes several of these times is written once. Recording changes no bit of a run. An error in writing ends the
@@ -444,7 +445,9 @@ class Solver(Run):
             A ``.vtkhdf`` file in an existing directory; an existing file is replaced. ParaView >= 5.12 and VTK >= 9.3
             read it as a time series, `mpm.replay` as arrays. Until the recording is closed, only `mpm.replay` can
             read it. After a crash the file holds all frames up to the last whole one: ``python -m mpm replay FILE
-            --repair`` closes it for other programs.
+            --repair`` closes it for other programs. Or a sequence for Houdini and others, a file per frame in single
+            precision: ``"run.bgeo"`` or ``"run.geo"`` writes ``run_0000.bgeo``, …, ``"run_{:03d}.bgeo"`` names the
+            number's place, and ``run.bgeo.series`` keeps the rest for `mpm.replay`.
         fps : float
             Frames per second of simulated time.
         fields : sequence of str

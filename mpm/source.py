@@ -77,6 +77,10 @@ class Running(Source, Protocol):
     def materials(self) -> tuple[Material, ...]:
         """What the field ``material`` counts."""
 
+    @property
+    def history(self) -> Mapping[str, FloatArray]:
+        """What was recorded at steps, by column."""
+
     def totals(self) -> Totals:
         """Mass, momentum, energies, … now."""
 
@@ -95,7 +99,7 @@ class Running(Source, Protocol):
     def _settings(self) -> tuple[Setting, ...]:
         """The settings with which it can be made anew."""
 
-    def _rebuilt(self, changes: Mapping[str, float | None]) -> Any:
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Any:
         """A new source of the same scene, with some settings changed."""
 
     @property

@@ -216,6 +216,9 @@ class Sequence:
         self.sim.stable_dt()
         repr(self.sim)
         self.sim.compute(self.odd(self.random.choice((*self.sim.quantities, "nothing"))))
+        points = np.array([[self.random.uniform(-1, 2) for _ in range(self.sim.dimension)] for _ in range(5)])
+        name = self.odd(self.random.choice((*self.sim.particles.fields, *self.sim.quantities, "nothing")))
+        assert len(self.sim.interpolate(name, self.odd(points))) == 5
 
     def threads(self) -> None:
         self.sim.threads = self.odd(self.random.choice((1, 2, 3, 5)))

@@ -319,6 +319,9 @@ TARGETS = {
     "gallery.sand_column_3d": (lambda c, **k: G.sand_column_3d(**k), {}, COLUMN),
     "gallery.snowball": (lambda c, **k: G.snowball(**k), {},
                          {**SNOW, "shape": [*NAME, "bal"], "contact": [*NAME, "mirror"], "speed": NUMBER}),
+    "gallery.snow_box": (lambda c, **k: G.snow_box(**k), {}, {**SNOW, "speed": NUMBER}),
+    "gallery.snow_ring": (lambda c, **k: G.snow_ring(**k), {}, {**SNOW, "speed": NUMBER}),
+    "gallery.snow_triangle": (lambda c, **k: G.snow_triangle(**k), {}, {**SNOW, "speed": NUMBER}),
     "gallery.snow_wedge": (lambda c, **k: G.snow_wedge(**k), {}, {**SNOW, "speed": NUMBER, "friction": NOT_NEGATIVE}),
     "gallery.snow_wedge_3d": (lambda c, **k: G.snow_wedge_3d(**k), {},
                               {**SNOW, "speed": NUMBER, "friction": NOT_NEGATIVE}),
@@ -412,6 +415,9 @@ TARGETS = {
                              "interval": [*POSITIVE, 1e-9], "start": NUMBER}),
     "Points": (lambda c, **k: S.Points(**k), {"x": [(0.5, 0.5), (0.6, 0.5)]},
                {"x": [*ROWS, np.zeros((0, 2))], "volume": ["1", {}, True, NAN, INF, 0, -1, (1,), (1, 2, 3), (1, -1)]}),
+    "Shape.from_file of Points": (lambda c, **k: S.Points.from_file(**{"path": c.folder / "points.csv", **k}), {},
+                        {"path": FILE, "volume": [0, -1.0, NAN, "many", [1.0, 2.0, 3.0], object()],
+                         "dimension": [0, 4, 2.0, "2", True, 3, [2]]}),
     "Shape.contains": (lambda c, **k: SHAPE.contains(**k), {"x": [(0, 0)]}, {"x": [*ROWS, [(1, 2, 3)]]}),
     "Shape.translate": (lambda c, **k: SHAPE.translate(**k), {"by": (1, 0)}, {"by": [*VECTOR_2D, None]}),
     "Shape.rotate": (lambda c, **k: SHAPE.rotate(**k), {"angle": 1.0},
@@ -434,8 +440,9 @@ TARGETS = {
                        {"image": np.zeros((4, 4, 3), np.uint8)},
                        {"image": PICTURE, "path": [None, 1, "", "a", "a.nonsense", ["a.png"]]}),
     "replay": (lambda c, **k: mpm.replay(**{"path": c.folder / "a.vtkhdf", **k}), {},
-               {"path": [1, None, "", ["x"], {}, "a\0"]}),
-    "view": (lambda c, **k: mpm.view(**{"source": c.frames, **k}), {}, {"source": [*SIM, mpm.Scene((0, 0), (1, 1))]}),
+               {"path": [1, None, "", ["x"], {}, "a\0"], "fps": [10, *(v for v in POSITIVE if v is not None)]}),
+    "view": (lambda c, **k: mpm.view(**{"source": c.frames, **k}), {},
+             {"source": [None, 1, "", mpm.Simulation, [], mpm.Scene((0, 0), (1, 1))], "folder": [1, ["x"], {}]}),
     "Frame.compute": (lambda c, **k: c.frames[0].compute(**k), {"name": "speed"}, {"name": [*NAME, "pressure", "x"]}),
     "Frame.collider_distance": (lambda c, **k: c.frames[0].collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
                                 {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
@@ -488,6 +495,20 @@ TARGETS = {
                                {"circulation": NUMBER, "distance": POSITIVE, "core": POSITIVE}),
     "viz.plot_history": (lambda c, **k: viz.plot_history(**{"history": c.sim.history, "ax": c.ax, **k}), {},
                          {"history": [None, 1, {}, mpm.Simulation], "ax": AXES}),
+    "samples.path": (lambda c, **k: mpm.samples.path(**k), {"name": "jelly"}, {"name": NAME}),
+    "plot.history": (lambda c, **k: mpm.plot.history(**{"source": c.sim, "ax": c.ax, **k}), {},
+                     {"source": SIM, "columns": [1, None, {}, [], ["kinetik"], [1], b"dt"], "ax": AXES}),
+    "plot.field": (lambda c, **k: mpm.plot.field(**{"sim": c.sim, "ax": c.ax, "y": 0.5, **k}), {"name": "speed"},
+                   {"sim": SIM, "name": [v for v in COLOR if v is not None], "x": [v for v in NUMBER if v is not None],
+                    "y": NUMBER, "z": [0.5, *(v for v in NUMBER if v is not None)],
+                    "width": [v for v in POSITIVE if v is not None], "limits": LIMITS, "ax": AXES}),
+    "compare_plot": (lambda c, **k: mpm.compare_plot(**{"source": c.sim, **k}),
+                     {"parameter": "dx", "values": [0.25], "times": 0},
+                     {"source": [None, 1, "sim", []], "parameter": NAME, "values": [1, None, "ab", {}, [], ["a"], [-1]],
+                      "times": [*(v for v in NUMBER if not isinstance(v, (list, np.ndarray))), -1.0, [], (2, 1)],
+                      "color": [v for v in COLOR if v is not None], "limits": LIMITS,
+                      "size": ["ab", (1,), (1, 2, 3), (0, 1), (1e9, 1), (NAN, 1), 3],
+                      "figure": [1, "f", object(), []]}),
 }
 FLOWS = {
     "VonMises": M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, density=1),
@@ -656,6 +677,7 @@ def make_things(folder):
     for name in sim.particles.fields:  # the memory of views, which a look takes, is part of the repr
         np.asarray(sim.particles[name])
     writer = viz.MovieWriter(folder / "written", fps=10, size=(80, 64))
+    (folder / "points.csv").write_text("x,y\n0,0\n1,1\n", encoding="utf-8")
     return SimpleNamespace(
         solid=solid,
         scene=scene,
@@ -749,7 +771,19 @@ def callables():
     """Title and signature of everything public that takes arguments."""
     modules = [(name, getattr(mpm, name)) for name in mpm.__all__ if inspect.ismodule(getattr(mpm, name))]
     assert {name for name, _ in modules} == {
-        *("fem", "gallery", "integrators", "materials", "motion", "point", "shapes", "sph", "viz")
+        *(
+            "fem",
+            "gallery",
+            "integrators",
+            "materials",
+            "motion",
+            "plot",
+            "point",
+            "samples",
+            "shapes",
+            "sph",
+            "viz",
+        )
     }
     found = {}
     for prefix, module in [("", mpm), *modules]:
@@ -757,7 +791,8 @@ def callables():
             thing = getattr(module, name)
             dotted = (
                 f"{prefix}."
-                if prefix in ("fem", "gallery", "integrators", "motion", "point", "sph", "viz")
+                if prefix
+                in ("fem", "gallery", "integrators", "motion", "plot", "point", "samples", "sph", "viz")
                 and thing is not Entry
                 else ""
             )

@@ -39,11 +39,11 @@ def test_it_plays_pauses_steps_and_resets():
 CHANGES = {
     "spacing": (0.1, lambda sim: sim._numerics.spacing, 0.1),
     "smoothing": (1.3, lambda sim: sim._numerics.smoothing, 1.3),
-    "kernel": (1, lambda sim: sim._numerics.kernel, "wendland"),
+    "kernel": ("wendland", lambda sim: sim._numerics.kernel, "wendland"),
     "viscosity": ("central", lambda sim: sim._numerics.viscosity, "central"),
     "alpha": (0.2, lambda sim: sim._numerics.alpha, 0.2),
     "xsph": (0.3, lambda sim: sim._numerics.xsph, 0.3),
-    "tension": (1, lambda sim: sim._numerics.tension, True),
+    "tension": ("on", lambda sim: sim._numerics.tension, True),
     "dt": (1e-4, lambda sim: sim._numerics.dt, 1e-4),
     "max_dt": (1e-3, lambda sim: sim._numerics.max_dt, 1e-3),
     "history": (4, lambda sim: sim._numerics.history, 4),
@@ -68,13 +68,16 @@ def test_a_reset_takes_what_was_set(key):
 
 def test_what_is_shown_is_what_acts():
     browser = Browser(make(kernel="wendland", tension=True, dt=1e-4, allow_unstable=True))
-    assert {s["key"] for s in browser.state["settings"]} - {"steps", "threads"} == {
+    keys = {s["key"] for s in browser.state["settings"]} - {"steps", "threads"}
+    of_scene = {key for key in keys if key.startswith(("body", "wall", "lower", "upper"))}
+    assert {"body 0 shape", "body 0 vy", "wall x-", "upper y"} <= of_scene
+    assert keys - of_scene == {
         *CHANGES,
         *("gravity x", "material 0 density", "material 0 gamma"),
     }
     kernel = browser.setting("kernel")
-    assert kernel["choices"] == ("cubic", "wendland") and kernel["value"] == 1
-    assert kernel["allowed"] == "cubic or wendland" and browser.setting("tension")["value"] == 1
+    assert kernel["choices"] == ("cubic", "wendland") and kernel["value"] == "wendland"
+    assert kernel["allowed"] == "cubic, wendland" and browser.setting("tension")["value"] == "on"
     assert "must be one of 'cubic', 'wendland'" in browser.ask("set", key="kernel", value="gauss")[0]
     assert "kernel" in browser.ask("set", key="kernel", value=2)[0]
     assert not browser.ask("set", key="dt", value=None) and not browser.ask("reset")

@@ -287,7 +287,7 @@ class Simulation(Solver, kind="fem"):
             ),
         )
 
-    def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         options = self._snapshot_options()
         if "spacing" in changes:
             options["spacing"] = changes["spacing"]

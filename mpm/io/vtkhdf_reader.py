@@ -91,7 +91,7 @@ class Reader:
         self._read_cells(root, frames)
         self.totals = _totals(own, frames)
         self._read_fields(root, frames)
-        self.description = _description(own)
+        self.description = check_description(_json(own.dataset("description")))
         arrays = {name: own.group("arrays").dataset(name) for name in own.group("arrays").members}
         for name, array in arrays.items():
             if array.dtype.name not in DTYPES:
@@ -231,9 +231,8 @@ def _totals(own: Group, frames: int) -> dict[str, Array]:
     return {name: rows[:, of] for name, of in columns.items()}
 
 
-def _description(own: Group) -> Mapping[str, Any]:
-    """What the file says of the simulation, with at least what the package itself looks at."""
-    said = _json(own.dataset("description"))
+def check_description(said: Any) -> Mapping[str, Any]:
+    """What a file says of the simulation, with at least what the package itself looks at."""
     numbers, text = (int, float), (str,)
     needed: dict[tuple[str, ...], tuple[type, ...]] = {("summary",): text, ("units",): (dict,)}
     needed |= {("fps",): numbers, ("numerics", "dx"): numbers}

@@ -38,7 +38,7 @@ class Cells(Shape):
     Raises
     ------
     ValueError
-        There are no cells, a vertex does not exist or belongs to no cell, or a cell is flat or inverted.
+        There are no cells, a vertex does not exist or belongs to no cell, or a cell is flat, inverted or there twice.
     """
 
     _fields = ("vertices", "cells")
@@ -49,8 +49,13 @@ class Cells(Shape):
         x = as_rows(vertices, "vertices", (2, 3))
         d = x.shape[1]
         index = _as_cells(cells, len(x), d)
+        same, first = np.unique(np.sort(index, axis=1), axis=0, return_index=True)
+        if len(same) < len(index):
+            k = int(np.setdiff1d(np.arange(len(index)), first)[0])
+            raise ValueError(f"cells[{k}] = {index[k].tolist()}: is there twice; must be once")
         edges = x[index[:, 1:]] - x[index[:, :1]]
         with np.errstate(over="ignore", invalid="ignore"):
+            edges /= np.abs(edges).max() or 1
             size = np.linalg.norm(edges, axis=2).prod(axis=1)
             det = np.linalg.det(edges)
         for k in np.flatnonzero(~(det > FLATTEST * size))[:1]:

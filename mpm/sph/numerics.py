@@ -173,10 +173,10 @@ def settings(chosen: Numerics) -> list[Setting]:
         return Setting(name, GROUP, name, unit, None if value == "auto" else value, **limits)
 
     def choice(name: str, choices: tuple[str, ...], meaning: str) -> Setting:
-        return Setting.choice(name, GROUP, given[name], choices, meaning)
+        return Setting(name, GROUP, name, "", given[name], choices=choices, meaning=meaning)
 
     positive: dict[str, Any] = {"low": 0, "low_open": True}
-    pulls = Setting.choice("tension", GROUP, OFF_ON[chosen.tension], OFF_ON, "stretched fluid pulls")
+    given["tension"] = OFF_ON[chosen.tension]
     return [
         setting(
             "spacing", "m", meaning="distance of particles; the domain must be a whole number", **positive
@@ -186,20 +186,19 @@ def settings(chosen: Numerics) -> list[Setting]:
         choice("viscosity", VISCOSITIES, "form of the viscous force"),
         setting("alpha", low=0, high=MOST_ALPHA, meaning="artificial viscosity"),
         setting("xsph", low=0, high=1, meaning="share of the neighbours' velocity"),
-        pulls,
+        choice("tension", OFF_ON, "stretched fluid pulls"),
         setting("dt", "s", optional=True, meaning="time step", **positive),
         setting("max_dt", "s", optional=True, meaning="upper limit of the automatic time step", **positive),
         setting("history", low=0, high=common.MAX_HISTORY, whole=True, meaning="record every n-th step"),
     ]
 
 
-def changed(chosen: Numerics, changes: Mapping[str, float | None]) -> dict[str, Any]:
+def changed(chosen: Numerics, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `mpm.sph.Simulation` with some settings changed."""
     new = options(chosen)
     for setting in settings(chosen):
         if setting.key in changes:
-            value = changes[setting.key]
-            new[setting.key] = setting.choices[int(value or 0)] if setting.choices else value
+            new[setting.key] = changes[setting.key]
     new["tension"] = new["tension"] in (True, OFF_ON[1])
     if new["dt"] is None:
         new["dt"] = "auto"

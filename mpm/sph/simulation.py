@@ -367,7 +367,7 @@ class Simulation(Populated, kind="sph"):
         of_scene = [one for one in settings.of_scene(self._scene) if one.key != "material 0 tension"]
         return (*of_scene, *numerics.settings(self._numerics))
 
-    def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """It lacks bodies that were added later."""
         options = numerics.changed(self._numerics, changes)
         return type(self)(settings.changed_scene(self._scene, changes), threads=self.threads, **options)
