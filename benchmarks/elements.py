@@ -359,8 +359,7 @@ def speed(report: Any) -> None:
             scalar = rate(twisting(24, "fixed corotated", "float32"), time.process_time)
         gain = rates[24, "fixed corotated", "float32"] / scalar
         report.line("vectors over the scalar build", f"{gain:.2f}", ">= 2", gain >= 2)
-    one, two = (rate(twisting(40, "fixed corotated", "float32", n), time.perf_counter) for n in (1, 2))
-    report.line("two threads over one", f"{two / one:.2f}", ">= 1.8 on two free cores", two / one >= 1.8)
+    two_threads(report)
     plain = numpy_rate()
     report.line("the same forces in NumPy [M/s]", f"{plain:.3f}", "", True)
     peers(report)
@@ -377,6 +376,19 @@ def peers(report: Any) -> None:
             continue
         text = f"peers: {entry['name']} {entry['version']} ({entry['apart']:.0e} apart) [M/s]"
         report.line(text, f"{entry['speed'] / 1e6:.3g}", "", True)
+
+
+def two_threads(report: Any) -> None:
+    """Single steps with one and two threads in turn, the best of many, because neighbours disturb two threads."""
+    sims = [twisting(40, "fixed corotated", "float32", n) for n in (1, 2)]
+    best = [math.inf, math.inf]
+    for _ in range(300):
+        for k, sim in enumerate(sims):
+            begin = time.perf_counter()
+            sim.step()
+            best[k] = min(best[k], time.perf_counter() - begin)
+    gain = best[0] / best[1]
+    report.line("two threads over one", f"{gain:.2f}", ">= 1.8 on two free cores", gain >= 1.8)
 
 
 def numpy_rate() -> float:
@@ -488,8 +500,24 @@ def spin(report: Any) -> None:
         end = sim.totals()
         drift = abs(float(np.squeeze(end.angular_momentum) / np.squeeze(start.angular_momentum)) - 1)
         report.at_most(f"ten turns by {method}: drift of the angular momentum", drift, 1e-12)
+        if method == "MPM":
+            grown(report, scene)
         energy = 100 * (end.energy / start.energy - 1)
         report.line(f"ten turns by {method}: energy [%]", f"{energy:+.3f}", "0 ± 0.5", abs(energy) <= 0.5)
+
+
+def grown(report: Any, scene: Any) -> None:
+    """What Cayley's update of F does to the spinning square: it grows, unnoticed by F, at most by exp(ω² dt t/2)."""
+    sim = mpm.Simulation(scene, dx=1 / 32, f_update="cayley")
+    radius, start = math.sqrt((sim.particles.x**2).sum(axis=1).mean()), sim.totals().energy
+    sim.run(10.0)
+    growth = math.sqrt((sim.particles.x**2).sum(axis=1).mean()) / radius
+    most = math.exp((2 * math.pi) ** 2 * 10 / sim.steps * 10 / 2)
+    report.line(
+        "ten turns with Cayley's update: growth", f"{growth:.3f}", f"<= {most:.3f}", 1.03 < growth <= most
+    )
+    lost = sim.totals().energy / start * growth**2 - 1
+    report.line("the same: energy times growth²", f"{1 + lost:.4f}", "1 ± 0.005", abs(lost) <= 0.005)
 
 
 def together(report: Any) -> None:

@@ -82,7 +82,9 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     advect : {"pic", "particle"}, optional
         Particles move with Σwṽ or, in ``"flip"`` and ``"aflip"``, with their new velocity.
     f_update : {"linear", "cayley"}
-        F ← (I + dt ∇v) F, or F ← (I − dt/2 ∇v)⁻¹ (I + dt/2 ∇v) F, which keeps volume in pure rotation.
+        F ← (I + dt ∇v) F, or F ← (I − dt/2 ∇v)⁻¹ (I + dt/2 ∇v) F, which keeps volume in pure rotation. But explicit
+        steps move particles along tangents: a body that turns with ω grows by the factor exp(ω² dt t/2), and an F that
+        does not know it cannot pull the body back. Take ``"cayley"`` for fluids, stiff implicit steps or few turns.
     c_damping : float, optional
         Share of the symmetric part of C that each step removes, 0 to 1 (1: RPIC); C keeps its rotation. Only for
         transfers with an affine velocity.

@@ -71,6 +71,27 @@ def test_recordings_have_the_cells(d, dtype, compression, tmp_path):
         _ = frame.cells
 
 
+def test_frames_may_have_other_cells(tmp_path, monkeypatch):
+    """Each set of cells is a part; offsets count the cells and corners of all parts before."""
+    h5py = pytest.importorskip("h5py")
+    sim, path = bending(3), tmp_path / "a.vtkhdf"
+    nodes = sim.elements.nodes
+    m = len(nodes)
+    with sim.record(path, fps=1e6):
+        sim.step()
+        monkeypatch.setattr(type(sim), "_cells", lambda sim: nodes[: m // 2])
+        sim.step(2)
+    with h5py.File(path) as file:
+        steps = file["VTKHDF/Steps"]
+        assert steps["PartOffsets"][:].tolist() == [0, 0, 1, 1]
+        assert steps["CellOffsets"][:, 0].tolist() == [0, 0, m, m]
+        assert steps["ConnectivityIdOffsets"][:, 0].tolist() == [0, 0, 4 * m, 4 * m]
+        assert len(file["VTKHDF/Offsets"]) == m + m // 2 + 2 and len(file["VTKHDF/Types"]) == m + m // 2
+    with mpm.replay(path) as replay:
+        assert [len(frame.cells) for frame in replay] == [m, m, m // 2, m // 2]
+        assert np.array_equal(replay[3].cells, nodes[: m // 2])
+
+
 def test_recordings_of_particles_have_no_cells(tmp_path):
     pytest.importorskip("h5py")
     scene = mpm.Scene([0, 0], [1, 1])
