@@ -63,6 +63,7 @@ __all__ = [
     "export",
     "fem",
     "gallery",
+    "get_include",
     "get_num_threads",
     "integrators",
     "load",
@@ -74,12 +75,13 @@ __all__ = [
     "shapes",
     "show_config",
     "sph",
+    "testing",
     "view",
     "viz",
 ]
 
 # Imported when first used: `import mpm` stays fast.
-_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "point", "sph", "viz")
+_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "point", "sph", "testing", "viz")
 _LAZY_FUNCTIONS = {
     "compare": "mpm.comparison",
     "diff": "mpm.io.compare",
@@ -89,6 +91,11 @@ _LAZY_FUNCTIONS = {
     "replay": "mpm.io.replay",
     "view": "mpm.viewer",
 }
+
+
+def get_include() -> str:
+    """The folder of ``mpm_user_law.h``, for compilers of laws (see `mpm.materials.UserLaw`)."""
+    return f"{__path__[0]}/include"
 
 
 def __getattr__(name: str) -> Any:

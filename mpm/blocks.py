@@ -27,6 +27,9 @@ VALUES = {
     "consistency": 100.0,
     "g_1": 0.5,
     "g_2": 0.2,
+    "mu_1": 3e4,
+    "alpha_1": 2.5,
+    "k_1": 2e4,
     "density": 1000.0,
 }  # of all laws that have such a parameter
 

@@ -15,25 +15,31 @@ import numpy.typing as npt
 from mpm import _check
 from mpm._check import FloatArray
 from mpm.laws import Material, _Elastic, _Flowing, _Plastic, plastic
+from mpm.rubber import FibreReinforced, Ogden
 from mpm.soils import NACC, CamClay, DruckerPrager, MohrCoulomb, MuI
+from mpm.userlaws import HistoryField, UserLaw
 
 __all__ = [
     "NACC",
     "CamClay",
     "Corotated",
     "DruckerPrager",
+    "FibreReinforced",
     "FixedCorotated",
     "Fluid",
     "Hencky",
     "HerschelBulkley",
+    "HistoryField",
     "Material",
     "MohrCoulomb",
     "MooneyRivlin",
     "MuI",
     "NeoHookean",
+    "Ogden",
     "SaintVenantKirchhoff",
     "Sand",
     "Snow",
+    "UserLaw",
     "Viscoelastic",
     "VonMises",
 ]

@@ -19,7 +19,7 @@ from mpm.fem import elements as _elements
 from mpm.fem import meshing
 from mpm.io.kept import Kept
 from mpm.io.state import State
-from mpm.laws import Material, registry
+from mpm.laws import Material
 from mpm.numerics import MAX_HISTORY, StableDt, _dtype, _refuse_coarse_positions, _time_step
 from mpm.particles import Copies, Particles
 from mpm.shapes.cells import find_cells
@@ -670,7 +670,7 @@ def _refuse_scene(scene: _scene.Scene) -> None:
                 f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall"
             )
     for body in scene.bodies:
-        law = registry()[body.material.law]
+        law = body.material._row
         if law["strain"] != "F" or law["return_map"] or not law["tangent"]:
             raise ValueError(
                 f"body {body.name!r}: {type(body.material).__name__} is no elastic solid; mpm.fem needs one, such as "
