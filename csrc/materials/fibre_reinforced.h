@@ -5,7 +5,7 @@
  *     Psi(F) = Psi_NH(F) + k1/(2 k2) (exp(k2 e^2) - 1),  e = max(|F a|^2 - 1, 0)      energy per rest volume [J/m3]
  *     tau(F) = tau_NH(F) + 2 k1 e exp(k2 e^2) (F a)(F a)^T                            Kirchhoff stress [Pa]
  *
- * k2 = 0: k1/2 e^2, the standard reinforcing model. In plane strain, (F a)_z = a_z, and families at a_z and -a_z balance
+ * k2 = 0: k1/2 e^2, standard reinforcing model. In plane strain, (F a)_z = a_z, and families at a_z and -a_z balance
  * the shear out of plane.
  * G. A. Holzapfel, T. C. Gasser, R. W. Ogden, J. Elasticity 61 (2000) 1; neo_hookean.h.
  */

@@ -5,7 +5,7 @@
  *     Psi(F) = sum_p mu_p/alpha_p (sum_i s_i^alpha_p - 3 - alpha_p ln J) + lambda/4 (J^2 - 1 - 2 ln J)     [J/m3]
  *     tau_i  = sum_p mu_p (s_i^alpha_p - 1) + lambda/2 (J^2 - 1)                                           [Pa]
  *
- * s_i are the principal stretches; in plane strain s_3 = 1. Every mu_p alpha_p >= 0. At rest mu = sum mu_p alpha_p/2 and
+ * s_i are the principal stretches; in plane strain s_3 = 1. Every mu_p alpha_p >= 0. At rest mu = sum mu_p alpha_p/2,
  * lambda = K - 2/3 mu. The term mu_p with alpha = 2 alone is Mooney-Rivlin's solid with C01 = 0.
  * R. W. Ogden, Proc. R. Soc. Lond. A 326 (1972) 565; 328 (1972) 567 (compressible).
  */
@@ -36,9 +36,9 @@ INLINE struct ogden ogden_prepare(const double *values)
     return law;
 }
 
-/* A bound of the curvature of one term along F <- (I + s A) F, |A| = 1, from the least and the largest s^alpha. Diagonal A
- * have mu ((alpha - 1) s^alpha + 1). Two stretches shear with the matrix gamma 1 1^T + diag(tau_j, tau_i), which acts on
- * (A_ij, A_ji): with s_i > s_j and r = s_i^2/s_j^2, gamma = mu (1 - s_j^alpha (r - r^(alpha/2))/(r - 1)). The fraction lies
+/* A bound of the curvature of one term along F <- (I + s A) F, |A| = 1, from the least and largest s^alpha. Diagonal A
+ * have mu ((alpha - 1) s^alpha + 1). Two stretches shear with gamma 1 1^T + diag(tau_j, tau_i), which acts on
+ * (A_ij, A_ji): s_i > s_j, r = s_i^2/s_j^2, gamma = mu (1 - s_j^alpha (r - r^(alpha/2))/(r - 1)). The fraction lies
  * between 1 - alpha/2 and 1 for 0 < alpha < 2, below -(alpha/2 - 1) r^(alpha/2) for alpha > 2, and the matrix below
  * max(1 - alpha, 2) s_j^alpha |mu| - |mu| for alpha < 0. */
 INLINE wide ogden_curvature(wide mu, wide alpha, wide least, wide largest)

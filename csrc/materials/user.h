@@ -108,7 +108,7 @@ INLINE struct law_evaluation user_evaluate(const struct user *user, const struct
         *wave = law->moduli == MPM_USER_BOUND ? law->bound : *wave;
         if (law->moduli == MPM_USER_BOUND || __builtin_isnan(*isolated))
             *isolated = DIM * *wave;
-        *wave = __builtin_isnan(*wave) ? __builtin_inf() : *wave; /* then no step is small enough, as for any law without a bound */
+        *wave = __builtin_isnan(*wave) ? __builtin_inf() : *wave; /* no step is small enough */
         *isolated = __builtin_isnan(*isolated) ? __builtin_inf() : *isolated;
     }
     struct law_evaluation r;

@@ -134,6 +134,6 @@ const mpm_user_law *mpm_python_get_user_law(PyObject *capsule)
 
 PyMethodDef mpm_python_user_law_methods[] = {
     {"user_law", new_user_law, METH_VARARGS,
-     "user_law(name, parameters, history, J_low, J_high, evaluate, context, return_map, context, moduli, bound) -> law"},
+     "user_law(name, parameters, history, J_low, J_high, evaluate, context, map, context, moduli, bound) -> law"},
     {NULL, NULL, 0, NULL},
 };

@@ -16,7 +16,8 @@ INLINE matrix matrix_from_rows(const real *rows, ptrdiff_t first, int lanes)
 }
 
 /* Loads `lanes` states from the arrays, beginning at row `first`; without `history`, the initial values of the law. */
-INLINE struct law_state state_from_rows(const mpm_material *material, const real *F, const real *history, ptrdiff_t first, int lanes)
+INLINE struct law_state state_from_rows(const mpm_material *material, const real *F, const real *history,
+                                        ptrdiff_t first, int lanes)
 {
     const mpm_law *row = mpm_material_law(material);
     const int components = mpm_law_history(row, DIM);
@@ -42,7 +43,8 @@ void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation)
     prepare_law(law, &parameters, &evaluation->material);
     for (ptrdiff_t first = 0; first < evaluation->count; first += WIDTH) {
         const int lanes = evaluation->count - first < WIDTH ? (int)(evaluation->count - first) : WIDTH;
-        struct law_state state = state_from_rows(&evaluation->material, evaluation->F, evaluation->history, first, lanes);
+        struct law_state state =
+            state_from_rows(&evaluation->material, evaluation->F, evaluation->history, first, lanes);
         state.J = matrix_det(state.F);
         const matrix gradient = matrix_from_rows(evaluation->velocity_gradient, first, lanes);
         const struct law_evaluation r = evaluate_law(law, &parameters, state, gradient);

@@ -3,7 +3,7 @@
  * Constitutive laws written by users: what a compiled function must look like to be a law (mpm.materials.UserLaw).
  * It may come from C, C++, Fortran, Cython, Numba, or any other compiler; mpm.get_include() is the folder of this file.
  *
- * Functions work on a tile of `count` particles, component by component: component c of particle p is a[c*count + p], so
+ * Functions work on a tile of `count` particles, component by component: c of particle p is a[c*count + p], so
  * that loops over p have stride 1. All numbers are doubles, whatever the precision of the simulation. `dim` is 2 or 3.
  *
  *     F, velocity_gradient   dim*dim components: xx, xy, yx, yy  or  xx, xy, xz, yx, yy, yz, zx, zy, zz
@@ -24,9 +24,9 @@ extern "C" {
 
 /** Kirchhoff stress tau = J sigma = dPsi/dF F^T, and energy Psi(F, history), 0 at rest.
  *
- *  moduli[0*count + p] is the longitudinal modulus of the present state, J rho c^2: lambda + 2 mu at rest. It limits the
- *  time step. moduli[1*count + p] is the largest curvature of the energy along F <- (I + s A) F over all A with
- *  |A| = 1: at rest 2 mu + dim lambda. All outputs arrive as NaN. If the second modulus stays NaN, dim times the first is
+ *  moduli[0*count + p] is the longitudinal modulus of the present state, J rho c^2: at rest lambda + 2 mu. It limits
+ *  the step. moduli[1*count + p] is the largest curvature of the energy along F <- (I + s A) F over all A with
+ *  |A| = 1: at rest 2 mu + dim lambda. All outputs arrive as NaN. If the second stays NaN, dim times the first is
  *  taken. If the material has moduli="numeric" or a number, both are ignored. */
 typedef void mpm_user_evaluate(int count, int dim, const double *parameters, const double *F, const double *history,
                                double *tau, double *energy, double *moduli, void *context);
