@@ -22,7 +22,7 @@ from mpm.laws import Material
 from mpm.point.driver import Law, PythonLaw, law_of
 from mpm.userlaws import UserLaw
 
-__all__ = ["check_law", "curvature_excess", "stress_error", "turning_error"]
+__all__ = ["check_law"]
 
 Answer = Callable[[FloatArray], Any]
 """An evaluation (tau, energy, tau_zz, isolated, longitudinal) at F (m, d, d)."""

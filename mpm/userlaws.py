@@ -190,9 +190,9 @@ class UserLaw(_Flowing):
         What the functions get as ``parameters``, in this order; at most 64.
     history : sequence, optional
         `HistoryField` or names of fields of the package's laws, at most 6 with 24 components in 3-D.
-    return_map : compiled function, optional
-        ``void(int count, int dim, const double *parameters, double dt, const double *velocity_gradient, double *F,
-        double *history, void *context)``.
+    advance : compiled function, optional
+        The return map, which advances the history: ``void(int count, int dim, const double *parameters, double dt,
+        const double *velocity_gradient, double *F, double *history, void *context)``.
     moduli : str or float, optional
         ``"law"`` (default): `evaluate` writes them. ``"numeric"``: differences of the stress bound them in every step,
         which costs d² further evaluations. A number [Pa], > 0: no longitudinal modulus exceeds it in any state.
@@ -217,18 +217,18 @@ class UserLaw(_Flowing):
     EVALUATE: ClassVar[Any] = ctypes.CFUNCTYPE(None, *_EVALUATE)
     """Prototype of `evaluate` for ctypes: ``EVALUATE(("name", library))`` or ``EVALUATE(address)``."""
     RETURN_MAP: ClassVar[Any] = ctypes.CFUNCTYPE(None, *_RETURN_MAP)
-    """Prototype of `return_map` for ctypes."""
+    """Prototype of `advance` for ctypes."""
     NUMBA_EVALUATE: ClassVar[str] = _numba_signature(_EVALUATE)
     """Signature of `evaluate` for ``numba.cfunc``."""
     NUMBA_RETURN_MAP: ClassVar[str] = _numba_signature(_RETURN_MAP)
-    """Signature of `return_map` for ``numba.cfunc``."""
+    """Signature of `advance` for ``numba.cfunc``."""
 
     name: str
     evaluate: Any
     density: float
     constants: Mapping[str, float] = field(default_factory=dict)
     history: Sequence[str | HistoryField] = ()
-    return_map: Any = None
+    advance: Any = None
     moduli: Literal["law", "numeric"] | float = "law"
     J_range: tuple[float, float] = (1e-3, 1e3)
     reference: str = ""
@@ -250,7 +250,7 @@ class UserLaw(_Flowing):
         if isinstance(self.evaluate, Absent):
             return
         evaluate = Compiled("evaluate", self.evaluate, _EVALUATE)
-        back = None if self.return_map is None else Compiled("return_map", self.return_map, _RETURN_MAP)
+        back = None if self.advance is None else Compiled("advance", self.advance, _RETURN_MAP)
         rows = [
             (r["name"], r["unit"], r["rank"], r["initial"], r["low"], r["high"], r["scales_volume"])
             for r in self._row["history"]
@@ -321,7 +321,7 @@ class UserLaw(_Flowing):
             "strain": "F",
             "viscous": False,
             "tangent": False,
-            "return_map": self.return_map is not None,
+            "return_map": self.advance is not None,
             "parameters": [*parameters, density],
             "history": [_row_of(part) for part in self.history],
             "reference": self.reference,
@@ -336,7 +336,7 @@ class UserLaw(_Flowing):
         return replace(cast(Any, self), constants={**self.constants, **own}, density=density)  # type: ignore[no-any-return]
 
     def _key(self) -> tuple[Any, ...]:
-        functions = self.evaluate, self.return_map
+        functions = self.evaluate, self.advance
         numbers = tuple(self.constants.items()), self.density, self.moduli, self.J_range
         return (self.name, *functions, *numbers, self.history, self.reference)
 
@@ -365,7 +365,7 @@ class UserLaw(_Flowing):
             "density": self.density,
             "constants": [list(item) for item in self.constants.items()],
             "history": [part if isinstance(part, str) else _as_numbers(part) for part in self.history],
-            "return_map": self.return_map is not None,
+            "advance": self.advance is not None,
             "moduli": self.moduli,
             "J_range": list(self.J_range),
             "reference": self.reference,
@@ -380,7 +380,7 @@ class UserLaw(_Flowing):
         return cls(
             name=name,
             evaluate=law.evaluate if law else absent,
-            return_map=(law.return_map if law else absent) if tree["return_map"] else None,
+            advance=(law.advance if law else absent) if tree["advance"] else None,
             density=tree["density"],
             constants=dict(tree["constants"]),
             history=history,

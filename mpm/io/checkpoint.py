@@ -128,7 +128,7 @@ def _bring_back(tree: Any, laws: Mapping[str, UserLaw]) -> None:
                 f"mpm.load(path, laws={{{_check.shown(name)}: law}}) with the UserLaw that it was made with"
             )
         own = laws[name]._described()
-        for what in ("history", "return_map"):
+        for what in ("history", "advance"):
             if found.get(what) != own[what]:
                 raise ValueError(f"laws[{name!r}]: has another {what} than the law of the file")
         found["law"] = laws[name]
