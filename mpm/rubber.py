@@ -58,7 +58,7 @@ class Ogden(Material):
         for p, (mu, alpha) in enumerate(terms, 1):
             if not (mu * alpha > 0 or (p > 1 and mu == 0)):
                 kind = "> 0" if p == 1 else "> 0, or the modulus 0"
-                raise ValueError(f"mu_{p} = {mu!r}, alpha_{p} = {alpha!r}: their product must be {kind}")
+                raise ValueError(f"mu_{p}, alpha_{p} = {mu!r}, {alpha!r}: their product must be {kind}")
         least = sum(mu * alpha for mu, alpha in terms) / 3
         if self.bulk_modulus < least * (1 - 1e-12):
             raise ValueError(

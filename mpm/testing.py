@@ -86,19 +86,19 @@ def check_law(
     low, high = _check.array("stretches", stretches, (2,)).tolist()
     if not 0 < low < high:
         raise ValueError(f"stretches = ({low!r}, {high!r}): must be 0 < least < largest")
-    count = _check.integer("samples", samples, low=1)
+    count = _check.integer("samples", samples, low=1, high=10**6)
     room = _check.number("tolerance", tolerance, low=0, low_open=True)
     usable = material._supported if isinstance(material, UserLaw) else (2, 3)
-    chosen = (
-        usable
-        if dimensions is None
-        else tuple(_check.integer("dimensions", d, low=2, high=3) for d in dimensions)
-    )
+    chosen = usable
+    if dimensions is not None:
+        if isinstance(dimensions, str) or not isinstance(dimensions, Sequence):
+            raise _check.wrong_type("dimensions", dimensions, "a sequence of 2 and 3")
+        chosen = tuple(_check.integer("dimensions", d, low=2, high=3) for d in dimensions)
     found: dict[str, float] = {}
     for d in chosen:
         if d not in usable:
-            raise ValueError(f"dimensions = {d}: the law gives NaN there")
-        rng = np.random.default_rng(_check.integer("seed", seed, low=0))
+            raise ValueError(f"dimensions = {d}: must be among {usable}, where the law answers")
+        rng = np.random.default_rng(_check.integer("seed", seed, low=0, high=2**63 - 1))
         checks = _Checks(law, d, room, found)
         F = _gradients(count, d, rng, low, high)
         with np.errstate(all="ignore"):

@@ -83,9 +83,11 @@ class HistoryField:
             if not isinstance(value, (int, float)) or math.isnan(value):
                 raise _check.wrong_type(bound, value, "a number, or infinite")
             object.__setattr__(self, bound, float(value))
-        initial = _check.number(
-            "initial", self.initial, low=self.low, low_open=True, high=self.high, high_open=True
-        )
+        initial = _check.number("initial", self.initial)
+        if not self.low < initial < self.high:
+            raise ValueError(
+                f"low, initial, high = {self.low!r}, {initial!r}, {self.high!r}: must be ascending"
+            )
         object.__setattr__(self, "initial", initial)
 
 
