@@ -24,10 +24,10 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help drive-browser demo test law slow all-tests lint format c asan tsan coverage wheel notebooks formats browser bench gate peers clean
+.PHONY: help drive-browser demo test law slow all-tests lint format c asan tsan coverage wheel notebooks docs formats browser bench gate peers clean
 
 help:
-	@echo "make demo       the elastic cube: installs, runs, writes out/ (ARGS='jelly --threads 2' for another)"
+	@echo "make demo       a column of sand, then an elastic cube: writes out/ (ARGS='jelly --threads 2' for another)"
 	@echo "make test       installs, builds, runs the quick test suite (ARGS='-k beam' to choose)"
 	@echo "make law        NAME=sand: compiles the laws without the sweeps, runs tests/test_laws.py for one of them"
 	@echo "make slow       the tests that take longer;  make all-tests: both"
@@ -37,13 +37,18 @@ help:
 	@echo "make coverage   lines of C that the quick suite reaches"
 	@echo "make wheel      sdist -> wheel -> clean environment -> tests (PYTHONS='python3.11 python3.13')"
 	@echo "make notebooks  executes notebooks/*.ipynb;  make bench: particle-steps per second on this machine"
+	@echo "make docs       the documentation, in build/docs/html"
 	@echo "make gate       are the kernels as fast as they were? (ratios; ARGS=--update);  make peers: beside other programs"
 	@echo "make formats    reads our files and draws 3-D scenes with VTK (installs 0.6 GB)"
 	@echo "make browser    drives the viewer in JupyterLab with Chromium (ARGS='-k record'; installs into .venv-browser)"
 	@echo "make clean      removes everything that these made"
 
+# What this machine runs, and no more. Without ARGS a 2-D scene comes first, whose picture is there in seconds.
 demo: $(VENV)/installed-demo
-	$(BUILD)
+	@MPM_ISAS=native $(BUILD)
+ifeq ($(strip $(ARGS)),)
+	$(PY) -m mpm demo sand-column
+endif
 	$(PY) -m mpm demo $(ARGS)
 
 test: $(VENV)/installed-test
@@ -103,9 +108,14 @@ coverage: $(VENV)/installed-test
 wheel: $(VENV)/installed-build
 	.ci/wheel $(PY) $(PYTHONS)
 
+# `make docs` uses the executed notebooks.
 notebooks: $(VENV)/installed-test
 	$(BUILD)
-	$(PYTEST) -m notebook $(ARGS)
+	MPM_EXECUTED=$(CURDIR)/build/notebooks $(PYTEST) -m notebook $(ARGS)
+
+docs: $(VENV)/installed-docs
+	$(BUILD)
+	$(PY) docs/build.py
 
 formats: $(VENV)/installed-test $(VENV)/installed-formats
 	$(BUILD)
@@ -117,7 +127,7 @@ browser:
 
 drive-browser: $(VENV)/installed-browser
 	$(BUILD)
-	$(PYTEST) -m browser tests/test_browser.py tests/test_view.py $(ARGS)
+	$(PYTEST) -m browser tests/test_browser.py tests/test_view.py tests/test_viewer_page.py $(ARGS)
 
 bench: $(VENV)/installed-demo
 	$(BUILD)
@@ -143,10 +153,13 @@ $(VENV)/created:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade pip "setuptools>=77"
 	@touch $@
+# Compiling comes first, because pip hides what it prints.
 $(VENV)/installed-demo: $(VENV)/created pyproject.toml setup.py
-	$(INSTALL) -e ".[movie,io]"
+	@MPM_ISAS=native $(BUILD)
+	MPM_ISAS=native $(INSTALL) -e ".[movie,io]"
 	@touch $@
 $(VENV)/installed-test: $(VENV)/created pyproject.toml setup.py
+	@$(BUILD)
 	$(INSTALL) -e ".[movie,io,mesh]" --group test
 	@touch $@ $(VENV)/installed-demo
 $(VENV)/installed-lint: $(VENV)/created pyproject.toml
@@ -157,6 +170,9 @@ $(VENV)/installed-formats: $(VENV)/installed-test pyproject.toml
 	@touch $@
 $(VENV)/installed-browser: $(VENV)/created pyproject.toml
 	$(PIP) install --group browser
+	@touch $@
+$(VENV)/installed-docs: $(VENV)/installed-test pyproject.toml
+	$(PIP) install --group docs
 	@touch $@
 $(VENV)/installed-build: $(VENV)/created pyproject.toml
 	$(PIP) install --group build

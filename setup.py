@@ -1,8 +1,8 @@
 """Builds the C core: the kernels once per (instruction set, dimension, precision), all in parallel.
 
 Everything that is not about C lives in pyproject.toml. Environment: MPM_SANITIZE=address,undefined (or thread),
-MPM_COVERAGE=1, MPM_JOBS=n, MPM_ISAS="scalar avx2" to build only some of the instruction sets, MPM_LAWS_ONLY=1 for
-kernels that evaluate laws and take no steps.
+MPM_COVERAGE=1, MPM_JOBS=n, MPM_ISAS="scalar avx2" to build only some of the instruction sets, MPM_ISAS=native for the
+oracle and the best one of this machine, MPM_LAWS_ONLY=1 for kernels that evaluate laws and take no steps.
 
 setuptools compares the age of an extension with its sources alone. Here all C files belong to libraries: an object is
 compared with all files that the compiler read for it, an archive with its objects, and the extension with the archives.
@@ -11,9 +11,12 @@ compared with all files that the compiler read for it, an archive with its objec
 import json
 import os
 import platform
+import re
 import shlex
+import subprocess
 import sys
 import sysconfig
+import time
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 from itertools import product
@@ -51,9 +54,37 @@ if platform.machine().lower() in ("x86_64", "amd64"):
         "-mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx2 -mfma -mprefer-vector-width=512".split()
     )
 
+# Where `build_ext --inplace` keeps its objects.
+OBJECTS = f"build/temp.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+
+
+def processor():
+    """What this processor can do, in the words of the operating system; nothing if it does not say."""
+    try:
+        if sys.platform == "darwin":
+            names = ["machdep.cpu.features", "machdep.cpu.leaf7_features"]
+            told = subprocess.run(["sysctl", "-n", *names], capture_output=True, text=True, check=True).stdout
+        else:
+            told = re.search(r"^flags\s*:(.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)[1]
+    except (OSError, TypeError, subprocess.CalledProcessError):
+        return set()
+    return set(told.lower().split())
+
+
+def native():
+    """The oracle, the best instruction set of this machine, and those that this folder has already: linking without
+    them would take them away from who built them."""
+    flags = processor()
+    needs = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512vl", "avx512dq", "avx512bw"}}
+    best = [isa for isa in ISAS if not flags or needs.get(isa, set()) <= flags][-1]
+    return ["scalar", best, *(isa for isa in ISAS if any(Path(OBJECTS).glob(f"libmpm_{isa}_*.a")))]
+
+
 if wanted := os.environ.get("MPM_ISAS", "").split():
+    if wanted == ["native"]:
+        wanted = native()
     if not set(wanted) <= set(ISAS):
-        raise SystemExit(f"MPM_ISAS = {' '.join(wanted)}: must be some of {', '.join(ISAS)}")
+        raise SystemExit(f"MPM_ISAS = {' '.join(wanted)}: must be native, or some of {', '.join(ISAS)}")
     ISAS = {isa: flags for isa, flags in ISAS.items() if isa in wanted}
 elif sanitizers == "thread":  # the threads of all sets are the same
     ISAS = {isa: ISAS[isa] for isa in ("scalar", "portable")}
@@ -106,9 +137,20 @@ def remember(path, text):
 
 
 def keep_objects(command):
-    """Where `build_ext --inplace` keeps its objects; an editable install by pip would throw them away."""
+    """An editable install by pip would throw its objects away."""
     if command.editable_mode:
-        command.build_temp = f"build/temp.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+        command.build_temp = OBJECTS
+
+
+def report(compiled, count):
+    """Says what is compiled, and every tenth of it: a build takes minutes."""
+    if count:
+        print(f"compiles {count} files for {', '.join(ISAS)}; {JOBS} at a time", flush=True)
+    begin, told = time.monotonic(), 0
+    for done, _ in enumerate(compiled, 1):
+        if done == count or 10 * done // count > told:
+            told = 10 * done // count
+            print(f"  {100 * done // count:3d} % after {time.monotonic() - begin:.0f} s", flush=True)
 
 
 class build_clib(_build_clib):
@@ -143,7 +185,7 @@ class build_clib(_build_clib):
             os.utime(self.object_of(name, source), ns=(began, began))
 
         with ThreadPoolExecutor(JOBS) as pool:  # sweeps take the longest: they go first
-            list(pool.map(compile_one, sorted(stale, key=lambda job: "sweep" not in job[2])))
+            report(pool.map(compile_one, sorted(stale, key=lambda job: "sweep" not in job[2])), len(stale))
         for name, made in libraries:
             self.archive(name, [self.object_of(name, source) for source in made["sources"]])
 

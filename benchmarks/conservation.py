@@ -1,6 +1,6 @@
 """Prints how well a free body keeps its mass, momentum, centre of mass and angular momentum.
 
-    python benchmarks/conservation.py [steps]                               APIC, the standard scheme: README's table
+    python benchmarks/conservation.py [steps]                               APIC: the table of docs/verified.md
     python benchmarks/conservation.py --schemes [--dtype float32] [steps]   every transfer, kernel and gradient
 
 The hardest honest case: particles at random places with random masses, a soft body that spins, travels and vibrates.

@@ -1,16 +1,21 @@
 """What finite elements do beside closed forms, for `benchmarks/methods.py`: forces, beams, frequencies, bounds of the
 time step, implicit steps, speed."""
 
+import json
 import math
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import mpm
 from mpm import _core, fem
+from mpm.fem.bench import Case
 
 M = mpm.materials
 LAWS = {
@@ -320,14 +325,8 @@ def both(report: Any) -> None:
     )
 
 
-def twisting(cells: int, law: Any, dtype: str, threads: int = 1) -> Any:
-    def velocity(x: Any) -> Any:
-        spin = 30 * x[:, 2]
-        return np.stack([-spin * (x[:, 1] - 0.5), spin * (x[:, 0] - 0.5), np.sin(9 * x[:, 0])], axis=1)
-
-    scene = mpm.Scene([-1] * 3, [2] * 3)
-    scene.add(mpm.shapes.Box([0] * 3, [1] * 3), law(E=1e6, nu=0.3, density=1000), velocity=velocity)
-    return fem.Simulation(scene, spacing=1 / cells, dtype=dtype, threads=threads)
+def twisting(cells: int, law: str, dtype: str, threads: int = 1) -> Any:
+    return Case(law, dtype, cells).simulation(isa=mpm.config.isa(), threads=threads)
 
 
 def rate(sim: Any, clock: Any, steps: int = 12, rounds: int = 5) -> float:
@@ -345,30 +344,44 @@ def speed(report: Any) -> None:
     """A twisting block of 82,944 and 384,000 tetrahedra: whole steps with energies, bounds and history."""
     rates = {}
     for cells in (24, 40):
-        for name, law, dtype, least in (
-            ("fixed corotated", M.FixedCorotated, "float32", 28),
-            ("neo-Hookean", M.NeoHookean, "float32", 32),
-            ("corotated", M.Corotated, "float32", 26),
-            ("fixed corotated", M.FixedCorotated, "float64", 12),
+        for name, dtype, least in (
+            ("fixed corotated", "float32", 28),
+            ("neo-Hookean", "float32", 32),
+            ("corotated", "float32", 26),
+            ("fixed corotated", "float64", 12),
         ):
-            sim = twisting(cells, law, dtype)
+            sim = twisting(cells, name, dtype)
             found = rates[cells, name, dtype] = rate(sim, time.process_time)
             what = f"{len(sim.elements):,} tetrahedra, {name}, {dtype} [M/s]"
             report.line(what, f"{found:.1f}", f">= {least}", found >= least)
     if "scalar" in _core.isas():  # a build may lack it
         with mpm.config.using_isa("scalar"):
-            scalar = rate(twisting(24, M.FixedCorotated, "float32"), time.process_time)
+            scalar = rate(twisting(24, "fixed corotated", "float32"), time.process_time)
         gain = rates[24, "fixed corotated", "float32"] / scalar
         report.line("vectors over the scalar build", f"{gain:.2f}", ">= 2", gain >= 2)
-    one, two = (rate(twisting(40, M.FixedCorotated, "float32", n), time.perf_counter) for n in (1, 2))
+    one, two = (rate(twisting(40, "fixed corotated", "float32", n), time.perf_counter) for n in (1, 2))
     report.line("two threads over one", f"{two / one:.2f}", ">= 1.8 on two free cores", two / one >= 1.8)
     plain = numpy_rate()
     report.line("the same forces in NumPy [M/s]", f"{plain:.3f}", "", True)
+    peers(report)
+
+
+def peers(report: Any) -> None:
+    """Other programs on a block of 24,576 tetrahedra, one thread, after a check that they computed the same."""
+    command = [sys.executable, "-m", "benchmarks.fem_peers"]
+    folder = Path(__file__).resolve().parents[1]
+    printed = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+    for entry in json.loads(printed):
+        if "speed" not in entry:
+            report.line(f"peers: {entry['name']}", entry["reason"], "left out", True)
+            continue
+        text = f"peers: {entry['name']} {entry['version']} ({entry['apart']:.0e} apart) [M/s]"
+        report.line(text, f"{entry['speed'] / 1e6:.3g}", "", True)
 
 
 def numpy_rate() -> float:
     """Million elements and steps per second of the same step in NumPy, checked against the core."""
-    sim = twisting(24, M.Corotated, "float64")
+    sim = twisting(24, "corotated", "float64")
     elements = sim.elements
     nodes, volume, x, v = elements.nodes, elements.volume, sim.particles.x.copy(), sim.particles.v.copy()
     edges = np.swapaxes(x[nodes[:, 1:]] - x[nodes[:, :1]], 1, 2)
@@ -423,6 +436,24 @@ def restitution(report: Any) -> None:
         report.line(f"restitution of a disk by {method}", f"{found[method]:.4f}", "", True)
     share = found["FEM"] / found["MPM"]
     report.line("restitution of FEM over MPM", f"{share:.4f}", "1 ± 0.02", abs(share - 1) <= 0.02)
+    round_one = mpm.Scene(scene.lower, scene.upper, walls=scene.walls)
+    disk = scene.bodies[0]
+    middle = (disk.shape.bounds[0] + disk.shape.bounds[1]) / 2
+    round_one.add(mapped_disk(middle, radius, 32), disk.material, velocity=(-1, 0))
+    sim = fem.Simulation(round_one)
+    sim.run(0.05 + 8 * radius / math.sqrt(1e6 / 1000))
+    kept = sim.totals().momentum[0] / sim.totals().mass
+    report.line(
+        "the same by FEM, with a mapped mesh", f"{kept:.4f}", "0.981 ± 0.002", abs(kept - 0.981) <= 0.002
+    )
+
+
+def mapped_disk(middle: Any, radius: float, across: int) -> mpm.shapes.Cells:
+    """A disk whose mesh is that of a square, mapped smoothly, so that the outline is round."""
+    made = fem.mesh(mpm.shapes.Box((-1, -1), (1, 1)), 2 / across)
+    x, y = made.vertices.T
+    mapped = np.stack([x * np.sqrt(1 - y**2 / 2), y * np.sqrt(1 - x**2 / 2)], axis=1)
+    return mpm.shapes.Cells(middle + radius * mapped, made.cells)
 
 
 def column(report: Any) -> None:

@@ -3,7 +3,7 @@
     python benchmarks/methods.py integrators      the integrators of `mpm.integrators`
     python benchmarks/methods.py sph              smoothed particle hydrodynamics, `mpm.sph`
     python benchmarks/methods.py fem              finite elements, `mpm.fem`
-    python benchmarks/methods.py together         the same scenes by MPM and by finite elements
+    python benchmarks/methods.py together         the same scenes by MPM and by finite elements, or by MPM and by SPH
 
 The exit status is 1 if a limit is missed.
 """
@@ -194,8 +194,11 @@ def sph() -> int:
 
 def together() -> int:
     """Print scenes that two methods compute; how many limits are missed."""
+    import methods_sph
+
     report = Report()
     both_methods(report)
+    methods_sph.dam_break(report)
     return report.missed
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import analytic_walls
 import numpy as np
 
 import mpm
@@ -36,7 +40,21 @@ LATE = 0.175  # of T: the gate of the experiment opens in that time
 
 def run(report: Report) -> None:
     """Print all numbers."""
-    for part in (sums, accuracy, conservation, energy, column, vortices, dam_break, bound, stiffness, speed):
+    parts = (
+        sums,
+        accuracy,
+        conservation,
+        energy,
+        column,
+        vortices,
+        dam_break,
+        bound,
+        tension,
+        stiffness,
+        speed,
+        peers,
+    )
+    for part in parts:
         part(report)
 
 
@@ -130,6 +148,13 @@ def energy(report: Report) -> None:
         start = sim.totals().energy
         sim.run(0.5)
         report.at_most(f"inviscid dam break, {walls}: energy", abs(sim.totals().energy / start - 1), 5e-4)
+    for mirrored, text, limit in (
+        (False, "derived from an energy", "< 1 %"),
+        (True, "mirrored onto it", "> 5 %"),
+    ):
+        gain = analytic_walls.gained(mirrored)
+        met = gain > 0.05 if mirrored else abs(gain) < 0.01
+        report.line(f"control: analytic wall, pressure {text}: energy", f"{gain:+.2%}", limit, met)
 
 
 def column(report: Report) -> None:
@@ -232,6 +257,58 @@ def bound(report: Report) -> None:
             )
 
 
+def tension(report: Report) -> None:
+    """The tensile instability (Swegle, Hicks, Attaway, J. Comput. Phys. 116 (1995) 123), whatever dt is."""
+    fluid = mpm.materials.Fluid(bulk_modulus=1e6, density=1000)
+    sound = np.sqrt(fluid.bulk_modulus / fluid.density)
+    for along, text in ((40, "at rest"), (39, "stretched by 5 %")):
+        axis = (np.arange(along) + 0.5) / along
+        x = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+        x += 1e-6 / along * np.random.default_rng(0).standard_normal(x.shape)
+        scene = mpm.Scene((0, 0), (1, 1), walls="periodic")
+        scene.add(mpm.shapes.Points(x), fluid)
+        for share in (0.6, 0.15):
+            dt = share * 1.7 / 40 / sound
+            sim = _quiet(scene, spacing=1 / 40, tension=True, dt=dt, allow_unstable=True)
+            sim.run(50 * 0.6 * 1.7 / 40 / sound)
+            fastest = float(np.abs(sim.particles.v).max()) / sound
+            quiet = fastest < 1e-4
+            report.line(
+                f"lattice {text}, tension, dt = {share} of the bound: speed over that of sound",
+                f"{fastest:.1e}",
+                "< 1e-4" if along == 40 else "a known weakness",
+                quiet or along != 40,
+            )
+    scene = mpm.Scene((-4, -4), (4, 4))
+    scene.add(mpm.shapes.Ball((0, 0), 1), fluid, velocity=lambda x: np.stack([x[:, 0], -x[:, 1]], axis=1))
+    start = _quiet(scene, spacing=1 / 10, tension=True)
+    report.line(
+        "drop, tension: share of the first energy that is elastic",
+        f"{start.totals().elastic / start.totals().energy:.0%}",
+        "a known weakness",
+        True,
+    )
+    for pulls in (False, True):
+        for name, options in (
+            ("auto", {}),
+            ("a quarter of that", {"dt": 0.15 * start.stable_dt().dt, "allow_unstable": True}),
+        ):
+            sim = _quiet(scene, spacing=1 / 10, tension=pulls, **options)
+            first = sim.totals().energy
+            sim.run(0.5)
+            gain = sim.totals().energy / first - 1
+            must = "a known weakness" if pulls else "± 0.1 %"
+            text = f"drop, tension={pulls}, dt {name}: energy after 0.5 s"
+            report.line(text, f"{gain:+.2%}", must, pulls or abs(gain) < 1e-3)
+
+
+def _quiet(scene: mpm.Scene, **options: Any) -> mpm.sph.Simulation:
+    """What is warned of is measured here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return mpm.sph.Simulation(scene, **options)
+
+
 def stiffness(report: Report) -> None:
     """Without limits: a larger k compresses less and takes smaller steps."""
     for mach in (5, 10, 20):
@@ -285,6 +362,23 @@ def speed(report: Report) -> None:
     if plain := _plain(50, 10):
         ratio = first / plain
         report.line(f"speed: over plain C ({plain / 1e6:.2f} M/s)", f"{ratio:.2f}", ">= 2.5", ratio >= 2.5)
+
+
+def peers(report: Report) -> None:
+    """The speed of other programs on a block of 62,500 particles, one thread, after a check of equal work."""
+    command = [sys.executable, "-m", "benchmarks.sph_peers"]
+    folder = Path(__file__).resolve().parents[1]
+    printed = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+    own: dict[str, Any]
+    own, *others = json.loads(printed)
+    report.line("peers: mpm, free block, float32", f"{own['speed'] / 1e6:.2f} M/s", "beside the others", True)
+    for entry in others:
+        if "speed" not in entry:
+            report.line(f"peers: {entry['name']}", entry["reason"], "left out", True)
+            continue
+        text = f"peers: {entry['name']}, {entry['version']} ({entry['apart']:.0e} apart): mpm is faster by"
+        ratio = own["speed"] / entry["speed"]
+        report.line(text, f"{ratio:.1f} ({entry['speed'] / 1e6:.2f} M/s)", "> 1", ratio > 1)
 
 
 def _tank(d: int, n: int) -> mpm.Scene:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mpm.io.export import export
     from mpm.io.replay import replay
     from mpm.viewer import view
+    from mpm.viz.panels import compare_plot
 
 __all__ = [
     "BusyError",
@@ -58,6 +59,7 @@ __all__ = [
     "StepLimitError",
     "Wall",
     "compare",
+    "compare_plot",
     "diff",
     "doctor",
     "export",
@@ -69,8 +71,10 @@ __all__ = [
     "load",
     "materials",
     "motion",
+    "plot",
     "point",
     "replay",
+    "samples",
     "set_num_threads",
     "shapes",
     "show_config",
@@ -81,9 +85,10 @@ __all__ = [
 ]
 
 # Imported when first used: `import mpm` stays fast.
-_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "point", "sph", "testing", "viz")
+_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "plot", "point", "samples", "sph", "testing", "viz")
 _LAZY_FUNCTIONS = {
     "compare": "mpm.comparison",
+    "compare_plot": "mpm.viz.panels",
     "diff": "mpm.io.compare",
     "doctor": "mpm.checkup",
     "export": "mpm.io.export",

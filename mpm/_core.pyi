@@ -148,6 +148,13 @@ def paint_discs(
     `fine` pixels of the window make one. A disc's colour is palette[brightness, value]: uint8 (2 k + 1, 2 k + 1), k the
     radius rounded up, by offset from the centre; (shades, 256, 3); and (n,)."""
 
+def paint_triangles(
+    column: Any, row: Any, corners: Any, value: Any, palette: Any, fine: int, image: Any
+) -> None:
+    """Fill triangles, int32 (m, 3) numbers of the points, float32 (n,) columns and rows [pixels], into the image, uint8
+    (height, width, 3), on which `fine` x `fine` pixels make one. Colours are rows of the palette, uint8 (256, 3);
+    rows are linear between the values of the points, uint8 (n,)."""
+
 def shape_kinds() -> list[str]:
     """Names of the nodes of which shapes are made; the order is that of their numbers."""
 
@@ -196,6 +203,30 @@ class Field:
     def copy(self) -> tuple[bytes, str, tuple[int, ...]]:
         """Bytes, format and shape, as it is now. Unlike a view it is no possible write: the next run has nothing
         to compare."""
+
+class Colliders:
+    """Colliders without a run, such as those of a recording."""
+
+    def __init__(self, dim: int) -> None: ...
+    @property
+    def time(self) -> float:
+        """0 s: nothing runs."""
+    def add_collider(
+        self,
+        name: str,
+        contact: str,
+        friction: float,
+        nodes: Any,
+        numbers: Any,
+        reference: Sequence[float],  # (3,)
+        motion: str,  # "none" | "linear" | "rotation" | "sinusoid" | "keyframes"
+        vector: Sequence[float],  # (3,)
+        frequency: float,
+        keys: Any,  # float64 (k, 7): time, displacement, rotation vector
+    ) -> None:
+        """The shape as in `shape_distance`."""
+    def collider_distance(self, index: int, points: Any, time: float) -> tuple[bytes, bytes]:
+        """Signed distance (m,) and normal (m, d) of a collider, counted from 0, where it is at a time [s]."""
 
 class Core:
     """The base of what computes for the solvers: a run of a method, with its rows. Made by the types of methods."""

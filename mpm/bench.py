@@ -1,34 +1,51 @@
 """The speed of this machine, as measured by ``python -m mpm bench``.
 
-A block of material rotates and vibrates. It takes whole steps through the public `Simulation.step`, with all defaults
-of a user (automatic time step, walls, history). The benchmark uses one thread and counts processor time, which other
-programs disturb less than wall time. Every round runs all kernel sets of a case in turn, so that a disturbance affects
-them alike; the median of the rounds counts.
+A block of material rotates and vibrates; ``bench S1`` measures a dam break by SPH, ``bench F1`` a block of finite
+elements. They take whole steps through the
+public `Simulation.step`, with all defaults of a user (automatic time step, walls, history). The benchmark uses one
+thread and counts processor time, which other programs disturb less than wall time. Every round runs all kernel sets of
+a case in turn, so that a disturbance affects them alike; the median of the rounds counts.
 """
 
 from __future__ import annotations
 
 import csv
 import dataclasses
+import importlib
 import io
 import json
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mpm import _core, config
 from mpm.blocks import CELLS, CELLS_QUICK, MATERIALS, Case
 from mpm.io import files
-from mpm.simulation import Simulation
+
+if TYPE_CHECKING:
+    from mpm.solver import Solver
 
 ORACLE = "scalar"
 STUDIES = ("phases", "family", "crowding", "calls", "order", "growth", "flow", "threads")
 STANDARD = ("B1", "B2", "B3", "B4", "B5", "B6", "B7")
+# The modules whose `cases` are measured; they count particles, or else what their `count` and `UNIT` say.
+METHODS = {"S1": "mpm.sph.bench", "F1": "mpm.fem.bench"}
+
+
+class Measurable(Protocol):
+    """A case: a dataclass of what tells it from others."""
+
+    @property
+    def label(self) -> str:
+        """In the table."""
+
+    def simulation(self, *, isa: str) -> Solver:
+        """A new simulation of it for a kernel set, with one thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +54,15 @@ class Result:
 
     Attributes
     ----------
-    case : Case
+    case : Measurable
     isa : str
     particles : int
+        Or elements.
     nanoseconds : float
         Per particle and step, median of the rounds.
     """
 
-    case: Case
+    case: Any  # Measurable
     isa: str
     particles: int
     nanoseconds: float
@@ -53,6 +71,16 @@ class Result:
     def speed(self) -> float:
         """Particle-steps per second and core."""
         return 1e9 / self.nanoseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The figures of a case of another method, as in `Result`."""
+
+    label: str
+    isa: str
+    particles: int
+    nanoseconds: float
 
 
 def cases(quick: bool = False) -> list[Case]:
@@ -64,7 +92,7 @@ def cases(quick: bool = False) -> list[Case]:
     ]
 
 
-def seconds_per_step(sim: Simulation, enough: float) -> float:
+def seconds_per_step(sim: Solver, enough: float) -> float:
     """Processor time of one step, from as many as take about `enough` seconds.
 
     Of this thread: NumPy's may spin for a while after its last product.
@@ -76,7 +104,19 @@ def seconds_per_step(sim: Simulation, enough: float) -> float:
     return used / steps
 
 
-def measure(case: Case, *, isas: list[str], repeats: int, enough: float = 0.15) -> list[Result]:
+def particles(sim: Solver) -> int:
+    """What is counted besides steps."""
+    return len(sim.particles)
+
+
+def measure(
+    case: Measurable,
+    *,
+    isas: list[str],
+    repeats: int,
+    enough: float = 0.15,
+    count: Callable[[Any], int] = particles,
+) -> list[Result]:
     """A case with several kernel sets, round by round."""
     simulations = {isa: case.simulation(isa=isa) for isa in isas}
     for sim in simulations.values():
@@ -85,20 +125,17 @@ def measure(case: Case, *, isas: list[str], repeats: int, enough: float = 0.15) 
     for _ in range(repeats):
         for isa, sim in simulations.items():
             times[isa].append(seconds_per_step(sim, enough))
-    n = len(simulations[isas[0]].particles)
+    n = count(simulations[isas[0]])
     return [Result(case, isa, n, 1e9 * statistics.median(times[isa]) / n) for isa in isas]
 
 
-def _lines(isas: list[str], groups: Iterator[list[Result]]) -> Iterator[str]:
+def _lines(isas: list[str], groups: Iterator[list[Result]], unit: str = "particle") -> Iterator[str]:
     """Yield the lines of the table as they are measured."""
     yield (
-        f"{'million particle-steps/s per core':<36}"
-        + "".join(f"{isa:>10}" for isa in isas)
-        + "   best/scalar"
+        f"{f'million {unit}-steps/s per core':<36}" + "".join(f"{isa:>10}" for isa in isas) + "   best/scalar"
     )
     for results in groups:
-        case = results[0].case
-        name = f"{case.dimension}-D {case.dtype}  {case.material:<16}{results[0].particles:>9,}"
+        name = f"{results[0].case.label:<29}{results[0].particles:>9,}"
         speeds = "".join(f"{result.speed / 1e6:>10.1f}" for result in results)
         oracle = next(result for result in results if result.isa == ORACLE)
         yield f"{name:<36}{speeds}{max(r.speed for r in results) / oracle.speed:>13.1f}x"
@@ -107,13 +144,31 @@ def _lines(isas: list[str], groups: Iterator[list[Result]]) -> Iterator[str]:
 def _chosen(
     names: Sequence[str], *, repeats: int, quick: bool, found: list[tuple[str, Any]]
 ) -> Iterator[str]:
-    """The tables of studies, then of standard scenes."""
+    """The tables of studies, then of standard scenes, then of other methods."""
     from mpm import standard, studies
 
-    scenes = [name for name in names if name in STANDARD]
-    yield from studies.run([n for n in names if n not in scenes], repeats=repeats, quick=quick, found=found)
+    scenes, others = [n for n in names if n in STANDARD], [n for n in names if n in METHODS]
+    rest = [n for n in names if n not in (*scenes, *others)]
+    yield from studies.run(rest, repeats=repeats, quick=quick, found=found)
     if scenes:
         yield from standard.run(scenes, repeats=repeats, quick=quick, found=found)
+    for name in others:
+        yield from _of_method(name, repeats=repeats, quick=quick, found=found)
+
+
+def _of_method(name: str, *, repeats: int, quick: bool, found: list[tuple[str, Any]]) -> Iterator[str]:
+    """The table of another method's cases."""
+
+    module = importlib.import_module(METHODS[name])
+    count, enough = getattr(module, "count", particles), 0.01 if quick else 0.5
+
+    def groups() -> Iterator[list[Result]]:
+        for case in module.cases(quick):
+            results = measure(case, isas=_core.isas(), repeats=repeats, enough=enough, count=count)
+            found.extend((name, Row(case.label, r.isa, r.particles, r.nanoseconds)) for r in results)
+            yield results
+
+    yield from _lines(_core.isas(), groups(), getattr(module, "UNIT", "particle"))
 
 
 def commit() -> str | None:
@@ -145,7 +200,7 @@ def run(
     Parameters
     ----------
     studies : sequence of str
-        Measure these instead: of `STUDIES`, see `mpm.studies`, or of `STANDARD`, see `mpm.standard`.
+        Measure these instead: of `STUDIES`, see `mpm.studies`, of `STANDARD`, see `mpm.standard`, or of `METHODS`.
     json_path : path, optional
         Where the figures go, with the machine and the build they belong to; after an interrupt those that there are,
         and ``"complete"`` is false.

@@ -59,6 +59,11 @@ class Case:
     dtype: str
     cells: int
 
+    @property
+    def label(self) -> str:
+        """In the table."""
+        return f"{self.dimension}-D {self.dtype}  {self.material}"
+
     def simulation(self, *, isa: str, threads: int = 1, **options: Any) -> Simulation:
         """A new simulation of it for a kernel set; `options` go to `mpm.Simulation`."""
         body = shapes.Box([1.0] * self.dimension, [2.0] * self.dimension)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +13,11 @@ import numpy.typing as npt
 from mpm import _check, numerics, pointvolumes, sampling
 from mpm._check import FloatArray
 from mpm.scene import Body, Scene
+from mpm.shapes import Points
 from mpm.snapshot import Part
 
+CROWDED = 1.5  # times the usual number of particles in a cell: two bodies have mass there
+SHOWN = 8  # bodies in `repr`, if there are more
 SAME = 1e-9  # relative difference of masses that is rounding, in single precision too: masses are summed in double
 
 
@@ -60,10 +65,44 @@ def generator(rng: object) -> np.random.Generator:
     return np.random.default_rng(_check.integer("rng", rng, low=0))
 
 
-def rows_of(part: Part, ids: npt.NDArray[Any]) -> slice:
-    """Of a body's particles; `ids` ascend, whatever was deleted."""
-    low, high = np.searchsorted(ids, (part.first_id, part.first_id + part.particles))
-    return slice(int(low), int(high))
+def warn_of_crowd(
+    sampled: Sampled, present: npt.NDArray[Any], lower: FloatArray, chosen: numerics.Numerics
+) -> None:
+    """Warn if particles of a new body come to lie among those at `present` (n, d)."""
+    if isinstance(sampled.body.shape, Points):
+        return
+    cells = [np.floor((x - lower) / chosen.dx) for x in (sampled.x, present)]
+    low, high = cells[0].min(axis=0), cells[0].max(axis=0)
+    near = cells[1][((cells[1] >= low) & (cells[1] <= high)).all(axis=1)]
+    extent = tuple((high - low + 1).astype(np.int64))
+    here, there = (
+        np.ravel_multi_index(tuple((c - low).astype(np.int64).T), extent) for c in (cells[0], near)
+    )
+    occupied, count = np.unique(there, return_counts=True)
+    if not len(occupied):
+        return
+    place = np.minimum(np.searchsorted(occupied, here), len(occupied) - 1)
+    _, cell, own = np.unique(here, return_inverse=True, return_counts=True)
+    others = np.where(occupied[place] == here, count[place], 0)
+    crowded = (others > 0) & (others + own[cell] > CROWDED * chosen.particles_per_cell)
+    if crowded.any():
+        warnings.warn(
+            f"{int(crowded.sum())} of {len(here)} particles of {sampled.body.name!r} lie among particles that are "
+            "there already: both have mass in these cells; add it where there is room",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),
+        )
+
+
+def listed(parts: Sequence[Part], left: Sequence[int], scene: Scene) -> Iterator[str]:
+    """Lines on bodies as they were added, and how many particles are left of each; of many bodies, the ends."""
+    hidden = parts[SHOWN // 2 : -SHOWN // 2] if len(parts) > SHOWN + 1 else []
+    for k, part in enumerate(parts):
+        if hidden and k == SHOWN // 2:
+            count, mass = sum(one.particles for one in hidden), sum(one.mass for one in hidden)
+            yield f"… {len(hidden)} more bodies: {count} particles, {mass:.6g} {part.body._unit} …"
+        if not hidden or not SHOWN // 2 <= k < len(parts) - SHOWN // 2:
+            yield described(part, left[k], scene)
 
 
 def described(part: Part, left: int, scene: Scene) -> str:

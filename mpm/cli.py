@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mpm import config, gallery
+from mpm.bench import METHODS as MEASURED
 from mpm.bench import STANDARD, STUDIES
 from mpm.errors import SimulationError
 from mpm.gallery.entry import METHODS
@@ -109,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_study,
         metavar="STUDY",
         help=f"measure instead what it depends on: {', '.join(STUDIES)}; or published scenes beside the limits of "
-        f"this machine: {', '.join(STANDARD)}; or all of them",
+        f"this machine: {', '.join(STANDARD)}; or other methods: {', '.join(MEASURED)}; or all of them",
     )
     bench.add_argument(
         "--json", dest="json_path", type=Path, metavar="FILE", help="write the results there as well"
@@ -148,8 +149,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     replay.set_defaults(command=_replay)
 
-    view = commands.add_parser("view", help="look at a scene of the gallery in the browser", **scenes)
-    view.add_argument("name", nargs="?", default="jelly", type=_scene, metavar="NAME", help="default: jelly")
+    view = commands.add_parser(
+        "view", help="look at a scene of the gallery, a recording or a checkpoint in the browser", **scenes
+    )
+    view.add_argument(
+        "name",
+        nargs="?",
+        default="jelly",
+        type=_scene_or_file,
+        metavar="NAME|FILE",
+        help="a scene, default: jelly; or a file: .vtkhdf, .geo, .bgeo or .series of a recording, else a checkpoint",
+    )
     view.add_argument("--port", type=_port, default=8866, metavar="N", help="default: 8866")
     view.add_argument(
         "--no-browser",
@@ -175,8 +185,18 @@ def _scene(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def _scene_or_file(text: str) -> str | Path:
+    if text not in gallery.names() and (os.sep in text or Path(text).suffix or Path(text).exists()):
+        path = Path(text).absolute()
+        sequence = path.suffix.lower() in (".geo", ".bgeo")  # of which the frames have other names
+        if not path.is_file() and not (sequence and path.parent.is_dir()):
+            raise argparse.ArgumentTypeError(f"{text!r}: there is no such file")
+        return path
+    return _scene(text)
+
+
 def _study(text: str) -> str:
-    known = (*STUDIES, *STANDARD, "all")
+    known = (*STUDIES, *STANDARD, *MEASURED, "all")
     if text not in known:
         raise argparse.ArgumentTypeError(f"{text!r}: must be one of {', '.join(known)}")
     return text
@@ -243,10 +263,10 @@ def _info() -> int:
 def _bench(studies: list[str], **options: Any) -> int:
     from mpm import bench
 
-    return bench.run([*STUDIES, *STANDARD] if "all" in studies else studies, **options)
+    return bench.run([*STUDIES, *STANDARD, *MEASURED] if "all" in studies else studies, **options)
 
 
-def _view(name: str, **options: Any) -> int:
+def _view(name: str | Path, **options: Any) -> int:
     from mpm.viewer import app
 
     return app.serve(name, **options)

@@ -120,9 +120,9 @@ def prepare(collider: Collider, lower: FloatArray, upper: FloatArray, dx: float)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Placed:
-    """A collider in a core, at a time [s]: now, unless `at` says otherwise."""
+    """A collider in a core, at a time [s]; None: at the core's."""
 
-    core: _core.Core
+    core: _core.Core | _core.Colliders
     index: int
     prepared: Prepared
     digest: bytes
@@ -150,7 +150,9 @@ class Placed:
         return np.frombuffer(phi).copy(), np.frombuffer(normal).reshape(x.shape).copy()
 
 
-def place(core: _core.Core, prepared: Sequence[Prepared], *, held: float | None = None) -> list[Placed]:
+def place(
+    core: _core.Core | _core.Colliders, prepared: Sequence[Prepared], *, held: float | None = None
+) -> list[Placed]:
     """Hand colliders to a core that has none yet; `held`: at rest where they are at that time [s]."""
     placed = []
     for index, one in enumerate(prepared):

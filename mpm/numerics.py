@@ -199,9 +199,7 @@ def check(
     spacing = _check.number("dx", dx, low=SMALLEST_DX, high=LARGEST_DX, unit="m")
     step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
     precision = _dtype(dtype)
-    for name, value in (("dt", step), ("max_dt", bound)):
-        if 0 < value < LEAST_STEP[precision]:
-            raise ValueError(f"{name} = {value:g} s: must be >= {LEAST_STEP[precision]:g} s in {precision}")
+    refuse_short_steps(step, bound, precision)
     _refuse_coarse_positions(lower, upper, spacing, precision)
     scheme = _scheme(transfer, kernel, gradient, flip_ratio, xpic_order, advect, f_update, c_damping)
     if scheme.kernel == "linear" and not step:
@@ -424,6 +422,13 @@ def _time_step(dt: object, max_dt: object, allow_unstable: object) -> tuple[floa
     if max_dt is not None:
         raise ValueError(f"max_dt = {bound:g}: a fixed dt does not use it; it is for dt='auto'")
     return step, bound, unstable
+
+
+def refuse_short_steps(dt: float, max_dt: float, dtype: str) -> None:
+    """Raise ValueError for steps that the precision knows as 0."""
+    for name, value in (("dt", dt), ("max_dt", max_dt)):
+        if 0 < value < LEAST_STEP[dtype]:
+            raise ValueError(f"{name} = {value:g} s: must be >= {LEAST_STEP[dtype]:g} s in {dtype}")
 
 
 def _refuse_coarse_positions(

@@ -17,7 +17,7 @@ from mpm import _check, bluenoise, pointvolumes
 from mpm.filling import Filler, Filling
 from mpm.shapes import Box, Points, Shape
 from mpm.shapes.arguments import brief
-from mpm.shapes.volumes import volume_within
+from mpm.shapes.volumes import Volume, volume_within
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +40,8 @@ def sample(
     sampling: str,
     rng: np.random.Generator,
     body: str,
+    size: str = "dx",
+    scaled: bool = True,
 ) -> tuple[Floats, Floats]:
     """Fill a shape with particles. The arguments are those that `mpm.numerics.check` and `mpm.Scene` have checked.
 
@@ -62,6 +64,10 @@ def sample(
         It is advanced. The same one gives the same points.
     body
         Whose shape it is: a name for messages.
+    size
+        What users call `dx`.
+    scaled
+        Whether the volumes of particles are to add up to that of the shape; if not, each has its share of a cell.
 
     Returns
     -------
@@ -93,7 +99,7 @@ def sample(
     side = round(particles_per_cell ** (1 / dim)) if sampling in ("stratified", "lattice") else 1
     cells = np.rint((domain.upper - domain.lower) / dx)
     if cells.prod() >= 2**53:
-        raise ValueError(f"dx: expected one that divides the domain into 1 to 2^53 cells, got {dx:g}")
+        raise ValueError(f"{size}: expected one that divides the domain into 1 to 2^53 cells, got {dx:g}")
     each = dx**dim / particles_per_cell
     of_body = f" of {body!r}"
     _refuse_outside(shape, domain, dx, of_body)
@@ -102,7 +108,7 @@ def sample(
 
     room = particles_in_memory()
     expected = shape._volume()
-    _refuse_too_many(0 if expected is None else expected / each, room, dx)
+    _refuse_too_many(0 if expected is None else expected / each, room, f"{size} = {dx:g} m")
     first, last = _cell_range(shape, domain, dx, cells.astype(np.int64))
     extent = np.maximum(last - first, 0)
     filler, filling = Filler(shape, domain.lower, dx, side), Filling(extent, each)
@@ -119,25 +125,28 @@ def sample(
         number = np.bincount(owner, minlength=len(cell))
         filling.add(index, filler.shares(cell), number, np.bincount(owner[inside], minlength=len(cell)))
         count += len(kept[-1])
-        _refuse_too_many(count, room, dx)
+        _refuse_too_many(count, room, f"{size} = {dx:g} m")
     x = np.concatenate(kept)
     if not len(x):
-        raise ValueError(_nothing(shape, dx, domain, of_body))
+        raise ValueError(_nothing(shape, dx, domain, of_body, size))
+    if not scaled:
+        _warn_if_coarse(shape, domain, len(x) * each, f"particles{of_body} have", f"{size} = {dx:g}", size)
+        return x, np.full(len(x), each)
     return x, filling.volumes(_total(shape, domain, dx, len(x) * each, of_body))
 
 
 def _total(shape: Shape, domain: Box, dx: float, sampled: float, of_body: str) -> float | None:
     """The volume that the particles shall have; None if nothing is known. Warns if they resolve the shape badly."""
-    found = volume_within(shape, domain.lower, domain.upper)
+    found = _warn_if_coarse(
+        shape,
+        domain,
+        sampled,
+        f"particles{of_body} would have",
+        f"dx = {dx:g}",
+        "dx or more particles_per_cell",
+    )
     if not found.value:
         return None
-    if abs(sampled / found.value - 1) > COARSE:
-        warnings.warn(
-            f"particles{of_body} would have {sampled / found.value:.3g} times the volume of {shape!r} if they were not "
-            f"scaled: it is too small for dx = {dx:g}; choose a smaller dx or more particles_per_cell",
-            UserWarning,
-            stacklevel=_check.levels_to_caller(),
-        )
     if found.error > UNSURE:
         warnings.warn(
             f"shape{of_body}: the volume of {shape!r} is known to {found.error:.1%} only: {found.value:.6g}",
@@ -145,6 +154,22 @@ def _total(shape: Shape, domain: Box, dx: float, sampled: float, of_body: str) -
             stacklevel=_check.levels_to_caller(),
         )
     return found.value
+
+
+def _warn_if_coarse(
+    shape: Shape, domain: Box, sampled: float, would: str, given: str, smaller: str
+) -> Volume:
+    """The volume of a shape; warns if that of its particles is far off."""
+    found = volume_within(shape, domain.lower, domain.upper)
+    if found.value and abs(sampled / found.value - 1) > COARSE:
+        unscaled = " if they were not scaled" * would.endswith("would have")
+        warnings.warn(
+            f"{would} {sampled / found.value:.3g} times the volume of {shape!r}{unscaled}: it is too small for {given}"
+            f"; choose a smaller {smaller}",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),
+        )
+    return found
 
 
 def particles_in_memory() -> int:
@@ -156,10 +181,10 @@ def particles_in_memory() -> int:
     return min(MOST_PARTICLES, memory // BYTES_PER_PARTICLE)
 
 
-def _refuse_too_many(count: float, room: int, dx: float) -> None:
+def _refuse_too_many(count: float, room: int, given: str) -> None:
     if count > room:
         raise MemoryError(
-            f"dx = {dx:g} m: {'more than ' * (count < 1.01 * room)}{count:.3g} particles; "
+            f"{given}: {'more than ' * (count < 1.01 * room)}{count:.3g} particles; "
             f"this machine holds at most {room:.3g}"
         )
 
@@ -240,10 +265,10 @@ def if_in_millimetres(shape: Shape, lower: Floats, upper: Floats) -> str:
     )
 
 
-def _nothing(shape: Shape, dx: float, domain: Box, of_body: str) -> str:
+def _nothing(shape: Shape, dx: float, domain: Box, of_body: str, size: str) -> str:
     lower, upper = shape.bounds
-    size = np.minimum(upper, domain.upper) - np.maximum(lower, domain.lower)
-    if (size < 2 * dx).any() and (size > 0).all():
-        why = "dx is larger than the body"
-        return f"shape{of_body}, dx: {why}: no particle falls into {shape!r} with dx = {dx:g} m"
-    return f"shape{of_body}: no particle falls into {shape!r} with dx = {dx:g} m: it is empty, or outside the domain"
+    extent = np.minimum(upper, domain.upper) - np.maximum(lower, domain.lower)
+    none = f"no particle falls into {shape!r} with {size} = {dx:g} m"
+    if (extent < 2 * dx).any() and (extent > 0).all():
+        return f"shape{of_body}, {size}: {size} is larger than the body: {none}"
+    return f"shape{of_body}: {none}: it is empty, or outside the domain"

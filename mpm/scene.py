@@ -272,7 +272,7 @@ class Scene(_check.Strict):
     >>> scene = mpm.Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -9.81), walls={"y-": "separate"})
     >>> jelly = mpm.materials.FixedCorotated(E=1e5, nu=0.3, density=1000)
     >>> scene.add(mpm.shapes.Ball(center=(0.5, 0.7), radius=0.1), jelly, velocity=(0, -3))
-    body0: Ball(center=(0.5, 0.7), radius=0.1) of FixedCorotated(E=100000, nu=0.3, density=1000)
+    body0: Ball(center=(0.5, 0.7), radius=0.1) of FixedCorotated(E=100000, nu=0.3, density=1000), 31.4159 kg/m
     """
 
     __slots__ = ("_bodies", "_body_force", "_colliders", "_gravity", "_kept", "_lower", "_upper", "_walls")

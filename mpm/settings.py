@@ -3,83 +3,26 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
-from mpm import _check, numerics
+from mpm import _check, bodysettings, numerics, walls
 from mpm.laws import Material
 from mpm.scene import Scene
+from mpm.setting import Setting
 
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A number with its range.
-
-    Attributes
-    ----------
-    key : str
-        What it is called in messages: ``"material 0 E"``, ``"gravity y"``, ``"dx"``, …
-    group, name, unit, meaning : str
-        What is shown.
-    value : float, int or None
-        None: automatic, or no limit.
-    low, high : float
-        Allowed range, without its ends if `low_open`, `high_open`.
-    whole : bool
-        Only integers.
-    optional : bool
-        May be None.
-    """
-
-    key: str
-    group: str
-    name: str
-    unit: str
-    value: float | None
-    low: float = -math.inf
-    low_open: bool = False
-    high: float = math.inf
-    high_open: bool = False
-    whole: bool = False
-    optional: bool = False
-    meaning: str = ""
-
-    def check(self, value: object) -> float | None:
-        """The value if it is allowed; TypeError or ValueError otherwise."""
-        if value is None and self.optional:
-            return None
-        if self.whole:
-            return _check.integer(
-                self.name, value, low=int(self.low), high=None if math.isinf(self.high) else int(self.high)
-            )
-        return _check.number(
-            self.name,
-            value,
-            low=self.low,
-            low_open=self.low_open,
-            high=self.high,
-            high_open=self.high_open,
-            unit=self.unit,
-        )
-
-    @property
-    def allowed(self) -> str:
-        """The range in words."""
-        kind = "integer " if self.whole else ""
-        alternative = ", or empty: automatic" if self.optional else ""
-        return kind + _check.interval(self.low, self.low_open, self.high, self.high_open) + alternative
+__all__ = ["Setting", "changed_options", "changed_scene", "of", "of_scene"]
 
 
 def of(scene: Scene, chosen: numerics.Numerics) -> tuple[Setting, ...]:
-    """Everything numeric of a simulation: its materials, gravity, and options of `Simulation`."""
+    """All settings of a simulation: its scene, and options of `Simulation`."""
     return (*of_scene(scene), *_of_numerics(chosen))
 
 
 def of_scene(scene: Scene) -> tuple[Setting, ...]:
-    """The materials and gravity."""
-    return (*_of_materials(scene), *_of_gravity(scene))
+    """The materials, bodies, gravity, domain and walls."""
+    return (*_of_materials(scene), *bodysettings.of(scene), *_of_gravity(scene), *_of_domain(scene))
 
 
 def _materials(scene: Scene) -> dict[Material, list[str]]:
@@ -118,6 +61,22 @@ def _of_gravity(scene: Scene) -> list[Setting]:
     ]
 
 
+def _of_domain(scene: Scene) -> list[Setting]:
+    axes = "xyz"[: scene.dimension]
+    corners = (("lower", scene.lower), ("upper", scene.upper))
+    found = [
+        Setting(f"{name} {axis}", "Domain", f"{name} {axis}", "m", float(value))
+        for name, corner in corners
+        for axis, value in zip(axes, corner, strict=True)
+    ]
+    for face, wall in scene.walls.items():
+        meaning = "contact of the face; friction is kept where it slips or separates"
+        found.append(
+            Setting(f"wall {face}", "Walls", face, "", wall.contact, meaning=meaning, choices=walls.CONTACTS)
+        )
+    return found
+
+
 def _of_numerics(chosen: numerics.Numerics) -> list[Setting]:
     given = numerics.options(chosen)
 
@@ -127,6 +86,9 @@ def _of_numerics(chosen: numerics.Numerics) -> list[Setting]:
 
     positive: dict[str, Any] = {"low": 0, "low_open": True}
     found = [
+        setting("transfer", choices=numerics.TRANSFERS),
+        setting("kernel", choices=numerics.KERNELS, meaning="B-spline"),
+        setting("gradient", choices=numerics.GRADIENTS, meaning="mls, or that of the B-spline"),
         setting("dx", "m", meaning="cell size; the domain must be a whole number of cells", **positive),
         setting("particles_per_cell", low=1, high=numerics.MAX_PER_CELL, whole=True, meaning="at the start"),
         setting("dt", "s", optional=True, meaning="time step", **positive),
@@ -142,18 +104,23 @@ def _of_numerics(chosen: numerics.Numerics) -> list[Setting]:
     return found
 
 
-def changed_options(chosen: numerics.Numerics, changes: Mapping[str, float | None]) -> dict[str, Any]:
-    """The options of `Simulation` with some settings changed."""
+def changed_options(chosen: numerics.Numerics, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `Simulation` with some settings changed; those that another transfer does not use are left out."""
     options = numerics.options(chosen)
-    for key in ("dx", "particles_per_cell", "dt", "max_dt", "history", *numerics.USED_BY):
+    if (transfer := changes.get("transfer", options["transfer"])) != options["transfer"]:
+        changes = {k: v for k, v in changes.items() if transfer in numerics.USED_BY.get(k, (transfer,))}
+        options = {k: v for k, v in options.items() if transfer in numerics.USED_BY.get(k, (transfer,))}
+    words = ("transfer", "kernel", "gradient")
+    for key in (*words, "dx", "particles_per_cell", "dt", "max_dt", "history", *numerics.USED_BY):
         if key in changes:
             options[key] = "auto" if key == "dt" and changes[key] is None else changes[key]
     return options
 
 
-def changed_scene(scene: Scene, changes: Mapping[str, float | None]) -> Scene:
-    """A copy with other materials and gravity, and all else as it is."""
+def changed_scene(scene: Scene, changes: Mapping[str, Any]) -> Scene:
+    """A copy with some settings changed, and all else as it is."""
     made = copy.copy(scene)
+    _change_domain(made, scene, changes)
     gravity = scene.gravity.copy()
     for axis, name in enumerate("xyz"[: scene.dimension]):
         gravity[axis] = changes.get(f"gravity {name}", gravity[axis])
@@ -163,5 +130,26 @@ def changed_scene(scene: Scene, changes: Mapping[str, float | None]) -> Scene:
         prefix = f"material {number} "
         new = {key.removeprefix(prefix): v for key, v in changes.items() if key.startswith(prefix)}
         materials[material] = material._replaced(cast(Any, new))
-    made._bodies = [replace(body, material=materials[body.material]) for body in scene.bodies]
+    made._bodies = [
+        replace(bodysettings.changed(body, number, changes), material=materials[body.material])
+        for number, body in enumerate(scene.bodies)
+    ]
     return made
+
+
+def _change_domain(made: Scene, scene: Scene, changes: Mapping[str, Any]) -> None:
+    """Give a copy of a scene another domain and other walls."""
+    axes = "xyz"[: scene.dimension]
+    lower, upper = (
+        [changes.get(f"{name} {axis}", value) for axis, value in zip(axes, corner.tolist(), strict=True)]
+        for name, corner in (("lower", scene.lower), ("upper", scene.upper))
+    )
+    contacts = {face: changes.get(f"wall {face}", wall.contact) for face, wall in scene.walls.items()}
+    changed = {
+        face: wall
+        if contacts[face] == wall.contact
+        else walls.Wall(contacts[face], friction=wall.friction if contacts[face] in walls.FRICTIONAL else 0.0)
+        for face, wall in scene.walls.items()
+    }
+    whole = Scene(lower, upper, walls=changed)  # checks both
+    made._lower, made._upper, made._walls = whole._lower, whole._upper, whole._walls

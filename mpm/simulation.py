@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -12,29 +10,27 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, bodies, citations, config, equilibrium, grid, numerics, settings, walls
+from mpm import _check, _core, bodies, citations, config, grid, numerics, settings, walls
 from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.equilibrium import Equilibrating
+from mpm.interpolation import REACH, at_points, with_images
 from mpm.keeping import Format
 from mpm.laws import Material
 from mpm.numerics import StableDt
-from mpm.particles import Copies, no_owner
-from mpm.shapes import Points, Shape
+from mpm.particles import no_owner
+from mpm.populated import Populated
+from mpm.shapes import Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, fields_of, fill
-from mpm.solver import Solver
 
 if TYPE_CHECKING:
     from mpm.io.state import State
 
 __all__ = ["Simulation", "StableDt"]
 
-MAX_INCREMENTS = 10_000
-SHOWN = 8  # bodies in `repr`, if there are more
-CROWDED = 1.5  # times the usual number of particles in a cell: two bodies have mass there
 
-
-class Simulation(Solver, kind="simulation"):
+class Simulation(Equilibrating, Populated, kind="simulation"):
     """A scene, discretised: nodes at ``lower + i·dx``, particles in its bodies.
 
     Parameters
@@ -157,9 +153,10 @@ class Simulation(Solver, kind="simulation"):
     See `Simulation.cite`.
     """
 
-    __slots__ = ("_indices", "_materials", "_numerics", "_parts", "_rng", "_rng_before")
+    __slots__ = ("_indices", "_materials", "_numerics", "_rng", "_rng_before")
 
     _core: Core
+    _parts: list[Part]
     _has_grid = True
 
     @_check.options
@@ -230,7 +227,7 @@ class Simulation(Solver, kind="simulation"):
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._materials: list[Material] = []
         self._indices: dict[Material, int] = {}
-        self._parts: list[Part] = []
+        self._parts = []
         sampled = [bodies.sample(body, scene, self._numerics, self._rng) for body in scene.bodies]
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
         prepared = [prepare(collider, lower, upper, spacing) for collider in scene.colliders]
@@ -284,11 +281,19 @@ class Simulation(Solver, kind="simulation"):
     def _settings(self) -> tuple[settings.Setting, ...]:
         return settings.of(self._scene, self._numerics)
 
-    def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """Without changes it starts with the same particles as this one; it lacks bodies that were added later."""
         options = settings.changed_options(self._numerics, changes)
         scene = settings.changed_scene(self._scene, changes)
         return type(self)(scene, threads=self.threads, rng=self._sampled_with(), **options)
+
+    def _interpolated(
+        self, points: _check.FloatArray, values: _check.FloatArray, name: str, rank: str
+    ) -> _check.FloatArray:
+        dx, kernel, particles = self.dx, self._numerics.scheme.kernel, self.particles
+        x, mass = (np.asarray(particles._copy(field), dtype=np.float64) for field in ("x", "mass"))
+        there = with_images(self._scene, REACH[kernel] * dx, x, mass, values, rank=rank, moves=name == "x")
+        return at_points(points, *there, dx=dx, kind=kernel)
 
     def _nodes(self) -> tuple[grid.FloatArray, grid.FloatArray]:
         nodes = self.grid
@@ -323,33 +328,6 @@ class Simulation(Solver, kind="simulation"):
         self._parts.append(sampled.part(self._core.next_id))
         index = self._indices[material]
         self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
-
-    def _warn_of_crowd(self, sampled: bodies.Sampled) -> None:
-        """Warn if particles of a new body come to lie among those that are there."""
-        if isinstance(sampled.body.shape, Points) or not self._core.particles:
-            return
-        chosen, lower = self._numerics, self._scene.lower
-        cells = [np.floor((x - lower) / chosen.dx) for x in (sampled.x, self.particles._copy("x"))]
-        low, high = cells[0].min(axis=0), cells[0].max(axis=0)
-        near = cells[1][((cells[1] >= low) & (cells[1] <= high)).all(axis=1)]
-        extent = tuple((high - low + 1).astype(np.int64))
-        here, there = (
-            np.ravel_multi_index(tuple((c - low).astype(np.int64).T), extent) for c in (cells[0], near)
-        )
-        occupied, count = np.unique(there, return_counts=True)
-        if not len(occupied):
-            return
-        place = np.minimum(np.searchsorted(occupied, here), len(occupied) - 1)
-        _, cell, own = np.unique(here, return_inverse=True, return_counts=True)
-        present = np.where(occupied[place] == here, count[place], 0)
-        crowded = (present > 0) & (present + own[cell] > CROWDED * chosen.particles_per_cell)
-        if crowded.any():
-            warnings.warn(
-                f"{int(crowded.sum())} of {len(here)} particles of {sampled.body.name!r} lie among particles that are "
-                "there already: both have mass in these cells; add it where there is room",
-                UserWarning,
-                stacklevel=_check.levels_to_caller(),
-            )
 
     def _find_volumes(self) -> None:
         """Have the core compute missing volumes from the density of the grid."""
@@ -388,126 +366,23 @@ class Simulation(Solver, kind="simulation"):
             F=F,
             name=name,
             dimension=self._scene.dimension,
-            taken={part.body.name for part in self._parts},
+            taken={part.name for part in self._parts},
             number=len(self._parts),
         )
-        self._core.totals()  # what was written through views is taken, or refused, before anything changes
         state = copy.deepcopy(self._rng.bit_generator.state)
-        particles, parts = self._core.particles, len(self._parts)
         try:
-            sampled = bodies.sample(body, self._scene, self._numerics, self._rng)
-            self._warn_of_crowd(sampled)
-            self._insert(sampled)
-            self._find_volumes()
+            with self._adding():
+                sampled = bodies.sample(body, self._scene, self._numerics, self._rng)
+                if self._core.particles:
+                    bodies.warn_of_crowd(
+                        sampled, self.particles._copy("x"), self._scene.lower, self._numerics
+                    )
+                self._insert(sampled)
+                self._find_volumes()
         except BaseException:
             self._rng.bit_generator.state = state
-            del self._parts[parts:]
-            if self._core.particles > particles:  # an interrupt after they were added
-                self.particles.delete(np.arange(self._core.particles) >= particles)
             raise
         return body
-
-    @_check.options
-    def equilibrate(self, *, increments: int = 8, tolerance: float = 1e-2) -> equilibrium.Equilibrium:
-        """Bring the particles to rest under gravity and the body force, at the present time; any integrator continues.
-
-        The load grows in increments from none; the stress that is there stays. Velocities are 0 afterwards. Colliders
-        are held where they are, and viscosity has no effect. Plastic laws yield on the way as in implicit steps. The
-        mass of the nodes regularises the problem, so bodies may slide or roll where nothing resists. Time, history and
-        recordings do not change, and views stay live.
-
-        Parameters
-        ----------
-        increments : int
-            Of the load. Bodies that deform far need more, weakly loaded ones fewer.
-        tolerance : float
-            The largest force out of balance, over the load; 1e-8 to 0.1.
-
-        Returns
-        -------
-        Equilibrium
-            A named tuple: ``residual``, the force out of balance over the load, ``steps`` and ``products``, the work.
-
-        Raises
-        ------
-        ConvergenceError
-            No equilibrium was found; nothing has changed.
-        ValueError
-            The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
-            bodies or nothing holds them; a collider deforms; or a law has no tangent (sand).
-
-        References
-        ----------
-        C. T. Kelley, D. E. Keyes, Convergence analysis of pseudo-transient continuation, SIAM J. Numer. Anal. 35
-        (1998) 508-523.
-        """
-        count = _check.integer("increments", increments, low=1, high=MAX_INCREMENTS)
-        goal = _check.number("tolerance", tolerance, low=1e-8, high=0.1)
-        if self.dtype != "float64":
-            raise ValueError(
-                "dtype = 'float32': rounding is a large part of the load; equilibrate needs 'float64'"
-            )
-        done: list[equilibrium.Equilibrium] = []
-        self._core.hold(lambda: done.append(self._equilibrate(count, goal)))
-        return done[0]
-
-    def _equilibrate(self, increments: int, tolerance: float) -> equilibrium.Equilibrium:
-        now, force = self.time, self._scene.body_force
-
-        def load(x: _check.FloatArray) -> _check.FloatArray:
-            b = np.tile(self._scene.gravity, (len(x), 1))
-            return b if force is None else b + _check.array("body_force(x, t)", force(x, now), x.shape)
-
-        found, fields = equilibrium.find(
-            self._snapshot(),
-            Copies(self.particles),
-            load,
-            time=now,
-            threads=self.threads,
-            increments=increments,
-            tolerance=tolerance,
-        )
-        particles = self.particles
-        self._write({**fields, **{name: np.zeros_like(particles._copy(name)) for name in ("v", "C")}})
-        return found
-
-    def _write(self, fields: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Write fields, each to the rows whose state it is; all or nothing."""
-        particles, material = self.particles, self.particles._copy("material")
-        before = {name: particles._copy(name) for name in fields}
-        try:
-            for name, values in fields.items():
-                rows = np.isin(material, [k for k, one in enumerate(self._materials) if one._keeps(name)])
-                if rows.any():
-                    particles[name][rows] = values[rows]
-            self._core.totals()  # takes what was written
-        except BaseException:
-            for name, values in before.items():
-                if particles[name].flags.writeable:
-                    particles[name][...] = values
-            raise
-
-    def rows(self, body: str) -> slice:
-        """The rows of a body's particles in the arrays of `particles`.
-
-        Parameters
-        ----------
-        body : str
-            Name of the body.
-
-        Returns
-        -------
-        slice
-            Consecutive rows without deleted particles; valid until particles are deleted.
-            ``sim.particles.v[sim.rows("ball")]`` is a view.
-
-        Raises
-        ------
-        TypeError, ValueError
-            This simulation has no body of that name.
-        """
-        parts = {part.body.name: part for part in self._parts}
-        return bodies.rows_of(parts[_check.choice("body", body, tuple(parts))], self.particles._copy("id"))
 
     # ---- what it says ----------------------------------------------------------------------------------
 
@@ -542,16 +417,11 @@ class Simulation(Solver, kind="simulation"):
         It covers the particles' state with the clock, the domain with gravity and walls, the numerics, materials and
         colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
-        scene, digest = self._scene, hashlib.sha256()
-        chosen = numerics.options(self._numerics)
-        digest.update(repr({name: chosen[name] for name in sorted(chosen.keys() - {"history"})}).encode())
-        digest.update(
-            repr((scene.lower.tolist(), scene.upper.tolist(), scene.gravity.tolist(), scene.walls)).encode()
+        digest = self._digest(
+            numerics.options(self._numerics),
+            repr([part.body.material for part in self._parts]),
+            repr(self._rng.bit_generator.state),
         )
-        digest.update(repr([part.body.material for part in self._parts]).encode())
-        digest.update(repr(self._rng.bit_generator.state).encode())
-        for placed in self._colliders:
-            digest.update(placed.digest)
         arrays = arrays_of(self._core, self.dimension, self.dtype)
         for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
             clock = zip(names, arrays.pop(kind).tolist(), strict=True)
@@ -574,7 +444,7 @@ class Simulation(Solver, kind="simulation"):
         now = f" (now {self.dt:.3g} s)" if self.steps else ""
         step = f"dt {chosen.dt:g} s" if chosen.dt else f"dt auto{now}"
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
-        yield from self._bodies()
+        yield from bodies.listed(self._parts, self._lefts(), self._scene)
         yield from super()._lines()
         yield (
             f"grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
@@ -584,17 +454,3 @@ class Simulation(Solver, kind="simulation"):
         yield f"method  {chosen.scheme}{solver}, {step}"
         memory = sum(self._core.memory().values())
         yield f"machine {chosen.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
-
-    def _bodies(self) -> Iterator[str]:
-        """The bodies as they were added, and how much remains of those that lost particles; of many, the ends."""
-        whole = self._core.particles == sum(part.particles for part in self._parts)
-        ids = None if whole else self.particles._copy("id")
-        hidden = self._parts[SHOWN // 2 : -SHOWN // 2] if len(self._parts) > SHOWN + 1 else []
-        for k, part in enumerate(self._parts):
-            if hidden and k == SHOWN // 2:
-                count, mass = sum(one.particles for one in hidden), sum(one.mass for one in hidden)
-                yield f"… {len(hidden)} more bodies: {count} particles, {mass:.6g} {part.body._unit} …"
-            if hidden and SHOWN // 2 <= k < len(self._parts) - SHOWN // 2:
-                continue
-            rows = slice(0, part.particles) if ids is None else bodies.rows_of(part, ids)
-            yield bodies.described(part, rows.stop - rows.start, self._scene)

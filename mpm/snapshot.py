@@ -32,6 +32,11 @@ class Part:
     volume: float
     first_id: int
 
+    @property
+    def name(self) -> str:
+        """Of the body."""
+        return self.body.name
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:

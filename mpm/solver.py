@@ -5,25 +5,24 @@ A method other than MPM is a subclass of `Solver` around a `mpm.core.Core`, whic
 
 from __future__ import annotations
 
-import functools
-import math
+import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
-import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, config, derived, interrupts, runlog, totals
-from mpm import progress as progresses
+from mpm import _check, derived, totals
 from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of
-from mpm.errors import BusyError, StepLimitError
+from mpm.errors import BusyError
 from mpm.fieldtable import KNOWN
+from mpm.interpolation import columns
 from mpm.keeping import SOLVERS, Format
 from mpm.laws import Material
 from mpm.particles import IN_WORDS, Copies, Particles
-from mpm.scene import BodyForce, Scene
+from mpm.run import Run
+from mpm.scene import Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,11 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Solver"]
 
-PARTICLES_PER_THREAD = 4096  # by default, fewer are not worth a thread
-STEPS_MAX = 2**62
 
-
-class Solver(_check.Strict):
+class Solver(Run):
     """Base of solvers: a scene and a core that advances it.
 
     A subclass ``class Springs(Solver, kind="springs")``, where `kind` names it in files, must supply
@@ -55,7 +51,9 @@ class Solver(_check.Strict):
 
     and may supply: ``_options()``, which recordings store and need; ``materials``, or ``quantities`` with
     ``_quantity(name, particles)``, for `compute`; ``_settings()``, which the viewer can change, with
-    ``_rebuilt(changes)``; ``_has_grid`` with ``_nodes()``; and ``_lines()`` of the `repr`.
+    ``_rebuilt(changes)``; ``_has_grid`` with ``_nodes()``; ``_cells()``, a mesh of the particles; ``_interpolated()``
+    for `interpolate`; and ``_lines()`` of the `repr`. A base of further solvers has ``abstract=True`` instead of a
+    kind.
 
     Parameters
     ----------
@@ -68,15 +66,15 @@ class Solver(_check.Strict):
         Default `mpm.get_num_threads`, but at most one per 4,096 particles.
     """
 
-    __slots__ = ("__weakref__", "_colliders", "_core", "_most_threads", "_recordings", "_scene", "_threads")
+    __slots__ = ("_colliders",)
 
     _kind: ClassVar[str]
     _has_grid: ClassVar[bool] = False
 
-    def __init_subclass__(cls, kind: str | None = None, **options: Any) -> None:
+    def __init_subclass__(cls, kind: str | None = None, abstract: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
         if kind is None:
-            if not hasattr(cls, "_kind"):
+            if not abstract and not hasattr(cls, "_kind"):
                 raise TypeError(f"class {cls.__name__} needs kind=, what its files are called by")
             return
         other = SOLVERS.get(kind, cls)
@@ -88,12 +86,8 @@ class Solver(_check.Strict):
     def __init__(
         self, core: Core, scene: Scene, *, colliders: Sequence[Placed] = (), threads: int | None = None
     ) -> None:
-        self._core = core
-        self._scene = scene._kept_copy()
+        super().__init__(core, scene, threads=threads)
         self._colliders = list(colliders)
-        self._threads = threads
-        self._most_threads = threads or config.get_num_threads()
-        self._recordings: list[Recording] = []
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in derived.NAMES:
@@ -151,7 +145,7 @@ class Solver(_check.Strict):
         """The settings with which it can be made anew."""
         return ()
 
-    def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """A new solver of the same scene, with some settings changed."""
         raise NotImplementedError(f"a {type(self).__name__} cannot be made anew")
 
@@ -167,254 +161,17 @@ class Solver(_check.Strict):
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
         return ""
 
-    def _triangles(self) -> npt.NDArray[Any] | None:
-        """The rows of the corners (m, 3) of triangles that fill a 2-D picture; None: particles are drawn as discs."""
+    def _cells(self) -> npt.NDArray[Any] | None:
+        """The rows of the corners (m, d + 1) of the triangles or tetrahedra of the bodies; None: there are particles
+        only. Triangles fill 2-D pictures, files have the cells."""
         return None
 
-    # ---- the run ---------------------------------------------------------------------------------------
-
-    @_check.options
-    def run(
-        self,
-        duration: float,
-        *,
-        max_steps: int | None = None,
-        progress: bool = False,
-        callback: Callable[[Self], object] | None = None,
-        every: float | None = None,
-    ) -> None:
-        """Advance by `duration` [s]; ends at exactly ``time + duration``.
-
-        A run that needs more than ten million steps of the size of its first one warns, and says how long it may take.
-        The logger ``mpm`` of `logging` gets a line at the beginning and at the end, at the level INFO.
-
-        Parameters
-        ----------
-        duration : float
-            Length of the run [s].
-        max_steps : int, optional
-            Take at most so many steps, or raise `StepLimitError`. It changes no bit.
-        progress : bool, optional
-            Show a bar on stderr; needs the extra ``plot``. It changes no bit, either.
-        callback : callable, optional
-            ``callback(sim)`` is called between whole steps. It may read and write the particles; an exception ends the
-            run at that step. A callback that writes nothing changes no bit.
-        every : int or float, with `callback` only
-            An int: steps between calls, counted from the beginning of this run. A float: seconds of simulated time;
-            the call comes after the first whole step at or after each multiple, at most once per step.
-
-        Raises
-        ------
-        SimulationError
-            A value is not finite or outside a law's range; `InstabilityError` and `EscapeError` are special
-            cases. The simulation stays usable at its last whole step.
-        StepLimitError
-            `max_steps` do not suffice. The simulation stays at the last of them; another run goes on.
-        BusyError
-            Another thread is running this simulation.
-        """
-        length = _check.number("duration", duration, low=0, unit="s")
-        end = _check.number("time + duration", self._core.time + length, unit="s")
-        most = None if max_steps is None else _check.integer("max_steps", max_steps, low=1, high=STEPS_MAX)
-        calls = _calls(callback, every)
-        pace = progresses.Pace(self._core, end) if _check.flag("progress", progress) else None
-        try:
-            with runlog.logged(self._core, end):
-                if most is None and calls is None:
-                    self._foresee(end, end)
-                most = STEPS_MAX if most is None else most
-                if calls is None:
-                    self._advance(end=end, pace=pace, steps=most)
-                else:
-                    self._advance_and_call(*calls, end, most, pace)
-                if self._core.time < end:
-                    raise StepLimitError(progresses.beyond(self._core, end, self._limit))
-        finally:
-            if pace is not None:
-                pace.close()
-
-    def _advance_and_call(
-        self,
-        call: Callable[[Self], object],
-        every: float,
-        end: float,
-        most: int,
-        pace: progresses.Pace | None,
-    ) -> None:
-        """Take at most `most` steps, with a call after so many of them, or so many seconds."""
-        core, start, last, turn = self._core, self._core.time, self._core.steps + most, 0
-        while core.time < end and core.steps < last:
-            if isinstance(every, int):
-                self._advance(end=end, pace=pace, steps=min(every, last - core.steps))
-                due = (core.steps - last + most) % every == 0
-            else:
-                self._advance(end=end, pace=pace, steps=last - core.steps, pause=start + (turn + 1) * every)
-                reached = int((core.time - start) / every * (1 + 1e-12))
-                due, turn = reached > turn, max(turn, reached)
-            if due:
-                call(self)
-
-    @_check.options
-    def step(self, n: int = 1) -> None:
-        """Advance by `n` whole steps; errors as in `run`."""
-        self._advance(steps=_check.integer("n", n, low=0, high=STEPS_MAX))
-
-    def _advance(
-        self,
-        *,
-        steps: int = STEPS_MAX,
-        end: float = math.inf,
-        pause: float = math.inf,
-        pace: progresses.Pace | None = None,
-    ) -> None:
-        """Take whole steps, or run to a time or to the first step that reaches `pause`: whatever comes first. Run in
-        pieces where something is to be done between them: a frame may be due, a bar is shown.
-
-        Pieces change no bit: a piece ends with the first step at or after a time, whatever its dt.
-        """
-        core = self._core
-        core.threads = self.threads
-        if pace is None and not self._in_pieces():
-            self._advance_to(steps, end, pause)
-            return
-        last = core.steps + steps
-
-        def pieces() -> None:
-            self._take_frames()  # an interrupt may have come before it
-            while True:
-                until = min((recording._due for recording in self._recordings), default=pause)
-                if pace is not None:
-                    until = min(until, pace.pause())
-                try:
-                    self._advance_to(last - core.steps, end, min(until, pause))
-                finally:  # also an interrupt ends the run at a whole step, and a frame may be due there
-                    self._take_frames()
-                if pace is not None:
-                    pace.show()
-                if core.steps >= last or core.time >= min(end, pause):
-                    return
-
-        core.hold(pieces)
-
-    def _foresee(self, end: float, until: float) -> None:
-        """Warn if a run to the time `until`, whose first part goes to `end`, needs very many steps."""
-
-        def step() -> None:
-            self._advance(end=end, pause=math.nextafter(self._core.time, math.inf))
-
-        progresses.foresee(self._core, step, end, until, self._limit)
-
-    def _limit(self) -> str:
-        """An addition to dt in a warning: what bounds it; may be empty."""
-        return ""
-
-    def _take_frames(self) -> None:
-        """Take the frames that are due. Ctrl-C waits for them: it ends the run, and not the recordings."""
-        due = [recording for recording in self._recordings if recording._due <= self._core.time]
-        for recording in due:
-            interrupts.undisturbed(functools.partial(recording._look, self))
-
-    def _in_pieces(self) -> bool:
-        """Whether a run advances in pieces; then this thread holds the core between them."""
-        return bool(self._recordings) or self._scene.body_force is not None  # asked before every step
-
-    def _advance_to(self, steps: int, end: float, pause: float) -> None:
-        """The same, but not beyond the first step that reaches the time `pause`."""
-        if self._scene.body_force is not None:
-            self._advance_forced(self._scene.body_force, steps, end, pause)
-        elif end < math.inf:
-            self._core.run(end, pause, steps)
-        else:
-            self._core.step(steps, pause)
-
-    def _advance_forced(self, body_force: BodyForce, steps: int, end: float, pause: float) -> None:
-        """The same, each step under the body force at its beginning; the core is held."""
-        last = self._core.steps + steps
-        while self._core.steps < last and self._core.time < min(end, pause):
-            self._core.totals()  # what was written through views is taken, or refused
-            x, rows = np.array(self._core.field("x"), dtype=np.float64), self._rows()
-            b = _check.array("body_force(x, t)", body_force(x, self._core.time), x.shape)
-            if self._rows() != rows:
-                raise ValueError("body_force(x, t) has added or deleted particles: its answer is for others")
-            self._core.step_forced(b, end)
-
-    def _rows(self) -> tuple[int, int]:
-        """What changes when particles are added or deleted."""
-        return self._core.particles, self._core.health()["deleted"]
-
-    @_check.options
-    def frames(self, *, duration: float, fps: float, progress: bool = False) -> Iterator[tuple[int, float]]:
-        """Run frame by frame; the last step before a frame is shortened to end at the frame's time, as in `run`.
-
-        Parameters
-        ----------
-        duration : float
-            Length of the run [s].
-        fps : float
-            Frames per second of simulated time.
-        progress : bool, optional
-            Show a bar on stderr; needs the extra ``plot``.
-
-        Yields
-        ------
-        i : int
-            Number of the frame, 0 for the state at the start.
-        t : float
-            Time of the frame: exactly t₀ + i/fps. ``round(duration·fps)`` frames follow the first.
-        """
-        count, rate = progresses.frame_count(duration, fps)
-        bar = progresses.bar(count) if _check.flag("progress", progress) else None
-        return self._frames(count, rate, bar)
-
-    def _frames(self, count: int, fps: float, bar: Any) -> Iterator[tuple[int, float]]:
-        start = self._core.time
-        try:
-            yield 0, start
-            for i in range(1, count + 1):
-                if i == 1:
-                    self._foresee(start + i / fps, start + count / fps)
-                self._advance(end=start + i / fps)
-                if bar is not None:
-                    bar.update()
-                yield i, self._core.time
-        finally:
-            if bar is not None:
-                bar.close()
-
     # ---- what it says ----------------------------------------------------------------------------------
-
-    @property
-    def time(self) -> float:
-        """Present time [s]."""
-        return self._core.time
-
-    @property
-    def steps(self) -> int:
-        """Number of steps taken."""
-        return self._core.steps
-
-    @property
-    def dt(self) -> float:
-        """The last time step [s]; 0 before the first."""
-        return self._core.dt
 
     @property
     def dimension(self) -> int:
         """d, 2 or 3."""
         return self._scene.dimension
-
-    @property
-    def threads(self) -> int:
-        """Number of threads of the next run; writable."""
-        return self._threads or config.shared_out(
-            self._core.particles, PARTICLES_PER_THREAD, self._most_threads
-        )
-
-    @threads.setter
-    def threads(self, threads: int) -> None:
-        number = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
-        self._core.threads = number  # not during a run
-        self._threads = number
 
     @property
     def scene(self) -> Scene:
@@ -466,6 +223,45 @@ class Solver(_check.Strict):
         return self._quantity(chosen, Copies(self.particles))
 
     @_check.options
+    def interpolate(self, name: str, points: npt.ArrayLike) -> FloatArray:
+        """A field or a quantity at any points.
+
+        A solver interpolates as its method does:
+
+        - `mpm.Simulation` as nodes of the grid get values, Σ w m A / Σ w m over the particles, with the weights w of
+          the kernel around the point. Mirror and periodic walls continue the particles. NaN where no particle is near.
+        - `mpm.sph.Simulation` by A(x) = Σ (m/ρ) A W, with the images at walls. At a free surface the sum decreases over
+          2h, because neighbours are missing; ``interpolate("density", points)`` tells where.
+        - `mpm.fem.Simulation` by Σ w A over the nodes of the element at the point, with its barycentric coordinates w.
+          NaN where no element is.
+
+        Parameters
+        ----------
+        name : str
+            A name of ``particles.fields`` or of `quantities`, with a meaning between particles: ``"v"``, ``"J"``, …
+        points : array_like, shape (m, d)
+            Positions [m].
+
+        Returns
+        -------
+        ndarray, shape (m, …)
+            As many components as the field or quantity has; float64.
+        """
+        chosen = _check.choice("name", name, tuple(dict.fromkeys((*self.particles.fields, *self.quantities))))
+        x = _check.array("points", points, (None, self.dimension))
+        self._core.totals()  # what was written through views is taken, or refused
+        copies = Copies(self.particles)
+        values = copies[chosen] if chosen in copies.fields else self._quantity(chosen, copies)
+        ranks = {row["name"]: row["rank"] for row in self._core.fields()}
+        rank = ranks.get(chosen, ("scalar", "vector", "tensor")[values.ndim - 1])
+        found = self._interpolated(x, columns(values), chosen, rank)
+        return found.reshape(len(x), *values.shape[1:])
+
+    def _interpolated(self, points: FloatArray, values: FloatArray, name: str, rank: str) -> FloatArray:
+        """The values (n, k) of a field or quantity of that rank at points (m, d): (m, k)."""
+        raise NotImplementedError(f"a {type(self).__name__} cannot interpolate")
+
+    @_check.options
     def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:
         """Signed distance to a collider in its present place.
 
@@ -484,6 +280,18 @@ class Solver(_check.Strict):
             the values at the edge continue.
         """
         return distance_of(self._posed(), name, x, self.dimension)
+
+    def _digest(self, options: Mapping[str, Any], *parts: str) -> hashlib._Hash:
+        """The beginning of a hash of the state: the numerics, the domain with gravity and walls, more parts, and the
+        colliders. It leaves out how often the history is recorded."""
+        scene, digest = self._scene, hashlib.sha256()
+        chosen = {name: options[name] for name in sorted(options.keys() - {"history"})}
+        domain = (scene.lower.tolist(), scene.upper.tolist(), scene.gravity.tolist(), scene.walls)
+        for text in (repr(chosen), repr(domain), *parts):
+            digest.update(text.encode())
+        for placed in self._colliders:
+            digest.update(placed.digest)
+        return digest
 
     def _posed(self) -> list[Placed]:
         """The colliders as they are now."""
@@ -525,9 +333,9 @@ class Solver(_check.Strict):
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
     ) -> Picture:
-        """Draw particles and colliders with Matplotlib; needs the extra ``plot``.
+        """Draw particles, or the triangles of 2-D elements, and colliders with Matplotlib; needs the extra ``plot``.
 
-        A 3-D picture is an image that shows colliders as pale surfaces behind the particles.
+        Colliders are solid in 2-D. A 3-D picture is an image that shows them shaded and half transparent.
 
         Parameters
         ----------
@@ -614,7 +422,7 @@ class Solver(_check.Strict):
     def record(
         self, path: str | os.PathLike[str], *, fps: float, fields: Sequence[str] = (), compression: int = 0
     ) -> Recording:
-        """Record frames during all following runs; needs the extra ``io``.
+        """Record frames during all following runs; ``.vtkhdf`` needs the extra ``io``.
 
         A frame is the first whole step at or after its time t₀ + i/fps; frame 0 is the present state. A step that
         passes several of these times is written once. Recording changes no bit of a run. An error in writing ends the
@@ -627,12 +435,15 @@ class Solver(_check.Strict):
             A ``.vtkhdf`` file in an existing directory; an existing file is replaced. ParaView >= 5.12 and VTK >= 9.3
             read it as a time series, `mpm.replay` as arrays. Until the recording is closed, only `mpm.replay` can
             read it. After a crash the file holds all frames up to the last whole one: ``python -m mpm replay FILE
-            --repair`` closes it for other programs.
+            --repair`` closes it for other programs. Or a sequence for Houdini and others, a file per frame in single
+            precision: ``"run.bgeo"`` or ``"run.geo"`` writes ``run_0000.bgeo``, …, ``"run_{:03d}.bgeo"`` names the
+            number's place, and ``run.bgeo.series`` keeps the rest for `mpm.replay`.
         fps : float
             Frames per second of simulated time.
         fields : sequence of str
             Fields of `particles` or quantities of `compute`, written beside ``x``. The file always has ``id``,
-            ``material``, ``mass`` and ``volume``, once for as long as the set of particles stays the same.
+            ``material``, ``mass`` and ``volume``, once for as long as the set of particles stays the same, and of
+            finite elements the cells: ParaView shows their surfaces.
             Numbers are not rounded. A plane scene lies in z = 0, with the zz components of plane strain.
         compression : int
             Level of gzip, 0 (none) to 9: smaller, but slower.
@@ -715,18 +526,3 @@ class Solver(_check.Strict):
         return not compare.diff(self, other)
 
     __hash__ = None  # type: ignore[assignment]  # equal or not by a state that changes
-
-
-def _calls(callback: object, every: object) -> tuple[Callable[..., object], float] | None:
-    """The callback of a run with its interval: an int of steps, or seconds."""
-    if callback is None:
-        if every is not None:
-            raise ValueError(f"every = {_check.shown(every)}: needs a callback")
-        return None
-    if not callable(callback):
-        raise _check.wrong_type("callback", callback, "a callable f(sim)")
-    if every is None:
-        raise ValueError("callback: needs every=, an int of steps or a float of seconds")
-    if isinstance(every, (int, np.integer)):
-        return callback, _check.integer("every", every, low=1, high=STEPS_MAX)
-    return callback, _check.number("every", every, low=0, low_open=True, unit="s")

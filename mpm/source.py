@@ -58,8 +58,9 @@ class Source(Protocol):
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this source lacks; may be empty."""
 
-    def _triangles(self) -> npt.NDArray[Any] | None:
-        """The rows of the corners (m, 3) of triangles that fill a 2-D picture; None: particles are drawn as discs."""
+    def _cells(self) -> npt.NDArray[Any] | None:
+        """The rows of the corners (m, d + 1) of the triangles or tetrahedra of the bodies; None: there are particles
+        only. Triangles fill 2-D pictures, files have the cells."""
 
 
 class Running(Source, Protocol):
@@ -75,6 +76,10 @@ class Running(Source, Protocol):
     @property
     def materials(self) -> tuple[Material, ...]:
         """What the field ``material`` counts."""
+
+    @property
+    def history(self) -> Mapping[str, FloatArray]:
+        """What was recorded at steps, by column."""
 
     def totals(self) -> Totals:
         """Mass, momentum, energies, … now."""
@@ -94,7 +99,7 @@ class Running(Source, Protocol):
     def _settings(self) -> tuple[Setting, ...]:
         """The settings with which it can be made anew."""
 
-    def _rebuilt(self, changes: Mapping[str, float | None]) -> Any:
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Any:
         """A new source of the same scene, with some settings changed."""
 
     @property

@@ -192,6 +192,13 @@ def tiny(dim: int) -> mpm.Simulation:
     return mpm.Simulation(scene, dx=1 / 8, threads=1)
 
 
+def mesh() -> mpm.fem.Simulation:
+    """Some triangles."""
+    scene = mpm.Scene([0, 0], [1, 1])
+    scene.add(mpm.shapes.Box([0.25, 0.25], [0.75, 0.75]), scenes.MATERIALS["neo_hookean"])
+    return mpm.fem.Simulation(scene, spacing=0.25, threads=1)
+
+
 class Kind:
     """A kind of file: its seeds, its mutations, and its use."""
 
@@ -228,6 +235,9 @@ class Trajectory(Kind):
     def make(self, folder: Path) -> list[bytes]:
         seeds, path = [], folder / "seed.vtkhdf"
         packed = {"compression": 1, "fields": ("v", "F", "J", "stress", "pressure")}
+        with mesh().record(path, fps=1e9, fields=("v", "stress")):
+            pass
+        seeds.append(path.read_bytes())
         for dim, options in ((2, {"fields": ("v",)}), (3, packed)):
             sim = tiny(dim)
             with sim.record(path, fps=1e9, **options):
@@ -308,6 +318,8 @@ class Trajectory(Kind):
                     assert len(frame[name]) == len(frame) and frame.x.shape == (len(frame), frames.dimension)
                 for name in frames.quantities:
                     frame.compute(name)
+                cells = frame.cells
+                assert cells is None or not cells.size or (cells.min() >= 0 and cells.max() < len(frame))
                 for collider in frame.scene.colliders:
                     frame.collider_distance(collider.name, np.full((2, frames.dimension), 0.3))
             chance = rng.random()

@@ -334,6 +334,9 @@ TARGETS = {
     "gallery.sand_column_3d": (lambda c, **k: G.sand_column_3d(**k), {}, COLUMN),
     "gallery.snowball": (lambda c, **k: G.snowball(**k), {},
                          {**SNOW, "shape": [*NAME, "bal"], "contact": [*NAME, "mirror"], "speed": NUMBER}),
+    "gallery.snow_box": (lambda c, **k: G.snow_box(**k), {}, {**SNOW, "speed": NUMBER}),
+    "gallery.snow_ring": (lambda c, **k: G.snow_ring(**k), {}, {**SNOW, "speed": NUMBER}),
+    "gallery.snow_triangle": (lambda c, **k: G.snow_triangle(**k), {}, {**SNOW, "speed": NUMBER}),
     "gallery.snow_wedge": (lambda c, **k: G.snow_wedge(**k), {}, {**SNOW, "speed": NUMBER, "friction": NOT_NEGATIVE}),
     "gallery.snow_wedge_3d": (lambda c, **k: G.snow_wedge_3d(**k), {},
                               {**SNOW, "speed": NUMBER, "friction": NOT_NEGATIVE}),
@@ -427,6 +430,9 @@ TARGETS = {
                              "interval": [*POSITIVE, 1e-9], "start": NUMBER}),
     "Points": (lambda c, **k: S.Points(**k), {"x": [(0.5, 0.5), (0.6, 0.5)]},
                {"x": [*ROWS, np.zeros((0, 2))], "volume": ["1", {}, True, NAN, INF, 0, -1, (1,), (1, 2, 3), (1, -1)]}),
+    "Shape.from_file of Points": (lambda c, **k: S.Points.from_file(**{"path": c.folder / "points.csv", **k}), {},
+                        {"path": FILE, "volume": [0, -1.0, NAN, "many", [1.0, 2.0, 3.0], object()],
+                         "dimension": [0, 4, 2.0, "2", True, 3, [2]]}),
     "Shape.contains": (lambda c, **k: SHAPE.contains(**k), {"x": [(0, 0)]}, {"x": [*ROWS, [(1, 2, 3)]]}),
     "Shape.translate": (lambda c, **k: SHAPE.translate(**k), {"by": (1, 0)}, {"by": [*VECTOR_2D, None]}),
     "Shape.rotate": (lambda c, **k: SHAPE.rotate(**k), {"angle": 1.0},
@@ -449,8 +455,9 @@ TARGETS = {
                        {"image": np.zeros((4, 4, 3), np.uint8)},
                        {"image": PICTURE, "path": [None, 1, "", "a", "a.nonsense", ["a.png"]]}),
     "replay": (lambda c, **k: mpm.replay(**{"path": c.folder / "a.vtkhdf", **k}), {},
-               {"path": [1, None, "", ["x"], {}, "a\0"]}),
-    "view": (lambda c, **k: mpm.view(**{"source": c.frames, **k}), {}, {"source": [*SIM, mpm.Scene((0, 0), (1, 1))]}),
+               {"path": [1, None, "", ["x"], {}, "a\0"], "fps": [10, *(v for v in POSITIVE if v is not None)]}),
+    "view": (lambda c, **k: mpm.view(**{"source": c.frames, **k}), {},
+             {"source": [None, 1, "", mpm.Simulation, [], mpm.Scene((0, 0), (1, 1))], "folder": [1, ["x"], {}]}),
     "Frame.compute": (lambda c, **k: c.frames[0].compute(**k), {"name": "speed"}, {"name": [*NAME, "pressure", "x"]}),
     "Frame.collider_distance": (lambda c, **k: c.frames[0].collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
                                 {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
@@ -503,6 +510,20 @@ TARGETS = {
                                {"circulation": NUMBER, "distance": POSITIVE, "core": POSITIVE}),
     "viz.plot_history": (lambda c, **k: viz.plot_history(**{"history": c.sim.history, "ax": c.ax, **k}), {},
                          {"history": [None, 1, {}, mpm.Simulation], "ax": AXES}),
+    "samples.path": (lambda c, **k: mpm.samples.path(**k), {"name": "jelly"}, {"name": NAME}),
+    "plot.history": (lambda c, **k: mpm.plot.history(**{"source": c.sim, "ax": c.ax, **k}), {},
+                     {"source": SIM, "columns": [1, None, {}, [], ["kinetik"], [1], b"dt"], "ax": AXES}),
+    "plot.field": (lambda c, **k: mpm.plot.field(**{"sim": c.sim, "ax": c.ax, "y": 0.5, **k}), {"name": "speed"},
+                   {"sim": SIM, "name": [v for v in COLOR if v is not None], "x": [v for v in NUMBER if v is not None],
+                    "y": NUMBER, "z": [0.5, *(v for v in NUMBER if v is not None)],
+                    "width": [v for v in POSITIVE if v is not None], "limits": LIMITS, "ax": AXES}),
+    "compare_plot": (lambda c, **k: mpm.compare_plot(**{"source": c.sim, **k}),
+                     {"parameter": "dx", "values": [0.25], "times": 0},
+                     {"source": [None, 1, "sim", []], "parameter": NAME, "values": [1, None, "ab", {}, [], ["a"], [-1]],
+                      "times": [*(v for v in NUMBER if not isinstance(v, (list, np.ndarray))), -1.0, [], (2, 1)],
+                      "color": [v for v in COLOR if v is not None], "limits": LIMITS,
+                      "size": ["ab", (1,), (1, 2, 3), (0, 1), (1e9, 1), (NAN, 1), 3],
+                      "figure": [1, "f", object(), []]}),
 }
 FLOWS = {
     "VonMises": M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, density=1),
@@ -539,6 +560,8 @@ METHODS = {
                                {"increments": [*COUNT, 10**5], "tolerance": [*POSITIVE, 1e-9, 0.2]}),
     "Simulation.rows": (lambda c, **k: c.sim.rows(**k), {"body": "taken"}, {"body": NAME}),
     "Simulation.compute": (lambda c, **k: c.sim.compute(**k), {"name": "speed"}, {"name": [*NAME, "presure", "x"]}),
+    "Simulation.interpolate": (lambda c, **k: c.sim.interpolate(**k), {"name": "v", "points": [(0.5, 0.5)]},
+                               {"name": [*NAME, "presure", "grad"], "points": ROWS}),
     "Simulation.threads": (lambda c, **k: setattr(c.sim, *k.popitem()), {"threads": 1}, {"threads": [*COUNT, 10**9]}),
     "Simulation.plot": (lambda c, **k: c.sim.plot(**{"ax": c.ax, **k}), {},
                         {"color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER}),
@@ -582,6 +605,12 @@ METHODS = {
 # fmt: on
 
 
+def triangle_from_file(path):
+    meshio = pytest.importorskip("meshio")
+    meshio.Mesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [("triangle", [(0, 1, 2)])]).write(path)
+    return S.Cells.from_file(path)
+
+
 def by(kind, call, c, **k):
     """The call with another solver, `c.fem`, in the place of `c.sim`."""
     return call(SimpleNamespace(**{**vars(c), "sim": getattr(c, kind)}), **k)
@@ -595,6 +624,11 @@ METHODS |= {
         "Simulation.collider_distance",
     )
 }
+METHODS["Shape.from_file"] = (
+    lambda c, **k: S.Cells.from_file(**k) if k else triangle_from_file(c.folder / "a.vtk"),
+    {},
+    {"path": [None, 1, {}, 1.5, ["x"], b"a.msh"]},
+)
 METHODS["fem.Simulation.compute"] = (
     lambda c, **k: c.fem.compute(**k),
     {"name": "stress"},
@@ -620,8 +654,8 @@ METHODS["sph.Simulation.compute"] = (
 )
 METHODS["sph.Simulation.interpolate"] = (
     lambda c, **k: c.sph.interpolate(**k),
-    {"name": "v", "x": [(0.5, 0.5)]},
-    {"name": [*NAME, "presure", "F"], "x": ROWS},
+    {"name": "v", "points": [(0.5, 0.5)]},
+    {"name": [*NAME, "presure", "F"], "points": ROWS},
 )
 METHODS["sph.Simulation.add"] = (
     lambda c, **k: c.sph.add(**{"shape": S.Box((0.75, 0.75), (1, 1)), "material": WATER, **k}),
@@ -659,6 +693,7 @@ def make_things(folder):
     for name in sim.particles.fields:  # the memory of views, which a look takes, is part of the repr
         np.asarray(sim.particles[name])
     writer = viz.MovieWriter(folder / "written", fps=10, size=(80, 64))
+    (folder / "points.csv").write_text("x,y\n0,0\n1,1\n", encoding="utf-8")
     return SimpleNamespace(
         solid=solid,
         scene=scene,
@@ -745,13 +780,27 @@ RESULTS += (
 )
 RESULTS += (integrators.Trajectory, fem.Elements, fem.Mesh)
 BASES = (M.Material, S.Shape, motion.Motion)  # refuse to be made at all
+BASES_OF_SOLVERS = ("Run", "Solver", "Populated", "Equilibrating")
 
 
 def callables():
     """Title and signature of everything public that takes arguments."""
     modules = [(name, getattr(mpm, name)) for name in mpm.__all__ if inspect.ismodule(getattr(mpm, name))]
     assert {name for name, _ in modules} == {
-        *("fem", "gallery", "integrators", "materials", "motion", "point", "shapes", "sph", "testing", "viz")
+        *(
+            "fem",
+            "gallery",
+            "integrators",
+            "materials",
+            "motion",
+            "plot",
+            "point",
+            "samples",
+            "shapes",
+            "sph",
+            "testing",
+            "viz",
+        )
     }
     found = {}
     for prefix, module in [("", mpm), *modules]:
@@ -759,7 +808,19 @@ def callables():
             thing = getattr(module, name)
             dotted = (
                 f"{prefix}."
-                if prefix in ("fem", "gallery", "integrators", "motion", "point", "sph", "testing", "viz")
+                if prefix
+                in (
+                    "fem",
+                    "gallery",
+                    "integrators",
+                    "motion",
+                    "plot",
+                    "point",
+                    "samples",
+                    "sph",
+                    "testing",
+                    "viz",
+                )
                 and thing is not Entry
                 else ""
             )
@@ -786,7 +847,7 @@ def of_class(cls, prefix):
             owner = function.__qualname__.split(".")[0]
             if issubclass(cls, S.Shape):
                 owner = "Shape"  # also of a method that a shape overrides only to refuse
-            elif owner.startswith("_") or owner == "Solver":
+            elif owner.startswith("_") or owner in BASES_OF_SOLVERS:
                 owner = cls.__name__  # what a base holds for several classes is tried on each
             found[f"{prefix}{owner}.{name}"] = function
     return found

@@ -70,6 +70,26 @@ def test_studies_print_all_their_variants_and_write_their_figures(tmp_path, caps
     assert "'familiy': must be one of phases, family" in capsys.readouterr().err
 
 
+def test_other_methods_are_measured_by_the_same_machinery(tmp_path, capsys):
+    path = tmp_path / "bench.json"
+    assert cli.main(["bench", "S1", "--quick", "--json", str(path)]) == 0
+    printed, rows = capsys.readouterr().out, json.loads(path.read_text())["studies"]
+    wanted = {
+        (f"3-D {dtype}  SPH, dam break", isa) for dtype in ("float32", "float64") for isa in _core.isas()
+    }
+    assert {(row["label"], row["isa"]) for row in rows if row["study"] == "S1"} == wanted
+    assert all(row["label"] in printed and row["nanoseconds"] > 0 and row["particles"] == 500 for row in rows)
+
+
+def test_finite_elements_are_measured(tmp_path, capsys):
+    path = tmp_path / "bench.json"
+    assert cli.main(["bench", "F1", "--quick", "--json", str(path)]) == 0
+    printed, rows = capsys.readouterr().out, json.loads(path.read_text())["studies"]
+    assert len(rows) == 4 * len(_core.isas()) and {row["study"] for row in rows} == {"F1"}
+    assert all(row["label"] in printed and row["particles"] == 6**4 for row in rows)
+    assert "million element-steps/s per core" in printed
+
+
 def test_files_that_cannot_be_written_are_told_before_anything_is_measured(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "_lines", None)
     assert cli.main(["bench", "--json", str(tmp_path)]) == 1

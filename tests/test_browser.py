@@ -326,7 +326,7 @@ def test_colours_and_velocities(notebook):
         book.keep()
         tick.uncheck()
         eventually(lambda: changed(plain, book.pixels()) == 0, f"{label} are gone")
-    book.viewer.get_by_label("Colour").select_option(label="material")
+    book.viewer.get_by_label("Colour", exact=True).select_option(label="material")
     eventually(lambda: changed(plain, book.pixels()) > 2000, "the colours change")
     assert book.viewer.locator(".mpm-scale b").text_content() == "material"
     assert book.steps == 3
@@ -334,7 +334,9 @@ def test_colours_and_velocities(notebook):
 
 def test_record_load_scrub_and_replay(notebook):
     book = notebook(JELLY)
-    book.viewer.get_by_label("Colour").select_option(label="id")  # whose scale is the same for all frames
+    book.viewer.get_by_label("Colour", exact=True).select_option(
+        label="id"
+    )  # whose scale is the same for all frames
     book.viewer.get_by_label("Frames per second").fill("400")
     book.press("Record")
     book.press("Play")

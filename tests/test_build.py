@@ -102,6 +102,22 @@ def test_libraries_that_were_built_without_the_extension_are_linked(project):
     assert project.run(BUILD) == set() and project.answer() == 121
 
 
+def test_native_is_the_oracle_and_the_best_set_beside_what_is_there(project):
+    def sets(built):
+        return {name.partition("/")[0].split("_")[1] for name in built if name.startswith("mpm_")} - {"core"}
+
+    both = sets(project.run(BUILD, MPM_ISAS="native"))
+    assert "scalar" in both and len(both) == 2
+    assert sets(project.run(BUILD, MPM_ISAS="scalar portable")) <= {"portable"}
+    project.run(BUILD, MPM_ISAS="native")
+    flags = next(project.root.glob("build/temp.*/mpm_core/flags")).read_text()
+    assert {isa for isa in ("scalar", "portable", *both) if f"MPM_WITH_{isa.upper()}" in flags} == {
+        *both,
+        "portable",
+    }
+    assert project.run(BUILD, MPM_ISAS="native") == set() and project.answer() == 111
+
+
 @pytest.mark.parametrize("name", ["csrc/materials/laws.h", "csrc/base/core.c", "csrc/python/module.c"])
 def test_what_is_edited_while_it_is_compiled_is_compiled_again(project, name):
     """By a compiler that, once, edits the file that it has read before it writes the object."""

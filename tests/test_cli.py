@@ -215,6 +215,22 @@ def test_view_serves_a_notebook_with_the_scene(tmp_path, capsys, monkeypatch, se
     assert len({token for _, _, token, _ in server.asked}) == 2
 
 
+def test_view_opens_files(tmp_path, capsys, monkeypatch, server):
+    monkeypatch.chdir(tmp_path)
+    sim = mpm.gallery.get("disks").simulation(scale=0.25, threads=1)
+    sim.record("run.geo", fps=10).close()
+    sim.save("state")
+    (tmp_path / "text.vtkhdf").write_text("nothing")
+    for name in ("run.geo", "run_0000.geo", "run.geo.series", "state"):
+        assert cli.main(["view", name, "--no-browser"]) == 0, capsys.readouterr().err
+        assert f"mpm.viewer.view({str(tmp_path / name)!r}, folder={str(tmp_path)!r})" in server.asked[-1][0]
+    assert cli.main(["view", "text.vtkhdf", "--no-browser"]) == 1
+    assert "text.vtkhdf" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        cli.main(["view", "none.vtkhdf"])
+    assert end.value.code == 2 and "there is no such file" in capsys.readouterr().err
+
+
 def test_a_browser_learns_the_token_from_a_file_of_the_user(monkeypatch, capsys, server):
     opened, there = [], threading.Event()
 

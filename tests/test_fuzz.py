@@ -6,12 +6,14 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fuzz
+import fuzz_calls
 import mpm
 
 pytest.importorskip("h5py")
@@ -95,3 +97,45 @@ def test_mutations_repeat_and_reach_behind_checksums(tmp_path, monkeypatch):
             said.add(str(error))
     behind = [text for text in said if "is not whole" not in text]  # which is said of wrong checksums, too
     assert len(behind) > 4, said
+
+
+@pytest.mark.slow
+def test_calls_in_random_order_keep_what_is_promised(tmp_path):
+    """A process of its own, which may crash or hang; some 1,000 calls."""
+    command = [sys.executable, fuzz_calls.__file__, "--seconds", "20", "--seed", "1", "--out", str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert " 0 defects" in run.stdout and all(method in run.stdout for method in fuzz_calls.METHODS)
+
+
+def planted_load(path, load=mpm.load):
+    """A file that is read as the state one step later."""
+    sim = load(path)
+    sim.step()
+    return sim
+
+
+def planted_step(sim, n=1, step=mpm.Simulation.step):
+    """A step that is refused after it has been taken."""
+    step(sim, 1)
+    raise ValueError("n: no step was taken")
+
+
+def planted_totals(sim):
+    raise IndexError("list index out of range")
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "planted", "found"),
+    [
+        (mpm, "load", planted_load, "Defect: a file has other bits"),
+        (mpm.Simulation, "step", planted_step, "Defect: step was refused, and changed the state"),
+        (mpm.Simulation, "totals", planted_totals, "IndexError: list index out of range"),
+    ],
+)
+def test_planted_defects_of_calls_are_found(tmp_path, monkeypatch, owner, name, planted, found):
+    monkeypatch.setattr(owner, name, planted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reports = (fuzz_calls.try_sequence(number, tmp_path, Counter()) for number in range(40))
+        assert any(report.startswith(found) for report in reports)

@@ -17,7 +17,11 @@ sys.path += [str(ROOT), str(ROOT / "benchmarks")]  # behind all else: `benchmark
 
 import gate  # noqa: E402
 
+from benchmarks.fem_peers import __main__ as fem_peers  # noqa: E402
+from benchmarks.fem_peers import problem as fem_problem  # noqa: E402
 from benchmarks.peers import equal_work, mpm_step, plain, problems, table  # noqa: E402
+from benchmarks.sph_peers import problem as sph_problem  # noqa: E402
+from mpm.fem.bench import Case  # noqa: E402
 
 pytestmark = pytest.mark.source
 
@@ -236,3 +240,31 @@ def test_the_gate_measures_a_ratio(tmp_path):
     case = dataclasses.replace(gate.CASES[0], cells=6)
     found = {ratio.against: ratio.value for ratio in gate.measure(case, [isa], 1, tmp_path)}
     assert set(found) == {"scalar", "plain C"} and min(found.values()) > 0
+
+
+def test_the_block_of_elements_is_that_of_the_package(tmp_path):
+    """In single precision; what does nothing, or loses the volumetric part, is refused."""
+    sim = Case("corotated", "float64", 4).simulation(isa=mpm.config.isa())
+    fem_peers.write_mesh(sim, tmp_path / "a.npz")
+    command = [sys.executable, "-m", "benchmarks.fem_peers.mpm_fem", tmp_path / "a.npz", tmp_path / "b.npy"]
+    line = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    before = sim.particles.v.copy()
+    reference = mpm.fem.Simulation(sim.scene, spacing=1 / 4, dt=fem_problem.DT)
+    reference.step(fem_problem.STEPS)
+    change = reference.particles.v - before
+    assert fem_problem.apart(np.load(tmp_path / "b.npy"), change) < fem_problem.LIMIT < 0.1
+    assert fem_problem.apart(0 * change, change) == 1 and line["speed"] > 0
+    found = fem_peers.assembled(sim)
+    assert found["apart"] < 1e-4 and found["speed"] > 0
+
+
+def test_the_block_of_sph_expands_alike_in_any_order():
+    command = [sys.executable, "-m", "benchmarks.sph_peers.mpm_sph", "--rounds", "1", "--along", "10"]
+    line = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    assert line["particles"] == 500 and len(line["seconds"]) == 1
+    problem = sph_problem.Problem(10)
+    x, v = problem.particles()
+    first = problem.outcome(x, v)
+    np.testing.assert_allclose(problem.outcome(x[::-1], v[::-1]), first)
+    assert sph_problem.apart(line["outcome"], line["outcome"]) == 0
+    assert sph_problem.apart(line["outcome"], first) > 10 * sph_problem.LIMIT  # what does nothing is refused

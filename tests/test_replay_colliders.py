@@ -167,3 +167,20 @@ def test_files_in_which_they_are_damaged(tmp_path, change):
         change(file)
     with pytest.raises(mpm.FileFormatError, match=r"a\.vtkhdf"):
         mpm.replay(tmp_path / "a.vtkhdf")
+
+
+@pytest.mark.parametrize("method", ["sph", "fem"])
+def test_colliders_of_other_methods_are_where_they_were(method, tmp_path):
+    """Also where the spacing of a method does not divide the domain."""
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.8))
+    fluid = method == "sph"
+    scene.add(shapes.Box((0.2, 0.5), (0.5, 0.8)), scenes.MATERIALS["fluid" if fluid else "neo_hookean"])
+    turn = motion.Rotation(20.0)
+    scene.add_collider(shapes.Box((0.6, 0.1), (0.9, 0.3)), motion=turn, contact="sticky", name="turned")
+    sim = getattr(mpm, method).Simulation(scene, spacing=0.05 if fluid else 0.07)
+    path, points = tmp_path / "a.vtkhdf", np.random.default_rng(0).random((50, 2))
+    found = pieces(sim, path, lambda one: one.collider_distance("turned", points), steps=2)
+    with mpm.replay(path) as replay:
+        for frame in (replay[0], replay[-1]):
+            at = found[0 if frame.time == 0 else -1]
+            assert np.array_equal(frame.collider_distance("turned", points), at)

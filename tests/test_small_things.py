@@ -41,8 +41,11 @@ def test_a_callback_every_so_many_seconds_comes_after_the_first_step_there():
     times = plain.history["time"]
     assert seen == [times[np.searchsorted(times, k * 0.0049)] for k in range(1, 5)]
     seen.clear()
-    called.run(0.02, callback=lambda sim: seen.append(sim.steps), every=1e-9, progress=False)
-    assert seen == list(range(plain.steps + 1, called.steps + 1))  # once per step
+    for every in (1e-9, 5e-324):  # once per step
+        seen.clear()
+        before = called.steps
+        called.run(0.02, callback=lambda sim: seen.append(sim.steps), every=every, progress=False)
+        assert seen == list(range(before + 1, called.steps + 1))
 
 
 def test_an_error_of_a_callback_ends_the_run_at_its_step():

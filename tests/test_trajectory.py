@@ -157,6 +157,15 @@ def test_particles_that_leave_during_a_run(tmp_path, dim, dtype):
         assert same(frames[-1].x, np.array(recorded.particles.x))
 
 
+@pytest.mark.parametrize("fps", [5e-324, 1e300])
+def test_what_is_recorded_can_be_read_at_any_rate(tmp_path, fps):
+    sim = make(2, "float32")
+    with sim.record(tmp_path / "a.vtkhdf", fps=fps):
+        sim.step(3)
+    with mpm.replay(tmp_path / "a.vtkhdf") as frames:
+        assert len(frames) == (4 if fps > 1 else 1) and frames.fps == fps
+
+
 # --- what is recorded --------------------------------------------------------------------------------------------
 
 

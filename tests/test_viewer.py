@@ -325,11 +325,11 @@ def test_energies_are_those_of_the_totals():
     browser.ask("play")
     browser.draw(4)
     now = sim.totals()
-    assert browser.frame["energies"] == (now.time, now.kinetic, now.elastic, now.gravitational, now.energy)
+    assert browser.frame["point"][0] == (now.time, now.kinetic, now.elastic, now.gravitational, now.energy)
     browser.ask("pause")
     curve = browser.state["curve"]
     assert [row[0] for row in curve] == sorted({row[0] for row in curve}) and curve[0][0] == 0
-    assert curve[-1] == browser.frame["energies"]
+    assert curve[-1] == browser.frame["point"][0]
     browser.ask("reset")
     assert len(browser.state["curve"]) == 1
 
@@ -440,14 +440,20 @@ def test_scenes_of_the_gallery_can_be_chosen():
     assert Browser(make()).state["scenes"] == []
 
 
+def widget_scripts():
+    return re.findall(r'"(\w+\.js)"', (FOLDER / "widget.py").read_text())
+
+
 @pytest.mark.source
 def test_script_and_session_speak_the_same_language():
     script = (FOLDER / "view.js").read_text()
+    assert all((FOLDER / name).is_file() for name in widget_scripts())
     sent = set(re.findall(r'send\((?:{ type: )?"(\w+)"', script))
     sent |= set(
         re.search(r"for \(const name of \[(.*?)\]\)\s*control", script)[1].replace('"', "").split(", ")
     )
-    sent |= {"color", "scene"}  # sent by name
+    sent |= {"color", "scene", "palette", "curve", "sample"}  # sent by name
+    sent |= {"play", "pause"}  # by a key
     assert sent == set(session.REQUESTS)
     assert all(f'"{kind}"' in script for kind in ("state", "colliders", "frame", "error"))
     browser = Browser(make())

@@ -50,6 +50,68 @@ def test_a_reset_begins_with_the_same_particles(dim, rng):
     assert made.state_hash() == sim.state_hash() != fresh
 
 
+@dims
+def test_bodies_domain_walls_and_method_are_settings(dim):
+    sim = make(dim)
+    browser = Browser(sim)
+    choices = {s["key"]: s["choices"] for s in browser.state["settings"] if s["choices"]}
+    assert choices["transfer"] == numerics.TRANSFERS and choices["kernel"] == numerics.KERNELS
+    axes = "xyz"[:dim]
+    keys = {f"body 0 {k}" for k in ("shape", "size", *axes, *(f"v{a}" for a in axes))}
+    keys |= {f"{k} {a}" for k in ("lower", "upper") for a in axes} | {
+        f"wall {a}{s}" for a in axes for s in "-+"
+    }
+    assert keys <= {s["key"] for s in browser.state["settings"]}
+    low, high = sim.scene.bodies[0].shape.bounds
+    new = {"body 0 shape": "ball", "body 0 y": 0.4, "body 0 size": 0.2, "body 0 vx": 3.0, "body 1 vy": -1.0}
+    new |= {"upper x": 2.0, "wall x-": "sticky", "transfer": "flip", "kernel": "cubic"}
+    for key, value in new.items():
+        assert not browser.ask("set", key=key, value=value)
+        assert browser.setting(key)["value"] == value and browser.setting(key)["changed"]
+    assert not browser.ask("reset")
+    made = browser.session.simulation
+    ball, other = made.scene.bodies[0].shape, made.scene.bodies[1]
+    assert isinstance(ball, mpm.shapes.Ball) and abs(ball.radius - 0.1) < 1e-15
+    centre = (low + high) / 2
+    centre[1] = 0.4
+    assert np.abs(ball.center - centre).max() < 1e-15
+    assert made.scene.bodies[0].velocity[0] == 3 and other.velocity[1] == -1
+    assert other.shape is sim.scene.bodies[1].shape  # untouched
+    assert (
+        made.scene.upper.tolist() == [2, *sim.scene.upper[1:]] and made.scene.walls["x-"].contact == "sticky"
+    )
+    assert made.scene.walls["x+"] == sim.scene.walls["x+"]
+    assert made._numerics.scheme.transfer == "flip" and made._numerics.scheme.kernel == "cubic"
+    assert "flip_ratio" in {s["key"] for s in browser.state["settings"]}
+    for key, value in new.items():
+        shown = browser.setting(key)["value"]
+        assert (
+            shown == (value if isinstance(value, str) else pytest.approx(value))
+            and not browser.setting(key)["changed"]
+        )
+    for key, value in (("body 0 shape", "star2"), ("wall y-", 3), ("transfer", None), ("body 0 size", 0)):
+        assert browser.ask("set", key=key, value=value)
+
+
+@pytest.mark.parametrize("kind", ["box", "ball", "triangle", "ring", "star"])
+def test_every_shape_that_can_be_chosen_has_its_place_and_size(kind):
+    sim = mpm.Simulation(scene_of_one(), dx=1 / 8)
+    made = sim._rebuilt({"body 0 shape": kind, "body 0 size": 0.3, "body 0 x": 0.4})
+    low, high = made.scene.bodies[0].shape.bounds
+    assert (high - low).max() == pytest.approx(0.3, abs=1e-15)
+    assert np.allclose((low + high) / 2, [0.4, 0.5], atol=1e-15) and len(made.particles)
+    assert next(s.value for s in made._settings() if s.key == "body 0 shape") == kind
+    assert sim._rebuilt({}).state_hash() == sim.state_hash()
+
+
+def test_walls_that_do_not_fit_are_refused_at_the_reset():
+    browser = Browser(make())
+    browser.ask("set", key="wall x-", value="periodic")
+    assert "periodic both or neither" in browser.ask("reset")[0]
+    browser.ask("set", key="wall x+", value="periodic")
+    assert not browser.ask("reset")
+
+
 CHANGES = {
     "material 1 E": (25.0, lambda sim: sim.materials[1].E),
     "material 2 viscosity": (0.5, lambda sim: sim.materials[2].viscosity),
@@ -175,7 +237,7 @@ def test_what_was_recorded_can_be_looked_at_again(recorded):
             browser.draw()
             assert browser.frame["index"] == index and browser.frame["steps"] == again[index].step
             assert np.abs(browser.positions() - again[index].x).max() < 1e-5
-            assert browser.frame["energies"][1] == again.totals["kinetic"][index]
+            assert browser.frame["point"][0][1] == again.totals["kinetic"][index]
     assert browser.state["linesOffered"] == ["particles"]
     assert "seek" not in browser.ask("seek", index=n)[0] and browser.frame["index"] == 0
     assert "go back to the simulation" in browser.ask("record", path="b.vtkhdf", fps=60)[0]
@@ -270,3 +332,101 @@ def test_a_recording_that_fails_is_told_and_over(tmp_path, monkeypatch):
     assert browser.ask("step") == ["OSError: no space left on device"]
     assert browser.state["recording"] is None
     assert not browser.ask("step")
+
+
+def test_a_replay_plays_faster_slower_and_in_a_loop(recorded):
+    browser, again = recorded_and_loaded(recorded)
+    own = browser.state["replay"]["interval"]
+    assert not browser.ask("speed", value=0.5) and browser.state["replay"]["interval"] == 2 * own
+    assert not browser.ask("speed", value=20)
+    rate = min(max(again.fps, 10), 60)
+    stride = -(-20 * rate // 60)
+    assert browser.state["replay"]["interval"] == pytest.approx(1000 * stride / (20 * rate))
+    assert browser.ask("speed", value=0) and browser.ask("speed", value=None) and browser.state["speed"] == 20
+    browser.ask("seek", index=0)
+    browser.ask("loop", on=True)
+    browser.ask("play")
+    seen = []
+    for _ in range(3 * len(again)):
+        seen.append(browser.frame["index"])
+        browser.draw()
+    assert seen.count(0) > 1 and browser.session.playing and len(again) - 1 in seen
+    browser.ask("loop", on=False)
+    for _ in range(len(again) + 1):
+        if browser.session.playing:
+            browser.draw()
+    assert not browser.session.playing
+
+
+def recorded_and_loaded(recorded):
+    browser, path = recorded[0], recorded[1]
+    browser.ask("load", path=str(path))
+    return browser, browser.session.replay
+
+
+@dims
+def test_curves_show_any_column(dim):
+    browser = Browser(make(dim))
+    browser.ask("set", key="steps", value=3)
+    browser.ask("step")
+    for name, label in browser.state["curves"]:
+        assert label and not browser.ask("curve", name=name)
+        lines = len(browser.state["curveLines"])
+        assert browser.state["curveName"] == name and lines == len(browser.state["curve"][0]) - 1
+        browser.draw()
+        browser.ask("step")
+        assert len(browser.frame["point"][0]) == lines + 1
+    sim = browser.session.simulation
+    browser.ask("curve", name="momentum")
+    assert [row[0] for row in browser.state["curve"]] == sim.history["time"].tolist()
+    assert browser.state["curve"][-1][1:] == tuple(sim.history["momentum"][-1])
+    assert dict(browser.state["curves"])["momentum"] == (
+        "momentum [kg/s]" if dim == 2 else "momentum [kg m/s]"
+    )
+    browser.draw(2)  # one is under way, and one is due
+    browser.ask("reset")
+    assert browser.state["curve"] == [] and browser.frame["point"] == []
+    browser.draw()
+    browser.ask("step")
+    assert len(browser.frame["point"]) == 1
+    assert browser.ask("curve", name="moment")
+
+
+def test_colour_maps_and_limits():
+    browser = Browser(make())
+    for name in browser.state["palettes"]:
+        assert not browser.ask("palette", name=name) and len(browser.state["stops"]) == 6
+    assert browser.ask("palette", name="jet")
+    assert browser.state["limits"] is None
+    browser.draw()
+    assert not browser.ask("limits", low=-1, high=2)
+    assert browser.state["limits"] == browser.frame["limits"] == (-1, 2)
+    assert browser.ask("limits", low=3, high=2) and browser.ask("limits", low=None, high=2)
+    browser.ask("step")
+    browser.draw()
+    assert browser.frame["limits"] == (-1, 2)
+    browser.ask("reset")
+    assert browser.state["limits"] == (-1, 2)
+    browser.ask("limits", low=None, high=None)
+    assert browser.state["limits"] is None
+
+
+@pytest.mark.parametrize("name", mpm.samples.names())
+def test_samples_play_at_once(name, tmp_path):
+    with mpm.replay(mpm.samples.path(name)) as frames:
+        assert len(frames) > 20 and "speed" in frames.fields and len(frames[0]) > 300
+        assert frames[0].compute("speed").max() < frames[3].compute("speed").max() or name != "jelly"
+    browser = Browser(make(), folder=tmp_path)  # which is not where samples are
+    assert not browser.ask("sample", name=name)
+    assert browser.state["replay"]["frames"] == len(frames) and browser.state["color"] == "speed"
+    browser.ask("play")
+    browser.draw(2)
+    assert browser.frame["index"] > 0
+    assert browser.ask("sample", name="../a") and not browser.ask("simulation")
+
+
+def test_samples_are_small():
+    sizes = [mpm.samples.path(name).stat().st_size for name in mpm.samples.names()]
+    assert sum(sizes) < 600_000  # measured: 511 kB, of which the format takes 360
+    with pytest.raises(ValueError, match="name = 'snow'"):
+        mpm.samples.path("snow")

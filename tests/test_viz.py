@@ -162,6 +162,35 @@ def test_colliders_are_in_pictures_of_3d_scenes():
     assert np.abs(away - frame(run=0.1)[1])[row, column].max() == 0
 
 
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_collider_veils_the_particles_behind_it_and_no_others(behind):
+    """Seen along (0.53, -0.79, 0.31): a wall of particles in front of a ball, or behind it."""
+    towards = np.array([0.53, -0.79, 0.31])
+    centre = 0.5 + (0.25 if behind else -0.25) * towards
+
+    def frame(ball):
+        scene = mpm.Scene((0, 0, 0), (1, 1, 1), gravity=(0, 0, -9.81))
+        wall = shapes.Box([-0.2, -0.06, -0.2], [0.2, 0.06, 0.2]).rotate(0.59, axis=(0, 0, 1), about=(0, 0, 0))
+        scene.add(wall.translate((0.5, 0.5, 0.5)), SOLID)
+        if ball:
+            scene.add_collider(shapes.Ball(centre, 0.1))
+        sim = mpm.Simulation(scene, dx=1 / 32, threads=1)
+        renderer = viz.Renderer(sim, size=(240, 240), annotate=False)
+        return renderer.camera, renderer.frame(sim).astype(int)
+
+    camera, without = frame(False)
+    column, row = (int(at[0] / 2) for at in camera.project(centre[None])[:2])
+    change = frame(True)[1] - without
+    spot = change[row - 5 : row + 6, column - 5 : column + 6]
+    if not behind:  # the ball is there, but for what is seen of it beside the wall
+        assert not spot.any()
+    else:  # the dark blue of particles at rest becomes paler, and does not vanish
+        assert (spot.sum(axis=2) > 60).all()  # measured 115 to 311
+        assert np.ptp(without[row - 5 : row + 6, column - 5 : column + 6].sum(axis=2)) > 0
+        veiled = (without + change)[row - 5 : row + 6, column - 5 : column + 6]
+        assert np.ptp(veiled.sum(axis=2)) > 0 and (veiled < np.array(canvas.COLLIDER)).all()
+
+
 def test_points_of_a_surface_are_on_it_and_leave_no_holes():
     x, normal, spacing = surfaces.points(
         lambda x: (

@@ -85,6 +85,34 @@ def test_a_trajectory_is_a_series_of_points(tmp_path, dim, dtype, compression):
 
 @dims
 @dtypes
+@pytest.mark.parametrize("compression", [0, 4])
+def test_a_trajectory_of_a_mesh_has_its_cells(tmp_path, dim, dtype, compression):
+    scene = mpm.Scene([0] * dim, [1] * dim, gravity=[0, -9.81, 0][:dim])
+    scene.add(mpm.shapes.Ball([0.5] * dim, 0.3), mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000))
+    sim, path, x = mpm.fem.Simulation(scene, spacing=0.1, dtype=dtype), tmp_path / "a.vtkhdf", []
+    with sim.record(path, fps=100, compression=compression):
+        x.append(sim.particles.x.copy())
+        for _ in range(3):
+            sim.run(0.01)
+            x.append(sim.particles.x.copy())
+    reader = vtk.vtkHDFReader()
+    reader.SetFileName(str(path))
+    reader.UpdateInformation()
+    assert reader.GetNumberOfSteps() == 4
+    for k in (0, 3, 1, 2):
+        reader.SetStep(k)
+        reader.Modified()
+        reader.Update()
+        output, nodes = reader.GetOutputDataObject(0), sim.elements.nodes
+        assert output.GetClassName() == "vtkUnstructuredGrid" and output.GetNumberOfCells() == len(nodes)
+        assert {output.GetCellType(i) for i in range(len(nodes))} == {{2: 5, 3: 10}[dim]}
+        corners = vtk_to_numpy(output.GetCells().GetConnectivityArray())
+        assert np.array_equal(corners.reshape(nodes.shape), nodes)
+        assert np.array_equal(vtk_to_numpy(output.GetPoints().GetData()), spatial(x[k]))
+
+
+@dims
+@dtypes
 def test_a_vtp_file(tmp_path, dim, dtype):
     sim = make(dim, dtype)
     sim.step(20)

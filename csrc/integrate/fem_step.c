@@ -30,7 +30,7 @@ static mpm_status settle(mpm_fem *fem)
 {
     mpm_fem_sweeps_forces(fem, fem->store.rows[MPM_FEM_X], fem->store.rows[MPM_FEM_V], fem->force, &fem->measure);
     if (fem->measure.out_of_range)
-        return mpm_fem_trouble_rows(fem, fem->store.rows[MPM_FEM_X], MPM_LEFT_RANGE, fem->run.dt);
+        return mpm_fem_trouble_rows(fem, fem->store.rows[MPM_FEM_X], MPM_FEM_OUT_OF_RANGE, fem->run.dt);
     if (!fem->measure.finite)
         return mpm_trouble_note(&fem->run.trouble, MPM_UNSTABLE, MPM_FEM_NOT_FINITE, fem->run.dt);
     fem->settled = true;

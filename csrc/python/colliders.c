@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Converts colliders and their shapes from Python to the core. The Python layer checks arguments; this file checks only
- * what memory safety needs.
+ * Converts colliders and their shapes from Python to the core, and answers questions on their places. The Python layer
+ * checks arguments; this file checks only what memory safety needs.
+ *
+ * `mpm._core.Colliders` has colliders alone, without a run: those of a recording. Threads may ask it at once, because
+ * poses are functions of time and nothing is kept; colliders are added before it is shared.
  */
 #include <string.h>
 
@@ -133,6 +136,28 @@ PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure mea
     return Py_BuildValue("NN", phi, normal);
 }
 
+struct posed_collider {
+    const mpm_collider *collider;
+    mpm_collider_state state;
+};
+
+static mpm_shape_reading measure_collider(const void *context, const double x[3])
+{
+    const struct posed_collider *posed = context;
+    return mpm_collider_read(posed->collider, &posed->state, x, UINT64_MAX);
+}
+
+PyObject *mpm_python_collider_distances(const mpm_boundary *boundary, Py_ssize_t index, PyObject *points, double time)
+{
+    if (index < 0 || (size_t)index >= boundary->count) {
+        PyErr_SetString(PyExc_ValueError, "index: no such collider");
+        return NULL;
+    }
+    const mpm_collider *collider = &boundary->colliders[index];
+    struct posed_collider posed = {collider, mpm_collider_state_at(collider, time, 0)};
+    return mpm_python_distances(points, boundary->dim, measure_collider, &posed);
+}
+
 static mpm_shape_reading measure_shape(const void *context, const double x[3])
 {
     return mpm_shape_read(context, 0, x);
@@ -170,4 +195,107 @@ PyMethodDef mpm_python_collider_methods[] = {
      "shape_distance(dim, nodes, numbers, points) -> (phi (m,), normal (m, d)), float64 as bytes."},
     {"shape_kinds", shape_kinds, METH_NOARGS, "Names of the nodes of which shapes are made, in the core's order."},
     {NULL, NULL, 0, NULL},
+};
+
+/* ---- Colliders -------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    mpm_boundary boundary; /* without walls and cells */
+} colliders;
+
+static PyObject *colliders_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"dim", NULL};
+    int dim;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "i", names, &dim))
+        return NULL;
+    if (dim != 2 && dim != 3) {
+        PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
+        return NULL;
+    }
+    colliders *self = (colliders *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (self)
+        self->boundary.dim = dim;
+    return (PyObject *)self;
+}
+
+static int colliders_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static void colliders_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    mpm_boundary_clear(&((colliders *)self)->boundary, &mpm_python_state(type)->allocator);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static PyObject *keep_collider(PyObject *self, const mpm_collider *collider)
+{
+    const mpm_allocator *allocator = &mpm_python_state(Py_TYPE(self))->allocator;
+    switch (mpm_boundary_add(&((colliders *)self)->boundary, allocator, collider)) {
+    case MPM_OK:
+        Py_RETURN_NONE;
+    case MPM_OUT_OF_MEMORY:
+        return PyErr_NoMemory();
+    default:
+        PyErr_SetString(PyExc_ValueError, "collider: shape, contact or motion is invalid");
+        return NULL;
+    }
+}
+
+static PyObject *colliders_add(PyObject *self, PyObject *args)
+{
+    const int dim = ((colliders *)self)->boundary.dim;
+    return mpm_python_with_collider(args, dim, mpm_python_state(Py_TYPE(self)), keep_collider, self);
+}
+
+static PyObject *colliders_distance(PyObject *self, PyObject *args)
+{
+    Py_ssize_t index;
+    PyObject *points;
+    double time;
+    if (!PyArg_ParseTuple(args, "nOd", &index, &points, &time))
+        return NULL;
+    return mpm_python_collider_distances(&((colliders *)self)->boundary, index, points, time);
+}
+
+static PyObject *colliders_time(PyObject *self, void *unused)
+{
+    (void)self;
+    (void)unused;
+    return PyFloat_FromDouble(0);
+}
+
+static PyGetSetDef colliders_getset[] = {
+    {"time", colliders_time, NULL, "0 s: nothing runs", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef colliders_methods[] = {
+    {"add_collider", colliders_add, METH_VARARGS, "As of Core."},
+    {"collider_distance", colliders_distance, METH_VARARGS, "As of Core."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot colliders_slots[] = {
+    {Py_tp_doc, "Colliders(dim): without a run."},
+    {Py_tp_new, colliders_new},
+    {Py_tp_traverse, colliders_traverse},
+    {Py_tp_dealloc, colliders_dealloc},
+    {Py_tp_methods, colliders_methods},
+    {Py_tp_getset, colliders_getset},
+    {0, NULL},
+};
+
+PyType_Spec mpm_python_colliders_spec = {
+    .name = "mpm._core.Colliders",
+    .basicsize = sizeof(colliders),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = colliders_slots,
 };

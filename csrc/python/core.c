@@ -88,17 +88,6 @@ static PyObject *add_collider(PyObject *self, PyObject *args)
     return mpm_python_with_collider(args, dim, mpm_python_state(Py_TYPE(self)), use_collider, self);
 }
 
-struct posed_collider {
-    const mpm_collider *collider;
-    mpm_collider_state state;
-};
-
-static mpm_shape_reading measure_collider(const void *context, const double x[3])
-{
-    const struct posed_collider *posed = context;
-    return mpm_collider_read(posed->collider, &posed->state, x, UINT64_MAX);
-}
-
 static PyObject *collider_distance(PyObject *self, PyObject *args)
 {
     Py_ssize_t index;
@@ -107,14 +96,7 @@ static PyObject *collider_distance(PyObject *self, PyObject *args)
     mpm_python_core *core;
     if (!PyArg_ParseTuple(args, "nOd", &index, &points, &time) || !(core = mpm_python_core_enter(self)))
         return NULL;
-    const mpm_boundary *boundary = core->boundary;
-    if (index < 0 || (size_t)index >= boundary->count) {
-        PyErr_SetString(PyExc_ValueError, "index: no such collider");
-        return NULL;
-    }
-    const mpm_collider *collider = &boundary->colliders[index];
-    struct posed_collider posed = {collider, mpm_collider_state_at(collider, time, 0)};
-    return mpm_python_distances(points, boundary->dim, measure_collider, &posed);
+    return mpm_python_collider_distances(core->boundary, index, points, time);
 }
 
 static PyObject *delete_particles(PyObject *self, PyObject *mask)

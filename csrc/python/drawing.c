@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pictures for Python: the particle that is visible at each pixel, and its colour.
+ * Pictures for Python: the particle that is visible at each pixel, and its colour; filled triangles.
  */
 #include "python/module.h"
 
 #include "drawing/discs.h"
+#include "drawing/triangles.h"
 
 enum { MAX_SIDE = 1 << 15 };
 
@@ -147,6 +148,63 @@ static PyObject *paint_discs(PyObject *module, PyObject *args)
     return PyErr_NoMemory();
 }
 
+/* Buffers of `paint_triangles`. */
+enum { OF_COLUMN, OF_ROW, OF_CORNERS, OF_VALUE, OF_PALETTE, OF_IMAGE, OF_ALL };
+
+static int check_triangles(const Py_buffer *b, int fine)
+{
+    const Py_ssize_t points = b[OF_COLUMN].shape[0];
+    if (b[OF_ROW].shape[0] != points || b[OF_VALUE].shape[0] != points)
+        return refuse("row, value: expected as many as there are columns");
+    if (b[OF_CORNERS].shape[1] != 3)
+        return refuse("corners: expected (m, 3)");
+    const int32_t *corners = b[OF_CORNERS].buf;
+    for (Py_ssize_t k = 0; k < 3 * b[OF_CORNERS].shape[0]; k++)
+        if (corners[k] < 0 || corners[k] >= points)
+            return refuse("corners: expected numbers of points");
+    if (b[OF_PALETTE].shape[0] != 256 || b[OF_PALETTE].shape[1] != 3)
+        return refuse("palette: expected (256, 3)");
+    if (b[OF_IMAGE].shape[2] != 3 || b[OF_IMAGE].shape[0] > MAX_SIDE || b[OF_IMAGE].shape[1] > MAX_SIDE)
+        return refuse("image: expected (height, width, 3), up to 32768 each way");
+    if (fine < 1 || fine > MPM_TRIANGLE_FINE)
+        return refuse("fine: expected 1 to 8");
+    return 0;
+}
+
+static PyObject *paint_triangles(PyObject *module, PyObject *args)
+{
+    const module_state *state = PyModule_GetState(module);
+    Py_buffer b[OF_ALL] = {0};
+    PyObject *given[OF_ALL];
+    int fine, taken = 0;
+    if (!PyArg_ParseTuple(args, "OOOOOiO", &given[OF_COLUMN], &given[OF_ROW], &given[OF_CORNERS], &given[OF_VALUE],
+                          &given[OF_PALETTE], &fine, &given[OF_IMAGE]))
+        return NULL;
+    static const struct {
+        const char *name, *format;
+        int axes, writable;
+    } wanted[OF_ALL] = {{"column", "f", 1, 0}, {"row", "f", 1, 0},     {"corners", "i", 2, 0},
+                        {"value", "B", 1, 0},  {"palette", "B", 2, 0}, {"image", "B", 3, 1}};
+    for (int i = 0; i < OF_ALL && !taken; i++)
+        taken = mpm_python_get_buffer(given[i], &b[i], wanted[i].name, wanted[i].format, wanted[i].axes,
+                                      wanted[i].writable);
+    mpm_status status = MPM_OK;
+    const int refused = taken || check_triangles(b, fine);
+    if (!refused) {
+        const mpm_triangles triangles = {b[OF_CORNERS].shape[0], b[OF_CORNERS].buf, b[OF_COLUMN].buf,
+                                         b[OF_ROW].buf,          b[OF_VALUE].buf,   b[OF_PALETTE].buf};
+        Py_BEGIN_ALLOW_THREADS
+        status = mpm_triangles_paint(&state->allocator, &triangles, fine, b[OF_IMAGE].buf, b[OF_IMAGE].shape[1],
+                                     b[OF_IMAGE].shape[0]);
+        Py_END_ALLOW_THREADS
+    }
+    for (int i = 0; i < OF_ALL; i++)
+        PyBuffer_Release(&b[i]);
+    if (refused)
+        return NULL;
+    return status == MPM_OK ? Py_NewRef(Py_None) : PyErr_NoMemory();
+}
+
 PyMethodDef mpm_drawing_methods[] = {
     {"draw_discs", draw_discs, METH_VARARGS,
      "draw_discs(column, row, near, radius, window, threads)\n--\n\n"
@@ -154,5 +212,8 @@ PyMethodDef mpm_drawing_methods[] = {
     {"paint_discs", paint_discs, METH_VARARGS,
      "paint_discs(column, row, radius, window, seen, brightness, palette, value, fine, image, threads)\n--\n\n"
      "Paint what is seen into the image, on which fine x fine pixels make one."},
+    {"paint_triangles", paint_triangles, METH_VARARGS,
+     "paint_triangles(column, row, corners, value, palette, fine, image)\n--\n\n"
+     "Fill triangles into the image, on which fine x fine pixels make one."},
     {NULL, NULL, 0, NULL},
 };

@@ -88,6 +88,12 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                  "a smaller dt, or a law that is finite for inverted elements, such as FixedCorotated",
                  (long long)t->count, t->dt);
         return;
+    case MPM_FEM_OUT_OF_RANGE:
+        snprintf(text, size,
+                 "elements at %lld node(s) are crushed or turned inside out, which is beyond the range of their law: mend x "
+                 "of the nodes, or choose a law that is finite for inverted elements, such as FixedCorotated",
+                 (long long)t->count);
+        return;
     default:
         snprintf(text, size, "unknown trouble");
     }

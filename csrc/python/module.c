@@ -98,7 +98,10 @@ static int module_exec(PyObject *module)
     state->sph_type = add_type(module, &mpm_python_sph_spec, state->core_type);
     state->fem_type = add_type(module, &mpm_python_fem_spec, state->core_type);
     state->field_type = add_type(module, &mpm_python_field_spec, NULL);
-    return state->simulation_type && state->sph_type && state->fem_type && state->field_type ? 0 : -1;
+    state->colliders_type = add_type(module, &mpm_python_colliders_spec, NULL);
+    return state->simulation_type && state->sph_type && state->fem_type && state->field_type && state->colliders_type
+               ? 0
+               : -1;
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
@@ -109,6 +112,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->sph_type);
     Py_VISIT(state->fem_type);
     Py_VISIT(state->field_type);
+    Py_VISIT(state->colliders_type);
     Py_VISIT(state->simulation_error);
     Py_VISIT(state->instability_error);
     Py_VISIT(state->convergence_error);
@@ -125,6 +129,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->sph_type);
     Py_CLEAR(state->fem_type);
     Py_CLEAR(state->field_type);
+    Py_CLEAR(state->colliders_type);
     Py_CLEAR(state->simulation_error);
     Py_CLEAR(state->instability_error);
     Py_CLEAR(state->convergence_error);

@@ -11,7 +11,7 @@
 /** State of the module: no C global is mutable, so every interpreter has its own. */
 typedef struct module_state {
     mpm_allocator allocator;
-    PyTypeObject *core_type, *simulation_type, *sph_type, *fem_type, *field_type;
+    PyTypeObject *core_type, *simulation_type, *sph_type, *fem_type, *field_type, *colliders_type;
     PyObject *simulation_error, *instability_error, *convergence_error, *escape_error, *busy_error;
 } module_state;
 
@@ -24,6 +24,7 @@ extern PyType_Spec mpm_python_simulation_spec;
 extern PyType_Spec mpm_python_sph_spec;
 extern PyType_Spec mpm_python_fem_spec;
 extern PyType_Spec mpm_python_field_spec;
+extern PyType_Spec mpm_python_colliders_spec;
 
 /** The method tables of the files; `module.c` joins them. Each ends with a NULL name. */
 extern PyMethodDef mpm_python_law_methods[];
@@ -91,6 +92,9 @@ PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state,
 /** (phi (m,), normal (m, d)) as bytes: the results of `measure` at each of the points, float64 (m, d). */
 typedef mpm_shape_reading (*mpm_python_measure)(const void *context, const double x[3]);
 PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure measure, const void *context);
+
+/** The same for a collider where it is at `time` [s]; ValueError if there is none of that index. */
+PyObject *mpm_python_collider_distances(const mpm_boundary *boundary, Py_ssize_t index, PyObject *points, double time);
 
 /** Converts the snapshot of an up-to-date simulation to a dict of bytes, and back (None, or NULL with an exception). */
 PyObject *mpm_python_snapshot(mpm_simulation *core);

@@ -24,9 +24,9 @@ class Elements:
     ----------
     nodes : ndarray of int32, shape (m, d + 1), read-only
         Their nodes: rows of `Simulation.particles`.
-    F : ndarray, shape (m, d, d)
+    F : ndarray, shape (m, d, d), read-only
         Deformation gradient at the present positions, constant in an element.
-    J : ndarray, shape (m,)
+    J : ndarray, shape (m,), read-only
         det F; below 0 where an element is inverted.
     volume, mass : ndarray, shape (m,), read-only
         Rest volume [m³] and mass [kg]; in 2-D per metre of depth.
@@ -65,9 +65,9 @@ class Elements:
         if name == "F":
             corners = self._x[self._fixed["nodes"]]
             edges = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
-            return np.asarray(edges @ self._shape)
+            return _check.frozen(np.asarray(edges @ self._shape))
         if name == "J":
-            return np.asarray(np.linalg.det(self["F"]))
+            return _check.frozen(np.asarray(np.linalg.det(self["F"])))
         if name not in self._fixed:
             near = _check.nearest(name, FIELDS)
             raise KeyError(f"no field {name!r}; fields: {', '.join(FIELDS)}{near}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,120 +16,39 @@ from mpm._check import FloatArray
 from mpm.colliders import place, prepare, warn_of_particles_inside
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
+from mpm.fem.bodies import Meshed, Part, check_mesh, materials_of, mean_edge, mesh_bodies, refuse_scene
+from mpm.fem.nodes import Nodes
+from mpm.fem.options import (
+    IMPLICIT,
+    INTEGRATORS,
+    MAX_ITERATIONS,
+    REFERENCES,
+    TOLERANCE,
+    Options,
+    checked_damping,
+    checked_solver,
+    options_of,
+)
 from mpm.io.kept import Kept
 from mpm.io.state import State
 from mpm.laws import Material
 from mpm.numerics import MAX_HISTORY, StableDt, _dtype, _refuse_coarse_positions, _time_step
-from mpm.particles import Copies, Particles
+from mpm.particles import Copies
 from mpm.shapes.cells import find_cells
 from mpm.solver import Solver
 
 if TYPE_CHECKING:
     from mpm.integrators import System
 
-INTEGRATORS = ("symplectic-euler", "linearly-implicit-euler")
-# Options of implicit steps, with their defaults: set with the other integrator, they raise.
-TOLERANCE = _check.Unset(1e-6)
-MAX_ITERATIONS = _check.Unset(2000)
-LEAST_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
-MOST_ITERATIONS = 1_000_000
 ON = ("nodes", "elements")
-REFERENCES = {
-    "corotated elements": (
-        "Müller, Gross: Interactive virtual materials. Proceedings of Graphics Interface (2004) 239-246"
-    ),
-    "linear elements": (
-        "Zienkiewicz, Taylor, Zhu: The Finite Element Method: Its Basis and Fundamentals, 7th ed. "
-        "Butterworth-Heinemann (2013)"
-    ),
-}
-
-IMPLICIT = "Baraff, Witkin: Large steps in cloth simulation. Proceedings of SIGGRAPH (1998) 43-54"
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Checked options, see `Simulation`."""
-
-    spacing: float
-    integrator: str
-    tolerance: float
-    max_iterations: int
-    damping: tuple[float, float]
-    dt: float  # 0: automatic
-    max_dt: float  # inf: none
-    allow_unstable: bool
-    dtype: str
-    history: int
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What became of a body: its nodes and elements, from a first one on."""
-
-    name: str
-    first_node: int
-    nodes: int
-    first_element: int
-    elements: int
-    mass: float
-    volume: float
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Meshed:
-    """All bodies as one mesh."""
-
-    x: FloatArray  # (n, d)
-    v: FloatArray
-    rest: FloatArray  # positions without deformation, in the precision of the simulation
-    nodes: npt.NDArray[np.int32]  # (m, d + 1)
-    element_material: npt.NDArray[np.int32]
-    node_material: npt.NDArray[np.int32]
-    density: FloatArray  # of the elements
-    parts: tuple[Part, ...]
-
-
-class Nodes(Particles):
-    """The nodes as live NumPy arrays; see `mpm.particles.Particles`.
-
-    Attributes
-    ----------
-    x, v : ndarray, shape (n, d)
-        Position [m] and velocity [m/s].
-    mass : ndarray, shape (n,)
-        Lumped mass [kg]: of every element an equal share for each of its nodes. Writable: added masses.
-    volume : ndarray, shape (n,), read-only
-        The same of the rest volume [m³].
-    material : ndarray of int32, shape (n,), read-only
-        Index of the material in `Simulation.materials`.
-    id : ndarray, shape (n,), read-only
-        The row.
-    """
-
-    __slots__ = ()
-
-    def delete(self, rows_or_mask: npt.ArrayLike | slice) -> int:
-        """Refuse: elements keep their nodes.
-
-        Parameters
-        ----------
-        rows_or_mask : array_like or slice
-            Not used.
-
-        Raises
-        ------
-        TypeError
-            Always.
-        """
-        raise TypeError("sim.particles are the nodes of elements: they cannot be deleted")
 
 
 class Simulation(Solver, kind="fem"):
     """A scene of elastic bodies by linear finite elements: triangles in plane strain, tetrahedra in 3-D.
 
     Every body is meshed once, see `mpm.fem.mesh`; the forces come from the deformation of the elements. Bodies do not
-    touch each other. They meet walls and colliders: the collision rule acts on nodes that are inside a collider or
+    touch each other, and none are added between steps. They meet walls and colliders: the collision rule acts on nodes
+    that are inside a collider or
     beyond a face of the domain. A sticky collider so clamps the nodes in it, and the scene's `body_force` loads them.
     A mirror wall lets no node at it cross or leave. Linear triangles and tetrahedra are stiff in bending, see the
     guide.
@@ -216,19 +134,19 @@ class Simulation(Solver, kind="fem"):
         step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
         precision = _dtype(dtype)
         chosen = _check.choice("integrator", integrator, INTEGRATORS)
-        solver = _solver(chosen, tolerance, max_iterations, precision)
-        rayleigh = _damping(damping)
+        solver = checked_solver(chosen, tolerance, max_iterations, precision)
+        rayleigh = checked_damping(damping)
         records = _check.integer("history", history, low=0, high=MAX_HISTORY)
         number = (
             None if threads is None else _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
         )
         if spacing is not None:
             spacing = _check.number("spacing", spacing, low=0, low_open=True, unit="m")
-        _refuse_scene(scene)
-        materials = _materials_of(scene)
-        meshed = _mesh_bodies(scene, spacing, precision, materials)
+        refuse_scene(scene)
+        materials = materials_of(scene)
+        meshed = mesh_bodies(scene, spacing, precision, materials)
         if spacing is None:
-            spacing = _mean_edge(meshed)
+            spacing = mean_edge(meshed)
         _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision)
         options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
         self._begin(scene, options, materials, number)
@@ -325,29 +243,16 @@ class Simulation(Solver, kind="fem"):
     @classmethod
     def _of(cls, kept: Kept, threads: int | None, /) -> Self:
         self = cls.__new__(cls)
-        options, scene, arrays = _options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
-        _refuse_scene(scene)
-        self._begin(scene, options, _materials_of(scene), threads)
+        options, scene, arrays = options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
+        refuse_scene(scene)
+        self._begin(scene, options, materials_of(scene), threads)
         for row in kept.numbers["fields"]:
             self._core.add_field(row["name"], row["unit"], row["rank"], float(row["initial"]))
         try:
             rest, nodes, material = (arrays.pop(name) for name in ("rest", "nodes", "element_material"))
         except KeyError as missing:
             raise ValueError(f"{missing} is missing") from None
-        d = scene.dimension
-        for name, array, kind, columns in (
-            ("rest", rest, "float64", (d,)),
-            ("nodes", nodes, "int32", (d + 1,)),
-            ("element_material", material, "int32", ()),
-        ):
-            if array.dtype != np.dtype(kind) or array.shape[1:] != columns or array.ndim != 1 + len(columns):
-                raise ValueError(f"{name} is {array.dtype} {array.shape}")
-        if len(nodes) != len(material) or not np.isfinite(rest).all():
-            raise ValueError("the arrays of the mesh do not fit each other")
-        if ((nodes < 0) | (nodes >= len(rest))).any() or (
-            (material < 0) | (material >= len(self._materials))
-        ).any():
-            raise ValueError("the mesh names nodes or materials that do not exist")
+        check_mesh(scene.dimension, len(self._materials), rest, nodes, material)
         self._core.resume(
             {
                 name.partition(".")[2]: np.require(array, requirements=["C", "A"])
@@ -367,24 +272,7 @@ class Simulation(Solver, kind="fem"):
 
     def _snapshot_options(self) -> dict[str, Any]:
         """The options as JSON holds them."""
-        given = self._options_given
-        return {
-            "spacing": given.spacing,
-            "integrator": given.integrator,
-            **(
-                {
-                    name: getattr(given, name)
-                    for name in ("tolerance", "max_iterations")
-                    if given.integrator != INTEGRATORS[0]
-                }
-            ),
-            "damping": list(given.damping),
-            "dt": given.dt or "auto",
-            "max_dt": None if given.max_dt == np.inf else given.max_dt,
-            "allow_unstable": given.allow_unstable,
-            "dtype": given.dtype,
-            "history": given.history,
-        }
+        return self._options_given.described()
 
     def _settings(self) -> tuple[settings.Setting, ...]:
         given = self._options_given
@@ -399,7 +287,7 @@ class Simulation(Solver, kind="fem"):
             ),
         )
 
-    def _rebuilt(self, changes: Mapping[str, float | None]) -> Self:
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         options = self._snapshot_options()
         if "spacing" in changes:
             options["spacing"] = changes["spacing"]
@@ -475,6 +363,19 @@ class Simulation(Solver, kind="fem"):
         part = parts[_check.choice("body", body, tuple(parts))]
         return slice(part.first_node, part.first_node + part.nodes)
 
+    def add(self, *args: Any, **options: Any) -> NoReturn:
+        """Refuse: bodies are meshed once.
+
+        Raises
+        ------
+        TypeError
+            Always: add the body to a scene, and make a new simulation of it.
+        """
+        raise TypeError(
+            "mpm.fem.Simulation meshes its bodies once and takes no more between steps: add the body to the scene, "
+            "and make a new simulation"
+        )
+
     def forces(self) -> FloatArray:
         """Forces of the elements on the nodes (n, d) [N], with those of stiffness-proportional damping."""
         return np.frombuffer(self._core.forces()).reshape(-1, self.dimension).copy()
@@ -491,20 +392,9 @@ class Simulation(Solver, kind="fem"):
         -------
         mpm.integrators.System
         """
-        from mpm.integrators import System
+        from mpm.fem.system import system_of
 
-        other, mass = copy.copy(self), np.asarray(self.particles._copy("mass"), dtype=np.float64)
-        weight = mass[:, None] * self._scene.gravity
-
-        def force(x: FloatArray, v: FloatArray, t: float) -> FloatArray:
-            other.particles.x, other.particles.v = x, v
-            return other.forces() + weight
-
-        def potential(x: FloatArray, t: float) -> float:
-            other.particles.x = x
-            return other.totals().elastic - float((weight * x).sum())
-
-        return System(force, mass=mass, potential=potential)
+        return system_of(self)
 
     def compute(self, name: str, *, on: str = "nodes") -> FloatArray:
         """Compute a quantity.
@@ -539,31 +429,10 @@ class Simulation(Solver, kind="fem"):
             return meshing.spread(values, self._fixed["nodes"], len(particles))
         return _elements.at_nodes(values, elements, len(particles))
 
-    def interpolate(self, name: str, points: npt.ArrayLike) -> FloatArray:
-        """A field or a quantity of the nodes at points in the bodies, linear in each element: Σ w_k f_k with the
-        barycentric coordinates w of the point.
-
-        Parameters
-        ----------
-        name : str
-            A name of ``particles.fields`` or of `quantities`.
-        points : array_like, shape (m, d)
-            Positions [m].
-
-        Returns
-        -------
-        ndarray, shape (m, …)
-            A new float64 array; NaN where no element is.
-        """
-        known = tuple(dict.fromkeys((*self.particles.fields, *self.quantities)))
-        chosen = _check.choice("name", name, known)
-        x = _check.array("points", points, (None, self.dimension))
-        copies = Copies(self.particles)
-        values = copies[chosen] if chosen in copies.fields else self._quantity(chosen, copies)
+    def _interpolated(self, points: FloatArray, values: FloatArray, name: str, rank: str) -> FloatArray:
         nodes = self._fixed["nodes"]
-        cell, weights = find_cells(np.asarray(copies["x"], dtype=np.float64), nodes, x)
-        corners = np.asarray(values, dtype=np.float64)[nodes[np.maximum(cell, 0)]]
-        result = np.einsum("mk,mk...->m...", weights, corners)
+        cell, weights = find_cells(np.asarray(self.particles._copy("x"), dtype=np.float64), nodes, points)
+        result = np.einsum("mk,mkc->mc", weights, values[nodes[np.maximum(cell, 0)]])
         result[cell < 0] = np.nan
         return np.asarray(result)
 
@@ -577,8 +446,8 @@ class Simulation(Solver, kind="fem"):
             out_of_plane["stress"] = _elements.at_nodes(zz, elements, len(copies))
         return State(self.time, self.steps, self.dimension, fields, out_of_plane)
 
-    def _triangles(self) -> npt.NDArray[Any] | None:
-        return self._fixed["nodes"] if self.dimension == 2 else None
+    def _cells(self) -> npt.NDArray[Any]:
+        return self._fixed["nodes"]
 
     def state_hash(self) -> str:
         """Hexadecimal digest of all that decides how a run continues; runs that are equal bit for bit share it.
@@ -586,15 +455,7 @@ class Simulation(Solver, kind="fem"):
         It covers the nodes' state with the clock, the mesh, the domain with gravity and walls, the options, materials
         and colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
-        scene, digest, kept = self._scene, hashlib.sha256(), self._snapshot()
-        options = {name: value for name, value in self._snapshot_options().items() if name != "history"}
-        digest.update(repr(sorted(options.items())).encode())
-        digest.update(
-            repr((scene.lower.tolist(), scene.upper.tolist(), scene.gravity.tolist(), scene.walls)).encode()
-        )
-        digest.update(repr(self._materials).encode())
-        for placed in self._colliders:
-            digest.update(placed.digest)
+        kept, digest = self._snapshot(), self._digest(self._snapshot_options(), repr(self._materials))
         for name in sorted(kept.arrays.keys() - {"run.history", "run.books", "run.numbers", "run.counters"}):
             digest.update(name.encode())
             digest.update(kept.arrays[name].tobytes())
@@ -630,134 +491,5 @@ class Simulation(Solver, kind="fem"):
         yield f"machine {given.dtype}, {threads}, {config.isa()}, {memory / 1e6:.3g} MB"
 
 
-# ---- from a scene to a mesh ----------------------------------------------------------------------------------------
-
-
-def _damping(value: object) -> tuple[float, float]:
-    given = _check.array("damping", value, (2,))
-    if (given < 0).any():
-        raise ValueError(f"damping = {_check.shown(value)}: must be two numbers >= 0, (a [1/s], b [s])")
-    return float(given[0]), float(given[1])
-
-
-def _solver(integrator: str, tolerance: object, max_iterations: object, dtype: str) -> tuple[float, int]:
-    """(tolerance, max_iterations)"""
-    for name, value, unset in (
-        ("tolerance", tolerance, TOLERANCE),
-        ("max_iterations", max_iterations, MAX_ITERATIONS),
-    ):
-        if value is not unset and integrator == INTEGRATORS[0]:
-            raise ValueError(
-                f"{name} = {_check.shown(value)}: integrator={integrator!r} does not use it, only "
-                f"{INTEGRATORS[1]!r}; leave it out"
-            )
-    return (
-        TOLERANCE.value
-        if tolerance is TOLERANCE
-        else _check.number("tolerance", tolerance, low=LEAST_TOLERANCE[dtype], high=0.1),
-        MAX_ITERATIONS.value
-        if max_iterations is MAX_ITERATIONS
-        else _check.integer("max_iterations", max_iterations, low=1, high=MOST_ITERATIONS),
-    )
-
-
-def _refuse_scene(scene: _scene.Scene) -> None:
-    if not scene.bodies:
-        raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
-    for face, wall in scene.walls.items():
-        if wall.contact == "periodic":
-            raise ValueError(
-                f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall"
-            )
-    for body in scene.bodies:
-        law = body.material._row
-        if law["strain"] != "F" or law["return_map"] or not law["tangent"]:
-            raise ValueError(
-                f"body {body.name!r}: {type(body.material).__name__} is no elastic solid; mpm.fem needs one, such as "
-                "Corotated, FixedCorotated or NeoHookean"
-            )
-        if callable(body.F):
-            raise ValueError(
-                f"body {body.name!r}: F is a function of x; must be one matrix: elements deform by what their nodes do"
-            )
-
-
-def _materials_of(scene: _scene.Scene) -> tuple[Material, ...]:
-    return tuple(dict.fromkeys(body.material for body in scene.bodies))
-
-
-def _mesh_bodies(
-    scene: _scene.Scene, spacing: float | None, dtype: str, materials: Sequence[Material]
-) -> Meshed:
-    xs, vs, rests, cells, parts = [], [], [], [], []
-    node_material, element_material, density = [], [], []
-    nodes = elements = 0
-    for body in scene.bodies:
-        try:
-            made = meshing.mesh(body.shape, spacing)
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"{error} (body {body.name!r})") from None
-        x = made.vertices
-        _refuse_outside(scene, body, x)
-        F = np.eye(scene.dimension) if body.F is None else np.asarray(body.F)
-        rest = x if body.F is None else x[0] + (x - x[0]) @ np.linalg.inv(F).T
-        rest = rest.astype(dtype).astype(np.float64)
-        volume = meshing.volumes(rest, made.cells)
-        if not (volume > 0).all():
-            raise ValueError(
-                f"body {body.name!r}: an element has no volume in {dtype}; choose a larger spacing"
-            )
-        weight = meshing.spread(volume, made.cells, len(x))
-        material, number = body.material, materials.index(body.material)
-        xs.append(x)
-        vs.append(body.initial_velocity(x, weight))
-        rests.append(rest)
-        cells.append(made.cells + np.int32(nodes))
-        node_material.append(np.full(len(x), number, dtype=np.int32))
-        element_material.append(np.full(len(volume), number, dtype=np.int32))
-        density.append(np.full(len(volume), material.density))
-        total = float(volume.sum())
-        parts.append(Part(body.name, nodes, len(x), elements, len(volume), material.density * total, total))
-        nodes, elements = nodes + len(x), elements + len(volume)
-    return Meshed(
-        x=np.concatenate(xs),
-        v=np.concatenate(vs),
-        rest=np.concatenate(rests),
-        nodes=np.concatenate(cells).astype(np.int32),
-        element_material=np.concatenate(element_material),
-        node_material=np.concatenate(node_material),
-        density=np.concatenate(density),
-        parts=tuple(parts),
-    )
-
-
-def _refuse_outside(scene: _scene.Scene, body: _scene.Body, x: FloatArray) -> None:
-    room = 1e-9 * (scene.upper - scene.lower)
-    outside = ((x < scene.lower - room) | (x > scene.upper + room)).any(axis=1)
-    if outside.any():
-        raise ValueError(
-            f"body {body.name!r}: {int(outside.sum())} of {len(x)} nodes are outside of the domain, the first at "
-            f"{x[outside][0].tolist()}; enlarge the domain or move the body"
-        )
-
-
-def _mean_edge(meshed: Meshed) -> float:
-    corners = meshed.rest[meshed.nodes]
-    edges = corners[:, 1:] - corners[:, :1]
-    return float(np.linalg.norm(edges, axis=2).mean())
-
-
 def _declared(row: fieldtable.Row) -> dict[str, Any]:
     return {"name": row["name"], "unit": row["unit"], "rank": row["rank"], "initial": row["initial"]}
-
-
-def _options_of(tree: Any) -> Options:
-    given = dict(tree)
-    given["damping"] = tuple(float(value) for value in given["damping"])
-    if given["max_dt"] is None:
-        given["max_dt"] = np.inf
-    options = Options(**given)
-    _check.choice("integrator", options.integrator, INTEGRATORS)
-    _dtype(options.dtype)
-    _check.integer("history", options.history, low=0, high=MAX_HISTORY)
-    return options

@@ -17,7 +17,16 @@ from mpm.gallery.elastic import disk_wall, twisted_bar
 from mpm.gallery.entry import Entry
 from mpm.gallery.fluids import dam_break, hydrostatic, taylor_green
 from mpm.gallery.sand import sand_column, sand_column_3d
-from mpm.gallery.snow import snow_parameters, snow_plow, snow_wedge, snow_wedge_3d, snowball
+from mpm.gallery.snow import (
+    snow_box,
+    snow_parameters,
+    snow_plow,
+    snow_ring,
+    snow_triangle,
+    snow_wedge,
+    snow_wedge_3d,
+    snowball,
+)
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, spinning_disk
 from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
 from mpm.gallery.yielding import bread_tearing, jelly_stack, mudslide, taylor_bar
@@ -44,8 +53,11 @@ __all__ = [
     "names",
     "sand_column",
     "sand_column_3d",
+    "snow_box",
     "snow_parameters",
     "snow_plow",
+    "snow_ring",
+    "snow_triangle",
     "snow_wedge",
     "snow_wedge_3d",
     "snowball",

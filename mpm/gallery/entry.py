@@ -12,7 +12,12 @@ from mpm.scene import Scene
 from mpm.simulation import Simulation
 from mpm.solver import Solver
 
-METHODS = ("mpm", "sph", "fem")
+# Method → its class, where an entry has its numerics, and the option that is a length.
+METHODS: dict[str, tuple[type[Solver], str, str]] = {
+    "mpm": (Simulation, "numerics", "dx"),
+    "sph": (sph.Simulation, "sph", "spacing"),
+    "fem": (fem.Simulation, "fem", "spacing"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,9 @@ class Entry:
     @property
     def methods(self) -> tuple[str, ...]:
         """The methods that it has numerics for, of `METHODS`: ``"mpm"`` and maybe others."""
-        return tuple(method for method in METHODS if method == "mpm" or getattr(self, method) is not None)
+        return tuple(
+            name for name, (_, numerics, _) in METHODS.items() if getattr(self, numerics) is not None
+        )
 
     def simulation(self, *, scene: Scene | None = None, scale: float = 1, **numerics: Any) -> Simulation:
         """The scene by the Material Point Method.
@@ -125,11 +132,11 @@ class Entry:
         **numerics
             Any keyword of `mpm.Simulation`, `mpm.sph.Simulation` or `mpm.fem.Simulation`; overrides the entry's own.
         """
-        if _check.choice("method", method, self.methods) == "mpm":
-            return self.simulation(scene=scene, scale=scale, **numerics)
-        chosen = self._scaled("spacing", getattr(self, method), scale, numerics)
-        solver = sph.Simulation if method == "sph" else fem.Simulation
-        return solver(self.scene() if scene is None else scene, **chosen)
+        made: Any
+        made, own, size = METHODS[_check.choice("method", method, self.methods)]
+        chosen = self._scaled(size, getattr(self, own), scale, numerics)
+        solver: Solver = made(self.scene() if scene is None else scene, **chosen)
+        return solver
 
     @staticmethod
     def _scaled(

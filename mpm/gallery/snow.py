@@ -75,6 +75,66 @@ def snowball(
     return scene
 
 
+@_check.options
+def snow_box(
+    *, preset: str = "reference", density: float = 400.0, speed: float = 8.0, gravity: float = 9.81
+) -> Scene:
+    """`snowball` with the shape ``"box"``.
+
+    Parameters
+    ----------
+    preset : str
+        Of `mpm.materials.Snow.preset`.
+    density : float
+        [kg/m³].
+    speed : float
+        [m/s], to the right.
+    gravity : float
+        [m/s²], downwards.
+    """
+    return snowball(shape="box", preset=preset, density=density, speed=speed, gravity=gravity)
+
+
+@_check.options
+def snow_ring(
+    *, preset: str = "reference", density: float = 400.0, speed: float = 8.0, gravity: float = 9.81
+) -> Scene:
+    """`snowball` with the shape ``"ring"``.
+
+    Parameters
+    ----------
+    preset : str
+        Of `mpm.materials.Snow.preset`.
+    density : float
+        [kg/m³].
+    speed : float
+        [m/s], to the right.
+    gravity : float
+        [m/s²], downwards.
+    """
+    return snowball(shape="ring", preset=preset, density=density, speed=speed, gravity=gravity)
+
+
+@_check.options
+def snow_triangle(
+    *, preset: str = "reference", density: float = 400.0, speed: float = 8.0, gravity: float = 9.81
+) -> Scene:
+    """`snowball` with the shape ``"triangle"``.
+
+    Parameters
+    ----------
+    preset : str
+        Of `mpm.materials.Snow.preset`.
+    density : float
+        [kg/m³].
+    speed : float
+        [m/s], to the right.
+    gravity : float
+        [m/s²], downwards.
+    """
+    return snowball(shape="triangle", preset=preset, density=density, speed=speed, gravity=gravity)
+
+
 def _wedge(dim: int, preset: str, density: float, speed: float, friction: float, gravity: float) -> Scene:
     """A ball above a wedge whose ridge runs along the second of three axes; the ball is slightly off-centre."""
     v = _check.number("speed", speed, unit="m/s")
@@ -204,6 +264,18 @@ ENTRIES = (
         build=snowball,
         numerics={"dx": 1 / 96, **PAPER},
         limits=(0.0, 8.0),
+    ),
+    *(
+        Entry(
+            f"snow-{shape}",
+            f"a {shape} of snow is thrown at a wall and drops from it (2-D, Stomakhin et al. 2013)",
+            duration=0.5,
+            fps=120.0,
+            build=build,
+            numerics={"dx": 1 / 96, **PAPER},
+            limits=(0.0, 8.0),
+        )
+        for shape, build in (("box", snow_box), ("ring", snow_ring), ("triangle", snow_triangle))
     ),
     Entry(
         "snow-wedge",

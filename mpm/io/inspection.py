@@ -53,6 +53,11 @@ def run(
     return 0
 
 
+def _place(path: Path) -> str:
+    """A file with its size; a sequence by its name."""
+    return f"{path} ({path.stat().st_size / 1e6:.3g} MB)" if path.is_file() else str(path)
+
+
 def _draw(frames: Replay, path: Path, number: int, color: str | None) -> None:
     from mpm.viz.figures import new_figure, save_figure
 
@@ -65,12 +70,13 @@ def _summary(frames: Replay) -> str:
     times, counts, said = frames.times, frames.counts, frames.description
     n = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.min() < counts.max() else "")
     energy, joule = frames.totals["energy"], per_depth("J", frames.dimension)
+    origin = f"mpm {said['versions']['mpm']}" if said["versions"]["mpm"] else "another program"
     rows = {
-        "file": f"{frames.path} ({frames.path.stat().st_size / 1e6:.3g} MB)",
+        "file": _place(frames.path),
         "frames": f"{len(frames)}, t = {times[0]:g} to {times[-1]:g} s, {frames.fps:g}/s",
         "particles": f"{n}, {frames.dimension}-D",
         "fields": ", ".join(f"{name} [{unit}]" for name, unit in frames.units.items()),
         "energy": f"{energy[0]:.6g} {joule} -> {energy[-1]:.6g} {joule}",
-        "written": f"{said['provenance']['written']} by mpm {said['versions']['mpm']}",
+        "written": f"{said['provenance']['written']} by {origin}",
     }
     return "\n".join([*(f"{name:<10} {value}" for name, value in rows.items()), "", said["summary"]])

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, derived, numerics
+from mpm import _check, _core, derived
 from mpm._check import FloatArray
 from mpm.colliders import Placed, distance_of, place, prepare
 from mpm.fieldtable import KNOWN
 from mpm.io import paths
 from mpm.io.closing import Closing
 from mpm.io.description import restore, understood
+from mpm.io.sequence_reader import Reader as SequenceReader
+from mpm.io.sequence_reader import is_sequence
 from mpm.io.state import State
 from mpm.io.vtkhdf_reader import Reader
 from mpm.particles import IN_WORDS
@@ -42,13 +44,12 @@ class Stage:
     @functools.cached_property
     def _placed(self) -> list[Placed]:
         """The colliders as described. They are made on first use, because those of meshes take time."""
-        lower, upper, dx = self.scene.lower, self.scene.upper, self._dx
+        lower, upper = self.scene.lower, self.scene.upper
 
         def made() -> list[Placed]:
+            dx = _check.number("dx", self._dx, low=0, low_open=True, unit="m")
             prepared = [prepare(collider, lower, upper, dx) for collider in self.scene.colliders]
-            return place(
-                numerics.new_core(self.scene, numerics.check(lower, upper, dx=dx, threads=1)), prepared
-            )
+            return place(_core.Colliders(self.scene.dimension), prepared)
 
         return understood("the colliders", made)
 
@@ -62,7 +63,7 @@ class _Recorded:
 
     __slots__ = ()
 
-    _reader: Reader
+    _reader: Reader | SequenceReader
 
     @property
     def dimension(self) -> int:
@@ -91,7 +92,7 @@ class Frame(_Recorded):
 
     __slots__ = ("_number", "_reader", "_stage")
 
-    def __init__(self, reader: Reader, number: int, stage: Stage) -> None:
+    def __init__(self, reader: Reader | SequenceReader, number: int, stage: Stage) -> None:
         self._reader, self._number, self._stage = reader, number, stage
 
     @property
@@ -203,8 +204,14 @@ class Frame(_Recorded):
         out_of_plane = {name: self._reader.stored(self._number, name)[:, 8] for name in tensors}
         return State(self.time, self.step, self.dimension, fields, out_of_plane)
 
-    def _triangles(self) -> None:
-        """Recordings hold no elements."""
+    @property
+    def cells(self) -> Array | None:
+        """The rows of the corners of the triangles or tetrahedra, int64 of shape (m, d + 1); None if the recording has
+        particles only."""
+        return self._reader.cells(self._number)
+
+    def _cells(self) -> Array | None:
+        return self.cells
 
     def _missing(self, name: str) -> str:
         """An addition to the error for a name that was not recorded; may be empty."""
@@ -224,7 +231,7 @@ class Replay(_Recorded, _check.Strict, Closing):
 
     __slots__ = ("_frames", "_reader", "_stage")
 
-    def __init__(self, reader: Reader, frames: npt.NDArray[np.int64], stage: Stage) -> None:
+    def __init__(self, reader: Reader | SequenceReader, frames: npt.NDArray[np.int64], stage: Stage) -> None:
         self._reader, self._frames, self._stage = reader, frames, stage
 
     def __len__(self) -> int:
@@ -422,8 +429,9 @@ def _color(frame: Frame, color: str | None) -> str:
     return color
 
 
-def replay(path: str | os.PathLike[str]) -> Replay:
-    """Open a trajectory that `Simulation.record` has written, or is writing.
+@_check.options
+def replay(path: str | os.PathLike[str], *, fps: float | None = None) -> Replay:
+    """Open a trajectory that `Simulation.record` has written, or is writing, or a sequence of Houdini's files.
 
     Nothing in a file is executed, no other file is opened, and damage is refused. Opening takes no more memory than a
     small multiple of the file's size; an array takes no more than the bytes that hold it, or 1032 times that where it
@@ -432,7 +440,12 @@ def replay(path: str | os.PathLike[str]) -> Replay:
     Parameters
     ----------
     path : str or path
-        ``.vtkhdf``. Of a file that grows, or whose writer was killed, the frames that are whole now.
+        ``.vtkhdf``. Of a file that grows, or whose writer was killed, the frames that are whole now. Or ``.geo`` or
+        ``.bgeo``: what was given to `Simulation.record` (``"run.geo"``, ``"run_{:04d}.geo"``), one of the frames, or
+        the ``.series`` beside them. Sequences of other programs are opened, too: all frames are read once, the domain
+        is a box around the particles, volumes and masses are guessed where they are not told, energies are NaN.
+    fps : float, optional
+        Frames per second of a sequence without ``.series``, by default 24.
 
     Returns
     -------
@@ -444,9 +457,17 @@ def replay(path: str | os.PathLike[str]) -> Replay:
     FileNotFoundError
         There is no such file.
     FileFormatError
-        It was not written by `Simulation.record`, or is damaged.
+        It was not written by `Simulation.record`, or is damaged, or a frame is missing.
     """
-    reader = Reader(paths.check_path("path", path))
+    place = paths.check_path("path", path)
+    rate = None if fps is None else _check.number("fps", fps, low=0, low_open=True, high=1e9, unit="1/s")
+    if is_sequence(place):
+        frames = SequenceReader(place, rate)
+        dx = float(frames.description["numerics"]["dx"])
+        return Replay(frames, np.arange(frames.frames), Stage(frames.scene, dx))
+    if rate is not None:
+        raise ValueError(f"fps = {rate:g}: must not be given, {place.name!r} says it")
+    reader = Reader(place)
     try:
         scene = restore(*reader.scene)
         if scene.dimension != reader.dimension:

@@ -19,7 +19,7 @@ import numpy as np
 from mpm import _check, config, derived, interrupts
 from mpm._check import FloatArray
 from mpm.fieldtable import LASTING
-from mpm.io import files, paths
+from mpm.io import files, paths, sequence
 from mpm.io.closing import Closing
 from mpm.io.description import Arrays, Tree
 from mpm.io.description import describe as describe_scene
@@ -46,6 +46,7 @@ class Recording(_check.Strict, Closing):
         "_fps",
         "_frames",
         "_ids",
+        "_names",
         "_path",
         "_place",
         "_seconds",
@@ -57,28 +58,43 @@ class Recording(_check.Strict, Closing):
     def __init__(
         self, sim: Running, path: object, *, fps: object, fields: object, compression: object
     ) -> None:
-        self._path = paths.check_file("path", path, (SUFFIX,))
+        self._path = paths.check_file("path", path, (SUFFIX, *sequence.SUFFIXES))
         self._place = self._path.resolve()  # the working directory may change later
+        self._names = None if self._path.suffix.lower() == SUFFIX else sequence.check_names(self._place)
         if self._place in (other._place for other in sim._recordings) or is_recorded(self._place):
             raise ValueError(f"path = {str(self._path)!r}: must not be that of another open recording")
         self._fps = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
         chosen = check_fields(fields, sim.particles.fields, sim.quantities)
         level = _check.integer("compression", compression, low=0, high=9)
-        h5py()  # raises before anything is computed
+        if self._names is None:
+            h5py()  # raises before anything is computed
+        elif level:
+            raise ValueError(f"compression = {level}: must be 0 for {self._path.suffix} files")
         self._fields = (*LASTING, *(name for name in chosen if name not in LASTING))
         # The simulation holds its recordings. Without a cycle of references, dropping both finishes a file at once.
         self._sim = weakref.ref(sim)
         began = time.perf_counter()
         first = sim._state(self._fields)
         self._ids = first.fields["id"]
-        description = describe(sim, fps=self._fps, fields=self._fields)
+        description = describe(sim, fps=self._fps, fields=self._fields, hdf5=self._names is None)
         scene = stage(sim)
-        self._writer: Writer | None = None
+        self._writer: Writer | sequence.Writer | None = None
 
         def begin() -> None:
+            if self._names is not None:
+                self._writer = sequence.Writer(
+                    self._names, first, _totals(sim), description=description, scene=scene
+                )
+                return
             with files.renamed(self._path) as file:  # open files may be renamed
                 self._writer = Writer(
-                    file, first, _totals(sim), description=description, scene=scene, compression=level
+                    file,
+                    first,
+                    _totals(sim),
+                    description=description,
+                    scene=scene,
+                    cells=sim._cells(),
+                    compression=level,
                 )
 
         interrupts.undisturbed(begin)
@@ -139,7 +155,11 @@ class Recording(_check.Strict, Closing):
             return
         began = time.perf_counter()
         try:
-            self._writer.append(self._take(sim), _totals(sim))
+            state, totals = self._take(sim), _totals(sim)
+            if isinstance(self._writer, Writer):
+                self._writer.append(state, totals, sim._cells())
+            else:  # the particles alone
+                self._writer.append(state, totals)
         except BaseException as error:
             with contextlib.suppress(OSError, RuntimeError):  # HDF5 may not recover from the error
                 self.close()
@@ -150,7 +170,9 @@ class Recording(_check.Strict, Closing):
         self._seconds += time.perf_counter() - began
 
     def _take(self, sim: Running) -> State:
-        """The fields that differ from those of the frame before."""
+        """The fields that differ from those of the frame before; all of them where every frame has its own file."""
+        if self._names is not None:
+            return sim._state(self._fields)
         state = sim._state(["id", *(name for name in self._fields if name not in LASTING)])
         before, self._ids = self._ids, state.fields["id"]
         if not np.array_equal(before, self._ids):
@@ -174,10 +196,10 @@ def _totals(sim: Running) -> dict[str, FloatArray]:
     return {name: np.atleast_1d(np.array(value, dtype=np.float64)) for name, value in totals.items()}
 
 
-def describe(sim: Running, *, fps: float, fields: Sequence[str]) -> dict[str, Any]:
+def describe(sim: Running, *, fps: float, fields: Sequence[str], hdf5: bool = True) -> dict[str, Any]:
     """What is kept of a simulation beside its particles: scene, numerics, units, versions, where it comes from."""
     scene, versions = sim.scene, asdict(config.configuration())
-    library = h5py()
+    library = h5py() if hdf5 else None
     units = {**{name: unit for name, (_, unit) in derived.NAMES.items()}, **sim.particles.units}
     return {
         "summary": repr(sim),
@@ -194,7 +216,9 @@ def describe(sim: Running, *, fps: float, fields: Sequence[str]) -> dict[str, An
         "fps": fps,
         "units": {name: per_depth(units.get(name, ""), sim.dimension) for name in ("x", *fields)}
         | {"time": "s"},
-        "versions": {**versions, "h5py": library.__version__, "hdf5": library.version.hdf5_version},
+        "versions": versions
+        if library is None
+        else {**versions, "h5py": library.__version__, "hdf5": library.version.hdf5_version},
         "provenance": {
             "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "program": sys.argv,

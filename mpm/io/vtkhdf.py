@@ -1,4 +1,5 @@
-"""A series of particles as one file: VTKHDF, temporal PolyData, which ParaView 5.12 and VTK 9.3 play.
+"""A series of particles as one file: VTKHDF, temporal PolyData, which ParaView 5.12 and VTK 9.3 play. Nodes of
+triangles or tetrahedra make an UnstructuredGrid.
 
 Frames are appended. Their arrays are written and flushed first; then the number of frames is increased and flushed, so
 that readers see whole frames only. HDF5's mode for a single writer and multiple readers (SWMR) keeps the file
@@ -38,6 +39,8 @@ VTKHDF_VERSION = (2, 2)
 # The oldest format with SWMR, so that the HDF5 in other programs need not be as new as ours.
 LIBRARY = ("v110", "v110")
 TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
+# Of an UnstructuredGrid: VTK's numbers of triangles and tetrahedra, by their number of corners.
+CELL_TYPES = {3: 5, 4: 10}
 # Rows per chunk: whole frames if they are not large, so that each is written and read in one piece.
 LEAST_CHUNK, MOST_CHUNK, FRAME_CHUNK = 256, 1 << 17, 256
 # Bytes that HDF5 needs besides a frame to index it; errors that say that there is no room.
@@ -85,12 +88,19 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Topology:
-    """The place of the vertices of frames with `count` particles."""
+    """The place of the vertices of frames with `count` particles, or of their cells."""
 
     count: int
+    corners: Array | None  # (m, d + 1)
     part: int
     cells: list[int]
     ids: list[int]
+
+    def suits(self, count: int, corners: Array | None) -> bool:
+        """Whether a frame has the same."""
+        if corners is None or self.corners is None:
+            return count == self.count and corners is self.corners
+        return count == self.count and np.array_equal(corners, self.corners)
 
 
 class Writer:
@@ -108,6 +118,8 @@ class Writer:
         What else is to be known, as JSON.
     scene : (dict, dict of ndarray)
         What `mpm.io.description.describe` returns.
+    cells : ndarray or None
+        The rows of the corners (m, d + 1) of the first frame's cells; without them, every particle is a vertex.
     compression : int
         Of gzip, 0 (none) to 9.
     """
@@ -120,11 +132,13 @@ class Writer:
         *,
         description: Mapping[str, Any],
         scene: tuple[Mapping[str, Any], Mapping[str, Array]],
+        cells: Array | None,
         compression: int,
     ) -> None:
         self._h5py = h5py()
         self.frames = 0
-        self._topology = _Topology(-1, 0, [], [])
+        self._topology = _Topology(-1, None, 0, [], [])
+        self._kinds = TOPOLOGIES if cells is None else ("",)  # the groups of topology
         self._last: dict[str, int] = {}
         self._filters = {"compression": compression, "shuffle": True} if compression else {}
         self._columns: list[_Column] = []
@@ -136,11 +150,11 @@ class Writer:
             tree, arrays = scene
             texts = {"description": _as_bytes(description), "scene": _as_bytes(tree)}
             self._reserve(sum(array.nbytes for array in (*texts.values(), *arrays.values())))
-            self._lay_out(first, totals, texts, arrays)
+            self._lay_out(first, totals, texts, arrays, cells)
             self._file.swmr_mode = True  # HDF5 releases its lock
             _locked(self._descriptor, shared=True)  # for as long as it is written to: see `repair`
             self._step_count = self._h5py.h5a.open(self._file["VTKHDF/Steps"].id, b"NSteps")
-            self.append(first, totals)
+            self.append(first, totals, cells)
         except BaseException:
             self.close()
             raise
@@ -151,31 +165,24 @@ class Writer:
         totals: Mapping[str, Array],
         texts: Mapping[str, Array],
         arrays: Mapping[str, Array],
+        cells: Array | None,
     ) -> None:
         """Create all groups and datasets; SWMR allows no later ones."""
-        rows = min(max(first.count, LEAST_CHUNK), MOST_CHUNK)
+        rows = _chunk(first.count)
         root = self._file.create_group("VTKHDF")
         root.attrs["Version"] = np.array(VTKHDF_VERSION, dtype=np.int64)
-        root.attrs.create("Type", b"PolyData", dtype=self._h5py.string_dtype("ascii", 8))
+        kind = b"PolyData" if cells is None else b"UnstructuredGrid"
+        root.attrs.create("Type", kind, dtype=self._h5py.string_dtype("ascii", len(kind)))
         self._counts = self._grow(root, "NumberOfPoints")
         self._points = self._grow(root, "Points", (3,), first.fields["x"].dtype, rows, **self._filters)
-        self._cells = {
-            (kind, name): self._grow(
-                root.require_group(kind), name, rows=long if kind == "Vertices" else FRAME_CHUNK
-            )
-            for kind in TOPOLOGIES
-            for name, long in {
-                **{"NumberOfCells": FRAME_CHUNK, "NumberOfConnectivityIds": FRAME_CHUNK},
-                **{"Offsets": rows + 1, "Connectivity": rows},
-            }.items()
-        }
+        self._lay_out_topology(root, rows, cells)
         steps = root.create_group("Steps")
         steps.attrs["NSteps"] = np.int64(0)
         self._times = self._grow(steps, "Values", (), np.float64)
         names = ("PartOffsets", "NumberOfParts", "PointOffsets")
         self._parts, self._part_counts, self._starts = (self._grow(steps, name) for name in names)
-        self._cell_starts = self._grow(steps, "CellOffsets", (len(TOPOLOGIES),))
-        self._id_starts = self._grow(steps, "ConnectivityIdOffsets", (len(TOPOLOGIES),))
+        self._cell_starts = self._grow(steps, "CellOffsets", (len(self._kinds),))
+        self._id_starts = self._grow(steps, "ConnectivityIdOffsets", (len(self._kinds),))
         data, offsets = root.create_group("PointData"), steps.create_group("PointDataOffsets")
         self._fields = {}
         for name in first.fields:
@@ -197,6 +204,23 @@ class Writer:
         names_of_columns = [name for name, values in totals.items() for _ in values]
         self._totals.dataset.attrs["names"] = _as_bytes(names_of_columns)
 
+    def _lay_out_topology(self, root: Any, rows: int, cells: Array | None) -> None:
+        """Create the datasets of vertices and cells."""
+        many, ids = (rows, rows) if cells is None else (len(cells), cells.size)
+        self._types = None
+        if cells is not None:
+            self._types = self._grow(root, "Types", (), np.uint8, _chunk(many))
+        self._cells = {}
+        for kind in self._kinds:
+            group, used = root.require_group(kind) if kind else root, kind in ("Vertices", "")
+            for name, long in {
+                "NumberOfCells": FRAME_CHUNK,
+                "NumberOfConnectivityIds": FRAME_CHUNK,
+                "Offsets": _chunk(many) + 1,
+                "Connectivity": _chunk(ids),
+            }.items():
+                self._cells[kind, name] = self._grow(group, name, rows=long if used else FRAME_CHUNK)
+
     def _grow(
         self,
         group: Any,
@@ -211,17 +235,23 @@ class Writer:
         self._columns.append(column)
         return column
 
-    def append(self, state: State, totals: Mapping[str, Array]) -> None:
-        """Write a frame; fields that the state does not have are those of the frame before.
+    def append(self, state: State, totals: Mapping[str, Array], cells: Array | None) -> None:
+        """Write a frame, with the rows of the corners of its cells if it has cells; fields that the state does not have
+        are those of the frame before.
 
         Raises
         ------
         OSError
             There is no room for it, or the disk fails.
         """
-        self._reserve(sum(column.room(state.count + 1) for column in self._columns))
+        many = 0 if cells is None or self._topology.suits(state.count, cells) else cells.size
+        of_cells = list(self._cells.values())
+        rooms = (
+            c.room(max(state.count + 1, many) if c in of_cells else state.count + 1) for c in self._columns
+        )
+        self._reserve(sum(rooms))
         try:
-            self._append(state, totals)
+            self._append(state, totals, cells)
         except RuntimeError as error:  # h5py raises this for an error of the file system
             raise OSError(f"a frame could not be written ({error})") from error
 
@@ -235,8 +265,8 @@ class Writer:
             if error.errno in NO_ROOM:
                 raise
 
-    def _append(self, state: State, totals: Mapping[str, Array]) -> None:
-        self._put_topology(state.count)
+    def _append(self, state: State, totals: Mapping[str, Array], cells: Array | None) -> None:
+        self._put_topology(state.count, cells)
         self._starts.put([self._points.put(state.spatial("x"))])
         for name, (column, offsets) in self._fields.items():
             if name in state.fields:
@@ -250,18 +280,21 @@ class Writer:
         self._file.flush()
         self.frames += 1
 
-    def _put_topology(self, n: int) -> None:
-        """Every particle is a vertex; as many particles as in the frame before share its vertices."""
-        if self._topology.count != n:
+    def _put_topology(self, n: int, corners: Array | None) -> None:
+        """Without cells, every particle is a vertex; frames share the vertices or cells of the frame before."""
+        if not self._topology.suits(n, corners):
             part, cells, ids = self._counts.put([n]), [], []
-            for kind in TOPOLOGIES:
-                k = n if kind == "Vertices" else 0
-                self._cells[kind, "NumberOfCells"].put([k])
-                self._cells[kind, "NumberOfConnectivityIds"].put([k])
+            for kind in self._kinds:
+                rows = np.arange(n if kind == "Vertices" else 0)[:, None] if corners is None else corners
+                self._cells[kind, "NumberOfCells"].put([len(rows)])
+                self._cells[kind, "NumberOfConnectivityIds"].put([rows.size])
                 # Offsets have one more entry per part than there are cells; VTK counts cells.
-                cells.append(self._cells[kind, "Offsets"].put(np.arange(k + 1)) - part)
-                ids.append(self._cells[kind, "Connectivity"].put(np.arange(k)))
-            self._topology = _Topology(n, part, cells, ids)
+                ends = np.arange(len(rows) + 1) * rows.shape[1]
+                cells.append(self._cells[kind, "Offsets"].put(ends) - part)
+                ids.append(self._cells[kind, "Connectivity"].put(rows.ravel().astype(np.int64)))
+            if self._types is not None and corners is not None:
+                self._types.put(np.full(len(corners), CELL_TYPES[corners.shape[1]], dtype=np.uint8))
+            self._topology = _Topology(n, corners, part, cells, ids)
         self._part_counts.put([1])
         self._parts.put([self._topology.part])
         self._cell_starts.put([self._topology.cells])
@@ -270,6 +303,11 @@ class Writer:
     def close(self) -> None:
         """Finish the file; again: nothing."""
         self._finish()
+
+
+def _chunk(rows: int) -> int:
+    """Rows per chunk of what has so many in a frame."""
+    return min(max(rows, LEAST_CHUNK), MOST_CHUNK)
 
 
 def _finish(file: Any, descriptor: int, process: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -87,9 +88,10 @@ class Reader:
         if self.steps.min() < 0 or (np.diff(self.steps) < 0).any():
             refuse("numbers of steps do not ascend")
         self.counts = self._count_particles(root, frames)
+        self._read_cells(root, frames)
         self.totals = _totals(own, frames)
         self._read_fields(root, frames)
-        self.description = _description(own)
+        self.description = check_description(_json(own.dataset("description")))
         arrays = {name: own.group("arrays").dataset(name) for name in own.group("arrays").members}
         for name, array in arrays.items():
             if array.dtype.name not in DTYPES:
@@ -97,11 +99,29 @@ class Reader:
         self.scene = _json(own.dataset("scene")), {name: array.rows() for name, array in arrays.items()}
 
     def _count_particles(self, root: Group, frames: int) -> Array:
-        parts = _column(root.group("Steps"), "PartOffsets", frames, "i")
+        parts = self._parts = _column(root.group("Steps"), "PartOffsets", frames, "i")
         counts = _column(root, "NumberOfPoints", None, "i")
         if parts.min() < 0 or parts.max() >= len(counts) or counts.min() < 0:
             refuse("frames do not say how many particles they have")
         return counts[parts]
+
+    def _read_cells(self, root: Group, frames: int) -> None:
+        """Where the corners of the triangles or tetrahedra are, if the points are their nodes."""
+        self._corners: Dataset | None = None
+        if "Types" not in root.members:
+            return
+        self._corners, corners = root.dataset("Connectivity"), self.dimension + 1
+        counts = _column(root, "NumberOfCells", None, "i")
+        if self._parts.max() >= len(counts) or counts.min() < 0 or counts.max() > self._corners.stored:
+            refuse("frames do not say how many cells they have")
+        self._cell_counts = counts[self._parts]
+        starts = _column(root.group("Steps"), "ConnectivityIdOffsets", frames, "i", axes=2)
+        if starts.shape[1] != 1 or len(self._corners.shape) != 1 or self._corners.dtype != np.int64:
+            refuse("the corners of the cells make no sense")
+        self._corner_starts = starts[:, 0]
+        room = self._corners.stored - corners * self._cell_counts
+        if (self._corner_starts < 0).any() or (self._corner_starts > room).any():
+            refuse("there are not all cells")
 
     def _read_fields(self, root: Group, frames: int) -> None:
         data, steps = root.group("PointData"), root.group("Steps")
@@ -147,6 +167,21 @@ class Reader:
     def field(self, frame: int, name: str) -> Array:
         """A field in the dimension of the simulation: (n,), (n, d), (n, d(d+1)/2) or (n, d, d)."""
         return in_dimension(self.stored(frame, name), self.dimension)
+
+    def cells(self, frame: int) -> Array | None:
+        """The rows of the corners of the cells (m, d + 1), or None if the file has particles only."""
+        if self._corners is None:
+            return None
+        if self.file.closed:
+            raise ValueError(f"the replay of {str(self.path)!r} is closed")
+        start, corners = int(self._corner_starts[frame]), self.dimension + 1
+        try:
+            rows = self._corners.rows(start, start + corners * int(self._cell_counts[frame]))
+            if len(rows) and not (rows.min() >= 0 and rows.max() < self.counts[frame]):
+                refuse("cells have corners that are not there")
+        except FileFormatError as error:
+            raise self.defect(f"{error} (cells of frame {frame})") from None
+        return rows.reshape(-1, corners)
 
     def close(self) -> None:
         """Close the file; what was read stays."""
@@ -196,9 +231,8 @@ def _totals(own: Group, frames: int) -> dict[str, Array]:
     return {name: rows[:, of] for name, of in columns.items()}
 
 
-def _description(own: Group) -> Mapping[str, Any]:
-    """What the file says of the simulation, with at least what the package itself looks at."""
-    said = _json(own.dataset("description"))
+def check_description(said: Any) -> Mapping[str, Any]:
+    """What a file says of the simulation, with at least what the package itself looks at."""
     numbers, text = (int, float), (str,)
     needed: dict[tuple[str, ...], tuple[type, ...]] = {("summary",): text, ("units",): (dict,)}
     needed |= {("fps",): numbers, ("numerics", "dx"): numbers}
@@ -209,7 +243,7 @@ def _description(own: Group) -> Mapping[str, Any]:
             found = found.get(name) if isinstance(found, dict) else None
         if not isinstance(found, kind) or isinstance(found, bool):
             raise FileFormatError(f"is damaged: its description is not whole (there is no {'.'.join(way)!r})")
-        if isinstance(found, (int, float)) and not 0 < found < 1e300:
+        if isinstance(found, (int, float)) and not 0 < found < math.inf:
             raise FileFormatError(f"is damaged: its description makes no sense ({'.'.join(way)!r} = {found})")
     if not all(isinstance(unit, str) for unit in said["units"].values()):
         raise FileFormatError("is damaged: its description is not whole (units are no text)")

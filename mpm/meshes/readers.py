@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import struct
 import warnings
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from mpm import _check
 from mpm.errors import FileFormatError
 from mpm.io import files
+from mpm.io.formats import text
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -77,12 +77,10 @@ def _bytes(path: Path) -> bytes:
 
 def _lines(path: Path, data: bytes) -> Iterator[tuple[int, str]]:
     """The lines of a text, counted from 1."""
-    if data[:2] in (b"\xfe\xff", b"\xff\xfe") or b"\0" in data[:4096]:
-        raise FileFormatError(
-            f"{path}: is not 8-bit text (UTF-16, perhaps, or binary); save it again as UTF-8"
-        )
-    # Only comments and names may contain more than ASCII.
-    return enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", errors="replace"), 1)
+    try:
+        return text.lines(data)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from None
 
 
 def _numbers(path: Path, line: int, words: list[str]) -> tuple[float, float, float]:

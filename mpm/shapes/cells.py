@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpm import _check
+from mpm.errors import FileFormatError
+from mpm.meshes.cells import read_cells
 from mpm.shapes.arguments import as_rows
 from mpm.shapes.shape import Bools, Floats, Region, Shape
 
@@ -35,7 +38,7 @@ class Cells(Shape):
     Raises
     ------
     ValueError
-        There are no cells, a vertex does not exist or belongs to no cell, or a cell is flat or inverted.
+        There are no cells, a vertex does not exist or belongs to no cell, or a cell is flat, inverted or there twice.
     """
 
     _fields = ("vertices", "cells")
@@ -46,8 +49,13 @@ class Cells(Shape):
         x = as_rows(vertices, "vertices", (2, 3))
         d = x.shape[1]
         index = _as_cells(cells, len(x), d)
+        same, first = np.unique(np.sort(index, axis=1), axis=0, return_index=True)
+        if len(same) < len(index):
+            k = int(np.setdiff1d(np.arange(len(index)), first)[0])
+            raise ValueError(f"cells[{k}] = {index[k].tolist()}: is there twice; must be once")
         edges = x[index[:, 1:]] - x[index[:, :1]]
         with np.errstate(over="ignore", invalid="ignore"):
+            edges /= np.abs(edges).max() or 1
             size = np.linalg.norm(edges, axis=2).prod(axis=1)
             det = np.linalg.det(edges)
         for k in np.flatnonzero(~(det > FLATTEST * size))[:1]:
@@ -57,6 +65,38 @@ class Cells(Shape):
         if len(loose):
             raise ValueError(f"vertices[{loose[0]}]: belongs to no cell ({len(loose)} such vertices)")
         self._set(vertices=x, cells=index, dimension=d)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+        """Read the cells of a mesh from a file of Gmsh (``.msh``), VTK (``.vtk``, ``.vtu``), or another format of
+        meshio; needs the extra ``mesh``.
+
+        If the file has tetrahedra, these are the cells, and the triangles and lines of boundaries are left out.
+        Otherwise the cells are its triangles in a plane z = const. All cells must be of this kind and of first order.
+        Clockwise cells are turned, and vertices that no cell has are left out.
+
+        Parameters
+        ----------
+        path : str or path
+            The unit of lengths must be the metre; ``scale`` converts others.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no such file.
+        FileFormatError
+            It cannot be read, has no such cells, or has cells of several kinds.
+        ValueError
+            A cell is flat.
+        ImportError
+            meshio is not installed.
+        """
+        try:
+            return cls(*read_cells(path))
+        except FileFormatError:
+            raise
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
 
     def _contains(self, x: Floats) -> Bools:
         return np.asarray(find_cells(self.vertices, self.cells, x)[0] >= 0)

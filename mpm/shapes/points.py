@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Never
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpm import _check
+from mpm.errors import FileFormatError
 from mpm.shapes.arguments import as_array, as_rows, brief
 from mpm.shapes.shape import Bools, Floats, Shape
 
@@ -67,6 +69,60 @@ class Points(Shape):
                 )
             volumes = np.broadcast_to(volumes, len(positions)).copy()
         self._set(x=positions, volume=volumes, dimension=positions.shape[1])
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        volume: ArrayLike | str | None = None,
+        dimension: int | None = None,
+    ) -> Points:
+        """Points of a file of this or another program.
+
+        Parameters
+        ----------
+        path : str or path
+            By the suffix: ``.csv`` with a line of names (``x``, Houdini's ``P.x``, ``P[x]``, ``Px``, ParaView's
+            ``Points:0``) or two or three bare columns; ``.geo`` and ``.bgeo``, Houdini's classic formats; ``.ply``,
+            binary or ASCII; ``.npz`` with an array ``x``. What `mpm.export` writes can be read.
+        volume : optional
+            As of `Points`. Default: the file's column or attribute ``volume``, if it has one.
+        dimension : {2, 3}, optional
+            Default: 2 if the file has no z, or all of them are 0.
+
+        Raises
+        ------
+        ValueError
+            Another suffix; ``dimension=2``, but the points do not lie in a plane z = constant.
+        FileNotFoundError
+            There is no such file.
+        FileFormatError
+            The file is damaged, has no points, or not finite ones. Nothing in it is executed.
+        """
+        from mpm.io import formats  # not for those who only describe shapes
+
+        found = formats.read(path)
+        x = np.asarray(found["x"], dtype=np.float64)
+        if not np.isfinite(x).all():
+            row = int(np.flatnonzero(~np.isfinite(x).all(axis=1))[0])
+            raise FileFormatError(
+                f"{os.fspath(path)}: point {row + 1} of {len(x)} is not finite: {x[row].tolist()}"
+            )
+        if dimension is None:
+            dimension = 2 if x.shape[1] == 2 or not x[:, 2].any() else 3
+        else:
+            dimension = _check.integer("dimension", dimension, low=2, high=3)
+        if dimension > x.shape[1]:
+            raise ValueError(f"dimension = 3: {os.fspath(path)!r} has points of a plane")
+        if dimension < x.shape[1] and np.ptp(x[:, 2]) > 0:
+            raise ValueError(f"dimension = 2: the points of {os.fspath(path)!r} have different z")
+        if volume is None and "volume" in found:
+            with np.errstate(all="ignore"):
+                volume = np.asarray(found["volume"], dtype=np.float64)
+            if volume.shape != (len(x),) or not (np.isfinite(volume) & (volume > 0)).all():
+                raise FileFormatError(f"{os.fspath(path)}: its volumes must be one number above 0 per point")
+        return cls(x[:, :dimension], volume=volume)
 
     @property
     def total(self) -> float | None:

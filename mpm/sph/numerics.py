@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,15 @@ from mpm import _check, _core, config
 from mpm import numerics as common
 from mpm.materials import Fluid
 from mpm.scene import Scene
+from mpm.settings import Setting
 
 KERNELS = ("cubic", "wendland")
 VISCOSITIES = ("vector", "central")
 MOST_CELLS = 2**20  # spacings along an axis
 RESOLVED = {"float64": 2**-20, "float32": 2**-8}  # spacings: neighbouring numbers may lie that far apart
+SMOOTHING = (0.8, 3.0)
+MOST_ALPHA = 10.0
+GROUP, OFF_ON = "Numerics", ("off", "on")  # as the viewer shows them
 FEWEST = 4  # smoothing lengths along an axis: a particle and its image have no neighbour twice
 
 
@@ -61,8 +66,9 @@ def check(
     """Check the options; TypeErrors and ValueErrors name the argument, its value and what is allowed."""
     apart = _check.number("spacing", spacing, low=0, low_open=True, unit="m")
     precision = common._dtype(dtype)
-    ratio = _check.number("smoothing", smoothing, low=0.8, high=3)
+    ratio = _check.number("smoothing", smoothing, low=SMOOTHING[0], high=SMOOTHING[1])
     step, bound, unstable = common._time_step(dt, max_dt, allow_unstable)
+    common.refuse_short_steps(step, bound, precision)
     _refuse_coarse_positions(scene, apart, precision)
     chosen = Numerics(
         spacing=apart,
@@ -70,7 +76,7 @@ def check(
         smoothing=ratio,
         kernel=_check.choice("kernel", kernel, KERNELS),
         viscosity=_check.choice("viscosity", viscosity, VISCOSITIES),
-        alpha=_check.number("alpha", alpha, low=0, high=10),
+        alpha=_check.number("alpha", alpha, low=0, high=MOST_ALPHA),
         xsph=_check.number("xsph", xsph, low=0, high=1),
         tension=_check.flag("tension", tension),
         dt=step,
@@ -143,19 +149,64 @@ def _refuse_contacts(scene: Scene, tension: bool) -> None:
 
 
 def fluid_of(materials: list[Any]) -> Fluid:
-    """The one fluid of a scene."""
+    """The one fluid of a scene; its tension does not count, because that of the simulation replaces it."""
     for material in materials:
         if not isinstance(material, Fluid):
             raise ValueError(
                 f"material = {material!r}: SPH computes weakly compressible fluids; must be an mpm.materials.Fluid"
             )
-        if material != materials[0]:
+        if replace(material, tension=True) != replace(materials[0], tension=True):
             raise ValueError(
-                f"material = {material!r}: the scene has {materials[0]!r} already; must be the same: "
-                "the density by summation knows one fluid"
+                f"material = {material!r}: the scene has {materials[0]!r} already; must be the same: the density by "
+                "summation knows one fluid; mpm.Simulation takes several materials"
             )
     fluid: Fluid = materials[0]
     return fluid
+
+
+def settings(chosen: Numerics) -> list[Setting]:
+    """The options that the viewer can change."""
+    given = options(chosen)
+
+    def setting(name: str, unit: str = "", **limits: Any) -> Setting:
+        value = given[name]
+        return Setting(name, GROUP, name, unit, None if value == "auto" else value, **limits)
+
+    def choice(name: str, choices: tuple[str, ...], meaning: str) -> Setting:
+        return Setting(name, GROUP, name, "", given[name], choices=choices, meaning=meaning)
+
+    positive: dict[str, Any] = {"low": 0, "low_open": True}
+    given["tension"] = OFF_ON[chosen.tension]
+    return [
+        setting(
+            "spacing", "m", meaning="distance of particles; the domain must be a whole number", **positive
+        ),
+        setting("smoothing", low=SMOOTHING[0], high=SMOOTHING[1], meaning="smoothing length over spacing"),
+        choice("kernel", KERNELS, "of the sums"),
+        choice("viscosity", VISCOSITIES, "form of the viscous force"),
+        setting("alpha", low=0, high=MOST_ALPHA, meaning="artificial viscosity"),
+        setting("xsph", low=0, high=1, meaning="share of the neighbours' velocity"),
+        choice("tension", OFF_ON, "stretched fluid pulls"),
+        setting("dt", "s", optional=True, meaning="time step", **positive),
+        setting("max_dt", "s", optional=True, meaning="upper limit of the automatic time step", **positive),
+        setting("history", low=0, high=common.MAX_HISTORY, whole=True, meaning="record every n-th step"),
+    ]
+
+
+def changed(chosen: Numerics, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `mpm.sph.Simulation` with some settings changed."""
+    new = options(chosen)
+    for setting in settings(chosen):
+        if setting.key in changes:
+            new[setting.key] = changes[setting.key]
+    new["tension"] = new["tension"] in (True, OFF_ON[1])
+    if new["dt"] is None:
+        new["dt"] = "auto"
+    if new["dt"] == "auto":
+        new["allow_unstable"] = False
+    elif "max_dt" not in changes:
+        new["max_dt"] = None
+    return new
 
 
 def new_core(scene: Scene, chosen: Numerics, density: float, threads: int) -> _core.SPH:

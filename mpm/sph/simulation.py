@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -11,15 +10,14 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config, fieldtable, sampling, totals
+from mpm import _check, _core, config, fieldtable, sampling, settings, totals
 from mpm import scene as _scene
 from mpm.colliders import Prepared, place, prepare
 from mpm.io.kept import Kept
 from mpm.laws import Material, registry
 from mpm.numerics import StableDt
-from mpm.particles import Copies
+from mpm.populated import Populated
 from mpm.shapes import Points, Shape
-from mpm.solver import Solver
 from mpm.sph import numerics, operators
 
 __all__ = ["Simulation"]
@@ -45,6 +43,7 @@ XSPH = (
     "Monaghan: On the problem of penetration in particle methods. J. Comput. Phys. 82 (1989) 1-15. "
     "doi:10.1016/0021-9991(89)90032-6"
 )
+STRETCHED = 1.02  # of J, where the sum lacks neighbours
 CLOSEST = 0.5  # spacings: particles that begin nearer to others repel them violently
 TIMES = {"times": "float64", "counters": "int64", "numbers": "float64"}
 
@@ -59,7 +58,7 @@ class _Part:
     particles: int
 
 
-class Simulation(Solver, kind="sph"):
+class Simulation(Populated, kind="sph"):
     """A scene of one fluid by weakly compressible smoothed particle hydrodynamics (WCSPH).
 
     A step is Algorithm 1 of Becker and Teschner (2007): neighbours; densities by summation, ρ = Σ m W, with the
@@ -94,8 +93,10 @@ class Simulation(Solver, kind="sph"):
     xsph : float
         Share of the neighbours' velocity in the motion of a particle, 0 to 1 (XSPH).
     tension : bool
-        Whether stretched fluid pulls. Then particles at free surfaces, whose sums lack neighbours, clump. It replaces
-        the option `tension` of the material.
+        Whether stretched fluid pulls. Particles that pull at each other clump, at any time step: the tensile
+        instability (Swegle, Hicks, Attaway 1995). At free surfaces, whose sums lack neighbours, they do so from the
+        beginning, and come so close together that the energy may grow with ``dt="auto"``: in a drop by 23 % within
+        half a second. So it suits fluid that fills the domain. It replaces the option `tension` of the material.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, and halves a step in which a particle would move
         more than h/2. A fixed dt above the bound raises `mpm.InstabilityError` before the step that would use it.
@@ -122,16 +123,18 @@ class Simulation(Solver, kind="sph"):
     -----
     UserWarning
         Points of a body lie inside a collider or in an earlier body: they get no particles, because particles that
-        begin so close together repel each other violently.
+        begin so close together repel each other violently; points of `mpm.shapes.Points` lie close to each other. With
+        `tension`, particles begin stretched. A shape is so small that its particles do not have its volume.
 
     References
     ----------
     See `Simulation.cite`.
     """
 
-    __slots__ = ("_fluid", "_numerics", "_parts")
+    __slots__ = ("_fluid", "_numerics")
 
     _core: _core.SPH
+    _parts: list[_Part]
 
     @_check.options
     def __init__(
@@ -176,12 +179,13 @@ class Simulation(Solver, kind="sph"):
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
-        self._parts: list[_Part] = []
+        self._parts = []
         sampled = [(body, *self._sample(scene, body)) for body in scene.bodies]
         self._begin(scene, threads)
         for body, x, v in sampled:
             self._insert(body, x, v)
         self._core.totals()
+        self._warn_of_stretched()
 
     def _begin(self, scene: _scene.Scene, threads: int | None) -> None:
         """Begin with a core that has no particles yet."""
@@ -216,6 +220,8 @@ class Simulation(Solver, kind="sph"):
             sampling="lattice",
             rng=np.random.default_rng(0),
             body=body.name,
+            size="spacing",
+            scaled=False,
         )
         v = body.initial_velocity(x, volume)
         if not np.isfinite(v.astype(self._numerics.dtype)).all():
@@ -233,8 +239,23 @@ class Simulation(Solver, kind="sph"):
             raise ValueError(
                 f"body {body.name!r}: all its {len(x)} points lie inside colliders or other bodies"
             )
-        self._parts.append(_Part(body.name, body._made_of(), self._core.next_id, int(free.sum())))
+        if isinstance(body.shape, Points):
+            self._warn_of_crowd(body.name, x[free])
+        text = replace(body, material=self.materials[0])._made_of()
+        self._parts.append(_Part(body.name, text, self._core.next_id, int(free.sum())))
         self._core.add_particles(np.ascontiguousarray(x[free]), np.ascontiguousarray(v[free]))
+
+    def _warn_of_crowd(self, body: str, x: FloatArray) -> None:
+        """Warn of points that a user has put close together."""
+        pairs = operators._pairs(x, x, CLOSEST * self._numerics.spacing * (1 - 1e-6), np.zeros(x.shape[1]))
+        count = len(np.unique(pairs.i[pairs.i != pairs.j]))
+        if count:
+            warnings.warn(
+                f"{count} of {len(x)} points of {body!r} lie less than {CLOSEST:g} spacings apart: they repel each "
+                "other violently, and those in one place never part",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
 
     def _keep(
         self, body: _scene.Body, kind: str, name: str, free: npt.NDArray[np.bool_]
@@ -249,6 +270,19 @@ class Simulation(Solver, kind="sph"):
                 stacklevel=_check.levels_to_caller(),
             )
         return free
+
+    def _warn_of_stretched(self) -> None:
+        """Warn of particles that pull at each other from the beginning."""
+        J = self.particles._copy("J")
+        count = int((J > STRETCHED).sum()) if self._numerics.tension else 0
+        if count:
+            warnings.warn(
+                f"tension = True: {count} of {len(J)} particles begin stretched, up to J = {J.max():.3g}, because sums "
+                "at free surfaces lack neighbours: they will clump (tensile instability), and the energy may grow; "
+                "choose False unless fluid fills the domain",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
 
     @_check.options
     def add(
@@ -280,41 +314,10 @@ class Simulation(Solver, kind="sph"):
             number=len(self._parts),
         )
         numerics.fluid_of([self._fluid, material])
-        self._core.totals()  # what was written through views is taken, or refused, before anything changes
-        parts, particles = len(self._parts), self._core.particles
-        try:
+        with self._adding():
             self._insert(body, *self._sample(self._scene, body))
             self._core.totals()
-        except BaseException:
-            del self._parts[parts:]
-            if self._core.particles > particles:  # an interrupt after they were added
-                self.particles.delete(np.arange(self._core.particles) >= particles)
-            raise
         return body
-
-    def rows(self, body: str) -> slice:
-        """The rows of a body's particles in the arrays of `particles`.
-
-        Parameters
-        ----------
-        body : str
-            Name of the body.
-
-        Returns
-        -------
-        slice
-            Consecutive rows without deleted particles; valid until particles are deleted.
-
-        Raises
-        ------
-        TypeError, ValueError
-            This simulation has no body of that name.
-        """
-        parts = {part.name: part for part in self._parts}
-        part = parts[_check.choice("body", body, tuple(parts))]
-        ids = self.particles._copy("id")
-        low, high = np.searchsorted(ids, (part.first_id, part.first_id + part.particles))
-        return slice(int(low), int(high))
 
     # ---- keeping ---------------------------------------------------------------------------------------
 
@@ -359,6 +362,16 @@ class Simulation(Solver, kind="sph"):
     def _options(self) -> dict[str, Any]:
         return numerics.options(self._numerics) | {"dx": self._numerics.spacing}
 
+    def _settings(self) -> tuple[settings.Setting, ...]:
+        """Without the material's tension, which that of the simulation replaces."""
+        of_scene = [one for one in settings.of_scene(self._scene) if one.key != "material 0 tension"]
+        return (*of_scene, *numerics.settings(self._numerics))
+
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
+        """It lacks bodies that were added later."""
+        options = numerics.changed(self._numerics, changes)
+        return type(self)(settings.changed_scene(self._scene, changes), threads=self.threads, **options)
+
     # ---- what it says ----------------------------------------------------------------------------------
 
     @property
@@ -390,37 +403,9 @@ class Simulation(Solver, kind="sph"):
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
 
-    @_check.options
-    def interpolate(self, name: str, x: npt.ArrayLike) -> FloatArray:
-        """A quantity at any points: A(x) = Σ (m/ρ) A W, the interpolation that SPH is built on.
-
-        Images at walls take part, so that it holds up to them. At a free surface the sum decreases over 2h, because
-        neighbours are missing; ``interpolate("density", x)`` tells where.
-
-        Parameters
-        ----------
-        name : str
-            A field of `particles` or a quantity of `compute`.
-        x : array_like, shape (m, d)
-            Points [m].
-
-        Returns
-        -------
-        ndarray, shape (m, …)
-            As many components as the quantity has, float64.
-        """
-        chosen = _check.choice("name", name, tuple(dict.fromkeys((*self.particles.fields, *self.quantities))))
-        points = _check.array("x", x, (None, self.dimension))
-        self._core.totals()  # what was written through views is taken, or refused
-        copies = Copies(self.particles)
-        values = copies[chosen] if chosen in self.particles.fields else self._quantity(chosen, copies)
-        quantity = np.ascontiguousarray(values, dtype=np.float64)
-        n, shape = len(quantity), quantity.shape[1:]
-        rank = _rank_of(chosen, shape, self._core.fields())
-        found = self._core.interpolate(
-            np.ascontiguousarray(points), quantity.reshape(n, -1), rank, chosen == "v"
-        )
-        return np.frombuffer(found).reshape(len(points), *shape).copy()
+    def _interpolated(self, points: FloatArray, values: FloatArray, name: str, rank: str) -> FloatArray:
+        found = self._core.interpolate(points, values, rank, name == "v")
+        return np.frombuffer(found).reshape(len(points), values.shape[1]).copy()
 
     def state_hash(self) -> str:
         """Hexadecimal digest of all that decides how a run continues; runs that are equal bit for bit share it.
@@ -428,15 +413,7 @@ class Simulation(Solver, kind="sph"):
         It covers the particles with the clock, the domain with gravity and walls, the numerics, the fluid and the
         colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
-        scene, digest = self._scene, hashlib.sha256()
-        chosen = numerics.options(self._numerics)
-        digest.update(repr({name: chosen[name] for name in sorted(chosen.keys() - {"history"})}).encode())
-        digest.update(
-            repr((scene.lower.tolist(), scene.upper.tolist(), scene.gravity.tolist(), scene.walls)).encode()
-        )
-        digest.update(repr(self._fluid).encode())
-        for placed in self._colliders:
-            digest.update(placed.digest)
+        digest = self._digest(numerics.options(self._numerics), repr(self._fluid))
         arrays = self._core.keep()
         digest.update(arrays["counters"][:16])  # steps, next id
         for name in sorted(arrays.keys() - {"history", "books", "numbers", "counters"}):
@@ -463,11 +440,10 @@ class Simulation(Solver, kind="sph"):
         step = f"dt {chosen.dt:g} s" if chosen.dt else f"dt auto{now}"
         unit = totals.per_depth("kg", self.dimension)
         mass = self._core.totals()["mass"] / max(1, self._core.particles)
-        for part in self._parts:
-            rows = self.rows(part.name)
-            left = rows.stop - rows.start
+        for part, left in zip(self._parts, self._lefts(), strict=True):
             fewer = f", of which {left} are left" * (left < part.particles)
-            yield f"{part.text}: {part.particles} particles, {part.particles * mass:.6g} {unit}{fewer}"
+            weight = f", {part.particles * mass:.6g} {unit}" if mass else ""
+            yield f"{part.text}: {part.particles} particles{weight}{fewer}"
         yield from super()._lines()
         extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
             chosen.xsph > 0
@@ -483,12 +459,6 @@ class Simulation(Solver, kind="sph"):
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("name", "unit", "rank", "initial")}
-
-
-def _rank_of(name: str, shape: tuple[int, ...], table: list[fieldtable.Row]) -> str:
-    """The rank of a field or quantity."""
-    known = {row["name"]: row["rank"] for row in table}
-    return known.get(name, ("scalar", "vector", "tensor")[len(shape)])
 
 
 def _region(one: Prepared, scene: _scene.Scene, margin: float) -> tuple[FloatArray, FloatArray]:

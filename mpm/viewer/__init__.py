@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mpm import _check
 from mpm.io.replay import Replay
 from mpm.solver import Solver
+from mpm.viewer.files import opened
 
 if TYPE_CHECKING:
     from mpm.viewer.widget import Viewer
@@ -21,7 +22,9 @@ __all__ = ["gallery", "view"]
 
 
 @_check.options
-def view(source: Solver | Replay) -> Viewer:
+def view(
+    source: Solver | Replay | str | os.PathLike[str], *, folder: str | os.PathLike[str] | None = None
+) -> Viewer:
     """A simulation or a replay as a widget for notebooks; needs the extra ``widget``.
 
     Particles are drawn with WebGL: drag to turn or shift, use the wheel to zoom. A simulation can be played, paused,
@@ -30,9 +33,12 @@ def view(source: Solver | Replay) -> Viewer:
 
     Parameters
     ----------
-    source : Simulation or Replay
+    source : Simulation, Replay or path
         The viewer advances this very simulation. A reset replaces it by a new one, made from its scene: see
-        `mpm.viewer.widget.Viewer.simulation`.
+        `mpm.viewer.widget.Viewer.simulation`. Or a file: what `mpm.replay` opens (``.vtkhdf``, ``.geo``, ``.bgeo``,
+        ``.series``), else a checkpoint, which `mpm.load` reads.
+    folder : str or path, optional
+        Browsers record and load below it only; links that leave it are refused. Default: anywhere.
 
     Returns
     -------
@@ -44,9 +50,11 @@ def view(source: Solver | Replay) -> Viewer:
     ImportError
         anywidget is not installed.
     """
-    if not isinstance(source, (Solver, Replay)):
-        raise _check.wrong_type("source", source, "an mpm.Simulation or what mpm.replay returned")
-    return source.view()
+    if not isinstance(source, (Solver, Replay, str, os.PathLike)):
+        raise _check.wrong_type("source", source, "an mpm.Simulation, what mpm.replay returned, or a path")
+    from mpm.viewer.widget import Viewer
+
+    return Viewer(source if isinstance(source, (Solver, Replay)) else opened(source), folder=folder)
 
 
 @_check.options

@@ -16,17 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from mpm import _check
+from mpm.viewer.files import check
 
 
-def serve(name: str, *, port: int, browser: bool, folder: Path) -> int:
+def serve(name: str | Path, *, port: int, browser: bool, folder: Path) -> int:
     """Serve until interrupted (Ctrl-C, SIGTERM or SIGHUP); needs the extra ``app``.
 
     The printed address holds a new random token, without which nobody comes in.
 
     Parameters
     ----------
-    name : str
-        One of `mpm.gallery.names`.
+    name : str or Path
+        One of `mpm.gallery.names`, or the file of a recording or a checkpoint.
     port : int
     browser : bool
         Open one.
@@ -44,6 +45,8 @@ def serve(name: str, *, port: int, browser: bool, folder: Path) -> int:
         raise ImportError(f"mpm view needs {' and '.join(missing)}: {_check.to_install('app', *missing)}")
     if not folder.is_dir():
         raise NotADirectoryError(f"folder = {str(folder)!r}: must be a directory")
+    if isinstance(name, Path):
+        check(name)
     with contextlib.suppress(KeyboardInterrupt), _ends(), tempfile.TemporaryDirectory(prefix="mpm-") as own:
         from mpm.viewer import server
 
@@ -62,10 +65,11 @@ def serve(name: str, *, port: int, browser: bool, folder: Path) -> int:
     return 0
 
 
-def document(name: str, folder: Path) -> dict[str, Any]:
+def document(name: str | Path, folder: Path) -> dict[str, Any]:
     """The notebook that is served."""
     where = repr(str(folder))
-    source = f"import os, mpm.viewer\nos.chdir({where})\nmpm.viewer.gallery({name!r}, folder={where})"
+    shown = f"view({str(name)!r}" if isinstance(name, Path) else f"gallery({name!r}"
+    source = f"import os, mpm.viewer\nos.chdir({where})\nmpm.viewer.{shown}, folder={where})"
     cell: dict[str, Any] = {
         "cell_type": "code",
         "execution_count": None,

@@ -190,7 +190,13 @@ class Picture {
     this.use(this.buffers.frame);
     let first = 0;
     for (const [name, count] of this.parts) {
-      if (name === "points") {
+      if (name === "triangles") {
+        gl.disable(gl.BLEND);
+        gl.uniform4f(this.at("ink"), 0, 0, 0, 0);
+        gl.uniform1i(this.at("round"), 0);
+        gl.drawArrays(gl.TRIANGLES, first, count);
+        gl.enable(gl.BLEND);
+      } else if (name === "points") {
         gl.disable(gl.BLEND);
         if (!this.flat) gl.enable(gl.DEPTH_TEST);
         gl.uniform4f(this.at("ink"), 0, 0, 0, 0);

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,14 +21,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from mpm import _check, config, derived
+from mpm import _check, config, derived, samples
 from mpm.fieldtable import LASTING
 from mpm.io import paths
 from mpm.io.trajectory import Recording
 from mpm.settings import Setting
 from mpm.source import Running, Series, is_source
 from mpm.viewer import frames, outlines
-from mpm.viewer.sources import Energies, Live, Recorded
+from mpm.viewer.palettes import PALETTES
+from mpm.viewer.sources import ENERGIES, Live, Point, Recorded, label
 from mpm.viz import camera
 from mpm.viz import color as _color
 
@@ -38,6 +40,7 @@ LINES = ("particles", "grid")  # lines show velocities of particles or of the gr
 
 STEPS = 10  # per frame
 RECORDED_FPS = 60.0
+SPEEDS = (0.05, 20.0)  # slowest and fastest of a replay
 PATH = "viewer.vtkhdf"
 CURVE_MAX = 2000  # the most points of the energy curves that a new page gets
 
@@ -75,6 +78,9 @@ class Session:
         self._live = Live(cast(Running, source)) if runs else None
         self._recorded = None if runs else Recorded(cast(Series, source))
         self._color, self._scale = "speed", _color.Scale("speed")
+        self._palette, self._curve_name = "mpm", ENERGIES
+        self._curve: list[Point] = []
+        self._speed, self._loops = 1.0, False
         self._steps = Setting(
             "steps",
             "Run",
@@ -87,7 +93,7 @@ class Session:
             meaning="fewer are taken if a frame would need more than a quarter of a second",
         )
         self._settings: tuple[Setting, ...] = ()
-        self._changes: dict[str, float | None] = {}
+        self._changes: dict[str, Any] = {}
         self._recording: Recording | None = None
         self._lines = dict.fromkeys(LINES, False)
         self._playing = False
@@ -175,7 +181,7 @@ class Session:
         if key == "steps":
             self._steps = dataclasses.replace(self._steps, value=checked)
         elif key == "threads":
-            self._running.threads = int(checked or 1)
+            self._running.threads = int(cast(float, checked))
         elif checked == next(s.value for s in self._settings if s.key == key):
             self._changes.pop(setting.key, None)
         else:
@@ -191,6 +197,28 @@ class Session:
         lines = _check.choice("what", what, LINES)
         self._lines[lines] = _check.flag("on", on)
         self._state_due = self._frame_due = True
+
+    def _on_limits(self, low: object, high: object) -> None:
+        """Ends of the colour scale; automatic where both are None."""
+        ends = None if low is None and high is None else _color.check_limits((low, high))
+        self._scale = _color.Scale(self._color, ends)
+        self._state_due = self._frame_due = True
+
+    def _on_palette(self, name: object) -> None:
+        self._palette, self._state_due = _check.choice("palette", name, tuple(PALETTES)), True
+
+    def _on_curve(self, name: object) -> None:
+        self._curve_name = _check.choice("curve", name, self._source.curves)
+        self._curve = self._source.past(self._curve_name)
+        self._state_due = self._frame_due = True
+
+    def _on_speed(self, value: object) -> None:
+        """How fast a replay plays: 1 is its own frame rate."""
+        self._speed = _check.number("speed", value, low=SPEEDS[0], high=SPEEDS[1])
+        self._state_due = True
+
+    def _on_loop(self, on: object) -> None:
+        self._loops, self._state_due = _check.flag("on", on), True
 
     def _on_record(self, path: object, fps: object) -> None:
         if self._recording is not None:
@@ -208,10 +236,11 @@ class Session:
         self._state_due = True
 
     def _on_load(self, path: object) -> None:
-        found = Recorded(self._replayed(self._place(path)), ours=True)
-        self._leave_replay()
-        self._recorded, self._playing = found, False
-        self._begin_source(self._color)
+        self._load(self._place(path))
+
+    def _on_sample(self, name: object) -> None:
+        """Load a recording of the package, wherever the browser may read."""
+        self._load(str(samples.path(_check.choice("name", name, samples.names()))))
 
     def _on_seek(self, index: object) -> None:
         if self._recorded is None:
@@ -238,6 +267,12 @@ class Session:
         self._begin_entry(entry)
 
     # ---- inside ----------------------------------------------------------------------------------------
+
+    def _load(self, path: str) -> None:
+        found = Recorded(self._replayed(path), ours=True)
+        self._leave_replay()
+        self._recorded, self._playing = found, False
+        self._begin_source(self._color)
 
     def _place(self, path: object) -> str:
         """A file that a browser names."""
@@ -308,17 +343,31 @@ class Session:
         known = _color.scalars(now)
         self._color = next(name for name in (color, "speed", "material", *known) if name in known)
         self._scale, self._fastest = _color.Scale(self._color), 0.0
-        self._curve: list[Energies] = [source.energies()] if isinstance(source, Live) else list(source.curve)
+        if self._curve_name not in source.curves:
+            self._curve_name = ENERGIES
+        self._curve = source.past(self._curve_name)
         volume = now._state(("volume",)).fields["volume"]
         self._spacing = float(np.mean(volume)) ** (1 / len(lower)) if len(volume) else 0.0
         self._posed = None
         self._state_due = self._frame_due = True
 
     def _play_on(self) -> None:
-        if self._source.at_end:
+        recorded = self._recorded
+        if recorded is None:
+            self._advance(int(self._steps.value or 1))
+        elif recorded.at_end and self._loops and len(recorded.replay) > 1:
+            recorded.index, self._frame_due = 0, True
+        elif recorded.at_end:
             self._on_pause()
         else:
-            self._advance(int(self._steps.value or 1) if self._recorded is None else 1)
+            self._advance(self._pace()[0])
+
+    def _pace(self) -> tuple[int, float]:
+        """Frames of the replay per picture, and milliseconds between pictures, of which a screen shows 60 a second."""
+        assert self._recorded is not None
+        rate = self._speed * min(max(self._recorded.replay.fps, 10.0), 60.0)
+        stride = max(1, math.ceil(rate / 60 - 1e-9))
+        return stride, 1000 * stride / rate
 
     def _advance(self, steps: int) -> None:
         """Advance by steps of a simulation or a frame of a replay; after an error, show the state that remains."""
@@ -331,8 +380,8 @@ class Session:
         """The time of the source has changed."""
         self._frame_due = True
         if self._recorded is None:
-            now = self._source.energies()
-            if now[0] > self._curve[-1][0]:
+            now = self._source.point(self._curve_name)
+            if len(now) > 1 and (not self._curve or cast(float, now[0]) > cast(float, self._curve[-1][0])):
                 self._curve.append(now)
         if self._recording is not None and self._recording.closed:  # after a write error
             self._recording, self._state_due = None, True
@@ -365,7 +414,11 @@ class Session:
         now = source.now._state(names)
         x, values = now.fields["x"], now.fields[self._color]
         limits = self._scale.take(values)
-        parts = {"points": frames.points(box, x, values, limits)}
+        points, cells = (
+            frames.points(box, x, values, limits),
+            source.now._cells() if x.shape[1] == 2 else None,
+        )
+        parts = {"points": points} if cells is None else {"triangles": points[cells.ravel()]}
         ways = {}
         if "v" in now.fields:
             ways["particles"] = frames.thinned(x, now.fields["v"])
@@ -383,7 +436,7 @@ class Session:
             "time": now.time,
             "steps": now.step,
             "limits": limits,
-            "energies": self._curve[-1] if self._recorded is None else source.energies(),
+            "point": self._curve[-1:] if self._recorded is None else [source.point(self._curve_name)],
             "index": 0 if self._recorded is None else self._recorded.index,
             "recorded": 0 if self._recording is None else self._recording.frames,
         }
@@ -401,7 +454,10 @@ class Session:
             "settings": [self._described(setting) for setting in self._shown_settings()],
             "colors": [[name, _color.label(now, name)] for name in _color.scalars(now)],
             "color": self._color,
-            "stops": _color.STOPS,
+            "stops": PALETTES[self._palette],
+            "palette": self._palette,
+            "palettes": list(PALETTES),
+            "limits": None if self._scale.grows else self._scale.limits,
             "lines": self._lines,
             "linesOffered": [
                 name
@@ -415,11 +471,17 @@ class Session:
             "eye": [camera.AZIMUTH, camera.ELEVATION],
             "spacing": self._spacing,
             "curve": self._curve[::stride],
+            "curveName": self._curve_name,
+            "curveLines": [name.replace("_", " ") for name in self._source.lines(self._curve_name)],
+            "curves": [[name, label(name, len(scene.lower))] for name in self._source.curves],
+            "speed": self._speed,
+            "loop": self._loops,
             "simulation": self._live is not None,
             "replay": None if recorded is None else self._described_replay(recorded),
             "recording": None if recording is None else self._named(recording.path),
             "path": PATH if recording is None else self._named(recording.path),
             "fps": RECORDED_FPS,
+            "samples": [[name, name] for name in samples.names()],
             "scene": self._scene,
             "scenes": []
             if self._gallery is None
@@ -433,12 +495,11 @@ class Session:
         return "v" in self._source.now.particles.fields
 
     def _described_replay(self, recorded: Recorded) -> Message:
-        frames_per_second = min(max(recorded.replay.fps, 10.0), 60.0)
         return {
             "path": self._named(recorded.replay.path),
             "frames": len(recorded.replay),
             "times": recorded.replay.times.tolist(),
-            "interval": 1000 / frames_per_second,
+            "interval": self._pace()[1],
         }
 
     def _shown_settings(self) -> tuple[Setting, ...]:
@@ -450,7 +511,7 @@ class Session:
 
     def _described(self, setting: Setting) -> Message:
         described = dataclasses.asdict(setting)
-        keep = ("key", "group", "name", "unit", "meaning", "optional", "whole")
+        keep = ("key", "group", "name", "unit", "meaning", "optional", "whole", "choices")
         return {name: described[name] for name in keep} | {
             "value": self._changes.get(setting.key, setting.value),
             "allowed": setting.allowed,

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from mpm.source import Running, Series, Source
+from mpm.totals import columns
+from mpm.viz.curves import unit_of
 
 PATIENCE = 0.25  # s: the longest time of a frame, so that buttons respond
 
-Energies = tuple[float, float, float, float, float]
-"""Time [s]; kinetic, elastic, gravitational and total energy [J]."""
+ENERGIES = "energies"  # the curve that is shown first
+OF_ENERGIES = ("kinetic", "elastic", "gravitational", "energy")
+
+Point = tuple[float | None, ...]
+"""A point of the curves: the time [s], and the values; None where there is none."""
+
+
+def label(name: str, dimension: int) -> str:
+    """A column, or `ENERGIES`, with its unit."""
+    unit = unit_of("kinetic" if name == ENERGIES else name, dimension)
+    return f"{name.replace('_', ' ')} [{unit}]" if unit != "1" else name.replace("_", " ")
+
+
+def _points(time: Any, table: Mapping[str, Any], names: Iterable[str]) -> list[Point]:
+    """Rows of columns (n,) or (n, k)."""
+    split = columns({name: table[name] for name in names})
+    return [_point(row) for row in zip(time.tolist(), *(c.tolist() for c in split.values()), strict=True)]
+
+
+def _point(row: Iterable[float]) -> Point:
+    return tuple(value if math.isfinite(value) else None for value in row)
 
 
 class Live:
@@ -34,10 +58,33 @@ class Live:
         per_step = (time.perf_counter() - began) / n
         self._affordable = max(1, int(PATIENCE / per_step))
 
-    def energies(self) -> Energies:
-        """Of the state that is shown."""
-        now = self.simulation.totals()
-        return now.time, now.kinetic, now.elastic, now.gravitational, now.energy
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """What the curves may show."""
+        return (ENERGIES, *(name for name in self._history if name not in ("time", *OF_ENERGIES[:3])))
+
+    def lines(self, curve: str) -> tuple[str, ...]:
+        """The names of the lines of a curve."""
+        return OF_ENERGIES if curve == ENERGIES else tuple(columns({curve: self._history[curve]}))
+
+    def past(self, curve: str) -> list[Point]:
+        """What there is of a curve so far: for energies the present alone, which is there without a history, too."""
+        if curve == ENERGIES:
+            return [self.point(curve)]
+        history = self._history
+        return _points(history["time"], history, (curve,))
+
+    def point(self, curve: str) -> Point:
+        """Of the state that is shown; of a column, of the last record."""
+        if curve == ENERGIES:
+            now = self.simulation.totals()
+            return _point((now.time, now.kinetic, now.elastic, now.gravitational, now.energy))
+        past = self.past(curve)[-1:]
+        return past[0] if past else (self.simulation.time,)
+
+    @property
+    def _history(self) -> Mapping[str, Any]:
+        return self.simulation.history
 
 
 class Recorded:
@@ -48,9 +95,8 @@ class Recorded:
             raise ValueError(f"{replay!r} has no frames")
         self.replay, self.ours = replay, ours
         self.index = 0
-        totals = replay.totals
-        columns = [replay.times, *(totals[k] for k in ("kinetic", "elastic", "gravitational", "energy"))]
-        self.curve: list[Energies] = list(zip(*(column.tolist() for column in columns), strict=True))
+        self._totals = replay.totals
+        self._shown: tuple[str, list[Point]] = (ENERGIES, _points(replay.times, self._totals, OF_ENERGIES))
 
     @property
     def now(self) -> Source:
@@ -66,6 +112,23 @@ class Recorded:
         """Frames, up to the last one."""
         self.index = min(self.index + steps, len(self.replay) - 1)
 
-    def energies(self) -> Energies:
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """What the curves may show."""
+        return (ENERGIES, *(name for name in self._totals if name not in OF_ENERGIES[:3]))
+
+    def lines(self, curve: str) -> tuple[str, ...]:
+        """The names of the lines of a curve."""
+        return OF_ENERGIES if curve == ENERGIES else tuple(columns({curve: self._totals[curve]}))
+
+    def past(self, curve: str) -> list[Point]:
+        """All of a curve."""
+        if self._shown[0] != curve:
+            names = OF_ENERGIES if curve == ENERGIES else (curve,)
+            self._shown = (curve, _points(self.replay.times, self._totals, names))
+        return list(self._shown[1])
+
+    def point(self, curve: str) -> Point:
         """Of the frame that is shown."""
-        return self.curve[self.index]
+        self.past(curve)
+        return self._shown[1][self.index]

@@ -16,20 +16,28 @@ const MARKUP = `
     <button data-send="reset">Reset</button>
     <span class="mpm-gap"></span>
     <label>Colour <select data-send="color" aria-label="Colour"></select></label>
+    <button data-part="shot" title="Save the picture as png">Picture</button>
+    <button data-part="full" title="Full screen (F)" >Full</button>
+    <button data-part="help" title="Keys (?)" aria-label="Keys">?</button>
   </div>
   <div class="mpm-stage">
     <canvas class="mpm-picture" tabindex="0" aria-label="Particles"></canvas>
     <div class="mpm-scale"><b></b><i></i><ol></ol></div>
+    <div class="mpm-keys" hidden></div>
     <div class="mpm-error" role="alert" hidden><span></span><button aria-label="Dismiss">✕</button></div>
   </div>
   <div class="mpm-bar mpm-ticks">
     <label data-lines="particles"><input type="checkbox"> Particle velocities</label>
     <label data-lines="grid"><input type="checkbox"> Grid velocities</label>
-    <span class="mpm-status"></span>
+    <span class="mpm-gap"></span>
+    <label>Map <select data-send="palette" aria-label="Colour map"></select></label>
+    <label>from <input data-part="low" placeholder="auto" inputmode="decimal" aria-label="Lower limit"></label>
+    <label>to <input data-part="high" placeholder="auto" inputmode="decimal" aria-label="Upper limit"></label>
   </div>
+  <div class="mpm-bar mpm-ticks"><span class="mpm-status"></span></div>
   <div class="mpm-energy">
-    <div class="mpm-legend"></div>
-    <canvas class="mpm-chart" aria-label="Energies"></canvas>
+    <div class="mpm-legend"><select data-send="curve" aria-label="Curve"></select><span data-part="legend"></span></div>
+    <canvas class="mpm-chart" aria-label="Curves"></canvas>
   </div>
 </main>
 <aside class="mpm-right">
@@ -44,6 +52,15 @@ const MARKUP = `
     <h4>Replay</h4>
     <label data-part="loadlabel">File <input data-part="load" spellcheck="false"></label>
     <div class="mpm-row"><button data-send="load">Load</button><button data-send="simulation">Simulation</button></div>
+    <label class="mpm-time">Sample <select data-send="sample" aria-label="Sample"></select></label>
+    <div class="mpm-row mpm-playback">
+      <label>Speed <select data-part="speed" aria-label="Speed">
+        <option value="0.1">× 0.1</option><option value="0.25">× ¼</option><option value="0.5">× ½</option>
+        <option value="1" selected>× 1</option><option value="2">× 2</option><option value="4">× 4</option>
+        <option value="10">× 10</option>
+      </select></label>
+      <label class="mpm-tick"><input data-part="loop" type="checkbox"> Loop</label>
+    </div>
     <label class="mpm-time">Timeline <input data-part="timeline" type="range" min="0" value="0" aria-label="Timeline"></label>
     <p data-part="frame"></p>
   </section>
@@ -69,6 +86,7 @@ function render({ model, el }) {
   };
 
   let state = null, frame = null, curve = [], drawnAt = 0, drawnOn = "", waiting = false;
+  let colors = [], dark = false, drawn = [];
   const stage = find(".mpm-picture");
   const picture = new Picture(stage, redraw);
   const chart = new Chart(find(".mpm-chart"));
@@ -92,13 +110,13 @@ function render({ model, el }) {
     if (!state) return;
     const style = getComputedStyle(stage), background = fromStyle(style.backgroundColor);
     drawnOn = style.backgroundColor;
-    const dark = background[0] + background[1] + background[2] < 1.5;
+    dark = background[0] + background[1] + background[2] < 1.5;
     // Dark colours of the scale would drown in a dark page.
     const lift = (color, k) => color.map((value) => (dark ? value + (1 - k / 5) * 0.3 * (1 - value) : value));
-    const colors = state.stops.map((stop, k) => lift(fromHex(stop), k));
-    picture.draw(dark, colors, background);
-    const css = colors.map((color) => `rgb(${color.map((value) => Math.round(255 * value))})`);
-    find(".mpm-scale i").style.background = `linear-gradient(to top, ${css})`;
+    const shades = state.stops.map((stop, k) => lift(fromHex(stop), k));
+    picture.draw(dark, shades, background);
+    colors = shades.map((color) => `rgb(${color.map((value) => Math.round(255 * value))})`);
+    find(".mpm-scale i").style.background = `linear-gradient(to top, ${colors})`;
     chart.draw(curve, style.color, state.replay && frame ? frame.time : null);
     if (frame && !frame.drawn) acknowledge();
   }
@@ -106,6 +124,7 @@ function render({ model, el }) {
   // The next frame comes when this one is on the screen; a replay keeps to its frames per second.
   function acknowledge() {
     frame.drawn = true;
+    showRate();
     const number = frame.frame, pause = state.replay && state.playing ? state.replay.interval : 0;
     const left = Math.max(0, pause - (performance.now() - drawnAt));
     setTimeout(() => {
@@ -124,6 +143,23 @@ function render({ model, el }) {
     redraw();
   }
 
+  // Frames that were drawn within the last second.
+  function showRate() {
+    const now = performance.now();
+    drawn = [...drawn.filter((time) => now - time < 1000), now];
+    const rate = state.playing && drawn.length > 1 ? ` · ${drawn.length} frames/s` : "";
+    find(".mpm-status").textContent =
+      `t = ${shown(frame.time)} s · step ${frame.steps} · ${frame.particles.toLocaleString("en")} particles${rate}`;
+  }
+
+  function save() {
+    if (!frame) return;
+    draw();
+    const [low, high] = frame.limits, label = find(".mpm-scale b").textContent;
+    const made = composed(stage, { colors, low, high, label, time: frame.time, dark });
+    download(made, `mpm-${shown(frame.time)}.png`);
+  }
+
   function fail(text) {
     find(".mpm-error").hidden = false;
     find(".mpm-error span").textContent = text;
@@ -132,10 +168,9 @@ function render({ model, el }) {
   function showFrame(message, data) {
     frame = message;
     picture.fill(message.parts, bytes(data));
-    const last = curve[curve.length - 1];
-    if (!state.replay && (!last || message.energies[0] > last[0])) curve.push(message.energies);
-    find(".mpm-status").textContent =
-      `t = ${shown(message.time)} s · step ${message.steps} · ${message.particles.toLocaleString("en")} particles`;
+    const last = curve[curve.length - 1], [point] = message.point;
+    if (!state.replay && point && (!last || point[0] > last[0])) curve.push(point);
+    showRate();
     const [low, high] = message.limits;
     find(".mpm-scale ol").replaceChildren(...[1, 0.75, 0.5, 0.25, 0].map((share) => {
       const item = document.createElement("li");
@@ -168,7 +203,25 @@ function render({ model, el }) {
       box.checked = message.lines[label.dataset.lines];
       box.disabled = !message.linesOffered.includes(label.dataset.lines);
     }
-    find(".mpm-legend b").textContent = `Energy [${message.domain.lower.length === 2 ? "J/m" : "J"}]`;
+    fillList(control("palette"), message.palettes.map((name) => [name, name]), message.palette);
+    fillList(control("curve"), message.curves, message.curveName);
+    // The list offers, and does not say what is shown: choosing the same again loads it again.
+    fillList(control("sample"), [["", "choose …"], ...message.samples], "");
+    const key = JSON.stringify(message.curveLines), legend = part("legend");
+    if (legend.dataset.names !== key) {
+      legend.dataset.names = key;
+      legend.replaceChildren(...message.curveLines.map((name, k) => {
+        const entry = document.createElement("span");
+        entry.textContent = name;
+        entry.style.setProperty("--color", CURVES[k % CURVES.length]);
+        return entry;
+      }));
+    }
+    ["low", "high"].forEach((name, k) => {
+      if (document.activeElement !== part(name)) part(name).value = message.limits ? shown(message.limits[k]) : "";
+    });
+    part("loop").checked = message.loop;
+    if (document.activeElement !== part("speed")) part("speed").value = String(message.speed);
     showButtons();
     if (!before || before.path !== message.path) part("path").value = message.path;
     if (!part("load").value || (before && before.recording && !message.recording))
@@ -204,12 +257,13 @@ function render({ model, el }) {
   // ---- settings: built anew only if there are others, so that a field keeps the cursor ----
 
   function showSettings(before) {
-    const keys = (of) => JSON.stringify(of.settings.map((setting) => [setting.key, setting.group, setting.unit]));
+    const keys = (of) => JSON.stringify(of.settings.map(({ key, group, unit, choices }) => [key, group, unit, choices]));
     const form = part("settings");
     if (!before || keys(before) !== keys(state)) form.replaceChildren(...groups());
     for (const setting of state.settings) {
       const input = form.querySelector(`[data-key="${setting.key}"]`);
-      if (document.activeElement !== input || !input.classList.contains("mpm-editing"))
+      if (setting.choices.length) input.value = setting.value;
+      else if (document.activeElement !== input || !input.classList.contains("mpm-editing"))
         input.value = setting.value === null ? "" : Number(setting.value.toPrecision(12));
       input.closest("label").classList.toggle("mpm-changed", setting.changed);
     }
@@ -227,15 +281,22 @@ function render({ model, el }) {
   }
 
   function field(setting) {
-    const label = document.createElement("label"), input = document.createElement("input");
+    const label = document.createElement("label"), listed = setting.choices.length > 0;
+    const input = document.createElement(listed ? "select" : "input");
     const [name, unit] = [document.createElement("span"), document.createElement("small")];
     name.textContent = setting.name.replaceAll("_", " ");
     unit.textContent = setting.unit === "1" ? "" : setting.unit;
-    Object.assign(input, { type: "text", inputMode: "decimal", placeholder: setting.optional ? "auto" : "" });
+    if (listed) input.append(...setting.choices.map((choice) => new Option(choice, choice)));
+    else Object.assign(input, { type: "text", inputMode: "decimal", placeholder: setting.optional ? "auto" : "" });
+    label.classList.toggle("mpm-choice", listed);
     input.dataset.key = setting.key;
     input.setAttribute("aria-label", setting.name);
     label.title = [setting.meaning, setting.allowed].filter(Boolean).join("; ");
     label.append(name, input, unit);
+    if (listed) {
+      input.addEventListener("change", () => send("set", { key: setting.key, value: input.value }));
+      return label;
+    }
     input.addEventListener("input", () => input.classList.add("mpm-editing"));
     input.addEventListener("change", () => {
       input.classList.remove("mpm-editing");
@@ -253,17 +314,51 @@ function render({ model, el }) {
   control("record").addEventListener("click", () =>
     send("record", { path: part("path").value, fps: Number(part("fps").value) }));
   control("load").addEventListener("click", () => send("load", { path: part("load").value }));
-  for (const name of ["color", "scene"])
+  for (const name of ["color", "scene", "palette", "curve", "sample"])
     control(name).addEventListener("change", (event) => send(name, { name: event.target.value }));
   for (const label of root.querySelectorAll("[data-lines]"))
     label.addEventListener("change", (event) => send("show", { what: label.dataset.lines, on: event.target.checked }));
   part("timeline").addEventListener("input", (event) => send("seek", { index: Number(event.target.value) }));
   part("settings").addEventListener("submit", (event) => event.preventDefault());
   find(".mpm-error button").addEventListener("click", () => { find(".mpm-error").hidden = true; });
+  part("speed").addEventListener("change", (event) => send("speed", { value: Number(event.target.value) }));
+  part("loop").addEventListener("change", (event) => send("loop", { on: event.target.checked }));
+  for (const name of ["low", "high"])
+    part(name).addEventListener("change", () => {
+      // One end alone is set beside the other as it is now; without both, the scale is automatic.
+      const texts = ["low", "high"].map((end) => part(end).value.trim());
+      if (!texts[0] && !texts[1]) return send("limits", { low: null, high: null });
+      const ends = texts.map((text, k) => (text ? Number(text) : frame.limits[k]));
+      return send("limits", { low: ends[0], high: ends[1] });
+    });
+
+  function fullScreen() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else root.requestFullscreen().catch(() => fail("This page may not fill the screen."));
+  }
+
+  const actions = {
+    toggle: () => send(state.playing ? "pause" : "play"),
+    step: () => send("step"),
+    reset: () => send("reset"),
+    color: (k) => { if (state.colors[k]) send("color", { name: state.colors[k][0] }); },
+    full: fullScreen,
+    help: () => { find(".mpm-keys").hidden = !find(".mpm-keys").hidden; },
+    close: () => { find(".mpm-keys").hidden = true; },
+  };
+  find(".mpm-keys").innerHTML = keyList();
+  part("help").addEventListener("click", actions.help);
+  part("full").addEventListener("click", fullScreen);
+  part("shot").addEventListener("click", save);
+  root.tabIndex = -1; // a click anywhere gives the keys to the viewer
   // Notebooks have shortcuts for single keys: not while typing here.
-  root.addEventListener("keydown", (event) => event.stopPropagation());
-  find(".mpm-legend").innerHTML =
-    "<b></b>" + ENERGIES.map(([name, color]) => `<span style="--color: ${color}">${name}</span>`).join("");
+  root.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    const action = state && actionOf(event);
+    if (!action) return;
+    event.preventDefault();
+    actions[action[0]](action[1]);
+  });
 
   const sizes = new ResizeObserver(redraw);
   sizes.observe(root);

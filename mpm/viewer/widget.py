@@ -17,7 +17,13 @@ from mpm.viewer.session import Session
 AnyWidget: Any = _check.extra("anywidget", "the viewer needs anywidget", "widget").AnyWidget
 
 FOLDER = Path(__file__).parent
-SCRIPTS = ("picture.js", "chart.js", "view.js")  # one module when joined, in this order
+SCRIPTS = (
+    "picture.js",
+    "chart.js",
+    "keys.js",
+    "screenshot.js",
+    "view.js",
+)  # one module when joined, in this order
 
 
 def _text(*names: str) -> str:

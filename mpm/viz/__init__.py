@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mpm import _check
-from mpm.viz.figures import Picture, plot, plot_history
+from mpm.viz.curves import plot_history
+from mpm.viz.figures import Picture, plot
 from mpm.viz.movie import MovieWriter, contact_sheet, movie, save_image
 from mpm.viz.render import Renderer
 

@@ -42,10 +42,10 @@ def scalars(source: Source) -> tuple[str, ...]:
     return (*(name for name in known if name not in TENSORS), *flat)
 
 
-def check(source: Source, color: object) -> str:
+def check(source: Source, color: object, argument: str = "color") -> str:
     """The name of a quantity with one value per particle."""
     known = isinstance(color, str) and color in SCALARS
-    return _check.choice("color", color, scalars(source), why=source._missing(str(color)) if known else "")
+    return _check.choice(argument, color, scalars(source), why=source._missing(str(color)) if known else "")
 
 
 def label(source: Source, color: str) -> str:

@@ -1,7 +1,9 @@
-"""Matplotlib figures: the particles, and the energies of a run."""
+"""Matplotlib figures of the particles."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
+from mpm.colliders import Placed
 from mpm.io.paths import created
 from mpm.io.state import State
+from mpm.scene import Scene
 from mpm.source import Source
-from mpm.totals import History, per_depth
 from mpm.viz import color as _color
-from mpm.viz.render import Image
+from mpm.viz import legible
+from mpm.viz.render import Image, check_source
 from mpm.viz.solid import renderer_of
 
 if TYPE_CHECKING:
@@ -22,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-ENERGIES = {"kinetic": "#264f9c", "elastic": "#2fb295", "gravitational": "#d9832b", "energy": "#1d2129"}
 STILL_SIZE = (1200, 1000)
 COLLIDER_NODES = 500  # along the longer side of the domain
 
@@ -63,15 +66,22 @@ def save_figure(path: Path, figure: Any) -> None:
         figure.savefig(file, format=path.suffix.removeprefix(".") or "png", dpi=150)
 
 
+def new_axes(size: tuple[float, float], *, rows: int = 1) -> list[Any]:
+    """Axes below each other, with one horizontal axis, in a new figure of that size [inches]."""
+    _matplotlib()
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(rows, 1, figsize=size, layout="constrained", sharex=True, squeeze=False)
+    return list(axes[:, 0])
+
+
 def axes_or_new(ax: object, size: tuple[float, float]) -> Any:
     """Plain axes, or those of a new figure of that size [inches]."""
     _matplotlib()
     from matplotlib.axes import Axes
 
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=size, layout="constrained")
+        (ax,) = new_axes(size)
     if not isinstance(ax, Axes):
         raise _check.wrong_type("ax", ax, "matplotlib.axes.Axes")
     if ax.name == "3d":
@@ -90,25 +100,76 @@ def plot(
     renderer: str = "builtin",
 ) -> Picture:
     """Draw the particles of a simulation or of a frame; see `Simulation.plot`."""
-    drawn_by = renderer_of(renderer, sim)
-    chosen = _color.check(sim, color)
-    ends = _color.check_limits(limits)
+    renderer_of(renderer, sim)
+    chosen, ends = check_picture(sim, color, limits)
     axes = axes_or_new(ax, (6.4, 5.4))
-    state = sim._state((chosen, "volume"))
-    shown = state.fields[chosen]
+    seen = look(sim, chosen, renderer)
+    shown = seen.shown
     ends = ends or _color.span(chosen, shown)
-    if sim.dimension == 2:
-        particles, domain = _plot_2d(sim, state, axes, shown, ends)
-    else:
-        picture = drawn_by(sim, color=chosen, limits=ends, size=STILL_SIZE, annotate=False)
-        particles, domain = _show(picture.frame(sim), axes)
-    share = _bar_share(axes)
-    extend = _color.beyond(shown, ends)
-    bar = axes.figure.colorbar(_mappable(ends), ax=axes, shrink=share, aspect=25 * share, extend=extend)
-    bar.set_label(_color.label(sim, chosen))
-    bar.outline.set_visible(False)
-    axes.set_title(f"t = {sim.time:.4g} s", loc="left", fontsize="medium")
+    particles, domain = seen.draw(axes, ends)
+    size = legible.factor(axes)
+    bar = color_bar(axes, scale(ends), _color.label(sim, chosen), _color.beyond(shown, ends))
+    axes.set_title(f"t = {sim.time:.4g} s", loc="left", fontsize=legible.points(size))
+    legible.text(axes, size)
     return Picture(particles, domain, bar.ax)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """All that a figure shows of a state, which may change meanwhile.
+
+    Attributes
+    ----------
+    shown : ndarray, shape (n,)
+        What the colours mean.
+    draw : callable
+        Draws it into axes with a colour scale of given ends; returns the artists of the particles and of the domain.
+    """
+
+    shown: npt.NDArray[Any]
+    draw: Callable[[Any, tuple[float, float]], tuple[Artist, Artist]]
+
+
+def look(sim: Source, color: str, renderer: str = "builtin") -> Look:
+    """Copy from a state what drawing needs."""
+    if sim.dimension == 2:
+        state = sim._state((color, "volume"))
+        scene, posed, triangles = sim.scene, sim._posed(), sim._cells()
+
+        def flat(axes: Any, ends: tuple[float, float]) -> tuple[Artist, Artist]:
+            return _plot_2d(scene, state, posed, triangles, axes, state.fields[color], ends)
+
+        return Look(state.fields[color], flat)
+    picture = renderer_of(renderer, sim)(sim, color=color, size=STILL_SIZE, annotate=False)
+    shot = picture._shoot(sim)
+
+    def spatial(axes: Any, ends: tuple[float, float]) -> tuple[Artist, Artist]:
+        picture.scale = _color.Scale(color, ends)
+        return _show(picture._draw(shot), axes)
+
+    return Look(shot.shown, spatial)
+
+
+def color_bar(
+    axes: Any, mappable: Any, label: str, extend: str, *, of: Any = None, text: float | None = None
+) -> Any:
+    """A colour bar beside axes, or beside all of `of`, with text in a size of `mpm.viz.legible`."""
+    share = _bar_share(axes) if of is None else 0.8
+    bar = axes.figure.colorbar(
+        mappable, ax=axes if of is None else of, shrink=share, aspect=25 * share, extend=extend
+    )
+    bar.set_label(label)
+    bar.outline.set_visible(False)
+    legible.text(bar.ax, legible.factor(axes) if text is None else text)
+    return bar
+
+
+def check_picture(
+    sim: Source, color: object, limits: object, argument: str = "color"
+) -> tuple[str, tuple[float, float] | None]:
+    """The quantity that is to be drawn, and the ends of its scale, where they are given."""
+    check_source(sim)
+    return _color.check(sim, color, argument), _color.check_limits(limits)
 
 
 def _bar_share(axes: Any) -> float:
@@ -121,7 +182,7 @@ def _bar_share(axes: Any) -> float:
     return float(np.clip(0.8 * drawn / (box.height * height), 0.1, 0.8))
 
 
-def _mappable(limits: tuple[float, float]) -> Any:
+def scale(limits: tuple[float, float]) -> Any:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
 
@@ -129,13 +190,18 @@ def _mappable(limits: tuple[float, float]) -> Any:
 
 
 def _plot_2d(
-    sim: Source, state: State, axes: Any, shown: npt.NDArray[Any], limits: tuple[float, float]
+    scene: Scene,
+    state: State,
+    posed: Sequence[Placed],
+    triangles: npt.NDArray[Any] | None,
+    axes: Any,
+    shown: npt.NDArray[Any],
+    limits: tuple[float, float],
 ) -> tuple[Artist, Artist]:
     """The particles, and the domain."""
     from matplotlib.patches import Rectangle
 
-    style = _mappable(limits)
-    triangles = sim._triangles()
+    style = scale(limits)
     if triangles is None:
         particles = _discs(state, axes, style)
     else:
@@ -146,9 +212,9 @@ def _plot_2d(
         particles = TriMesh(Triangulation(x, y, triangles), cmap=style.cmap, norm=style.norm)
     particles.set_array(np.array(shown, dtype=float))
     axes.add_collection(particles)
-    low, high = sim.scene.lower, sim.scene.upper
+    low, high = scene.lower, scene.upper
     width, height = high - low
-    _draw_colliders(sim, axes)
+    draw_colliders(posed, scene, axes)
     domain = Rectangle(tuple(low), width, height, fill=False, edgecolor="0.45", linewidth=1)
     axes.add_patch(domain)
     margin = 0.03 * max(width, height)
@@ -180,18 +246,27 @@ def _discs(state: State, axes: Any, style: Any) -> Any:
     )
 
 
-def _draw_colliders(sim: Source, axes: Any) -> None:
-    """Fill the parts of the domain where the signed distances are negative."""
-    low, high = sim.scene.lower, sim.scene.upper
+def draw_colliders(
+    posed: Sequence[Placed],
+    scene: Scene,
+    axes: Any,
+    shown: tuple[int, int] = (0, 1),
+    at: Mapping[int, float] | None = None,
+) -> None:
+    """Fill the parts of the plane of two axes where the signed distances are negative; `at` places it in space."""
+    low, high = scene.lower[list(shown)], scene.upper[list(shown)]
     nodes = np.maximum(2, (COLLIDER_NODES * (high - low) / (high - low).max()).astype(int))
     x, y = (np.linspace(a, b, n) for a, b, n in zip(low, high, nodes, strict=True))
-    points = np.stack(np.meshgrid(x, y), axis=-1)
-    for collider in sim._posed():
-        phi = collider.distance(points.reshape(-1, 2))[0].reshape(points.shape[:2])
+    points = np.empty((len(y), len(x), scene.dimension))
+    points[..., shown[0]], points[..., shown[1]] = np.meshgrid(x, y)
+    for axis, place in (at or {}).items():
+        points[..., axis] = place
+    for collider in posed:
+        phi = collider.distance(points.reshape(-1, scene.dimension))[0].reshape(points.shape[:2])
         if phi.min() < 0:
-            axes.contourf(x, y, phi, levels=[phi.min() - 1, 0], colors=["0.85"], zorder=0.5)
+            axes.contourf(x, y, phi, levels=[phi.min() - 1, 0], colors=["0.8"], zorder=0.5)
         if phi.min() < 0 < phi.max():
-            axes.contour(x, y, phi, levels=[0], colors=["0.55"], linewidths=1, zorder=0.6)
+            axes.contour(x, y, phi, levels=[0], colors=["0.5"], linewidths=1, zorder=0.6)
 
 
 def _show(picture: Image, axes: Any) -> tuple[Artist, Artist]:
@@ -199,36 +274,3 @@ def _show(picture: Image, axes: Any) -> tuple[Artist, Artist]:
     image = axes.imshow(picture, interpolation="antialiased")
     axes.set_axis_off()
     return image, axes.patch
-
-
-def plot_history(history: History, *, ax: Axes | None = None) -> tuple[Artist, ...]:
-    """Draw the energies of a run over time.
-
-    Parameters
-    ----------
-    history : History
-        `Simulation.history`.
-    ax : matplotlib.axes.Axes, optional
-        Default: those of a new figure.
-
-    Returns
-    -------
-    tuple of matplotlib.artist.Artist
-        The lines: kinetic, elastic, gravitational energy and their sum.
-    """
-    if not isinstance(history, History):
-        raise _check.wrong_type("history", history, "the history of a simulation")
-    axes = axes_or_new(ax, (7.2, 4.2))
-    time = history["time"]
-    lines = []
-    for name, ink in ENERGIES.items():
-        label, width = ("sum", 1.8) if name == "energy" else (name, 1.3)
-        lines += axes.plot(time, history[name], color=ink, linewidth=width, label=label)
-    if not len(time):
-        axes.text(0.5, 0.5, "no records", transform=axes.transAxes, ha="center", color="0.5")
-    axes.set(xlabel="time [s]", ylabel=f"energy [{per_depth('J', history['momentum'].shape[1])}]", xmargin=0)
-    axes.grid(color="0.92")
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
-    return tuple(lines)

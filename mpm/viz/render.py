@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
+from mpm import _check, _core
 from mpm.source import Source, is_source
 from mpm.viz import canvas, surfaces
 from mpm.viz import color as _color
@@ -34,12 +35,14 @@ class Shot:
     x: npt.NDArray[Any]  # (n, d) [m]
     shown: npt.NDArray[Any]  # (n,), what the colours mean
     spacing: float  # of the particles [m]
+    triangles: npt.NDArray[np.int32] | None  # (m, 3), rows of the corners; None: particles are drawn
     background: Image  # with the colliders
+    surfaces: Sequence[surfaces.Surface]  # of the colliders of a 3-D scene
 
 
 class Renderer:
-    """Draws states of one simulation on the same canvas: particles and colliders, in 3-D these behind those. For one
-    thread at a time.
+    """Draws states of one simulation on the same canvas: particles or 2-D triangles, and colliders, in 3-D half
+    transparent. For one thread at a time.
 
     Parameters
     ----------
@@ -89,9 +92,10 @@ class Renderer:
         self.empty = canvas.background(self.camera, scene.lower, scene.upper, fine)
         self.moving = False
         self.background = halved(self.empty)
+        self.surfaces: Sequence[surfaces.Surface] = ()
         if colliders := sim._posed():
             self.moving = any(collider.moves for collider in colliders)
-            self.background = self._place_colliders(sim)
+            self.background, self.surfaces = self._place_colliders(sim)
         self.canvas = self.background  # with the colour bar
         self.labelled: tuple[Image, tuple[tuple[float, float], str]] | None = None
         self.floor = _Floor(self.camera) if sim.dimension == 3 else None
@@ -107,12 +111,14 @@ class Renderer:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
         fields = sim._state((self.color, "volume")).fields
         x, shown, volume = fields["x"], fields[self.color], fields["volume"]
-        if not np.isfinite(x).all():  # possible in a trajectory of another program
+        cells = sim._cells() if self.dimension == 2 else None
+        if cells is None and not np.isfinite(x).all():  # possible in a trajectory of another program
             there = np.isfinite(x).all(axis=1)
             x, shown = x[there], shown[there]
         spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
-        background = self._place_colliders(sim) if self.moving else self.background
-        return Shot(sim.time, x, shown, spacing, background)
+        placed = self._place_colliders(sim) if self.moving else (self.background, self.surfaces)
+        triangles = None if cells is None else np.ascontiguousarray(cells, dtype=np.int32)
+        return Shot(sim.time, x, shown, spacing, triangles, *placed)
 
     def _draw(self, shot: Shot) -> Image:
         """Draw the picture of a shot, shape (height, width, 3)."""
@@ -126,10 +132,12 @@ class Renderer:
             canvas.write(image, f"t = {shot.time:.3f} s", (round(0.05 * self.height), size), size)
         return image
 
-    def _place_colliders(self, sim: Source) -> Image:
-        """Draw the colliders at their current poses on the background."""
-        draw = canvas.colliders if self.dimension == 2 else surfaces.draw
-        return halved(draw(self.empty, sim, self.camera))
+    def _place_colliders(self, sim: Source) -> tuple[Image, Sequence[surfaces.Surface]]:
+        """Draw the colliders at their current poses on the background; in 3-D their surfaces, too."""
+        if self.dimension == 2:
+            return halved(canvas.colliders(self.empty, sim, self.camera)), ()
+        found = surfaces.find(sim, self.camera, self.empty.shape[:2])
+        return halved(surfaces.draw(self.empty, found)), found
 
     def _label(self, background: Image, scale: tuple[tuple[float, float], str]) -> None:
         """Draw the colour bar, if the canvas lacks it."""
@@ -143,18 +151,28 @@ class Renderer:
         if not len(shot.x):
             return
         column, row, near = self.camera.project(shot.x)
+        if shot.triangles is not None:
+            column, row = (np.ascontiguousarray(at, dtype=np.float32) for at in (column, row))
+            values = _color.index(shot.shown, limits)
+            _core.paint_triangles(column, row, shot.triangles, values, _color.TABLE, OVERSAMPLE, image)
+            return
         if self.floor is not None:
             self.floor.darken(image, column, row, shot.x, shot.spacing)
+        depth = None if near is None else near * np.float32(self.camera.scale)
+        radius = max(1.5, COVER[self.dimension] * shot.spacing * self.camera.scale)
         found = draw_discs(
             column,
             row,
-            None if near is None else near * np.float32(self.camera.scale),
-            radius=max(1.5, COVER[self.dimension] * shot.spacing * self.camera.scale),
+            depth,
+            radius=radius,
             size=(OVERSAMPLE * self.width, OVERSAMPLE * self.height),
             fine=OVERSAMPLE,
         )
         if found is not None:
             found.paint(image, _color.index(shot.shown, limits), OVERSAMPLE)
+            if depth is not None:
+                for surface in shot.surfaces:
+                    surface.veil(image, found, depth + np.float32(radius), OVERSAMPLE)
 
 
 class _Floor:

@@ -44,10 +44,10 @@ class SolidRenderer(Renderer):
         super().__init__(sim, **options)
         self._lower, self._upper = sim.scene.lower, sim.scene.upper
 
-    def _place_colliders(self, sim: Source) -> Image:
+    def _place_colliders(self, sim: Source) -> tuple[Image, tuple[()]]:
         lower, upper = sim.scene.lower, sim.scene.upper
         self._surfaces = [self._surface(collider, lower, upper) for collider in sim._posed()]
-        return self.background  # they are drawn with the particles
+        return self.background, ()  # they are drawn with the particles
 
     def _surface(self, collider: Placed, lower: FloatArray, upper: FloatArray) -> Any:
         """The surface where the distance is zero, within the domain."""

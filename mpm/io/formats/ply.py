@@ -6,11 +6,16 @@ has no 64-bit integers: ``id`` is an ``int``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import BinaryIO
 
 import numpy as np
 
-from mpm.io.formats.integers import as_int32
+from mpm import _check
+from mpm.errors import FileFormatError
+from mpm.io.formats import columns as tables
+from mpm.io.formats import text
+from mpm.io.formats.integers import Array, as_int32
 from mpm.io.state import ENDS, State
 
 TYPES = {"f4": "float", "f8": "double", "i4": "int"}
@@ -49,3 +54,104 @@ def _components(name: str, shape: tuple[int, ...]) -> list[str]:
     if shape == (3,):
         return [name + axis for axis in AXES]
     return [f"{name}_{end}" for end in ENDS[shape[0]]] if shape else [name]
+
+
+READ = {
+    "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "float": "f4",
+    "double": "f8", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4",
+    "float32": "f4", "float64": "f8",
+}  # fmt: skip
+ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": ""}
+LONGEST_HEAD = 1 << 20
+END = b"end_header"
+
+
+def read(data: bytes) -> dict[str, Array]:
+    """The vertices of any PLY: ``"x"`` (n, 3), and the other properties by name, (n,).
+
+    Raises
+    ------
+    FileFormatError
+        It is no PLY, has no vertices with positions, or is damaged.
+    """
+    order, elements, start = _head(data)
+    at = start
+    lines = text.lines(data[start:]) if not order else None
+    for name, count, properties in elements:
+        if name == "vertex":
+            return tables.positions(_vertices(data, at, lines, order, count, properties))
+        # What comes before the vertices is skipped.
+        if lines is None:
+            at += count * _record(properties, order, name).itemsize
+        else:
+            for _ in range(count):
+                if next(lines, None) is None:
+                    raise FileFormatError(f"ends within the element {_check.shown(name)}")
+    raise FileFormatError("has no element 'vertex'")
+
+
+Properties = list[tuple[str, str]]
+
+
+def _head(data: bytes) -> tuple[str, list[tuple[str, int, Properties]], int]:
+    """Byte order (none: text), the elements with their properties, and where the data begin."""
+    end = data.find(END, 0, LONGEST_HEAD)
+    if data[:3] != b"ply" or end < 0:
+        raise FileFormatError("does not begin with 'ply' and a header")
+    start = data.find(b"\n", end) + 1 or len(data)
+    order: str | None = None
+    elements: list[tuple[str, int, Properties]] = []
+    for number, line in text.lines(data[:end]):
+        words = line.split()
+        match words:
+            case ["format", kind, "1.0"] if kind in ORDERS:
+                order = ORDERS[kind]
+            case ["element", name, count]:
+                elements.append((name, text.whole(number, count, len(data)), []))
+            case ["property", kind, name] if elements and kind in READ:
+                elements[-1][2].append((name, READ[kind]))
+            case ["property", "list", _, _, name] if elements:
+                elements[-1][2].append((name, "list"))
+            case ["ply"] | ["comment", *_] | ["obj_info", *_] | []:
+                pass
+            case _:
+                raise FileFormatError(
+                    f"line {number}: {_check.shown(line.strip())} does not belong in a header of PLY"
+                )
+    if order is None:
+        raise FileFormatError("does not say its format, such as 'format ascii 1.0'")
+    return order, elements, start
+
+
+def _record(properties: Properties, order: str, element: str) -> np.dtype[np.void]:
+    if any(kind == "list" for _, kind in properties):
+        raise FileFormatError(
+            f"has lists in the element {_check.shown(element)}: only later elements may have"
+        )
+    tables.named([name for name, _ in properties])
+    if not properties:
+        raise FileFormatError(f"has no properties in the element {_check.shown(element)}")
+    return np.dtype([(name, order + kind) for name, kind in properties])
+
+
+def _vertices(
+    data: bytes,
+    at: int,
+    lines: Iterator[tuple[int, str]] | None,
+    order: str,
+    count: int,
+    properties: Properties,
+) -> dict[str, Array]:
+    record = _record(properties, order or "<", "vertex")
+    if lines is None:
+        if len(data) - at < count * record.itemsize:
+            raise FileFormatError(f"is cut short: {count} vertices need {count * record.itemsize} bytes")
+        found = np.frombuffer(data, record, count, at)
+        return {name: found[name].astype(found[name].dtype.newbyteorder("=")) for name, _ in properties}
+    rows = text.Rows(len(properties))
+    for _ in range(count):
+        number, line = next(lines, (0, ""))
+        if not line:
+            raise FileFormatError(f"ends after {len(rows)} of {count} vertices")
+        rows.take(number, line.split())
+    return dict(zip([name for name, _ in properties], rows.array().T, strict=False))

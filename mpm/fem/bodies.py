@@ -1,0 +1,145 @@
+"""From the bodies of a scene to one mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import scene as _scene
+from mpm._check import FloatArray
+from mpm.fem import meshing
+from mpm.laws import Material
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What became of a body: its nodes and elements, from a first one on."""
+
+    name: str
+    first_node: int
+    nodes: int
+    first_element: int
+    elements: int
+    mass: float
+    volume: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Meshed:
+    """All bodies as one mesh."""
+
+    x: FloatArray  # (n, d)
+    v: FloatArray
+    rest: FloatArray  # positions without deformation, in the precision of the simulation
+    nodes: npt.NDArray[np.int32]  # (m, d + 1)
+    element_material: npt.NDArray[np.int32]
+    node_material: npt.NDArray[np.int32]
+    density: FloatArray  # of the elements
+    parts: tuple[Part, ...]
+
+
+def refuse_scene(scene: _scene.Scene) -> None:
+    if not scene.bodies:
+        raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
+    for face, wall in scene.walls.items():
+        if wall.contact == "periodic":
+            raise ValueError(
+                f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall"
+            )
+    for body in scene.bodies:
+        law = body.material._row
+        if law["strain"] != "F" or law["return_map"] or not law["tangent"]:
+            raise ValueError(
+                f"body {body.name!r}: {type(body.material).__name__} is no elastic solid; mpm.fem needs one, such as "
+                "Corotated, FixedCorotated or NeoHookean"
+            )
+        if callable(body.F):
+            raise ValueError(
+                f"body {body.name!r}: F is a function of x; must be one matrix: elements deform by what their nodes do"
+            )
+
+
+def materials_of(scene: _scene.Scene) -> tuple[Material, ...]:
+    return tuple(dict.fromkeys(body.material for body in scene.bodies))
+
+
+def mesh_bodies(
+    scene: _scene.Scene, spacing: float | None, dtype: str, materials: Sequence[Material]
+) -> Meshed:
+    xs, vs, rests, cells, parts = [], [], [], [], []
+    node_material, element_material, density = [], [], []
+    nodes = elements = 0
+    for body in scene.bodies:
+        try:
+            made = meshing.mesh(body.shape, spacing)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{error} (body {body.name!r})") from None
+        x = made.vertices
+        _refuse_outside(scene, body, x)
+        F = np.eye(scene.dimension) if body.F is None else np.asarray(body.F)
+        rest = x if body.F is None else x[0] + (x - x[0]) @ np.linalg.inv(F).T
+        rest = rest.astype(dtype).astype(np.float64)
+        volume = meshing.volumes(rest, made.cells)
+        if not (volume > 0).all():
+            raise ValueError(
+                f"body {body.name!r}: an element has no volume in {dtype}; choose a larger spacing"
+            )
+        weight = meshing.spread(volume, made.cells, len(x))
+        material, number = body.material, materials.index(body.material)
+        xs.append(x)
+        vs.append(body.initial_velocity(x, weight))
+        rests.append(rest)
+        cells.append(made.cells + np.int32(nodes))
+        node_material.append(np.full(len(x), number, dtype=np.int32))
+        element_material.append(np.full(len(volume), number, dtype=np.int32))
+        density.append(np.full(len(volume), material.density))
+        total = float(volume.sum())
+        parts.append(Part(body.name, nodes, len(x), elements, len(volume), material.density * total, total))
+        nodes, elements = nodes + len(x), elements + len(volume)
+    return Meshed(
+        x=np.concatenate(xs),
+        v=np.concatenate(vs),
+        rest=np.concatenate(rests),
+        nodes=np.concatenate(cells).astype(np.int32),
+        element_material=np.concatenate(element_material),
+        node_material=np.concatenate(node_material),
+        density=np.concatenate(density),
+        parts=tuple(parts),
+    )
+
+
+def _refuse_outside(scene: _scene.Scene, body: _scene.Body, x: FloatArray) -> None:
+    room = 1e-9 * (scene.upper - scene.lower)
+    outside = ((x < scene.lower - room) | (x > scene.upper + room)).any(axis=1)
+    if outside.any():
+        raise ValueError(
+            f"body {body.name!r}: {int(outside.sum())} of {len(x)} nodes are outside of the domain, the first at "
+            f"{x[outside][0].tolist()}; enlarge the domain or move the body"
+        )
+
+
+def mean_edge(meshed: Meshed) -> float:
+    corners = meshed.rest[meshed.nodes]
+    edges = corners[:, 1:] - corners[:, :1]
+    return float(np.linalg.norm(edges, axis=2).mean())
+
+
+def check_mesh(
+    d: int, materials: int, rest: npt.NDArray[Any], nodes: npt.NDArray[Any], material: npt.NDArray[Any]
+) -> None:
+    """Raise ValueError if what a file says of a mesh makes no sense."""
+    for name, array, kind, columns in (
+        ("rest", rest, "float64", (d,)),
+        ("nodes", nodes, "int32", (d + 1,)),
+        ("element_material", material, "int32", ()),
+    ):
+        if array.dtype != np.dtype(kind) or array.shape[1:] != columns or array.ndim != 1 + len(columns):
+            raise ValueError(f"{name} is {array.dtype} {array.shape}")
+    if len(nodes) != len(material) or not np.isfinite(rest).all():
+        raise ValueError("the arrays of the mesh do not fit each other")
+    if ((nodes < 0) | (nodes >= len(rest))).any() or ((material < 0) | (material >= materials)).any():
+        raise ValueError("the mesh names nodes or materials that do not exist")

@@ -1,0 +1,42 @@
+"""The nodes of a mesh, as live arrays."""
+
+from __future__ import annotations
+
+import numpy.typing as npt
+
+from mpm.particles import Particles
+
+
+class Nodes(Particles):
+    """The nodes as live NumPy arrays; see `mpm.particles.Particles`.
+
+    Attributes
+    ----------
+    x, v : ndarray, shape (n, d)
+        Position [m] and velocity [m/s].
+    mass : ndarray, shape (n,)
+        Lumped mass [kg]: of every element an equal share for each of its nodes. Writable: added masses.
+    volume : ndarray, shape (n,), read-only
+        The same of the rest volume [m³].
+    material : ndarray of int32, shape (n,), read-only
+        Index of the material in `Simulation.materials`.
+    id : ndarray, shape (n,), read-only
+        The row.
+    """
+
+    __slots__ = ()
+
+    def delete(self, rows_or_mask: npt.ArrayLike | slice) -> int:
+        """Refuse: elements keep their nodes.
+
+        Parameters
+        ----------
+        rows_or_mask : array_like or slice
+            Not used.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
+        raise TypeError("sim.particles are the nodes of elements: they cannot be deleted")

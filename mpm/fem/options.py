@@ -1,0 +1,94 @@
+"""The options of `mpm.fem.Simulation`, checked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from mpm import _check
+from mpm.numerics import MAX_HISTORY, _dtype
+
+INTEGRATORS = ("symplectic-euler", "linearly-implicit-euler")
+# Options of implicit steps, with their defaults: set with the other integrator, they raise.
+TOLERANCE = _check.Unset(1e-6)
+MAX_ITERATIONS = _check.Unset(2000)
+LEAST_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
+MOST_ITERATIONS = 1_000_000
+REFERENCES = {
+    "corotated elements": (
+        "Müller, Gross: Interactive virtual materials. Proceedings of Graphics Interface (2004) 239-246"
+    ),
+    "linear elements": (
+        "Zienkiewicz, Taylor, Zhu: The Finite Element Method: Its Basis and Fundamentals, 7th ed. "
+        "Butterworth-Heinemann (2013)"
+    ),
+}
+IMPLICIT = "Baraff, Witkin: Large steps in cloth simulation. Proceedings of SIGGRAPH (1998) 43-54"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Checked options, see `Simulation`."""
+
+    spacing: float
+    integrator: str
+    tolerance: float
+    max_iterations: int
+    damping: tuple[float, float]
+    dt: float  # 0: automatic
+    max_dt: float  # inf: none
+    allow_unstable: bool
+    dtype: str
+    history: int
+
+    def described(self) -> dict[str, Any]:
+        """As JSON holds them, without those that the integrator does not use: arguments of `Simulation`."""
+        given = asdict(self)
+        if self.integrator == INTEGRATORS[0]:
+            del given["tolerance"], given["max_iterations"]
+        largest = None if self.max_dt == np.inf else self.max_dt
+        return {**given, "damping": list(self.damping), "dt": self.dt or "auto", "max_dt": largest}
+
+
+def checked_damping(value: object) -> tuple[float, float]:
+    given = _check.array("damping", value, (2,))
+    if (given < 0).any():
+        raise ValueError(f"damping = {_check.shown(value)}: must be two numbers >= 0, (a [1/s], b [s])")
+    return float(given[0]), float(given[1])
+
+
+def checked_solver(
+    integrator: str, tolerance: object, max_iterations: object, dtype: str
+) -> tuple[float, int]:
+    """(tolerance, max_iterations)"""
+    for name, value, unset in (
+        ("tolerance", tolerance, TOLERANCE),
+        ("max_iterations", max_iterations, MAX_ITERATIONS),
+    ):
+        if value is not unset and integrator == INTEGRATORS[0]:
+            raise ValueError(
+                f"{name} = {_check.shown(value)}: integrator={integrator!r} does not use it, only "
+                f"{INTEGRATORS[1]!r}; leave it out"
+            )
+    return (
+        TOLERANCE.value
+        if tolerance is TOLERANCE
+        else _check.number("tolerance", tolerance, low=LEAST_TOLERANCE[dtype], high=0.1),
+        MAX_ITERATIONS.value
+        if max_iterations is MAX_ITERATIONS
+        else _check.integer("max_iterations", max_iterations, low=1, high=MOST_ITERATIONS),
+    )
+
+
+def options_of(tree: Any) -> Options:
+    given = dict(tree)
+    given["damping"] = tuple(float(value) for value in given["damping"])
+    if given["max_dt"] is None:
+        given["max_dt"] = np.inf
+    options = Options(**given)
+    _check.choice("integrator", options.integrator, INTEGRATORS)
+    _dtype(options.dtype)
+    _check.integer("history", options.history, low=0, high=MAX_HISTORY)
+    return options

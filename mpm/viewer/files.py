@@ -1,0 +1,27 @@
+"""What a file holds that is to be viewed."""
+
+from __future__ import annotations
+
+import os
+
+from mpm.io import checkpoint, paths, sequence, trajectory
+from mpm.io.replay import Replay, replay
+from mpm.solver import Solver
+
+RECORDINGS = (trajectory.SUFFIX, *sequence.SUFFIXES, sequence.SERIES)
+
+
+def opened(path: str | os.PathLike[str]) -> Solver | Replay:
+    """A recording by its suffix, else a checkpoint."""
+    place = paths.check_path("source", path)
+    if place.suffix.lower() in RECORDINGS:
+        return replay(place)
+    found: Solver = checkpoint.load(place)
+    return found
+
+
+def check(path: str | os.PathLike[str]) -> None:
+    """Raise the error that opening the file would."""
+    found = opened(path)
+    if isinstance(found, Replay):
+        found.close()

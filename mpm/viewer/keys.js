@@ -1,0 +1,32 @@
+// Keys of the viewer, and the list of them that "?" shows.
+
+const KEYS = [
+  ["space", "play or pause"],
+  ["→", "one step, or one frame of a replay"],
+  ["R", "reset"],
+  ["1 … 9", "colour by the first to ninth quantity"],
+  ["F", "full screen, and back"],
+  ["?", "show or hide this list"],
+];
+const MOUSE = [
+  ["drag", "turn; shift in 2-D or with the shift key"],
+  ["wheel", "zoom"],
+  ["double click", "see the whole domain again"],
+];
+
+// What a key stands for: the name of an action and its number, or null where it belongs to a control or to the browser.
+function actionOf(event) {
+  const { key, target } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey) return null;
+  if (target.matches("input:not([type=checkbox]), select, textarea")) return null;
+  if (key === " ") return target.matches("button, input") ? null : ["toggle"];
+  if (key === "ArrowRight") return ["step"];
+  if (/^[1-9]$/.test(key)) return ["color", Number(key) - 1];
+  if (key === "Escape") return ["close"];
+  return { r: ["reset"], f: ["full"], "?": ["help"] }[key.toLowerCase()] || null;
+}
+
+function keyList() {
+  const row = ([key, meaning]) => `<dt>${key}</dt><dd>${meaning}</dd>`;
+  return `<dl>${[...KEYS, ...MOUSE].map(row).join("")}</dl>`;
+}

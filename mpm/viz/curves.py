@@ -1,0 +1,175 @@
+"""Plots of what a run has recorded, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mpm import _check
+from mpm._check import FloatArray
+from mpm.totals import UNITS, History, per_depth
+from mpm.totals import columns as split
+from mpm.viz import legible
+from mpm.viz.figures import axes_or_new, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+ENERGIES = {"kinetic": "#264f9c", "elastic": "#2fb295", "gravitational": "#d9832b", "energy": "#1d2129"}
+INKS = ("#264f9c", "#d9832b", "#2fb295", "#b0413e", "#7d5ba6", "#5b8c2a", "#1d2129", "#c77cb0")
+MOST_AXES = 6
+SIZE = (7.2, 4.2)  # inches
+
+
+@_check.options
+def history(
+    source: Any, columns: Sequence[str] | str = tuple(ENERGIES), *, ax: Axes | None = None
+) -> tuple[Artist, ...]:
+    """Draw columns of a history over time; needs the extra ``plot``.
+
+    Parameters
+    ----------
+    source : Simulation, History or Replay
+        What has a history: any solver, its `history`, or a recording: the totals of its frames.
+    columns : str or sequence of str
+        Names in the history. A vector is drawn by components; ``"momentum_y"`` is one of them. Columns of different
+        units are drawn below each other, each unit in axes of its own, in at most six.
+    ax : matplotlib.axes.Axes, optional
+        Axes for columns of one unit. Default: those of a new figure.
+
+    Returns
+    -------
+    tuple of matplotlib.lines.Line2D
+        The lines in the order of the columns and their components.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The source has no history, lacks a column, or columns of several units are to be drawn into one `ax`.
+    """
+    return _history(source, columns, ax)
+
+
+def _history(source: Any, columns: Sequence[str] | str, ax: Axes | None) -> tuple[Artist, ...]:
+    table, dimension = _table(source)
+    chosen = _chosen(table, columns)
+    by_unit: dict[str, list[str]] = {}
+    for name in chosen:
+        by_unit.setdefault(unit_of(name, dimension), []).append(name)
+    if ax is not None and len(by_unit) > 1:
+        raise ValueError(
+            f"ax: the columns have the units {', '.join(by_unit)}; must be of one unit to share axes"
+        )
+    if len(by_unit) > MOST_AXES:
+        raise ValueError(f"columns: have {len(by_unit)} units; must be at most {MOST_AXES}")
+    if ax is None:
+        width, height = SIZE
+        axes = new_axes((width, height * (1 + 0.55 * (len(by_unit) - 1))), rows=len(by_unit))
+    else:
+        axes = [axes_or_new(ax, SIZE)]
+    lines: dict[str, Artist] = {}
+    for one, (unit, names) in zip(axes, by_unit.items(), strict=True):
+        lines |= _draw(one, np.asarray(table["time"]), {name: chosen[name] for name in names}, unit)
+    for one in axes[:-1]:
+        one.set_xlabel("")
+        one.tick_params(labelbottom=False)
+    return tuple(lines[name] for name in chosen)
+
+
+def plot_history(history: History, *, ax: Axes | None = None) -> tuple[Artist, ...]:
+    """The energies of a run over time: `mpm.plot.history` of the first four columns.
+
+    Parameters
+    ----------
+    history : History
+        `Simulation.history`.
+    ax : matplotlib.axes.Axes, optional
+        Default: those of a new figure.
+
+    Returns
+    -------
+    tuple of matplotlib.artist.Artist
+        The lines: kinetic, elastic, gravitational energy and their sum.
+    """
+    if not isinstance(history, History):
+        raise _check.wrong_type("history", history, "the history of a simulation")
+    return _history(history, tuple(ENERGIES), ax)
+
+
+def _table(source: Any) -> tuple[Mapping[str, FloatArray], int]:
+    """Columns by name, and the dimension."""
+    found = source if isinstance(source, History) else getattr(source, "history", None)
+    if isinstance(found, History):
+        return found, int(found["momentum"].shape[1])
+    if isinstance(totals := getattr(source, "totals", None), Mapping) and hasattr(source, "times"):
+        return {"time": source.times, **totals}, int(source.dimension)
+    raise _check.wrong_type("source", source, "a simulation, its history or a replay")
+
+
+def _chosen(table: Mapping[str, FloatArray], columns: object) -> dict[str, FloatArray]:
+    """The columns and components that are asked for, each (records,)."""
+    names = (columns,) if isinstance(columns, str) else columns
+    if not isinstance(names, Sequence):
+        raise _check.wrong_type("columns", columns, "a name or a sequence of names")
+    parts = {name: tuple(_parts(name, table[name])) for name in table if name != "time"}
+    known = dict.fromkeys((*parts, *(part for several in parts.values() for part in several)))
+    found: dict[str, FloatArray] = {}
+    for name in names:
+        chosen = _check.choice("columns", name, tuple(known))
+        wanted = parts.get(chosen, (chosen,))
+        owner = next(column for column, several in parts.items() if wanted[0] in several)
+        values = split({owner: np.asarray(table[owner])})
+        found |= {part: values[part] for part in wanted}
+    if not found:
+        raise ValueError("columns: must be at least one name")
+    return found
+
+
+def _parts(name: str, values: FloatArray) -> Iterator[str]:
+    yield from split({name: np.asarray(values)})
+
+
+def unit_of(name: str, dimension: int) -> str:
+    """The unit of a column or of a component; ``"1"`` where it has none."""
+    if name.startswith(("impulse:", "torque:")):
+        return per_depth("N s" if name.startswith("impulse:") else "N m s", dimension)
+    whole = name if name in UNITS else name.rpartition("_")[0]
+    return per_depth(UNITS.get(whole, "1"), dimension)
+
+
+def _draw(axes: Any, time: FloatArray, columns: Mapping[str, FloatArray], unit: str) -> dict[str, Artist]:
+    size = legible.factor(axes)
+    lines = {}
+    inks = [ink for ink in INKS if ink not in {ENERGIES.get(name) for name in columns}] or list(INKS)
+    others = 0
+    for name, values in columns.items():
+        ink = ENERGIES.get(name)
+        if ink is None:
+            ink, others = inks[others % len(inks)], others + 1
+        label, width = ("sum", 1.8) if name == "energy" and len(columns) > 1 else (name, 1.3)
+        (lines[name],) = axes.plot(
+            time, values, color=ink, linewidth=width * size, label=label.replace("_", " ")
+        )
+    if not len(time):
+        axes.text(0.5, 0.5, "no records", transform=axes.transAxes, ha="center", color="0.5")
+    what = _common(list(columns)).replace("_", " ")
+    axes.set(xlabel="time [s]", xmargin=0, ylabel=f"{what} [{unit}]".strip() if unit != "1" else what)
+    axes.grid(color="0.92")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    legible.text(axes, size)
+    legible.legend(axes, size)
+    return lines
+
+
+def _common(names: Sequence[str]) -> str:
+    """What columns of one unit have in common: the name of one, ``"energy"``, or the vector that they belong to."""
+    if len(names) == 1:
+        return names[0]
+    if all(name in ENERGIES for name in names):
+        return "energy"
+    wholes = {name.rpartition("_")[0] for name in names}
+    return wholes.pop() if len(wholes) == 1 else ""

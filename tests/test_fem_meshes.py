@@ -1,0 +1,158 @@
+"""Meshes of finite elements, and what is refused of them, of scenes and of options."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import mpm
+from fem_scenes import (
+    LAWS,
+    M,
+    busy,
+    every_dim,
+    scene_of,
+)
+from mpm import fem
+
+
+@every_dim
+def test_lattices_are_meshed(d):
+    box = fem.mesh(mpm.shapes.Box([0.1] * d, [1] * d), 0.32)
+    volume = np.abs(np.linalg.det(box.vertices[box.cells[:, 1:]] - box.vertices[box.cells[:, :1]]))
+    assert len(box.vertices) == 4**d and len(box.cells) == (2, 6)[d - 2] * 3**d
+    assert volume.sum() / (2, 6)[d - 2] == pytest.approx(0.9**d)
+    assert box.vertices.min() == 0.1 and box.vertices.max() == 1.0
+    ball = fem.mesh(mpm.shapes.Ball([0.0] * d, 1.0), 0.1)
+    assert fem.Simulation(
+        scene_of(d, LAWS["corotated"], mpm.shapes.Ball([0.0] * d, 1.0)), spacing=0.1
+    )._parts[0].volume == pytest.approx((np.pi, 4 / 3 * np.pi)[d - 2], rel=0.02)
+    assert np.linalg.norm(ball.vertices, axis=1).max() < 1.15
+    assert (np.abs(np.linalg.norm(ball.vertices, axis=1) - 1) < 1e-9).sum() > 0.05 * len(
+        ball.vertices
+    )  # snapped
+    # the mesh is conforming: every inner face belongs to two cells, and faces of one cell make the outline
+    faces = np.sort(np.concatenate([np.delete(box.cells, k, axis=1) for k in range(d + 1)]), axis=1)
+    _, counts = np.unique(faces, axis=0, return_counts=True)
+    assert set(counts) == {1, 2} and (counts == 1).sum() == (4 * 3, 6 * 2 * 9)[d - 2]
+
+
+def test_cells_are_a_shape():
+    cells = mpm.shapes.Cells([[0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]])
+    assert cells.dimension == 2 and cells.bounds[1].tolist() == [1, 1] and cells._volume() == pytest.approx(1)
+    assert cells.contains([[0.5, 0.5], [0.9, 0.1], [1.1, 0.5], [0.5, 0.0]]).tolist() == [
+        True,
+        True,
+        False,
+        True,
+    ]
+    turned_ = cells.rotate(np.pi / 2).translate((2, 0))
+    assert isinstance(turned_, mpm.shapes.Cells) and turned_.contains([[1.5, 0.5]]).all()
+    assert cells == mpm.shapes.Cells(cells.vertices, cells.cells) and hash(cells) == hash(
+        mpm.shapes.Cells(cells.vertices, cells.cells)
+    )
+    scene = mpm.Scene((0, 0), (2, 2))
+    scene.add(cells.translate((0.5, 0.5)), LAWS["neo_hookean"])
+    sim = mpm.Simulation(scene, dx=1 / 8)  # particles fill it
+    assert sim.totals().mass == pytest.approx(1000, rel=0.01)
+    assert copy.copy(sim) == sim
+    solid = mpm.Scene((0, 0, 0), (1, 1, 1))
+    ball = mpm.shapes.Cells(*fem.mesh(mpm.shapes.Ball((0.5, 0.5, 0.5), 0.3), 0.1))
+    solid.add(ball, LAWS["neo_hookean"])
+    assert mpm.Simulation(solid, dx=1 / 16).totals().mass == pytest.approx(1000 * ball._volume(), rel=0.01)
+    with pytest.raises(ValueError, match="Cells cannot be a collider"):
+        scene.add_collider(cells, name="c")
+        mpm.Simulation(scene, dx=1 / 8)
+
+
+SQUARE = [[0, 0], [1, 0], [1, 1], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("vertices", "cells", "message"),
+    [
+        (SQUARE, [[0, 2, 1], [0, 2, 3]], r"cells\[0\] = \[0, 2, 1\]: is inverted"),
+        (SQUARE, [[0, 1, 2], [0, 0, 3]], r"cells\[1\] = \[0, 0, 3\]: is flat"),
+        (
+            SQUARE,
+            [[0, 1, 2], [0, 2, 3], [1, 2, 0]],
+            r"cells\[2\] = \[1, 2, 0\]: is there twice; must be once",
+        ),
+        (SQUARE, [[0, 1, 2]], r"vertices\[3\]: belongs to no cell"),
+        (SQUARE, [[0, 1, 4]], r"cells\[0\] = \[0, 1, 4\]: must be vertices from 0 to 3"),
+        (SQUARE, [[0, 1, -1]], r"must be vertices from 0 to 3"),
+        (SQUARE, [[0, 1]], r"cells has shape \(1, 2\): must be \(m, 3\)"),
+        (SQUARE, np.zeros((0, 3), int), r"cells has shape \(0, 3\)"),
+        (SQUARE, [[0.0, 1.0, 2.0]], "cells: must be integers"),
+        ([[0, 0], [1, 0], [2, 0]], [[0, 1, 2]], "is flat"),
+        ([[0, 0], [1, np.nan], [1, 1]], [[0, 1, 2]], "vertices"),
+    ],
+)
+def test_bad_cells_are_refused(vertices, cells, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        mpm.shapes.Cells(vertices, cells)
+
+
+WATER = M.Fluid(bulk_modulus=1e5, density=1000)
+
+
+@pytest.mark.parametrize(
+    ("scene", "options", "message"),
+    [
+        (scene_of(2, WATER), {"spacing": 0.1}, "Fluid is no elastic solid"),
+        (scene_of(2, M.Sand()), {"spacing": 0.1}, "Sand is no elastic solid"),
+        (
+            scene_of(2, M.VonMises(E=1, nu=0.3, yield_stress=1, density=1)),
+            {"spacing": 0.1},
+            "no elastic solid",
+        ),
+        (
+            scene_of(2, LAWS["corotated"], walls={"x-": "periodic", "x+": "periodic"}),
+            {"spacing": 0.1},
+            "periodic",
+        ),
+        (scene_of(2, LAWS["corotated"]), {}, "spacing = None"),
+        (scene_of(2, LAWS["corotated"]), {"spacing": -1}, "spacing = -1"),
+        (scene_of(2, LAWS["corotated"]), {"spacing": "a"}, "spacing"),
+        (scene_of(2, LAWS["corotated"]), {"spacing": 0.1, "damping": (-1, 0)}, "damping"),
+        (scene_of(2, LAWS["corotated"]), {"spacing": 0.1, "damping": 1}, "damping"),
+        (scene_of(2, LAWS["corotated"]), {"spacing": 0.1, "dt": 0}, "dt = 0"),
+        (scene_of(2, LAWS["corotated"]), {"spacing": 0.1, "integrator": "euler"}, "integrator = 'euler'"),
+        (scene_of(2, LAWS["corotated"]), {"spacing": 0.1, "dtype": "float16"}, "dtype"),
+        (scene_of(2, LAWS["corotated"]), {"spacing": 0.1, "dx": 1}, "no option 'dx'"),
+        (scene_of(2, LAWS["corotated"]), {"spacing": 0.1, "history": -1}, "history"),
+        (
+            scene_of(2, LAWS["corotated"], mpm.shapes.Points([[0, 0]])),
+            {"spacing": 0.1},
+            "Points have no inside",
+        ),
+        (
+            scene_of(2, LAWS["corotated"], mpm.shapes.HalfSpace((0, 0), (0, 1))),
+            {"spacing": 0.1},
+            "an end along",
+        ),
+        (scene_of(2, LAWS["corotated"], size=0.5), {"spacing": 0.1}, "are outside of the domain"),
+        (mpm.Scene((0, 0), (1, 1)), {"spacing": 0.1}, "no bodies"),
+        ("scene", {"spacing": 0.1}, "scene"),
+    ],
+)
+def test_bad_scenes_and_options_are_refused(scene, options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        fem.Simulation(scene, **options)
+
+
+def test_a_file_with_a_broken_mesh_is_refused():
+    sim = busy(2)
+    kept = sim._snapshot()
+    for name, change in (
+        ("nodes", lambda a: a * 1000),
+        ("rest", lambda a: a * 0),
+        ("element_material", lambda a: a - 1),
+        ("nodes", lambda a: a[:-1]),
+        ("rest", lambda a: a[:-1]),
+        ("field.x", lambda a: a[:-1]),
+        ("field.mass", lambda a: -a),
+    ):
+        arrays = {**kept.arrays, name: change(kept.arrays[name])}
+        with pytest.raises(ValueError):
+            fem.Simulation._of(type(kept)(kept.scene, kept.numbers, arrays), None)

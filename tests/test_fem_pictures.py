@@ -1,0 +1,225 @@
+"""What is drawn, viewed and recorded of a mesh: filled triangles, cells in files."""
+
+import re
+
+import numpy as np
+import pytest
+from matplotlib.tri import LinearTriInterpolator, Triangulation
+
+import mpm
+from loops import each
+from mpm import _core, fem, viz
+from mpm.errors import FileFormatError
+from mpm.viz import color as colors
+from mpm.viz import render
+from viewers import Browser
+
+every_dim = each("d", [2, 3])
+SOLID = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
+
+
+def bending(d, **options):
+    """A bent bar held at one end, beside a ball."""
+    scene = mpm.Scene([0] * d, [1] * d, gravity=[0, -9.81, 0][:d])
+    scene.add(mpm.shapes.Box([0.1] * d, [0.9, *[0.3] * (d - 1)]), SOLID)
+    scene.add(mpm.shapes.Ball([0.5, 0.7, 0.5][:d], 0.15), SOLID, velocity=[0.5, 0, 0][:d])
+    scene.add_collider(mpm.shapes.Box([-1] * d, [0.2, *[0.35] * (d - 1)]), contact="sticky", name="clamp")
+    with pytest.warns(UserWarning, match="inside"):
+        sim = fem.Simulation(scene, spacing=0.1, **options)
+    sim.run(0.05)
+    return sim
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+@every_dim
+@each("dtype", ["float64", "float32"])
+@each("compression", [0, 4])
+def test_recordings_have_the_cells(d, dtype, compression, tmp_path):
+    """As VTK reads an UnstructuredGrid: the cells once for all frames, their arrays where the offsets say."""
+    h5py = pytest.importorskip("h5py")
+    sim, path, x = bending(d, dtype=dtype), tmp_path / "a.vtkhdf", []
+    with sim.record(path, fps=100, fields=("v", "stress"), compression=compression):
+        x.append(sim.particles.x.copy())
+        for _ in range(3):
+            sim.run(0.01)
+            x.append(sim.particles.x.copy())
+    nodes, n = sim.elements.nodes, len(sim.particles)
+    m = len(nodes)
+    with h5py.File(path) as file:
+        root, steps = file["VTKHDF"], file["VTKHDF/Steps"]
+        assert root.attrs["Type"] == b"UnstructuredGrid" and steps.attrs["NSteps"] == 4
+        assert [root[k][:].tolist() for k in ("NumberOfPoints", "NumberOfCells")] == [[n], [m]]
+        assert root["NumberOfConnectivityIds"][:].tolist() == [nodes.size]
+        assert np.array_equal(root["Connectivity"][:].reshape(nodes.shape), nodes)
+        assert np.array_equal(root["Offsets"][:], (d + 1) * np.arange(m + 1))
+        assert (
+            np.array_equal(root["Types"][:], np.full(m, {2: 5, 3: 10}[d])) and root["Types"].dtype == np.uint8
+        )
+        for name in ("CellOffsets", "ConnectivityIdOffsets"):
+            assert steps[name][:].tolist() == [[0]] * 4
+        assert steps["PointOffsets"][:].tolist() == [0, n, 2 * n, 3 * n] and len(root["Points"]) == 4 * n
+    for repaired in (False, True):
+        with mpm.replay(path) as replay:
+            assert len(replay) == 4
+            for frame, there in zip(replay, x, strict=True):
+                assert np.array_equal(frame.cells, nodes) and np.array_equal(frame.x, there)
+        if not repaired:
+            mpm.io.vtkhdf.repair(path)
+    with pytest.raises(ValueError, match="is closed"):
+        _ = frame.cells
+
+
+def test_recordings_of_particles_have_no_cells(tmp_path):
+    pytest.importorskip("h5py")
+    scene = mpm.Scene([0, 0], [1, 1])
+    scene.add(mpm.shapes.Ball([0.5, 0.5], 0.2), SOLID)
+    sim = mpm.Simulation(scene, dx=0.1)
+    with sim.record(tmp_path / "a.vtkhdf", fps=10):
+        sim.step()
+    assert mpm.replay(tmp_path / "a.vtkhdf")[0].cells is None
+
+
+def set_values(name, change):
+    def act(file):
+        values = file[name][...]
+        file[name][...] = change(values)
+
+    return act
+
+
+@each(
+    "damage, message",
+    [
+        (
+            set_values("VTKHDF/Connectivity", lambda v: np.where(np.arange(len(v)) == 7, 10**6, v)),
+            "corners that",
+        ),
+        (
+            set_values("VTKHDF/Connectivity", lambda v: np.where(np.arange(len(v)) == 7, -1, v)),
+            "corners that",
+        ),
+        (set_values("VTKHDF/NumberOfCells", lambda v: v + 1), "not all cells"),
+        (set_values("VTKHDF/NumberOfCells", lambda v: v - 10**6), "how many cells"),
+        (set_values("VTKHDF/NumberOfCells", lambda v: v + 2**62), "how many cells"),
+        (set_values("VTKHDF/Steps/ConnectivityIdOffsets", lambda v: v - 1), "not all cells"),
+        (lambda file: file.__delitem__("VTKHDF/NumberOfCells"), "NumberOfCells"),
+    ],
+)
+def test_damaged_cells_are_refused(damage, message, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "a.vtkhdf"
+    with bending(2).record(path, fps=100):
+        pass
+    with h5py.File(path, "r+") as file:
+        damage(file)
+    with pytest.raises(FileFormatError, match=message):
+        _ = mpm.replay(path)[0].cells
+
+
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def test_triangles_fill_a_picture_of_a_plane_body():
+    """The colour at every pixel is that of Matplotlib's interpolation; a frame of a replay looks the same."""
+    sim = bending(2)
+    renderer = viz.Renderer(sim, color="speed", limits=(0, 2), size=(320, 240), annotate=False)
+    image = renderer.frame(sim)
+    column, row, _ = renderer.camera.project(sim.particles.x)
+    levels = colors.index(sim.compute("speed"), (0, 2)).astype(float)
+    mesh = Triangulation(column, row, sim.elements.nodes)
+    c, r = np.meshgrid(np.arange(640.0), np.arange(480.0))
+    value = LinearTriInterpolator(mesh, levels)(c, r)
+    whole = ~np.ma.getmaskarray(value).reshape(240, 2, 320, 2).any(axis=(1, 3))
+    seen = np.rint(value.filled(0)).astype(int)
+    expected = colors.TABLE[seen].reshape(240, 2, 320, 2, 3).mean(axis=(1, 3))
+    difference = np.abs(image - expected)[whole]
+    assert len(difference) > 2000 and difference.max() <= 3  # measured: 1; level of half a colour, rounding
+    empty = np.ma.getmaskarray(value).reshape(240, 2, 320, 2).all(axis=(1, 3))
+    assert np.mean((image != renderer.background).any(axis=2)[empty]) < 1e-3  # a rim of 1/1000 of a pixel
+
+
+def test_frames_of_recordings_and_movies_have_triangles(tmp_path):
+    pytest.importorskip("h5py")
+    sim = bending(2)
+    with sim.record(tmp_path / "a.vtkhdf", fps=100, fields=("v",)):
+        sim.run(0.02)
+    options = {"color": "speed", "limits": (0.0, 2.0), "size": (160, 120), "annotate": False}
+    wanted = viz.Renderer(sim, **options).frame(sim)
+    with mpm.replay(tmp_path / "a.vtkhdf") as replay:
+        assert np.array_equal(viz.Renderer(sim, **options).frame(replay[-1]), wanted)
+        from matplotlib.collections import TriMesh
+
+        assert isinstance(replay.plot(-1).particles, TriMesh)
+        replay.movie(tmp_path / "frames", size=(160, 120))
+    sim.movie(tmp_path / "more", duration=0.02, fps=100, size=(160, 120))
+    assert len(list((tmp_path / "more").iterdir())) == 3
+
+
+@each("fine", [1, 2, 4])
+def test_triangles_are_averaged_into_the_image(fine):
+    """Of a square of two triangles with one colour, whose corners lie between pixels; the rest is as it was."""
+    column = np.array([2, 11, 11, 2], np.float32) * fine - 0.5
+    row = np.array([1, 1, 8, 8], np.float32) * fine - 0.5
+    corners = np.array([[0, 1, 2], [3, 2, 0]], np.int32)  # the second one clockwise
+    image = np.full((10, 14, 3), 200, np.uint8)
+    _core.paint_triangles(column, row, corners, np.full(4, 9, np.uint8), colors.TABLE, fine, image)
+    inside = np.zeros((10, 14), dtype=bool)
+    inside[1:8, 2:11] = True
+    assert (image[inside] == colors.TABLE[9]).all() and (image[~inside] == 200).all()
+
+
+@each("odd", [np.nan, np.inf, -np.inf, 3e38])
+def test_triangles_nowhere_are_not_drawn(odd):
+    f = np.zeros(3, np.float32)
+    image = np.full((4, 5, 3), 7, np.uint8)
+    for column in (f + np.float32(odd), np.array([0, 3, odd], np.float32)):
+        before = image.copy()
+        _core.paint_triangles(
+            column, f, np.arange(3, dtype=np.int32)[None], f.astype(np.uint8), colors.TABLE, 2, image
+        )
+        assert np.array_equal(image, before)  # the last is a line along row 0: no area
+
+
+ARGUMENTS = {
+    "column": np.zeros(3, np.float32),
+    "row": np.zeros(3, np.float32),
+    "corners": np.zeros((1, 3), np.int32),
+    "value": np.zeros(3, np.uint8),
+    "palette": np.zeros((256, 3), np.uint8),
+    "fine": 2,
+    "image": np.zeros((4, 5, 3), np.uint8),
+}
+
+
+@each(
+    "change, message",
+    [
+        ({"row": np.zeros(2, np.float32)}, "row, value: expected as many as there are columns"),
+        ({"value": np.zeros(4, np.uint8)}, "row, value: expected as many as there are columns"),
+        ({"corners": np.zeros((1, 4), np.int32)}, "corners: expected (m, 3)"),
+        ({"corners": np.full((1, 3), 3, np.int32)}, "corners: expected numbers of points"),
+        ({"corners": np.full((1, 3), -1, np.int32)}, "corners: expected numbers of points"),
+        ({"palette": np.zeros((255, 3), np.uint8)}, "palette: expected (256, 3)"),
+        ({"image": np.zeros((4, 5, 4), np.uint8)}, "image: expected (height, width, 3)"),
+        ({"fine": 0}, "fine: expected 1 to 8"),
+        ({"fine": 9}, "fine: expected 1 to 8"),
+    ],
+)
+def test_the_core_refuses_bad_triangles(change, message):
+    _core.paint_triangles(*ARGUMENTS.values())
+    with pytest.raises(ValueError, match=re.escape(message)):
+        _core.paint_triangles(*{**ARGUMENTS, **change}.values())
+
+
+@every_dim
+def test_the_viewer_shows_triangles_in_the_plane(d):
+    sim = bending(d)
+    browser = Browser(sim)
+    name = "triangles" if d == 2 else "points"
+    assert [part for part, _ in browser.frame["parts"]] == [name]
+    rows = sim.elements.nodes.ravel() if d == 2 else slice(None)
+    x = sim.particles.x[rows]
+    assert np.abs(browser.positions(name) - x).max() < 1.3 / 65535  # of a box of side 1.2
+    assert browser.frame["particles"] == len(sim.particles) and render.OVERSAMPLE == 2

@@ -1,0 +1,192 @@
+"""What `mpm.fem.Simulation` promises as every solver: bits, files, live arrays, quantities, pictures, histories."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import mpm
+from fem_scenes import (
+    LAWS,
+    busy,
+    every_dim,
+    every_isa,
+    irregular,
+    scene_of,
+)
+from loops import each
+from mpm import fem
+from scenes import kernels
+
+
+@every_isa
+@each("dtype", ["float64", "float32"])
+def test_threads_and_splits_change_no_bit(isa, dtype):
+    with kernels(isa):
+        one, three, split = (busy(3, 20, dtype=dtype, threads=n, damping=(0.1, 1e-4)) for n in (1, 3, 2))
+    assert len(one.elements) > 2 * 4096  # more than two tasks
+    one.step(40)
+    three.step(40)
+    for n in (1, 7, 32):
+        split.step(n)
+        split.totals()
+    assert one == three and one == split
+    assert one.state_hash() == three.state_hash() == split.state_hash()
+
+
+@every_dim
+def test_files_copies_and_pickles_go_on_bit_for_bit(d, tmp_path):
+    sim = busy(d, damping=(0.1, 1e-4))
+    sim.particles.add_field("heat", rank="vector", unit="K", initial=2.0)[:, 0] = 1.0
+    sim.step(20)
+    sim.save(tmp_path / "a.mpm")
+    again = [mpm.load(tmp_path / "a.mpm"), copy.copy(sim), pickle.loads(pickle.dumps(sim))]
+    sim.step(20)
+    for other in again:
+        assert type(other) is fem.Simulation and other.steps == 20 and other.rows("box") == sim.rows("box")
+        assert "field.x" in mpm.diff(sim, other)
+        other.step(20)
+        assert other == sim and mpm.diff(sim, other) == {}
+        assert repr(other).splitlines()[:-1] == repr(sim).splitlines()[:-1]  # the last has the memory
+        assert np.array_equal(other.history["impulse:ball"], sim.history["impulse:ball"])
+
+
+def test_arrays_are_live_and_bad_values_are_refused():
+    sim = busy(2)
+    x, v = sim.particles.x, sim.particles.v
+    v[:] = 1.0
+    before = x.copy()
+    sim.step()
+    assert np.allclose(x - before, sim.dt * v) and np.shares_memory(x, sim.particles.x)
+    sim.step(2)
+    assert np.shares_memory(x, sim.particles.x)
+    x[3, 0] = np.nan
+    with pytest.raises(mpm.SimulationError, match="not finite were written to 1 ") as caught:
+        sim.step()
+    assert caught.value.rows == [3]
+    x[3] = before[3]
+    sim.particles.mass[0] *= 2
+    sim.step()
+    with pytest.raises(ValueError, match=r"sim.particles.volume is read-only"):
+        sim.particles.volume = 1.0
+    with pytest.raises(TypeError, match="cannot be deleted"):
+        sim.particles.delete([0])
+
+
+def test_quantities_at_nodes_and_elements():
+    shape, _ = irregular(2, cells=4)
+    sim = fem.Simulation(scene_of(2, LAWS["neo_hookean"], shape))
+    sim.particles.x[:] += 0.05 * np.sin(3 * sim.particles.x)
+    sim.particles.v[:] = sim.particles.x
+    assert sim.compute("elastic_energy").sum() == pytest.approx(sim.totals().elastic)
+    assert sim.compute("elastic_energy", on="elements").sum() == pytest.approx(sim.totals().elastic)
+    assert sim.compute("kinetic_energy").sum() == pytest.approx(sim.totals().kinetic)
+    elements = sim.elements
+    assert elements.volume.sum() == pytest.approx(1) and elements.mass.sum() == pytest.approx(1000)
+    assert sim.particles.mass.sum() == pytest.approx(1000) and sim.particles.volume.sum() == pytest.approx(1)
+    assert np.allclose(sim.compute("density", on="elements") * elements.J, 1000)
+    with pytest.raises(ValueError, match="on = 'elements': 'speed' belongs to the nodes"):
+        sim.compute("speed", on="elements")
+    points = np.array([[0.4, 0.7], [0.8, 0.3], [5, 5]])
+    v = sim.interpolate("v", points)
+    assert np.allclose(v[:2], points[:2]) and np.isnan(v[2]).all()  # linear fields exactly
+    assert np.isfinite(sim.interpolate("pressure", points[:2])).all()
+    assert elements.nodes.shape == (len(elements), 3) and not elements.nodes.flags.writeable
+
+
+def test_bodies_and_nodes_stay():
+    sim = busy(2)
+    before = sim.state_hash()
+    for name in sim.elements.fields:  # what is computed would be lost
+        assert not sim.elements[name].flags.writeable
+    with pytest.raises(TypeError, match="takes no more between steps: add the body to the scene"):
+        sim.add(mpm.shapes.Ball((0.5, 0.5), 0.1), LAWS["corotated"])
+    with pytest.raises(TypeError, match="they cannot be deleted"):
+        sim.particles.delete([0])
+    assert sim.state_hash() == before
+
+
+def test_a_body_with_F_rests_as_it_was():
+    F = np.array([[1.1, 0.2], [0.0, 0.9]])
+    scene = mpm.Scene((-1, -1), (2, 2))
+    scene.add(mpm.shapes.Box((0, 0), (1, 1)), LAWS["neo_hookean"], F=F)
+    sim = fem.Simulation(scene, spacing=0.25)
+    assert np.allclose(sim.elements.F, F) and sim.totals().mass == pytest.approx(1000 / np.linalg.det(F))
+
+
+@every_dim
+def test_it_is_drawn_recorded_and_played(d, tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    pytest.importorskip("h5py")
+    sim = busy(d)
+    with sim.record(tmp_path / "a.vtkhdf", fps=100, fields=("v", "pressure", "stress")):
+        sim.run(0.03)
+    with mpm.replay(tmp_path / "a.vtkhdf") as frames:
+        last = frames[-1]
+        sim.particles.x[:], sim.particles.v[:] = last.x, last.v
+        assert np.array_equal(last.pressure, sim.compute("pressure")) and len(frames) == 4
+        assert frames.description["numerics"]["spacing"] == 1 / 16
+    picture = sim.plot(color="von_mises")
+    if d == 2:
+        assert type(picture.particles).__name__ == "TriMesh"
+        assert np.array_equal(picture.particles.get_array(), sim.compute("von_mises"))
+    plt.close("all")
+    assert mpm.viz.Renderer(sim, size=(160, 120)).frame(sim).shape == (120, 160, 3)
+    assert [setting.key for setting in sim._settings()][-2:] == ["spacing", "dt"]
+    other = sim._rebuilt({"spacing": 0.125, "gravity y": 0.0})
+    assert other.spacing == 0.125 and other.scene.gravity[1] == 0
+
+
+def test_the_methods_of_integrators_step_a_mesh():
+    sim = fem.Simulation(scene_of(2, LAWS["neo_hookean"], gravity=(0.0, -1.0)), spacing=0.25, dt=2e-3)
+    sim.particles.v[:] = 0.3 * np.sin(3 * sim.particles.x[:, ::-1])
+    x, v = sim.particles.x.copy(), sim.particles.v.copy()
+    system, options = sim.system(), {"dt": 2e-3, "steps": 100}
+    sim.step(100)
+    run = mpm.integrators.integrate(system, x, v, method="symplectic-euler", **options)
+    assert np.allclose(run.x[-1], sim.particles.x, rtol=0, atol=1e-13)  # measured: 4e-15
+    assert run.energy[-1] == pytest.approx(sim.totals().energy, rel=1e-12)
+    for method, room in (("verlet", 1e-3), ("implicit-midpoint", 1e-3)):
+        energy = mpm.integrators.integrate(system, x, v, method=method, **options).energy
+        assert np.abs(energy / energy[0] - 1).max() < room
+
+
+def test_histories_on_one_time_axis():
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -1))
+    scene.add(mpm.shapes.Box((0.25, 0.5), (0.5, 0.75)), LAWS["fixed_corotated"], velocity=(0.5, 0))
+    runs = [
+        mpm.Simulation(scene, dx=1 / 16),
+        fem.Simulation(scene, spacing=1 / 16),
+        fem.Simulation(scene, spacing=1 / 8),
+    ]
+    for k, run in enumerate(runs):
+        run.run(0.2 + 0.01 * k)
+    both = mpm.compare(runs, columns=("energy", "momentum"), samples=50)
+    assert both.names == ("simulation", "fem 0", "fem 1") and both.time.shape == (50,)
+    assert both.values["energy"].shape == (3, 50) and both.values["momentum"].shape == (3, 50, 2)
+    assert both.time[0] == max(run.history["time"][0] for run in runs) and both.time[-1] == pytest.approx(0.2)
+    falling = -62.5 * both.time  # kg/s
+    assert np.allclose(both.values["momentum"][..., 1], falling, atol=1e-10)  # linear in time, so exact
+    assert mpm.compare({"a": runs[1]}, columns=["kinetic"]).names == ("a",)
+    for wrong, message in (
+        ({"runs": []}, "at least one"),
+        ({"runs": [1]}, "a simulation"),
+        ({"runs": runs[0]}, "a sequence or a mapping"),
+        ({"runs": runs, "columns": ("heat",)}, "columns = 'heat'"),
+        ({"runs": runs, "columns": "energy"}, "a sequence of names"),
+        ({"runs": runs, "samples": 1}, "samples = 1"),
+        ({"runs": [fem.Simulation(scene, spacing=0.1)]}, "has 0 records"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            mpm.compare(**wrong)
+
+
+@pytest.mark.parametrize("name", ["disk-wall", "twisted-bar"])
+def test_the_gallery_by_elements(name):
+    sim = mpm.gallery.get(name).solver("fem", spacing=0.05)
+    assert type(sim) is fem.Simulation and sim.spacing == 0.05
+    sim.step(20)
+    assert np.isfinite(sim.particles.x).all()
+    with pytest.raises(ValueError, match="method = 'sem': must be one of"):
+        mpm.gallery.get(name).solver("sem")

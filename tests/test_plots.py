@@ -1,0 +1,200 @@
+"""Plots: histories, quantities along lines and in slices, one parameter with several values."""
+
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import mpm
+from mpm import materials, shapes
+from mpm.viz import sampled
+
+SOLID = materials.FixedCorotated(E=2e4, nu=0.3, density=1000)
+SIZES = [(3, 2), (6.4, 4.8), (12, 9)]
+
+
+def make(dim=2, **options):
+    """A block with the velocity (1 + x + 2 y, 0, …), and a collider beside it."""
+    scene = mpm.Scene([0] * dim, [1] * dim, gravity=[0, -9.81, 0][:dim])
+    scene.add(
+        shapes.Box([0.25] * dim, [0.75] * dim),
+        SOLID,
+        velocity=lambda x: (1 + x @ np.arange(1, dim + 1))[:, None] * np.eye(dim)[0],
+    )
+    scene.add_collider(shapes.Ball([0.9] * dim, 0.15), name="ball")
+    return mpm.Simulation(scene, dx=0.0625, threads=1, **options)
+
+
+# --- histories ---------------------------------------------------------------------------------------------------
+
+
+def test_a_history_is_drawn_by_components_and_by_units(tmp_path):
+    sim = make()
+    with sim.record(tmp_path / "run.vtkhdf", fps=1000):
+        sim.step(5)
+    lines = mpm.plot.history(sim, ["momentum", "kinetic", "impulse:ball_y"])
+    drawn = [sim.history["momentum"][:, 0], sim.history["momentum"][:, 1], sim.history["kinetic"]]
+    for line, values in zip(lines, [*drawn, sim.history["impulse:ball"][:, 1]], strict=True):
+        assert np.array_equal(line.get_ydata(), values)
+        assert np.array_equal(line.get_xdata(), sim.history["time"])
+    assert [line.axes.get_ylabel() for line in lines] == [
+        *2 * ["momentum [kg/s]"],
+        "kinetic [J/m]",
+        "impulse:ball y [N s/m]",
+    ]
+    assert mpm.plot.history(sim.history, "dt")[0].axes.get_ylabel() == "dt [s]"
+    with mpm.replay(tmp_path / "run.vtkhdf") as frames:
+        assert np.array_equal(mpm.plot.history(frames, "kinetic")[0].get_ydata(), frames.totals["kinetic"])
+    ax = plt.figure().add_subplot()
+    with pytest.raises(ValueError, match="one unit"):
+        mpm.plot.history(sim, ["momentum", "kinetic"], ax=ax)
+    with pytest.raises(ValueError, match="columns = 'kinetik'"):
+        mpm.plot.history(sim, "kinetik")
+    with pytest.raises(TypeError, match="source"):
+        mpm.plot.history(3)
+    assert not ax.lines and dir(mpm.plot) == ["field", "history"]
+
+
+# --- lines and slices --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("dim", "at"), [(2, (1,)), (3, (0,)), (3, (0, 2))])
+def test_what_is_linear_in_space_is_found_exactly_up_to_the_surface(dim, at):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.2, 0.8, (6000 if dim == 2 else 20000, dim))
+    volume = 0.6**dim / len(x) * rng.uniform(0.5, 1.5, len(x))
+    slope = np.array([3.0, -2.0, 5.0])[:dim]
+    axes = {axis: np.linspace(0, 1, 61) for axis in range(dim) if axis not in at}
+    width = 0.06
+    found = sampled.on_lattice(x, volume, x @ slope + 7, at=dict.fromkeys(at, 0.47), axes=axes, width=width)
+    points = np.stack(np.meshgrid(*axes.values(), indexing="ij"), axis=-1)
+    exact = 7 + 0.47 * slope[list(at)].sum() + points @ slope[list(axes)]
+    there = np.isfinite(found)
+    assert np.abs(found - exact)[there].max() < 1e-11  # measured 3e-13
+    # To the surface and not beyond: half of the surroundings are filled there, up to the noise of random particles.
+    depth = np.minimum(points - 0.2, 0.8 - points).min(axis=-1)
+    assert there[depth > width].all() and not there[depth < -width].any()
+
+
+def test_particles_in_a_row_have_no_slope_across_it():
+    x = np.stack([np.linspace(0.1, 0.9, 81), np.full(81, 0.5)], axis=1)
+    found = sampled.on_lattice(
+        x, np.full(81, 4e-4), 2 * x[:, 0], at={1: 0.5}, axes={0: np.linspace(0, 1, 11)}, width=0.02
+    )
+    assert np.allclose(found[2:9], 2 * np.linspace(0.2, 0.8, 7), atol=1e-12)
+
+
+def test_a_field_along_a_line_and_in_a_slice():
+    sim = make(2)
+    line = mpm.plot.field(sim, "speed", x=0.5)
+    y, speed = line.get_data()
+    inside = (y > 0.26) & (y < 0.74)
+    assert np.abs(speed - (1.5 + 2 * y))[inside].max() < 1e-12  # measured 2e-15
+    assert np.isnan(speed[(y < 0.2) | (y > 0.8)]).all()
+    assert line.axes.get_xlabel() == "y [m]" and line.axes.get_ylabel() == "speed [m/s]"
+    space = make(3)
+    image = mpm.plot.field(space, "speed", z=0.4, limits=(1, 5))
+    assert image.get_clim() == (1, 5) and image.colorbar.ax.get_ylabel() == "speed [m/s]"
+    shown = image.get_array()
+    n = shown.shape[0]
+    middle = np.linspace(0, 1, n)[n // 2]
+    assert shown[n // 2, n // 2] == pytest.approx(1 + 3 * middle + 3 * 0.4, abs=1e-9)
+    assert shown.mask[0].all() and not shown.mask[n // 2, n // 2]
+    mpm.plot.field(space, "pressure", x=0.5, z=0.5)
+    for simulation, places, message in (
+        (sim, {}, "x or y for a line"),
+        (sim, {"x": 0.5, "y": 0.5}, "x or y for a line"),
+        (sim, {"z": 0.5}, "z = 0.5: must not be given"),
+        (sim, {"x": 1.5}, "x = 1.5 m: must be >= 0.0 and <= 1.0|x = 1.5"),
+        (space, {"x": 0, "y": 0, "z": 0}, "one of x, y, z for a slice"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mpm.plot.field(simulation, "speed", **places)
+
+
+# --- one parameter, several values -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_values_of_a_parameter_are_compared_side_by_side(dim):
+    sim = make(dim)
+    before = sim.state_hash()
+    found = mpm.compare_plot(sim, "E", [1e4, 1e5], times=(0, 0.002))
+    assert sim.state_hash() == before
+    assert found.axes.shape == (2, 2) and [run.materials[0].E for run in found.runs] == [1e4, 1e5]
+    assert [run.time for run in found.runs] == [0.002, 0.002]
+    alone = make(dim)
+    alone.run(0.002)
+    again = mpm.compare_plot(sim, "material 0 E", [SOLID.E], times=0.002).runs[0]
+    assert again.state_hash() == alone.state_hash()
+    if dim == 2:  # one scale for all, and the pictures of their times
+        limits = {one.collections[0].get_clim() for one in found.axes.ravel()}
+        assert len(limits) == 1 and limits.pop()[1] >= sim.compute("speed").max()
+        assert np.array_equal(found.axes[0, 0].collections[0].get_offsets(), sim.particles.x)
+
+
+def test_a_function_may_make_what_is_compared():
+    found = mpm.compare_plot(lambda name: make(transfer=name), "transfer", ["pic", "apic"], times=0.001)
+    assert [one.get_title() for one in found.axes[0]] == ["transfer = pic", "transfer = apic"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parameter": "hardness"}, "parameter = 'hardness'"),
+        ({"values": []}, "make 0 pictures"),
+        ({"values": [1e4, -1]}, "E = -1"),
+        ({"times": (0.2, 0.1)}, "must ascend"),
+        ({"color": "stress"}, "color"),
+        ({"size": (3, 2), "figure": Figure()}, "size"),
+    ],
+)
+def test_a_comparison_is_refused_before_it_runs(change, message, monkeypatch):
+    monkeypatch.setattr(mpm.Simulation, "run", lambda *_: pytest.fail("it ran"))
+    given = {"parameter": "E", "values": [1e4], "times": 0.1, **change}
+    with pytest.raises(ValueError, match=message):
+        mpm.compare_plot(make(), **given)
+
+
+# --- legible -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("what", ["plot", "history", "field", "slice", "compare"])
+def test_text_is_within_the_figure_and_apart(size, what):
+    sim = make(3 if what == "slice" else 2)
+    sim.step(3)
+    figure = Figure(figsize=size, layout="constrained")
+    if what == "compare":
+        figure = mpm.compare_plot(
+            sim, "density", [500.0, 1000.0, 2000.0], times=(0.0, 0.001), size=size
+        ).figure
+    else:
+        draw = {"plot": sim.plot, "history": lambda ax: mpm.plot.history(sim, ax=ax)}
+        draw |= {"field": lambda ax: mpm.plot.field(sim, "speed", y=0.5, ax=ax)}
+        draw |= {"slice": lambda ax: mpm.plot.field(sim, "speed", y=0.5, ax=ax)}
+        draw[what](ax=figure.subplots())
+    figure.canvas.draw_idle()
+    figure.draw_without_rendering()
+    whole = figure.bbox.padded(1)
+    for axes in figure.axes:
+        box = axes.get_window_extent()
+        assert box.width > 0.2 * figure.bbox.width / 3 or box.height > 0.2 * figure.bbox.height
+        texts = [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts]
+        legend = axes.get_legend()
+        boxes = [text.get_window_extent() for text in texts if text.get_text()]
+        boxes += [legend.get_window_extent()] if legend is not None else []
+        assert all(
+            whole.x0 <= b.x0 and b.x1 <= whole.x1 and whole.y0 <= b.y0 and b.y1 <= whole.y1 for b in boxes
+        )
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            ticks = [
+                tick.label1.get_window_extent()
+                for tick in axis.get_major_ticks()
+                if low <= tick.get_loc() <= high and tick.label1.get_text() and tick.label1.get_visible()
+            ]
+            assert not any(a.overlaps(b) for a, b in pairwise(ticks))
+    assert all(text.get_fontsize() >= 6 for text in figure.findobj(lambda t: hasattr(t, "get_fontsize")))
