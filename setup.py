@@ -107,7 +107,7 @@ JOBS = int(os.environ.get("MPM_JOBS", os.cpu_count() or 1))
 
 def library(name, sources, cflags=(), macros=(), include_dirs=()):
     return name, {
-        "sources": sources, "include_dirs": ["csrc", *include_dirs],
+        "sources": sources, "include_dirs": ["csrc", "mpm/include", *include_dirs],
         "cflags": [*CFLAGS, *cflags], "macros": list(macros),
     }  # fmt: skip
 

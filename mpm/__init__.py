@@ -65,6 +65,7 @@ __all__ = [
     "export",
     "fem",
     "gallery",
+    "get_include",
     "get_num_threads",
     "integrators",
     "load",
@@ -78,12 +79,13 @@ __all__ = [
     "shapes",
     "show_config",
     "sph",
+    "testing",
     "view",
     "viz",
 ]
 
 # Imported when first used: `import mpm` stays fast.
-_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "plot", "point", "samples", "sph", "viz")
+_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "plot", "point", "samples", "sph", "testing", "viz")
 _LAZY_FUNCTIONS = {
     "compare": "mpm.comparison",
     "compare_plot": "mpm.viz.panels",
@@ -94,6 +96,11 @@ _LAZY_FUNCTIONS = {
     "replay": "mpm.io.replay",
     "view": "mpm.viewer",
 }
+
+
+def get_include() -> str:
+    """The folder of ``mpm_user_law.h``, for compilers of laws (see `mpm.materials.UserLaw`)."""
+    return f"{__path__[0]}/include"
 
 
 def __getattr__(name: str) -> Any:

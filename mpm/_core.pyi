@@ -67,8 +67,25 @@ def build_info() -> dict[str, str]:
 def snapshot_names() -> tuple[list[str], list[str]]:
     """Names of the entries of a snapshot's "numbers" and "counters"."""
 
+def user_law(
+    name: str,
+    parameters: Sequence[float],
+    history: Sequence[tuple[str, str, str, float, float, float, bool]],
+    J_low: float,
+    J_high: float,
+    evaluate: int,
+    context: int,
+    return_map: int,
+    map_context: int,
+    moduli: int,
+    bound: float,
+) -> Any:
+    """A law from addresses of functions (mpm_user_law.h), as `evaluate`, `return_map` and `add_material` take it
+    instead of a name. It must outlive what uses it. A row of the history: name, unit, rank, initial, low, high,
+    scales_volume. `moduli`: 0 written by the function, 1 numeric, 2 the bound [Pa]."""
+
 def evaluate(
-    law: str,
+    law: Any,
     parameters: Sequence[float],
     F: Any,
     dim: int,
@@ -83,7 +100,7 @@ def evaluate(
     by default what its row begins with. `velocity_gradient` ((m, d, d) of `dtype`, 1/s) is zero by default."""
 
 def return_map(
-    law: str,
+    law: Any,
     parameters: Sequence[float],
     F: Any,
     history: Any,
@@ -214,7 +231,7 @@ class Colliders:
 class Core:
     """The base of what computes for the solvers: a run of a method, with its rows. Made by the types of methods."""
 
-    def add_material(self, law: str, parameters: Sequence[float]) -> int:
+    def add_material(self, law: Any, parameters: Sequence[float]) -> int:
         """Registers a material (a law with parameters); the index counts from 0. The last parameter of every law
         is not the density: mass comes with the particles."""
     def add_collider(

@@ -27,18 +27,20 @@ VALUES = {
     "consistency": 100.0,
     "g_1": 0.5,
     "g_2": 0.2,
+    "k_1": 2e4,
     "density": 1000.0,
 }  # of all laws that have such a parameter
+OWN = {"ogden": {"mu_1": 3e4, "alpha_1": 2.5}}  # of one law; another has a mu_1, too
 
 
 def _material(law: str) -> materials.Material:
-    """A material of a law, with parameters from `VALUES` or else its defaults."""
+    """A material of a law, with parameters from `VALUES` and `OWN`, or else its defaults."""
     made: type[materials.Material]
     [made] = [
         cls for name in materials.__all__ if getattr(cls := getattr(materials, name), "law", None) == law
     ]
     names = [parameter["name"] for parameter in laws.registry()[law]["parameters"]]
-    return made(**{name: VALUES[name] for name in names if name in VALUES})
+    return made(**{name: VALUES[name] for name in names if name in VALUES}, **OWN.get(law, {}))
 
 
 MATERIALS = {

@@ -58,7 +58,7 @@ def volume_ratio(particles: Fields) -> FloatArray:
 
 def history(material: Material, particles: Fields, rows: npt.NDArray[Any]) -> FloatArray | None:
     """What the law keeps of some of its particles besides F, (m, components); None if it keeps nothing."""
-    names = [field["name"] for field in registry()[material.law]["history"]]
+    names = [field["name"] for field in material._row["history"]]
     columns = [np.asarray(particles[name][rows], dtype=np.float64).reshape(len(rows), -1) for name in names]
     return np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else None
 

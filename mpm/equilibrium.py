@@ -27,7 +27,7 @@ from mpm._core import ConvergenceError, EscapeError, InstabilityError
 from mpm._core import Simulation as Core
 from mpm.colliders import place
 from mpm.derived import Fields
-from mpm.laws import Material, registry
+from mpm.laws import Material
 from mpm.particles import Copies
 from mpm.snapshot import Snapshot, fill
 from mpm.solver import Solver
@@ -317,5 +317,5 @@ class _Search:
 
 def _inviscid(material: Material) -> Material:
     """A material without viscous stress, which does not hold at rest."""
-    names = [parameter["name"] for parameter in registry()[material.law]["parameters"]]
+    names = [parameter["name"] for parameter in material._row["parameters"]]
     return replace(cast(Any, material), viscosity=0.0) if "viscosity" in names else material

@@ -83,7 +83,7 @@ class Material(_check.Strict):
     def _given_parameters(self) -> list[_core.Parameter]:
         """Those of the law's parameters that are attributes; others follow from attributes (`_parameter`)."""
         given = {field.name for field in fields(cast(Any, self))}
-        return [p for p in registry()[self.law]["parameters"] if p["name"] in given]
+        return [p for p in self._row["parameters"] if p["name"] in given]
 
     def _parameter(self, name: str) -> float:
         """The value of a parameter of the law."""
@@ -96,14 +96,24 @@ class Material(_check.Strict):
         return replace(cast(Any, self), **new)  # type: ignore[no-any-return]
 
     @property
+    def _core_law(self) -> Any:
+        """The law as the core knows it."""
+        return self.law
+
+    @property
+    def _row(self) -> _core.Law:
+        """The row of the law."""
+        return registry()[self.law]
+
+    @property
     def parameters(self) -> tuple[float, ...]:
         """The law's parameters in the registry's order, without the density."""
-        names = [parameter["name"] for parameter in registry()[self.law]["parameters"]]
+        names = [parameter["name"] for parameter in self._row["parameters"]]
         return tuple(self._parameter(name) for name in names if name != "density")
 
     def _keeps(self, field: str) -> bool:
         """Whether a field is part of the state of its particles."""
-        law = registry()[self.law]
+        law = self._row
         if field in ("F", "J"):
             return field == law["strain"]
         return field in ("x", "v", "C") or field in [kept["name"] for kept in law["history"]]
@@ -111,7 +121,7 @@ class Material(_check.Strict):
     @property
     def reference(self) -> str:
         """The paper of the law."""
-        return registry()[self.law]["reference"]
+        return self._row["reference"]
 
     @property
     def wave_speed(self) -> float:
@@ -131,7 +141,7 @@ class Material(_check.Strict):
         if history is None:
             history = np.repeat(self._initial_history(d)[None], m, axis=0)
         values = _core.evaluate(
-            self.law, self.parameters, gradients, d, config.isa(), "float64", history, velocity_gradient
+            self._core_law, self.parameters, gradients, d, config.isa(), "float64", history, velocity_gradient
         )
         tau, *scalars = (np.frombuffer(part, dtype=np.float64) for part in values)
         return Evaluation(tau.reshape(m, d, d), *scalars)
@@ -140,11 +150,11 @@ class Material(_check.Strict):
         self, F: FloatArray, history: FloatArray, dt: float, velocity_gradient: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """F and history after the law's return map, as a step `dt` [s] does it; without one they stay as they are."""
-        if not registry()[self.law]["return_map"]:
+        if not self._row["return_map"]:
             return F, history
         m, d = F.shape[:2]
         after = _core.return_map(
-            self.law, self.parameters, F, history, d, config.isa(), "float64", dt, velocity_gradient
+            self._core_law, self.parameters, F, history, d, config.isa(), "float64", dt, velocity_gradient
         )
         elastic, kept = (np.frombuffer(part, dtype=np.float64).copy() for part in after)
         return elastic.reshape(m, d, d), kept.reshape(history.shape)
@@ -152,7 +162,7 @@ class Material(_check.Strict):
     def _initial_history(self, d: int) -> FloatArray:
         """The history that particles begin with, (components,)."""
         values: list[float] = []
-        for field in registry()[self.law]["history"]:
+        for field in self._row["history"]:
             parameter = field["initial_parameter"]
             initial = float(getattr(self, parameter)) if parameter else field["initial"]
             diagonal = {"xx", "yy", "zz"} if field["rank"] in ("symmetric", "tensor") else {*"xyz", ""}
@@ -232,6 +242,8 @@ class Material(_check.Strict):
         return result
 
     def _finite(self, F: FloatArray, values: FloatArray) -> FloatArray:
+        if not len(F):
+            return values
         for row in np.flatnonzero(~np.isfinite(values).reshape(len(F), -1).all(axis=1))[:1]:
             raise ValueError(
                 f"F[{row}], det F = {np.linalg.det(F[row]):g}: outside the range of {type(self).__name__}"
@@ -427,7 +439,7 @@ class _Flowing(Material):
     def _kept(self, d: int) -> list[tuple[str, int, _core.HistoryField]]:
         """Name, components and row of every field of the history."""
         widths = {"scalar": 1, "vector": d, "symmetric": d * (d + 1) // 2, "tensor": d * d}
-        return [(field["name"], widths[field["rank"]], field) for field in registry()[self.law]["history"]]
+        return [(field["name"], widths[field["rank"]], field) for field in self._row["history"]]
 
     def _history(self, given: Mapping[str, npt.ArrayLike] | None, m: int, d: int) -> FloatArray:
         """The history (m, components) of checked fields; initial values where none are given."""
@@ -436,7 +448,7 @@ class _Flowing(Material):
             raise _check.wrong_type("history", given, "a mapping of field names to arrays")
         for name in given or {}:
             _check.choice("history", name, [field for field, *_ in kept])
-        columns, initial, at = [], self._initial_history(d), 0
+        columns, initial, at = [np.empty((m, 0))], self._initial_history(d), 0
         for name, width, row in kept:
             if name in (given or {}):
                 title = f"history[{name!r}]"
@@ -496,5 +508,6 @@ def plastic(Jp: npt.ArrayLike, m: int) -> FloatArray:
 
 def field_values(material: Material) -> str:
     """The parameters as source text: ``E=1e+06, nu=0.3, density=1000``."""
-    values = {f.name: getattr(material, f.name) for f in fields(cast(Any, material))}
+    named = [f.name for f in fields(cast(Any, material)) if not f.name.startswith("_")]
+    values = {name: getattr(material, name) for name in named}
     return ", ".join(f"{name}={f'{v:g}' if type(v) is float else v}" for name, v in values.items())

@@ -14,28 +14,36 @@ import numpy.typing as npt
 
 from mpm import _check
 from mpm._check import FloatArray
+from mpm.known import Known, catalogue
 from mpm.laws import Material, _Elastic, _Flowing, _Plastic, plastic
+from mpm.rubber import FibreReinforced, Ogden
 from mpm.soils import NACC, CamClay, DruckerPrager, MohrCoulomb, MuI
+from mpm.userlaws import HistoryField, UserLaw
 
 __all__ = [
     "NACC",
     "CamClay",
     "Corotated",
     "DruckerPrager",
+    "FibreReinforced",
     "FixedCorotated",
     "Fluid",
     "Hencky",
     "HerschelBulkley",
+    "HistoryField",
     "Material",
     "MohrCoulomb",
     "MooneyRivlin",
     "MuI",
     "NeoHookean",
+    "Ogden",
     "SaintVenantKirchhoff",
     "Sand",
     "Snow",
+    "UserLaw",
     "Viscoelastic",
     "VonMises",
+    "library",
 ]
 
 
@@ -611,3 +619,23 @@ class Viscoelastic(_Flowing, _Elastic):
         Material.__post_init__(self)
         if not self.g_1 + self.g_2 < 1:
             raise ValueError(f"g_1 = {self.g_1!r}, g_2 = {self.g_2!r}: must be < 1 together")
+
+
+def library() -> dict[str, Known]:
+    """Materials of the real world: steel, copper, aluminium, rubber, gelatine, water, honey, dry and wet sand, clays,
+    snows and concrete.
+
+    Each entry has the ``material``, a ``description`` and the ``sources`` of all its numbers, with the range where they
+    vary. They are starting points: measure, or look up, what your result depends on.
+
+    Examples
+    --------
+    >>> steel = mpm.materials.library()["steel"]
+    >>> print(steel)
+    VonMises: structural steel S235 up to 40 mm; without its hardening
+      E = 2.1e+11: EN 1993-1-1:2005, 3.2.6
+      nu = 0.3: EN 1993-1-1:2005, 3.2.6
+      yield_stress = 2.35e+08: EN 1993-1-1:2005, table 3.1; S355 has 355 MPa
+      density = 7850: EN 1991-1-1:2002, annex A: 77.0 to 78.5 kN/m3
+    """
+    return catalogue({name: kind for name, kind in globals().items() if isinstance(kind, type)})

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, _core, config
-from mpm.laws import Material, registry
+from mpm.laws import Material
 from mpm.scene import Scene
 from mpm.totals import per_depth
 
@@ -516,7 +516,7 @@ def stored_C(
 
 def refuse_material(chosen: Numerics, material: Material) -> None:
     """Raise ValueError if the integrator cannot take a step with a material's law."""
-    if chosen.integrator.is_implicit and not registry()[material.law]["tangent"]:
+    if chosen.integrator.is_implicit and not material._row["tangent"]:
         raise ValueError(
             f"material = {material!r}: integrator={chosen.integrator.name!r} has no tangent for it; a return map that "
             "follows the solve would let the material flow too little, so use integrator='explicit'"

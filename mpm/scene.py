@@ -20,6 +20,7 @@ from mpm.laws import Material, field_values, is_python_law
 from mpm.motion import Motion
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
+from mpm.userlaws import refuse_dimension
 
 __all__ = ["Body", "Scene"]
 
@@ -171,6 +172,7 @@ def make_body(
         )
     if not isinstance(material, Material):
         raise _check.wrong_type("material", material, "one of mpm.materials")
+    refuse_dimension(material, dimension)
     return Body(
         shape=shape,
         material=material,

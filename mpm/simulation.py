@@ -322,7 +322,7 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         material = body.material
         numerics.refuse_material(chosen, material)
         if material not in self._indices:
-            self._indices[material] = self._core.add_material(material.law, material.parameters)
+            self._indices[material] = self._core.add_material(material._core_law, material.parameters)
             self._materials.append(material)
         C = numerics.stored_C(chosen, body.initial_velocity_gradient(x), x, self._scene.lower)
         volume = np.zeros_like(sampled.volume) if chosen.volume == "grid-density" else sampled.volume

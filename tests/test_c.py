@@ -61,7 +61,7 @@ def build(tmp_path: Path, name: str, sanitizer: str, variant: tuple[str, ...] = 
     flags = (
         [f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all"] if sanitizer != "plain" else []
     )
-    includes = [f"-I{ROOT / 'csrc'}", f"-I{PROGRAMS}"]
+    includes = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'mpm' / 'include'}", f"-I{PROGRAMS}"]
     executable = tmp_path / name
     program = PROGRAMS / f"{name}.c"
     command = [*CC.split(), *FLAGS, *variant, *flags, *includes, program, *linked, "-lm", "-o", executable]
@@ -138,7 +138,18 @@ def test_the_example_of_the_interface_runs(tmp_path):
     program.write_text(re.sub(r"^ \*(?:     )?", "", shown[0], flags=re.MULTILINE))
     linked = library("plain")
     subprocess.run(
-        [*CC.split(), *FLAGS, f"-I{ROOT / 'csrc'}", program, *linked, "-lm", "-o", executable], check=True
+        [
+            *CC.split(),
+            *FLAGS,
+            f"-I{ROOT / 'csrc'}",
+            f"-I{ROOT / 'mpm' / 'include'}",
+            program,
+            *linked,
+            "-lm",
+            "-o",
+            executable,
+        ],
+        check=True,
     )
     result = run(executable)
     check(result)

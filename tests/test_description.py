@@ -77,7 +77,10 @@ def test_the_tables_have_all_that_there_is():
     assert set(SHAPES) == set(shapes.__all__)
     assert set(MOTIONS) == set(motion.__all__) - {"Motion"}
     assert {type(material).__name__ for material in scenes.MATERIALS.values()} == set(materials.__all__) - {
-        "Material"
+        "HistoryField",
+        "Material",
+        "UserLaw",
+        "library",
     }
 
 

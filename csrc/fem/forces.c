@@ -115,7 +115,7 @@ void MPM_KERNEL(forces_task)(const mpm_fem_sweep *sweep, ptrdiff_t task, int thr
     for (int32_t s = mesh->task_strip[task]; s < mesh->task_strip[task + 1]; s++) {
         const mpm_material *material = &sweep->materials[mesh->strips[s].material];
         union law_parameters parameters = {0};
-        prepare_law(material->law, &parameters, material->values);
+        prepare_law(material->law, &parameters, material);
         if (sweep->damping > 0)
             law_lame_at_rest(material->law, &parameters, &strip.mu, &strip.lambda);
         strip.parameters = &parameters;

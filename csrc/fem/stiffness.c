@@ -86,7 +86,7 @@ void MPM_KERNEL(stiffness_linearize)(const mpm_fem_sweep *sweep, ptrdiff_t task,
         const mpm_material *material = &sweep->materials[strip->material];
         union law_parameters parameters = {0};
         struct tangent tangent;
-        prepare_law(material->law, &parameters, material->values);
+        prepare_law(material->law, &parameters, material);
         law_lame_at_rest(material->law, &parameters, &tangent.mu, &tangent.lambda);
         for (ptrdiff_t tile = strip->first; tile < strip->end; tile++) {
             const int32_t *index = mesh->tile_nodes + tile * CORNERS * WIDTH;

@@ -107,7 +107,11 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
     int count = 0;
     for (int f = 0; f < law->fields; f++) {
         const mpm_history_field *field = &law->field[f];
-        if (mpm_fields_find(&simulation->store.fields, field->name) >= 0)
+        const int found = mpm_fields_find(&simulation->store.fields, field->name);
+        if (found >= 0 && (simulation->store.fields.row[found].owner != MPM_OWNER_LAW ||
+                           simulation->store.fields.row[found].rank != field->rank))
+            return MPM_BAD_ARGUMENT; /* a user's law may name a field as it likes */
+        if (found >= 0)
             continue;
         mpm_field *row = &rows[count++];
         *row = (mpm_field){.rank = field->rank, .owner = MPM_OWNER_LAW, .state_of = MPM_STATE_OF_OWNERS,
@@ -121,7 +125,7 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
 /* Tells a material the columns of its history. */
 static void set_columns(const mpm_simulation *simulation, mpm_material *material)
 {
-    const mpm_law *law = mpm_laws_get(material->law);
+    const mpm_law *law = mpm_material_law(material);
     for (int f = 0, component = 0; f < law->fields; f++) {
         const mpm_field *row = &simulation->store.fields.row[mpm_fields_find(&simulation->store.fields, law->field[f].name)];
         for (int c = 0; c < mpm_rank_components(row->rank, simulation->settings.dim); c++)
@@ -131,11 +135,11 @@ static void set_columns(const mpm_simulation *simulation, mpm_material *material
 
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material)
 {
-    if (material->law < 0 || material->law >= MPM_LAW_COUNT)
+    if (material->law < 0 || material->law > MPM_USER || (material->law == MPM_USER && !material->user))
         return MPM_BAD_ARGUMENT;
     if (simulation->integrator->solve && !mpm_laws_have_tangent(material->law))
         return MPM_BAD_ARGUMENT;
-    const mpm_law *law = mpm_laws_get(material->law);
+    const mpm_law *law = mpm_material_law(material);
     mpm_material added = *material;
     if (mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->materials, &simulation->material_capacity,
                         simulation->material_count, simulation->material_count + 1, sizeof *material))
@@ -240,7 +244,7 @@ static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
 static void set_initial(const mpm_simulation *simulation, const mpm_material *material, double initial[MPM_MOST_COLUMNS])
 {
     const int dim = simulation->settings.dim;
-    const mpm_law *law = mpm_laws_get(material->law);
+    const mpm_law *law = mpm_material_law(material);
     memcpy(initial, simulation->particles.initial, sizeof simulation->particles.initial);
     for (int f = 0, component = 0; f < law->fields; f++) {
         const mpm_history_field *field = &law->field[f];

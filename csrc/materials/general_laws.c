@@ -6,15 +6,17 @@
 
 #define IF_FAST(...)
 
-void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters, const double *values)
+void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters, const mpm_material *material)
 {
 #define IF_GENERAL(enumerator, name, kind) \
     case enumerator: \
-        parameters->name = name##_prepare(values); \
+        parameters->name = name##_prepare(material->values); \
         return;
     switch (law) {
 #define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name, kind)
         MPM_LAWS(CASE)
+    case MPM_USER:
+        parameters->user = user_prepare(material);
 #undef IF_GENERAL
     }
 }
@@ -28,6 +30,8 @@ void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *para
         return;
     switch (law) {
         MPM_LAWS(CASE)
+    case MPM_USER:
+        *evaluation = user_evaluate(&parameters->user, state);
 #undef IF_GENERAL
     }
 }
@@ -44,6 +48,8 @@ void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *pa
         MAP_##kind(name);
     switch (law) {
         MPM_LAWS(CASE)
+    case MPM_USER:
+        user_return_map(&parameters->user, state, dt, *C);
 #undef IF_GENERAL
     }
     *limited = wide_less(wide_set(1), wide_set(0)); /* no lane */

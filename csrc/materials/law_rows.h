@@ -29,7 +29,7 @@
     {name, "1", MPM_SYMMETRIC, .initial = 1, .low = -INFINITY, .high = INFINITY, \
      .meaning = "inverse right Cauchy-Green tensor of the dashpot's deformation"}
 
-static const mpm_law law_rows[MPM_LAW_COUNT] = {
+static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
     [MPM_FIXED_COROTATED] = {
         .name = "fixed_corotated", .J_low = 1e-4, .J_high = 1e4, .parameters = 3,
         .parameter = {ELASTIC_PARAMETERS},
@@ -258,4 +258,37 @@ static const mpm_law law_rows[MPM_LAW_COUNT] = {
         .reference = "M. Mueller, M. Gross, Interactive virtual materials, Proceedings of Graphics Interface (2004) "
                      "239-246.",
     },
+    [MPM_OGDEN] = {
+        .name = "ogden", .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
+        .parameter = {
+            {"mu_1", "Pa", -INFINITY, INFINITY, true, true, "modulus of the first term; mu_1 alpha_1 > 0"},
+            {"alpha_1", "1", -50, 50, false, false, "exponent of the first term"},
+            {"mu_2", "Pa", -INFINITY, INFINITY, true, true, "modulus of the second term; mu_2 alpha_2 >= 0"},
+            {"alpha_2", "1", -50, 50, false, false, "exponent of the second term"},
+            {"mu_3", "Pa", -INFINITY, INFINITY, true, true, "modulus of the third term; mu_3 alpha_3 >= 0"},
+            {"alpha_3", "1", -50, 50, false, false, "exponent of the third term"},
+            {"bulk_modulus", "Pa", 0, INFINITY, true, true, "bulk modulus at rest"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .reference = "R. W. Ogden, Large deformation isotropic elasticity: on the correlation of theory and experiment "
+                     "for compressible rubberlike solids, Proceedings of the Royal Society of London A 328 (1972) "
+                     "567-583. doi:10.1098/rspa.1972.0096",
+    },
+    [MPM_FIBRE_REINFORCED] = {
+        .name = "fibre_reinforced", .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
+        .parameter = {
+            {"E", "Pa", 0, INFINITY, true, true, "Young's modulus without fibres"},
+            {"nu", "1", -1, 0.5, true, true, "Poisson's ratio without fibres"},
+            {"k_1", "Pa", 0, INFINITY, false, true, "stiffness of the fibres"},
+            {"k_2", "1", 0, INFINITY, false, true, "growth of this stiffness with the stretch; 0: none"},
+            {"direction_x", "1", -INFINITY, INFINITY, true, true, "of the fibres, a vector of any length"},
+            {"direction_y", "1", -INFINITY, INFINITY, true, true, "likewise"},
+            {"direction_z", "1", -INFINITY, INFINITY, true, true, "likewise"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .reference = "G. A. Holzapfel, T. C. Gasser, R. W. Ogden, A new constitutive framework for arterial wall "
+                     "mechanics and a comparative study of material models, Journal of Elasticity 61 (2000) 1-48. "
+                     "doi:10.1023/A:1010835316564",
+    },
+    [MPM_USER] = {.name = "user"}, /* keeps F; the rest is in the material */
 };

@@ -6,6 +6,7 @@
 #include "materials/cam_clay.h"
 #include "materials/corotated.h"
 #include "materials/drucker_prager.h"
+#include "materials/fibre_reinforced.h"
 #include "materials/fixed_corotated.h"
 #include "materials/fluid.h"
 #include "materials/hencky.h"
@@ -16,9 +17,11 @@
 #include "materials/mu_i.h"
 #include "materials/nacc.h"
 #include "materials/neo_hookean.h"
+#include "materials/ogden.h"
 #include "materials/saint_venant_kirchhoff.h"
 #include "materials/sand.h"
 #include "materials/snow.h"
+#include "materials/user.h"
 #include "materials/viscoelastic.h"
 #include "materials/von_mises.h"
 
@@ -26,21 +29,22 @@ union law_parameters {
 #define MEMBER(enumerator, name, kind, speed, tangent) struct name name;
     MPM_LAWS(MEMBER)
 #undef MEMBER
+    struct user user;
 };
 
 /* GENERAL laws are compiled once per kernel set, in general_laws.c, whoever calls them. FAST laws are inlined; where
  * `law` is a constant, the switch disappears. */
-void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters, const double *values);
+void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters, const mpm_material *material);
 void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *parameters, const struct law_state *state,
                                        const matrix *C, struct law_evaluation *evaluation);
 void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *parameters, struct law_state *state,
                                          wide dt, const matrix *C, mask *limited);
 
-INLINE void prepare_law(const int law, union law_parameters *parameters, const double *values)
+INLINE void prepare_law(const int law, union law_parameters *parameters, const mpm_material *material)
 {
 #define IF_FAST(enumerator, name) \
     case enumerator: \
-        parameters->name = name##_prepare(values); \
+        parameters->name = name##_prepare(material->values); \
         return;
 #define IF_GENERAL(enumerator, name)
     switch (law) {
@@ -49,13 +53,14 @@ INLINE void prepare_law(const int law, union law_parameters *parameters, const d
 #undef CASE
 #undef IF_FAST
     }
-    MPM_KERNEL(general_laws_prepare)(law, parameters, values);
+    MPM_KERNEL(general_laws_prepare)(law, parameters, material);
 }
 
 /* Copies what a law keeps, so that the original stays in registers. */
-INLINE void copy_law_state(const int law, const struct law_state *from, struct law_state *to)
+INLINE void copy_law_state(const int law, const union law_parameters *parameters, const struct law_state *from,
+                           struct law_state *to)
 {
-    const int components = mpm_law_history(&law_rows[law], DIM);
+    const int components = law == MPM_USER ? user_components(&parameters->user) : mpm_law_history(&law_rows[law], DIM);
     to->F = from->F;
     to->J = from->J;
     for (int c = 0; c < components; c++)
@@ -77,7 +82,7 @@ INLINE struct law_evaluation evaluate_law(const int law, const union law_paramet
     struct law_state copy;
     const matrix gradient = C;
     struct law_evaluation evaluation;
-    copy_law_state(law, &state, &copy);
+    copy_law_state(law, parameters, &state, &copy);
     MPM_KERNEL(general_laws_evaluate)(law, parameters, &copy, &gradient, &evaluation);
     return evaluation;
 }
@@ -88,20 +93,21 @@ INLINE bool law_keeps_J(const int law)
     return law_rows[law].strain == MPM_KEEPS_J;
 }
 
-INLINE int law_history(const int law)
+/* The components of a material's history; `law` is its law, where that is a constant. */
+INLINE int law_history(const int law, const mpm_material *material)
 {
-    return mpm_law_history(&law_rows[law], DIM);
+    return mpm_law_history(law == MPM_USER ? &material->user->row : &law_rows[law], DIM);
 }
 
 /* The whole volume ratio over det F: the volume that was gained or lost inelastically. */
-INLINE wide law_volume_scale(const int law, const struct law_state *state)
+INLINE wide law_volume_scale(const mpm_law *row, const struct law_state *state)
 {
     wide scale = wide_set(1);
     int component = 0;
-    for (int f = 0; f < law_rows[law].fields; f++) {
-        if (law_rows[law].field[f].scales_volume)
+    for (int f = 0; f < row->fields; f++) {
+        if (row->field[f].scales_volume)
             scale *= state->history[component];
-        component += mpm_rank_components(law_rows[law].field[f].rank, DIM);
+        component += mpm_rank_components(row->field[f].rank, DIM);
     }
     return scale;
 }
@@ -129,9 +135,9 @@ INLINE mask return_map(const int law, const union law_parameters *parameters, st
     struct law_state copy;
     const matrix gradient = C;
     mask limited;
-    copy_law_state(law, state, &copy);
+    copy_law_state(law, parameters, state, &copy);
     MPM_KERNEL(general_laws_return_map)(law, parameters, &copy, dt, &gradient, &limited);
-    copy_law_state(law, &copy, state);
+    copy_law_state(law, parameters, &copy, state);
     return limited;
 }
 

@@ -4,9 +4,11 @@
  * include in law_switch.h. The rest of the code knows a law by its row alone.
  */
 #pragma once
+#include <mpm_user_law.h> /* in mpm/include: users compile against it */
+
 #include "state/fields.h"
 
-enum { MPM_LAW_PARAMETERS = 8, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24 };
+enum { MPM_LAW_PARAMETERS = 8, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
 
 /** One parameter that a user gives. A limit is exclusive if `..._open`, and infinite if there is none. */
 typedef struct mpm_parameter {
@@ -68,7 +70,9 @@ typedef struct mpm_law {
     X(MPM_MU_I, mu_i, INELASTIC, GENERAL, NO_TANGENT) \
     X(MPM_HERSCHEL_BULKLEY, herschel_bulkley, INELASTIC, GENERAL, NO_TANGENT) \
     X(MPM_VISCOELASTIC, viscoelastic, INELASTIC, GENERAL, NO_TANGENT) \
-    X(MPM_COROTATED, corotated, ELASTIC, GENERAL, TANGENT)
+    X(MPM_COROTATED, corotated, ELASTIC, GENERAL, TANGENT) \
+    X(MPM_OGDEN, ogden, ELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, NO_TANGENT)
 
 /** X(enumerator, name, inverts): the laws that have x_piola (law.h). Those that are finite for any F INVERT. */
 #define MPM_PIOLA_LAWS(X) \
@@ -78,8 +82,27 @@ typedef struct mpm_law {
     X(MPM_COROTATED, corotated, true)
 
 #define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent) enumerator,
-enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT };
+enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT, MPM_USER = MPM_LAW_COUNT };
 #undef MPM_LAW_ENUMERATOR
+
+/** Where the moduli of a user's law come from. */
+typedef enum mpm_user_moduli {
+    MPM_USER_OWN,     /* its function writes them */
+    MPM_USER_NUMERIC, /* differences of its stress */
+    MPM_USER_BOUND    /* `bound` in every state */
+} mpm_user_moduli;
+
+/** A law of a user, MPM_USER: its own row of the registry, with the density as only parameter, and its functions. It
+ *  lives as long as any simulation with a material that refers to it. */
+typedef struct mpm_user_law {
+    mpm_law row;
+    mpm_user_evaluate *evaluate;
+    mpm_user_return_map *return_map; /* NULL: none */
+    void *context, *map_context;     /* of the two functions */
+    mpm_user_moduli moduli;
+    double bound; /* [Pa] */
+    double parameters[MPM_USER_PARAMETERS];
+} mpm_user_law;
 
 /** Does law `index` have a return map? A compile-time constant if `index` is one. */
 static inline bool mpm_laws_inelastic(int index)
@@ -92,7 +115,7 @@ static inline bool mpm_laws_inelastic(int index)
         MPM_LAWS(MPM_LAW_CASE)
 #undef MPM_LAW_CASE
     default:
-        return false;
+        return index == MPM_USER;
     }
 }
 
@@ -125,7 +148,7 @@ static inline bool mpm_laws_invert(int index)
     }
 }
 
-/** Row `index` of the registry, 0 <= index < MPM_LAW_COUNT. */
+/** Row `index` of the registry, 0 <= index < MPM_LAW_COUNT. MPM_USER has one with what its laws have in common. */
 const mpm_law *mpm_laws_get(int index);
 
 /** The number of components of a law's history. */
@@ -141,14 +164,21 @@ static inline int mpm_law_history(const mpm_law *law, int dim)
 /** A law with its parameters. */
 typedef struct mpm_material {
     int law; /* row of the registry */
+    const mpm_user_law *user; /* of MPM_USER */
     double values[MPM_LAW_PARAMETERS];
     int column[MPM_LAW_HISTORY]; /* of each component of its history, set when a simulation registers the material */
 } mpm_material;
 
+/** The row of the material's law. */
+static inline const mpm_law *mpm_material_law(const mpm_material *material)
+{
+    return material->law == MPM_USER ? &material->user->row : mpm_laws_get(material->law);
+}
+
 /** Does the material's history use this column? */
 static inline bool mpm_material_keeps(const mpm_material *material, int column, int dim)
 {
-    const int components = mpm_law_history(mpm_laws_get(material->law), dim);
+    const int components = mpm_law_history(mpm_material_law(material), dim);
     for (int c = 0; c < components; c++)
         if (material->column[c] == column)
             return true;

@@ -65,10 +65,9 @@ static int dim_of(const mpm_python_core *core)
 
 static PyObject *add_material(PyObject *self, PyObject *args)
 {
-    const char *law;
-    PyObject *parameters;
+    PyObject *law, *parameters;
     mpm_material material;
-    if (!PyArg_ParseTuple(args, "sO", &law, &parameters) || mpm_python_get_material(law, parameters, &material))
+    if (!PyArg_ParseTuple(args, "OO", &law, &parameters) || mpm_python_get_material(law, parameters, &material))
         return NULL;
     mpm_python_core *core = mpm_python_core_enter(self); /* after all conversions, which may run any Python code */
     if (!core)

@@ -80,8 +80,8 @@ static int get_numbers(PyObject *object, Py_buffer *view, const char *name, cons
 
 /* Gets F (m, d, d) and, unless they are None, the history that the law keeps, (m,) or (m, components), and the velocity
  * gradient (m, d, d). Returns -1 with an exception on error. */
-static int get_states(PyObject *F, PyObject *history, PyObject *gradient, int law, const mpm_kernels *kernels,
-                      Py_buffer views[VIEWS])
+static int get_states(PyObject *F, PyObject *history, PyObject *gradient, const mpm_material *material,
+                      const mpm_kernels *kernels, Py_buffer views[VIEWS])
 {
     const char *format = kernels->real_size == sizeof(float) ? "f" : "d";
     const int dim = kernels->dim;
@@ -90,7 +90,7 @@ static int get_states(PyObject *F, PyObject *history, PyObject *gradient, int la
         views[VIEW_F] = (Py_buffer){0};
         return -1;
     }
-    const Py_ssize_t m = views[VIEW_F].shape[0], components = mpm_law_history(mpm_laws_get(law), dim);
+    const Py_ssize_t m = views[VIEW_F].shape[0], components = mpm_law_history(mpm_material_law(material), dim);
     if (views[VIEW_F].shape[1] != dim || views[VIEW_F].shape[2] != dim)
         PyErr_Format(PyExc_ValueError, "F: expected shape (m, %d, %d)", dim, dim);
     else if (!get_numbers(history, &views[VIEW_HISTORY], "history", format, m * components) &&
@@ -110,11 +110,18 @@ static PyObject *laws(PyObject *module, PyObject *unused)
     return list;
 }
 
-int mpm_python_get_material(const char *name, PyObject *parameters, mpm_material *material)
+int mpm_python_get_material(PyObject *law, PyObject *parameters, mpm_material *material)
 {
-    *material = (mpm_material){.law = find_law(name)};
+    *material = (mpm_material){.law = MPM_USER};
+    if (PyCapsule_CheckExact(law))
+        return (material->user = mpm_python_get_user_law(law)) ? 0 : -1; /* it has its parameters */
+    PyObject *name = PyUnicode_AsUTF8String(law);
+    if (!name)
+        return -1;
+    material->law = find_law(PyBytes_AsString(name));
+    Py_DECREF(name);
     if (material->law < 0) {
-        PyErr_Format(PyExc_ValueError, "law: unknown name '%s'", name);
+        PyErr_Format(PyExc_ValueError, "law: unknown name '%U'", law);
         return -1;
     }
     /* all but the density, which comes last */
@@ -125,16 +132,16 @@ int mpm_python_get_material(const char *name, PyObject *parameters, mpm_material
 static PyObject *evaluate(PyObject *module, PyObject *args)
 {
     (void)module;
-    const char *name, *isa, *dtype;
-    PyObject *parameters, *F, *history = Py_None, *gradient = Py_None, *out[5] = {0}, *result = NULL;
+    const char *isa, *dtype;
+    PyObject *law, *parameters, *F, *history = Py_None, *gradient = Py_None, *out[5] = {0}, *result = NULL;
     Py_buffer views[VIEWS];
     int dim;
     mpm_evaluation evaluation;
-    if (!PyArg_ParseTuple(args, "sOOiss|OO", &name, &parameters, &F, &dim, &isa, &dtype, &history, &gradient) ||
-        mpm_python_get_material(name, parameters, &evaluation.material))
+    if (!PyArg_ParseTuple(args, "OOOiss|OO", &law, &parameters, &F, &dim, &isa, &dtype, &history, &gradient) ||
+        mpm_python_get_material(law, parameters, &evaluation.material))
         return NULL;
     const mpm_kernels *kernels = get_kernels(isa, dim, dtype);
-    if (!kernels || get_states(F, history, gradient, evaluation.material.law, kernels, views))
+    if (!kernels || get_states(F, history, gradient, &evaluation.material, kernels, views))
         return NULL;
     const Py_ssize_t m = views[VIEW_F].shape[0], size = (Py_ssize_t)kernels->real_size;
     for (int i = 0; i < 5; i++)
@@ -161,17 +168,17 @@ done:
 static PyObject *return_map(PyObject *module, PyObject *args)
 {
     (void)module;
-    const char *name, *isa, *dtype;
-    PyObject *parameters, *F, *history, *gradient = Py_None, *result = NULL;
+    const char *isa, *dtype;
+    PyObject *law, *parameters, *F, *history, *gradient = Py_None, *result = NULL;
     Py_buffer views[VIEWS];
     int dim;
     mpm_return_map states = {.dt = 0};
-    if (!PyArg_ParseTuple(args, "sOOOiss|dO", &name, &parameters, &F, &history, &dim, &isa, &dtype, &states.dt,
+    if (!PyArg_ParseTuple(args, "OOOOiss|dO", &law, &parameters, &F, &history, &dim, &isa, &dtype, &states.dt,
                           &gradient) ||
-        mpm_python_get_material(name, parameters, &states.material))
+        mpm_python_get_material(law, parameters, &states.material))
         return NULL;
     if (!mpm_laws_inelastic(states.material.law)) {
-        PyErr_Format(PyExc_ValueError, "law: '%s' has no return map", name);
+        PyErr_Format(PyExc_ValueError, "law: '%S' has no return map", law);
         return NULL;
     }
     if (history == Py_None) {
@@ -179,7 +186,7 @@ static PyObject *return_map(PyObject *module, PyObject *args)
         return NULL;
     }
     const mpm_kernels *kernels = get_kernels(isa, dim, dtype);
-    if (!kernels || get_states(F, history, gradient, states.material.law, kernels, views))
+    if (!kernels || get_states(F, history, gradient, &states.material, kernels, views))
         return NULL;
     PyObject *new_F = PyBytes_FromStringAndSize(views[VIEW_F].buf, views[VIEW_F].len);
     PyObject *new_history = PyBytes_FromStringAndSize(views[VIEW_HISTORY].buf, views[VIEW_HISTORY].len);

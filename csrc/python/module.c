@@ -85,7 +85,9 @@ static int module_exec(PyObject *module)
     module_state *state = PyModule_GetState(module);
     state->allocator = mpm_memory_default();
     if (add_exceptions(module, state) || PyModule_AddFunctions(module, module_methods) ||
-        PyModule_AddFunctions(module, mpm_python_law_methods) || PyModule_AddFunctions(module, mpm_sampling_methods) ||
+        PyModule_AddFunctions(module, mpm_python_law_methods) ||
+        PyModule_AddFunctions(module, mpm_python_user_law_methods) ||
+        PyModule_AddFunctions(module, mpm_sampling_methods) ||
         PyModule_AddFunctions(module, mpm_drawing_methods) ||
         PyModule_AddFunctions(module, mpm_python_collider_methods) ||
         PyModule_AddFunctions(module, mpm_python_ode_methods))

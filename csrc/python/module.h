@@ -28,6 +28,7 @@ extern PyType_Spec mpm_python_colliders_spec;
 
 /** The method tables of the files; `module.c` joins them. Each ends with a NULL name. */
 extern PyMethodDef mpm_python_law_methods[];
+extern PyMethodDef mpm_python_user_law_methods[];
 extern PyMethodDef mpm_sampling_methods[];
 extern PyMethodDef mpm_drawing_methods[];
 extern PyMethodDef mpm_python_collider_methods[];
@@ -73,11 +74,15 @@ int mpm_python_get_leave(const char *name, mpm_leave *out);
 /** Settings without a flaw from the keywords of `Simulation`; -1 with an exception otherwise. */
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings);
 
+/** The law that `user_law` has made; NULL with an exception if the object is another one. */
+const mpm_user_law *mpm_python_get_user_law(PyObject *capsule);
+
 /** A list of `count` floats. */
 PyObject *mpm_python_float_list(const double *values, Py_ssize_t count);
 
-/** A material from the name of its law and its parameters but the density; -1 with an exception otherwise. */
-int mpm_python_get_material(const char *name, PyObject *parameters, mpm_material *material);
+/** A material from the name of its law, or a user's law (which must outlive it), and its parameters but the density; -1
+ *  with an exception otherwise. */
+int mpm_python_get_material(PyObject *law, PyObject *parameters, mpm_material *material);
 
 /** Reads a collider from add_collider's arguments and passes it to `use`; it lives until `use` returns. */
 typedef PyObject *(*mpm_python_collider_user)(PyObject *self, const mpm_collider *collider);

@@ -41,7 +41,7 @@ static void describe_owners(const char *name, char *text, size_t size)
     for (int k = 0; k < count && end < size; k++)
         end += (size_t)snprintf(text + end, size - end, "%s %s", k == 0 ? "" : k == count - 1 ? " and" : ",", owners[k]);
     if (end < size)
-        snprintf(text + end, size - end, " only");
+        snprintf(text + end, size - end, count ? " only" : " other materials only"); /* of a user's law */
 }
 
 static void describe(const mpm_python_method *method, const mpm_trouble *t, char *text, size_t size)

@@ -16,12 +16,14 @@ INLINE matrix matrix_from_rows(const real *rows, ptrdiff_t first, int lanes)
 }
 
 /* Loads `lanes` states from the arrays, beginning at row `first`; without `history`, the initial values of the law. */
-INLINE struct law_state state_from_rows(const int law, const real *F, const real *history, ptrdiff_t first, int lanes)
+INLINE struct law_state state_from_rows(const mpm_material *material, const real *F, const real *history,
+                                        ptrdiff_t first, int lanes)
 {
-    const int components = law_history(law);
+    const mpm_law *row = mpm_material_law(material);
+    const int components = mpm_law_history(row, DIM);
     struct law_state state = {.F = matrix_identity()};
-    for (int f = 0, c = 0; f < law_rows[law].fields; f++) {
-        const mpm_history_field *field = &law_rows[law].field[f];
+    for (int f = 0, c = 0; f < row->fields; f++) {
+        const mpm_history_field *field = &row->field[f];
         for (int k = 0; k < mpm_rank_components(field->rank, DIM); k++, c++)
             state.history[c] = wide_set((real)mpm_fields_initial(field->rank, DIM, k, field->initial));
     }
@@ -38,10 +40,11 @@ void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation)
 {
     const int law = evaluation->material.law;
     union law_parameters parameters = {0};
-    prepare_law(law, &parameters, evaluation->material.values);
+    prepare_law(law, &parameters, &evaluation->material);
     for (ptrdiff_t first = 0; first < evaluation->count; first += WIDTH) {
         const int lanes = evaluation->count - first < WIDTH ? (int)(evaluation->count - first) : WIDTH;
-        struct law_state state = state_from_rows(law, evaluation->F, evaluation->history, first, lanes);
+        struct law_state state =
+            state_from_rows(&evaluation->material, evaluation->F, evaluation->history, first, lanes);
         state.J = matrix_det(state.F);
         const matrix gradient = matrix_from_rows(evaluation->velocity_gradient, first, lanes);
         const struct law_evaluation r = evaluate_law(law, &parameters, state, gradient);
@@ -58,13 +61,13 @@ void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation)
 
 void MPM_KERNEL(law_calls_return_map)(const mpm_return_map *states)
 {
-    const int law = states->material.law, components = law_history(law);
+    const int law = states->material.law, components = law_history(law, &states->material);
     union law_parameters parameters = {0};
-    prepare_law(law, &parameters, states->material.values);
+    prepare_law(law, &parameters, &states->material);
     real *F = states->F, *history = states->history;
     for (ptrdiff_t first = 0; first < states->count; first += WIDTH) {
         const int lanes = states->count - first < WIDTH ? (int)(states->count - first) : WIDTH;
-        struct law_state state = state_from_rows(law, F, history, first, lanes);
+        struct law_state state = state_from_rows(&states->material, F, history, first, lanes);
         const wide trial = state.J = matrix_det(state.F);
         const matrix gradient = matrix_from_rows(states->velocity_gradient, first, lanes);
         return_map(law, &parameters, &state, wide_set((real)states->dt), gradient);

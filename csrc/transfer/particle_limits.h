@@ -28,11 +28,12 @@ struct constants {
     double room;                     /* beyond a face, in cells */
     wide lowest[DIM], highest[DIM];  /* where particles may be, in cells from the block's first node */
     wide J_low, J_high;
+    const mpm_law *row; /* of the law */
 };
 
 static struct constants group_constants(const mpm_sweep *sweep, struct durations dt, const mpm_group *group)
 {
-    const mpm_law *law = mpm_laws_get(sweep->materials[group->material].law);
+    const mpm_law *law = mpm_material_law(&sweep->materials[group->material]);
     const double h = sweep->dx, room = wall_room(sweep->scheme.degree);
     const double D = mpm_scheme_second_moment(sweep->scheme.degree); /* over h^2 */
     struct constants k = {
@@ -47,6 +48,7 @@ static struct constants group_constants(const mpm_sweep *sweep, struct durations
         .room = room,
         .J_low = wide_set((real)law->J_low),
         .J_high = wide_set((real)law->J_high),
+        .row = law,
     };
     for (int a = 0; a < DIM; a++) {
         const double first = (double)group->block[a] * BLOCK_SIDE;

@@ -11,7 +11,7 @@ static void load(struct tile *tile, const mpm_sweep *sweep, const mpm_group *gro
     const mpm_material *material = &sweep->materials[group->material];
     const bool keeps_J = law_keeps_J(material->law);
     tile_load(tile, sweep->particles, group->first_tile + t, keeps_J, true);
-    tile_load_history(tile, sweep->particles, group->first_tile + t, material, law_history(material->law));
+    tile_load_history(tile, sweep->particles, group->first_tile + t, material, law_history(material->law, material));
     if (!keeps_J)
         tile->state.J = matrix_det(tile->state.F);
 }
@@ -27,7 +27,7 @@ static int32_t limit_in_group(const mpm_sweep *sweep, const mpm_group *group, mp
     const mpm_material *material = &sweep->materials[group->material];
     const struct constants k = group_constants(sweep, (struct durations){0}, group);
     union law_parameters parameters = {0};
-    prepare_law(material->law, &parameters, material->values);
+    prepare_law(material->law, &parameters, material);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         load(&tile, sweep, group, t);

@@ -71,7 +71,7 @@ INLINE mask separates(const struct constants *k, const struct tile *tile, matrix
 {
     wide J = tile->state.J;
     if (!law_keeps_J(law))
-        J = matrix_det(tile->state.F) * law_volume_scale(law, &tile->state);
+        J = matrix_det(tile->state.F) * law_volume_scale(k->row, &tile->state);
     return wide_less(wide_set((real)0.999), J * wide_fma(k->gather_dt, matrix_trace(gradient), wide_set(1)));
 }
 

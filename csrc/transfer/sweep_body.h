@@ -20,8 +20,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
                         mpm_measure *result, struct durations dt, const int law, const unsigned pieces)
 {
     const bool keeps_J = law_keeps_J(law), inelastic = mpm_laws_inelastic(law);
-    const int history = law_history(law);
     const mpm_material *material = &sweep->materials[group->material];
+    const int history = law_history(law, material);
     const bool gathers = pieces & GATHER, advances = pieces & ADVANCE, scatters = pieces & SCATTER;
     const bool recomputes = !ANY_SCHEME || mpm_scheme_recomputes_velocity(&sweep->scheme);
     const bool defers = recomputes && gathers && scatters; /* as mpm_synchronize_defer expects */
@@ -33,7 +33,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     union law_parameters parameters = {0};
     struct tally tally;
     struct run run;
-    prepare_law(law, &parameters, material->values);
+    prepare_law(law, &parameters, material);
     tally_begin(&tally);
     if (gathers)
         begin_gather(sweep, group, work);

@@ -90,7 +90,7 @@ INLINE void load_state(struct tile *tile, const mpm_sweep *sweep, const mpm_grou
     const mpm_material *material = &sweep->materials[group->material];
     const bool keeps_J = law_keeps_J(law);
     tile_load(tile, sweep->particles, t, keeps_J, false);
-    tile_load_history(tile, sweep->particles, t, material, law_history(law));
+    tile_load_history(tile, sweep->particles, t, material, law_history(law, material));
     if (keeps_J) {
         const wide stretch = DIM == 2 ? wide_sqrt(tile->state.J)
                                       : wide_exp(wide_set((real)(1.0 / 3)) * wide_log(tile->state.J));
@@ -257,7 +257,7 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
     wide sum = zero;
     double energy = 0;
     struct run run;
-    prepare_law(law, &parameters, sweep->materials[group->material].values);
+    prepare_law(law, &parameters, &sweep->materials[group->material]);
     nodes_read(work, group, arguments->solve.nodes);
     run_begin(&run);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {

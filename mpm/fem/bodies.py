@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mpm import scene as _scene
 from mpm._check import FloatArray
 from mpm.fem import meshing
-from mpm.laws import Material, registry
+from mpm.laws import Material
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def refuse_scene(scene: _scene.Scene) -> None:
                 f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall"
             )
     for body in scene.bodies:
-        law = registry()[body.material.law]
+        law = body.material._row
         if law["strain"] != "F" or law["return_map"] or not law["tangent"]:
             raise ValueError(
                 f"body {body.name!r}: {type(body.material).__name__} is no elastic solid; mpm.fem needs one, such as "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpm import _check, config
@@ -12,6 +12,7 @@ from mpm.errors import FileFormatError
 from mpm.io import container, files
 from mpm.io.description import Lost, understood
 from mpm.keeping import OWN, SOLVERS, Keepable
+from mpm.materials import UserLaw
 from mpm.scene import BodyForce
 
 __all__ = ["dumps", "load", "loads", "save"]
@@ -24,7 +25,11 @@ def save(solver: Keepable, path: str | os.PathLike[str]) -> None:
 
 @_check.options
 def load(
-    path: str | os.PathLike[str], *, threads: int | None = None, body_force: BodyForce | None = None
+    path: str | os.PathLike[str],
+    *,
+    threads: int | None = None,
+    body_force: BodyForce | None = None,
+    laws: Mapping[str, UserLaw] | None = None,
 ) -> Any:
     """Read a simulation that `Simulation.save` has written.
 
@@ -40,6 +45,9 @@ def load(
     body_force : callable, optional
         The scene's `body_force`, which a file cannot keep; without it the simulation can be looked at, but not run.
         None if the scene has none.
+    laws : mapping of str to UserLaw, optional
+        The laws of users (`mpm.materials.UserLaw`) by name, which a file cannot keep. Their functions are taken;
+        numbers come from the file.
 
     Returns
     -------
@@ -55,7 +63,7 @@ def load(
     OSError
         It cannot be read.
     TypeError, ValueError
-        An argument is of the wrong type or range.
+        An argument is of the wrong type or range, or the file needs a law that `laws` lacks.
     """
     name = _named(path)
     if threads is not None:
@@ -63,7 +71,7 @@ def load(
     if not (body_force is None or callable(body_force)):
         raise _check.wrong_type("body_force", body_force, "a callable f(x, t)")
     try:
-        return loads(files.read(name), threads, body_force)
+        return loads(files.read(name), threads, body_force, _laws(laws))
     except FileFormatError as error:
         raise FileFormatError(f"{name!r} {error}") from error
 
@@ -88,9 +96,56 @@ def pieces(solver: Keepable) -> Iterator[bytes | memoryview]:
     return container.pack({"kind": solver._kind, **tree}, arrays)
 
 
-def loads(data: bytes, threads: int | None = None, body_force: BodyForce | None = None) -> Any:
+def _laws(given: object) -> Mapping[str, UserLaw]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise _check.wrong_type("laws", given, "a mapping of names to mpm.materials.UserLaw")
+    for name, law in given.items():
+        if not isinstance(law, UserLaw):
+            raise _check.wrong_type(f"laws[{name!r}]", law, "an mpm.materials.UserLaw")
+    return given
+
+
+def _described_laws(tree: Any) -> Iterator[dict[str, Any]]:
+    """The descriptions of users' laws in a tree."""
+    if isinstance(tree, dict) and tree.get("material") == "UserLaw":
+        yield tree
+    for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _described_laws(part)
+
+
+def _bring_back(tree: Any, laws: Mapping[str, UserLaw]) -> None:
+    """Put users' laws where a tree describes them; a ValueError if there are others."""
+    needed = set()
+    for found in _described_laws(tree):
+        found.pop("law", None)
+        name = str(found.get("name"))
+        needed.add(name)
+        if name not in laws:
+            raise ValueError(
+                f"laws: the simulation needs the law {_check.shown(name)}, which a file cannot keep: "
+                f"mpm.load(path, laws={{{_check.shown(name)}: law}}) with the UserLaw that it was made with"
+            )
+        own = laws[name]._described()
+        for what in ("history", "advance"):
+            if found.get(what) != own[what]:
+                raise ValueError(f"laws[{name!r}]: has another {what} than the law of the file")
+        found["law"] = laws[name]
+    for name in laws:
+        if name not in needed:
+            raise ValueError(f"laws: the simulation has no law {_check.shown(name)}")
+
+
+def loads(
+    data: bytes,
+    threads: int | None = None,
+    body_force: BodyForce | None = None,
+    laws: Mapping[str, UserLaw] | None = None,
+) -> Any:
     """The solver of which these are the bytes."""
     tree, arrays = container.unpack(data)
+    _bring_back(tree, laws or {})
     if (kind := tree.get("kind")) in [*OWN]:
         importlib.import_module(OWN[kind])
     if kind not in [*SOLVERS]:

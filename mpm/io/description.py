@@ -131,7 +131,12 @@ def _shape_kinds() -> dict[str, type[Shape]]:
 
 @functools.cache
 def _material_kinds() -> dict[str, type[materials.Material]]:
-    return {name: getattr(materials, name) for name in materials.__all__ if name != "Material"}
+    named = {name: getattr(materials, name) for name in materials.__all__ if name != "Material"}
+    return {
+        name: kind
+        for name, kind in named.items()
+        if isinstance(kind, type) and issubclass(kind, materials.Material)
+    }
 
 
 @functools.cache
@@ -189,6 +194,8 @@ class Writer:
 
     def material(self, material: materials.Material) -> Tree:
         kind = _name_of(material, _material_kinds(), "material", "mpm.materials")
+        if isinstance(material, materials.UserLaw):
+            return {"material": kind, **material._described()}
         return {"material": kind, **self.fields(material)}
 
     def motion(self, moving: motion.Motion) -> Tree:
@@ -299,6 +306,9 @@ class Reader:
     def material(self, tree: object) -> materials.Material:
         given = mapping(tree, "material")
         kind = _kind(given.pop("material"), _material_kinds(), "material")
+        if issubclass(kind, materials.UserLaw):
+            law = given.pop("law", None)  # mpm.io.checkpoint puts it there
+            return materials.UserLaw._restored(given, law if isinstance(law, materials.UserLaw) else None)
         material: materials.Material = kind(**{name: self.value(value) for name, value in given.items()})
         return material
 

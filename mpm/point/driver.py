@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mpm import _check, fieldtable
 from mpm._check import FloatArray
 from mpm.errors import ConvergenceError
-from mpm.laws import Material, is_python_law, registry
+from mpm.laws import Material, is_python_law
 from mpm.point.response import Response
 
 Component = float | npt.ArrayLike | Callable[[float], float]
@@ -432,7 +432,7 @@ def _refuse_inverted(material: Any, path: FloatArray) -> None:
 
 
 def _fields(material: Any) -> Sequence[Any]:
-    return registry()[material.law]["history"] if isinstance(material, Material) else ()
+    return material._row["history"] if isinstance(material, Material) else ()
 
 
 def _initial(material: Any, law: Law, history: object, d: int) -> FloatArray:

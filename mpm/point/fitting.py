@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from mpm import _check
 from mpm._check import FloatArray
 from mpm.errors import ConvergenceError
-from mpm.laws import Material, registry
+from mpm.laws import Material
 
 
 class Fit(NamedTuple):
@@ -103,7 +102,7 @@ def fit(
         raise _check.wrong_type("response", response, "a function of the material")
     optimize = _check.extra("scipy.optimize", "mpm.point.fit needs SciPy", "fit", "scipy")
 
-    start = np.array([float(getattr(material, name)) for name in names])
+    start = np.array([material._parameter(name) for name in names])
     unit = np.where(start == 0, 1.0, np.abs(start))
     size = float(np.abs(measured).max()) or 1.0
     low, high = _bounds(material, names, start)
@@ -111,7 +110,7 @@ def fit(
     def made(scaled: FloatArray) -> Material:
         values = np.clip(scaled * unit, low, high)
         changed = {name: float(value) for name, value in zip(names, values, strict=True)}
-        return cast(Material, replace(cast(Any, material), **changed))
+        return material._replaced(changed)
 
     def residual(scaled: FloatArray) -> FloatArray:
         with warnings.catch_warnings():
@@ -143,7 +142,7 @@ def fit(
 def _names(material: Material, parameters: object) -> list[str]:
     if isinstance(parameters, str) or not isinstance(parameters, (list, tuple)) or not parameters:
         raise _check.wrong_type("parameters", parameters, "a list of names, one at least")
-    known = [row["name"] for row in registry()[material.law]["parameters"] if row["name"] != "density"]
+    known = [row["name"] for row in material._row["parameters"] if row["name"] != "density"]
     names = [_check.choice("parameters", name, known) for name in parameters]
     if len(set(names)) < len(names):
         raise ValueError(f"parameters = {parameters!r}: must not name any twice")
@@ -152,7 +151,7 @@ def _names(material: Material, parameters: object) -> list[str]:
 
 def _bounds(material: Material, names: list[str], start: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The range of each parameter; open ends are left out by a small part of the way there."""
-    rows = {row["name"]: row for row in registry()[material.law]["parameters"]}
+    rows = {row["name"]: row for row in material._row["parameters"]}
     low = np.array([rows[name]["low"] for name in names])
     high = np.array([rows[name]["high"] for name in names])
     for k, name in enumerate(names):

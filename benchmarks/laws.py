@@ -1,0 +1,154 @@
+"""The speed of every law of the package, and of laws of users, beside neo-Hookean.
+
+    python benchmarks/laws.py [--dtype float64] [--dimension 3] [--rounds 5] [--steps 40]
+
+The block of `mpm.blocks`, one thread, a fixed time step, processor time, interleaved rounds: medians of the ratios. The
+neo-Hookean law of a user comes from C (cc -O3 -march=native -ffast-math) and, where Numba is installed, from
+``numba.cfunc``; each must have `LEAST` of the speed in double precision, or the exit status is 1.
+"""
+
+import argparse
+import ctypes
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mpm
+from mpm import bench, blocks, laws
+
+LEAST = 0.5
+SOURCE = Path(__file__).parents[1] / "tests" / "data" / "user_laws.c"
+CELLS = {2: 64, 3: 14}
+REFERENCE = "neo-Hookean"
+UserLaw = mpm.materials.UserLaw
+
+
+def constants() -> dict[str, float]:
+    """Of the block's neo-Hookean material."""
+    material = blocks.MATERIALS[REFERENCE]
+    return {"mu": material.mu, "lam": material.lam}
+
+
+def from_c(folder: Path) -> mpm.materials.Material:
+    made = folder / "laws.so"
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    options = ["-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", f"-I{mpm.get_include()}"]
+    subprocess.run([*compiler, *options, SOURCE, "-o", made, "-lm"], check=True)
+    function = UserLaw.EVALUATE(("neo_hookean", ctypes.CDLL(str(made))))
+    return UserLaw(name="c", evaluate=function, constants=constants(), density=1000)
+
+
+def from_numba() -> mpm.materials.Material:
+    import math
+
+    import numba
+
+    @numba.cfunc(UserLaw.NUMBA_EVALUATE, fastmath={"contract", "nsz"})
+    def neo_hookean(count, dim, parameters, F, history, tau, energy, moduli, context):
+        mu, lam = parameters[0], parameters[1]
+        for p in range(count):
+            if dim == 2:
+                J = F[p] * F[3 * count + p] - F[count + p] * F[2 * count + p]
+            else:
+                J = (
+                    F[p] * (F[4 * count + p] * F[8 * count + p] - F[5 * count + p] * F[7 * count + p])
+                    - F[count + p]
+                    * (F[3 * count + p] * F[8 * count + p] - F[5 * count + p] * F[6 * count + p])
+                    + F[2 * count + p]
+                    * (F[3 * count + p] * F[7 * count + p] - F[4 * count + p] * F[6 * count + p])
+                )
+            log_J = math.log(J)
+            trace, square, c = 0.0, 0.0, 0
+            for i in range(dim):
+                for j in range(i, dim):
+                    b = 0.0
+                    for k in range(dim):
+                        b += F[(i * dim + k) * count + p] * F[(j * dim + k) * count + p]
+                    tau[c * count + p] = mu * b
+                    c += 1
+                    if i == j:
+                        trace += b
+                        square += b * b
+                        tau[(c - 1) * count + p] += lam * log_J - mu
+                    else:
+                        square += 2 * b * b
+            if dim == 2:
+                tau[3 * count + p] = lam * log_J
+            energy[p] = mu * ((trace - dim) / 2 - log_J) + lam / 2 * log_J * log_J
+            mean = trace / dim
+            most = mean + math.sqrt(max(square - dim * mean * mean, 0.0) * (dim - 1) / dim)
+            wave = max(mu * (most + 1) + lam * (1 - log_J), 0.0)
+            moduli[p] = wave
+            moduli[count + p] = max(wave + (dim - 1) * lam, wave - lam)
+
+    return UserLaw(name="numba", evaluate=neo_hookean, constants=constants(), density=1000)
+
+
+def users(folder: Path) -> Iterator[tuple[str, mpm.materials.Material]]:
+    for name, make in (("a user's, C", lambda: from_c(folder)), ("a user's, Numba", from_numba)):
+        try:
+            yield name, make()
+        except (ImportError, OSError, subprocess.CalledProcessError) as error:
+            print(f"{name}: left out: {error}")
+
+
+def seconds(simulation: mpm.Simulation, steps: int) -> float:
+    began = time.process_time()
+    simulation.step(steps)
+    return time.process_time() - began
+
+
+def ratios(make: dict[str, Callable[[], Any]], rounds: int, steps: int) -> dict[str, float]:
+    """Speeds over that of the reference."""
+    simulations = {name: made() for name, made in make.items()}
+    found: dict[str, list[float]] = {name: [] for name in make}
+    for simulation in simulations.values():
+        simulation.step(4)
+    for _ in range(rounds):
+        for name, simulation in simulations.items():  # beside each other in time
+            base = seconds(simulations[REFERENCE], steps)
+            found[name].append(base / seconds(simulation, steps))
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dtype", default="float64", choices=("float32", "float64"))
+    parser.add_argument("--dimension", type=int, default=3, choices=(2, 3))
+    parser.add_argument("--only", default="", help='laws whose names contain this, such as "user"')
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=40)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        own = dict(users(Path(folder)))
+        blocks.MATERIALS.update(own)
+        d, isa = given.dimension, mpm.config.isa()
+
+        def block(name: str) -> Callable[[], mpm.Simulation]:
+            case = bench.Case(name, d, given.dtype, CELLS[d])
+            return lambda: case.simulation(isa=isa, dt=1e-4 * 25 / CELLS[d])
+
+        chosen = [name for name in blocks.MATERIALS if given.only in name or name == REFERENCE]
+        found = ratios({name: block(name) for name in chosen}, given.rounds, given.steps)
+    print(f"{d}-D, {given.dtype}, {isa}, one thread: speed over that of {REFERENCE}\n")
+    print("| law | speed |\n|---|---|")
+    for name, value in sorted(found.items(), key=lambda item: -item[1]):
+        print(f"| {name} | {value:.2f} |")
+    slow = [name for name in own if name in found and given.dtype == "float64" and found[name] < LEAST]
+    for name in slow:
+        print(f"{name}: {found[name]:.2f} of the speed, must be >= {LEAST}")
+    assert len(blocks.MATERIALS) == len(laws.registry()) + len(own)
+    return bool(slow)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Compressible Ogden solid of one to three terms, for rubber at large strain.
+ *
+ *     Psi(F) = sum_p mu_p/alpha_p (sum_i s_i^alpha_p - 3 - alpha_p ln J) + lambda/4 (J^2 - 1 - 2 ln J)     [J/m3]
+ *     tau_i  = sum_p mu_p (s_i^alpha_p - 1) + lambda/2 (J^2 - 1)                                           [Pa]
+ *
+ * s_i are the principal stretches; in plane strain s_3 = 1. Every mu_p alpha_p >= 0. At rest mu = sum mu_p alpha_p/2,
+ * lambda = K - 2/3 mu. The term mu_p with alpha = 2 alone is Mooney-Rivlin's solid with C01 = 0.
+ * R. W. Ogden, Proc. R. Soc. Lond. A 326 (1972) 565; 328 (1972) 567 (compressible).
+ */
+#pragma once
+#include "materials/law.h"
+#include "math/singular.h"
+
+enum { OGDEN_TERMS = 3 };
+
+struct ogden {
+    wide mu[OGDEN_TERMS], alpha[OGDEN_TERMS]; /* [Pa], 1 */
+    wide lambda;                              /* [Pa] */
+    int terms;                                /* those that are not 0 */
+};
+
+INLINE struct ogden ogden_prepare(const double *values)
+{
+    struct ogden law = {.terms = 0};
+    double shear = 0;
+    for (int p = 0; p < OGDEN_TERMS; p++) {
+        shear += 0.5 * values[2 * p] * values[2 * p + 1];
+        if (values[2 * p] == 0)
+            continue;
+        law.mu[law.terms] = wide_set((real)values[2 * p]);
+        law.alpha[law.terms++] = wide_set((real)values[2 * p + 1]);
+    }
+    law.lambda = wide_set((real)(values[2 * OGDEN_TERMS] - 2 * shear / 3));
+    return law;
+}
+
+/* A bound of the curvature of one term along F <- (I + s A) F, |A| = 1, from the least and largest s^alpha. Diagonal A
+ * have mu ((alpha - 1) s^alpha + 1). Two stretches shear with gamma 1 1^T + diag(tau_j, tau_i), which acts on
+ * (A_ij, A_ji): s_i > s_j, r = s_i^2/s_j^2, gamma = mu (1 - s_j^alpha (r - r^(alpha/2))/(r - 1)). The fraction lies
+ * between 1 - alpha/2 and 1 for 0 < alpha < 2, below -(alpha/2 - 1) r^(alpha/2) for alpha > 2, and the matrix below
+ * max(1 - alpha, 2) s_j^alpha |mu| - |mu| for alpha < 0. */
+INLINE wide ogden_curvature(wide mu, wide alpha, wide least, wide largest)
+{
+    const wide zero = wide_set(0), one = wide_set(1), two = wide_set(2);
+    const wide high = wide_fma(alpha - one, largest, one);
+    const wide middle = wide_max(wide_fma(alpha - two, least, two), zero) + (largest - one);
+    const wide low = wide_max(wide_fma(wide_max(one - alpha, two), largest, -one), one - least);
+    const wide positive = wide_select(wide_less(alpha, two), middle, high);
+    return wide_abs(mu) * wide_select(wide_less(alpha, zero), low, positive);
+}
+
+INLINE struct law_evaluation ogden_evaluate(const struct ogden *law, struct law_state state, matrix velocity_gradient)
+{
+    (void)velocity_gradient;
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), J = state.J;
+    const struct singular s = singular_decompose(state.F);
+    const wide square = (J - one) * (J + one), pull = half * law->lambda * square;
+    wide logarithm[DIM], tau[DIM], energy = half * law->lambda * (half * square - wide_log(J)), terms = zero;
+    UNROLL for (int i = 0; i < DIM; i++) {
+        logarithm[i] = wide_log(s.value[i]);
+        tau[i] = pull;
+    }
+    for (int p = 0; p < law->terms; p++) {
+        wide least = wide_set((real)__builtin_inf()), largest = zero, sum = zero;
+        UNROLL for (int i = 0; i < DIM; i++) {
+            const wide exponent = law->alpha[p] * logarithm[i], power = wide_exp(exponent), growth = power - one;
+            least = wide_min(power, least);
+            largest = wide_max(power, largest);
+            tau[i] = wide_fma(law->mu[p], growth, tau[i]);
+            sum += growth - exponent;
+        }
+        energy = wide_fma(law->mu[p] / law->alpha[p], sum, energy);
+        terms += ogden_curvature(law->mu[p], law->alpha[p], least, largest);
+    }
+    struct law_evaluation r;
+    r.tau = matrix_symmetric(singular_spread(&s, tau));
+    r.tau_zz = pull;
+    r.energy = energy;
+    /* of the volume: s_i s_j Psi_ij = lambda/2 (J^2 + 1) for i = j, lambda J^2 otherwise */
+    r.wave = terms + half * law->lambda * wide_fma(J, J, one);
+    r.isolated = law_isolated_modulus(r.wave, law->lambda * J * J);
+    r.damping = zero;
+    return r;
+}

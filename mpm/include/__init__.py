@@ -1,0 +1,1 @@
+"""The header for compilers of users' laws: see `mpm.get_include`."""

@@ -1,0 +1,272 @@
+"""Checks for users' own pieces: `check_law` looks for errors in a constitutive law.
+
+The tests of the package's laws are made of the same functions.
+
+>>> import mpm
+>>> worst = mpm.testing.check_law(mpm.materials.Hencky(E=1e5, nu=0.3, density=1000))
+>>> sorted({name.rpartition(", ")[0] for name in worst})[:3]
+['energy at rest', 'moduli', 'neighbours']
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mpm import _check
+from mpm._check import FloatArray
+from mpm.laws import Material
+from mpm.point.driver import Law, PythonLaw, law_of
+from mpm.userlaws import UserLaw
+
+__all__ = ["check_law"]
+
+Answer = Callable[[FloatArray], Any]
+"""An evaluation (tau, energy, tau_zz, isolated, longitudinal) at F (m, d, d)."""
+
+STEP = 1e-3  # of F, for differences of the energy
+MARGIN = 1e-4  # of a modulus: the fourth differences in a curvature
+
+
+@_check.options
+def check_law(
+    material: Any,
+    *,
+    dimensions: Sequence[int] | None = None,
+    stretches: tuple[float, float] = (0.8, 1.25),
+    samples: int = 500,
+    seed: int = 0,
+    tolerance: float = 1e-6,
+) -> dict[str, float]:
+    """Look for errors in a law: of the package, a `mpm.materials.UserLaw`, or a law in Python (see `mpm.point`).
+
+    At random states without plastic flow: the stress is the derivative of the energy (by differences of fourth order);
+    a turned body has a turned stress; the two moduli bound the second derivatives of the energy; NaN gives NaN and
+    touches no neighbour; particles do not depend on their neighbours. After a random step a second return map without
+    a time step changes nothing. A law in Python has no moduli and no return map.
+
+    Parameters
+    ----------
+    material
+        The law.
+    dimensions : sequence of int, optional
+        2, 3 or both; default: those in which the law can be used.
+    stretches : (float, float), optional
+        Range of the principal stretches, default (0.8, 1.25).
+    samples : int, optional
+        Deformation gradients per check, default 500.
+    seed : int, optional
+        Default 0.
+    tolerance : float, optional
+        Of all checks, relative to the stress plus the longitudinal modulus at rest; default 1e-6. A stress with kinks,
+        as of fibres that get taut, needs 1e-4.
+
+    Returns
+    -------
+    dict of str to float
+        The largest deviation of each check, such as ``{"stress = dPsi/dF, 3-D": 3e-12, …}``.
+
+    Raises
+    ------
+    AssertionError
+        A check failed: the message names it, the deviation, and the deformation gradient.
+    TypeError, ValueError
+        An argument is wrong.
+
+    Examples
+    --------
+    >>> rubber = mpm.materials.MooneyRivlin(c10=2e5, c01=1e5, bulk_modulus=1e7, density=1000)
+    >>> mpm.testing.check_law(rubber)["stress = dPsi/dF, 3-D"] < 1e-9
+    True
+    """
+    law = law_of(material)
+    low, high = _check.array("stretches", stretches, (2,)).tolist()
+    if not 0 < low < high:
+        raise ValueError(f"stretches = ({low!r}, {high!r}): must be 0 < least < largest")
+    count = _check.integer("samples", samples, low=1, high=10**6)
+    room = _check.number("tolerance", tolerance, low=0, low_open=True)
+    usable = material._supported if isinstance(material, UserLaw) else (2, 3)
+    chosen = usable
+    if dimensions is not None:
+        if isinstance(dimensions, str) or not isinstance(dimensions, Sequence):
+            raise _check.wrong_type("dimensions", dimensions, "a sequence of 2 and 3")
+        chosen = tuple(_check.integer("dimensions", d, low=2, high=3) for d in dimensions)
+    found: dict[str, float] = {}
+    for d in chosen:
+        if d not in usable:
+            raise ValueError(f"dimensions = {d}: must be among {usable}, where the law answers")
+        rng = np.random.default_rng(_check.integer("seed", seed, low=0, high=2**63 - 1))
+        checks = _Checks(law, d, room, found)
+        F = _gradients(count, d, rng, low, high)
+        with np.errstate(all="ignore"):
+            checks.all(F, rng, isinstance(material, Material) and material._row["return_map"])
+    return found
+
+
+class _Checks:
+    """The checks in one dimension; `found` collects what they measure."""
+
+    def __init__(self, law: Law, d: int, tolerance: float, found: dict[str, float]) -> None:
+        self.law, self.d, self.tolerance, self.found = law, d, tolerance, found
+        self.initial = law._initial_history(d)
+        rest = self.answer(np.eye(d)[None])
+        self.has_moduli = not isinstance(law, PythonLaw)
+        if self.has_moduli:
+            self.modulus = float(rest.longitudinal[0])
+        else:
+            stretched = np.eye(d)[None] + 1e-4 * np.eye(d)
+            self.modulus = float(np.abs(self.answer(stretched).tau - rest.tau).max()) / 1e-4
+        self.rest = rest
+
+    def answer(self, F: FloatArray) -> Any:
+        history = np.repeat(self.initial[None], len(F), axis=0)
+        return self.law._evaluate(np.ascontiguousarray(F), history)
+
+    def keep(self, name: str, errors: FloatArray, F: FloatArray, room: float | None = None) -> None:
+        """Note the largest error; an AssertionError if it is too large or NaN."""
+        room = self.tolerance if room is None else room
+        worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
+        title = f"{name}, {self.d}-D"
+        self.found[title] = float(errors[worst])
+        if not errors[worst] <= room:
+            raise AssertionError(
+                f"{title}: deviation {errors[worst]:.3g} > {room:g} at F = {F[worst].tolist()}"
+            )
+
+    def all(self, F: FloatArray, rng: np.random.Generator, returns: bool) -> None:
+        eye = np.eye(self.d)[None]
+        self.keep("energy at rest", np.abs(self.rest.energy) / self.modulus, eye, 1e-9)
+        here = self.answer(F)
+        scale = np.abs(here.tau).max(axis=(1, 2)) + self.modulus
+        if not np.isnan(here.energy).all():  # of a law in Python without one
+            self.keep("stress = dPsi/dF", stress_error(self.answer, F) / scale, F)
+        turned = turning_error(self.answer, F, _rotations(len(F), self.d, rng))
+        self.keep("turned with the body", turned / scale, F)
+        self.neighbours(F, here)
+        if self.has_moduli:
+            excess = curvature_excess(self.answer, F, rng)
+            self.keep(
+                "moduli", excess / self.modulus, F, max(self.tolerance, 1e-5)
+            )  # rounding of second differences
+        if returns:
+            self.idempotence(F, rng)
+
+    def neighbours(self, F: FloatArray, here: Any) -> None:
+        """NaN gives NaN, in its own row alone, and a row does not depend on the others. Simulations find NaN of the
+        package's laws by det F, so these are not asked."""
+        marred = F.copy()
+        marred[::3, 0, self.d - 1] = np.nan
+        there = self.answer(marred)
+        silent = ~np.isnan(there.tau[::3]).any(axis=(1, 2)) & ~np.isnan(there.energy[::3])
+        if isinstance(self.law, (UserLaw, PythonLaw)):
+            self.keep("NaN for NaN", silent.astype(float), marred[::3], 0.0)
+        scale = np.abs(here.tau).max() + self.modulus
+        kept = np.ones(len(F), dtype=bool)
+        kept[::3] = False
+        beside = np.abs(there.tau - here.tau)[kept].max(axis=(1, 2), initial=0) / scale
+        if kept.any():
+            self.keep("NaN beside", beside, F[kept], 1e-13)
+        alone = np.concatenate([self.answer(F[k : k + 1]).tau for k in range(min(len(F), 20))])
+        self.keep("neighbours", np.abs(alone - here.tau[: len(alone)]).max(axis=(1, 2)) / scale, F, 1e-13)
+
+    def idempotence(self, F: FloatArray, rng: np.random.Generator) -> None:
+        gradient = np.ascontiguousarray(rng.normal(size=F.shape))
+        still = np.zeros_like(gradient)
+        history = np.repeat(self.initial[None], len(F), axis=0)
+        once = self.law._return_map(np.ascontiguousarray(F), history, 1e-3, gradient)
+        twice = self.law._return_map(*once, 0.0, still)
+        self.keep("return map twice, F", np.abs(twice[0] - once[0]).max(axis=(1, 2)), F)
+        size = np.abs(once[1]).max(axis=0, initial=0) + np.abs(self.initial) + 1e-300
+        change = (np.abs(twice[1] - once[1]) / size).max(axis=1, initial=0)
+        self.keep("return map twice, history", change, F)
+
+
+def stress_error(answer: Answer, F: FloatArray) -> FloatArray:
+    """The largest deviation (m,) [Pa] of τ from ∂Ψ/∂F Fᵀ, by differences of fourth order.
+
+    Parameters
+    ----------
+    answer : callable
+        Takes F (m, d, d), returns τ (m, d, d) and Ψ (m,) first.
+    F : ndarray, shape (m, d, d)
+        Deformation gradients.
+    """
+    d = F.shape[1]
+    P = np.empty_like(F)
+    for a in range(d):
+        for b in range(d):
+            step = np.zeros((d, d))
+            step[a, b] = STEP
+            psi = [answer(F + k * step)[1] for k in (-2, -1, 1, 2)]
+            P[:, a, b] = (psi[0] - 8 * psi[1] + 8 * psi[2] - psi[3]) / (12 * STEP)
+    tau = answer(F)[0]
+    return np.asarray(np.abs(tau - P @ F.transpose(0, 2, 1)).max(axis=(1, 2)))
+
+
+def turning_error(answer: Answer, F: FloatArray, Q: FloatArray) -> FloatArray:
+    """The largest deviation (m,) [Pa] of τ(Q F) from Q τ(F) Qᵀ, and of Ψ(Q F) from Ψ(F).
+
+    Parameters
+    ----------
+    answer : callable
+        Takes F (m, d, d), returns τ (m, d, d) and Ψ (m,) first.
+    F, Q : ndarray, shape (m, d, d)
+        Deformation gradients and rotations.
+    """
+    here, there = answer(F), answer(np.ascontiguousarray(Q @ F))
+    stress = np.abs(there[0] - Q @ here[0] @ Q.transpose(0, 2, 1)).max(axis=(1, 2))
+    energy = np.abs(there[1] - here[1])
+    return np.asarray(np.where(np.isnan(energy), stress, np.maximum(stress, energy)))
+
+
+def curvature_excess(answer: Answer, F: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """By how much (m,) [Pa] a curvature of the energy exceeds 1.0001 of the modulus that must bound it; < 0: nowhere.
+
+    Curvatures are second differences of Ψ along F ← (I + s A) F with |A| = 1: any A for the modulus of an isolated
+    particle, A of rank one for that of a plane wave; random ones and those along the principal axes.
+
+    Parameters
+    ----------
+    answer : callable
+        Takes F (m, d, d), returns τ, Ψ, τ_zz and the two moduli (m,).
+    F : ndarray, shape (m, d, d)
+        Deformation gradients.
+    rng : numpy.random.Generator
+        Of the directions.
+    """
+    m, d = F.shape[:2]
+    _, psi, _, isolated, wave = answer(F)
+    excess = np.full(m, -np.inf)
+    principal = np.linalg.svd(F)[0]
+
+    def unit(*shape: int) -> FloatArray:
+        a = rng.normal(size=(m, *shape))
+        return np.asarray(a / np.sqrt((a**2).reshape(m, -1).sum(axis=1)).reshape(m, *[1] * len(shape)))
+
+    def consider(A: FloatArray, modulus: FloatArray) -> None:
+        ahead, behind = (answer((np.eye(d) + sign * STEP * A) @ F)[1] for sign in (1, -1))
+        np.maximum(excess, (ahead + behind - 2 * psi) / STEP**2 - (1 + MARGIN) * modulus, out=excess)
+
+    consider(np.repeat(np.eye(d)[None] / math.sqrt(d), m, axis=0), isolated)
+    consider(principal[:, :, :1] * principal[:, None, :, 0], wave)
+    for _ in range(4):
+        consider(unit(d, d), isolated)
+        consider(np.einsum("nij,nj,nkj->nik", principal, unit(d), principal), isolated)
+        consider(unit(d)[:, :, None] * unit(d)[:, None, :], wave)
+    return excess
+
+
+def _rotations(m: int, d: int, rng: np.random.Generator) -> FloatArray:
+    Q, R = np.linalg.qr(rng.normal(size=(m, d, d)))
+    Q *= np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None, :]
+    Q[:, :, 0] *= np.linalg.det(Q)[:, None]
+    return np.asarray(Q)
+
+
+def _gradients(m: int, d: int, rng: np.random.Generator, low: float, high: float) -> FloatArray:
+    stretch = rng.uniform(low, high, (m, d))
+    turned, back = _rotations(m, d, rng), _rotations(m, d, rng)
+    return np.asarray(np.einsum("nij,nj,nkj->nik", turned, stretch, back))

@@ -1,0 +1,379 @@
+"""Laws of users: compiled functions in a simulation, in the material point, in files, and what is refused."""
+
+import copy
+import ctypes
+import os
+import pickle
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mpm
+import scenes
+from loops import each
+
+SOURCE = Path(__file__).parent / "data" / "user_laws.c"
+CC = shlex.split(os.environ.get("CC") or shutil.which("cc") or "")
+E, NU = 10.0, 0.3
+MU, LAMBDA = E / (2 * (1 + NU)), E * NU / ((1 + NU) * (1 - 2 * NU))
+CONSTANTS = {"mu": MU, "lam": LAMBDA}
+
+UserLaw, HistoryField = mpm.materials.UserLaw, mpm.materials.HistoryField
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    if not CC:
+        pytest.skip("no C compiler")
+    made = tmp_path_factory.mktemp("laws") / "user_laws.so"
+    command = [
+        *CC,
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-Wall",
+        "-Werror",
+        f"-I{mpm.get_include()}",
+        SOURCE,
+        "-o",
+        made,
+        "-lm",
+    ]
+    subprocess.run(command, check=True)
+    return ctypes.CDLL(str(made))
+
+
+@pytest.fixture(scope="module")
+def law(library):
+    return UserLaw(
+        name="own", evaluate=UserLaw.EVALUATE(("neo_hookean", library)), constants=CONSTANTS, density=1
+    )
+
+
+@pytest.fixture(scope="module")
+def damaging(library):
+    """A law with a scalar and a symmetric tensor."""
+    return UserLaw(
+        name="damaging",
+        evaluate=UserLaw.EVALUATE(("damaged", library)),
+        advance=UserLaw.RETURN_MAP(("damage", library)),
+        constants=CONSTANTS,
+        density=1,
+        history=[
+            HistoryField("damage", low=-1, high=1),
+            HistoryField("left_stretch", rank="symmetric", initial=1),
+        ],
+    )
+
+
+def body(material, d, side=8, velocity=scenes.swirl, **options):
+    scene = mpm.Scene([0] * d, [1] * d)
+    scene.add(mpm.shapes.Box([0.25] * d, [0.75] * d), material, velocity=velocity)
+    return mpm.Simulation(scene, **{"dx": 1 / (2 * side), **options})
+
+
+# --- what it computes ---------------------------------------------------------------------------------------------
+
+
+@each("isa", scenes.ISAS)
+@each("d", scenes.DIMS)
+@each("dtype", scenes.DTYPES)
+def test_neo_hookean_of_a_user_is_that_of_the_package(law, isa, d, dtype):
+    with scenes.kernels(isa):
+        own, other = (
+            body(material, d, dtype=dtype, transfer=transfer)
+            for material, transfer in ((law, "apic"), (scenes.MATERIALS["neo_hookean"], "apic"))
+        )
+    own.step(40), other.step(40)
+    eps = scenes.EPSILON[dtype]
+    assert own.time == pytest.approx(other.time, rel=64 * eps)  # the same steps; measured 0 and 3e-7
+    for name in ("x", "v", "F"):
+        mine, theirs = own.particles[name], other.particles[name]
+        assert np.abs(mine - theirs).max() < 200 * eps * np.abs(theirs).max(), name  # measured 20 eps
+    totals = own.totals(), other.totals()
+    assert totals[0].elastic == pytest.approx(totals[1].elastic, rel=1e4 * eps)
+    for name in ("stress", "pressure", "elastic_energy"):
+        mine, theirs = own.compute(name), other.compute(name)
+        assert np.abs(mine - theirs).max() < 500 * eps * np.abs(theirs).max(), name
+
+
+@each("d", scenes.DIMS)
+@each("transfer", ["apic", "asflip"])
+def test_moduli_from_differences_and_a_number_take_smaller_steps_only(library, law, d, transfer):
+    function, steps = law.evaluate, {}
+    for moduli in ("law", "numeric", 1.5 * (LAMBDA + 2 * MU)):
+        material = UserLaw(name="own", evaluate=function, constants=CONSTANTS, density=1, moduli=moduli)
+        sim = body(material, d, transfer=transfer)
+        sim.run(0.1)
+        steps[moduli] = sim.steps
+        x = np.array(sim.particles.x)
+        if moduli == "law":
+            expected = x
+        assert np.abs(x - expected).max() < 1e-3  # the steps differ; measured 2.6e-4
+    assert steps["law"] <= 1.03 * steps["numeric"] and steps["law"] < steps[1.5 * (LAMBDA + 2 * MU)]
+
+
+@each("d", scenes.DIMS)
+def test_a_history_lives_with_its_particles(damaging, d, tmp_path):
+    def made(threads=1):
+        scene = mpm.Scene([0] * d, [1] * d, gravity=[0] * (d - 1) + [-9.81])
+        scene.add(mpm.shapes.Box([0.125] * d, [0.5] * d), damaging, velocity=scenes.swirl)
+        scene.add(mpm.shapes.Box([0.5625] * d, [0.75] * d), scenes.MATERIALS["snow"])
+        return mpm.Simulation(scene, dx=1 / 16, threads=threads)
+
+    sim, many, split = made(), made(5), made()
+    own = sim.particles.material == 0
+    diagonal = [0, 2] if d == 2 else [0, 3, 5]
+    assert (sim.particles.damage == 0).all() and (sim.particles.left_stretch[:, diagonal] == 1).all()
+    sim.step(50), many.step(50), split.step(19), split.step(31)
+    assert sim == many == split and sim.state_hash() == many.state_hash() == split.state_hash()
+    F = sim.particles.F[own]
+    b = (F @ F.transpose(0, 2, 1))[:, *np.triu_indices(d)]
+    np.testing.assert_allclose(sim.particles.left_stretch[own], b, rtol=0, atol=1e-14)
+    assert (sim.particles.damage[own] > 0.01).any() and (sim.particles.damage[~own] == 0).all()
+    path = tmp_path / "a.mpm"
+    sim.save(path)
+    with pytest.raises(ValueError, match=r"needs the law 'damaging'.*laws=\{'damaging': law\}"):
+        mpm.load(path)
+    again = mpm.load(path, laws={"damaging": damaging})
+    with again.record(tmp_path / "a.vtkhdf", fps=500, fields=("damage",)):
+        again.run(0.01)
+    sim.run(0.01)
+    assert again == sim == copy.copy(sim) and again.materials[0] == damaging
+    with mpm.replay(tmp_path / "a.vtkhdf") as replay:  # pictures need no functions
+        assert np.array_equal(replay[-1].damage, sim.particles.damage)
+    first = int(np.flatnonzero(own)[0])
+    sim.particles.damage[first] = 2
+    with pytest.raises(mpm.SimulationError, match="damage not between -1 and 1") as caught:
+        sim.step()
+    assert caught.value.rows == [first]
+    sim.particles.damage[first] = 0.5
+    sim.step()
+    other = int(np.flatnonzero(~own)[0])
+    sim.particles.damage[other] = 0.5
+    with pytest.raises(mpm.SimulationError, match="damage is a state of other materials only"):
+        sim.step()
+
+
+def test_the_material_point_drives_it(damaging):
+    found = mpm.point.uniaxial_stress(damaging, stretch=1.2)
+    worst = found.F[-1] @ found.F[-1].T - np.eye(3)
+    assert found.history["damage"][-1] == pytest.approx(0.5 * (1 - np.exp(-np.abs(worst).max())), rel=1e-6)
+    mu = 2 * MU
+    target = mpm.point.uniaxial_stress(damaging._replaced({"mu": mu}), stretch=1.1).axial_stress
+
+    def response(material):
+        return mpm.point.uniaxial_stress(material, stretch=1.1).axial_stress
+
+    assert mpm.point.fit(damaging, target, parameters=["mu"], response=response).material.constants[
+        "mu"
+    ] == pytest.approx(mu)
+
+
+# --- where functions come from ------------------------------------------------------------------------------------
+
+
+def test_functions_come_as_capsules_and_from_scipy_with_a_context(library, law):
+    scipy = pytest.importorskip("scipy")
+    context = ctypes.c_double(1)
+    function = UserLaw.EVALUATE(("neo_hookean", library))
+    called = scipy.LowLevelCallable(function, ctypes.cast(ctypes.pointer(context), ctypes.c_void_p))
+    new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+        ("PyCapsule_New", ctypes.pythonapi)
+    )
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    signature = b"void (int, int, double const *, const double *, double*, double*, double*, double*, void *)"
+    F = np.eye(3)[None] * 1.1
+    for carrier in (called, new(address, signature, None)):
+        made = UserLaw(name="own", evaluate=carrier, constants=CONSTANTS, density=1)
+        assert (made.stress(F) == law.stress(F)).all()
+    wrong = new(address, b"void (int, int, double *)", None)
+    with pytest.raises(
+        TypeError, match=r"evaluate: has the signature void \(int, int, double \*\); must have void\("
+    ):
+        UserLaw(name="own", evaluate=wrong, density=1)
+
+
+def test_functions_come_from_numba(law):
+    numba = pytest.importorskip("numba")
+
+    @numba.cfunc(UserLaw.NUMBA_EVALUATE)
+    def function(count, dim, parameters, F, history, tau, energy, moduli, context):
+        mu = parameters[0]
+        for p in range(count):
+            energy[p] = 0.0
+            c = 0
+            for i in range(dim):
+                energy[p] += mu * (F[(i * dim + i) * count + p] - 1) ** 2
+                for j in range(i, dim):
+                    f = F[(i * dim + j) * count + p]
+                    tau[c * count + p] = 2 * mu * (f - 1) * f if i == j else 0.0
+                    c += 1
+            if dim == 2:
+                tau[3 * count + p] = 0.0
+            moduli[p] = 2 * mu
+
+    made = UserLaw(name="numba", evaluate=function, constants={"mu": 5.0}, density=1)
+    assert made.stress(np.diag([1.2, 1, 1])[None])[0, 0, 0] == pytest.approx(2)
+    with pytest.raises(TypeError, match="signature"):
+        UserLaw(name="numba", evaluate=numba.cfunc("float64(float64)")(lambda x: x), density=1)
+
+
+# --- what is refused ----------------------------------------------------------------------------------------------
+
+
+def test_wrong_functions_are_refused(library, law):
+    given = {"name": "wrong", "density": 1, "constants": CONSTANTS}
+
+    def python(*arguments):
+        raise AssertionError("was called")
+
+    cases = [
+        (python, TypeError, "a Python function works in mpm.point only"),
+        (UserLaw.EVALUATE(python), TypeError, "calls Python, which works in mpm.point only"),
+        (library.neo_hookean, TypeError, "has the signature no argtypes and restype; must have void"),
+        (UserLaw.RETURN_MAP(("damage", library)), TypeError, "has the signature void"),
+        (UserLaw.EVALUATE(0), ValueError, "null pointer"),
+        (3, TypeError, "evaluate"),
+    ]
+    for function, error, words in cases:
+        with pytest.raises(error, match=words):
+            UserLaw(**given, evaluate=function)
+    for options, error, words in [
+        ({"constants": {"density": 1}}, ValueError, "density is an option"),
+        ({"constants": {"mu": "1"}}, TypeError, r"constants\['mu'\]"),
+        ({"constants": {}}, ValueError, "NaN or infinite numbers at F = I"),
+        ({"moduli": "none"}, ValueError, "moduli"),
+        ({"moduli": -1.0}, ValueError, "moduli"),
+        ({"J_range": (1, 2)}, ValueError, "J_range"),
+        ({"density": 0}, ValueError, "density"),
+        ({"history": ["pressure"]}, ValueError, "history"),
+        ({"history": [HistoryField("damage")] * 2}, ValueError, "twice"),
+        ({"history": [HistoryField(f"a{k}", rank="tensor") for k in range(3)]}, ValueError, "27 components"),
+        ({"history": [HistoryField(f"a{k}") for k in range(7)]}, ValueError, "7 fields"),
+    ]:
+        if options.get("constants") == {}:
+            options = {"constants": {"mu": np.nan_to_num(0.0), "lam": 0.0}}  # no modulus
+        with pytest.raises(error, match=words):
+            UserLaw(**{**given, "evaluate": law.evaluate, **options})
+    for arguments, words in (
+        (("Jp",), "another field"),
+        (("x y",), "identifier"),
+        (("a", "1", "matrix"), "rank"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            HistoryField(*arguments)
+
+
+def test_nan_is_an_error_and_no_particles_are_no_call(library, law):
+    broken = UserLaw(
+        name="broken", evaluate=UserLaw.EVALUATE(("broken", library)), constants=CONSTANTS, density=1
+    )
+    with pytest.raises(
+        ValueError, match=r"'broken': its function gives NaN or infinite numbers at rest in 2-D"
+    ):
+        body(broken, 2)
+    sim = body(broken, 3, velocity=lambda x: 4 * (x - 0.5))
+    with pytest.raises(mpm.InstabilityError):
+        sim.run(1)
+    assert law.stress(np.empty((0, 3, 3))).shape == (0, 3, 3) and law.energy(np.empty((0, 2, 2))).shape == (
+        0,
+    )
+    empty = body(law, 2)
+    empty.particles.delete(np.arange(len(empty.particles)))
+    empty.run(0.01)
+    with pytest.raises(ValueError, match=r"F\[0\].*outside the range of UserLaw"):
+        broken.stress(np.diag([1.2, 1, 1])[None])
+
+
+def test_other_solvers_and_files_say_what_they_lack(law, damaging, tmp_path):
+    with pytest.raises(ValueError, match="no tangent"):
+        body(law, 2, integrator="implicit-euler")
+    scene = mpm.Scene([0, 0], [1, 1])
+    scene.add(mpm.shapes.Box([0.25, 0.25], [0.5, 0.5]), law)
+    with pytest.raises(ValueError, match="no elastic solid"):
+        mpm.fem.Simulation(scene, spacing=0.1)
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(law)
+    assert copy.deepcopy(law) is law and len({law, law}) == 1
+    sim, path = body(law, 2), tmp_path / "a.mpm"
+    sim.save(path)
+    with pytest.raises(ValueError, match="needs the law 'own'"):
+        pickle.loads(pickle.dumps(sim))
+    for laws, error, words in [
+        ({"own": law, "other": law}, ValueError, "has no law 'other'"),
+        ({"own": damaging}, ValueError, "another history"),
+        ({"own": scenes.MATERIALS["sand"]}, TypeError, "UserLaw"),
+        (law, TypeError, "laws"),
+    ]:
+        with pytest.raises(error, match=words):
+            mpm.load(path, laws=laws)
+    stiffer = law._replaced({"mu": 100.0})
+    assert mpm.load(path, laws={"own": stiffer}) == sim  # numbers come from the file
+
+
+# --- checks -------------------------------------------------------------------------------------------------------
+
+
+def test_the_checks_pass_right_laws(law, damaging):
+    for good in (law, damaging):
+        worst = mpm.testing.check_law(good)
+        assert {name.rpartition(", ")[2] for name in worst} == {"2-D", "3-D"}
+        assert max(value for name, value in worst.items() if "stress" in name) < 1e-9  # measured 2e-12
+
+
+class Rubber:
+    """In Python: neo-Hookean with a wrong factor in the stress."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def energy(self, F):
+        J = np.linalg.det(F)
+        return MU / 2 * ((F**2).sum(axis=(1, 2)) - 3 - 2 * np.log(J)) + LAMBDA / 2 * np.log(J) ** 2
+
+    def stress(self, F):
+        inverse = np.linalg.inv(F).transpose(0, 2, 1)
+        return self.factor * (MU * (F - inverse) + LAMBDA * np.log(np.linalg.det(F))[:, None, None] * inverse)
+
+
+class Framed(Rubber):
+    """Stiffer along x in space: a turned body does not have a turned stress."""
+
+    def energy(self, F):
+        return Rubber.energy(self, F) + (F[:, 0, 0] - 1) ** 2
+
+    def stress(self, F):
+        P = Rubber.stress(self, F)
+        P[:, 0, 0] += 2 * (F[:, 0, 0] - 1)
+        return P
+
+
+def test_the_checks_find_what_is_wrong(library, law):
+    mpm.testing.check_law(Rubber(1))
+    function = law.evaluate
+    soft = UserLaw(
+        name="soft", evaluate=function, constants=CONSTANTS, density=1, moduli=0.9 * (LAMBDA + 2 * MU) / 3
+    )
+    crumbling = UserLaw(
+        name="crumbling",
+        evaluate=UserLaw.EVALUATE(("damaged", library)),
+        advance=UserLaw.RETURN_MAP(("crumble", library)),
+        constants=CONSTANTS,
+        density=1,
+        history=[HistoryField("damage")],
+    )
+    for wrong, words in [
+        (Rubber(1.001), "stress = dPsi/dF, 2-D: deviation"),
+        (Framed(1), "turned with the body"),
+        (soft, "moduli"),
+        (crumbling, "return map twice, history"),
+    ]:
+        with pytest.raises(AssertionError, match=words):
+            mpm.testing.check_law(wrong)
+    with pytest.raises(ValueError, match="stretches"):
+        mpm.testing.check_law(law, stretches=(2, 1))
