@@ -265,6 +265,7 @@ static void add_measures(mpm_sph *sph)
         sum->speed2 = part->speed2 > sum->speed2 ? part->speed2 : sum->speed2;
         sum->wave2 = part->wave2 > sum->wave2 ? part->wave2 : sum->wave2;
         sum->least_J = part->least_J < sum->least_J ? part->least_J : sum->least_J;
+        sum->largest_J = part->largest_J > sum->largest_J ? part->largest_J : sum->largest_J;
     }
 }
 

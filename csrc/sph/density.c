@@ -96,6 +96,10 @@ static void apply_law(const mpm_sph_pass *pass, const mpm_sph_tile *tile, wide d
         records[q * MPM_SPH_RECORD + RECORD_S] = wide_lane(s, q);
     }
     measure->elastic += pass->mass / pass->density * wide_sum(valid * r.energy);
+    const double largest = wide_largest(J);
+    if (tile->cloud == MPM_SPH_FLUID ||
+        pass->boundary->colliders[tile->cloud - MPM_SPH_COLLIDERS].contact == MPM_STICKY)
+        measure->largest_J = largest > measure->largest_J ? largest : measure->largest_J;
     if (tile->cloud != MPM_SPH_FLUID)
         return;
     const double wave2 = wide_largest(r.wave) / pass->density, least = -wide_largest(-J);

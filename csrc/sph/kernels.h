@@ -52,7 +52,7 @@ typedef struct mpm_sph_lists {
 typedef struct mpm_sph_measure {
     double momentum[3], mass_moment[3], angular_momentum[3], kinetic, elastic;
     double speed2, wave2; /* the largest |v|^2 and c^2 [m2/s2] */
-    double least_J;
+    double least_J, largest_J; /* largest_J also of particles of sticky colliders: viscosity acts between both */
 } mpm_sph_measure;
 
 /** What a kick finds in a task. */

@@ -397,8 +397,8 @@ class Simulation(Populated, kind="sph"):
     def stable_dt(self) -> StableDt:
         """The bound of the time step in the current state, with its limit and its particle.
 
-        ``"wave"`` 1.7 h/c; ``"viscosity"`` 0.1 h²/ν, with ν of the fluid and of `alpha`; ``"motion"`` h/(2 |v|);
-        ``"acceleration"`` √(h/g).
+        ``"wave"`` 1.7 h/c; ``"viscosity"`` 0.1 h²/ν, with ν of the fluid at the least density of the state
+        (twice as large by the form ``"central"``) and of `alpha`; ``"motion"`` h/(2 |v|); ``"acceleration"`` √(h/g).
         """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
