@@ -610,7 +610,9 @@ def test_what_the_method_cannot_do_is_refused():
 
 @pytest.mark.parametrize("dim", [2, 3])
 @pytest.mark.parametrize("viscosity", ["vector", "central"])
-@pytest.mark.parametrize(("kernel", "smoothing"), [("cubic", 1.5), ("cubic", 3), ("wendland", 1.5), ("wendland", 3)])
+@pytest.mark.parametrize(
+    ("kernel", "smoothing"), [("cubic", 1.5), ("cubic", 3), ("wendland", 1.5), ("wendland", 3)]
+)
 def test_drops_of_few_particles_lose_energy_by_viscosity(dim, viscosity, kernel, smoothing):
     """Their summed densities are down to 1 % of that at rest, so that ν is as much larger. Measured: at most 1.000."""
     for count in (2, 3, 8, 20):
@@ -619,7 +621,9 @@ def test_drops_of_few_particles_lose_energy_by_viscosity(dim, viscosity, kernel,
         syrup = mpm.materials.Fluid(bulk_modulus=1e5, density=1000, viscosity=1e5)
         scene = scene_of(syrup, mpm.shapes.Points(x / 20), (0,) * dim, (1,) * dim, walls="periodic",
                          velocity=lambda x, rng=rng: 0.1 * rng.standard_normal(x.shape))  # fmt: skip
-        sim = mpm.sph.Simulation(scene, spacing=1 / 20, smoothing=smoothing, kernel=kernel, viscosity=viscosity)
+        sim = mpm.sph.Simulation(
+            scene, spacing=1 / 20, smoothing=smoothing, kernel=kernel, viscosity=viscosity
+        )
         start = sim.totals().kinetic
         sim.step(60)
         assert sim.history["kinetic"].max() <= start * 1.001
