@@ -360,7 +360,7 @@ class SPH(Core):
     ) -> None: ...
     def add_particles(self, x: Any, v: Any) -> None:
         """float64 (m, d), (m, d)."""
-    def fill_collider(self, index: int, low: Sequence[float], high: Sequence[float]) -> None:
+    def fill_collider(self, index: int, low: Sequence[float], high: Sequence[float]) -> int:
         """Make the particles of a collider, within a box of its own space [m]."""
     def interpolate(self, x: Any, quantity: Any, rank: str, is_velocity: bool) -> bytes:
         """float64 (m, components) at the points x (m, d), of float64 (n, components)."""

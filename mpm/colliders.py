@@ -182,15 +182,18 @@ def distance_of(posed: Sequence[Placed], name: str, x: npt.ArrayLike, dimension:
     return posed[chosen].distance(_check.array("x", x, (None, dimension)))[0]
 
 
-def warn_of_thin_or_missing(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> None:
+def warn_of_thin_or_missing(
+    placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, size: str = "dx"
+) -> None:
     """Warn about a collider that material can pass, or never meets, at the beginning."""
-    flaw = flaw_of(placed, lower, upper, dx)
+    flaw = flaw_of(placed, lower, upper, dx, size)
     if flaw:
         _warn(flaw)
 
 
-def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> str:
-    """What is wrong with a collider that material can pass, or never meets; nothing if it is sound."""
+def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, size: str = "dx") -> str:
+    """What is wrong with a collider that material can pass, or never meets; nothing if it is sound. The resolution `dx`
+    is the argument `size`."""
     surface, normal, any_inside = _surface(placed, lower, upper, dx)
     name, resting = placed.collider.name, placed.collider.motion is None
     if not len(surface):
@@ -205,9 +208,23 @@ def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> 
     if thin.mean() > THIN_SHARE:
         return (
             f"collider {name!r} is only about {np.median(thickness[thin]):.2g} m thick: material leaks through what is "
-            f"thinner than {THIN:g} dx = {THIN * dx:.2g} m; choose a smaller dx or a thicker shape"
+            f"thinner than {THIN:g} {size} = {THIN * dx:.2g} m; choose a smaller {size} or a thicker shape"
         )
     return ""
+
+
+def refuse_pointless(
+    placed: Sequence[Placed], index: int, lower: FloatArray, upper: FloatArray, size: float
+) -> None:
+    """Raise ValueError where fluid can meet a collider without particles, on points that no earlier collider covers."""
+    surface, _, _ = _surface(placed[index], lower, upper, size)
+    for earlier in placed[:index]:
+        surface = surface[earlier.distance(surface)[0] > 0]
+    if len(surface):
+        raise ValueError(
+            f"collider {placed[index].collider.name!r}: shape = {_check.shown(placed[index].collider.shape)}: has no "
+            f"point of the lattice with spacing = {size:g}, so fluid would pass it; must be thicker"
+        )
 
 
 def _surface(

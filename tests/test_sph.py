@@ -627,3 +627,16 @@ def test_drops_of_few_particles_lose_energy_by_viscosity(dim, viscosity, kernel,
         start = sim.totals().kinetic
         sim.step(60)
         assert sim.history["kinetic"].max() <= start * 1.001
+
+
+@pytest.mark.parametrize("thickness", [0.02, 0.06])
+def test_thin_colliders_warn_and_those_without_particles_are_refused(thickness):
+    """The lattice has its points at 0.525, 0.575 …: none is in a plate from 0.53 to 0.55, one layer up to 0.59."""
+    scene = scene_of(WATER, mpm.shapes.Box((0, 0), (0.3, 0.3)))
+    scene.add_collider(mpm.shapes.Box((0.53, -1), (0.53 + thickness, 2)), name="plate")
+    if thickness < 0.05:
+        with pytest.raises(ValueError, match=r"collider 'plate'.*no point of the lattice"):
+            mpm.sph.Simulation(scene, spacing=1 / 20)
+    else:
+        with pytest.warns(UserWarning, match="'plate' is only about .* thinner than 2 spacing"):
+            mpm.sph.Simulation(scene, spacing=1 / 20)

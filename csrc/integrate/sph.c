@@ -262,6 +262,11 @@ mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3]
     return mpm_sph_solids_make(sph, index, low, high);
 }
 
+ptrdiff_t mpm_sph_collider_particles(const mpm_sph *sph, size_t index)
+{
+    return sph->solids[index].count;
+}
+
 const mpm_boundary *mpm_sph_get_boundary(const mpm_sph *sph)
 {
     return &sph->boundary;

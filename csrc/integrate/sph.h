@@ -87,6 +87,8 @@ mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider);
  *  surface, and in the box from `low` to `high` of its own space (where it is as described). Errors: MPM_OUT_OF_MEMORY;
  *  MPM_TOO_LARGE: too many points; MPM_BAD_ARGUMENT: no such collider, or it has particles already. */
 mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3]);
+/** How many it has got. */
+ptrdiff_t mpm_sph_collider_particles(const mpm_sph *sph, size_t index);
 const mpm_boundary *mpm_sph_get_boundary(const mpm_sph *sph);
 
 /** Adds `count` particles at x, in the domain. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_ARGUMENT without a

@@ -171,7 +171,11 @@ static PyObject *fill_collider(PyObject *self, PyObject *args)
         mpm_python_get_doubles(upper, "high", high, dim))
         return NULL;
     mpm_sph *sph = enter(self);
-    return sph ? mpm_python_core_finish(self, mpm_sph_fill_collider(sph, (size_t)index, low, high)) : NULL;
+    PyObject *done = sph ? mpm_python_core_finish(self, mpm_sph_fill_collider(sph, (size_t)index, low, high)) : NULL;
+    if (!done)
+        return NULL;
+    Py_DECREF(done);
+    return PyLong_FromSsize_t(mpm_sph_collider_particles(sph, (size_t)index));
 }
 
 static PyObject *interpolate(PyObject *self, PyObject *args)
@@ -225,7 +229,7 @@ static PyObject *memory(PyObject *self, PyObject *unused)
 static PyMethodDef methods[] = {
     {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v)"},
     {"fill_collider", fill_collider, METH_VARARGS,
-     "fill_collider(index, low, high): its particles, within a box of its own space [m]"},
+     "fill_collider(index, low, high) -> how many particles it has, within a box of its own space [m]"},
     {"interpolate", interpolate, METH_VARARGS,
      "interpolate(x, quantity, rank, is_velocity) -> float64 (m, components) as bytes"},
     {"keep", mpm_python_keep, METH_NOARGS, "The complete state as a dict of bytes."},

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mpm import _check, _core, config, fieldtable, sampling, settings, totals
 from mpm import scene as _scene
-from mpm.colliders import Prepared, place, prepare
+from mpm.colliders import Prepared, place, prepare, refuse_pointless, warn_of_thin_or_missing
 from mpm.io.kept import Kept
 from mpm.laws import Material, registry
 from mpm.numerics import StableDt
@@ -117,14 +117,16 @@ class Simulation(Populated, kind="sph"):
     Raises
     ------
     TypeError, ValueError
-        An argument is of the wrong type, shape or range; the message names it, its value and the allowed range.
+        An argument is of the wrong type, shape or range; the message names it, its value and the allowed range. A
+        collider is so thin that it has no point of the lattice.
 
     Warns
     -----
     UserWarning
         Points of a body lie inside a collider or in an earlier body: they get no particles, because particles that
         begin so close together repel each other violently; points of `mpm.shapes.Points` lie close to each other. With
-        `tension`, particles begin stretched. A shape is so small that its particles do not have its volume.
+        `tension`, particles begin stretched. Fluid can pass a collider that is thin. A shape is so small that its
+        particles do not have its volume.
 
     References
     ----------
@@ -182,6 +184,8 @@ class Simulation(Populated, kind="sph"):
         self._parts = []
         sampled = [(body, *self._sample(scene, body)) for body in scene.bodies]
         self._begin(scene, threads)
+        for placed in self._colliders:
+            warn_of_thin_or_missing(placed, scene.lower, scene.upper, self._numerics.spacing, "spacing")
         for body, x, v in sampled:
             self._insert(body, x, v)
         self._core.totals()
@@ -196,7 +200,8 @@ class Simulation(Populated, kind="sph"):
         placed = place(core, prepared)
         for index, one in enumerate(prepared):
             low, high = _region(one, scene, 2 * chosen.smoothing * chosen.spacing)
-            core.fill_collider(index, low.tolist(), high.tolist())
+            if not core.fill_collider(index, low.tolist(), high.tolist()):
+                refuse_pointless(placed, index, scene.lower, scene.upper, chosen.spacing)
         super().__init__(core, scene, colliders=placed, threads=threads)
 
     # ---- particles -------------------------------------------------------------------------------------
