@@ -640,3 +640,11 @@ def test_thin_colliders_warn_and_those_without_particles_are_refused(thickness):
     else:
         with pytest.warns(UserWarning, match="'plate' is only about .* thinner than 2 spacing"):
             mpm.sph.Simulation(scene, spacing=1 / 20)
+
+
+def test_repr_states_the_mass_and_survives_nan():
+    sim = dam(kernel="wendland")
+    share = sim.totals().mass / (WATER.density * 0.5)
+    assert share == pytest.approx(0.9638, abs=1e-4) and f"each: {share:.4g})" in repr(sim)
+    sim.particles.v[0] = np.nan
+    assert "200 particles" in repr(sim)

@@ -15,6 +15,7 @@ from mpm import numerics as common
 from mpm.materials import Fluid
 from mpm.scene import Scene
 from mpm.settings import Setting
+from mpm.sph import operators
 
 KERNELS = ("cubic", "wendland")
 VISCOSITIES = ("vector", "central")
@@ -245,3 +246,10 @@ def options(chosen: Numerics) -> dict[str, Any]:
         "dt": chosen.dt if fixed else "auto",
         "max_dt": None if fixed or chosen.max_dt == math.inf else chosen.max_dt,
     }
+
+
+def calibration(chosen: Numerics, dimension: int) -> float:
+    """The mass of a particle over ρ₀ spacing^d: what gives a full lattice the density ρ₀ by summation."""
+    reach = np.arange(-math.ceil(2 * chosen.smoothing), math.ceil(2 * chosen.smoothing) + 1.0)
+    r = np.sqrt(sum(x**2 for x in np.meshgrid(*dimension * [reach])))
+    return 1 / float(operators.kernel(r, chosen.smoothing, dimension, kind=chosen.kernel).sum())

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mpm import _check, _core, config, fieldtable, sampling, settings, totals
 from mpm import scene as _scene
 from mpm.colliders import Prepared, place, prepare, refuse_pointless, warn_of_thin_or_missing
+from mpm.errors import SimulationError
 from mpm.io.kept import Kept
 from mpm.laws import Material, registry
 from mpm.numerics import StableDt
@@ -82,7 +83,8 @@ class Simulation(Populated, kind="sph"):
     spacing : float
         Distance of the particles at rest [m]; (upper − lower)/spacing must be whole, and at least 4 `smoothing`.
     smoothing : float
-        Smoothing length h over the spacing, 0.8 to 3. The support of the kernel is 2h.
+        Smoothing length h over the spacing, 0.8 to 3. The support of the kernel is 2h. With `kernel`, it decides the mass of
+        a particle, of which `repr` states the share of ρ₀ spacing^d: see the table in Notes.
     kernel : {"cubic", "wendland"}
         The cubic spline, or Wendland's C2 function, with which particles do not pair at large `smoothing`.
     viscosity : {"vector", "central"}
@@ -128,6 +130,19 @@ class Simulation(Populated, kind="sph"):
         `tension`, particles begin stretched. Fluid can pass a collider that is thin. A shape is so small that its
         particles do not have its volume.
 
+    Notes
+    -----
+    Sums over the lattice of the kernel are not exactly 1. The mass of a particle, and with it that of a body, is the
+    following share of ρ₀ times the volume of the lattice, so that its summed density is ρ₀:
+
+    ====================  =====  =====  =====  =====  =====
+    `smoothing`             0.8      1    1.2    1.5      2
+    ====================  =====  =====  =====  =====  =====
+    cubic spline, 2-D     0.981  0.999  1.000  0.997  1.000
+    cubic spline, 3-D     0.963  1.000  0.999  0.998  1.000
+    Wendland's C2, 2-D    0.897  0.964  0.982  0.995  0.999
+    Wendland's C2, 3-D    0.860  0.967  0.983  0.997  0.999
+    ====================  =====  =====  =====  =====  =====
     References
     ----------
     See `Simulation.cite`.
@@ -437,15 +452,23 @@ class Simulation(Populated, kind="sph"):
         return "\n".join(lines)
 
     def _limit(self) -> str:
-        return f" (limit: {self.stable_dt().limit})" if not self._numerics.dt else ""
+        if self._numerics.dt:
+            return ""
+        try:
+            return f" (limit: {self.stable_dt().limit})"
+        except SimulationError:  # NaN was written, say: the next step raises it, not repr
+            return ""
 
     def _lines(self) -> Iterator[str]:
         chosen = self._numerics
         unit = totals.per_depth("kg", self.dimension)
-        mass = self._core.totals()["mass"] / max(1, self._core.particles)
+        share = numerics.calibration(chosen, self.dimension)
+        mass = self._fluid.density * chosen.spacing**self.dimension * share
         for part, left in zip(self._parts, self._lefts(), strict=True):
             fewer = f", of which {left} are left" * (left < part.particles)
-            weight = f", {part.particles * mass:.6g} {unit}" if mass else ""
+            weight = (
+                f", {part.particles * mass:.6g} {unit} (of ρ₀ spacing^{self.dimension} each: {share:.4g})"
+            )
             yield f"{part.text}: {part.particles} particles{weight}{fewer}"
         yield from super()._lines()
         extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
