@@ -83,8 +83,8 @@ class Simulation(Populated, kind="sph"):
     spacing : float
         Distance of the particles at rest [m]; (upper − lower)/spacing must be whole, and at least 4 `smoothing`.
     smoothing : float
-        Smoothing length h over the spacing, 0.8 to 3. The support of the kernel is 2h. With `kernel`, it decides the mass of
-        a particle, of which `repr` states the share of ρ₀ spacing^d: see the table in Notes.
+        Smoothing length h over the spacing, 0.8 to 3. The support of the kernel is 2h. With `kernel`, it decides the
+        mass of a particle, of which `repr` states the share of ρ₀ spacing^d: see the table in Notes.
     kernel : {"cubic", "wendland"}
         The cubic spline, or Wendland's C2 function, with which particles do not pair at large `smoothing`.
     viscosity : {"vector", "central"}
