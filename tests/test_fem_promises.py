@@ -190,3 +190,22 @@ def test_the_gallery_by_elements(name):
     assert np.isfinite(sim.particles.x).all()
     with pytest.raises(ValueError, match="method = 'sem': must be one of"):
         mpm.gallery.get(name).solver("sem")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"integrator": "linearly-implicit-euler", "max_dt": 1e-3}], ids=["explicit", "implicit"]
+)
+def test_walls_win_over_colliders_and_nodes_stay_in_the_domain(options):
+    scene = mpm.Scene((0, 0), (1, 1), walls="mirror")
+    scene.add(mpm.shapes.Box((0.7, 0), (1, 0.3)), LAWS["fixed_corotated"])
+    press = mpm.shapes.Box((0, -1), (0.69, 2))
+    scene.add_collider(press, motion=mpm.motion.Linear((0.5, 0)), contact="separate")
+    sim = fem.Simulation(scene, spacing=0.1, **options)
+    sim.run(0.8)  # the press reaches the wall after 0.62 s
+    assert sim.particles.x[:, 0].max() < 1.05  # explicit 1.005, implicit 1.0006
+    sim.particles.x[0] = -1
+    with pytest.raises(mpm.EscapeError, match=r"1 node.* outside of the domain.*first row 0") as caught:
+        sim.run(0.01)
+    assert caught.value.rows == [0]
+    sim.particles.x[0] = (1, 0)
+    sim.run(0.01)

@@ -50,7 +50,8 @@ class Simulation(Solver, kind="fem"):
     touch each other, and none are added between steps. They meet walls and colliders: the collision rule acts on nodes
     that are inside a collider or
     beyond a face of the domain. A sticky collider so clamps the nodes in it, and the scene's `body_force` loads them.
-    A mirror wall lets no node at it cross or leave. Linear triangles and tetrahedra are stiff in bending, see the
+    Where both want a node, the wall holds it. A mirror wall lets no node at it cross or leave. A node that is beyond a
+    face by more than the spacing raises `mpm.EscapeError`. Linear triangles and tetrahedra are stiff in bending, see the
     guide.
 
     Parameters
