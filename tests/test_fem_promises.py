@@ -209,3 +209,13 @@ def test_walls_win_over_colliders_and_nodes_stay_in_the_domain(options):
     assert caught.value.rows == [0]
     sim.particles.x[0] = (1, 0)
     sim.run(0.01)
+
+
+def test_colliders_that_leak_are_warned_of():
+    scene = scene_of(2, LAWS["corotated"])
+    scene.add_collider(mpm.shapes.Box((-9, -2), (9, -1.9)), name="plate")
+    with pytest.warns(
+        UserWarning,
+        match=r"'plate' is only about .* thinner than 2 spacing = 0\.5 m; choose a smaller spacing",
+    ):
+        fem.Simulation(scene, spacing=0.25)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mpm import _check, _core, config, derived, fieldtable, settings, totals
 from mpm import scene as _scene
 from mpm._check import FloatArray
-from mpm.colliders import place, prepare, warn_of_particles_inside
+from mpm.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
 from mpm.fem.bodies import Meshed, Part, check_mesh, materials_of, mean_edge, mesh_bodies, refuse_scene
@@ -51,8 +51,8 @@ class Simulation(Solver, kind="fem"):
     that are inside a collider or
     beyond a face of the domain. A sticky collider so clamps the nodes in it, and the scene's `body_force` loads them.
     Where both want a node, the wall holds it. A mirror wall lets no node at it cross or leave. A node that is beyond a
-    face by more than the spacing raises `mpm.EscapeError`. Linear triangles and tetrahedra are stiff in bending, see the
-    guide.
+    face by more than the spacing raises `mpm.EscapeError`. Linear triangles and tetrahedra are stiff in bending:
+    choose several of them across the thickness.
 
     Parameters
     ----------
@@ -102,7 +102,8 @@ class Simulation(Solver, kind="fem"):
     Warns
     -----
     UserWarning
-        Nodes start inside a collider, or elements in an earlier body.
+        Nodes start inside a collider, or elements in an earlier body; a collider is thinner than two cells, or outside
+        of the domain.
 
     References
     ----------
@@ -203,6 +204,8 @@ class Simulation(Solver, kind="fem"):
         self._fixed = _elements.fixed(nodes, volume, density * volume, material)
 
     def _warn_of_places(self, scene: _scene.Scene, meshed: Meshed) -> None:
+        for placed in self._colliders:
+            warn_of_thin_or_missing(placed, scene.lower, scene.upper, self.spacing, "spacing")
         centres = meshed.x[meshed.nodes].mean(axis=1)
         for index, (body, part) in enumerate(zip(scene.bodies, meshed.parts, strict=True)):
             own = slice(part.first_element, part.first_element + part.elements)
