@@ -219,3 +219,26 @@ def test_colliders_that_leak_are_warned_of():
         match=r"'plate' is only about .* thinner than 2 spacing = 0\.5 m; choose a smaller spacing",
     ):
         fem.Simulation(scene, spacing=0.25)
+
+
+def test_F_makes_the_rest_volume_of_particles_and_elements_as_documented():
+    scene = mpm.Scene((0, 0), (2, 2))
+    scene.add(mpm.shapes.Box((0.5, 0.5), (1, 1)), LAWS["corotated"], F=np.diag([1.1, 1.0]))
+    elements, particles = fem.Simulation(scene, spacing=0.05), mpm.Simulation(scene, dx=0.05)
+    assert particles.totals().mass == pytest.approx(250, rel=1e-12)
+    assert elements.totals().mass == pytest.approx(250 / 1.1, rel=1e-12)
+    for sim in (particles, elements):
+        assert sim.compute("density") == pytest.approx(1000 / 1.1, rel=1e-12)
+    assert "over det F = 1.1 (error of the volume +0.00%)" in repr(elements).replace("-0.00%", "+0.00%")
+
+
+def test_errors_tell_methods_and_their_resolutions_apart():
+    scene = scene_of(2, LAWS["corotated"], size=2)
+    elements, particles = fem.Simulation(scene, spacing=0.5), mpm.Simulation(scene, dx=0.5)
+    with pytest.raises(TypeError, match=r"must be an mpm\.fem\.Simulation as a is, not mpm\.Simulation$"):
+        mpm.diff(elements, particles)
+    with pytest.raises(TypeError, match="no option 'spacing'; its resolution is 'dx'"):
+        mpm.Simulation(scene, spacing=0.5)
+    for method in (fem, mpm.sph):
+        with pytest.raises(TypeError, match="no option 'dx'; its resolution is 'spacing'"):
+            method.Simulation(scene, dx=0.5)
