@@ -151,7 +151,7 @@ def options(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
             if name not in known:
-                near = nearest(name, known) or f"; there are {', '.join(known)}"
+                near = _resolution(name, known) or nearest(name, known) or f"; there are {', '.join(known)}"
                 raise TypeError(f"{_title(function, args)}() has no option {name!r}{near}")
         if by_keyword and len(args) > by_place:
             raise TypeError(f"{_title(function, args)}() takes by keyword: {', '.join(by_keyword)}")
@@ -161,6 +161,12 @@ def options(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **kwargs)
 
     return checked
+
+
+def _resolution(name: str, known: Sequence[str]) -> str:
+    """Methods have different words for their resolution."""
+    other = {"dx": "spacing", "spacing": "dx"}.get(name)
+    return f"; its resolution is {other!r}" if other in known else ""
 
 
 def _title(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
@@ -207,7 +213,14 @@ def interval(low: float, low_open: bool, high: float, high_open: bool) -> str:
 
 
 def wrong_type(name: str, value: object, expected: str) -> TypeError:
-    return TypeError(f"{name} = {shown(value)}: must be {expected}, not {type(value).__name__}")
+    return TypeError(f"{name} = {shown(value)}: must be {expected}, not {qualified(type(value))}")
+
+
+def qualified(cls: type) -> str:
+    """The name of a class as users write it: ``mpm.fem.Simulation`` is not `mpm.Simulation`."""
+    if cls.__name__ != "Simulation" or not cls.__module__.startswith("mpm."):
+        return cls.__name__
+    return f"{cls.__module__.removesuffix('.simulation')}.{cls.__name__}"
 
 
 def number(

@@ -53,7 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="mpm", description="The Material Point Method for research.")
+    parser = argparse.ArgumentParser(
+        prog="mpm",
+        description="The Material Point Method for research. Scenes of `demo` run with --method sph or fem, too.",
+    )
     parser.add_argument("--version", action="version", version=f"mpm {config.version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 

@@ -183,17 +183,16 @@ def distance_of(posed: Sequence[Placed], name: str, x: npt.ArrayLike, dimension:
 
 
 def warn_of_thin_or_missing(
-    placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, size: str = "dx"
+    placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, resolution: str = "dx"
 ) -> None:
-    """Warn about a collider that material can pass, or never meets, at the beginning."""
-    flaw = flaw_of(placed, lower, upper, dx, size)
+    """Warn about a collider that material can pass, or never meets, at the beginning; `resolution` names dx."""
+    flaw = flaw_of(placed, lower, upper, dx, resolution)
     if flaw:
         _warn(flaw)
 
 
-def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, size: str = "dx") -> str:
-    """What is wrong with a collider that material can pass, or never meets; nothing if it is sound. The resolution `dx`
-    is the argument `size`."""
+def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, resolution: str = "dx") -> str:
+    """What is wrong with a collider that material can pass, or never meets; nothing if it is sound."""
     surface, normal, any_inside = _surface(placed, lower, upper, dx)
     name, resting = placed.collider.name, placed.collider.motion is None
     if not len(surface):
@@ -208,7 +207,7 @@ def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, siz
     if thin.mean() > THIN_SHARE:
         return (
             f"collider {name!r} is only about {np.median(thickness[thin]):.2g} m thick: material leaks through what is "
-            f"thinner than {THIN:g} {size} = {THIN * dx:.2g} m; choose a smaller {size} or a thicker shape"
+            f"thinner than {THIN:g} {resolution} = {THIN * dx:.2g} m; choose a smaller {resolution} or a thicker shape"
         )
     return ""
 

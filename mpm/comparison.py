@@ -21,7 +21,17 @@ MOST_SAMPLES = 10_000_000
 
 
 class Comparison(NamedTuple):
-    """What `compare` returns."""
+    """Histories of several runs at common times; `compare` makes it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the runs.
+    time : ndarray, shape (t,)
+        Times [s], common to all runs.
+    values : mapping of str to ndarray, shape (runs, t), of vectors (runs, t, d)
+        Each column by name, in the unit of the history; rows in the order of `names`.
+    """
 
     names: tuple[str, ...]
     """Of the runs."""

@@ -380,7 +380,9 @@ class Scene(_check.Strict):
             particles, which is zero otherwise.
         F : array_like of shape (d, d), or callable, optional
             Initial deformation gradient of all particles with det F > 0, default I; a callable returns (m, d, d).
-            The shape at rest gives mass and rest volume: the density becomes density / det F.
+            The density becomes density / det F. `mpm.Simulation` takes the volume of the shape as that at rest, and
+            the mass follows from it. `mpm.fem.Simulation` takes the shape as the deformed body, so that rest volume
+            and mass are smaller by det F.
         name : str, optional
             A unique name; default ``body0``, ``body1``, …
 

@@ -207,6 +207,7 @@ class Solver(Run):
         ``clipped``: particles of snow or sand whose Jp a step held within its limits, counted at every step;
         ``refused``: steps repeated with a smaller automatic dt; ``binnings``: sortings of the particles;
         ``stagnated``: implicit steps whose residual rounding kept above the tolerance.
+        `mpm.fem.Simulation` counts ``refused`` and ``products``: those of K with a vector in its implicit solves.
         """
         return dict(self._core.health())
 

@@ -139,3 +139,14 @@ def test_implicit_steps_keep_the_promises(isa, tmp_path):
         one.step(3)
         again.step(3)
         assert one == again
+
+
+def test_gravity_bounds_implicit_steps_by_the_name_of_the_limit():
+    scene = scene_of(2, LAWS["corotated"], gravity=(0, -9.81))
+    sim = fem.Simulation(scene, spacing=0.5, integrator="linearly-implicit-euler", dt=2)
+    bound = sim.stable_dt()
+    assert bound.limit == "acceleration" and bound.dt == pytest.approx((0.5 / 9.81) ** 0.5, rel=1e-12)
+    with pytest.raises(
+        mpm.InstabilityError, match=r"dt = 2 s .* bound 0\.2257\d* s, set by the acceleration of gravity"
+    ):
+        sim.run(4)

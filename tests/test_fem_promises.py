@@ -190,3 +190,55 @@ def test_the_gallery_by_elements(name):
     assert np.isfinite(sim.particles.x).all()
     with pytest.raises(ValueError, match="method = 'sem': must be one of"):
         mpm.gallery.get(name).solver("sem")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"integrator": "linearly-implicit-euler", "max_dt": 1e-3}], ids=["explicit", "implicit"]
+)
+def test_walls_win_over_colliders_and_nodes_stay_in_the_domain(options):
+    scene = mpm.Scene((0, 0), (1, 1), walls="mirror")
+    scene.add(mpm.shapes.Box((0.7, 0), (1, 0.3)), LAWS["fixed_corotated"])
+    press = mpm.shapes.Box((0, -1), (0.69, 2))
+    scene.add_collider(press, motion=mpm.motion.Linear((0.5, 0)), contact="separate")
+    sim = fem.Simulation(scene, spacing=0.1, **options)
+    sim.run(0.8)  # the press reaches the wall after 0.62 s
+    assert sim.particles.x[:, 0].max() < 1.05  # explicit 1.005, implicit 1.0006
+    sim.particles.x[0] = -1
+    with pytest.raises(mpm.EscapeError, match=r"1 node.* outside of the domain.*first row 0") as caught:
+        sim.run(0.01)
+    assert caught.value.rows == [0]
+    sim.particles.x[0] = (1, 0)
+    sim.run(0.01)
+
+
+def test_colliders_that_leak_are_warned_of():
+    scene = scene_of(2, LAWS["corotated"])
+    scene.add_collider(mpm.shapes.Box((-9, -2), (9, -1.9)), name="plate")
+    with pytest.warns(
+        UserWarning,
+        match=r"'plate' is only about .* thinner than 2 spacing = 0\.5 m; choose a smaller spacing",
+    ):
+        fem.Simulation(scene, spacing=0.25)
+
+
+def test_F_makes_the_rest_volume_of_particles_and_elements_as_documented():
+    scene = mpm.Scene((0, 0), (2, 2))
+    scene.add(mpm.shapes.Box((0.5, 0.5), (1, 1)), LAWS["corotated"], F=np.diag([1.1, 1.0]))
+    elements, particles = fem.Simulation(scene, spacing=0.05), mpm.Simulation(scene, dx=0.05)
+    assert particles.totals().mass == pytest.approx(250, rel=1e-12)
+    assert elements.totals().mass == pytest.approx(250 / 1.1, rel=1e-12)
+    for sim in (particles, elements):
+        assert sim.compute("density") == pytest.approx(1000 / 1.1, rel=1e-12)
+    assert "over det F = 1.1 (error of the volume +0.00%)" in repr(elements).replace("-0.00%", "+0.00%")
+
+
+def test_errors_tell_methods_and_their_resolutions_apart():
+    scene = scene_of(2, LAWS["corotated"], size=2)
+    elements, particles = fem.Simulation(scene, spacing=0.5), mpm.Simulation(scene, dx=0.5)
+    with pytest.raises(TypeError, match=r"must be an mpm\.fem\.Simulation as a is, not mpm\.Simulation$"):
+        mpm.diff(elements, particles)
+    with pytest.raises(TypeError, match="no option 'spacing'; its resolution is 'dx'"):
+        mpm.Simulation(scene, spacing=0.5)
+    for method in (fem, mpm.sph):
+        with pytest.raises(TypeError, match="no option 'dx'; its resolution is 'spacing'"):
+            method.Simulation(scene, dx=0.5)

@@ -20,7 +20,7 @@
 
 enum {
     MPM_CONTACT_SOLVES = 3,
-    MPM_HELD_CONTACTS = 6, /* of a node; colliders come first, the deepest one before the others */
+    MPM_HELD_CONTACTS = 6, /* of a node; those that come first hold before the others */
     MPM_HELD_BY_WALL = -1
 };
 

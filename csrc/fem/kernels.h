@@ -71,6 +71,7 @@ typedef struct mpm_fem_report {
     double mass, momentum[3], mass_moment[3], angular_momentum[3], kinetic;
     double rate2;         /* the largest bound of omega^2 [1/s2] */
     double speed;         /* the largest |v_a| [m/s]; infinite if one is not finite */
+    double beyond;        /* how far a node is beyond a face, at most [m] */
     double wall_impulse[3], force[3], drag[3]; /* of a step: of walls; sums of m b and of -a m v */
     double approach;      /* speed plus that of the near colliders [m/s], 0 if none is near */
     double collider_speed; /* -1: none is near */

@@ -25,6 +25,11 @@ INLINE struct rows rows_of(const mpm_fem_pass *pass, ptrdiff_t chunk)
     return (struct rows){chunk * MPM_FEM_CHUNK, end < pass->mesh->nodes ? end : pass->mesh->nodes};
 }
 
+INLINE double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 INLINE void measure(const mpm_fem_pass *pass, ptrdiff_t row, mpm_fem_report *report)
 {
     const real *xs = (const real *)pass->x + row * DIM, *vs = (const real *)pass->v + row * DIM;
@@ -38,6 +43,7 @@ INLINE void measure(const mpm_fem_pass *pass, ptrdiff_t row, mpm_fem_report *rep
         report->mass_moment[a] += m * x[a];
         report->momentum[a] += p[a];
         report->speed = speed <= report->speed ? report->speed : speed <= REAL_LARGEST ? speed : (double)INFINITY;
+        report->beyond = larger(report->beyond, larger(pass->lower[a] - x[a], x[a] - pass->upper[a]));
     }
     report->mass += m;
 #if DIM == 3

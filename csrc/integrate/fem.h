@@ -30,6 +30,7 @@ enum {
     MPM_FEM_MOVES_TOO_FAR,            /* a node would move by more than `dx` */
     MPM_FEM_WOULD_INVERT,             /* an element would leave the range of its law; the rows are its nodes */
     MPM_FEM_OUT_OF_RANGE,             /* the same before a step, by what was written */
+    MPM_FEM_OUTSIDE,                  /* nodes are beyond a face by more than `dx`; the rows are those */
     MPM_FEM_REASONS
 };
 

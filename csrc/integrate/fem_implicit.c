@@ -128,10 +128,10 @@ static mpm_held_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt,
         v[a] = number_at(fem->store.rows[MPM_FEM_V], row, a, fem) + dt * (fem->settings.gravity[a] + b);
         inside &= x[a] > fem->settings.lower[a] && x[a] < fem->settings.upper[a];
     }
+    if (!inside) /* first, so that no collider carries a node through a wall */
+        add_walls(fem, x, v, &node);
     if (near)
         add_colliders(fem, x, v, books, &node);
-    if (!inside)
-        add_walls(fem, x, v, &node);
     if (node.contacts)
         mpm_constraint_fix(&node, fem->settings.dim);
     return node;

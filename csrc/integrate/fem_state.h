@@ -11,6 +11,7 @@ struct fem_measure {
     mpm_sums sums;
     double rate2; /* the bound of omega^2 [1/s2] */
     double speed; /* [m/s] */
+    double beyond; /* see mpm_fem_report */
     int64_t out_of_range;
     bool finite;
 };
@@ -104,6 +105,8 @@ void mpm_fem_totals_record(mpm_fem *fem);
 
 /* fem_trouble.c */
 mpm_status mpm_fem_trouble_rows(mpm_fem *fem, const void *x, mpm_reason reason, double dt);
+mpm_status mpm_fem_trouble_outside(mpm_fem *fem, const void *x);
+double mpm_fem_trouble_room(const mpm_fem *fem); /* how far nodes may be beyond a face [m] */
 
 /* fem_step.c: the functions of the method */
 mpm_status mpm_fem_step_refresh(void *self);

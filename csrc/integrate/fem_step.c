@@ -33,6 +33,8 @@ static mpm_status settle(mpm_fem *fem)
         return mpm_fem_trouble_rows(fem, fem->store.rows[MPM_FEM_X], MPM_FEM_OUT_OF_RANGE, fem->run.dt);
     if (!fem->measure.finite)
         return mpm_trouble_note(&fem->run.trouble, MPM_UNSTABLE, MPM_FEM_NOT_FINITE, fem->run.dt);
+    if (fem->measure.beyond > mpm_fem_trouble_room(fem))
+        return mpm_fem_trouble_outside(fem, fem->store.rows[MPM_FEM_X]);
     fem->settled = true;
     return MPM_OK;
 }
@@ -49,7 +51,7 @@ mpm_status mpm_fem_step_refresh(void *self)
         status = mpm_fem_implicit_reserve(fem);
     if (!status && !fem->settled && fem->mesh.elements)
         status = settle(fem);
-    fem->run.suspect = status == MPM_UNSTABLE;
+    fem->run.suspect = status == MPM_UNSTABLE || status == MPM_ESCAPED;
     return status;
 }
 
@@ -114,7 +116,9 @@ static mpm_reason try(mpm_fem *fem, struct step *step)
     mpm_fem_sweeps_forces(fem, fem->next_x, fem->next_v, fem->next_force, &fem->next);
     if (fem->next.out_of_range)
         return MPM_FEM_WOULD_INVERT;
-    return fem->next.finite ? MPM_NO_REASON : MPM_FEM_NOT_FINITE;
+    if (!fem->next.finite)
+        return MPM_FEM_NOT_FINITE;
+    return fem->next.beyond > mpm_fem_trouble_room(fem) ? MPM_FEM_OUTSIDE : MPM_NO_REASON;
 }
 
 static const char *fastest_collider(const mpm_fem *fem, double *speed)
@@ -135,6 +139,8 @@ static mpm_status report(mpm_fem *fem, mpm_reason reason, const struct step *ste
     mpm_trouble *trouble = &fem->run.trouble;
     if (reason == MPM_NOT_CONVERGED)
         return mpm_trouble_note(trouble, MPM_NO_CONVERGENCE, reason, step->dt);
+    if (reason == MPM_FEM_OUTSIDE)
+        return mpm_fem_trouble_outside(fem, fem->next_x);
     if (reason == MPM_FEM_WOULD_INVERT)
         return mpm_fem_trouble_rows(fem, fem->next_x, reason, step->dt);
     mpm_trouble_note(trouble, MPM_UNSTABLE, reason, step->dt);
@@ -157,7 +163,7 @@ static mpm_status move_and_check(mpm_fem *fem, struct step *step)
                                                                : try(fem, step);
         if (reason == MPM_NO_REASON)
             return MPM_OK;
-        if (fem->settings.dt > 0 || attempt == MOST_RETRIES)
+        if (fem->settings.dt > 0 || attempt == MOST_RETRIES || reason == MPM_FEM_OUTSIDE)
             return report(fem, reason, step);
         fem->run.health[MPM_FEM_HEALTH_REFUSED]++;
         step->dt /= 2;
@@ -240,7 +246,7 @@ void mpm_fem_step_finish(void *self, mpm_status status, bool moved)
 {
     mpm_fem *fem = self;
     const double start = mpm_clock_seconds();
-    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE) /* the next dt is planned anew, not from the last refused attempt */
+    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE || status == MPM_ESCAPED) /* the next dt is planned anew, not from the last refused attempt */
         fem->natural_dt = fem->approach = 0;
     if (moved)
         mpm_store_outdate_all(&fem->store, false);

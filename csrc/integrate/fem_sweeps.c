@@ -128,6 +128,7 @@ void mpm_fem_sweeps_forces(mpm_fem *fem, const void *x, const void *v, void *for
         add_sums(&measure->sums, &fem->reports[c]);
         measure->rate2 = fmax(measure->rate2, fem->reports[c].rate2);
         measure->speed = fmax(measure->speed, fem->reports[c].speed);
+        measure->beyond = fmax(measure->beyond, fem->reports[c].beyond);
     }
     measure->finite &= isfinite(measure->speed) && isfinite(measure->rate2) && isfinite(measure->sums.elastic);
     mpm_run_spend(&fem->run, MPM_FEM_PHASE_NODES, start);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names the nodes of the elements whose J is out of the range of their law. It is called once per error, element by
- * element.
+ * Names the nodes of the elements whose J is out of the range of their law, and the nodes outside of the domain. It is
+ * called once per error, row by row.
  */
 #include "base/real.h"
 #include "integrate/fem_state.h"
@@ -58,4 +58,29 @@ mpm_status mpm_fem_trouble_rows(mpm_fem *fem, const void *x, mpm_reason reason, 
     mpm_trouble_add_rows(&fem->run.trouble, flags, mesh->nodes, 1);
     mpm_memory_free(&fem->run.allocator, flags);
     return MPM_UNSTABLE;
+}
+
+/* A wall holds a node from the step on that begins beyond its face, and no node moves farther than `dx` in a step. */
+double mpm_fem_trouble_room(const mpm_fem *fem)
+{
+    return fem->settings.dx * (1 + 1e-3);
+}
+
+/* Flags the nodes that are farther beyond a face than that. */
+mpm_status mpm_fem_trouble_outside(mpm_fem *fem, const void *x)
+{
+    const mpm_fem_settings *settings = &fem->settings;
+    const double room = mpm_fem_trouble_room(fem);
+    uint8_t *flags = mpm_memory_new(&fem->run.allocator, (size_t)fem->mesh.nodes, 1);
+    if (!flags)
+        return MPM_OUT_OF_MEMORY;
+    for (ptrdiff_t row = 0; row < fem->mesh.nodes; row++)
+        for (int a = 0; a < settings->dim; a++) {
+            const double at = mpm_real_at(x, (size_t)(row * settings->dim + a), settings->real_size);
+            flags[row] |= settings->lower[a] - at > room || at - settings->upper[a] > room;
+        }
+    mpm_trouble_note(&fem->run.trouble, MPM_ESCAPED, MPM_FEM_OUTSIDE, fem->run.dt);
+    mpm_trouble_add_rows(&fem->run.trouble, flags, fem->mesh.nodes, 1);
+    mpm_memory_free(&fem->run.allocator, flags);
+    return MPM_ESCAPED;
 }

@@ -94,6 +94,11 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                  "of the nodes, or choose a law that is finite for inverted elements, such as FixedCorotated",
                  (long long)t->count);
         return;
+    case MPM_FEM_OUTSIDE:
+        snprintf(text, size,
+                 "%lld node(s) are outside of the domain, beyond a face by more than the spacing: enlarge it, or mend x of "
+                 "the nodes", (long long)t->count);
+        return;
     default:
         snprintf(text, size, "unknown trouble");
     }

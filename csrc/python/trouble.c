@@ -13,7 +13,7 @@ static const char *limit_text(mpm_limit limit)
     static const char *const text[MPM_LIMIT_COUNT] = {
         [MPM_LIMIT_NONE] = "nothing", [MPM_LIMIT_ISOLATED] = "the stiffness of one particle alone",
         [MPM_LIMIT_VISCOSITY] = "viscosity", [MPM_LIMIT_WAVE] = "the wave speed",
-        [MPM_LIMIT_MOTION] = "the motion of particles", [MPM_LIMIT_ACCELERATION] = "gravity"};
+        [MPM_LIMIT_MOTION] = "motion", [MPM_LIMIT_ACCELERATION] = "the acceleration of gravity"};
     return text[limit];
 }
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mpm import _check, _core, config, derived, fieldtable, settings, totals
 from mpm import scene as _scene
 from mpm._check import FloatArray
-from mpm.colliders import place, prepare, warn_of_particles_inside
+from mpm.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
 from mpm.fem.bodies import Meshed, Part, check_mesh, materials_of, mean_edge, mesh_bodies, refuse_scene
@@ -50,14 +50,17 @@ class Simulation(Solver, kind="fem"):
     touch each other, and none are added between steps. They meet walls and colliders: the collision rule acts on nodes
     that are inside a collider or
     beyond a face of the domain. A sticky collider so clamps the nodes in it, and the scene's `body_force` loads them.
-    A mirror wall lets no node at it cross or leave. Linear triangles and tetrahedra are stiff in bending, see the
-    guide.
+    Where both want a node, the wall holds it. A mirror wall lets no node at it cross or leave. A node that is beyond a
+    face by more than the spacing raises `mpm.EscapeError`. Linear triangles and tetrahedra are stiff in bending:
+    choose several of them across the thickness.
 
     Parameters
     ----------
     scene : Scene
         Copied; later changes of the scene have no effect. Periodic walls are refused, and so are materials other than
-        elastic solids. A body with F is placed as it is: its rest shape is that before F, which must be one matrix.
+        elastic solids. A body with F, which must be one matrix, is placed as it is: the shape is the deformed
+        body, and F⁻¹ leads to its rest shape. Its mass is density times the volume of the shape over det F; in
+        `mpm.Simulation` that volume is the volume at rest, and the mass is not divided.
     spacing : float, optional
         Size of the cells that fill bodies [m]. `mpm.shapes.Cells` bring their own; if all bodies do, the default is the
         mean length of the edges.
@@ -67,9 +70,10 @@ class Simulation(Solver, kind="fem"):
         - ``"symplectic-euler"``: explicit, v ← v + dt a(x), x ← x + dt v.
         - ``"linearly-implicit-euler"``: one linear solve for the velocity at the end of the step, (M + dt² K + dt D)
           v' = M v + dt f(x), with the stiffness K = Σ R K_e Rᵀ of the rotated elements at rest. No bound of stiffness
-          limits the step, only the motion of nodes, so give `dt` or `max_dt`. It damps what dt does not resolve: order
-          1. Strong compression and stretch change the true stiffness, and a large step may then oscillate. Nodes are
-          held that are in contact when the step begins; others may enter a collider by their way of one step.
+          limits the step, only motion and gravity, see `stable_dt`, so give `dt` or `max_dt`. It damps what dt does
+          not resolve: order 1. Strong compression and stretch change the true stiffness, and a large step may then
+          oscillate. Nodes are held that are in contact when the step begins; others may enter a collider by their way
+          of one step.
     tolerance : float, optional
         Only ``"linearly-implicit-euler"``: the residual of its solve over that of the velocities at the beginning of
         the step; 1e-12 (float32: 1e-6) to 0.1, default 1e-6. Momentum is conserved to the tolerance.
@@ -101,7 +105,8 @@ class Simulation(Solver, kind="fem"):
     Warns
     -----
     UserWarning
-        Nodes start inside a collider, or elements in an earlier body.
+        Nodes start inside a collider, or elements in an earlier body; a collider is thinner than two cells, or outside
+        of the domain.
 
     References
     ----------
@@ -202,6 +207,8 @@ class Simulation(Solver, kind="fem"):
         self._fixed = _elements.fixed(nodes, volume, density * volume, material)
 
     def _warn_of_places(self, scene: _scene.Scene, meshed: Meshed) -> None:
+        for placed in self._colliders:
+            warn_of_thin_or_missing(placed, scene.lower, scene.upper, self.spacing, "spacing")
         centres = meshed.x[meshed.nodes].mean(axis=1)
         for index, (body, part) in enumerate(zip(scene.bodies, meshed.parts, strict=True)):
             own = slice(part.first_element, part.first_element + part.elements)
@@ -311,7 +318,9 @@ class Simulation(Solver, kind="fem"):
 
         The frequencies of the mesh obey ω² ≤ (d + 1) max_i Σ_e V_e M_e |∇N_i|²/m_i, where M_e bounds the modulus of
         waves in the element; dt = 2/ω then, or less with damping. The bound is rigorous where the law resists every
-        small deformation, as at rest. No node moves farther than `spacing` in a step (``"motion"``).
+        small deformation, as at rest. Its limit is ``"wave"``; implicit steps do not have it. No node moves farther
+        than `spacing` in a step, so motion and gravity bound steps of both kinds: dt ≤ spacing/max |v_a| (``"motion"``)
+        and dt ≤ √(spacing/|g|) (``"acceleration"``).
         """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
@@ -474,10 +483,15 @@ class Simulation(Solver, kind="fem"):
         given, unit = self._options_given, totals.per_depth("kg", self.dimension)
         bodies = {body.name: body for body in self._scene.bodies}
         for part in self._parts:
-            exact = bodies[part.name].shape._volume()
-            error = "" if exact is None else f" (error of the volume {part.volume / exact - 1:+.2%})"
+            body = bodies[part.name]
+            exact, J = (
+                body.shape._volume(),
+                1.0 if body.F is None else float(np.linalg.det(np.asarray(body.F))),
+            )
+            rest = "" if body.F is None else f" by the rest volume, that of the shape over det F = {J:g}"
+            error = "" if exact is None else f" (error of the volume {part.volume * J / exact - 1:+.2%})"
             yield (
-                f"{bodies[part.name]!r}: {part.nodes} nodes, {part.elements} elements, {part.mass:.6g} {unit}{error}"
+                f"{body!r}: {part.nodes} nodes, {part.elements} elements, {part.mass:.6g} {unit}{rest}{error}"
             )
         yield from super()._lines()
         a, b = given.damping

@@ -64,7 +64,7 @@ def diff(a: Keepable, b: Keepable) -> dict[str, Difference]:
     """
     for name, solver in (("a", a), ("b", b)):
         if getattr(type(solver), "_kind", None) not in SOLVERS or solver._kind != a._kind:
-            raise _check.wrong_type(name, solver, "a Simulation")
+            raise _check.wrong_type(name, solver, _expected(a))
     one, other = (solver._format().quantities(solver._snapshot()) for solver in (a, b))
     found: dict[str, Difference] = {}
     for name in dict.fromkeys([*one, *other]):
@@ -90,6 +90,13 @@ def _compare(a: Any, b: Any) -> Difference | None:
     if isinstance(a, (int, float)):
         return _compare(np.array([a]), np.array([b]))
     return Difference(1, math.nan) if a != b else None
+
+
+def _expected(first: object) -> str:
+    """What `diff` takes: two simulations by the same method."""
+    if getattr(type(first), "_kind", None) in SOLVERS:
+        return f"an {_check.qualified(type(first))} as a is"
+    return "a simulation"
 
 
 def _differing(a: Array, b: Array) -> Array:

@@ -111,7 +111,9 @@ class Cells(Shape):
         return Cells(self.vertices @ matrix.T + shift, cells)
 
     def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
-        raise ValueError("Cells cannot be a collider: take a Polygon, or a Mesh of the surface")
+        raise ValueError(
+            "Cells cannot be a collider, nor be part of one: take a Polygon, or a Mesh of the surface"
+        )
 
     def _outline(self) -> NDArray[np.int64]:
         """The faces (k, d) that one cell alone has."""
