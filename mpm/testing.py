@@ -4,8 +4,8 @@ The tests of the package's laws are made of the same functions.
 
 >>> import mpm
 >>> worst = mpm.testing.check_law(mpm.materials.Hencky(E=1e5, nu=0.3, density=1000))
->>> sorted({name.rpartition(", ")[0] for name in worst})[:3]
-['energy at rest', 'moduli', 'neighbours']
+>>> worst["stress = dPsi/dF, 3-D"] < 1e-6
+True
 """
 
 from __future__ import annotations

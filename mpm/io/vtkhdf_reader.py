@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -243,7 +243,7 @@ def check_description(said: Any) -> Mapping[str, Any]:
             found = found.get(name) if isinstance(found, dict) else None
         if not isinstance(found, kind) or isinstance(found, bool):
             raise FileFormatError(f"is damaged: its description is not whole (there is no {'.'.join(way)!r})")
-        if isinstance(found, (int, float)) and not 0 < found < math.inf:
+        if isinstance(found, (int, float)) and not 0 < found <= sys.float_info.max:
             raise FileFormatError(f"is damaged: its description makes no sense ({'.'.join(way)!r} = {found})")
     if not all(isinstance(unit, str) for unit in said["units"].values()):
         raise FileFormatError("is damaged: its description is not whole (units are no text)")

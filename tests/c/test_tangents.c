@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "materials/general_laws.c" /* the laws that are compiled out of line */
 #include "materials/tangent.h"
@@ -124,7 +125,9 @@ static void tangent_of(struct sample *s)
 static struct sample sample_of(const struct example *example)
 {
     struct sample s = {.example = example};
-    prepare_law(example->law, &s.law, example->values);
+    mpm_material material = {.law = example->law};
+    memcpy(material.values, example->values, sizeof material.values);
+    prepare_law(example->law, &s.law, &material);
     for (int c = 0; c < MPM_LAW_HISTORY; c++)
         s.state.history[c] = wide_set((real)example->history);
     for (int i = 0; i < DIM; i++)
