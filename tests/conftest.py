@@ -1,9 +1,11 @@
 """What all tests share: which `mpm` is tested, and settings that keep a run repeatable."""
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -11,6 +13,8 @@ import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
 # The same examples in every run, no clock (machines differ), and no folder left behind. HYPOTHESIS_PROFILE=explore
 # looks for new ones.
@@ -26,6 +30,20 @@ def no_figure_is_left() -> Iterator[None]:
     yield
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser of Playwright, with WebGL by software."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip(f"none of {', '.join(BROWSERS)} is on the PATH")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()
 
 
 def pytest_report_header() -> str:

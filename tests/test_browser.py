@@ -9,7 +9,6 @@ import io
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -25,8 +24,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.source]
 ROOT = Path(__file__).resolve().parents[1]
 SCREENS = ROOT / "out" / "screens"
 PATIENCE = 60.0  # s, for what a slow machine may need; nothing waits longer than it has to
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 SIZE = {"width": 1400, "height": 1000}
 
 JELLY = 'import mpm\nsim = mpm.gallery.get("jelly").simulation()\nview = sim.view()\nview'
@@ -86,19 +83,6 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip(f"none of {', '.join(BROWSERS)} is on the PATH")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ Run by ``make browser``. Pictures are left in ``out/screens``.
 import base64
 import json
 import re
-import shutil
 import time
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 import mpm
 import mpm.viewer
 from mpm.viewer.session import Session
-from test_browser import BROWSERS, FLAGS, SCREENS
+from test_browser import SCREENS
 
 pytestmark = [pytest.mark.browser, pytest.mark.source]
 
@@ -92,26 +91,21 @@ class Page:
 
 
 @pytest.fixture
-def opened():
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip(f"none of {', '.join(BROWSERS)} is on the PATH")
-    from playwright.sync_api import sync_playwright
+def opened(chromium):
+    pages, troubles = [], []
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
-        troubles = []
+    def show(source, width=1400, dark=False, **options):
+        page = chromium.new_page(
+            viewport={"width": width, "height": 1000}, color_scheme="dark" if dark else "light"
+        )
+        pages.append(page)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.set_default_timeout(1000 * PATIENCE)
+        return Page(page, source, **options)
 
-        def show(source, width=1400, dark=False, **options):
-            page = browser.new_page(
-                viewport={"width": width, "height": 1000}, color_scheme="dark" if dark else "light"
-            )
-            page.on("pageerror", lambda error: troubles.append(str(error)))
-            page.set_default_timeout(1000 * PATIENCE)
-            return Page(page, source, **options)
-
-        yield show
-        browser.close()
+    yield show
+    for page in pages:
+        page.close()
     assert not troubles
 
 
