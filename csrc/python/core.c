@@ -450,6 +450,7 @@ static PyType_Slot slots[] = {
 PyType_Spec mpm_python_core_spec = {
     .name = "mpm._core.Core",
     .basicsize = sizeof(mpm_python_core),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = slots,
 };
