@@ -27,7 +27,7 @@ from mpm.totals import History, Totals
 
 # fmt: off
 NAN, INF = math.nan, math.inf
-NUMBER = ["1", None, [1.0, 2.0], {}, True, 1j, b"1", np.bool_(True), np.array([1.0]), NAN, INF, -INF, 10**400]
+NUMBER = ["1", None, [1.0, 2.0], {}, True, 1j, b"1", np.bool_(True), np.array([[1.0]]), NAN, INF, -INF, 10**400]
 POSITIVE = [*NUMBER, 0, -1.0]
 NOT_NEGATIVE = [*NUMBER, -1e-300, -1.0]
 WHOLE = [*NUMBER, 1.5, 2.0, np.float64(3), -1]

@@ -327,3 +327,72 @@ def test_repr_doctor_and_pictures_know_varying_materials(tmp_path):
     assert [s.name for s in sim._settings() if s.key.startswith("material 0")] == ["nu", "density"]
     pytest.importorskip("matplotlib")
     sim.plot(color="E")
+
+
+def bar(E, d, dx, *, dtype="float64", gravity=0.0, velocity=0):
+    """A bar in uniaxial strain along x from 0, where it is held, to 1, where it is free; ρ = 1, ν = 0."""
+    width = 4 * dx
+    scene = mpm.Scene((0,) * d, (1.25, *(width,) * (d - 1)), gravity=(gravity, *(0,) * (d - 1)), walls="slip")
+    shape = mpm.shapes.Box((0,) * d, (1, *(width,) * (d - 1)))
+    scene.add(shape, mpm.materials.Hencky(E=E, nu=0, density=1), velocity=velocity)
+    return mpm.Simulation(scene, dx=dx, sampling="lattice", dtype=dtype)
+
+
+@each("d, dtype", ((2, "float64"), (2, "float32"), (3, "float64")))
+def test_a_graded_bar_vibrates_as_its_series_says(d, dtype):
+    # E = E₀ (1 + β x): u = A J₀(z) + B Y₀(z), z = (2 ω/β c₀) √(1 + β x), u(0) = 0, u'(1) = 0. The free end of a bar of
+    # particles lets it be longer by a part of a cell: 1.8, 1.0 and 0.54 % low with 16, 32, 64 cells.
+    special, optimize = pytest.importorskip("scipy.special"), pytest.importorskip("scipy.optimize")
+    beta, c0 = 3.0, 10.0
+
+    def end(w):
+        z = 2 * w / (beta * c0)
+        s = z * np.sqrt(1 + beta)
+        return special.j0(z) * special.y1(s) - special.y0(z) * special.j1(s)
+
+    w = optimize.brentq(end, 15, 25)  # 20.41; with the mean of E, 24.8
+
+    def mode(x):
+        z, z0 = 2 * w / (beta * c0) * np.sqrt(1 + beta * x), 2 * w / (beta * c0)
+        return special.y0(z0) * special.j0(z) - special.j0(z0) * special.y0(z)
+
+    def velocity(x):
+        return np.stack([1e-2 * mode(x[:, 0]) / mode(1.0), *(0 * x[:, 0],) * (d - 1)], axis=1)
+
+    sim = bar(
+        lambda x: c0**2 * (1 + beta * x[:, 0]),
+        d,
+        1 / 64 if d == 2 else 1 / 32,
+        dtype=dtype,
+        velocity=velocity,
+    )
+    sim.run(0.65 * np.pi / w)
+    t, elastic = sim.history["time"], sim.history["elastic"]
+    top = int(np.argmax(elastic))  # after a quarter of the period
+    near = slice(top - 3, top + 4)
+    a, b, _ = np.polyfit(t[near] - t[top], elastic[near], 2)
+    assert np.pi / 2 / (t[top] - b / (2 * a)) == pytest.approx(w, rel=0.007 if d == 2 else 0.0105)
+
+
+@each("d, dtype", ((2, "float64"), (2, "float32"), (3, "float64")))
+def test_random_layers_stretch_by_the_sum_of_their_compliances(d, dtype):
+    # u(1) = ρ g Σ ∫ (1 - x) dx/E over 8 random layers of 4 cells: 0.59 % more measured (0.31 % with 8 cells), with the
+    # arithmetic mean of E it would be 25 % less.
+    layers, cells = 8, 4
+    E = 100 * np.random.default_rng(0).uniform(1, 4, layers)
+    g, edges = (0.05 if dtype == "float64" else 0.5), np.linspace(0, 1, layers + 1)
+    sim = bar(lambda x: E[(x[:, 0] * layers).astype(int)], d, 1 / (layers * cells), dtype=dtype, gravity=g)
+    x0 = np.array(sim.particles.x, dtype=float)[:, 0]
+    for _ in range(30):  # to rest: motion is taken out whenever the kinetic energy is largest
+        before = -1.0
+        while (now := sim.totals().kinetic) >= before:
+            before = now
+            sim.step(2)
+        sim.particles.v[:] = 0
+        sim.particles.C[:] = 0
+    last = x0 > 1 - 1 / (layers * cells)
+    layer = (x0[last] * layers).astype(int)
+    weight = edges - edges**2 / 2
+    below = np.concatenate([[0], np.cumsum(np.diff(weight) / E)])
+    u = g * (below[layer] + (x0[last] - x0[last] ** 2 / 2 - weight[layer]) / E[layer])
+    assert (sim.particles.x[last, 0] - x0[last]).mean() == pytest.approx(u.mean(), rel=0.01)
