@@ -39,7 +39,7 @@ def registry() -> dict[str, _core.Law]:
 
 
 class Material(_check.Strict):
-    """Base of the materials; use one of its subclasses."""
+    """Base of the materials; use one of its subclasses. Numbers may vary over particles, see `mpm.materials`."""
 
     __slots__ = ()
 
