@@ -28,8 +28,8 @@ void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters,
 
 /* ---- parameters that vary ------------------------------------------------------------------------------------------ */
 
-/* Sets one lane of an object that consists of `wide` members, and of others that are the same for all lanes. */
-static void set_lane(void *to, const void *from, size_t size, int lane)
+/* Copies one lane of an object that consists of `wide` members, and of others that are the same for all lanes. */
+static void copy_lane(void *to, const void *from, size_t size, int lane)
 {
     for (size_t at = (size_t)lane * sizeof(real); at < size; at += sizeof(wide))
         memcpy((char *)to + at, (const char *)from + at, sizeof(real));
@@ -82,14 +82,14 @@ static unsigned prepare_lanes(const mpm_material *material, const struct law_sta
             continue;
         lanes |= 1u << q;
         prepare_law(one.law, &own, &one);
-        set_lane(parameters, &own, sizes[one.law], q);
+        copy_lane(parameters, &own, sizes[one.law], q);
     }
     return lanes;
 }
 
 enum { ALL_LANES = (int)((1ull << WIDTH) - 1) };
 
-static void evaluate_varying(const mpm_material *material, const struct law_state *state, const matrix *C,
+NOINLINE void evaluate_varying(const mpm_material *material, const struct law_state *state, const matrix *C,
                              struct law_evaluation *evaluation)
 {
     unsigned left = ALL_LANES;
@@ -101,12 +101,12 @@ static void evaluate_varying(const mpm_material *material, const struct law_stat
             *evaluation = found;
         for (int q = 0; q < WIDTH && lanes != ALL_LANES; q++)
             if (lanes >> q & 1)
-                set_lane(evaluation, &found, sizeof found, q);
+                copy_lane(evaluation, &found, sizeof found, q);
         left &= ~lanes;
     }
 }
 
-static void map_varying(const mpm_material *material, struct law_state *state, wide dt, const matrix *C, mask *limited)
+NOINLINE void map_varying(const mpm_material *material, struct law_state *state, wide dt, const matrix *C, mask *limited)
 {
     const struct law_state trial = *state;
     wide is_limited = wide_set(0);
@@ -118,8 +118,8 @@ static void map_varying(const mpm_material *material, struct law_state *state, w
         const wide found = wide_select(return_map(material->law, &parameters, &mapped, dt, *C), wide_set(1), wide_set(0));
         for (int q = 0; q < WIDTH; q++)
             if (lanes >> q & 1) {
-                set_lane(state, &mapped, sizeof mapped, q);
-                set_lane(&is_limited, &found, sizeof found, q);
+                copy_lane(state, &mapped, sizeof mapped, q);
+                copy_lane(&is_limited, &found, sizeof found, q);
             }
         left &= ~lanes;
     }

@@ -75,7 +75,8 @@ INLINE int law_history(const int law, const mpm_material *material)
 INLINE void copy_law_state(const int law, const union law_parameters *parameters, const struct law_state *from,
                            struct law_state *to)
 {
-    const int components = law == MPM_VARYING ? law_history(law, parameters->varying.material)
+    /* All of it where parameters vary: the number would be read from memory for every tile, whatever the law. */
+    const int components = law == MPM_VARYING ? MPM_LAW_HISTORY
                            : law == MPM_USER  ? user_components(&parameters->user)
                                               : mpm_law_history(&law_rows[law], DIM);
     to->F = from->F;
