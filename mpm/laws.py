@@ -157,6 +157,8 @@ class Material(_check.Strict):
         """
         values: dict[str, float] = {}
         point = None if x is None else _check.array("x", x, (None,))[None]
+        if point is not None and point.shape[1] not in (2, 3):
+            raise ValueError(f"x has shape {point.shape[1:]}: must be (2,) or (3,)")
         for name in self._varies:
             given = getattr(self, name).given
             if callable(given):
@@ -167,7 +169,10 @@ class Material(_check.Strict):
                 raise ValueError(f"{name} is an array over particles: give particle=")
             else:
                 values[name] = float(given[_check.integer("particle", particle, low=0, high=len(given) - 1)])
-        return self._replaced(values)
+        try:
+            return self._replaced(values)
+        except ValueError as error:
+            raise ValueError(f"x = {_check.shown(x)}: {error}") from None
 
     def _replaced(self, values: Mapping[str, float]) -> Self:
         """A copy with other values of given parameters, all as numbers."""
