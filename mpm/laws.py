@@ -163,10 +163,10 @@ class Material(_check.Strict):
             given = getattr(self, name).given
             if callable(given):
                 if point is None:
-                    raise ValueError(f"{name} is a function of x: give x=")
+                    raise ValueError(f"x = None: {name} is a function of x, so it needs a position")
                 values[name] = float(_check.array(f"{name}(x)", given(point.copy()), (1,))[0])
             elif particle is None:
-                raise ValueError(f"{name} is an array over particles: give particle=")
+                raise ValueError(f"particle = None: {name} is an array over particles, so it needs an index")
             else:
                 values[name] = float(given[_check.integer("particle", particle, low=0, high=len(given) - 1)])
         try:
