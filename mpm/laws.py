@@ -99,17 +99,18 @@ class Material(_check.Strict):
         return tuple(name for name in names if isinstance(getattr(self, name), Varying))
 
     @property
-    def _varying_fields(self) -> dict[str, str]:
-        """The fields in which particles keep parameters that vary, in the order of the law. The density is in the mass,
-        and a parameter with which a field of the history begins is in that field."""
-        begins = {field["initial_parameter"]: field["name"] for field in self._row["history"]}
-        return {name: begins.get(name, name) for name in self._varies if name != "density"}
+    def _varying(self) -> tuple[int, ...]:
+        """Indices of the law's parameters that vary: each has a field of its name. The density is in the mass."""
+        varies = self._varies
+        names = [p["name"] for p in self._row["parameters"] if p["name"] != "density"]
+        return tuple(i for i, name in enumerate(names) if name in varies)
 
     @property
-    def _varying(self) -> tuple[int, ...]:
-        """Indices of the parameters that vary in steps: each has a field of its own."""
-        own = [name for name, field in self._varying_fields.items() if name == field]
-        return tuple(i for i, p in enumerate(self._row["parameters"]) if p["name"] in own)
+    def _varying_fields(self) -> list[tuple[str, str]]:
+        """Parameters that vary, each with a field that begins with it: its own, or one of the law's history."""
+        own = [self._row["parameters"][i]["name"] for i in self._varying]
+        begins = [(field["initial_parameter"], field["name"]) for field in self._row["history"]]
+        return [*((name, name) for name in own), *((p, f) for p, f in begins if p in own)]
 
     @property
     def _core_arguments(self) -> tuple[Any, tuple[float, ...], tuple[int, ...]]:

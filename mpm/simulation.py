@@ -333,7 +333,7 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         index = self._indices[material]
         first = self._core.particles
         self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
-        for parameter, field in material._varying_fields.items():
+        for parameter, field in material._varying_fields:
             np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
 
     def _find_volumes(self) -> None:

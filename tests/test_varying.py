@@ -23,7 +23,7 @@ BRANCHES = {
     "viscoelastic": {"g_1": (0.3, 0.0), "g_2": (0.2, 0.0, 0.1)},
     "ogden": {"mu_2": (0.1, 0.0), "mu_3": (-0.15, 0.0)},
 }
-SHARES = {"Jp": 0.9, "Fzz": 1.02, "gap": 1.0, "alpha": -0.02, "yield_pressure": 12.0}
+SHARES = {"Jp": 0.9, "Fzz": 1.02, "gap": 1.0, "alpha": -0.02, "yield_pressure": 12.0, "temperature": 300.0}
 
 
 def spread(law, m):
@@ -231,7 +231,8 @@ def test_density_is_in_the_mass_and_initial_state_in_the_history():
     x, p = np.array(sim.particles.x), sim.particles
     np.testing.assert_allclose(p.mass, (1 + x[:, 0]) * p.volume, rtol=1e-15)
     np.testing.assert_array_equal(p.yield_pressure, 0.2 + x[:, 1])
-    assert "density" not in p.fields and "preconsolidation" not in p.fields
+    np.testing.assert_array_equal(p.preconsolidation, p.yield_pressure)
+    assert "density" not in p.fields
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, 0))
     heavy = mpm.materials.Hencky(E=10, nu=0.3, density=lambda x: 1 + 9 * x[:, 0])
     scene.add(mpm.shapes.Box((0.25, 0.25), (0.75, 0.75)), heavy, angular_velocity=1)
