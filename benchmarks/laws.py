@@ -1,10 +1,11 @@
 """The speed of every law of the package, and of laws of users, beside neo-Hookean.
 
-    python benchmarks/laws.py [--dtype float64] [--dimension 3] [--rounds 5] [--steps 40]
+    python benchmarks/laws.py [--dtype float64] [--dimension 3] [--rounds 5] [--steps 40] [--varying]
 
 The block of `mpm.blocks`, one thread, a fixed time step, processor time, interleaved rounds: medians of the ratios. The
 neo-Hookean law of a user comes from C (cc -O3 -march=native -ffast-math) and, where Numba is installed, from
-``numba.cfunc``; each must have `LEAST` of the speed in double precision, or the exit status is 1.
+``numba.cfunc``; each must have `LEAST` of the speed in double precision, or the exit status is 1. ``--varying`` adds,
+for every law, the speed with a first parameter that varies over the particles over that with one value.
 """
 
 import argparse
@@ -17,8 +18,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import mpm
 from mpm import bench, blocks, laws
@@ -27,6 +29,7 @@ LEAST = 0.5
 SOURCE = Path(__file__).parents[1] / "tests" / "data" / "user_laws.c"
 CELLS = {2: 64, 3: 14}
 REFERENCE = "neo-Hookean"
+VARYING = ", varying"
 UserLaw = mpm.materials.UserLaw
 
 
@@ -99,6 +102,17 @@ def users(folder: Path) -> Iterator[tuple[str, mpm.materials.Material]]:
             print(f"{name}: left out: {error}")
 
 
+def varying(name: str) -> str:
+    return name + VARYING
+
+
+def vary(material: mpm.materials.Material) -> mpm.materials.Material:
+    """The material with a first parameter that grows by a tenth along x."""
+    name = material._given_parameters()[0]["name"]
+    value = getattr(material, name)
+    return replace(cast(Any, material), **{name: lambda x: value * (0.9 + 0.1 * x[:, 0] / x[:, 0].max())})
+
+
 def seconds(simulation: mpm.Simulation, steps: int) -> float:
     began = time.process_time()
     simulation.step(steps)
@@ -125,12 +139,14 @@ def main() -> int:
     parser.add_argument("--dtype", default="float64", choices=("float32", "float64"))
     parser.add_argument("--dimension", type=int, default=3, choices=(2, 3))
     parser.add_argument("--only", default="", help='laws whose names contain this, such as "user"')
+    parser.add_argument("--varying", action="store_true", help="also with a parameter that varies")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=40)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         own = dict(users(Path(folder)))
-        blocks.MATERIALS.update(own)
+        varied = {varying(name): vary(one) for name, one in blocks.MATERIALS.items()} if given.varying else {}
+        blocks.MATERIALS.update({**own, **varied})
         d, isa = given.dimension, mpm.config.isa()
 
         def block(name: str) -> Callable[[], mpm.Simulation]:
@@ -142,11 +158,16 @@ def main() -> int:
     print(f"{d}-D, {given.dtype}, {isa}, one thread: speed over that of {REFERENCE}\n")
     print("| law | speed |\n|---|---|")
     for name, value in sorted(found.items(), key=lambda item: -item[1]):
-        print(f"| {name} | {value:.2f} |")
+        beside = (
+            f" {value / found[name.removesuffix(VARYING)]:.2f} of that with one value |"
+            if name in varied
+            else ""
+        )
+        print(f"| {name} | {value:.2f} |{beside}")
     slow = [name for name in own if name in found and given.dtype == "float64" and found[name] < LEAST]
     for name in slow:
         print(f"{name}: {found[name]:.2f} of the speed, must be >= {LEAST}")
-    assert len(blocks.MATERIALS) == len(laws.registry()) + len(own)
+    assert len(blocks.MATERIALS) == len(laws.registry()) + len(own) + len(varied)
     return bool(slow)
 
 

@@ -93,11 +93,13 @@ def evaluate(
     dtype: str,
     history: Any = None,
     velocity_gradient: Any = None,
+    varying: Sequence[int] = (),
 ) -> tuple[bytes, ...]:
     """The law at each F ((m, d, d) of `dtype`): Kirchhoff stress tau (m, d, d), energy per rest volume (m,),
     out-of-plane tau_zz (m,) (zeros in 3-D), isolated-particle modulus (m,), longitudinal modulus (m,), all of
     `dtype`. A fluid takes J = det F. `history` ((m, components) of `dtype`) is what the law keeps besides, Jp of snow;
-    by default what its row begins with. `velocity_gradient` ((m, d, d) of `dtype`, 1/s) is zero by default."""
+    by default what its row begins with. `velocity_gradient` ((m, d, d) of `dtype`, 1/s) is zero by default. Parameters
+    of the ascending indices `varying` vary: their values are the last columns of the history."""
 
 def return_map(
     law: Any,
@@ -109,10 +111,11 @@ def return_map(
     dtype: str,
     dt: float = 0.0,
     velocity_gradient: Any = None,
+    varying: Sequence[int] = (),
 ) -> tuple[bytes, bytes]:
     """The return map of an inelastic law at trial states F ((m, d, d) of `dtype`) and history ((m, components)): both
     after it. `dt` [s] is the step that led there, with this velocity gradient ((m, d, d) of `dtype`, 1/s), zero by
-    default. Of a law that keeps J, det F is J."""
+    default. Of a law that keeps J, det F is J. `varying` as for `evaluate`."""
 
 def winding_numbers(vertices: Any, faces: Any, points: Any, threads: int) -> bytes:
     """Generalised winding number of the mesh, float64 (nv, 3) and int32 (nf, 3), at each of the points, float64
@@ -231,9 +234,10 @@ class Colliders:
 class Core:
     """The base of what computes for the solvers: a run of a method, with its rows. Made by the types of methods."""
 
-    def add_material(self, law: Any, parameters: Sequence[float]) -> int:
+    def add_material(self, law: Any, parameters: Sequence[float], varying: Sequence[int] = ()) -> int:
         """Registers a material (a law with parameters); the index counts from 0. The last parameter of every law
-        is not the density: mass comes with the particles."""
+        is not the density: mass comes with the particles. Parameters of the ascending indices `varying` are fields of
+        their names."""
     def add_collider(
         self,
         name: str,

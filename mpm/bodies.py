@@ -31,6 +31,7 @@ class Sampled:
     F: FloatArray | None  # (n, d, d)
     volume: FloatArray  # (n,) [m³]
     mass: FloatArray  # (n,) [kg]
+    varying: dict[str, FloatArray]  # parameters (n,) by name
 
     def part(self, first_id: int) -> Part:
         """What is kept of it beside its particles."""
@@ -51,9 +52,10 @@ def sample(body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.G
         body=body.name,
     )
     v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
-    mass = body.material.density * volume
+    varying = body.material._sampled(x, body.name, chosen.dtype)
+    mass = varying.get("density", body.material.density) * volume
     numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype)
-    return Sampled(body, x, v, F, volume, mass)
+    return Sampled(body, x, v, F, volume, mass, varying)
 
 
 def generator(rng: object) -> np.random.Generator:

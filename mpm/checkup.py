@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mpm import _check, colliders
+from mpm.laws import Material
 from mpm.simulation import Simulation
+from mpm.varying import Varying
 
 __all__ = ["Finding", "Report", "doctor"]
 
@@ -131,7 +135,7 @@ def _speed(sim: Simulation) -> Iterator[Finding]:
     for k, material in enumerate(sim.materials):
         of = speed[index == k]
         if len(of):
-            sound = float(np.sqrt(_modulus(material) / material.density))
+            sound = float(np.sqrt(1 / _largest_compliance(sim, k, material)))
             mach = float(of.max()) / sound
             words = f"{type(material).__name__}: the fastest particle has {of.max():.3g} m/s, sound {sound:.3g} m/s"
             more = "" if mach <= FAST else ": expect shocks or large compression, or take a stiffer material"
@@ -146,16 +150,27 @@ def _stiffness(sim: Simulation) -> Iterator[Finding]:
         if g == 0 or not len(of):
             continue
         along = of @ (sim.scene.gravity / g)
-        share = material.density * g * float(np.ptp(along)) / _modulus(material)
+        share = g * float(np.ptp(along)) * _largest_compliance(sim, k, material)
         words = f"{type(material).__name__}: its weight is {share:.2g} of its stiffness"
         more = "" if share <= SOFT else ": it will be squeezed by as much; is the stiffness in Pa?"
         yield Finding("stiffness", share <= SOFT, words + more)
 
 
-def _modulus(material: object) -> float:
-    """E, or the bulk modulus of a fluid [Pa]."""
+def _largest_compliance(sim: Simulation, k: int, material: Material) -> float:
+    """The density over E, or over the bulk modulus of a fluid [s²/m²]: the largest of particles of material k."""
+    rows = sim.particles.material == k
+    density: Any = material.density
+    if isinstance(density, Varying):
+        density = sim.particles["mass"][rows] / sim.particles["volume"][rows]
+    return float(np.max(density / _modulus(sim, rows, material)))
+
+
+def _modulus(sim: Simulation, rows: npt.NDArray[np.bool_], material: Material) -> Any:
+    """E, or the bulk modulus of a fluid [Pa], of all particles in some rows."""
     for name in ("E", "bulk_modulus", "bulk"):
+        if name in material._varies:
+            return sim.particles[name][rows]
         value = getattr(material, name, None)
         if value is not None:
-            return float(value)
+            return value
     raise AssertionError(f"{type(material).__name__} has no modulus")

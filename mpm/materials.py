@@ -2,11 +2,24 @@
 
 The C core holds the parameters, their ranges and the laws; `mpm.laws` checks parameters by its registry, and
 `Material.stress` runs the code of the step. A 2-D body is in plane strain.
+
+Every parameter that is one number may vary over the particles of a body: it is an array, shape (n,), in the order of
+the body's particles, or a function f(x) of positions (n, d) that returns (n,) values. The simulation evaluates it once,
+where the particles begin, and keeps it in a live field of the parameter's name, such as ``sim.particles["E"]``; the
+field is NaN for particles of other materials. A density is in the masses instead. Where a field of the history begins
+with a parameter, that field varies too; writing to the parameter later does not begin it anew. The bound of the time
+step counts every particle with its own values. Only `mpm.Simulation` with explicit steps takes such materials, and a
+run takes about twice as long. `UserLaw` takes numbers; its function may read what varies from a field of its history.
+
+>>> graded = mpm.materials.NeoHookean(E=lambda x: 1e5 * (1 + x[:, 0]), nu=0.3, density=1000)
+>>> graded.at(x=(0.5, 0)).E
+150000.0
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -233,11 +246,17 @@ class MooneyRivlin(Material):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
+        if self._varies:
+            return  # `_compatible` checks the values of particles
         least = 4 / 3 * self.c10 + 16 / 3 * self.c01
         if self.bulk_modulus < least * (1 - 1e-12):
             raise ValueError(
                 f"bulk_modulus = {self.bulk_modulus!r}: must be >= 4/3 c10 + 16/3 c01 = {least:g} [Pa]"
             )
+
+    def _compatible(self, values: Mapping[str, Any]) -> Any:
+        least = 4 / 3 * values["c10"] + 16 / 3 * values["c01"]
+        return values["bulk_modulus"] >= least * (1 - 1e-12)
 
 
 @_check.strict_options
@@ -281,8 +300,11 @@ class Fluid(Material):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        if -1 < self.gamma < 1:
+        if "gamma" not in self._varies and -1 < self.gamma < 1:
             raise ValueError(f"gamma = {self.gamma!r}: must be -1, or >= 1 and <= 20")
+
+    def _compatible(self, values: Mapping[str, Any]) -> Any:
+        return (values["gamma"] == -1) | (values["gamma"] >= 1)
 
 
 SNOW_PRESETS: dict[str, dict[str, float]] = {
@@ -617,8 +639,11 @@ class Viscoelastic(_Flowing, _Elastic):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        if not self.g_1 + self.g_2 < 1:
+        if not self._varies and not self.g_1 + self.g_2 < 1:
             raise ValueError(f"g_1 = {self.g_1!r}, g_2 = {self.g_2!r}: must be < 1 together")
+
+    def _compatible(self, values: Mapping[str, Any]) -> Any:
+        return values["g_1"] + values["g_2"] < 1
 
 
 def library() -> dict[str, Known]:

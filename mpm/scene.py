@@ -21,6 +21,7 @@ from mpm.motion import Motion
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
 from mpm.userlaws import refuse_dimension
+from mpm.varying import Varying
 
 __all__ = ["Body", "Scene"]
 
@@ -41,11 +42,11 @@ class Body:
     name: str
 
     def __repr__(self) -> str:
-        volume = self.volume()
+        volume, density = self.volume(), self.material.density
         mass = (
             ""
-            if volume is None
-            else f", {self.material.density * volume.value:.6g} {self._unit}{volume.doubt}"
+            if volume is None or isinstance(density, Varying)
+            else f", {density * volume.value:.6g} {self._unit}{volume.doubt}"
         )
         return f"{self._made_of()}{mass}"
 
@@ -86,8 +87,9 @@ class Body:
             raise ValueError(f"volume = {_check.shown(volume)}: must be > 0")
         v = _evaluated("velocity", self.velocity, x, x.shape)
         if np.any(self.angular_velocity):
-            # One material has one density, so the centre of volume is the centre of mass.
-            r = x - np.average(x, axis=0, weights=volume)
+            # A material of one density: the centre of volume is the centre of mass.
+            densities = self.material._sampled(x, self.name, "float64").get("density")
+            r = x - np.average(x, axis=0, weights=volume if densities is None else densities * volume)
             if x.shape[1] == 2:
                 v = v + self.angular_velocity * np.stack([-r[:, 1], r[:, 0]], axis=1)
             else:

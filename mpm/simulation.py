@@ -15,6 +15,7 @@ from mpm import scene as _scene
 from mpm._core import Simulation as Core
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.equilibrium import Equilibrating
+from mpm.fieldtable import Row
 from mpm.interpolation import REACH, at_points, with_images
 from mpm.keeping import Format
 from mpm.laws import Material
@@ -322,14 +323,18 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         material = body.material
         numerics.refuse_material(chosen, material)
         if material not in self._indices:
-            self._indices[material] = self._core.add_material(material._core_law, material.parameters)
+            _refuse_taken(material, self._core.fields())
+            self._indices[material] = self._core.add_material(*material._core_arguments)
             self._materials.append(material)
         C = numerics.stored_C(chosen, body.initial_velocity_gradient(x), x, self._scene.lower)
         volume = np.zeros_like(sampled.volume) if chosen.volume == "grid-density" else sampled.volume
         warn_of_particles_inside(self._colliders, x, body.name, chosen.dx)  # may raise
         self._parts.append(sampled.part(self._core.next_id))
         index = self._indices[material]
+        first = self._core.particles
         self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
+        for parameter, field in material._varying_fields:
+            np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
 
     def _find_volumes(self) -> None:
         """Have the core compute missing volumes from the density of the grid."""
@@ -445,3 +450,16 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         solver = "" if chosen.integrator.name == "explicit" else f", {chosen.integrator}"
         yield f"method  {chosen.scheme}{solver}, {self._stepping(chosen.dt)}"
         yield self._machine(chosen.dtype, self._core.memory())
+
+
+def _refuse_taken(material: Material, rows: Sequence[Row]) -> None:
+    """Raise ValueError if a parameter that varies cannot have a field of its name."""
+    there = {row["name"]: row for row in rows}
+    for i in material._varying:
+        parameter = material._row["parameters"][i]
+        row = there.get(parameter["name"])
+        if row and (row["owner"] != "law" or row["unit"] != parameter["unit"]):
+            raise ValueError(
+                f"material = {material!r}: {parameter['name']} varies and needs a field of its name, but the field "
+                f"{parameter['name']!r} [{row['unit']}] is something else"
+            )

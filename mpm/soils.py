@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from mpm import _check, _core
 from mpm.laws import Material, _Elastic, _Flowing
@@ -118,12 +121,21 @@ class DruckerPrager(_Flowing, _Elastic):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        _check.number("dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg")
-        if self.tension is not None:
+        apex = math.inf
+        if not self._varies:  # otherwise `_compatible` checks the values of particles
+            _check.number(
+                "dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg"
+            )
             apex = self.cohesion / math.tan(math.radians(self.friction_angle_deg))
+        if self.tension is not None:
             tension = _check.number("tension", self.tension, low=0, high=apex, unit="Pa")
             object.__setattr__(self, "tension", tension)
         _check.choice("cone", self.cone, CONES)
+
+    def _compatible(self, values: Mapping[str, Any]) -> Any:
+        apex = values["cohesion"] / np.tan(np.radians(values["friction_angle_deg"]))
+        parts = True if self.tension is None else self.tension <= apex
+        return (values["dilation_angle_deg"] <= values["friction_angle_deg"]) & parts
 
     def _given_parameters(self) -> list[_core.Parameter]:
         return [p for p in Material._given_parameters(self) if p["name"] not in ("tension", "cone")]
@@ -178,7 +190,13 @@ class MohrCoulomb(_Flowing, _Elastic):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        _check.number("dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg")
+        if not self._varies:
+            _check.number(
+                "dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg"
+            )
+
+    def _compatible(self, values: Mapping[str, Any]) -> Any:
+        return values["dilation_angle_deg"] <= values["friction_angle_deg"]
 
 
 @_check.strict_options
@@ -233,8 +251,11 @@ class CamClay(_Flowing):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        if not self.compression > self.swelling:
+        if not self._varies and not self.compression > self.swelling:
             raise ValueError(f"compression = {self.compression!r}: must be > swelling = {self.swelling!r}")
+
+    def _compatible(self, values: Mapping[str, Any]) -> Any:
+        return values["compression"] > values["swelling"]
 
 
 @_check.strict_options
@@ -286,5 +307,8 @@ class MuI(_Flowing, _Elastic):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        if not self.mu_2 >= self.mu_1:
+        if not self._varies and not self.mu_2 >= self.mu_1:
             raise ValueError(f"mu_2 = {self.mu_2!r}: must be >= mu_1 = {self.mu_1!r}")
+
+    def _compatible(self, values: Mapping[str, Any]) -> Any:
+        return values["mu_2"] >= values["mu_1"]

@@ -27,7 +27,7 @@ from mpm.totals import History, Totals
 
 # fmt: off
 NAN, INF = math.nan, math.inf
-NUMBER = ["1", None, [1.0, 2.0], {}, True, 1j, b"1", np.bool_(True), np.array([1.0]), NAN, INF, -INF, 10**400]
+NUMBER = ["1", None, [1.0, 2.0], {}, True, 1j, b"1", np.bool_(True), np.array([[1.0]]), NAN, INF, -INF, 10**400]
 POSITIVE = [*NUMBER, 0, -1.0]
 NOT_NEGATIVE = [*NUMBER, -1e-300, -1.0]
 WHOLE = [*NUMBER, 1.5, 2.0, np.float64(3), -1]
@@ -239,6 +239,10 @@ TARGETS = {
                     {"F": GRADIENTS, "Jp": JP}),
     "Snow.return_map": (lambda c, **k: M.Snow().return_map(**k), {"F": np.eye(3)[None], "Jp": [0.9]},
                         {"F": GRADIENTS, "Jp": JP}),
+    "Material.at": (lambda c, **k: M.Hencky(E=lambda x: 1 + x[:, 0], nu=np.array([0.1, 0.2]), density=1).at(**k),
+                    {"x": (0.5, 0.5), "particle": 1},
+                    {"x": ["ab", None, 1.0, {}, [], (NAN, 0), (INF, 0), [[0, 0]], [True, False], (-2, 0)],
+                     "particle": [*WHOLE, 2]}),
     "Material.stress": (lambda c, **k: c.solid.stress(**k), {"F": np.eye(2)[None]},
                         {"F": [*GRADIENTS, np.zeros((1, 2, 2)), -np.eye(3)[None]]}),
     "Material.energy": (lambda c, **k: c.solid.energy(**k), {"F": np.eye(3)[None]},

@@ -214,7 +214,7 @@ void mpm_sph_free(mpm_sph *sph)
 mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material)
 {
     const double density = sph->settings.density;
-    if (material->law != MPM_FLUID || sph->has_material)
+    if (material->law != MPM_FLUID || material->varying || sph->has_material)
         return MPM_BAD_ARGUMENT;
     sph->has_material = true;
     sph->material = *material;

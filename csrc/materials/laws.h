@@ -10,6 +10,14 @@
 
 enum { MPM_LAW_PARAMETERS = 8, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
 
+/** Values of a parameter for which the code of a law takes different branches. */
+typedef enum mpm_branches {
+    MPM_NO_BRANCH,
+    MPM_BRANCHES_AT_0, /* 0 or another value */
+    MPM_BRANCHES_AT_1, /* 1 or another value */
+    MPM_BRANCHES       /* every value may have a branch of its own */
+} mpm_branches;
+
 /** One parameter that a user gives. A limit is exclusive if `..._open`, and infinite if there is none. */
 typedef struct mpm_parameter {
     const char *name, *unit;
@@ -17,6 +25,7 @@ typedef struct mpm_parameter {
     bool low_open, high_open;
     const char *meaning;
     bool is_yield_strain; /* a strain at which the material yields */
+    mpm_branches branches;
 } mpm_parameter;
 
 /** The strain that a law keeps. */
@@ -82,7 +91,8 @@ typedef struct mpm_law {
     X(MPM_COROTATED, corotated, true)
 
 #define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent) enumerator,
-enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT, MPM_USER = MPM_LAW_COUNT };
+/* MPM_VARYING is no law: kernels call any law by it whose parameters vary over the particles. */
+enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT, MPM_USER = MPM_LAW_COUNT, MPM_VARYING };
 #undef MPM_LAW_ENUMERATOR
 
 /** Where the moduli of a user's law come from. */
@@ -161,12 +171,16 @@ static inline int mpm_law_history(const mpm_law *law, int dim)
     return components;
 }
 
-/** A law with its parameters. */
+/** A law with its parameters. Some of them may vary over the particles: then each is a scalar field of its own, and
+ *  kernels load it behind the law's history. */
 typedef struct mpm_material {
     int law; /* row of the registry */
     const mpm_user_law *user; /* of MPM_USER */
     double values[MPM_LAW_PARAMETERS];
-    int column[MPM_LAW_HISTORY]; /* of each component of its history, set when a simulation registers the material */
+    int varying;                       /* how many parameters vary; their `values` mean nothing */
+    int parameter[MPM_LAW_PARAMETERS]; /* which, ascending */
+    int column[MPM_LAW_HISTORY]; /* of each component of its history, then of each varying parameter; set when a
+                                  * simulation registers the material */
 } mpm_material;
 
 /** The row of the material's law. */
@@ -175,10 +189,16 @@ static inline const mpm_law *mpm_material_law(const mpm_material *material)
     return material->law == MPM_USER ? &material->user->row : mpm_laws_get(material->law);
 }
 
-/** Does the material's history use this column? */
+/** The law by which kernels call it. */
+static inline int mpm_material_kernel_law(const mpm_material *material)
+{
+    return material->varying ? MPM_VARYING : material->law;
+}
+
+/** Does the material keep its history or a varying parameter in this column? */
 static inline bool mpm_material_keeps(const mpm_material *material, int column, int dim)
 {
-    const int components = mpm_law_history(mpm_material_law(material), dim);
+    const int components = mpm_law_history(mpm_material_law(material), dim) + material->varying;
     for (int c = 0; c < components; c++)
         if (material->column[c] == column)
             return true;

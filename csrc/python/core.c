@@ -65,9 +65,10 @@ static int dim_of(const mpm_python_core *core)
 
 static PyObject *add_material(PyObject *self, PyObject *args)
 {
-    PyObject *law, *parameters;
+    PyObject *law, *parameters, *varying = NULL;
     mpm_material material;
-    if (!PyArg_ParseTuple(args, "OO", &law, &parameters) || mpm_python_get_material(law, parameters, &material))
+    if (!PyArg_ParseTuple(args, "OO|O", &law, &parameters, &varying) ||
+        mpm_python_get_material(law, parameters, varying, &material))
         return NULL;
     mpm_python_core *core = mpm_python_core_enter(self); /* after all conversions, which may run any Python code */
     if (!core)
@@ -403,7 +404,7 @@ static int set_threads(PyObject *self, PyObject *value, void *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"add_material", add_material, METH_VARARGS, "add_material(law, parameters) -> index"},
+    {"add_material", add_material, METH_VARARGS, "add_material(law, parameters, varying=()) -> index"},
     {"add_collider", add_collider, METH_VARARGS,
      "add_collider(name, contact, friction, nodes, numbers, reference, motion, vector, frequency, keys)"},
     {"collider_distance", collider_distance, METH_VARARGS,

@@ -23,9 +23,18 @@ static void describe_range(const mpm_field *field, char *text, size_t size)
     if (field->check == MPM_CHECK_DET)
         snprintf(text, size, "det %s <= 0", field->name);
     else if (isinf(field->high))
-        snprintf(text, size, "%s <= %g", field->name, field->low);
+        snprintf(text, size, "%s %s %g", field->name, field->low_closed ? "<" : "<=", field->low);
     else
         snprintf(text, size, "%s not between %g and %g", field->name, field->low, field->high);
+}
+
+static bool is_parameter(const char *name)
+{
+    for (int law = 0; law < MPM_LAW_COUNT; law++)
+        for (int p = 0; p < mpm_laws_get(law)->parameters; p++)
+            if (!strcmp(mpm_laws_get(law)->parameter[p].name, name))
+                return true;
+    return false;
 }
 
 /* Names the laws that own a field of history: "Jp is a state of snow and sand only". */
@@ -37,6 +46,10 @@ static void describe_owners(const char *name, char *text, size_t size)
         for (int f = 0; f < mpm_laws_get(law)->fields; f++)
             if (!strcmp(mpm_laws_get(law)->field[f].name, name))
                 owners[count++] = mpm_laws_get(law)->name;
+    if (count == 0 && is_parameter(name)) {
+        snprintf(text, size, "%s is one value for a whole material there", name);
+        return;
+    }
     size_t end = (size_t)snprintf(text, size, "%s is a state of", name);
     for (int k = 0; k < count && end < size; k++)
         end += (size_t)snprintf(text + end, size - end, "%s %s", k == 0 ? "" : k == count - 1 ? " and" : ",", owners[k]);

@@ -163,7 +163,7 @@ static enum mpm_flaw flaw_of(const mpm_store *store, int field, const void *rows
         values[c] = mpm_real_at(rows, (size_t)(row * components + c), store->real_size);
         if (!isfinite(values[c]))
             return MPM_NOT_FINITE;
-        inside &= values[c] > of->low && values[c] < of->high;
+        inside &= mpm_field_allows(of, values[c]);
     }
     if (of->check == MPM_CHECK_DET)
         inside = determinant(values, store->fields.dim) > 0;

@@ -236,7 +236,7 @@ static enum mpm_flaw flaw_of(const mpm_exchange *e, const struct particle *of, c
     if (field->check == MPM_CHECK_DET)
         return determinant(written) > 0 ? MPM_FINE : MPM_INVERTED;
     for (int k = 0; k < components; k++)
-        if (!((double)written[k] > field->low && (double)written[k] < field->high))
+        if (!mpm_field_allows(field, (double)written[k]))
             return MPM_INVERTED;
     return MPM_FINE;
 }

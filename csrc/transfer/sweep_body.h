@@ -19,8 +19,9 @@ enum pieces {
 INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work,
                         mpm_measure *result, struct durations dt, const int law, const unsigned pieces)
 {
-    const bool keeps_J = law_keeps_J(law), inelastic = mpm_laws_inelastic(law);
     const mpm_material *material = &sweep->materials[group->material];
+    const int own = law == MPM_VARYING ? material->law : law;
+    const bool keeps_J = law_keeps_J(own), inelastic = mpm_laws_inelastic(own);
     const int history = law_history(law, material);
     const bool gathers = pieces & GATHER, advances = pieces & ADVANCE, scatters = pieces & SCATTER;
     const bool recomputes = !ANY_SCHEME || mpm_scheme_recomputes_velocity(&sweep->scheme);
@@ -47,7 +48,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         tile_prefetch(sweep->particles, group->first_tile + t + 1, keeps_J, defers);
         tile_load_history(&tile, sweep->particles, group->first_tile + t, material, history);
         if (gathers)
-            motion = gather(sweep, work, &k, &tile, law);
+            motion = gather(sweep, work, &k, &tile, own);
         if (pieces & FORESEE) {
             note_advection(&tally, &motion);
             tally.least_det = wide_min(least_factor(&k, motion.gradient, cayley), tally.least_det);
@@ -135,7 +136,7 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
         clear_copies(grid, grid->impulse_copies, task);
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
-        const int law = sweep->materials[group->material].law;
+        const int law = mpm_material_kernel_law(&sweep->materials[group->material]);
         if (blocks && !may_invert(sweep, dt.ending, blocks, group))
             continue;
         if (ANY_SCHEME || pieces & (FORESEE | STORE_MOTION)) { /* one body for all laws: it is large, or calls no law */

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mpm import scene as _scene
 from mpm._check import FloatArray
 from mpm.fem import meshing
-from mpm.laws import Material
+from mpm.laws import Material, refuse_varying
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ def refuse_scene(scene: _scene.Scene) -> None:
                 f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall"
             )
     for body in scene.bodies:
+        refuse_varying(body.material, body.name, "finite elements")
         law = body.material._row
         if law["strain"] != "F" or law["return_map"] or not law["tangent"]:
             raise ValueError(

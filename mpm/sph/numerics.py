@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from mpm import _check, _core, config
 from mpm import numerics as common
+from mpm.laws import refuse_varying
 from mpm.materials import Fluid
 from mpm.scene import Scene
 from mpm.settings import Setting
@@ -156,6 +157,7 @@ def fluid_of(materials: list[Any]) -> Fluid:
             raise ValueError(
                 f"material = {material!r}: SPH computes weakly compressible fluids; must be an mpm.materials.Fluid"
             )
+        refuse_varying(material, "", "SPH")
         if replace(material, tension=True) != replace(materials[0], tension=True):
             raise ValueError(
                 f"material = {material!r}: the scene has {materials[0]!r} already; must be the same: the density by "
