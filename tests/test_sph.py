@@ -406,6 +406,70 @@ def test_a_piston_pushes_a_column_along():
     assert np.abs(sim.totals().momentum - total).max() < 1e-9
 
 
+def stirred(motion, shape=None, **options):
+    """A pool below a plate of 0.78 x 0.18 m."""
+    scene = scene_of(WATER, mpm.shapes.Box((0, 0), (1, 0.3)))
+    shape = shape or mpm.shapes.Box((0.11, 0.41), (0.89, 0.59))
+    scene.add_collider(shape, motion=motion, name="plate", contact="slip")
+    return mpm.sph.Simulation(scene, spacing=1 / 20, **options)
+
+
+ARM = np.hypot(0.375, 0.075) + 1 / 20  # of the farthest particle of the plate, and a spacing
+
+
+@pytest.mark.parametrize(
+    ("motion", "longest"),
+    [
+        (mpm.motion.Linear((30.0, -40.0)), 0.025 / 50),
+        (mpm.motion.Rotation(300.0, about=(0.5, 0.5)), 0.025 / (300 * ARM)),
+        (
+            mpm.motion.Rotation(1e9, about=(0.5, 0.5)),
+            0.025 / (1e9 * ARM),
+        ),  # many times round in a step of waves
+        (mpm.motion.Sinusoid((0, 0.3), 1e4), np.arcsin(0.025 / 0.3) / (2e4 * np.pi)),
+        (mpm.motion.Keyframes([0, 1e-3, 2e-3], [(0, 0), (0, -0.3), (0, 0)]), 0.025 / 300),  # there and back
+        (mpm.motion.Keyframes([0, 1e-4, 2e-4], [(0, 0), (0, 0), (0, -0.3)]), 1e-4 + 0.025 / 3000),
+        (mpm.motion.Linear((0.0, 4000.0)), None),  # away from the fluid, but it could have come
+        (mpm.motion.Linear((4.0, 0.0)), None),  # the bound of waves, 1.7 h/c, is smaller
+    ],
+    ids=lambda given: type(given).__name__ if isinstance(given, mpm.motion.Motion) else "",
+)
+def test_no_surface_of_a_collider_moves_more_than_half_h(motion, longest):
+    sim = stirred(motion)
+    bound = sim.stable_dt()
+    if longest is None:
+        longest = 0.025 / 4000 if np.abs(motion.velocity).max() > 100 else 1.7 * 0.05 / C
+    else:
+        assert (bound.limit, bound.particle) == ("motion", None)
+    assert bound.dt == pytest.approx(longest, rel=1e-6)
+    sim.step()
+    assert sim.dt == pytest.approx(0.6 * longest, rel=1e-6)
+
+
+def test_a_collider_that_does_not_reach_the_fluid_does_not_bound_the_step():
+    ball = mpm.shapes.Ball((0.1, 0.9), 0.09)
+    bound = stirred(mpm.motion.Rotation(300.0, about=(0.1, 0.9)), ball).stable_dt()
+    assert bound.limit == "wave"
+
+
+def test_a_collider_too_fast_for_a_fixed_step_is_named():
+    sim = stirred(mpm.motion.Linear((0, -50.0)), dt=1e-3)
+    before = sim.state_hash()
+    with pytest.raises(mpm.InstabilityError, match=r"'plate' moves with up to 50 m/s .* dt <= 0.0005 s"):
+        sim.step()
+    assert sim.steps == 0 and sim.state_hash() == before
+
+
+def test_a_fast_plate_leaves_no_particle_behind_and_a_frantic_one_is_announced():
+    sim = stirred(mpm.motion.Linear((0, -2 * C)), mpm.shapes.Box((-0.2, 0.35), (1.2, 0.65)))
+    sim.run(duration=0.005)  # the plate moves by 4 spacings; steps of waves alone would be 0.0026 s
+    assert sim.particles.x[:, 1].max() < 0.15 + 0.5 / 20  # 0.164; the plate ends at 0.15
+    with pytest.raises(
+        UserWarning, match=r"needs about .* steps of dt = .* \(limit: motion\)"
+    ):  # here an error
+        stirred(mpm.motion.Rotation(1e9, about=(0.5, 0.5))).run(duration=1.0)
+
+
 def test_a_ball_holds_the_fluid_that_falls_on_it():
     scene = scene_of(WATER, mpm.shapes.Box((0.3, 0.7), (0.7, 0.9)), gravity=(0, -9.81))
     scene.add_collider(mpm.shapes.Ball((0.5, 0.4), 0.2), contact="sticky", name="ball")

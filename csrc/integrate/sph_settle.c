@@ -2,6 +2,7 @@
  *
  * From rows to slots, lists, densities and pressures: all that follows from the rows and the time.
  */
+#include <math.h>
 #include <string.h>
 
 #include "integrate/sph_state.h"
@@ -132,7 +133,6 @@ static mpm_status fill_slots(mpm_sph *sph)
     mpm_status status = find_images(sph);
     if (status || (status = mpm_sph_sort_cloud(sph, MPM_SPH_FLUID)))
         return status;
-    sph->solid_speed2 = 0;
     for (size_t k = 0; k < sph->boundary.count && !status; k++)
         status = mpm_sph_solids_pose(sph, k);
     sph->slots = 0;
@@ -287,11 +287,11 @@ mpm_status mpm_sph_settle_rows(mpm_sph *sph)
     describe(sph);
     if (!sph->store.count) {
         sph->measure = (mpm_sph_measure){.least_J = 1e300};
+        sph->collider_dt = INFINITY;
         sph->settled = true;
         return MPM_OK;
     }
-    /* Velocities of colliders are those of a step of a usual size, so that they follow from the time alone. */
-    mpm_boundary_pose(&sph->boundary, sph->run.time, 0.5 * sph->pass.h / sph->wave_speed);
+    mpm_sph_solids_state(sph);
     double start = mpm_clock_seconds();
     mpm_status status = fill_slots(sph);
     if (!status)
@@ -307,6 +307,7 @@ mpm_status mpm_sph_settle_rows(mpm_sph *sph)
         mpm_pool_for(sph->run.pool, reflect, &work, chunks_of(sph->clouds[c].count));
     }
     add_measures(sph);
+    mpm_sph_totals_limit_colliders(sph);
     mpm_run_spend(&sph->run, MPM_SPH_PHASE_DENSITY, start);
     sph->settled = sph->J_pending = true;
     return MPM_OK;
