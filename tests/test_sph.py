@@ -422,10 +422,7 @@ ARM = np.hypot(0.375, 0.075) + 1 / 20  # of the farthest particle of the plate, 
     [
         (mpm.motion.Linear((30.0, -40.0)), 0.025 / 50),
         (mpm.motion.Rotation(300.0, about=(0.5, 0.5)), 0.025 / (300 * ARM)),
-        (
-            mpm.motion.Rotation(1e9, about=(0.5, 0.5)),
-            0.025 / (1e9 * ARM),
-        ),  # many times round in a step of waves
+        (mpm.motion.Rotation(1e9, about=(0.5, 0.5)), 0.025 / (1e9 * ARM)),  # goes round in a step of waves
         (mpm.motion.Sinusoid((0, 0.3), 1e4), np.arcsin(0.025 / 0.3) / (2e4 * np.pi)),
         (mpm.motion.Keyframes([0, 1e-3, 2e-3], [(0, 0), (0, -0.3), (0, 0)]), 0.025 / 300),  # there and back
         (mpm.motion.Keyframes([0, 1e-4, 2e-4], [(0, 0), (0, 0), (0, -0.3)]), 1e-4 + 0.025 / 3000),
@@ -464,9 +461,7 @@ def test_a_fast_plate_leaves_no_particle_behind_and_a_frantic_one_is_announced()
     sim = stirred(mpm.motion.Linear((0, -2 * C)), mpm.shapes.Box((-0.2, 0.35), (1.2, 0.65)))
     sim.run(duration=0.005)  # the plate moves by 4 spacings; steps of waves alone would be 0.0026 s
     assert sim.particles.x[:, 1].max() < 0.15 + 0.5 / 20  # 0.164; the plate ends at 0.15
-    with pytest.raises(
-        UserWarning, match=r"needs about .* steps of dt = .* \(limit: motion\)"
-    ):  # here an error
+    with pytest.raises(UserWarning, match=r"needs about .* steps of dt = .* \(limit: motion\)"):
         stirred(mpm.motion.Rotation(1e9, about=(0.5, 0.5))).run(duration=1.0)
 
 
@@ -639,6 +634,32 @@ def test_bad_options_are_named(options, message):
     with pytest.raises((ValueError, TypeError)) as caught:
         dam(**options)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [2.0**33, 2.0**-25])
+@pytest.mark.parametrize("kernel", ["cubic", "wendland"])
+def test_the_size_of_a_scene_changes_no_bit_of_single_precision(size, kernel):
+    """A scene and the same, 2^k times larger, with all times and accelerations to match."""
+
+    def after(size):
+        fluid = mpm.materials.Fluid(bulk_modulus=1e5, density=1000, viscosity=0.1 * size)
+        box = mpm.shapes.Box((0.25 * size,) * 3, (0.5 * size,) * 3)
+        scene = scene_of(fluid, box, (0, 0, 0), (size,) * 3, gravity=(0, 0, -10 / size), velocity=(1, 0, 0))
+        sim = mpm.sph.Simulation(
+            scene, spacing=size / 16, kernel=kernel, alpha=0.1, xsph=0.1, dtype="float32"
+        )
+        sim.step(20)
+        return sim.particles.x / np.float32(size)
+
+    np.testing.assert_array_equal(after(size), after(1.0))
+
+
+@pytest.mark.parametrize("spacing", [1e13, 1e-20])
+def test_spacings_beyond_single_precision_are_refused(spacing):
+    scene = scene_of(WATER, mpm.shapes.Ball((5 * spacing,) * 2, 2 * spacing), upper=(10 * spacing,) * 2)
+    with pytest.raises(ValueError, match=r"spacing = .*: must be >= 1e-09 and <= 1e\+09 \[m for float32"):
+        mpm.sph.Simulation(scene, spacing=spacing, dtype="float32")
+    mpm.sph.Simulation(scene, spacing=spacing)
 
 
 def test_what_the_method_cannot_do_is_refused():

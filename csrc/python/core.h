@@ -21,9 +21,10 @@ typedef struct mpm_python_method {
     void (*describe)(const mpm_trouble *trouble, char *text, size_t size);
     /** A list: the residuals of a solve that did not converge. NULL: the method does not solve. */
     PyObject *(*residuals)(const void *self);
-    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe. NULL
-     *  beyond the last. Used by mpm_python_keep and mpm_python_resume. */
+    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe. NULL beyond
+     *  the last. Used by mpm_python_keep and mpm_python_resume. */
     double *(*numbers)(void *self, int index, size_t *count);
+    size_t lengths; /* so many of these numbers, the first ones, are not negative */
 } mpm_python_method;
 
 typedef struct mpm_python_core {

@@ -16,7 +16,16 @@ from mpm._check import FloatArray
 from mpm.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
-from mpm.fem.bodies import Meshed, Part, check_mesh, materials_of, mean_edge, mesh_bodies, refuse_scene
+from mpm.fem.bodies import (
+    Meshed,
+    Part,
+    check_mesh,
+    materials_of,
+    mean_edge,
+    mesh_bodies,
+    refuse_scene,
+    restored_parts,
+)
 from mpm.fem.nodes import Nodes
 from mpm.fem.options import (
     IMPLICIT,
@@ -29,6 +38,7 @@ from mpm.fem.options import (
     checked_solver,
     options_of,
 )
+from mpm.io.description import listing
 from mpm.io.kept import Kept
 from mpm.io.state import State
 from mpm.laws import Material
@@ -253,7 +263,7 @@ class Simulation(Solver, kind="fem"):
         options, scene, arrays = options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
         refuse_scene(scene)
         self._begin(scene, options, materials_of(scene), threads)
-        for row in kept.numbers["fields"]:
+        for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], float(row["initial"]))
         try:
             rest, nodes, material = (arrays.pop(name) for name in ("rest", "nodes", "element_material"))
@@ -266,7 +276,7 @@ class Simulation(Solver, kind="fem"):
                 for name, array in arrays.items()
             }
         )
-        parts = tuple(Part(**part) for part in kept.numbers["parts"])
+        parts = restored_parts(kept.numbers["parts"], scene, self._core.particles, len(nodes))
         rest, nodes, material = (
             np.require(array, requirements=["C", "A"]) for array in (rest, nodes, material)
         )

@@ -14,6 +14,7 @@ from mpm import _check, _core, config, fieldtable, sampling, settings, totals
 from mpm import scene as _scene
 from mpm.colliders import Prepared, place, prepare, refuse_pointless, warn_of_thin_or_missing
 from mpm.errors import SimulationError
+from mpm.io.description import listing, mapping
 from mpm.io.kept import Kept
 from mpm.laws import Material, registry
 from mpm.numerics import StableDt
@@ -81,7 +82,8 @@ class Simulation(Populated, kind="sph"):
         A scene with at least one body. All bodies are of one `mpm.materials.Fluid`. Walls and colliders have no
         friction, and colliders do not deform.
     spacing : float
-        Distance of the particles at rest [m]; (upper − lower)/spacing must be whole, and at least 4 `smoothing`.
+        Distance of the particles at rest [m]; (upper − lower)/spacing must be whole, and at least 4 `smoothing`. It is
+        between 1e-90 and 1e90, in single precision between 1e-9 and 1e9.
     smoothing : float
         Smoothing length h over the spacing, 0.8 to 3. The support of the kernel is 2h. With `kernel`, it decides the
         mass of a particle, of which `repr` states the share of ρ₀ spacing^d: see the table in Notes.
@@ -369,14 +371,17 @@ class Simulation(Populated, kind="sph"):
         options, scene = kept.numbers["options"], kept.scene
         self._numerics = numerics.check(scene, **options)
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
-        self._parts = [_Part(**part) for part in kept.numbers["parts"]]
+        self._parts = _parts(listing(kept.numbers["parts"], "parts"), kept.arrays["counters"])
         self._begin(scene, threads)
-        for row in kept.numbers["fields"]:
+        for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
         self._core.resume(
             {name: np.require(array, requirements=["C", "A"]) for name, array in kept.arrays.items()}
         )
-        self._core.totals()
+        try:
+            self._core.totals()
+        except SimulationError as error:  # no run saves such a state
+            raise ValueError(str(error)) from error
         return self
 
     def _options(self) -> dict[str, Any]:
@@ -481,6 +486,27 @@ class Simulation(Populated, kind="sph"):
             f"{chosen.viscosity} viscosity{extras}, {self._stepping(chosen.dt)}"
         )
         yield self._machine(chosen.dtype, self._core.memory())
+
+
+def _parts(entries: list[Any], counters: npt.NDArray[Any]) -> list[_Part]:
+    """The bodies of a file; `counters` begins with the steps and the next id."""
+    parts: list[_Part] = []
+    next_id = 0
+    for entry in entries:
+        given = mapping(entry, "part")
+        part = _Part(
+            _check.text("name", given["name"]),
+            _check.text("text", given["text"]),
+            _check.integer("first_id", given["first_id"], low=next_id),
+            _check.integer("particles", given["particles"], low=1),
+        )
+        if part.name in {other.name for other in parts}:
+            raise ValueError(f"name = {_check.shown(part.name)}: there are two bodies of that name")
+        next_id = part.first_id + part.particles
+        parts.append(part)
+    if next_id > int(counters[1]):
+        raise ValueError(f"particles: bodies have {next_id} in all; {int(counters[1])} were made")
+    return parts
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
