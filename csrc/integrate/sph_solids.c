@@ -124,7 +124,7 @@ static mpm_status append_block(mpm_sph *sph, const mpm_collider *collider, const
 }
 
 static mpm_status make_points(mpm_sph *sph, const mpm_collider *collider, const double low[3], const double high[3],
-                              struct sph_solid *solid)
+                              const mpm_goal *goal, struct sph_solid *solid)
 {
     const mpm_sph_settings *s = &sph->settings;
     const struct lattice_range all = range_of(sph, collider, low, high);
@@ -141,6 +141,8 @@ static mpm_status make_points(mpm_sph *sph, const mpm_collider *collider, const 
                 }
                 if (may_hold(s, collider, &block, 2 * s->smoothing * s->spacing))
                     status = append_block(sph, collider, &block, solid, &capacity);
+                if (!status)
+                    status = mpm_run_poll(&sph->run, goal);
             }
     return status;
 }
@@ -161,12 +163,13 @@ static double arm_of(const mpm_collider *collider, const double point[3])
     return sqrt(arm2);
 }
 
-mpm_status mpm_sph_solids_make(mpm_sph *sph, size_t index, const double low[3], const double high[3])
+mpm_status mpm_sph_solids_make(mpm_sph *sph, size_t index, const double low[3], const double high[3],
+                               const mpm_goal *goal)
 {
     const mpm_collider *collider = &sph->boundary.colliders[index];
     struct sph_solid *solid = &sph->solids[index];
     *solid = (struct sph_solid){0};
-    const mpm_status status = make_points(sph, collider, low, high, solid);
+    const mpm_status status = make_points(sph, collider, low, high, goal, solid);
     if (status) {
         mpm_memory_free(&sph->run.allocator, solid->points);
         *solid = (struct sph_solid){0};

@@ -48,6 +48,9 @@ void mpm_python_core_dealloc(PyObject *self);
 /** Begins a call: the object itself, or NULL with an exception while another thread runs it. */
 mpm_python_core *mpm_python_core_enter(PyObject *self);
 
+/** An `mpm_poll` that handles signals; `context` is a PyThreadState **, that of the caller, which has released the GIL. */
+int mpm_python_core_poll_signals(void *context);
+
 /** None, or the exception of a status. */
 PyObject *mpm_python_core_finish(PyObject *self, mpm_status status);
 
