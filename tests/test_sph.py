@@ -333,6 +333,23 @@ def test_particles_that_begin_stretched_warn():
         mpm.sph.Simulation(scene, spacing=1 / 20, tension=True)
 
 
+@pytest.mark.parametrize("of_material", [False, True])
+def test_the_option_alone_decides_on_tension(of_material):
+    """A lattice stretched by 3 % pulls, or does not."""
+    fluid = mpm.materials.Fluid(bulk_modulus=1e5, density=1000, tension=of_material)
+    x = (
+        1.03 * (np.stack(np.meshgrid(*2 * [np.arange(20)], indexing="ij"), -1).reshape(-1, 2) - 9.5) / 40
+        + 0.5
+    )
+    for tension in (False, True):
+        scene = scene_of(fluid, mpm.shapes.Points(x))
+        with pytest.warns(UserWarning, match="begin stretched") if tension else does_not_raise():
+            sim = mpm.sph.Simulation(scene, spacing=1 / 40, tension=tension)
+        sim.step(5)
+        assert (np.abs(sim.particles.v).max() > 0) == tension == sim.materials[0].tension
+        assert ("no tension" in repr(sim)) != tension
+
+
 def test_points_that_lie_close_together_warn():
     scene = scene_of(WATER, mpm.shapes.Points(np.array([[0.5, 0.5], [0.5, 0.5], [0.7, 0.5], [0.7, 0.52]])))
     with pytest.warns(UserWarning, match="4 of 4 points of 'body0' lie less than 0.5 spacings apart"):

@@ -8,6 +8,7 @@
 
 /** What the base asks of a method; `self` is the method's struct. */
 typedef struct mpm_python_method {
+    const char *row, *size; /* in messages: what a row is, and what resolves the domain: "particle", "cell size" */
     void (*free)(void *self);
     mpm_status (*add_material)(void *self, const mpm_material *material);
     int (*materials)(const void *self); /* their number */

@@ -72,6 +72,7 @@ static double *numbers(void *self, int index, size_t *count)
 }
 
 static const mpm_python_method method = {
+    .row = "particle", .size = "spacing",
     .free = free_sph, .add_material = add_material, .materials = materials, .add_collider = add_collider,
     .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
     .describe = describe, .numbers = numbers};

@@ -126,6 +126,7 @@ class Simulation(Solver, kind="fem"):
     __slots__ = ("_fixed", "_materials", "_options_given", "_parts", "_rest", "_shapes")
 
     _core: _core.FEM
+    _rows_are = "nodes"
 
     @_check.options
     def __init__(
@@ -162,7 +163,7 @@ class Simulation(Solver, kind="fem"):
         meshed = mesh_bodies(scene, spacing, precision, materials)
         if spacing is None:
             spacing = mean_edge(meshed)
-        _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision)
+        _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision, "spacing")
         options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
         self._begin(scene, options, materials, number)
         mass = meshing.spread(
@@ -222,9 +223,9 @@ class Simulation(Solver, kind="fem"):
         centres = meshed.x[meshed.nodes].mean(axis=1)
         for index, (body, part) in enumerate(zip(scene.bodies, meshed.parts, strict=True)):
             own = slice(part.first_element, part.first_element + part.elements)
-            _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index])
+            _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index], "elements")
             rows = slice(part.first_node, part.first_node + part.nodes)
-            warn_of_particles_inside(self._colliders, meshed.x[rows], body.name, self._options_given.spacing)
+            warn_of_particles_inside(self._colliders, meshed.x[rows], body.name, self.spacing, "nodes")
 
     # ---- keeping ---------------------------------------------------------------------------------------
 

@@ -100,7 +100,8 @@ class Simulation(Populated, kind="sph"):
         Whether stretched fluid pulls. Particles that pull at each other clump, at any time step: the tensile
         instability (Swegle, Hicks, Attaway 1995). At free surfaces, whose sums lack neighbours, they do so from the
         beginning, and come so close together that the energy may grow with ``dt="auto"``: in a drop by 23 % within
-        half a second. So it suits fluid that fills the domain. It replaces the option `tension` of the material.
+        half a second. So it suits fluid that fills the domain. This option alone decides: `tension` of the material,
+        whose default is True, has no effect here. ``repr`` says which one holds, and so does `materials`.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, and halves a step in which a particle would move
         more than h/2. A fixed dt above the bound raises `mpm.InstabilityError` before the step that would use it.
@@ -481,6 +482,7 @@ class Simulation(Populated, kind="sph"):
         extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
             chosen.xsph > 0
         )
+        extras += ", tension" if chosen.tension else ", no tension"
         yield (
             f"method  SPH, spacing {chosen.spacing:g} m, h = {chosen.smoothing:g} spacings, {chosen.kernel} kernel, "
             f"{chosen.viscosity} viscosity{extras}, {self._stepping(chosen.dt)}"
