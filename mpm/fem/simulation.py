@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from mpm.integrators import System
 
 ON = ("nodes", "elements")
+OF_ELEMENTS = ("J", "F")  # fields of elements that are quantities
 
 
 class Simulation(Solver, kind="fem"):
@@ -417,13 +418,18 @@ class Simulation(Solver, kind="fem"):
 
         return system_of(self)
 
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of the quantities of `compute`."""
+        return (*super().quantities, *OF_ELEMENTS)
+
     def compute(self, name: str, *, on: str = "nodes") -> FloatArray:
         """Compute a quantity.
 
         Parameters
         ----------
-        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density"}
-            As `mpm.Simulation.compute`.
+        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "J", "F"}
+            As `mpm.Simulation.compute`; F and J = det F as in `elements`.
         on : {"nodes", "elements"}
             ``"nodes"``: for each node, the mean of its elements, weighted by volume; of the elastic energy the equal
             shares of its elements. ``"elements"``: the constant value in each element; not for ``"speed"`` and
@@ -431,12 +437,14 @@ class Simulation(Solver, kind="fem"):
 
         Returns
         -------
-        ndarray, shape (n,) or (m,), for the stress (n, d, d) or (m, d, d)
+        ndarray, shape (n,) or (m,), for the stress and F (n, d, d) or (m, d, d)
             A new float64 array.
         """
         chosen = _check.choice("name", name, self.quantities)
         if _check.choice("on", on, ON) == "nodes":
             return self._quantity(chosen, Copies(self.particles))
+        if chosen in OF_ELEMENTS:
+            return np.array(self.elements[chosen])
         if chosen in ("speed", "kinetic_energy"):
             raise ValueError(f"on = 'elements': {chosen!r} belongs to the nodes; must be 'nodes'")
         return _elements.at_elements(chosen, self.elements, self._materials)
@@ -445,6 +453,8 @@ class Simulation(Solver, kind="fem"):
         if name in ("speed", "kinetic_energy"):
             return derived.compute(name, particles, self._materials)
         elements = self._elements_at(particles["x"])
+        if name in OF_ELEMENTS:
+            return _elements.at_nodes(elements[name], elements, len(particles))
         values = _elements.at_elements(name, elements, self._materials)
         if name == "elastic_energy":
             return meshing.spread(values, self._fixed["nodes"], len(particles))
@@ -465,7 +475,9 @@ class Simulation(Solver, kind="fem"):
             elements = self._elements_at(copies["x"])
             zz = derived.cauchy(elements, self._materials).zz
             out_of_plane["stress"] = _elements.at_nodes(zz, elements, len(copies))
-        return State(self.time, self.steps, self.dimension, fields, out_of_plane)
+        if self.dimension == 2 and "F" in fields:
+            out_of_plane["F"] = 1.0
+        return State(self.time, self.steps, self.dimension, fields, out_of_plane, self._cells())
 
     def _cells(self) -> npt.NDArray[Any]:
         return self._fixed["nodes"]
