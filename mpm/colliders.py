@@ -250,14 +250,16 @@ def _surface(
     return x[on_it], normal[on_it], any_inside
 
 
-def warn_of_particles_inside(placed: list[Placed], x: FloatArray, body: str, dx: float) -> None:
-    """Warn about particles of a body that begin deep inside a collider."""
+def warn_of_particles_inside(
+    placed: list[Placed], x: FloatArray, body: str, dx: float, what: str = "particles"
+) -> None:
+    """Warn about particles, or nodes, of a body that begin deep inside a collider."""
     for one in placed:
         parts = (x[first : first + CHUNK] for first in range(0, len(x), CHUNK))
         count = sum(int((one.distance(part)[0] < -DEEP * dx).sum()) for part in parts)
         if count:
             _warn(
-                f"{count} of {len(x)} particles of {body!r} start inside the collider {one.collider.name!r}: they move "
+                f"{count} of {len(x)} {what} of {body!r} start inside the collider {one.collider.name!r}: they move "
                 f"with it or are squeezed{one.prepared.hint}"
             )
 

@@ -282,7 +282,7 @@ class Fluid(Material):
     viscosity : float, optional
         Dynamic viscosity [Pa s], >= 0, default 0.
     tension : bool, optional
-        Whether stretched fluid pulls, default True.
+        Whether stretched fluid pulls, default True. `mpm.sph.Simulation` has an option of its own, which decides alone.
 
     References
     ----------

@@ -432,9 +432,16 @@ def refuse_short_steps(dt: float, max_dt: float, dtype: str) -> None:
 
 
 def _refuse_coarse_positions(
-    lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float, dtype: DType
+    lower: npt.NDArray[np.float64],
+    upper: npt.NDArray[np.float64],
+    dx: float,
+    dtype: DType,
+    size: str = "dx",
 ) -> None:
-    """Raise ValueError where neighbouring numbers of the precision are too far apart for positions in cells."""
+    """Raise ValueError where neighbouring numbers of the precision are too far apart for positions in cells.
+
+    `size` is the user's name of dx.
+    """
     farthest = float(np.maximum(np.abs(lower), np.abs(upper)).max())
     for name in dict.fromkeys(("float64", dtype)):
         with np.errstate(over="ignore"):
@@ -443,7 +450,7 @@ def _refuse_coarse_positions(
             if not math.isfinite(apart):
                 raise ValueError(f"upper or lower reach to {farthest:g} m: must be a {name} number")
             raise ValueError(
-                f"dx = {dx:g}: must be >= {apart / RESOLVED[name]:.3g} in a domain that reaches to {farthest:g} m, "
+                f"{size} = {dx:g}: must be >= {apart / RESOLVED[name]:.3g} in a domain that reaches to {farthest:g} m, "
                 f"where {name} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
                 + (", or choose dtype='float64'" if name == "float32" else "")
             )

@@ -185,8 +185,8 @@ def make_body(
     )
 
 
-def warn_of_overlaps(body: Body, x: FloatArray, earlier: Iterable[Body]) -> None:
-    """Warn about particles at x (n, d) of a body that lie in the shape of an earlier one."""
+def warn_of_overlaps(body: Body, x: FloatArray, earlier: Iterable[Body], what: str = "particles") -> None:
+    """Warn about particles or elements at x (n, d) of a body that lie in the shape of an earlier one."""
     if isinstance(body.shape, Points):
         return
     for other in earlier:
@@ -197,7 +197,7 @@ def warn_of_overlaps(body: Body, x: FloatArray, earlier: Iterable[Body]) -> None
         count = int(other.shape.contains(near).sum())
         if count:
             warnings.warn(
-                f"{count} of {len(x)} particles of {body.name!r} lie in {other.name!r}: both bodies have mass there; "
+                f"{count} of {len(x)} {what} of {body.name!r} lie in {other.name!r}: both bodies have mass there; "
                 "cut one out of the other: shape - other",
                 UserWarning,
                 stacklevel=_check.levels_to_caller(),

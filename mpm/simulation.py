@@ -414,7 +414,12 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         return grid.read(self._core, self.dimension)
 
     def stable_dt(self) -> StableDt:
-        """The bound of the time step in the current state, with its limit and its particle."""
+        """The bound of the time step in the current state, with its limit and its particle.
+
+        It leaves out colliders. A step in which a collider near material would move farther than a cell is refused:
+        with a fixed dt it raises `mpm.InstabilityError`, which names the collider and the dt that it allows;
+        ``dt="auto"`` halves the step.
+        """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
 

@@ -70,6 +70,7 @@ class Solver(Run):
 
     _kind: ClassVar[str]
     _has_grid: ClassVar[bool] = False
+    _rows_are: ClassVar[str] = "particles"
 
     def __init_subclass__(cls, kind: str | None = None, abstract: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -330,7 +331,7 @@ class Solver(Run):
 
     def _summary(self) -> str:
         n, now = self._core.particles, f"t = {self.time:g} s after {self.steps} steps"
-        first = f"<{type(self).__name__} {self.dimension}-D: {n} particles, {now}"
+        first = f"<{type(self).__name__} {self.dimension}-D: {n} {self._rows_are}, {now}"
         return "\n".join([first, *(f"  {line}" for line in self._lines())]) + ">"
 
     # ---- pictures --------------------------------------------------------------------------------------

@@ -194,6 +194,79 @@ def test_a_forged_clock_does_not_lose_mass():
     assert forged > 5
 
 
+def of_other_methods():
+    """A run by SPH and one by finite elements."""
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    scene.add(mpm.shapes.Box((0, 0), (0.5, 0.5)), mpm.materials.Fluid(bulk_modulus=1e5, density=1000))
+    solid = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    for k in range(2):
+        low = (0.1 + 0.5 * k, 0.1)
+        solid.add(mpm.shapes.Box(low, (low[0] + 0.25, 0.35)), scenes.MATERIALS["neo_hookean"])
+    sims = {
+        "sph": mpm.sph.Simulation(scene, spacing=1 / 16),
+        "fem": mpm.fem.Simulation(solid, spacing=1 / 16),
+    }
+    for sim in sims.values():
+        sim.step(3)
+    return sims
+
+
+PART, TEXT, DOMAIN = ("numbers", "parts", 0), ["text"], 2.0
+FORGED = {
+    "sph": [
+        (("numbers", "parts"), {"name": "body0"}),
+        (("numbers", "parts"), [7]),
+        ((*PART, "name"), TEXT),
+        ((*PART, "text"), None),
+        ((*PART, "particles"), 2.5),
+        ((*PART, "particles"), 2**62),
+        ((*PART, "first_id"), -1),
+        ((*PART, "more"), TEXT),
+        ("x", 5, DOMAIN),  # a position outside
+        ("counters", 0, 2**63 - 1),  # steps
+        ("counters", 3, 2**62 + 1),  # health
+        ("counters", 1, 3),  # fewer particles were made than there are
+    ],
+    "fem": [
+        (("numbers", "parts"), []),
+        ((*PART, "name"), "other"),
+        ((*PART, "first_node"), 1),
+        ((*PART, "nodes"), 7.5),
+        ((*PART, "elements"), 2**40),
+        ((*PART, "mass"), -1.0),
+        ((*PART, "volume"), TEXT),
+        ("run.counters", 0, 2**63 - 1),
+        ("run.counters", 5, 2**63 - 1),  # health
+        ("run.numbers", 0, -1.0),  # the next time step
+        ("run.numbers", 1, -1.0),  # the speed at which a collider approaches
+        ("run.numbers", 4, np.nan),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", ["sph", "fem"])
+def test_forged_states_of_other_methods_are_refused(kind):
+    tree, arrays = checkpoint.container.unpack(checkpoint.dumps(of_other_methods()[kind]))
+    repr(checkpoint.loads(b"".join(checkpoint.container.pack(tree, arrays))))
+    for at, *change in FORGED[kind]:
+        other, given = copy.deepcopy(tree), dict(arrays)
+        if isinstance(at, tuple):
+            *way, last = at
+            place = other
+            for key in way:
+                place = place[key]
+            place[last] = change[0]
+            if last == "more":  # what a later version may add
+                repr(checkpoint.loads(b"".join(checkpoint.container.pack(other, given))))
+                continue
+        else:
+            forged = given[f"state.{at}"].copy()
+            forged.flat[change[0]] = change[1]
+            given[f"state.{at}"] = forged
+        with pytest.raises(mpm.FileFormatError):
+            checkpoint.loads(b"".join(checkpoint.container.pack(other, given)))
+
+
 def swirl(x, t):
     return np.cos(3 * t) * (x - 0.5)[:, ::-1]
 

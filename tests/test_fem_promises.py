@@ -52,6 +52,27 @@ def test_files_copies_and_pickles_go_on_bit_for_bit(d, tmp_path):
         assert np.array_equal(other.history["impulse:ball"], sim.history["impulse:ball"])
 
 
+def test_messages_speak_of_nodes_elements_and_the_spacing():
+    def scene(shift=0.0):
+        scene = mpm.Scene((shift, 0), (shift + 1, 1))
+        for name in ("first", "second"):
+            scene.add(
+                mpm.shapes.Box((shift + 0.25, 0.25), (shift + 0.75, 0.75)), LAWS["corotated"], name=name
+            )
+        return scene
+
+    buried = scene()
+    buried.add_collider(mpm.shapes.Box((0, 0), (0.5, 1)), name="block")
+    with pytest.warns(UserWarning) as caught:
+        sim = fem.Simulation(buried, spacing=1 / 8)
+    found = [str(one.message) for one in caught]
+    assert any("elements of 'second' lie in 'first'" in text for text in found)
+    assert any("nodes of 'first' start inside the collider 'block'" in text for text in found)
+    assert repr(sim).startswith("<Simulation 2-D: 50 nodes, t = 0 s")
+    with pytest.raises(ValueError, match=r"^spacing = 0.125: must be >= .* in a domain that reaches to"):
+        fem.Simulation(scene(2.0**43), spacing=1 / 8)
+
+
 def test_arrays_are_live_and_bad_values_are_refused():
     sim = busy(2)
     x, v = sim.particles.x, sim.particles.v
@@ -62,7 +83,7 @@ def test_arrays_are_live_and_bad_values_are_refused():
     sim.step(2)
     assert np.shares_memory(x, sim.particles.x)
     x[3, 0] = np.nan
-    with pytest.raises(mpm.SimulationError, match="not finite were written to 1 ") as caught:
+    with pytest.raises(mpm.SimulationError, match=r"not finite were written to 1 node\(s\)") as caught:
         sim.step()
     assert caught.value.rows == [3]
     x[3] = before[3]

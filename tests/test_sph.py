@@ -333,6 +333,23 @@ def test_particles_that_begin_stretched_warn():
         mpm.sph.Simulation(scene, spacing=1 / 20, tension=True)
 
 
+@pytest.mark.parametrize("of_material", [False, True])
+def test_the_option_alone_decides_on_tension(of_material):
+    """A lattice stretched by 3 % pulls, or does not."""
+    fluid = mpm.materials.Fluid(bulk_modulus=1e5, density=1000, tension=of_material)
+    x = (
+        1.03 * (np.stack(np.meshgrid(*2 * [np.arange(20)], indexing="ij"), -1).reshape(-1, 2) - 9.5) / 40
+        + 0.5
+    )
+    for tension in (False, True):
+        scene = scene_of(fluid, mpm.shapes.Points(x))
+        with pytest.warns(UserWarning, match="begin stretched") if tension else does_not_raise():
+            sim = mpm.sph.Simulation(scene, spacing=1 / 40, tension=tension)
+        sim.step(5)
+        assert (np.abs(sim.particles.v).max() > 0) == tension == sim.materials[0].tension
+        assert ("no tension" in repr(sim)) != tension
+
+
 def test_points_that_lie_close_together_warn():
     scene = scene_of(WATER, mpm.shapes.Points(np.array([[0.5, 0.5], [0.5, 0.5], [0.7, 0.5], [0.7, 0.52]])))
     with pytest.warns(UserWarning, match="4 of 4 points of 'body0' lie less than 0.5 spacings apart"):
@@ -404,6 +421,65 @@ def test_a_piston_pushes_a_column_along():
     history = sim.history
     total = sum(history[name].sum(axis=0) for name in ("wall_impulse", "body_impulse", "impulse:piston"))
     assert np.abs(sim.totals().momentum - total).max() < 1e-9
+
+
+def stirred(motion, shape=None, **options):
+    """A pool below a plate of 0.78 x 0.18 m."""
+    scene = scene_of(WATER, mpm.shapes.Box((0, 0), (1, 0.3)))
+    shape = shape or mpm.shapes.Box((0.11, 0.41), (0.89, 0.59))
+    scene.add_collider(shape, motion=motion, name="plate", contact="slip")
+    return mpm.sph.Simulation(scene, spacing=1 / 20, **options)
+
+
+ARM = np.hypot(0.375, 0.075) + 1 / 20  # of the farthest particle of the plate, and a spacing
+
+
+@pytest.mark.parametrize(
+    ("motion", "longest"),
+    [
+        (mpm.motion.Linear((30.0, -40.0)), 0.025 / 50),
+        (mpm.motion.Rotation(300.0, about=(0.5, 0.5)), 0.025 / (300 * ARM)),
+        (mpm.motion.Rotation(1e9, about=(0.5, 0.5)), 0.025 / (1e9 * ARM)),  # goes round in a step of waves
+        (mpm.motion.Sinusoid((0, 0.3), 1e4), np.arcsin(0.025 / 0.3) / (2e4 * np.pi)),
+        (mpm.motion.Keyframes([0, 1e-3, 2e-3], [(0, 0), (0, -0.3), (0, 0)]), 0.025 / 300),  # there and back
+        (mpm.motion.Keyframes([0, 1e-4, 2e-4], [(0, 0), (0, 0), (0, -0.3)]), 1e-4 + 0.025 / 3000),
+        (mpm.motion.Linear((0.0, 4000.0)), None),  # away from the fluid, but it could have come
+        (mpm.motion.Linear((4.0, 0.0)), None),  # the bound of waves, 1.7 h/c, is smaller
+    ],
+    ids=lambda given: type(given).__name__ if isinstance(given, mpm.motion.Motion) else "",
+)
+def test_no_surface_of_a_collider_moves_more_than_half_h(motion, longest):
+    sim = stirred(motion)
+    bound = sim.stable_dt()
+    if longest is None:
+        longest = 0.025 / 4000 if np.abs(motion.velocity).max() > 100 else 1.7 * 0.05 / C
+    else:
+        assert (bound.limit, bound.particle) == ("motion", None)
+    assert bound.dt == pytest.approx(longest, rel=1e-6)
+    sim.step()
+    assert sim.dt == pytest.approx(0.6 * longest, rel=1e-6)
+
+
+def test_a_collider_that_does_not_reach_the_fluid_does_not_bound_the_step():
+    ball = mpm.shapes.Ball((0.1, 0.9), 0.09)
+    bound = stirred(mpm.motion.Rotation(300.0, about=(0.1, 0.9)), ball).stable_dt()
+    assert bound.limit == "wave"
+
+
+def test_a_collider_too_fast_for_a_fixed_step_is_named():
+    sim = stirred(mpm.motion.Linear((0, -50.0)), dt=1e-3)
+    before = sim.state_hash()
+    with pytest.raises(mpm.InstabilityError, match=r"'plate' moves with up to 50 m/s .* dt <= 0.0005 s"):
+        sim.step()
+    assert sim.steps == 0 and sim.state_hash() == before
+
+
+def test_a_fast_plate_leaves_no_particle_behind_and_a_frantic_one_is_announced():
+    sim = stirred(mpm.motion.Linear((0, -2 * C)), mpm.shapes.Box((-0.2, 0.35), (1.2, 0.65)))
+    sim.run(duration=0.005)  # the plate moves by 4 spacings; steps of waves alone would be 0.0026 s
+    assert sim.particles.x[:, 1].max() < 0.15 + 0.5 / 20  # 0.164; the plate ends at 0.15
+    with pytest.raises(UserWarning, match=r"needs about .* steps of dt = .* \(limit: motion\)"):
+        stirred(mpm.motion.Rotation(1e9, about=(0.5, 0.5))).run(duration=1.0)
 
 
 def test_a_ball_holds_the_fluid_that_falls_on_it():
@@ -575,6 +651,32 @@ def test_bad_options_are_named(options, message):
     with pytest.raises((ValueError, TypeError)) as caught:
         dam(**options)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [2.0**33, 2.0**-25])
+@pytest.mark.parametrize("kernel", ["cubic", "wendland"])
+def test_the_size_of_a_scene_changes_no_bit_of_single_precision(size, kernel):
+    """A scene and the same, 2^k times larger, with all times and accelerations to match."""
+
+    def after(size):
+        fluid = mpm.materials.Fluid(bulk_modulus=1e5, density=1000, viscosity=0.1 * size)
+        box = mpm.shapes.Box((0.25 * size,) * 3, (0.5 * size,) * 3)
+        scene = scene_of(fluid, box, (0, 0, 0), (size,) * 3, gravity=(0, 0, -10 / size), velocity=(1, 0, 0))
+        sim = mpm.sph.Simulation(
+            scene, spacing=size / 16, kernel=kernel, alpha=0.1, xsph=0.1, dtype="float32"
+        )
+        sim.step(20)
+        return sim.particles.x / np.float32(size)
+
+    np.testing.assert_array_equal(after(size), after(1.0))
+
+
+@pytest.mark.parametrize("spacing", [1e13, 1e-20])
+def test_spacings_beyond_single_precision_are_refused(spacing):
+    scene = scene_of(WATER, mpm.shapes.Ball((5 * spacing,) * 2, 2 * spacing), upper=(10 * spacing,) * 2)
+    with pytest.raises(ValueError, match=r"spacing = .*: must be >= 1e-09 and <= 1e\+09 \[m for float32"):
+        mpm.sph.Simulation(scene, spacing=spacing, dtype="float32")
+    mpm.sph.Simulation(scene, spacing=spacing)
 
 
 def test_what_the_method_cannot_do_is_refused():

@@ -254,12 +254,13 @@ mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider)
     return mpm_boundary_add(&sph->boundary, &sph->run.allocator, collider);
 }
 
-mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3])
+mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3], mpm_poll poll,
+                                 void *context)
 {
     if (index >= sph->boundary.count || sph->solids[index].count)
         return MPM_BAD_ARGUMENT;
     sph->settled = false;
-    return mpm_sph_solids_make(sph, index, low, high);
+    return mpm_sph_solids_make(sph, index, low, high, &(mpm_goal){.poll = poll, .context = context});
 }
 
 ptrdiff_t mpm_sph_collider_particles(const mpm_sph *sph, size_t index)

@@ -141,9 +141,12 @@ static mpm_status begin(mpm_sph *sph, struct step *step)
     plan(sph, step, settings->dt > 0 ? settings->dt : mpm_sph_totals_automatic_dt(sph));
     const mpm_stable_dt bound = mpm_sph_totals_bound(sph);
     if (settings->dt > 0 && !settings->allow_unstable && !(step->dt <= bound.dt * (1 + 1e-12))) {
-        mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, step->dt);
+        const bool collides = isfinite(sph->collider_dt); /* it is the bound then */
+        mpm_trouble_note(trouble, MPM_UNSTABLE, collides ? MPM_COLLIDER_TOO_FAST : MPM_DT_ABOVE_BOUND, step->dt);
         trouble->kind = (int)bound.limit;
-        trouble->value[0] = bound.dt;
+        trouble->value[0] = collides ? 0.5 * sph->pass.h / bound.dt : bound.dt;
+        trouble->value[1] = collides ? bound.dt : 0;
+        trouble->name = collides ? sph->boundary.colliders[sph->fastest].name : NULL;
         return MPM_UNSTABLE;
     }
     if (!(sph->run.time + step->dt > sph->run.time)) /* a run would never end */

@@ -120,7 +120,7 @@ static PyObject *delete_particles(PyObject *self, PyObject *mask)
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
 
-static int poll_signals(void *context)
+int mpm_python_core_poll_signals(void *context)
 {
     PyThreadState **saved = context; /* of the interpreter that runs this simulation, perhaps not the main one */
     PyEval_RestoreThread(*saved);
@@ -138,7 +138,8 @@ static PyObject *run(PyObject *self, int64_t steps, double end, double pause, co
     core->busy = 1;
     PyThreadState *saved = PyEval_SaveThread();
     const mpm_status status = body_force ? core->method->step_forced(core->self, body_force, end)
-                                         : core->method->run(core->self, steps, end, pause, poll_signals, &saved);
+                                         : core->method->run(core->self, steps, end, pause,
+                                                             mpm_python_core_poll_signals, &saved);
     PyEval_RestoreThread(saved);
     core->busy = 0;
     if (!status && PyErr_CheckSignals()) /* handles a signal of a short run here, not one statement later */

@@ -72,6 +72,7 @@ static double *numbers(void *self, int index, size_t *count)
 }
 
 static const mpm_python_method method = {
+    .row = "particle", .size = "spacing",
     .free = free_sph, .add_material = add_material, .materials = materials, .add_collider = add_collider,
     .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
     .describe = describe, .numbers = numbers};
@@ -171,11 +172,16 @@ static PyObject *fill_collider(PyObject *self, PyObject *args)
         mpm_python_get_doubles(upper, "high", high, dim))
         return NULL;
     mpm_sph *sph = enter(self);
-    PyObject *done = sph ? mpm_python_core_finish(self, mpm_sph_fill_collider(sph, (size_t)index, low, high)) : NULL;
-    if (!done)
+    if (!sph)
         return NULL;
-    Py_DECREF(done);
-    return PyLong_FromSsize_t(mpm_sph_collider_particles(sph, (size_t)index));
+    ((mpm_python_core *)self)->busy = 1;
+    PyThreadState *saved = PyEval_SaveThread();
+    const mpm_status status =
+        mpm_sph_fill_collider(sph, (size_t)index, low, high, mpm_python_core_poll_signals, &saved);
+    PyEval_RestoreThread(saved);
+    ((mpm_python_core *)self)->busy = 0;
+    return status ? mpm_python_raise(self, status)
+                  : PyLong_FromSsize_t(mpm_sph_collider_particles(sph, (size_t)index));
 }
 
 static PyObject *interpolate(PyObject *self, PyObject *args)

@@ -70,8 +70,8 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
     case MPM_DT_TOO_SMALL:
         snprintf(text, size,
                  "dt = %g s is too small to advance the time; the step was not taken: stiffness, viscosity, speed or "
-                 "gravity is too large for the cell size and the density",
-                 t->dt);
+                 "gravity is too large for the %s and the density",
+                 t->dt, method->size);
         return;
     case MPM_COLLIDER_TOO_FAST:
         if (t->value[1] <= 0)
@@ -105,13 +105,13 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
                  t->name ? t->name : "", t->name ? "'" : "");
         return;
     case MPM_WRITTEN_NOT_FINITE:
-        snprintf(text, size, "values that are not finite were written to %lld particle(s); the arrays keep them for you "
-                             "to mend", (long long)t->count);
+        snprintf(text, size, "values that are not finite were written to %lld %s(s); the arrays keep them for you to mend",
+                 (long long)t->count, method->row);
         return;
     case MPM_WRITTEN_INVERTED:
         describe_range(t->field, range, sizeof range);
-        snprintf(text, size, "%s was written to %lld particle(s); the arrays keep it for you to mend", range,
-                 (long long)t->count);
+        snprintf(text, size, "%s was written to %lld %s(s); the arrays keep it for you to mend", range,
+                 (long long)t->count, method->row);
         return;
     case MPM_WRITTEN_OUTSIDE:
         snprintf(text, size, "positions outside the domain were written to %lld particle(s); the arrays keep them for "
@@ -120,7 +120,7 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
     case MPM_WRITTEN_NOT_STATE:
         if (t->field->owner == MPM_OWNER_LAW)
             describe_owners(t->field->name, range, sizeof range);
-        snprintf(text, size, "%lld particle(s): %s%s", (long long)t->count, range,
+        snprintf(text, size, "%lld %s(s): %s%s", (long long)t->count, method->row, range,
                  t->field->owner == MPM_OWNER_LAW
                      ? ""
                      : "J of a solid follows from F, and F of a fluid from J: write the other one");
@@ -217,7 +217,8 @@ PyObject *mpm_python_raise(PyObject *self, mpm_status status)
     case MPM_OUT_OF_MEMORY:
         return PyErr_NoMemory();
     case MPM_TOO_LARGE:
-        PyErr_SetString(PyExc_ValueError, "too many particles for one simulation (the limit is 2^30)");
+        PyErr_Format(PyExc_ValueError, "too many %ss for one simulation (the limit is 2^30)",
+                     ((mpm_python_core *)self)->method->row);
         return NULL;
     case MPM_BAD_ARGUMENT:
         PyErr_SetString(PyExc_ValueError, "an argument does not exist or is out of its range");

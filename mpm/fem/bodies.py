@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mpm import _check
 from mpm import scene as _scene
 from mpm._check import FloatArray
 from mpm.fem import meshing
+from mpm.io.description import listing, mapping
 from mpm.laws import Material, refuse_varying
 
 
@@ -144,3 +146,25 @@ def check_mesh(
         raise ValueError("the arrays of the mesh do not fit each other")
     if ((nodes < 0) | (nodes >= len(rest))).any() or ((material < 0) | (material >= materials)).any():
         raise ValueError("the mesh names nodes or materials that do not exist")
+
+
+def restored_parts(entries: Any, scene: _scene.Scene, nodes: int, elements: int) -> tuple[Part, ...]:
+    """The parts of a file, one for each body of the scene, which have all nodes and elements."""
+    parts = []
+    node = element = 0
+    for entry, body in zip(listing(entries, "parts"), scene.bodies, strict=True):
+        given = mapping(entry, "part")
+        part = Part(
+            _check.choice("name", given["name"], (body.name,)),
+            _check.integer("first_node", given["first_node"], low=node, high=node),
+            _check.integer("nodes", given["nodes"], low=1, high=nodes - node),
+            _check.integer("first_element", given["first_element"], low=element, high=element),
+            _check.integer("elements", given["elements"], low=1, high=elements - element),
+            _check.number("mass", given["mass"], low=0),
+            _check.number("volume", given["volume"], low=0),
+        )
+        node, element = node + part.nodes, element + part.elements
+        parts.append(part)
+    if (node, element) != (nodes, elements):
+        raise ValueError(f"parts have {node} of {nodes} nodes and {element} of {elements} elements")
+    return tuple(parts)

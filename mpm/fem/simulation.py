@@ -16,7 +16,16 @@ from mpm._check import FloatArray
 from mpm.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
-from mpm.fem.bodies import Meshed, Part, check_mesh, materials_of, mean_edge, mesh_bodies, refuse_scene
+from mpm.fem.bodies import (
+    Meshed,
+    Part,
+    check_mesh,
+    materials_of,
+    mean_edge,
+    mesh_bodies,
+    refuse_scene,
+    restored_parts,
+)
 from mpm.fem.nodes import Nodes
 from mpm.fem.options import (
     IMPLICIT,
@@ -29,6 +38,7 @@ from mpm.fem.options import (
     checked_solver,
     options_of,
 )
+from mpm.io.description import listing
 from mpm.io.kept import Kept
 from mpm.io.state import State
 from mpm.laws import Material
@@ -41,6 +51,7 @@ if TYPE_CHECKING:
     from mpm.integrators import System
 
 ON = ("nodes", "elements")
+OF_ELEMENTS = ("J", "F")  # fields of elements that are quantities
 
 
 class Simulation(Solver, kind="fem"):
@@ -116,6 +127,7 @@ class Simulation(Solver, kind="fem"):
     __slots__ = ("_fixed", "_materials", "_options_given", "_parts", "_rest", "_shapes")
 
     _core: _core.FEM
+    _rows_are = "nodes"
 
     @_check.options
     def __init__(
@@ -152,7 +164,7 @@ class Simulation(Solver, kind="fem"):
         meshed = mesh_bodies(scene, spacing, precision, materials)
         if spacing is None:
             spacing = mean_edge(meshed)
-        _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision)
+        _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision, "spacing")
         options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
         self._begin(scene, options, materials, number)
         mass = meshing.spread(
@@ -212,9 +224,9 @@ class Simulation(Solver, kind="fem"):
         centres = meshed.x[meshed.nodes].mean(axis=1)
         for index, (body, part) in enumerate(zip(scene.bodies, meshed.parts, strict=True)):
             own = slice(part.first_element, part.first_element + part.elements)
-            _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index])
+            _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index], "elements")
             rows = slice(part.first_node, part.first_node + part.nodes)
-            warn_of_particles_inside(self._colliders, meshed.x[rows], body.name, self._options_given.spacing)
+            warn_of_particles_inside(self._colliders, meshed.x[rows], body.name, self.spacing, "nodes")
 
     # ---- keeping ---------------------------------------------------------------------------------------
 
@@ -253,7 +265,7 @@ class Simulation(Solver, kind="fem"):
         options, scene, arrays = options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
         refuse_scene(scene)
         self._begin(scene, options, materials_of(scene), threads)
-        for row in kept.numbers["fields"]:
+        for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], float(row["initial"]))
         try:
             rest, nodes, material = (arrays.pop(name) for name in ("rest", "nodes", "element_material"))
@@ -266,7 +278,7 @@ class Simulation(Solver, kind="fem"):
                 for name, array in arrays.items()
             }
         )
-        parts = tuple(Part(**part) for part in kept.numbers["parts"])
+        parts = restored_parts(kept.numbers["parts"], scene, self._core.particles, len(nodes))
         rest, nodes, material = (
             np.require(array, requirements=["C", "A"]) for array in (rest, nodes, material)
         )
@@ -320,7 +332,8 @@ class Simulation(Solver, kind="fem"):
         waves in the element; dt = 2/ω then, or less with damping. The bound is rigorous where the law resists every
         small deformation, as at rest. Its limit is ``"wave"``; implicit steps do not have it. No node moves farther
         than `spacing` in a step, so motion and gravity bound steps of both kinds: dt ≤ spacing/max |v_a| (``"motion"``)
-        and dt ≤ √(spacing/|g|) (``"acceleration"``).
+        and dt ≤ √(spacing/|g|) (``"acceleration"``). It leaves out colliders: a step in which one near the mesh would
+        move farther than `spacing` is refused, as by `mpm.Simulation`.
         """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
@@ -405,13 +418,18 @@ class Simulation(Solver, kind="fem"):
 
         return system_of(self)
 
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of the quantities of `compute`."""
+        return (*super().quantities, *OF_ELEMENTS)
+
     def compute(self, name: str, *, on: str = "nodes") -> FloatArray:
         """Compute a quantity.
 
         Parameters
         ----------
-        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density"}
-            As `mpm.Simulation.compute`.
+        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "J", "F"}
+            As `mpm.Simulation.compute`; F and J = det F as in `elements`.
         on : {"nodes", "elements"}
             ``"nodes"``: for each node, the mean of its elements, weighted by volume; of the elastic energy the equal
             shares of its elements. ``"elements"``: the constant value in each element; not for ``"speed"`` and
@@ -419,12 +437,14 @@ class Simulation(Solver, kind="fem"):
 
         Returns
         -------
-        ndarray, shape (n,) or (m,), for the stress (n, d, d) or (m, d, d)
+        ndarray, shape (n,) or (m,), for the stress and F (n, d, d) or (m, d, d)
             A new float64 array.
         """
         chosen = _check.choice("name", name, self.quantities)
         if _check.choice("on", on, ON) == "nodes":
             return self._quantity(chosen, Copies(self.particles))
+        if chosen in OF_ELEMENTS:
+            return np.array(self.elements[chosen])
         if chosen in ("speed", "kinetic_energy"):
             raise ValueError(f"on = 'elements': {chosen!r} belongs to the nodes; must be 'nodes'")
         return _elements.at_elements(chosen, self.elements, self._materials)
@@ -433,6 +453,8 @@ class Simulation(Solver, kind="fem"):
         if name in ("speed", "kinetic_energy"):
             return derived.compute(name, particles, self._materials)
         elements = self._elements_at(particles["x"])
+        if name in OF_ELEMENTS:
+            return _elements.at_nodes(elements[name], elements, len(particles))
         values = _elements.at_elements(name, elements, self._materials)
         if name == "elastic_energy":
             return meshing.spread(values, self._fixed["nodes"], len(particles))
@@ -453,7 +475,9 @@ class Simulation(Solver, kind="fem"):
             elements = self._elements_at(copies["x"])
             zz = derived.cauchy(elements, self._materials).zz
             out_of_plane["stress"] = _elements.at_nodes(zz, elements, len(copies))
-        return State(self.time, self.steps, self.dimension, fields, out_of_plane)
+        if self.dimension == 2 and "F" in fields:
+            out_of_plane["F"] = 1.0
+        return State(self.time, self.steps, self.dimension, fields, out_of_plane, self._cells())
 
     def _cells(self) -> npt.NDArray[Any]:
         return self._fixed["nodes"]

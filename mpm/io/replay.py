@@ -202,7 +202,7 @@ class Frame(_Recorded):
         fields = {name: self[name] if name in self.fields else self.compute(name) for name in ("x", *names)}
         tensors = [name for name, values in fields.items() if values.ndim == 3]
         out_of_plane = {name: self._reader.stored(self._number, name)[:, 8] for name in tensors}
-        return State(self.time, self.step, self.dimension, fields, out_of_plane)
+        return State(self.time, self.step, self.dimension, fields, out_of_plane, self.cells)
 
     @property
     def cells(self) -> Array | None:

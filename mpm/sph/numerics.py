@@ -22,6 +22,8 @@ KERNELS = ("cubic", "wendland")
 VISCOSITIES = ("vector", "central")
 MOST_CELLS = 2**20  # spacings along an axis
 RESOLVED = {"float64": 2**-20, "float32": 2**-8}  # spacings: neighbouring numbers may lie that far apart
+# Sums divide by 1e-8 h³, and a particle has the mass ρ₀ spacing^d; beyond these spacings [m] numbers end.
+SPACINGS = {"float64": (1e-90, 1e90), "float32": (1e-9, 1e9)}
 SMOOTHING = (0.8, 3.0)
 MOST_ALPHA = 10.0
 GROUP, OFF_ON = "Numerics", ("off", "on")  # as the viewer shows them
@@ -66,8 +68,9 @@ def check(
     history: object,
 ) -> Numerics:
     """Check the options; TypeErrors and ValueErrors name the argument, its value and what is allowed."""
-    apart = _check.number("spacing", spacing, low=0, low_open=True, unit="m")
     precision = common._dtype(dtype)
+    least, largest = SPACINGS[precision]
+    apart = _check.number("spacing", spacing, low=least, high=largest, unit=f"m for {precision}")
     ratio = _check.number("smoothing", smoothing, low=SMOOTHING[0], high=SMOOTHING[1])
     step, bound, unstable = common._time_step(dt, max_dt, allow_unstable)
     common.refuse_short_steps(step, bound, precision)

@@ -14,6 +14,7 @@ from mpm import _check, _core, config, fieldtable, sampling, settings, totals
 from mpm import scene as _scene
 from mpm.colliders import Prepared, place, prepare, refuse_pointless, warn_of_thin_or_missing
 from mpm.errors import SimulationError
+from mpm.io.description import listing, mapping
 from mpm.io.kept import Kept
 from mpm.laws import Material, registry
 from mpm.numerics import StableDt
@@ -81,7 +82,8 @@ class Simulation(Populated, kind="sph"):
         A scene with at least one body. All bodies are of one `mpm.materials.Fluid`. Walls and colliders have no
         friction, and colliders do not deform.
     spacing : float
-        Distance of the particles at rest [m]; (upper − lower)/spacing must be whole, and at least 4 `smoothing`.
+        Distance of the particles at rest [m]; (upper − lower)/spacing must be whole, and at least 4 `smoothing`. It is
+        between 1e-90 and 1e90, in single precision between 1e-9 and 1e9.
     smoothing : float
         Smoothing length h over the spacing, 0.8 to 3. The support of the kernel is 2h. With `kernel`, it decides the
         mass of a particle, of which `repr` states the share of ρ₀ spacing^d: see the table in Notes.
@@ -98,7 +100,8 @@ class Simulation(Populated, kind="sph"):
         Whether stretched fluid pulls. Particles that pull at each other clump, at any time step: the tensile
         instability (Swegle, Hicks, Attaway 1995). At free surfaces, whose sums lack neighbours, they do so from the
         beginning, and come so close together that the energy may grow with ``dt="auto"``: in a drop by 23 % within
-        half a second. So it suits fluid that fills the domain. It replaces the option `tension` of the material.
+        half a second. So it suits fluid that fills the domain. This option alone decides: `tension` of the material,
+        whose default is True, has no effect here. ``repr`` says which one holds, and so does `materials`.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, and halves a step in which a particle would move
         more than h/2. A fixed dt above the bound raises `mpm.InstabilityError` before the step that would use it.
@@ -369,14 +372,17 @@ class Simulation(Populated, kind="sph"):
         options, scene = kept.numbers["options"], kept.scene
         self._numerics = numerics.check(scene, **options)
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
-        self._parts = [_Part(**part) for part in kept.numbers["parts"]]
+        self._parts = _parts(listing(kept.numbers["parts"], "parts"), kept.arrays["counters"])
         self._begin(scene, threads)
-        for row in kept.numbers["fields"]:
+        for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
         self._core.resume(
             {name: np.require(array, requirements=["C", "A"]) for name, array in kept.arrays.items()}
         )
-        self._core.totals()
+        try:
+            self._core.totals()
+        except SimulationError as error:  # no run saves such a state
+            raise ValueError(str(error)) from error
         return self
 
     def _options(self) -> dict[str, Any]:
@@ -419,6 +425,8 @@ class Simulation(Populated, kind="sph"):
 
         ``"wave"`` 1.7 h/c; ``"viscosity"`` 0.1 h²/ν, with ν of the fluid at the least density of the state
         (twice as large by the form ``"central"``) and of `alpha`; ``"motion"`` h/(2 |v|); ``"acceleration"`` √(h/g).
+        No point of a collider that may come near the fluid in such a step moves farther than h/2 in it, also by
+        rotation and between keyframes; this counts as ``"motion"`` without a particle.
         """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
@@ -474,11 +482,33 @@ class Simulation(Populated, kind="sph"):
         extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
             chosen.xsph > 0
         )
+        extras += ", tension" if chosen.tension else ", no tension"
         yield (
             f"method  SPH, spacing {chosen.spacing:g} m, h = {chosen.smoothing:g} spacings, {chosen.kernel} kernel, "
             f"{chosen.viscosity} viscosity{extras}, {self._stepping(chosen.dt)}"
         )
         yield self._machine(chosen.dtype, self._core.memory())
+
+
+def _parts(entries: list[Any], counters: npt.NDArray[Any]) -> list[_Part]:
+    """The bodies of a file; `counters` begins with the steps and the next id."""
+    parts: list[_Part] = []
+    next_id = 0
+    for entry in entries:
+        given = mapping(entry, "part")
+        part = _Part(
+            _check.text("name", given["name"]),
+            _check.text("text", given["text"]),
+            _check.integer("first_id", given["first_id"], low=next_id),
+            _check.integer("particles", given["particles"], low=1),
+        )
+        if part.name in {other.name for other in parts}:
+            raise ValueError(f"name = {_check.shown(part.name)}: there are two bodies of that name")
+        next_id = part.first_id + part.particles
+        parts.append(part)
+    if next_id > int(counters[1]):
+        raise ValueError(f"particles: bodies have {next_id} in all; {int(counters[1])} were made")
+    return parts
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
