@@ -474,7 +474,7 @@ class Scene(_check.Strict):
         ----------
         A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, ACM Trans. Graph. 32 (2013) 102, section 8.
         """
-        self._refuse_if_kept("colliders must be there when a simulation is made")
+        self._refuse_if_kept("sim.add_collider(shape) adds a collider to the simulation")
         collider = make_collider(
             shape,
             contact=contact,
@@ -501,6 +501,12 @@ class Scene(_check.Strict):
         """The copy that a simulation keeps. It accepts no additions, because they would not be in the simulation."""
         other = copy.copy(self)
         object.__setattr__(other, "_kept", True)
+        return other
+
+    def _with_collider(self, collider: Collider) -> Scene:
+        """A copy for a simulation that got one more collider."""
+        other = self._kept_copy()
+        other._colliders.append(collider)
         return other
 
     def _refuse_if_kept(self, instead: str) -> None:

@@ -47,7 +47,7 @@ ELASTIC = ("fixed_corotated", "neo_hookean", "saint_venant_kirchhoff", "corotate
 
 # The solver of a method, and the values of its options that sequences choose from.
 COMMON = {"dtype": scenes.DTYPES, "threads": (1, 2, 3), "history": (0, 1, 3)}
-LEAVE = {"on_leave": ("raise", "clamp", "delete")}
+LEAVE = {"on_leave": ("raise", "clamp", "delete", {"x+": "delete", "y": "clamp"})}
 POINTS = {"dx": (1 / 8, 1 / 11), "sampling": ("stratified", "lattice", "poisson")}
 METHODS: dict[str, tuple[Any, dict[str, tuple[Any, ...]]]] = {
     "mpm": (

@@ -124,7 +124,8 @@ NUMERICS = {
     "dtype": [1, None, "float16", "double precision", "", np.int32, object, NAN, "int64", np.dtype("f2"),
               ["float64"], {}],
     "threads": [*(v for v in COUNT if v is not None), 10**9],
-    "on_leave": [*NAME, "rase"],
+    "on_leave": [*NAME, "rase", {"z": "clamp"}, {"x-": "rase"}, {"x": "clamp", "x-": "delete"}, {"x": 1},
+                 ["clamp"]],
     "history": [*WHOLE, 2**40],
 }
 BOX = {"lower": VECTOR, "upper": [*VECTOR_2D, (0, 2), (-1, -1)]}

@@ -84,6 +84,80 @@ def test_delete_removes_particles_when_the_call_returns(dim, dtype, look_first):
     assert sim.history["mass"][-1] == pytest.approx(float(sim.particles.mass.sum()), rel=1e-6)
 
 
+@dims
+@both
+def test_every_face_has_its_own_rule(dim, dtype):
+    rules = {"x-": "clamp", "x+": "delete", "y": "clamp"}
+    sim = block(dim, dtype, rules)
+    n, x, ids = len(sim.particles), sim.particles.x, sim.particles.id.copy()
+    x[3, 0], x[7, :2], x[9, 1] = -1.0, (2.0, 2.0), 1.5  # delete goes before clamp
+    sim.totals()
+    assert x[3, 0] == 0 and x[9, 1] == 1 and sim.particles.mass[7] == 0
+    sim.step()
+    np.testing.assert_array_equal(sim.particles.id, np.delete(ids, 7))
+    sim.particles.v[:] = 0
+    sim.particles.x[[0, 1], 0] = -1, 2
+    if dim == 3:
+        sim.particles.x[4, 2] = 2
+        with pytest.raises(mpm.EscapeError) as caught:
+            sim.step()
+        assert caught.value.rows == [4]  # z is not named
+        sim.particles.x[4, 2] = 0.5
+    sim.step()
+    assert len(sim.particles) == n - 2
+    assert {k: sim.health[k] for k in ("left_domain", "clamped", "deleted")} == {
+        "left_domain": 5, "clamped": 3, "deleted": 2,
+    }  # fmt: skip
+
+
+@dims
+def test_each_face_treats_what_flies_through_it(dim, tmp_path):
+    """Single particles without a grid that holds them: clamped at x-, deleted at x+, and at y+ the run ends."""
+    dust = mpm.materials.NeoHookean(E=1e-9, nu=0.3, density=1000)
+
+    def flight(on_leave, threads=1):
+        scene = mpm.Scene([0] * dim, [1] * dim)
+        ways = [(0.05, 0.5, -5, 0), (0.95, 0.5, 5, 0), (0.5, 0.9, 0, 2)]
+        for x, y, u, v in ways:  # pairs that the grid takes to be at rest
+            points = mpm.shapes.Points([(x, y, 0.5)[:dim]] * 2, volume=1e-4)
+            rest = [0] * (dim - 2)
+            scene.add(points, dust, velocity=lambda x, w=(u, v, *rest): [w, [-a for a in w]])
+        numerics = {"transfer": "flip", "flip_ratio": 1, "advect": "particle", "max_dt": 2e-3}
+        return mpm.Simulation(scene, dx=DX, on_leave=on_leave, threads=threads, history=1, **numerics)
+
+    mixed = {"x-": "clamp", "x+": "delete"}
+    sims = [flight(mixed), flight(mixed), flight(mixed, 3)]
+    sims[0].run(0.05)
+    sims[1].run(0.02)
+    sims[1].save(tmp_path / "half.mpm")
+    sims[1] = mpm.load(tmp_path / "half.mpm")
+    sims[1].run(0.03)
+    sims[2].run(0.05)
+    assert sims[0].state_hash() == sims[1].state_hash() == sims[2].state_hash()
+    sim = sims[0]
+    assert len(sim.particles) == 5 and sim.health["deleted"] == 1 and sim.health["clamped"] > 1
+    assert sim.particles.x[0, 0] == 0 and sim.history["mass"][-1] == pytest.approx(5e-1)
+    with pytest.raises(mpm.EscapeError) as caught:
+        sim.run(1)
+    assert caught.value.rows == [3] and sim.particles.x[3, 1] > 1
+    words = [flight("clamp"), flight(dict.fromkeys(("x", "y", "z")[:dim], "clamp"))]
+    for one in words:
+        one.run(0.05)
+    assert words[0].state_hash() == words[1].state_hash()
+
+
+def test_a_rule_for_a_periodic_face_is_refused():
+    scene = mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})
+    scene.add(mpm.shapes.Box((0.4, 0.4), (0.6, 0.6)), mpm.materials.Fluid(bulk_modulus=1e4, density=1000))
+    for make in (
+        lambda **k: mpm.Simulation(scene, dx=DX, **k),
+        lambda **k: mpm.sph.Simulation(scene, spacing=DX, **k),
+    ):
+        with pytest.raises(ValueError, match=r"on_leave\['x-'\] = 'clamp': the face is periodic"):
+            make(on_leave={"x": "clamp"})
+        make(on_leave={"y": "clamp"}).step()
+
+
 def test_what_leaves_does_not_depend_on_threads():
     hashes = set()
     for threads in (1, 2, 3):

@@ -498,6 +498,15 @@ def test_what_is_written_outside_meets_on_leave():
         sims["clamp"].particles.x[3, 0] == pytest.approx(0, abs=0.02) and sims["clamp"].health["clamped"] == 2
     )
     assert len(sims["delete"].particles) == 198 and sims["delete"].health["deleted"] == 2
+    mixed = dam(on_leave={"x-": "clamp", "x+": "delete"})
+    mixed.particles.x[[3, 7]] = (-0.1, 0.5), (3.2, 0.4)
+    mixed.step()
+    assert len(mixed.particles) == 199 and mixed.particles.x[3, 0] == pytest.approx(0, abs=0.02)
+    assert mixed.health["clamped"] == mixed.health["deleted"] == 1
+    mixed.particles.x[[3, 7]] = (-0.1, 0.5), (0.5, -0.4)
+    with pytest.raises(mpm.EscapeError) as caught:
+        mixed.step()
+    assert caught.value.rows == [7] and mixed.particles.x[3, 0] == -0.1  # nothing has changed
     sims["clamp"].particles.v[5] = np.nan
     with pytest.raises(mpm.SimulationError, match="not finite"):
         sims["clamp"].step()

@@ -163,7 +163,8 @@ int mpm_simulation_materials(const mpm_simulation *simulation)
 
 mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider)
 {
-    return mpm_boundary_add(&simulation->boundary, &simulation->run.allocator, collider);
+    mpm_run *run = &simulation->run;
+    return mpm_books_add_collider(&simulation->boundary, &run->allocator, &run->history, collider);
 }
 
 const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation)

@@ -158,13 +158,19 @@ mpm_status mpm_sph_solids_make(mpm_sph *sph, size_t index, const double low[3], 
     return status;
 }
 
+void mpm_sph_solids_free(mpm_sph *sph, size_t index)
+{
+    struct sph_solid *solid = &sph->solids[index];
+    mpm_memory_free(&sph->run.allocator, solid->points);
+    mpm_memory_free(&sph->run.allocator, solid->x.data);
+    mpm_memory_free(&sph->run.allocator, solid->v.data);
+    *solid = (struct sph_solid){0};
+}
+
 void mpm_sph_solids_clear(mpm_sph *sph)
 {
-    for (size_t k = 0; k < sph->boundary.count && sph->solids; k++) {
-        mpm_memory_free(&sph->run.allocator, sph->solids[k].points);
-        mpm_memory_free(&sph->run.allocator, sph->solids[k].x.data);
-        mpm_memory_free(&sph->run.allocator, sph->solids[k].v.data);
-    }
+    for (size_t k = 0; k < sph->boundary.count && sph->solids; k++)
+        mpm_sph_solids_free(sph, k);
     mpm_memory_free(&sph->run.allocator, sph->solids);
 }
 

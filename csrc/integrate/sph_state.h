@@ -82,6 +82,7 @@ mpm_status mpm_sph_sort_cloud(mpm_sph *sph, int cloud);
 /* sph_solids.c: the particles of a collider, and where they are now */
 mpm_status mpm_sph_solids_make(mpm_sph *sph, size_t collider, const double low[3], const double high[3]);
 mpm_status mpm_sph_solids_pose(mpm_sph *sph, size_t collider);
+void mpm_sph_solids_free(mpm_sph *sph, size_t collider);
 void mpm_sph_solids_clear(mpm_sph *sph);
 
 /* sph_settle.c: slots, lists, densities and measure of the current rows */

@@ -13,7 +13,15 @@ import numpy.typing as npt
 from mpm import _check, _core, config, derived, fieldtable, settings, totals
 from mpm import scene as _scene
 from mpm._check import FloatArray
-from mpm.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.colliders import (
+    Placed,
+    Prepared,
+    place,
+    prepare,
+    warn_of_late,
+    warn_of_particles_inside,
+    warn_of_thin_or_missing,
+)
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
 from mpm.fem.bodies import Meshed, Part, check_mesh, materials_of, mean_edge, mesh_bodies, refuse_scene
@@ -215,6 +223,15 @@ class Simulation(Solver, kind="fem"):
             _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index])
             rows = slice(part.first_node, part.first_node + part.nodes)
             warn_of_particles_inside(self._colliders, meshed.x[rows], body.name, self._options_given.spacing)
+
+    def _admit(self, scene: _scene.Scene) -> tuple[float, str]:
+        return self.spacing, "spacing"
+
+    def _meet(self, trial: Placed) -> None:
+        warn_of_late(trial, np.asarray(self.particles._copy("x"), dtype=np.float64), self.spacing, "nodes")
+
+    def _place(self, prepared: Prepared, scene: _scene.Scene) -> Placed:
+        return place(self._core, [prepared], first=len(self._colliders))[0]
 
     # ---- keeping ---------------------------------------------------------------------------------------
 
