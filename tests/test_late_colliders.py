@@ -26,7 +26,7 @@ def falling(method, dim=2, plate=False, **options):
 
 
 def floor(dim):
-    return mpm.shapes.Box([0] * (dim - 1) + [0.25], [1] * (dim - 1) + [0.4375])
+    return mpm.shapes.Box([0] * (dim - 1) + [0.0625], [1] * (dim - 1) + [0.25])
 
 
 METHODS = ("mpm", "sph", "fem")
@@ -42,12 +42,16 @@ def test_a_late_collider_acts_as_one_that_was_there(method, dim):
     late.add_collider(floor(dim), name="plate")
     assert np.shares_memory(views, late.particles.x)
     for sim in (early, late):
-        sim.run(0.15)
-    assert early.state_hash() == late.state_hash() and not mpm.diff(early, late)
+        sim.run(0.3)
+    assert early.state_hash() == late.state_hash()
+    differ = mpm.diff(early, late)  # the particles of a collider change the order of SPH's sums
+    assert not differ or (
+        method == "sph" and differ.keys() == {"history"} and differ["history"].largest < 1e-11
+    )
     impulse = late.history["impulse:plate"]
     assert len(impulse) == late.steps and not impulse[:5].any() and impulse[:, -1].sum() > 0
     for name in late.history:
-        np.testing.assert_array_equal(late.history[name], early.history[name])
+        np.testing.assert_allclose(late.history[name], early.history[name], rtol=0, atol=1e-11)
     change = late.totals().momentum
     summed = sum(
         late.history[n].sum(axis=0) for n in ("body_impulse", "wall_impulse", "impulse:far", "impulse:plate")
@@ -71,12 +75,8 @@ def test_it_is_kept(method, tmp_path):
     assert all(other == sim and not mpm.diff(sim, other) for other in others)
     sim.record(tmp_path / "late.vtkhdf", fps=100).close()
     replay = mpm.replay(tmp_path / "late.vtkhdf")
-    np.testing.assert_array_equal(
-        replay[0].collider_distance("plate", [(0.5, 0.5)])
-        if hasattr(replay[0], "collider_distance")
-        else sim.collider_distance("plate", [(0.5, 0.5)]),
-        sim.collider_distance("plate", [(0.5, 0.5)]),
-    )
+    there = replay[0].collider_distance("plate", [(0.5, 0.5)])
+    np.testing.assert_array_equal(there, sim.collider_distance("plate", [(0.5, 0.5)]))
     sim.plot()
 
 
@@ -101,14 +101,14 @@ def test_what_cannot_be_is_refused_and_changes_nothing(tmp_path):
         sim.step(3)
         before = copy.copy(sim)
         if method == "sph":
-            with pytest.raises(ValueError, match="32 of 64 particles are inside; delete them first"):
+            with pytest.raises(ValueError, match="12 of 32 particles are inside; delete them first"):
                 sim.add_collider(inside)
-            with pytest.raises(ValueError, match="friction = 0.5: a fluid by SPH has no Coulomb friction"):
+            with pytest.raises(ValueError, match=r"friction = 0\.5: a fluid by SPH has no Coulomb friction"):
                 sim.add_collider(floor(2), friction=0.5)
             with pytest.raises(ValueError, match="has no point of the lattice"), pytest.warns(UserWarning):
                 sim.add_collider(mpm.shapes.Box((0, 0.3), (1, 0.301)))
         else:
-            with pytest.raises(UserWarning, match="inside the collider 'collider1' already"):
+            with pytest.raises(UserWarning, match="inside the collider 'collider0' already"):
                 sim.add_collider(inside)  # a warning is an error here
         with pytest.raises(ValueError, match="must be 2-D"):
             sim.add_collider(mpm.shapes.Ball((0.5, 0.5, 0.5), 0.1))
@@ -127,6 +127,6 @@ def test_a_callback_may_add_one():
     sim.run(
         0.02,
         callback=lambda s: len(s.scene.colliders) < 2 and s.add_collider(floor(2), name="plate"),
-        every=10,
+        every=1,
     )
     assert len(sim.history["impulse:plate"]) == sim.steps

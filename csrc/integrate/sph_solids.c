@@ -89,12 +89,11 @@ static bool may_hold(const mpm_sph_settings *s, const mpm_collider *collider, co
 /* Is x within an earlier collider that is where it will always be relative to this one? */
 static bool is_taken(const mpm_sph *sph, const mpm_collider *collider, const double x[3])
 {
-    for (size_t k = 0; k < sph->boundary.count && collider->motion.kind == MPM_MOTION_NONE; k++) {
-        const mpm_collider *earlier = &sph->boundary.colliders[k];
-        if (earlier != collider && earlier->motion.kind == MPM_MOTION_NONE &&
+    const mpm_collider *earlier = sph->boundary.colliders;
+    for (; earlier < collider && collider->motion.kind == MPM_MOTION_NONE; earlier++)
+        if (earlier->motion.kind == MPM_MOTION_NONE &&
             mpm_collider_read(earlier, &earlier->now, x, UINT64_MAX).phi <= 0)
             return true;
-    }
     return false;
 }
 

@@ -55,14 +55,15 @@ int mpm_python_get_leave(PyObject *fates, int count, mpm_leave *out)
         return -1;
     }
     for (int i = 0; i < count; i++) {
-        PyObject *fate = PyTuple_GetItem(fates, i);
-        const char *name = fate && PyUnicode_Check(fate) ? PyUnicode_AsUTF8(fate) : "";
-        const int found = name ? mpm_python_find_name(name, names, 3) : -1;
-        if (found < 0) {
-            if (!PyErr_Occurred())
-                PyErr_Format(PyExc_ValueError, "on_leave: '%s' is not \"raise\", \"clamp\" or \"delete\"", name);
+        PyObject *fate = PyTuple_GetItem(fates, i), *text = fate ? PyUnicode_AsUTF8String(fate) : NULL;
+        if (!text)
             return -1;
-        }
+        const int found = mpm_python_find_name(PyBytes_AsString(text), names, 3);
+        if (found < 0)
+            PyErr_Format(PyExc_ValueError, "on_leave: %R is not \"raise\", \"clamp\" or \"delete\"", fate);
+        Py_DECREF(text);
+        if (found < 0)
+            return -1;
         out[i] = (mpm_leave)found;
     }
     return 0;
