@@ -524,7 +524,8 @@ class Scene(_check.Strict):
             lines.append(f"  force   {_check.shown(self._body_force)} per mass")
         walls = (f"{face} {_described(wall)}" for face, wall in self._walls.items())
         lines.append("  walls   " + ", ".join(walls))
-        lines += [f"  {part!r}" for part in (*self._bodies, *self._colliders)]
+        lines += [f"  {line}" for line in _check.ends(self._bodies, "bodies", repr)]
+        lines += [f"  {line}" for line in _check.ends(self._colliders, "colliders", repr)]
         return "\n".join(lines)
 
 

@@ -115,6 +115,13 @@ class Solver(Run):
                 name=name,
                 obj=self,
             )
+        if name in totals.UNITS:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}; totals().{name} is its present value, and "
+                f"history[{name!r}] the recorded ones",
+                name=name,
+                obj=self,
+            )
         raise AttributeError(_check.unknown_attribute(self, name), name=name, obj=self)
 
     # ---- what a subclass supplies ------------------------------------------------------------------------
@@ -167,7 +174,7 @@ class Solver(Run):
 
     def _lines(self) -> Iterator[str]:
         """The lines of `repr` below the first."""
-        yield from (repr(placed.collider) for placed in self._colliders)
+        yield from _check.ends(self._colliders, "colliders", lambda placed: repr(placed.collider))
 
     def _stepping(self, dt: float) -> str:
         """A time step in words; 0: automatic."""

@@ -499,7 +499,8 @@ class Simulation(Solver, kind="fem"):
     def _lines(self) -> Iterator[str]:
         given, unit = self._options_given, totals.per_depth("kg", self.dimension)
         bodies = {body.name: body for body in self._scene.bodies}
-        for part in self._parts:
+
+        def line(part: Part) -> str:
             body = bodies[part.name]
             exact, J = (
                 body.shape._volume(),
@@ -507,9 +508,11 @@ class Simulation(Solver, kind="fem"):
             )
             rest = "" if body.F is None else f" by the rest volume, that of the shape over det F = {J:g}"
             error = "" if exact is None else f" (error of the volume {part.volume * J / exact - 1:+.2%})"
-            yield (
+            return (
                 f"{body!r}: {part.nodes} nodes, {part.elements} elements, {part.mass:.6g} {unit}{rest}{error}"
             )
+
+        yield from _check.ends(self._parts, "bodies", line)
         yield from super()._lines()
         a, b = given.damping
         damped = f", damping {a:g}/s M + {b:g} s K" if a or b else ""

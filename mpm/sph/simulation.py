@@ -493,12 +493,17 @@ class Simulation(Populated, kind="sph"):
         unit = totals.per_depth("kg", self.dimension)
         share = numerics.calibration(chosen, self.dimension)
         mass = self._fluid.density * chosen.spacing**self.dimension * share
-        for part, left in zip(self._parts, self._lefts(), strict=True):
+        lefts = dict(zip([part.name for part in self._parts], self._lefts(), strict=True))
+
+        def line(part: _Part) -> str:
+            left = lefts[part.name]
             fewer = f", of which {left} are left" * (left < part.particles)
             weight = (
                 f", {part.particles * mass:.6g} {unit} (of ρ₀ spacing^{self.dimension} each: {share:.4g})"
             )
-            yield f"{part.text}: {part.particles} particles{weight}{fewer}"
+            return f"{part.text}: {part.particles} particles{weight}{fewer}"
+
+        yield from _check.ends(self._parts, "bodies", line)
         yield from super()._lines()
         extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
             chosen.xsph > 0
