@@ -242,3 +242,25 @@ def test_errors_tell_methods_and_their_resolutions_apart():
     for method in (fem, mpm.sph):
         with pytest.raises(TypeError, match="no option 'dx'; its resolution is 'spacing'"):
             method.Simulation(scene, dx=0.5)
+
+
+@pytest.mark.parametrize(
+    ("method", "match"),
+    [
+        ("verlet", r"step 1, t = 0\.02 s: the next step of 'verlet' with dt = 0\.02 s: elements are crushed"),
+        (
+            "explicit-euler",
+            r"step 3, t = 0\.06 s: the state after a step of 'explicit-euler' with dt = 0\.02 s: elem",
+        ),
+    ],
+)
+def test_an_integrator_says_where_elements_were_crushed(method, match):
+    """The steps are those of the integrator, not of the simulation that computes the forces."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    solid = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)
+    scene.add(mpm.shapes.Box((0.25, 0.25), (0.75, 0.5)), solid, velocity=lambda x: np.sin(9 * x))
+    sim = mpm.fem.Simulation(scene, spacing=1 / 16)
+    with pytest.raises(mpm.InstabilityError, match=match) as error:
+        start = sim.particles.x, sim.particles.v
+        mpm.integrators.integrate(sim.system(), *start, method=method, dt=0.02, steps=1000)
+    assert error.value.step in (1, 3) and "mend x" not in str(error.value)
