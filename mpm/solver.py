@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Solver"]
 
+LABELS = ("id", "material")  # fields that have no values between particles
+
 
 class Solver(Run):
     """Base of solvers: a scene and a core that advances it.
@@ -82,6 +84,8 @@ class Solver(Run):
 
     _kind: ClassVar[str]
     _has_grid: ClassVar[bool] = False
+    _instead: ClassVar[Mapping[str, str]] = {}
+    """What to do instead of methods that other solvers have, by their names."""
 
     def __init_subclass__(cls, kind: str | None = None, abstract: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -112,6 +116,12 @@ class Solver(Run):
             field = IN_WORDS.get(name, name)
             raise AttributeError(
                 f"{type(self).__name__} has no attribute {name!r}; did you mean particles.{field}?",
+                name=name,
+                obj=self,
+            )
+        if name in type(self)._instead:
+            raise AttributeError(
+                f"{_check.qualified(type(self))} has no {name!r}: {type(self)._instead[name]}",
                 name=name,
                 obj=self,
             )
@@ -281,7 +291,8 @@ class Solver(Run):
         Parameters
         ----------
         name : str
-            A name of ``particles.fields`` or of `quantities`, with a meaning between particles: ``"v"``, ``"J"``, …
+            A name of ``particles.fields`` or of `quantities`, but for ``"id"`` and ``"material"``: they have no values
+            between particles.
         points : array_like, shape (m, d)
             Positions [m].
 
@@ -290,7 +301,13 @@ class Solver(Run):
         ndarray, shape (m, …)
             As many components as the field or quantity has; float64.
         """
-        chosen = _check.choice("name", name, tuple(dict.fromkeys((*self.particles.fields, *self.quantities))))
+        between = [n for n in (*self.particles.fields, *self.quantities) if n not in LABELS]
+        if name in LABELS:
+            raise ValueError(
+                f"name = {name!r}: it labels particles and has no values between them; must be one of "
+                f"{', '.join(dict.fromkeys(between))}"
+            )
+        chosen = _check.choice("name", name, tuple(dict.fromkeys(between)))
         x = _check.array("points", points, (None, self.dimension))
         self._core.totals()  # what was written through views is taken, or refused
         copies = Copies(self.particles)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ from mpm.io.state import State
 from mpm.laws import Material
 from mpm.numerics import MAX_HISTORY, StableDt, _dtype, _refuse_coarse_positions, _time_step
 from mpm.particles import Copies
-from mpm.shapes.cells import find_cells
+from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import Solver
 
 if TYPE_CHECKING:
@@ -124,6 +124,10 @@ class Simulation(Solver, kind="fem"):
     __slots__ = ("_fixed", "_materials", "_options_given", "_parts", "_rest", "_shapes")
 
     _core: _core.FEM
+    _instead: ClassVar[Mapping[str, str]] = {
+        "equilibrate": "run with damping, such as damping=(5, 0), and integrator='linearly-implicit-euler', until "
+        "totals().kinetic is small; mpm.Simulation has it"
+    }
 
     @_check.options
     def __init__(
@@ -159,7 +163,7 @@ class Simulation(Solver, kind="fem"):
         materials = materials_of(scene)
         meshed = mesh_bodies(scene, spacing, precision, materials)
         if spacing is None:
-            spacing = mean_edge(meshed)
+            spacing = mean_edge(meshed.rest, meshed.nodes)
         _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision)
         options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
         self._begin(scene, options, materials, number)
@@ -517,7 +521,11 @@ class Simulation(Solver, kind="fem"):
         a, b = given.damping
         damped = f", damping {a:g}/s M + {b:g} s K" if a or b else ""
         kind = "triangles" if self.dimension == 2 else "tetrahedra"
-        yield f"method  linear {kind} of {given.spacing:g} m, {given.integrator}{damped}, {self._stepping(given.dt)}"
+        size = f"of {given.spacing:g} m"
+        if any(isinstance(body.shape, Cells) for body in self._scene.bodies):
+            edge = mean_edge(self._rest, self._fixed["nodes"])
+            size = f"with edges of about {edge:.3g} m"
+        yield f"method  linear {kind} {size}, {given.integrator}{damped}, {self._stepping(given.dt)}"
         yield self._machine(given.dtype, self._core.memory())
 
 

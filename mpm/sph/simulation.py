@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -161,6 +161,9 @@ class Simulation(Populated, kind="sph"):
 
     _core: _core.SPH
     _parts: list[_Part]
+    _instead: ClassVar[Mapping[str, str]] = {
+        "equilibrate": "run with alpha=0.1 or more until totals().kinetic is small; a column of fluid begins near rest"
+    }
 
     @_check.options
     def __init__(
