@@ -12,7 +12,7 @@ import inspect
 import math
 import numbers
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -77,15 +77,17 @@ WORDS = MappingProxyType(
         "j2": "VonMises",
         "metal": "VonMises",
         "plastic": "VonMises",
+        "mises": "VonMises",
         "elastic": "NeoHookean",
+        "hyperelastic": "NeoHookean",
+        "jelly": "NeoHookean",
+        "rubber": "Ogden",
         "linear_elastic": "Hencky",
+        "linearelastic": "Hencky",
+        "bingham": "HerschelBulkley",
         "stvk": "SaintVenantKirchhoff",
-        "corotated": "FixedCorotated",
-        "drucker_prager": "Sand",
-        "druckerprager": "Sand",
-        "cam_clay": "NACC",
-        "camclay": "NACC",
-        "clay": "NACC",
+        "soil": "DruckerPrager",
+        "clay": "CamClay",
     }
 )
 
@@ -118,6 +120,19 @@ def _plain(name: str) -> str:
 def unknown_attribute(owner: object, name: str) -> str:
     public = [entry for entry in dir(type(owner)) if not entry.startswith("_")]
     return f"{type(owner).__name__} has no attribute {name!r}{nearest(name, public)}"
+
+
+SHOWN = 8  # lines of a list, if there are more
+
+
+def ends(things: Sequence[R], kind: str, line: Callable[[R], str]) -> Iterator[str]:
+    """A line on each; of many, on the first and the last ones."""
+    hidden = len(things) - SHOWN if len(things) > SHOWN + 1 else 0
+    for k, thing in enumerate(things):
+        if hidden and k == SHOWN // 2:
+            yield f"… {hidden} more {kind} …"
+        if not hidden or not SHOWN // 2 <= k < len(things) - SHOWN // 2:
+            yield line(thing)
 
 
 def to_install(extra: str, *packages: str) -> str:

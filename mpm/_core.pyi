@@ -251,7 +251,7 @@ class Core:
         frequency: float,
         keys: Any,  # float64 (k, 7): time, displacement, rotation vector
     ) -> None:
-        """Before the first step; the shape as in `shape_distance`."""
+        """Between runs; the shape as in `shape_distance`."""
     def collider_distance(self, index: int, points: Any, time: float) -> tuple[bytes, bytes]:
         """Signed distance (m,) and normal (m, d) of a collider, counted from 0, where it is at a time [s]."""
     def delete_particles(self, mask: Any) -> int:
@@ -316,7 +316,7 @@ class Simulation(Core):
         dt: float,  # <= 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,
-        on_leave: str,  # "raise" | "clamp" | "delete"
+        on_leave: tuple[str, ...],  # 2d of "raise", "clamp" or "delete": x-, x+, y-, ...
         history: int,
         threads: int,
         isa: str,  # one of isas()
@@ -357,13 +357,15 @@ class SPH(Core):
         dt: float,  # <= 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,
-        on_leave: str,  # "raise" | "clamp" | "delete"
+        on_leave: tuple[str, ...],  # 2d of "raise", "clamp" or "delete": x-, x+, y-, ...
         history: int,
         threads: int,
         isa: str,  # one of isas()
     ) -> None: ...
     def add_particles(self, x: Any, v: Any) -> None:
         """float64 (m, d), (m, d)."""
+    def drop_collider(self) -> None:
+        """Takes the last collider away."""
     def fill_collider(self, index: int, low: Sequence[float], high: Sequence[float]) -> int:
         """Make the particles of a collider, within a box of its own space [m]."""
     def interpolate(self, x: Any, quantity: Any, rank: str, is_velocity: bool) -> bytes:

@@ -151,11 +151,15 @@ class Placed:
 
 
 def place(
-    core: _core.Core | _core.Colliders, prepared: Sequence[Prepared], *, held: float | None = None
+    core: _core.Core | _core.Colliders,
+    prepared: Sequence[Prepared],
+    *,
+    held: float | None = None,
+    first: int = 0,
 ) -> list[Placed]:
-    """Hand colliders to a core that has none yet; `held`: at rest where they are at that time [s]."""
+    """Hand colliders to a core that has `first` of them; `held`: at rest where they are at that time [s]."""
     placed = []
-    for index, one in enumerate(prepared):
+    for index, one in enumerate(prepared, first):
         collider, motion = one.collider, one.motion if held is None else one.held(held)
         core.add_collider(
             collider.name,
@@ -255,13 +259,28 @@ def warn_of_particles_inside(
 ) -> None:
     """Warn about particles, or nodes, of a body that begin deep inside a collider."""
     for one in placed:
-        parts = (x[first : first + CHUNK] for first in range(0, len(x), CHUNK))
-        count = sum(int((one.distance(part)[0] < -DEEP * dx).sum()) for part in parts)
+        count = count_inside(one, x, DEEP * dx)
         if count:
             _warn(
                 f"{count} of {len(x)} {what} of {body!r} start inside the collider {one.collider.name!r}: they move "
                 f"with it or are squeezed{one.prepared.hint}"
             )
+
+
+def count_inside(placed: Placed, x: FloatArray, depth: float = 0.0) -> int:
+    """How many of the points x (n, d) are inside, deeper than `depth` [m]."""
+    parts = (x[first : first + CHUNK] for first in range(0, len(x), CHUNK))
+    return sum(int((placed.distance(part)[0] < -depth).sum()) for part in parts)
+
+
+def warn_of_late(placed: Placed, x: FloatArray, dx: float, points: str) -> None:
+    """Warn about particles or nodes at x (n, d) [m] that a collider meets deep inside when it is added."""
+    count = count_inside(placed, x, DEEP * dx)
+    if count:
+        _warn(
+            f"{count} of {len(x)} {points} are inside the collider {placed.collider.name!r} already: they move with it "
+            f"or are squeezed{placed.prepared.hint}"
+        )
 
 
 def _warn(text: str) -> None:

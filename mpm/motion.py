@@ -32,6 +32,13 @@ __getattr__ = _check.names_of_module(__name__, __all__)
 # Up to this limit, squares of the numbers of a motion do not overflow, and neither do poses.
 LARGEST = 1e90
 MOST_KEYFRAMES = 1_000_000
+MOST_ROWS = 8  # of a table in `repr`
+
+
+def _listed(values: FloatArray) -> str:
+    """All values, of a long table the first and the last row."""
+    rows: list[object] = values.tolist()
+    return repr(rows) if len(rows) <= MOST_ROWS else f"[{rows[0]}, …, {rows[-1]}] ({len(rows)})"
 
 
 class Motion(_check.Strict):
@@ -65,7 +72,7 @@ class Motion(_check.Strict):
     def __repr__(self) -> str:
         shown = {name: value for name, value in self._values().items() if name != "dimension"}
         entries = (
-            f"{name}={value.tolist() if isinstance(value, np.ndarray) else value!r}"
+            f"{name}={_listed(value) if isinstance(value, np.ndarray) else repr(value)}"
             for name, value in shown.items()
             if value is not None
         )

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config
+from mpm import _check, _core, config, walls
 from mpm.laws import Material
 from mpm.scene import Scene
 from mpm.totals import per_depth
@@ -25,7 +25,6 @@ KERNELS = ("linear", "quadratic", "cubic")
 GRADIENTS = ("mls", "bspline")
 ADVECTIONS = ("pic", "particle")
 F_UPDATES = ("linear", "cayley")
-ON_LEAVE = ("raise", "clamp", "delete")
 DTYPES = ("float64", "float32")
 
 PRECONDITIONERS = ("mass", "stiffness")
@@ -139,7 +138,7 @@ class Numerics:
     allow_unstable: bool
     dtype: DType
     threads: int
-    on_leave: str
+    on_leave: str | dict[str, str]  # as `walls.leaving` returns it
     history: int
 
 
@@ -227,7 +226,7 @@ def check(
             if threads is None
             else _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
         ),
-        on_leave=_check.choice("on_leave", on_leave, ON_LEAVE),
+        on_leave=walls.leaving(on_leave, d),
         history=_check.integer("history", history, low=0, high=MAX_HISTORY),
     )
 
@@ -253,7 +252,7 @@ def new_core(
         dt=chosen.dt,
         max_dt=chosen.max_dt,
         allow_unstable=chosen.allow_unstable,
-        on_leave=chosen.on_leave,
+        on_leave=walls.fates(chosen.on_leave, scene.dimension),
         history=chosen.history,
         threads=chosen.threads,
         isa=config.isa(),

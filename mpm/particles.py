@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 IN_WORDS = {
     "position": "x", "positions": "x", "pos": "x", "velocity": "v", "velocities": "v", "vel": "v",
     "deformation_gradient": "F", "affine_velocity": "C", "velocity_gradient": "C", "jacobian": "J", "masses": "mass",
-    "volumes": "volume", "plastic_jacobian": "Jp", "ids": "id", "materials": "material",
+    "strain": "F", "volumes": "volume", "plastic_jacobian": "Jp", "ids": "id", "materials": "material",
 }  # fmt: skip
 # Arrays of snapshots that are not fields.
 RESERVED = ("groups", "row", "history", "books", "numbers", "counters")

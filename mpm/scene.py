@@ -476,7 +476,7 @@ class Scene(_check.Strict):
         ----------
         A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, ACM Trans. Graph. 32 (2013) 102, section 8.
         """
-        self._refuse_if_kept("colliders must be there when a simulation is made")
+        self._refuse_if_kept("sim.add_collider(shape) adds a collider to the simulation")
         collider = make_collider(
             shape,
             contact=contact,
@@ -505,6 +505,12 @@ class Scene(_check.Strict):
         object.__setattr__(other, "_kept", True)
         return other
 
+    def _with_collider(self, collider: Collider) -> Scene:
+        """A copy for a simulation that got one more collider."""
+        other = self._kept_copy()
+        other._colliders.append(collider)
+        return other
+
     def _refuse_if_kept(self, instead: str) -> None:
         if self._kept:
             raise TypeError(
@@ -520,7 +526,8 @@ class Scene(_check.Strict):
             lines.append(f"  force   {_check.shown(self._body_force)} per mass")
         walls = (f"{face} {_described(wall)}" for face, wall in self._walls.items())
         lines.append("  walls   " + ", ".join(walls))
-        lines += [f"  {part!r}" for part in (*self._bodies, *self._colliders)]
+        lines += [f"  {line}" for line in _check.ends(self._bodies, "bodies", repr)]
+        lines += [f"  {line}" for line in _check.ends(self._colliders, "colliders", repr)]
         return "\n".join(lines)
 
 

@@ -13,7 +13,15 @@ import numpy.typing as npt
 from mpm import _check, bodies, citations, config, grid, numerics, settings, walls
 from mpm import scene as _scene
 from mpm._core import Simulation as Core
-from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.colliders import (
+    Placed,
+    Prepared,
+    place,
+    prepare,
+    warn_of_late,
+    warn_of_particles_inside,
+    warn_of_thin_or_missing,
+)
 from mpm.equilibrium import Equilibrating
 from mpm.fieldtable import Row
 from mpm.interpolation import REACH, at_points, with_images
@@ -129,14 +137,16 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     threads : int, optional
         Default `mpm.get_num_threads`, but at most one per 4,096 particles: fewer are not worth a thread. Results do
         not depend on it.
-    on_leave : {"raise", "clamp", "delete"}
+    on_leave : {"raise", "clamp", "delete"} or mapping
         The fate of a particle that leaves the domain: `mpm.EscapeError` after the step, back onto the face, or
         removal when the call returns. A particle has left when it lies more than half a cell beyond a face (the
         cubic kernel: a cell, the linear kernel: zero), because walls give way that far to a particle under
         pressure. The rule also holds for positions written to ``particles.x``. `health` counts these particles.
         Removal ends a `run` or `step` call with a new order of the particles in the core; where particles leave,
         round-off therefore depends on the division of a run into calls. Nothing leaves at a periodic face:
-        ``particles.x``, also a written one, is wrapped into lower <= x < upper.
+        ``particles.x``, also a written one, is wrapped into lower <= x < upper. A mapping by faces or axes, such as
+        ``{"x+": "delete"}``, gives each face its own rule; faces that it does not name raise. Beyond two faces at
+        once, ``"raise"`` goes before ``"delete"``, and ``"delete"`` before ``"clamp"``.
     history : int
         Record every history-th step; 0: none.
 
@@ -190,7 +200,7 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         allow_unstable: bool = False,
         dtype: npt.DTypeLike = "float64",
         threads: int | None = None,
-        on_leave: str = "raise",
+        on_leave: str | Mapping[str, str] = "raise",
         history: int = 1,
     ) -> None:
         if not isinstance(scene, _scene.Scene):
@@ -223,6 +233,7 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
             on_leave=on_leave,
             history=history,
         )
+        walls.refuse_periodic_fates(scene.walls, self._numerics.on_leave)
         walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
         self._rng = bodies.generator(rng)
         self._rng_before = copy.deepcopy(self._rng)
@@ -305,7 +316,7 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     def _state(self, names: Sequence[str]) -> State:
         """Omits particles that wait to be deleted."""
         state = super()._state(names)
-        if self._numerics.on_leave != "delete":
+        if "delete" not in walls.fates(self._numerics.on_leave, self.dimension):
             return state
         there = self.particles._copy("mass") > 0
         return state if there.all() else state.of(there)
@@ -390,6 +401,15 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
             self._rng.bit_generator.state = state
             raise
         return body
+
+    def _admit(self, scene: _scene.Scene) -> tuple[float, str]:
+        return self.dx, "dx"
+
+    def _meet(self, trial: Placed) -> None:
+        warn_of_late(trial, np.asarray(self.particles._copy("x"), dtype=np.float64), self.dx, "particles")
+
+    def _place(self, prepared: Prepared, scene: _scene.Scene) -> Placed:
+        return place(self._core, [prepared], first=len(self._colliders))[0]
 
     # ---- what it says ----------------------------------------------------------------------------------
 

@@ -82,6 +82,16 @@ class Totals:
         return ("Totals per metre of depth\n" if d == 2 else "Totals\n") + "\n".join(rows)
 
 
+class Recorded(dict[str, FloatArray]):
+    """Totals of many frames by name; a call returns them, as that of `Solver.totals` does."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Recorded:
+        """These totals."""
+        return self
+
+
 PER_DEPTH = {
     "kg": "kg/m", "m³": "m²", "J": "J/m", "kg m/s": "kg/s", "kg m²/s": "kg m/s", "N s": "N s/m", "N m s": "N s"
 }  # fmt: skip

@@ -81,7 +81,7 @@ def make(dim: int, dtype: str, transfer: str, law: str, collides: bool, variant:
             rng=variant,
             threads=1 + variant % 3,
             history=(1, 3, 0)[variant // 2 % 3],
-            on_leave=("clamp", "delete")[variant % 2],
+            on_leave=({"x": "clamp", "y": "delete"}, "delete", "clamp", "delete")[variant % 4],
             volume="grid-density" if variant % 7 == 3 and kernel != "linear" else "sampler",
         )
 

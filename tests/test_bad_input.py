@@ -124,7 +124,8 @@ NUMERICS = {
     "dtype": [1, None, "float16", "double precision", "", np.int32, object, NAN, "int64", np.dtype("f2"),
               ["float64"], {}],
     "threads": [*(v for v in COUNT if v is not None), 10**9],
-    "on_leave": [*NAME, "rase"],
+    "on_leave": [*NAME, "rase", {"z": "clamp"}, {"x-": "rase"}, {"x": "clamp", "x-": "delete"}, {"x": 1},
+                 ["clamp"]],
     "history": [*WHOLE, 2**40],
 }
 BOX = {"lower": VECTOR, "upper": [*VECTOR_2D, (0, 2), (-1, -1)]}
@@ -558,6 +559,16 @@ METHODS = {
                           {"duration": [*NOT_NEGATIVE, 1e12], "fps": [*POSITIVE, 1e12], "progress": FLAG}),
     "Simulation.add": (lambda c, **k: c.sim.add(**k), {"shape": S.Box((0, 0), (0.25, 0.25)), "material": WATER},
                        ADD_NOW),
+    **{
+        f"{method}.add_collider": (
+            lambda c, of=of, **k: getattr(c, of).add_collider(**k),
+            {"shape": S.Box((0.1, 0.8), (0.9, 1.2)), "name": "late"},
+            {"shape": [None, 1, "ball", S.Ball, BALL, S.Points([(0.5, 0.5)]), []],
+             "contact": [*NAME, "mirror"], "friction": NOT_NEGATIVE,
+             "motion": [1, (1, 0), "linear", motion.Linear, motion.Linear((1, 0, 0))],
+             "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]})
+        for method, of in (("Simulation", "sim"), ("sph.Simulation", "sph"), ("fem.Simulation", "fem"))
+    },
     "Simulation.collider_distance": (lambda c, **k: c.sim.collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
                                      {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
     "Simulation.equilibrate": (lambda c, **k: c.sim.equilibrate(**k), {},

@@ -45,7 +45,7 @@ def test_files_copies_and_pickles_go_on_bit_for_bit(d, tmp_path):
     sim.step(20)
     for other in again:
         assert type(other) is fem.Simulation and other.steps == 20 and other.rows("box") == sim.rows("box")
-        assert "field.x" in mpm.diff(sim, other)
+        assert "particles.x" in mpm.diff(sim, other)
         other.step(20)
         assert other == sim and mpm.diff(sim, other) == {}
         assert repr(other).splitlines()[:-1] == repr(sim).splitlines()[:-1]  # the last has the memory
@@ -263,3 +263,66 @@ def test_errors_tell_methods_and_their_resolutions_apart():
     for method in (fem, mpm.sph):
         with pytest.raises(TypeError, match="no option 'dx'; its resolution is 'spacing'"):
             method.Simulation(scene, dx=0.5)
+
+
+@pytest.mark.parametrize(
+    ("method", "match"),
+    [
+        ("verlet", r"step 1, t = 0\.02 s: the next step of 'verlet' with dt = 0\.02 s: elements are crushed"),
+        (
+            "explicit-euler",
+            r"step 3, t = 0\.06 s: the state after a step of 'explicit-euler' with dt = 0\.02 s: elem",
+        ),
+    ],
+)
+def test_an_integrator_says_where_elements_were_crushed(method, match):
+    """The steps are those of the integrator, not of the simulation that computes the forces."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    solid = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)
+    scene.add(mpm.shapes.Box((0.25, 0.25), (0.75, 0.5)), solid, velocity=lambda x: np.sin(9 * x))
+    sim = mpm.fem.Simulation(scene, spacing=1 / 16)
+    with pytest.raises(mpm.InstabilityError, match=match) as error:
+        start = sim.particles.x, sim.particles.v
+        mpm.integrators.integrate(sim.system(), *start, method=method, dt=0.02, steps=1000)
+    assert error.value.step in (1, 3) and "mend x" not in str(error.value)
+
+
+def test_a_mesh_of_its_own_says_the_length_of_its_edges_and_what_is_missing_says_what_to_do():
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -1))
+    square = mpm.shapes.Cells([(0.25, 0), (0.75, 0), (0.75, 0.5), (0.25, 0.5)], [(0, 1, 2), (0, 2, 3)])
+    scene.add(square, mpm.materials.Corotated(E=1e4, nu=0.3, density=1000))
+    sim = mpm.fem.Simulation(scene, spacing=0.01)
+    assert "linear triangles with edges of about 0.604 m" in repr(sim)  # of sqrt(1/2) and 1/2
+    with pytest.raises(
+        AttributeError, match=r"has no 'equilibrate': run with damping, .*; mpm\.Simulation has it"
+    ):
+        sim.equilibrate()
+
+
+def test_what_labels_particles_has_no_values_between_them():
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(
+        mpm.shapes.Box((0.25, 0.25), (0.75, 0.75)), mpm.materials.Corotated(E=1e4, nu=0.3, density=1000)
+    )
+    for sim in (mpm.Simulation(scene, dx=0.125), mpm.fem.Simulation(scene, spacing=0.125)):
+        for name in ("id", "material"):
+            with pytest.raises(
+                ValueError, match=f"name = '{name}': it labels particles .*; must be one of x, v"
+            ):
+                sim.interpolate(name, [(0.5, 0.5)])
+
+
+def test_a_comparison_reads_like_a_history():
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -1))
+    scene.add(
+        mpm.shapes.Box((0.25, 0.25), (0.75, 0.75)), mpm.materials.Corotated(E=1e4, nu=0.3, density=1000)
+    )
+    runs = [mpm.Simulation(scene, dx=0.125), mpm.fem.Simulation(scene, spacing=0.125)]
+    for sim in runs:
+        sim.run(0.05)
+    both = mpm.compare(runs, columns=("kinetic",), samples=10)
+    assert both["time"] is both.time is both.times is both[1] and both["kinetic"] is both.values["kinetic"]
+    names, _, values = both
+    assert names == ("simulation", "fem") and values.keys() == {"kinetic"}
+    with pytest.raises(KeyError, match="no column 'knetic'; there are time, kinetic; did you mean 'kinetic'"):
+        both["knetic"]

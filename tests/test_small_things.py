@@ -124,6 +124,21 @@ def test_repr_of_hundreds_of_bodies_is_short():
     assert lines[5] == "  … 53 more bodies: 53 particles, 5.3 kg/m …"
 
 
+@pytest.mark.parametrize("method", ["sph", "fem"])
+def test_repr_of_many_bodies_and_colliders_is_short(method):
+    scene = mpm.Scene((0, 0), (40, 1))
+    material = SOLID if method == "fem" else mpm.materials.Fluid(bulk_modulus=1e4, density=1000)
+    table = motion.Keyframes(np.linspace(0, 1, 500), np.zeros((500, 2)))
+    for k in range(20):
+        scene.add(Box((2 * k, 0), (2 * k + 1, 1)), material)
+        scene.add_collider(Box((2 * k + 1.25, 0.25), (2 * k + 1.75, 0.75)), motion=table if k == 0 else None)
+    sim = (mpm.sph if method == "sph" else mpm.fem).Simulation(scene, spacing=0.25)
+    for text in (repr(sim), repr(scene)):
+        lines = text.splitlines()
+        assert len(lines) < 25 and "  … 12 more bodies …" in lines and "  … 12 more colliders …" in lines
+        assert max(map(len, lines)) < 250 and "times=[0.0, …, 1.0] (500)" in text
+
+
 # --- functions of time -------------------------------------------------------------------------------------------
 
 
@@ -186,6 +201,8 @@ def test_hints_name_what_was_meant():
         ("stress", r"compute\('stress'\)"),
         ("velocity", r"particles\.v\?"),
         ("mass", r"particles\.mass"),
+        ("strain", r"particles\.F"),
+        ("energy", r"totals\(\)\.energy is its present value, and history\['energy'\]"),
     ):
         with pytest.raises(AttributeError, match=hint):
             getattr(sim, name)
@@ -193,9 +210,9 @@ def test_hints_name_what_was_meant():
         sim.step_s  # noqa: B018
     for name, law in (
         ("J2", "VonMises"),
-        ("Drucker_Prager", "Sand"),
+        ("Drucker_Prager", "DruckerPrager"),
         ("StVK", "SaintVenantKirchhoff"),
-        ("clay", "NACC"),
+        ("clay", "CamClay"),
     ):
         with pytest.raises(AttributeError, match=f"did you mean '{law}'"):
             getattr(mpm.materials, name)
@@ -244,3 +261,33 @@ def test_the_doctor_finds_what_is_wrong():
     assert not mpm.doctor(sim).good
     with pytest.raises(TypeError, match="sim"):
         mpm.doctor(scene)
+
+
+def pool(bulk_modulus=1e5, velocity=0.0, **options):
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    water = mpm.materials.Fluid(bulk_modulus=bulk_modulus, density=1000)
+    scene.add(Box((0, 0), (0.5, 0.5)), water, velocity=(velocity, 0))
+    return mpm.sph.Simulation(scene, spacing=1 / 16, threads=1, **options)
+
+
+def bar(E=1e5, height=0.5, **options):
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    scene.add(Box((0.25, 0), (0.75, height)), mpm.materials.Corotated(E=E, nu=0.3, density=1000))
+    return mpm.fem.Simulation(scene, spacing=1 / 16, threads=1, **options)
+
+
+def test_the_doctor_looks_at_all_methods():
+    for sim, topic in ((pool(), "density"), (bar(), "elements")):
+        report = mpm.doctor(sim)
+        assert report.good, report
+        assert [one.topic for one in report] == ["resolution", topic, "time step", "speed", "stiffness"]
+        assert "the narrowest body, 'body0', is 8 " in repr(report)
+    sim = pool(2e4, velocity=2.0, dt=0.2)
+    sim.particles.x[:] = 0.7 * sim.particles.x + 0.05
+    bad = {one.topic: one.words for one in mpm.doctor(sim) if not one.good}
+    assert bad.keys() == {"density", "time step", "speed", "stiffness"}
+    assert "bulk_modulus >= 4e+05 Pa keeps its density to 1 %" in bad["speed"]
+    sim = bar(E=1e4, height=0.125, dt=0.5)
+    sim.particles.x[:, 1] *= 0.1
+    bad = {one.topic: one.words for one in mpm.doctor(sim) if not one.good}
+    assert bad.keys() == {"resolution", "elements", "time step"} and "choose spacing <= " in bad["resolution"]

@@ -235,7 +235,10 @@ def test_a_free_drop_keeps_its_momentum(options, turning):
 
 @pytest.mark.parametrize("walls", ["images", "colliders"])
 def test_an_inviscid_dam_break_keeps_its_energy_and_the_ledger_closes(walls):
-    """800 particles, 0.5 s: measured -1.7e-4 with images, -5e-5 with colliders; the ledger 1e-15."""
+    """800 particles, 0.5 s: measured -1.7e-4 with images, 1.1e-4 with colliders, at most 4.0e-4; the ledger 1e-15.
+
+    Until the front is as thin as its particles, both lose alike: points of the floor fill the corner below the wall.
+    """
     rim = 0.2 if walls == "colliders" else 0
     scene = mpm.Scene((-rim, -rim), (5 + rim, 4), gravity=(0, -9.81))
     fluid = mpm.materials.Fluid(bulk_modulus=1000 * 100 * 2 * 9.81 * 2, density=1000)
@@ -248,7 +251,10 @@ def test_an_inviscid_dam_break_keeps_its_energy_and_the_ledger_closes(walls):
     sim.run(0.5)
     end, history = sim.totals(), sim.history
     assert abs(end.energy / start.energy - 1) < 5e-4 and end.kinetic > 0.5 * start.energy
-    assert history["energy"].max() < start.energy * (1 + 2e-4)
+    assert history["energy"].max() < start.energy * (1 + 6e-4)
+    early = history["energy"][history["time"] < 0.2][-1] / start.energy - 1
+    # measured -4.71e-4 and -4.77e-4; -7.2e-4 with a hole in the corner
+    assert early == pytest.approx(-4.73e-4, abs=2e-5)
     impulse = history["body_impulse"].sum(axis=0) + history["wall_impulse"].sum(axis=0)
     if rim:
         impulse += history["impulse:floor"].sum(axis=0) + history["impulse:left"].sum(axis=0)
@@ -574,6 +580,15 @@ def test_what_is_written_outside_meets_on_leave():
         sims["clamp"].particles.x[3, 0] == pytest.approx(0, abs=0.02) and sims["clamp"].health["clamped"] == 2
     )
     assert len(sims["delete"].particles) == 198 and sims["delete"].health["deleted"] == 2
+    mixed = dam(on_leave={"x-": "clamp", "x+": "delete"})
+    mixed.particles.x[[3, 7]] = (-0.1, 0.5), (3.2, 0.4)
+    mixed.step()
+    assert len(mixed.particles) == 199 and mixed.particles.x[3, 0] == pytest.approx(0, abs=0.02)
+    assert mixed.health["clamped"] == mixed.health["deleted"] == 1
+    mixed.particles.x[[3, 7]] = (-0.1, 0.5), (0.5, -0.4)
+    with pytest.raises(mpm.EscapeError) as caught:
+        mixed.step()
+    assert caught.value.rows == [7] and mixed.particles.x[3, 0] == -0.1  # nothing has changed
     sims["clamp"].particles.v[5] = np.nan
     with pytest.raises(mpm.SimulationError, match="not finite"):
         sims["clamp"].step()

@@ -51,6 +51,23 @@ mpm_history_section mpm_books_collider(const mpm_boundary *boundary, size_t k)
                                  boundary->colliders[k].name};
 }
 
+mpm_status mpm_books_add_collider(mpm_boundary *boundary, const mpm_allocator *allocator, mpm_history *history,
+                                  const mpm_collider *collider)
+{
+    const int before = mpm_history_length(history);
+    mpm_status status = mpm_boundary_add(boundary, allocator, collider);
+    if (!status && (status = mpm_history_fit(history, allocator, before)))
+        mpm_boundary_drop(boundary, allocator);
+    return status;
+}
+
+void mpm_books_drop_collider(mpm_boundary *boundary, const mpm_allocator *allocator, mpm_history *history)
+{
+    const int before = mpm_history_length(history);
+    mpm_boundary_drop(boundary, allocator);
+    mpm_history_fit(history, allocator, before);
+}
+
 void mpm_books_record(mpm_books *books, mpm_boundary *boundary, mpm_history *history, const mpm_totals *totals,
                       double dt)
 {

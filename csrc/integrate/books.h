@@ -36,6 +36,13 @@ mpm_history_section mpm_books_section(const mpm_books *books);
 /** The columns of collider k; no entries beyond the last. */
 mpm_history_section mpm_books_collider(const mpm_boundary *boundary, size_t k);
 
+/** Adds a collider as mpm_boundary_add does, at any time: its columns of earlier records are 0. */
+mpm_status mpm_books_add_collider(mpm_boundary *boundary, const mpm_allocator *allocator, mpm_history *history,
+                                  const mpm_collider *collider);
+
+/** Takes the last collider away, with its columns. */
+void mpm_books_drop_collider(mpm_boundary *boundary, const mpm_allocator *allocator, mpm_history *history);
+
 /** Completes the books with totals and dt, records them, and begins all impulses anew. Room has been reserved. */
 void mpm_books_record(mpm_books *books, mpm_boundary *boundary, mpm_history *history, const mpm_totals *totals,
                       double dt);

@@ -170,7 +170,7 @@ int mpm_fem_materials(const mpm_fem *fem)
 
 mpm_status mpm_fem_add_collider(mpm_fem *fem, const mpm_collider *collider)
 {
-    return mpm_boundary_add(&fem->boundary, &fem->run.allocator, collider);
+    return mpm_books_add_collider(&fem->boundary, &fem->run.allocator, &fem->run.history, collider);
 }
 
 static bool are_materials(const mpm_fem *fem, const int32_t *material, ptrdiff_t count)

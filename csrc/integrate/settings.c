@@ -46,6 +46,9 @@ static const char *axis_flaw(const mpm_settings *settings, int axis)
         if ((unsigned)walls[side].contact > MPM_PERIODIC || (walls[side].contact == MPM_PERIODIC) != periodic ||
             !(walls[side].friction >= 0))
             return "walls";
+    for (int side = 0; side < 2; side++)
+        if ((unsigned)settings->on_leave[2 * axis + side] > MPM_LEAVE_CLAMP)
+            return "on_leave";
     if (settings->cells[axis] < (periodic ? 4 : 1) || settings->cells[axis] > MPM_MOST_CELLS)
         return "cells";
     if (!isfinite(settings->lower[axis]))
@@ -64,7 +67,6 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         {"dx", settings->dx > 0 && isfinite(settings->dx)},
         {"dt", !isnan(settings->dt)},
         {"max_dt", settings->max_dt > 0},
-        {"on_leave", (unsigned)settings->on_leave <= MPM_LEAVE_DELETE},
         {"history", settings->history >= 0},
         {"threads", settings->threads >= 1},
         {"beta", settings->beta == 0 || is_within(settings->beta, 0.5, 1)},

@@ -217,7 +217,8 @@ int mpm_simulation_materials(const mpm_simulation *simulation)
 
 mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider)
 {
-    return mpm_boundary_add(&simulation->boundary, &simulation->run.allocator, collider);
+    mpm_run *run = &simulation->run;
+    return mpm_books_add_collider(&simulation->boundary, &run->allocator, &run->history, collider);
 }
 
 const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation)
@@ -412,9 +413,11 @@ mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double 
     goal.poll = poll;
     goal.context = context;
     const mpm_status status = mpm_run_towards(&simulation->run, &goal);
-    /* Removal reorders particles, so it waits for the end of the whole run: a pause changes nothing. */
+    /* Removal reorders particles, so it waits for the end of the whole run: a pause changes nothing. An error that names
+     * rows must leave them as it found them, so then it waits for the next run. */
     const bool paused = !status && !mpm_run_is_over(&simulation->run, &goal);
-    if (simulation->frozen && !paused) {
+    const bool names = status == MPM_BAD_STATE || status == MPM_UNSTABLE || status == MPM_ESCAPED;
+    if (simulation->frozen && !paused && !names) {
         const mpm_status removal = mpm_simulation_delete(simulation, NULL);
         return status ? status : removal;
     }

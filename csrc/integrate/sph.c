@@ -33,6 +33,8 @@ static const char *axis_flaw(const mpm_sph_settings *settings, int axis)
         if ((unsigned)walls[side].contact > MPM_PERIODIC || (walls[side].contact == MPM_PERIODIC) != periodic ||
             walls[side].friction != 0)
             return "walls";
+        if ((unsigned)settings->on_leave[2 * axis + side] > MPM_LEAVE_CLAMP)
+            return "on_leave";
         if (settings->tension && walls[side].contact == MPM_SEPARATE)
             return "tension";
     }
@@ -60,7 +62,6 @@ const char *mpm_sph_settings_flaw(const mpm_sph_settings *settings)
         {"xsph", is_within(settings->xsph, 0, 1)},
         {"dt", isfinite(settings->dt)},
         {"max_dt", settings->max_dt > 0},
-        {"on_leave", (unsigned)settings->on_leave <= MPM_LEAVE_DELETE},
         {"history", settings->history >= 0},
         {"threads", settings->threads >= 1},
     };
@@ -251,7 +252,14 @@ mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider)
         return MPM_OUT_OF_MEMORY;
     sph->solids[count] = (struct sph_solid){0};
     sph->settled = false;
-    return mpm_boundary_add(&sph->boundary, &sph->run.allocator, collider);
+    return mpm_books_add_collider(&sph->boundary, &sph->run.allocator, &sph->run.history, collider);
+}
+
+void mpm_sph_drop_collider(mpm_sph *sph)
+{
+    mpm_sph_solids_free(sph, sph->boundary.count - 1);
+    mpm_books_drop_collider(&sph->boundary, &sph->run.allocator, &sph->run.history);
+    sph->settled = false;
 }
 
 mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3], mpm_poll poll,

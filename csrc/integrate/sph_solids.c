@@ -89,12 +89,11 @@ static bool may_hold(const mpm_sph_settings *s, const mpm_collider *collider, co
 /* Is x within an earlier collider that is where it will always be relative to this one? */
 static bool is_taken(const mpm_sph *sph, const mpm_collider *collider, const double x[3])
 {
-    for (size_t k = 0; k < sph->boundary.count && collider->motion.kind == MPM_MOTION_NONE; k++) {
-        const mpm_collider *earlier = &sph->boundary.colliders[k];
-        if (earlier != collider && earlier->motion.kind == MPM_MOTION_NONE &&
+    const mpm_collider *earlier = sph->boundary.colliders;
+    for (; earlier < collider && collider->motion.kind == MPM_MOTION_NONE; earlier++)
+        if (earlier->motion.kind == MPM_MOTION_NONE &&
             mpm_collider_read(earlier, &earlier->now, x, UINT64_MAX).phi <= 0)
             return true;
-    }
     return false;
 }
 
@@ -180,13 +179,19 @@ mpm_status mpm_sph_solids_make(mpm_sph *sph, size_t index, const double low[3], 
     return MPM_OK;
 }
 
+void mpm_sph_solids_free(mpm_sph *sph, size_t index)
+{
+    struct sph_solid *solid = &sph->solids[index];
+    mpm_memory_free(&sph->run.allocator, solid->points);
+    mpm_memory_free(&sph->run.allocator, solid->x.data);
+    mpm_memory_free(&sph->run.allocator, solid->v.data);
+    *solid = (struct sph_solid){0};
+}
+
 void mpm_sph_solids_clear(mpm_sph *sph)
 {
-    for (size_t k = 0; k < sph->boundary.count && sph->solids; k++) {
-        mpm_memory_free(&sph->run.allocator, sph->solids[k].points);
-        mpm_memory_free(&sph->run.allocator, sph->solids[k].x.data);
-        mpm_memory_free(&sph->run.allocator, sph->solids[k].v.data);
-    }
+    for (size_t k = 0; k < sph->boundary.count && sph->solids; k++)
+        mpm_sph_solids_free(sph, k);
     mpm_memory_free(&sph->run.allocator, sph->solids);
 }
 

@@ -27,30 +27,50 @@ struct step {
 
 /* ---- before the steps ------------------------------------------------------------------------------------------- */
 
-/* Flags rows outside the domain (`clamp`: puts them onto its faces); returns how many there are. Wraps periodic axes. */
-static ptrdiff_t find_outside(mpm_sph *sph, uint8_t *flags, bool clamp)
+/* Flags of rows outside the domain: their fates, beside 0. */
+enum { FLAG_RAISE = MPM_LEAVE_RAISE + 1, FLAG_DELETE = MPM_LEAVE_DELETE + 1, FLAG_CLAMP = MPM_LEAVE_CLAMP + 1 };
+
+/* Wraps a coordinate along a periodic axis. */
+static void wrap(mpm_sph *sph, size_t at, int axis, double place)
+{
+    const double lower = sph->pass.lower[axis], upper = sph->pass.upper[axis];
+    const double in = place - floor((place - lower) / (upper - lower)) * (upper - lower);
+    mpm_real_set(sph->store.rows[MPM_SPH_X], at, fmin(fmax(in, lower), upper), sph->settings.real_size);
+}
+
+/* Flags rows outside the domain by their fates and wraps periodic axes. Counts the rows of each flag. */
+static void find_outside(mpm_sph *sph, uint8_t *flags, ptrdiff_t count[4])
 {
     const int dim = sph->settings.dim;
-    const size_t size = sph->settings.real_size;
-    ptrdiff_t count = 0;
-    for (ptrdiff_t row = 0; row < sph->store.count; row++)
+    for (ptrdiff_t row = 0; row < sph->store.count; row++) {
+        unsigned beyond = 0;
         for (int a = 0; a < dim; a++) {
-            void *x = sph->store.rows[MPM_SPH_X];
             const size_t at = (size_t)(row * dim + a);
-            const double place = mpm_real_at(x, at, size), lower = sph->pass.lower[a], upper = sph->pass.upper[a];
-            if (place >= lower && place <= upper)
+            const double place = mpm_real_at(sph->store.rows[MPM_SPH_X], at, sph->settings.real_size);
+            if (place >= sph->pass.lower[a] && place <= sph->pass.upper[a])
                 continue;
-            if (mpm_walls_periodic(sph->boundary.walls, a)) {
-                const double in = place - floor((place - lower) / (upper - lower)) * (upper - lower);
-                mpm_real_set(x, at, fmin(fmax(in, lower), upper), size);
-                continue;
-            }
-            count += !flags[row];
-            flags[row] = 1;
-            if (clamp)
-                mpm_real_set(x, at, place < lower ? lower : upper, size);
+            if (mpm_walls_periodic(sph->boundary.walls, a))
+                wrap(sph, at, a, place);
+            else
+                beyond |= 1u << (2 * a + (place > sph->pass.upper[a]));
         }
-    return count;
+        if (beyond)
+            count[flags[row] = (uint8_t)(mpm_leave_fate(sph->settings.on_leave, beyond) + 1)]++;
+    }
+}
+
+/* Puts the rows with FLAG_CLAMP onto the faces. */
+static void bring_back(mpm_sph *sph, const uint8_t *flags)
+{
+    const size_t size = sph->settings.real_size, dim = (size_t)sph->settings.dim;
+    for (size_t at = 0; at < (size_t)sph->store.count * dim; at++) {
+        if (flags[at / dim] != FLAG_CLAMP)
+            continue;
+        const double place = mpm_real_at(sph->store.rows[MPM_SPH_X], at, size);
+        const double in = fmin(fmax(place, sph->pass.lower[at % dim]), sph->pass.upper[at % dim]);
+        if (in != place)
+            mpm_real_set(sph->store.rows[MPM_SPH_X], at, in, size);
+    }
 }
 
 static mpm_status delete_flagged(mpm_sph *sph, const uint8_t *flags)
@@ -59,7 +79,7 @@ static mpm_status delete_flagged(mpm_sph *sph, const uint8_t *flags)
     if (!new_row)
         return MPM_OUT_OF_MEMORY;
     for (ptrdiff_t row = 0; row < sph->store.count; row++)
-        new_row[row] = flags[row] ? -1 : 0;
+        new_row[row] = flags[row] == FLAG_DELETE ? -1 : 0;
     mpm_store_keep_rows(&sph->store, new_row);
     mpm_memory_free(&sph->run.allocator, new_row);
     return MPM_OK;
@@ -71,21 +91,24 @@ static mpm_status return_strays(mpm_sph *sph)
     uint8_t *flags = mpm_memory_new(&sph->run.allocator, (size_t)sph->store.count, 1);
     if (!flags)
         return MPM_OUT_OF_MEMORY;
-    const mpm_leave fate = sph->settings.on_leave;
-    const ptrdiff_t count = find_outside(sph, flags, fate == MPM_LEAVE_CLAMP);
+    ptrdiff_t count[4] = {0};
+    find_outside(sph, flags, count);
     mpm_status status = MPM_OK;
-    if (count && fate == MPM_LEAVE_RAISE) {
+    if (count[FLAG_RAISE]) {
         status = mpm_trouble_note(&sph->run.trouble, MPM_ESCAPED, MPM_LEFT_DOMAIN, sph->run.dt);
-        mpm_trouble_add_rows(&sph->run.trouble, flags, sph->store.count, 1);
+        mpm_trouble_add_rows(&sph->run.trouble, flags, sph->store.count, FLAG_RAISE);
         sph->run.suspect = true;
-    } else if (count && fate == MPM_LEAVE_DELETE)
-        status = delete_flagged(sph, flags);
-    if (count && !status) {
-        sph->run.health[MPM_SPH_HEALTH_LEFT] += count;
-        sph->run.health[fate == MPM_LEAVE_DELETE ? MPM_SPH_HEALTH_DELETED : MPM_SPH_HEALTH_CLAMPED] += count;
+    } else {
+        bring_back(sph, flags);
+        if (count[FLAG_DELETE])
+            status = delete_flagged(sph, flags);
     }
-    if (!status)
+    if (!status) {
+        sph->run.health[MPM_SPH_HEALTH_LEFT] += count[FLAG_DELETE] + count[FLAG_CLAMP];
+        sph->run.health[MPM_SPH_HEALTH_DELETED] += count[FLAG_DELETE];
+        sph->run.health[MPM_SPH_HEALTH_CLAMPED] += count[FLAG_CLAMP];
         mpm_store_outdate(&sph->store, MPM_SPH_X); /* some may have been put back */
+    }
     mpm_memory_free(&sph->run.allocator, flags);
     return status;
 }

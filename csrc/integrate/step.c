@@ -108,8 +108,7 @@ static void keep_books(mpm_simulation *simulation, const struct step *step)
     const mpm_settings *settings = &simulation->settings;
     /* Gravity has acted on the mass before the step. The new sum of the mass is the same, and its order is that of the
      * step's bins; the old sum may come from another order, after a query or from a file. */
-    const bool lost = settings->on_leave == MPM_LEAVE_DELETE && measure->outside;
-    const double mass = lost ? simulation->measure.mass : measure->mass;
+    const double mass = measure->frozen ? simulation->measure.mass : measure->mass;
     for (int a = 0; a < 3; a++) {
         const double weight = mass * settings->gravity[a];
         simulation->books.body_impulse[a] += step->dt * (weight + simulation->force[a]);
@@ -117,10 +116,10 @@ static void keep_books(mpm_simulation *simulation, const struct step *step)
     }
     simulation->measure = *measure;
     simulation->run.suspect = measure->outside || measure->out_of_range;
-    simulation->frozen |= lost;
+    simulation->frozen |= measure->frozen != 0;
     simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += measure->outside;
     simulation->run.health[MPM_HEALTH_CLIPPED] += measure->clipped;
-    simulation->run.health[MPM_HEALTH_CLAMPED] += settings->on_leave == MPM_LEAVE_CLAMP ? measure->outside : 0;
+    simulation->run.health[MPM_HEALTH_CLAMPED] += measure->clamped;
     mpm_sweeps_add_books(simulation, simulation->boundary.books);
 }
 

@@ -96,6 +96,8 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
     sum->advection_speed = fmax(sum->advection_speed, part->advection_speed);
     sum->least_det = fmin(sum->least_det, part->least_det);
     sum->outside += part->outside;
+    sum->clamped += part->clamped;
+    sum->frozen += part->frozen;
     sum->out_of_range += part->out_of_range;
     sum->clipped += part->clipped;
 }

@@ -61,10 +61,9 @@ static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *
     if (!written->outside)
         return;
     simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += written->outside;
-    if (written->on_leave == MPM_LEAVE_CLAMP) {
-        simulation->run.health[MPM_HEALTH_CLAMPED] += written->outside;
+    simulation->run.health[MPM_HEALTH_CLAMPED] += written->clamped;
+    if (written->clamped == written->outside)
         return;
-    }
     simulation->kernels->freeze_outside(written);
     simulation->frozen = true;
     const int changed[] = {MPM_FIELD_V, MPM_FIELD_C, MPM_FIELD_MASS, MPM_FIELD_VOLUME};

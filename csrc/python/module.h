@@ -69,7 +69,7 @@ int mpm_python_find_contact(const char *name);
  *  exception otherwise. */
 int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out);
 int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out);
-int mpm_python_get_leave(const char *name, mpm_leave *out);
+int mpm_python_get_leave(PyObject *fates, int count, mpm_leave *out);
 
 /** Settings without a flaw from the keywords of `Simulation`; -1 with an exception otherwise. */
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings);

@@ -46,16 +46,26 @@ int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out)
     return 0;
 }
 
-int mpm_python_get_leave(const char *name, mpm_leave *out)
+int mpm_python_get_leave(PyObject *fates, int count, mpm_leave *out)
 {
     static const char *const names[] = {
         [MPM_LEAVE_RAISE] = "raise", [MPM_LEAVE_CLAMP] = "clamp", [MPM_LEAVE_DELETE] = "delete"};
-    const int found = mpm_python_find_name(name, names, 3);
-    if (found < 0) {
-        PyErr_Format(PyExc_ValueError, "on_leave: '%s' is not \"raise\", \"clamp\" or \"delete\"", name);
+    if (!PyTuple_Check(fates) || PyTuple_Size(fates) != count) {
+        PyErr_Format(PyExc_ValueError, "on_leave: expected a tuple of %d names", count);
         return -1;
     }
-    *out = (mpm_leave)found;
+    for (int i = 0; i < count; i++) {
+        PyObject *fate = PyTuple_GetItem(fates, i), *text = fate ? PyUnicode_AsUTF8String(fate) : NULL;
+        if (!text)
+            return -1;
+        const int found = mpm_python_find_name(PyBytes_AsString(text), names, 3);
+        if (found < 0)
+            PyErr_Format(PyExc_ValueError, "on_leave: %R is not \"raise\", \"clamp\" or \"delete\"", fate);
+        Py_DECREF(text);
+        if (found < 0)
+            return -1;
+        out[i] = (mpm_leave)found;
+    }
     return 0;
 }
 
@@ -108,11 +118,11 @@ int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *sett
 {
     static char *names[] = {"dim", "dtype", "lower", "cells", "dx", "gravity", "walls", "scheme", "integrator",
                             "dt", "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa", NULL};
-    const char *dtype, *on_leave;
-    PyObject *lower, *cells, *gravity, *walls, *scheme, *integrator;
+    const char *dtype;
+    PyObject *lower, *cells, *gravity, *walls, *on_leave, *scheme, *integrator;
     int allow_unstable;
     *settings = (mpm_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOOddpsiis", names, &settings->dim, &dtype, &lower, &cells,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOOddpOiis", names, &settings->dim, &dtype, &lower, &cells,
                                      &settings->dx, &gravity, &walls, &scheme, &integrator, &settings->dt,
                                      &settings->max_dt, &allow_unstable, &on_leave, &settings->history,
                                      &settings->threads, &settings->isa))
@@ -128,7 +138,8 @@ int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *sett
         mpm_python_get_cells(cells, settings->dim, settings->cells) ||
         mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) ||
         get_scheme(scheme, &settings->scheme) ||
-        get_integrator(integrator, settings) || mpm_python_get_leave(on_leave, &settings->on_leave) ||
+        get_integrator(integrator, settings) ||
+        mpm_python_get_leave(on_leave, 2 * settings->dim, settings->on_leave) ||
         mpm_python_check_threads(settings->threads))
         return -1;
     const char *flaw = mpm_settings_flaw(settings);

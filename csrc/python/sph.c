@@ -89,11 +89,11 @@ static int get_settings(PyObject *args, PyObject *kwargs, mpm_sph_settings *sett
                             "alpha", "xsph", "tension", "gravity", "walls", "dt", "max_dt", "allow_unstable", "on_leave",
                             "history", "threads", "isa", NULL};
     static const char *const kernels[] = {"cubic", "wendland"}, *const viscosities[] = {"vector", "central"};
-    const char *dtype, *on_leave, *kernel, *viscosity;
-    PyObject *lower, *cells, *gravity, *walls;
+    const char *dtype, *kernel, *viscosity;
+    PyObject *lower, *cells, *gravity, *walls, *on_leave;
     int allow_unstable, tension;
     *settings = (mpm_sph_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdddssddpOOddpsiis", names, &settings->dim, &dtype, &lower, &cells,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdddssddpOOddpOiis", names, &settings->dim, &dtype, &lower, &cells,
                                      &settings->spacing, &settings->smoothing, &settings->density, &kernel, &viscosity,
                                      &settings->alpha, &settings->xsph, &tension, &gravity, &walls, &settings->dt,
                                      &settings->max_dt, &allow_unstable, &on_leave, &settings->history,
@@ -112,7 +112,8 @@ static int get_settings(PyObject *args, PyObject *kwargs, mpm_sph_settings *sett
         mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
         mpm_python_get_cells(cells, settings->dim, settings->cells) ||
         mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) ||
-        mpm_python_get_leave(on_leave, &settings->on_leave) || mpm_python_check_threads(settings->threads))
+        mpm_python_get_leave(on_leave, 2 * settings->dim, settings->on_leave) ||
+        mpm_python_check_threads(settings->threads))
         return -1;
     const char *flaw = mpm_sph_settings_flaw(settings);
     if (flaw)
@@ -184,6 +185,19 @@ static PyObject *fill_collider(PyObject *self, PyObject *args)
                   : PyLong_FromSsize_t(mpm_sph_collider_particles(sph, (size_t)index));
 }
 
+static PyObject *drop_collider(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_sph *sph = enter(self);
+    if (sph && !mpm_sph_get_boundary(sph)->count)
+        PyErr_SetString(PyExc_ValueError, "there is no collider");
+    else if (sph) {
+        mpm_sph_drop_collider(sph);
+        Py_RETURN_NONE;
+    }
+    return NULL;
+}
+
 static PyObject *interpolate(PyObject *self, PyObject *args)
 {
     PyObject *points, *quantity, *bytes = NULL;
@@ -234,6 +248,7 @@ static PyObject *memory(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v)"},
+    {"drop_collider", drop_collider, METH_NOARGS, "Takes the last collider away."},
     {"fill_collider", fill_collider, METH_VARARGS,
      "fill_collider(index, low, high) -> how many particles it has, within a box of its own space [m]"},
     {"interpolate", interpolate, METH_VARARGS,

@@ -45,7 +45,19 @@ static inline mpm_family mpm_kernels_family(const mpm_scheme *scheme)
     return mpm_scheme_is_standard(scheme) ? MPM_STANDARD_SCHEME : MPM_ANY_SCHEME;
 }
 
-typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_CLAMP, MPM_LEAVE_DELETE } mpm_leave;
+/** The fate of a particle that leaves through a face. Where there are several, the first of this list holds. */
+typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_DELETE, MPM_LEAVE_CLAMP } mpm_leave;
+
+/** The fate of a particle beyond the faces in `beyond`, bit k for face k of x-, x+, y-, ...; raise where it is beyond
+ *  none, because its position is not a number. */
+static inline mpm_leave mpm_leave_fate(const mpm_leave on_leave[6], unsigned beyond)
+{
+    mpm_leave fate = beyond ? MPM_LEAVE_CLAMP : MPM_LEAVE_RAISE;
+    for (int face = 0; face < 6; face++)
+        if (beyond >> face & 1 && on_leave[face] < fate)
+            fate = on_leave[face];
+    return fate;
+}
 
 /** The colliders during one step. There is one book per collider and block of nodes, or per collider and task. */
 typedef struct mpm_colliders {
@@ -67,6 +79,7 @@ typedef struct mpm_measure {
     double advection_speed; /* G2P, dry run: largest |component| of the velocity that moves particles [m/s] */
     double force[3];  /* body force: sum of m b [N] */
     int64_t outside;  /* particles outside the domain after G2P */
+    int64_t clamped, frozen; /* those of them that were put back onto a face, or wait for their deletion */
     int64_t out_of_range; /* particles whose J left the law's range or is NaN */
     int64_t clipped;  /* G2P: particles whose history was held within limits */
 } mpm_measure;
@@ -89,7 +102,7 @@ typedef struct mpm_sweep {
     const mpm_grid *grid;
     const mpm_material *materials;
     mpm_scheme scheme;
-    mpm_leave on_leave;
+    mpm_leave on_leave[6];
     int64_t cells[3]; /* of the domain */
     int64_t period[3]; /* mpm_walls_period */
     double lower[3], dx;
@@ -203,8 +216,8 @@ typedef struct mpm_exchange {
     size_t placement_count;
     void *saved;                /* wrap: [placement][dim] reals, the positions before */
     int64_t differing;          /* reading in: rows that differ from what was written out */
-    mpm_leave on_leave;         /* reading in x: what happens to positions outside the domain */
-    int64_t outside;            /* reading in x: how many were outside */
+    mpm_leave on_leave[6];      /* reading in x: what happens to positions outside the domain */
+    int64_t outside, clamped;   /* reading in x: how many were outside, and how many of them were put back */
 } mpm_exchange;
 
 /** New particles, row by row in double, for the reserved tiles that begin at slot `first_slot`. */
@@ -267,7 +280,7 @@ typedef struct mpm_kernels {
     void (*inspect)(mpm_exchange *exchange);
     /** Reads in the rows that differ; none may have a flaw. */
     void (*read_in)(mpm_exchange *exchange);
-    /** Freezes the particles whose written positions are outside the domain: no mass, no motion. */
+    /** Freezes the particles to delete, whose written positions are outside the domain: no mass, no motion. */
     void (*freeze_outside)(const mpm_exchange *exchange);
     /** Moves the particles beyond a periodic face by one period, and lists where they go. Skips those of `placed`
      *  (ascending in slot), which have already been moved. Without `placements`, only counts the particles. */

@@ -125,8 +125,9 @@ def _refuse_outside(scene: _scene.Scene, body: _scene.Body, x: FloatArray) -> No
         )
 
 
-def mean_edge(meshed: Meshed) -> float:
-    corners = meshed.rest[meshed.nodes]
+def mean_edge(rest: FloatArray, nodes: npt.NDArray[np.int32]) -> float:
+    """Of the edges from the first node of each element [m]."""
+    corners = rest[nodes]
     edges = corners[:, 1:] - corners[:, :1]
     return float(np.linalg.norm(edges, axis=2).mean())
 

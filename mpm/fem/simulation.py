@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,15 @@ import numpy.typing as npt
 from mpm import _check, _core, config, derived, fieldtable, settings, totals
 from mpm import scene as _scene
 from mpm._check import FloatArray
-from mpm.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.colliders import (
+    Placed,
+    Prepared,
+    place,
+    prepare,
+    warn_of_late,
+    warn_of_particles_inside,
+    warn_of_thin_or_missing,
+)
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
 from mpm.fem.bodies import (
@@ -44,7 +52,7 @@ from mpm.io.state import State
 from mpm.laws import Material
 from mpm.numerics import MAX_HISTORY, StableDt, _dtype, _refuse_coarse_positions, _time_step
 from mpm.particles import Copies
-from mpm.shapes.cells import find_cells
+from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import Solver
 
 if TYPE_CHECKING:
@@ -128,6 +136,10 @@ class Simulation(Solver, kind="fem"):
 
     _core: _core.FEM
     _rows_are = "nodes"
+    _instead: ClassVar[Mapping[str, str]] = {
+        "equilibrate": "run with damping, such as damping=(5, 0), and integrator='linearly-implicit-euler', until "
+        "totals().kinetic is small; mpm.Simulation has it"
+    }
 
     @_check.options
     def __init__(
@@ -163,7 +175,7 @@ class Simulation(Solver, kind="fem"):
         materials = materials_of(scene)
         meshed = mesh_bodies(scene, spacing, precision, materials)
         if spacing is None:
-            spacing = mean_edge(meshed)
+            spacing = mean_edge(meshed.rest, meshed.nodes)
         _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision, "spacing")
         options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
         self._begin(scene, options, materials, number)
@@ -227,6 +239,15 @@ class Simulation(Solver, kind="fem"):
             _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index], "elements")
             rows = slice(part.first_node, part.first_node + part.nodes)
             warn_of_particles_inside(self._colliders, meshed.x[rows], body.name, self.spacing, "nodes")
+
+    def _admit(self, scene: _scene.Scene) -> tuple[float, str]:
+        return self.spacing, "spacing"
+
+    def _meet(self, trial: Placed) -> None:
+        warn_of_late(trial, np.asarray(self.particles._copy("x"), dtype=np.float64), self.spacing, "nodes")
+
+    def _place(self, prepared: Prepared, scene: _scene.Scene) -> Placed:
+        return place(self._core, [prepared], first=len(self._colliders))[0]
 
     # ---- keeping ---------------------------------------------------------------------------------------
 
@@ -506,7 +527,8 @@ class Simulation(Solver, kind="fem"):
     def _lines(self) -> Iterator[str]:
         given, unit = self._options_given, totals.per_depth("kg", self.dimension)
         bodies = {body.name: body for body in self._scene.bodies}
-        for part in self._parts:
+
+        def line(part: Part) -> str:
             body = bodies[part.name]
             exact, J = (
                 body.shape._volume(),
@@ -514,14 +536,20 @@ class Simulation(Solver, kind="fem"):
             )
             rest = "" if body.F is None else f" by the rest volume, that of the shape over det F = {J:g}"
             error = "" if exact is None else f" (error of the volume {part.volume * J / exact - 1:+.2%})"
-            yield (
+            return (
                 f"{body!r}: {part.nodes} nodes, {part.elements} elements, {part.mass:.6g} {unit}{rest}{error}"
             )
+
+        yield from _check.ends(self._parts, "bodies", line)
         yield from super()._lines()
         a, b = given.damping
         damped = f", damping {a:g}/s M + {b:g} s K" if a or b else ""
         kind = "triangles" if self.dimension == 2 else "tetrahedra"
-        yield f"method  linear {kind} of {given.spacing:g} m, {given.integrator}{damped}, {self._stepping(given.dt)}"
+        size = f"of {given.spacing:g} m"
+        if any(isinstance(body.shape, Cells) for body in self._scene.bodies):
+            edge = mean_edge(self._rest, self._fixed["nodes"])
+            size = f"with edges of about {edge:.3g} m"
+        yield f"method  linear {kind} {size}, {given.integrator}{damped}, {self._stepping(given.dt)}"
         yield self._machine(given.dtype, self._core.memory())
 
 

@@ -24,6 +24,7 @@ from mpm.io.state import State
 from mpm.io.vtkhdf_reader import Reader
 from mpm.particles import IN_WORDS
 from mpm.scene import Scene
+from mpm.totals import Recorded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -290,11 +291,12 @@ class Replay(_Recorded, _check.Strict, Closing):
         return np.asarray(self._reader.counts[self._frames])
 
     @property
-    def totals(self) -> dict[str, FloatArray]:
-        """Mass, momentum, … of the frames, by the names of `mpm.totals.Totals`: (len,) or (len, k) each."""
+    def totals(self) -> Recorded:
+        """Mass, momentum, … of the frames, by the names of `mpm.totals.Totals`: (len,) or (len, k) each. ``totals()``,
+        as of a solver, is the same."""
         found = {name: values[self._frames] for name, values in self._reader.totals.items()}
         found = {name: v[:, 0] if v.shape[1] == 1 else v for name, v in found.items()}
-        return found | {"energy": found["kinetic"] + found["elastic"] + found["gravitational"]}
+        return Recorded(found | {"energy": found["kinetic"] + found["elastic"] + found["gravitational"]})
 
     @property
     def fps(self) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config
+from mpm import _check, _core, config, walls
 from mpm import numerics as common
 from mpm.laws import refuse_varying
 from mpm.materials import Fluid
@@ -46,7 +46,7 @@ class Numerics:
     max_dt: float
     allow_unstable: bool
     dtype: str
-    on_leave: str
+    on_leave: str | dict[str, str]  # as `walls.leaving` returns it
     history: int
 
 
@@ -88,10 +88,11 @@ def check(
         max_dt=bound,
         allow_unstable=unstable,
         dtype=precision,
-        on_leave=_check.choice("on_leave", on_leave, common.ON_LEAVE),
+        on_leave=walls.leaving(on_leave, scene.dimension),
         history=_check.integer("history", history, low=0, high=common.MAX_HISTORY),
     )
-    _refuse_contacts(scene, chosen.tension)
+    refuse_contacts(scene, chosen.tension)
+    walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
     return chosen
 
 
@@ -130,7 +131,7 @@ def _refuse_coarse_positions(scene: Scene, spacing: float, dtype: str) -> None:
         )
 
 
-def _refuse_contacts(scene: Scene, tension: bool) -> None:
+def refuse_contacts(scene: Scene, tension: bool) -> None:
     """Raise ValueError for walls and colliders that the method cannot have."""
     surfaces = [(f"walls[{face!r}]", wall.contact, wall.friction) for face, wall in scene.walls.items()]
     surfaces += [(f"collider {one.name!r}", one.contact, one.friction) for one in scene.colliders]
@@ -235,7 +236,7 @@ def new_core(scene: Scene, chosen: Numerics, density: float, threads: int) -> _c
         dt=chosen.dt,
         max_dt=chosen.max_dt,
         allow_unstable=chosen.allow_unstable,
-        on_leave=chosen.on_leave,
+        on_leave=walls.fates(chosen.on_leave, scene.dimension),
         history=chosen.history,
         threads=threads,
         isa=config.isa(),

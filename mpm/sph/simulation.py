@@ -5,14 +5,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, _core, config, fieldtable, sampling, settings, totals
 from mpm import scene as _scene
-from mpm.colliders import Prepared, place, prepare, refuse_pointless, warn_of_thin_or_missing
+from mpm.colliders import (
+    Placed,
+    Prepared,
+    count_inside,
+    place,
+    prepare,
+    refuse_pointless,
+    warn_of_thin_or_missing,
+)
 from mpm.errors import SimulationError
 from mpm.io.description import listing, mapping
 from mpm.io.kept import Kept
@@ -113,9 +121,10 @@ class Simulation(Populated, kind="sph"):
         Double precision must resolve positions to spacing/2^20, single precision to spacing/256.
     threads : int, optional
         Default `mpm.get_num_threads`, but at most one per 4,096 particles. Results do not depend on it.
-    on_leave : {"raise", "clamp", "delete"}
+    on_leave : {"raise", "clamp", "delete"} or mapping
         The fate of particles whose positions are written outside the domain: `mpm.EscapeError`, onto the face, or
-        removal. No step moves a particle out: one that crosses a wall changes places with its image.
+        removal; a mapping by faces or axes as in `mpm.Simulation`. No step moves a particle out: one that crosses a
+        wall changes places with its image.
     history : int
         Record every history-th step; 0: none.
 
@@ -155,6 +164,9 @@ class Simulation(Populated, kind="sph"):
 
     _core: _core.SPH
     _parts: list[_Part]
+    _instead: ClassVar[Mapping[str, str]] = {
+        "equilibrate": "run with alpha=0.1 or more until totals().kinetic is small; a column of fluid begins near rest"
+    }
 
     @_check.options
     def __init__(
@@ -173,7 +185,7 @@ class Simulation(Populated, kind="sph"):
         allow_unstable: bool = False,
         dtype: npt.DTypeLike = "float64",
         threads: int | None = None,
-        on_leave: str = "raise",
+        on_leave: str | Mapping[str, str] = "raise",
         history: int = 1,
     ) -> None:
         if not isinstance(scene, _scene.Scene):
@@ -216,11 +228,31 @@ class Simulation(Populated, kind="sph"):
         core.add_material(fluid.law, fluid.parameters)
         prepared = [prepare(one, scene.lower, scene.upper, chosen.spacing) for one in scene.colliders]
         placed = place(core, prepared)
-        for index, one in enumerate(prepared):
-            low, high = _region(one, scene, 2 * chosen.smoothing * chosen.spacing)
-            if not core.fill_collider(index, low.tolist(), high.tolist()):
-                refuse_pointless(placed, index, scene.lower, scene.upper, chosen.spacing)
+        for index in range(len(placed)):
+            _fill(core, chosen, placed[: index + 1], scene)
         super().__init__(core, scene, colliders=placed, threads=threads)
+
+    def _admit(self, scene: _scene.Scene) -> tuple[float, str]:
+        numerics.refuse_contacts(scene, self._numerics.tension)
+        return self.spacing, "spacing"
+
+    def _meet(self, trial: Placed) -> None:
+        x = np.asarray(self.particles._copy("x"), dtype=np.float64)
+        count = count_inside(trial, x)
+        if count:
+            raise ValueError(
+                f"shape = {_check.shown(trial.collider.shape)}: {count} of {len(x)} particles are inside; delete them "
+                "first (sim.particles.delete(shape.contains(sim.particles.x))), or place the collider elsewhere"
+            )
+
+    def _place(self, prepared: Prepared, scene: _scene.Scene) -> Placed:
+        placed = place(self._core, [prepared], first=len(self._colliders))[0]
+        try:
+            _fill(self._core, self._numerics, [*self._colliders, placed], scene)
+        except BaseException:
+            self._core.drop_collider()
+            raise
+        return placed
 
     # ---- particles -------------------------------------------------------------------------------------
 
@@ -472,12 +504,17 @@ class Simulation(Populated, kind="sph"):
         unit = totals.per_depth("kg", self.dimension)
         share = numerics.calibration(chosen, self.dimension)
         mass = self._fluid.density * chosen.spacing**self.dimension * share
-        for part, left in zip(self._parts, self._lefts(), strict=True):
+        lefts = dict(zip([part.name for part in self._parts], self._lefts(), strict=True))
+
+        def line(part: _Part) -> str:
+            left = lefts[part.name]
             fewer = f", of which {left} are left" * (left < part.particles)
             weight = (
                 f", {part.particles * mass:.6g} {unit} (of ρ₀ spacing^{self.dimension} each: {share:.4g})"
             )
-            yield f"{part.text}: {part.particles} particles{weight}{fewer}"
+            return f"{part.text}: {part.particles} particles{weight}{fewer}"
+
+        yield from _check.ends(self._parts, "bodies", line)
         yield from super()._lines()
         extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
             chosen.xsph > 0
@@ -513,6 +550,14 @@ def _parts(entries: list[Any], counters: npt.NDArray[Any]) -> list[_Part]:
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("name", "unit", "rank", "initial")}
+
+
+def _fill(core: _core.SPH, chosen: numerics.Numerics, placed: list[Placed], scene: _scene.Scene) -> None:
+    """Give the last of the colliders its particles."""
+    last = len(placed) - 1
+    low, high = _region(placed[last].prepared, scene, 2 * chosen.smoothing * chosen.spacing)
+    if not core.fill_collider(last, low.tolist(), high.tolist()):
+        refuse_pointless(placed, last, scene.lower, scene.upper, chosen.spacing)
 
 
 def _region(one: Prepared, scene: _scene.Scene, margin: float) -> tuple[FloatArray, FloatArray]:

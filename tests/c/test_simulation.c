@@ -414,7 +414,7 @@ static void settings_are_checked(void)
     REFUSED(scheme.c_keep, NAN, "scheme.c_keep");
     REFUSED(dt, NAN, "dt");
     REFUSED(max_dt, 0, "max_dt");
-    REFUSED(on_leave, (mpm_leave)3, "on_leave");
+    REFUSED(on_leave[3], (mpm_leave)3, "on_leave");
     REFUSED(history, -1, "history");
     REFUSED(threads, 0, "threads");
     REFUSED(isa, "none such", "isa");
