@@ -57,6 +57,20 @@ MATERIALS = {
     "viscoelastic": mpm.materials.Viscoelastic(
         E=10, nu=0.3, density=1, g_1=0.4, tau_1=0.05, g_2=0.2, tau_2=0.5
     ),
+    "johnson_cook": mpm.materials.JohnsonCook(
+        A=0.2,
+        B=0.3,
+        n=0.5,
+        C=0.02,
+        m=0.9,
+        shear_modulus=10 / 2.6,
+        sound_speed=(10 / 1.2) ** 0.5,
+        s=1.5,
+        grueneisen=0.5,
+        specific_heat=1e-3,
+        melting_temperature=900,
+        density=1,
+    ),
     "mooney_rivlin": mpm.materials.MooneyRivlin(
         c10=1.6, c01=10 / 5.2 - 1.6, bulk_modulus=10 / 1.2, density=1
     ),
