@@ -154,8 +154,8 @@ class JohnsonCook(_Flowing):
             object.__setattr__(self, name, value)
         if not self.melting_temperature > self.reference_temperature:
             raise ValueError(
-                f"melting_temperature = {self.melting_temperature!r}: must be > reference_temperature = "
-                f"{self.reference_temperature!r} [K]"
+                f"reference_temperature, melting_temperature = {self.reference_temperature!r}, "
+                f"{self.melting_temperature!r}: the second must be larger [K]"
             )
 
     def _parameter(self, name: str) -> float:
