@@ -116,7 +116,8 @@ class JohnsonCook(_Flowing):
     Johnson, Cook: A constitutive model and data for metals subjected to large strains, high strain rates and high
     temperatures. Proc. 7th Int. Symp. on Ballistics (1983) 541-547.
     Meyers: Dynamic Behavior of Materials. Wiley, 1994, chapters 4 and 5 (Hugoniot curve, Mie and Grüneisen).
-    Taylor, Quinney: The latent energy remaining in a metal after cold working. Proc. R. Soc. Lond. A 143 (1934) 307-326.
+    Taylor, Quinney: The latent energy remaining in a metal after cold working. Proc. R. Soc. Lond. A 143 (1934)
+    307-326.
 
     Examples
     --------

@@ -163,7 +163,7 @@ def test_molten_metal_has_no_strength():
 @every_dim
 @every_dtype
 def test_pressure_and_energy_of_the_equation_of_state(isa, d, dtype):
-    """Compression by a factor J, cold and hot: p_H of the Hugoniot curve, along its tangent beyond, a line in tension."""
+    """Cold and hot, volume ratios J: p_H of the Hugoniot curve, along its tangent beyond, a line in tension."""
     J = np.array([0.2, 0.35, 0.5, 0.7, 0.9, 0.999, 1.0, 1.001, 1.3, 2.0])
     F = (J[:, None, None] ** (1 / d) * np.eye(d)).astype(dtype)
     J = np.linalg.det(F.astype(np.float64))
