@@ -459,3 +459,12 @@ def test_the_material_answers_with_the_core(law, d):
     np.testing.assert_allclose(
         material.stress(F) @ F.transpose(0, 2, 1), tau, rtol=0, atol=1e-12 * np.abs(tau).max()
     )
+
+
+@each("law", ["NeoHookean", "Hencky"])
+@every_dim
+def test_a_stress_beyond_all_numbers_is_refused(law, d):
+    """tau is finite there, P = tau F^-T is not."""
+    stiff, F = getattr(mpm.materials, law)(E=1e307, nu=0.3, density=1), np.diag([1e-3] + [1.0] * (d - 1))
+    with pytest.raises(ValueError, match=rf"F\[1\], det F = 0.001: outside the range of {law}"):
+        stiff.stress(np.stack([np.eye(d), F]))
