@@ -199,8 +199,8 @@ class Material(_check.Strict):
         # P F^T = tau, hence F P^T = tau^T.
         with np.errstate(over="ignore", invalid="ignore"):
             transposed = np.linalg.solve(F, tau.transpose(0, 2, 1))
-        P = self._finite(F, transposed.transpose(0, 2, 1))
-        return np.ascontiguousarray(P, dtype=np.float64)
+        P = self._finite(F, np.asarray(transposed.transpose(0, 2, 1), dtype=np.float64))
+        return np.ascontiguousarray(P)
 
     def energy(self, F: npt.ArrayLike) -> FloatArray:
         """Energy per rest volume, from the C code of the step.

@@ -147,8 +147,8 @@ class NeoHookean(_Elastic):
 class SaintVenantKirchhoff(_Elastic):
     """Saint Venant–Kirchhoff elasticity: Ψ = μ E:E + λ/2 (tr E)² with Green's strain E = (FᵀF − I)/2.
 
-    The usual law of structural analysis for large rotations and small strains. Under strong compression it softens (in
-    uniaxial strain below the stretch 1/√3), and it does not resist inversion.
+    The usual law of structural analysis for large rotations and small strains: Hooke's law, unspoilt by rotation. Under
+    strong compression it softens (in uniaxial strain below the stretch 1/√3), and it does not resist inversion.
 
     Parameters
     ----------

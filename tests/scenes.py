@@ -57,6 +57,15 @@ MATERIALS = {
     "viscoelastic": mpm.materials.Viscoelastic(
         E=10, nu=0.3, density=1, g_1=0.4, tau_1=0.05, g_2=0.2, tau_2=0.5
     ),
+    "mooney_rivlin": mpm.materials.MooneyRivlin(
+        c10=1.6, c01=10 / 5.2 - 1.6, bulk_modulus=10 / 1.2, density=1
+    ),
+    "ogden": mpm.materials.Ogden(
+        mu_1=3, alpha_1=1.5, mu_2=-1, alpha_2=4.5 - 20 / 2.6, bulk_modulus=10 / 1.2, density=1
+    ),
+    "fibre_reinforced": mpm.materials.FibreReinforced(
+        E=8, nu=0.3, k_1=0.6, k_2=0.2, direction=(1, 1, 0.5), density=1
+    ),
     "johnson_cook": mpm.materials.JohnsonCook(
         A=0.2,
         B=0.3,
@@ -70,15 +79,6 @@ MATERIALS = {
         specific_heat=1e-3,
         melting_temperature=900,
         density=1,
-    ),
-    "mooney_rivlin": mpm.materials.MooneyRivlin(
-        c10=1.6, c01=10 / 5.2 - 1.6, bulk_modulus=10 / 1.2, density=1
-    ),
-    "ogden": mpm.materials.Ogden(
-        mu_1=3, alpha_1=1.5, mu_2=-1, alpha_2=4.5 - 20 / 2.6, bulk_modulus=10 / 1.2, density=1
-    ),
-    "fibre_reinforced": mpm.materials.FibreReinforced(
-        E=8, nu=0.3, k_1=0.6, k_2=0.2, direction=(1, 1, 0.5), density=1
     ),
 }
 LAWS = tuple(MATERIALS)
