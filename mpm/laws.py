@@ -293,8 +293,10 @@ class Material(_check.Strict):
             raise ValueError(f"F[{row}] is singular (det F = {determinant[row]:g}): tau F^-T does not exist")
         tau = self._finite(F, self._evaluate(F, history).tau)
         # P F^T = tau, hence F P^T = tau^T.
-        transposed = np.linalg.solve(F, tau.transpose(0, 2, 1))
-        return np.ascontiguousarray(transposed.transpose(0, 2, 1), dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            transposed = np.linalg.solve(F, tau.transpose(0, 2, 1))
+        P = self._finite(F, np.asarray(transposed.transpose(0, 2, 1), dtype=np.float64))
+        return np.ascontiguousarray(P)
 
     def energy(self, F: npt.ArrayLike) -> FloatArray:
         """Energy per rest volume, from the C code of the step.

@@ -29,6 +29,7 @@ from mpm import _check
 from mpm._check import FloatArray
 from mpm.known import Known, catalogue
 from mpm.laws import Material, _Elastic, _Flowing, _Plastic, plastic
+from mpm.metals import JohnsonCook, VonMises
 from mpm.rubber import FibreReinforced, Ogden
 from mpm.soils import NACC, CamClay, DruckerPrager, MohrCoulomb, MuI
 from mpm.userlaws import HistoryField, UserLaw
@@ -44,6 +45,7 @@ __all__ = [
     "Hencky",
     "HerschelBulkley",
     "HistoryField",
+    "JohnsonCook",
     "Material",
     "MohrCoulomb",
     "MooneyRivlin",
@@ -158,8 +160,8 @@ class NeoHookean(_Elastic):
 class SaintVenantKirchhoff(_Elastic):
     """Saint Venant–Kirchhoff elasticity: Ψ = μ E:E + λ/2 (tr E)² with Green's strain E = (FᵀF − I)/2.
 
-    The usual law of structural analysis for large rotations and small strains. Under strong compression it softens (in
-    uniaxial strain below the stretch 1/√3), and it does not resist inversion.
+    The usual law of structural analysis for large rotations and small strains: Hooke's law, unspoilt by rotation. Under
+    strong compression it softens (in uniaxial strain below the stretch 1/√3), and it does not resist inversion.
 
     Parameters
     ----------
@@ -497,57 +499,6 @@ class Sand(_Plastic):
     density: float = 2200.0
     friction_angle_deg: float = 35.0
     cohesion: float = 0.0
-
-
-@_check.strict_options
-@dataclass(frozen=True, kw_only=True, slots=True)
-class VonMises(_Flowing, _Elastic):
-    """Metal: flows at constant volume where the deviatoric stress reaches the yield stress, and hardens.
-
-    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
-    F_E. Every step brings the Kirchhoff stress τ back to √(3/2) ‖dev τ − β‖ <= σ_y + H ε_p:
-    ``particles.plastic_strain`` is ε_p, ``particles.backstress`` β. Uniaxial tension yields at σ_y, simple shear at
-    σ_y/√3. With H the yield stress grows, with K the surface moves: uniaxial stress then has the slope E (H + K)/(E +
-    H + K) beyond σ_y, and with K reversed loading yields earlier (Bauschinger). β grows by 2/3 K times the plastic
-    strain and turns with the rotation R of F_E; the field holds RᵀβR (xx, xy, yy or xx, xy, xz, yy, yz, zz). In simple
-    shear beyond a shear of 1 or 2, the stress of strong kinematic hardening oscillates, as for every backstress that
-    turns with the body. With η (Perzyna) stress exceeds the surface by 2 η times the rate of plastic strain: steady
-    simple shear at the rate γ̇ needs σ_y/√3 + η γ̇. In 2-D (plane strain) the deviator is that of three dimensions;
-    ``particles.Jp`` is then the elastic stretch out of plane. In 3-D it stays 1.
-
-    Parameters
-    ----------
-    E : float
-        Young's modulus [Pa], > 0.
-    nu : float
-        Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
-    yield_stress : float
-        σ_y [Pa], > 0: the uniaxial stress at which flow begins.
-    density : float
-        Initial density [kg/m³], > 0.
-    hardening : float, optional
-        Isotropic hardening H [Pa], >= 0, default 0.
-    kinematic_hardening : float, optional
-        Kinematic hardening K [Pa], >= 0, default 0.
-    viscosity : float, optional
-        η [Pa s], >= 0, default 0: flow does not depend on its rate.
-
-    References
-    ----------
-    Simo, Hughes: Computational Inelasticity. Springer, 1998.
-    Simo: Algorithms for static and dynamic multiplicative plasticity that preserve the classical return mapping schemes
-    of the infinitesimal theory. Comput. Methods Appl. Mech. Eng. 99 (1992) 61-112.
-    """
-
-    law: ClassVar[str] = "von_mises"
-
-    E: float
-    nu: float
-    yield_stress: float
-    density: float
-    hardening: float = 0.0
-    kinematic_hardening: float = 0.0
-    viscosity: float = 0.0
 
 
 @_check.strict_options

@@ -157,6 +157,8 @@ NET = {"mass": [1, 1, 1], "springs": [(0, 1), (1, 2)], "stiffness": 1.0, "length
 ROTATION = integrators.Rotation()
 
 # What -> (how to call it, right arguments, wrong arguments). `c` holds what a call may need; see `things`.
+JOHNSON_COOK = {"A": 1e3, "B": 1e3, "n": 0.3, "shear_modulus": 1e5, "sound_speed": 10.0, "specific_heat": 1.0,
+                "melting_temperature": 1300.0, "density": 1e3}
 TARGETS = {
     "Scene": (lambda c, **k: mpm.Scene(**k), {"lower": (0, 0), "upper": (1, 1)},
               {**BOX, "gravity": [v for v in VECTOR_2D if v is not None], "walls": WALLS, "friction": NOT_NEGATIVE,
@@ -222,6 +224,12 @@ TARGETS = {
                          "density": 1e3},
                         {"bulk_modulus": POSITIVE, "shear_modulus": POSITIVE, "yield_stress": NOT_NEGATIVE,
                          "consistency": NOT_NEGATIVE, "density": POSITIVE, "exponent": [*POSITIVE, 0.05, 11]}),
+    "JohnsonCook": (lambda c, **k: M.JohnsonCook(**k), JOHNSON_COOK,
+                    {**{name: POSITIVE for name in (*JOHNSON_COOK, "reference_rate", "initial_temperature")},
+                     "B": NOT_NEGATIVE, "n": [*POSITIVE, 11], "C": [*NOT_NEGATIVE, 11], "m": [*POSITIVE, 101],
+                     "melting_temperature": [*POSITIVE, 298], "reference_temperature": [*POSITIVE, 1300],
+                     "taylor_quinney": [*NOT_NEGATIVE, 1.1], "s": [*NOT_NEGATIVE, 11],
+                     "grueneisen": [*NOT_NEGATIVE, 101]}),
     "Viscoelastic": (lambda c, **k: M.Viscoelastic(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
                      {**ELASTIC, "g_1": [*NOT_NEGATIVE, 1], "g_2": NOT_NEGATIVE, "tau_1": POSITIVE, "tau_2": POSITIVE,
                       "viscosity": NOT_NEGATIVE}),
@@ -531,6 +539,7 @@ TARGETS = {
                       "figure": [1, "f", object(), []]}),
 }
 FLOWS = {
+    "JohnsonCook": M.JohnsonCook(**JOHNSON_COOK),
     "VonMises": M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, density=1),
     **{name: getattr(M, name)(E=1e5, nu=0.3, density=1)
        for name in ("NACC", "DruckerPrager", "MohrCoulomb", "MuI", "Viscoelastic")},

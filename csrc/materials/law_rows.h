@@ -21,6 +21,10 @@
     {"Fzz", "1", MPM_SCALAR, .initial = 1, .low = 0, .high = INFINITY, .scales_volume = true, \
      .meaning = "elastic stretch out of plane, in plane strain"}
 
+#define PLASTIC_STRAIN \
+    {"plastic_strain", "1", MPM_SCALAR, .low = -INFINITY, .high = INFINITY, \
+     .meaning = "equivalent plastic strain that has accumulated"}
+
 #define GAP \
     {"gap", "1", MPM_SCALAR, .initial = 1, .low = 0, .high = INFINITY, \
      .meaning = "volume ratio of the gap between grains that have parted"}
@@ -128,8 +132,7 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
         .fields = 3,
         .field = {
             PLASTIC_VOLUME_RATIO,
-            {"plastic_strain", "1", MPM_SCALAR, .low = -INFINITY, .high = INFINITY,
-             .meaning = "equivalent plastic strain that has accumulated"},
+            PLASTIC_STRAIN,
             {"backstress", "Pa", MPM_SYMMETRIC, .low = -INFINITY, .high = INFINITY,
              .meaning = "centre of the yield surface, turned back by the rotation of F"},
         },
@@ -300,6 +303,36 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
         .reference = "G. A. Holzapfel, T. C. Gasser, R. W. Ogden, A new constitutive framework for arterial wall "
                      "mechanics and a comparative study of material models, Journal of Elasticity 61 (2000) 1-48. "
                      "doi:10.1023/A:1010835316564",
+    },
+    [MPM_JOHNSON_COOK] = {
+        .name = "johnson_cook", .J_low = 1e-3, .J_high = 1e3, .parameters = 16,
+        .parameter = {
+            {"shear_modulus", "Pa", 0, INFINITY, true, true, "mu"},
+            {"bulk_modulus", "Pa", 0, INFINITY, true, true, "K = rho c0^2 at rest"},
+            {"s", "1", 0, 10, false, false, "growth of the shock speed with the particle velocity"},
+            {"grueneisen", "1", 0, 100, false, false, "Gamma: growth of the pressure with heat per volume"},
+            {"A", "Pa", 0, INFINITY, true, true, "yield stress"},
+            {"B", "Pa", 0, INFINITY, false, true, "hardening"},
+            {"n", "1", 0.01, 10, false, false, "exponent of hardening"},
+            {"C", "1", 0, 10, false, false, "growth of the yield stress with the logarithm of the strain rate"},
+            {"reference_rate", "1/s", 0, INFINITY, true, true, "strain rate up to which that growth is none"},
+            {"m", "1", 0.01, 100, false, false, "exponent of thermal softening"},
+            {"reference_temperature", "K", 0, INFINITY, true, true, "temperature up to which nothing softens"},
+            {"melting_temperature", "K", 0, INFINITY, true, true, "temperature without strength"},
+            {"initial_temperature", "K", 0, INFINITY, true, true, "of new particles, at which they are at rest"},
+            {"heat_capacity", "J/(m3 K)", 0, INFINITY, true, true, "rho c, per rest volume"},
+            {"taylor_quinney", "1", 0, 1, false, false, "share of the plastic work that becomes heat"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .fields = 3,
+        .field = {
+            STRETCH_OUT_OF_PLANE, PLASTIC_STRAIN,
+            {"temperature", "K", MPM_SCALAR, .initial = 298, .initial_parameter = 13, .low = 0, .high = INFINITY,
+             .meaning = "temperature, raised by plastic work"},
+        },
+        .reference = "G. R. Johnson, W. H. Cook, A constitutive model and data for metals subjected to large strains, "
+                     "high strain rates and high temperatures, Proceedings of the 7th International Symposium on "
+                     "Ballistics (1983) 541-547.",
     },
     [MPM_USER] = {.name = "user"}, /* keeps F; the rest is in the material */
 };

@@ -11,6 +11,7 @@
 #include "materials/fluid.h"
 #include "materials/hencky.h"
 #include "materials/herschel_bulkley.h"
+#include "materials/johnson_cook.h"
 #include "materials/law_rows.h"
 #include "materials/mohr_coulomb.h"
 #include "materials/mooney_rivlin.h"

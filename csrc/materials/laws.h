@@ -8,7 +8,7 @@
 
 #include "state/fields.h"
 
-enum { MPM_LAW_PARAMETERS = 8, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
+enum { MPM_LAW_PARAMETERS = 16, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
 
 /** Values of a parameter for which the code of a law takes different branches. */
 typedef enum mpm_branches {
@@ -81,7 +81,8 @@ typedef struct mpm_law {
     X(MPM_VISCOELASTIC, viscoelastic, INELASTIC, GENERAL, NO_TANGENT) \
     X(MPM_COROTATED, corotated, ELASTIC, GENERAL, TANGENT) \
     X(MPM_OGDEN, ogden, ELASTIC, GENERAL, NO_TANGENT) \
-    X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, NO_TANGENT)
+    X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_JOHNSON_COOK, johnson_cook, INELASTIC, GENERAL, NO_TANGENT)
 
 /** X(enumerator, name, inverts): the laws that have x_piola (law.h). Those that are finite for any F INVERT. */
 #define MPM_PIOLA_LAWS(X) \
