@@ -24,7 +24,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help drive-browser demo test law slow all-tests lint format c asan tsan coverage wheel notebooks docs formats browser bench gate peers clean
+.PHONY: help drive-browser demo test law slow all-tests lint format static c asan tsan coverage wheel notebooks docs formats browser bench gate peers clean
 
 help:
 	@echo "make demo       a column of sand, then an elastic cube: writes out/ (ARGS='jelly --threads 2' for another)"
@@ -32,6 +32,7 @@ help:
 	@echo "make law        NAME=sand: compiles the laws without the sweeps, runs tests/test_laws.py for one of them"
 	@echo "make slow       the tests that take longer;  make all-tests: both"
 	@echo "make lint       ruff and mypy;  make format: let ruff mend what it can"
+	@echo "make static     GCC's analyzer, cppcheck and clang-tidy on the C core (ARGS='gcc contact' for a part)"
 	@echo "make c          the C test programs, plain and under sanitizers;  make tsan: thread sanitizer only"
 	@echo "make asan       the test suite on a core built with the address and undefined-behaviour sanitizers"
 	@echo "make coverage   lines of C that the quick suite reaches"
@@ -77,6 +78,11 @@ lint: $(VENV)/installed-test $(VENV)/installed-lint
 format: $(VENV)/installed-lint
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+
+# The tools of the group come from pip; GCC is looked for.
+static: $(VENV)/created
+	$(PIP) install --group static
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) tests/static.py $(ARGS)
 
 c: $(VENV)/installed-test
 	$(SANITIZED)

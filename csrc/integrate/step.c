@@ -28,16 +28,16 @@ struct step {
     bool scattered;          /* the next step has been scattered already */
 };
 
-/* Bins if that is due, and does everything else that may fail before a step begins. */
+/* Bins if that is due, and does everything else that may fail before a step begins. What needs no bins comes first:
+ * a new order of the particles is another state. */
 static mpm_status begin(mpm_simulation *simulation, struct step *step)
 {
-    mpm_status status = mpm_rebin_if_due(simulation);
-    if (status)
+    mpm_status status = mpm_history_reserve(&simulation->run.history, &simulation->run.allocator);
+    if (status || (status = mpm_rebin_if_due(simulation)))
         return status;
     step->dt = mpm_timestep_plan(simulation, simulation->run.time, step->goal->end);
-    if (!(status = mpm_timestep_check(simulation, step->dt)) && !(status = mpm_implicit_reserve(simulation)))
-        status = mpm_history_reserve(&simulation->run.history, &simulation->run.allocator);
-    return status;
+    status = mpm_timestep_check(simulation, step->dt);
+    return status ? status : mpm_implicit_reserve(simulation);
 }
 
 /* Finds when the step ends, and plans the next dt from the last measured state. */
