@@ -53,8 +53,10 @@ def test_particles(opened):  # noqa: F811
     page = opened(mpm.gallery.get("jelly").simulation(scale=0.5))
     sim = page.session.simulation
     row = len(sim.particles) // 2
-    point_at(page, sim.particles.x[row])
-    page.until(lambda: told(page).get("row") == str(row), "the particle under the pointer is told")
+    seen = lambda: point_at(page, sim.particles.x[row]) and told(page).get("row")  # noqa: E731
+    page.until(
+        lambda: seen() == str(row), f"the particle under the pointer is told, not {seen()}, {told(page)}"
+    )
     assert told(page)["body"] in {body.name for body in sim.scene.bodies} and "speed [m/s]" in told(page)
     page.keep("hover")
     page.page.mouse.click(*point_at(page, sim.particles.x[row]))

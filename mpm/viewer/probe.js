@@ -16,7 +16,7 @@ class Probe {
     canvas.addEventListener("pointerdown", (event) => { pressed = [event.clientX, event.clientY]; });
     canvas.addEventListener("pointermove", (event) => {
       if (event.buttons || this.pinned) return;
-      this.pointer = [event.offsetX, event.offsetY];
+      this.pointer = [event.clientX, event.clientY];
       this.look();
     });
     canvas.addEventListener("pointerleave", () => {
@@ -33,10 +33,12 @@ class Probe {
     });
   }
 
-  // One request is under way; the last wish is asked for when its answer is there.
+  // One request is under way; what is under the pointer by then is asked for when its answer is there. Called after
+  // every drawing, too: particles move under a pointer that rests.
   look() {
-    if (this.waits || !this.pointer) return;
-    this.want(this.picture.pick(...this.pointer, REACH));
+    if (this.waits || this.pinned || !this.pointer) return;
+    const box = this.picture.canvas.getBoundingClientRect();
+    this.want(this.picture.pick(this.pointer[0] - box.left, this.pointer[1] - box.top, REACH));
   }
 
   want(vertex) {
@@ -72,7 +74,7 @@ class Probe {
       this.card.classList.toggle("mpm-pinned", this.pinned);
     }
     this.place();
-    if (!this.pinned) this.look();
+    this.look();
   }
 
   // The ring around the particle, and the card beside it, where the picture shows them now.

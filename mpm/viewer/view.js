@@ -120,6 +120,7 @@ function render({ model, el }) {
     const shades = state.stops.map((stop, k) => lift(fromHex(stop), k));
     picture.draw(dark, shades, background);
     probe.place();
+    probe.look();
     colors = shades.map((color) => `rgb(${color.map((value) => Math.round(255 * value))})`);
     find(".mpm-scale i").style.background = `linear-gradient(to top, ${colors})`;
     chart.draw(curve, style.color, state.replay && frame ? frame.time : null);
