@@ -14,7 +14,7 @@ SPREAD := -n auto --dist worksteal
 BUILD := $(PY) setup.py -q build_ext --inplace
 SANITIZED := MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
 QUICK := not slow and not notebook
-VIEWER := viewer viewer_settings# Python alone: nothing for sanitizers
+VIEWER := viewer viewer_probe viewer_settings# Python alone: nothing for sanitizers
 
 # An environment that was moved or copied, or whose Python has disappeared, is made anew.
 ifneq ($(wildcard $(VENV)),)
@@ -133,7 +133,8 @@ browser:
 
 drive-browser: $(VENV)/installed-browser
 	$(BUILD)
-	$(PYTEST) -m browser tests/test_browser.py tests/test_view.py tests/test_viewer_page.py $(ARGS)
+	$(PYTEST) -m browser tests/test_browser.py tests/test_view.py tests/test_viewer_page.py tests/test_viewer_tools.py \
+	  $(ARGS)
 
 bench: $(VENV)/installed-demo
 	$(BUILD)

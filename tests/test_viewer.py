@@ -353,6 +353,8 @@ BAD = [
     *({"type": "record", "path": path, "fps": 60} for path in ("", None, 1, "a.txt", "/nowhere/at/all.vtkhdf")),
     *({"type": "record", "path": "a.vtkhdf", "fps": fps} for fps in (0, -1, None, "60", float("nan"))),
     *({"type": "load", "path": path} for path in ("", None, 1, "none.vtkhdf", ".", __file__)),
+    *({"type": "probe", "vertex": vertex, "pinned": False} for vertex in (-1, 10**6, 0.5, "1", [])),
+    {"type": "probe", "vertex": 0, "pinned": None},
     *({"type": "seek", "index": index} for index in (0, 1, None)),
     {"type": "simulation"} | {"x": 1}, {"type": "scene", "name": "cube"}, {"type": "scene", "name": None},
 ]  # fmt: skip
@@ -458,7 +460,7 @@ def test_script_and_session_speak_the_same_language():
     assert all(f'"{kind}"' in script for kind in ("state", "colliders", "frame", "error"))
     browser = Browser(make())
     for name in re.findall(r"(?:state|message)\.(\w+)", script):
-        assert name in browser.state or name in browser.frame or name in ("type", "text"), name
+        assert name in browser.state or name in browser.frame or name in ("type", "text", "particle"), name
 
 
 def test_without_anywidget_the_extra_is_named_and_pictures_still_work(monkeypatch):

@@ -7,8 +7,11 @@ const KEYS = [
   ["1 … 9", "colour by the first to ninth quantity"],
   ["F", "full screen, and back"],
   ["?", "show or hide this list"],
+  ["escape", "close this list; release the particle"],
 ];
 const MOUSE = [
+  ["point", "the values of a particle"],
+  ["click", "keep its values in view, or release it"],
   ["drag", "turn; shift in 2-D or with the shift key"],
   ["wheel", "zoom"],
   ["double click", "see the whole domain again"],

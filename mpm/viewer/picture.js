@@ -93,6 +93,7 @@ class Picture {
   // One buffer straight from the message, see Session.
   fill(parts, data) {
     this.parts = parts;
+    this.data = data;
     const gl = this.gl;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.frame);
     gl.bufferData(gl.ARRAY_BUFFER, data, gl.STREAM_DRAW);
@@ -149,6 +150,10 @@ class Picture {
     });
   }
 
+  ratio() {
+    return window.devicePixelRatio || 1;
+  }
+
   // Pixels per metre at which the whole domain is seen.
   fitting() {
     // In 3-D from any side, so that turning does not zoom.
@@ -156,11 +161,55 @@ class Picture {
     return 0.93 * Math.min(this.canvas.width / wide, this.canvas.height / high);
   }
 
+  // Where a point [m] is: pixels of the page from the left and the top, and metres towards the eye.
+  onScreen(point) {
+    const rows = this.rows(), perMetre = (this.fitting() * this.zoom) / this.ratio(), canvas = this.canvas;
+    const from = [0, 1, 2].map((axis) => (axis < point.length ? point[axis] - this.middle[axis] : 0));
+    const [right, up, near] = rows.map((row) => row.reduce((sum, value, axis) => sum + value * from[axis], 0));
+    return [
+      canvas.clientWidth / 2 + perMetre * right + this.shift[0],
+      canvas.clientHeight / 2 - perMetre * up + this.shift[1],
+      near,
+    ];
+  }
+
+  // Pixels of the page per particle.
+  diameter() {
+    return Math.max(1.5, (1.25 * this.state.spacing * this.fitting() * this.zoom) / this.ratio());
+  }
+
+  // The vertex of the particle at a place of the page, in 3-D the nearest to the eye; null where there is none.
+  pick(left, top, reach) {
+    const [name, count] = this.parts[0] || ["", 0];
+    if (!this.state || !["points", "triangles"].includes(name)) return null;
+    const { lower, size } = this.state.box, d = lower.length;
+    const point = new Uint16Array(this.data.slice(0, 8 * count).buffer);
+    const origin = this.onScreen(lower), axes = [];
+    for (let axis = 0; axis < d; axis++) {
+      const end = this.onScreen(lower.map((value, k) => value + (k === axis ? size[axis] : 0)));
+      axes.push(end.map((value, k) => (value - origin[k]) / 65535));
+    }
+    const radius = Math.max(reach, this.diameter() / 2);
+    let found = null, best = -Infinity;
+    for (let i = 0; i < count; i++) {
+      let [x, y, near] = [origin[0] - left, origin[1] - top, origin[2]];
+      for (let axis = 0; axis < d; axis++) {
+        const along = point[4 * i + axis];
+        x += along * axes[axis][0]; y += along * axes[axis][1]; near += along * axes[axis][2];
+      }
+      const far = x * x + y * y;
+      if (far > radius * radius) continue;
+      const merit = this.flat ? -far : near;
+      if (merit > best) [best, found] = [merit, i];
+    }
+    return found;
+  }
+
   // Draws what is there into a canvas of its present size.
   draw(dark, colors, background) {
     const gl = this.gl, state = this.state, canvas = this.canvas;
     if (!gl || !state) return;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = this.ratio();
     const width = Math.max(1, Math.round(canvas.clientWidth * ratio));
     const height = Math.max(1, Math.round(canvas.clientHeight * ratio));
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];

@@ -1,9 +1,10 @@
 """The logic of the viewer: takes messages from a browser, sends states and frames. Needs no browser and no extra.
 
-A browser gets four kinds of messages: ``state``, the contents of panels and lists, whenever they have changed;
+A browser gets five kinds of messages: ``state``, the contents of panels and lists, whenever they have changed;
 ``colliders``, their outlines, before the first frame in which they have moved; ``frame``, the vertices of a picture;
-and ``error``, a sentence. At most one frame is under way: the next is computed when the browser reports that it has
-drawn the last one. So neither falls behind, and the kernel is free between frames.
+``particle``, what is known of the particle that it points at; and ``error``, a sentence. At most one frame is under
+way: the next is computed when the browser reports that it has drawn the last one.
+So neither falls behind, and the kernel is free between frames.
 
 No message, whatever it contains, can do worse than cause an error sentence in the viewer.
 """
@@ -27,7 +28,7 @@ from mpm.io import paths
 from mpm.io.trajectory import Recording
 from mpm.settings import Setting
 from mpm.source import Running, Series, is_source
-from mpm.viewer import frames, outlines
+from mpm.viewer import frames, outlines, probe
 from mpm.viewer.palettes import PALETTES
 from mpm.viewer.sources import ENERGIES, Live, Point, Recorded, label
 from mpm.viz import camera
@@ -101,6 +102,8 @@ class Session:
         self._under_way = False
         self._frame_due = self._state_due = True
         self._posed: tuple[float, ...] | None = None  # the times of the colliders that the browser has
+        self._probe: probe.Probe | None = None  # the particle that the browser points at
+        self._probe_due = False
         if gallery is None or scene is None:
             self._begin_simulation(None)
         else:
@@ -211,6 +214,16 @@ class Session:
         self._curve_name = _check.choice("curve", name, self._source.curves)
         self._curve = self._source.past(self._curve_name)
         self._state_due = self._frame_due = True
+
+    def _on_probe(self, vertex: object, pinned: object) -> None:
+        """Describe a particle, now and with every frame; none where the vertex is None."""
+        now, keep = self._source.now, _check.flag("pinned", pinned)
+        if vertex is None:
+            self._probe = None
+        else:
+            last = max(0, probe.vertices(now) - 1)
+            self._probe = probe.at(now, _check.integer("vertex", vertex, low=0, high=last), pinned=keep)
+        self._probe_due = True
 
     def _on_speed(self, value: object) -> None:
         """How fast a replay plays: 1 is its own frame rate."""
@@ -349,6 +362,7 @@ class Session:
         volume = now._state(("volume",)).fields["volume"]
         self._spacing = float(np.mean(volume)) ** (1 / len(lower)) if len(volume) else 0.0
         self._posed = None
+        self._probe_due, self._probe = self._probe is not None, None
         self._state_due = self._frame_due = True
 
     def _play_on(self) -> None:
@@ -396,6 +410,16 @@ class Session:
             self._frame += 1
             self._send(message | {"frame": self._frame}, (_bytes(vertices),))
             self._frame_due, self._under_way = False, True
+            self._probe_due = self._probe_due or self._probe is not None
+        if self._probe_due:
+            self._send_particle()
+
+    def _send_particle(self) -> None:
+        self._probe_due = False
+        found = None
+        if self._probe is not None:
+            found = probe.described(self._source.now, self._probe, self._color)
+        self._send({"type": "particle", "particle": found}, ())
 
     def _send_colliders(self) -> None:
         """Send the colliders, unless the browser has them already."""

@@ -23,6 +23,8 @@ const MARKUP = `
   <div class="mpm-stage">
     <canvas class="mpm-picture" tabindex="0" aria-label="Particles"></canvas>
     <div class="mpm-scale"><b></b><i></i><ol></ol></div>
+    <div class="mpm-ring" hidden></div>
+    <dl class="mpm-card" hidden></dl>
     <div class="mpm-keys" hidden></div>
     <div class="mpm-error" role="alert" hidden><span></span><button aria-label="Dismiss">✕</button></div>
   </div>
@@ -89,6 +91,8 @@ function render({ model, el }) {
   let colors = [], dark = false, drawn = [];
   const stage = find(".mpm-picture");
   const picture = new Picture(stage, redraw);
+  const probe = new Probe(picture, find(".mpm-card"), find(".mpm-ring"),
+    (vertex, pinned) => model.send({ type: "probe", vertex, pinned }));
   const chart = new Chart(find(".mpm-chart"));
   if (!picture.gl) {
     fail("This browser has no WebGL2, which the picture needs.");
@@ -115,6 +119,8 @@ function render({ model, el }) {
     const lift = (color, k) => color.map((value) => (dark ? value + (1 - k / 5) * 0.3 * (1 - value) : value));
     const shades = state.stops.map((stop, k) => lift(fromHex(stop), k));
     picture.draw(dark, shades, background);
+    probe.place();
+    probe.look();
     colors = shades.map((color) => `rgb(${color.map((value) => Math.round(255 * value))})`);
     find(".mpm-scale i").style.background = `linear-gradient(to top, ${colors})`;
     chart.draw(curve, style.color, state.replay && frame ? frame.time : null);
@@ -139,6 +145,7 @@ function render({ model, el }) {
     if (message.type === "state") showState(message);
     if (message.type === "colliders") picture.fillColliders(bytes(buffers[0]));
     if (message.type === "frame") showFrame(message, buffers[0]);
+    if (message.type === "particle") probe.show(message.particle);
     if (message.type === "error") fail(message.text);
     redraw();
   }
@@ -344,7 +351,7 @@ function render({ model, el }) {
     color: (k) => { if (state.colors[k]) send("color", { name: state.colors[k][0] }); },
     full: fullScreen,
     help: () => { find(".mpm-keys").hidden = !find(".mpm-keys").hidden; },
-    close: () => { find(".mpm-keys").hidden = true; },
+    close: () => { find(".mpm-keys").hidden = true; probe.release(); },
   };
   find(".mpm-keys").innerHTML = keyList();
   part("help").addEventListener("click", actions.help);
