@@ -75,7 +75,7 @@ class Material(_check.Strict):
         if getattr(self, "nu", 0.0) > NEARLY_INCOMPRESSIBLE:
             warnings.warn(
                 f"nu = {getattr(self, 'nu', 0.0)!r} > {NEARLY_INCOMPRESSIBLE:g}: nearly incompressible; "
-                "expect volumetric locking and a small dt",
+                "expect a small dt, and volumetric locking without f_bar=True of mpm.Simulation",
                 UserWarning,
                 stacklevel=_check.levels_to_caller(),  # the line that creates the material
             )
