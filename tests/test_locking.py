@@ -207,6 +207,22 @@ def test_clusters_are_stable_at_098_of_the_bound(dim, law):
     assert energy[-500:].max() < 1e-3 * energy[:500].max()
 
 
+@pytest.mark.numbers
+def test_bonded_blocks_of_different_stiffness_gain_no_energy():
+    """Undamped: FLIP keeps what it can. With the rest volume as weight, the energy grew without limit."""
+    scene = mpm.Scene([0, 0], [1, 1], walls="slip")
+    for low, E in ((0, 1), (0.5, 1000)):
+        block = mpm.shapes.Box([low, 0], [low + 0.5, 1])
+        scene.add(block, mpm.materials.NeoHookean(E=E, nu=0.3, density=1))
+    options = {"dx": 1 / 8, "transfer": "flip", "flip_ratio": 1.0, "f_bar": True, "threads": 1, "rng": 0}
+    bound = mpm.Simulation(scene, **options).stable_dt().dt
+    sim = mpm.Simulation(scene, dt=0.9 * bound, **options)
+    sim.particles.v[:] = 1e-4 * np.random.default_rng(1).standard_normal(sim.particles.v.shape)
+    sim.step(20000)
+    energy = sim.history["energy"]
+    assert energy.max() == energy[0]
+
+
 def test_what_has_no_average_refuses_it():
     scene = mpm.Scene([0, 0], [1, 1], gravity=[0, -1], walls="sticky")
     scene.add(mpm.shapes.Box([0, 0], [1, 0.5]), scenes.MATERIALS["neo_hookean"])

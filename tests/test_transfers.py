@@ -66,10 +66,20 @@ def reference_of(sim: mpm.Simulation, scheme: dict) -> reference_mpm.Reference:
     def wave(F):
         return material._evaluate(F).longitudinal
 
+    def modulus(F):
+        return material._evaluate(F).isolated
+
     arrays = {name: np.array(p[name], dtype=np.float64) for name in ("x", "v", "C", "F", "mass", "volume")}
     lower = np.array(sim.scene.lower)
     return reference_mpm.Reference(
-        **arrays, stress=stress, wave=wave, lower=lower, h=1 / 16, gravity=sim.scene.gravity, **options
+        **arrays,
+        stress=stress,
+        wave=wave,
+        modulus=modulus,
+        lower=lower,
+        h=1 / 16,
+        gravity=sim.scene.gravity,
+        **options,
     )
 
 

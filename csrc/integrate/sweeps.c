@@ -312,7 +312,8 @@ void mpm_sweeps_f_bar(mpm_simulation *simulation, double dt)
 {
     if (!simulation->settings.scheme.f_bar)
         return;
-    sweep(simulation, MPM_AVERAGE, (mpm_arguments){.average = {dt}});
+    const double h = simulation->settings.dx, rate2 = simulation->measure.rate2;
+    sweep(simulation, MPM_AVERAGE, (mpm_arguments){.average = {dt, rate2 > 0 ? 1 / (h * h * rate2) : 0}});
     const double start = mpm_clock_seconds();
     mpm_sweeps_blocks(simulation, average_item, simulation, simulation->grid.block_count);
     mpm_sweeps_blocks(simulation, average_fold_item, simulation, simulation->grid.images.block_count);

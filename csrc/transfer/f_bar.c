@@ -4,14 +4,15 @@
  * than degrees of freedom at the nodes: bodies are too stiff, and the pressure oscillates from particle to particle.
  * With F-bar, the volume change of a step is averaged over the nodes, which leaves about one constraint per node,
  *
- *     e_p = det(I + dt grad v) - 1,   e_i = sum_p w V0 e_p/sum_p w V0,   e = sum_i w e_i
+ *     e_p = det(I + dt grad v) - 1,   e_i = sum_p w V0 K e_p/sum_p w V0 K,   e = sum_i w e_i
  *     F <- s (I + dt grad v) F,  s^d = (1 + e)/(1 + e_p);   J <- (1 + e) J
  *
  * (E. A. de Souza Neto, D. Peric, M. Dutko, D. R. J. Owen, Int. J. Solids Struct. 33 (1996) 3277: F-bar; W. M. Coombs,
  * T. J. Charlton, M. Cortis, C. E. Augarde, Comput. Methods Appl. Mech. Eng. 333 (2018) 1: F-bar of increments in the
  * material point method; Y. Zhao, C. Jiang, J. Choo, Int. J. Numer. Methods Eng. 124 (2023) 5334: averages by the
- * transfers of explicit steps.) The rest volume is the weight of the stress in forces, so the average is self-adjoint
- * in the power of the stress. Forces are those of the law at the stored F; momentum does not know of the average.
+ * transfers of explicit steps.) K is the law's modulus of volume changes, d times the bulk modulus in d dimensions, at
+ * the beginning of the step. With this weight the force is symmetric in the volume changes of any two particles, also of
+ * different materials, and no mode is stiffer than without the average. Momentum does not know of the average.
  *
  * It is found after the grid pass, and G2P reads it (sweep_any.c).
  */
@@ -19,18 +20,34 @@
 #include "transfer/any_scheme.h"
 #include "transfer/nodes.h"
 
-/* Adds {w V0 e_p, 0, 0, w V0} to the nodes. */
-static void average_group(const mpm_sweep *sweep, double dt, const mpm_group *group, struct workspace *work)
+/* The least weight over the mass of a particle, where the stiffest one has about 1: a law without stiffness, such as that
+ * of sand that has parted, still has an average. */
+#define LEAST_WEIGHT ((real)1e-6)
+
+/* Adds {w a e_p, 0, 0, w a} to the nodes, with a proportional to V0 K. */
+static void average_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                          struct workspace *work)
 {
-    const struct constants k = group_constants(sweep, (struct durations){dt, 0}, group);
+    const mpm_material *material = &sweep->materials[group->material];
+    const int law = material->law, history = law_history(law, material);
+    const bool keeps_J = law_keeps_J(law);
+    const struct constants k = group_constants(sweep, (struct durations){arguments->average.dt, 0}, group);
+    const wide scale = wide_set((real)arguments->average.scale);
+    union law_parameters parameters = {0};
+    prepare_law(law, &parameters, material);
     arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->vector[MPM_GRID_VELOCITY]);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         const ptrdiff_t left = group->count - t * WIDTH;
         struct tile tile;
-        tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
+        tile_load(&tile, sweep->particles, group->first_tile + t, keeps_J, true);
+        tile_load_history(&tile, sweep->particles, group->first_tile + t, material, history);
+        if (!keeps_J)
+            tile.state.J = matrix_det(tile.state.F);
+        const wide K = evaluate_law(law, &parameters, tile.state, tile.C).isolated;
+        const wide weight = wide_max(scale * tile.volume * K, wide_set(LEAST_WEIGHT) * tile.mass);
         const matrix G = gather_gradient(sweep, work, &k, &tile);
-        struct deposit deposit = {.mass = tile.volume};
-        deposit.Q[0] = tile.volume * f_bar_volume_change(matrix_scale(k.gather_dt, G));
+        struct deposit deposit = {.mass = weight};
+        deposit.Q[0] = weight * f_bar_volume_change(matrix_scale(k.gather_dt, G));
         stencil_scatter(&work->stencil, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH,
                         sweep->scheme.degree, &deposit);
     }
@@ -47,7 +64,7 @@ void MPM_KERNEL(f_bar_average)(const mpm_sweep *sweep, const mpm_arguments *argu
     sweep->measures[task] = (mpm_measure){.least_det = 1};
     begin_scatter(work);
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++)
-        average_group(sweep, arguments->average.dt, &sweep->particles->groups[g], work);
+        average_group(sweep, arguments, &sweep->particles->groups[g], work);
 }
 
 /* e_i, from the sums of a block. */

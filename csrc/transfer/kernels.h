@@ -104,7 +104,11 @@ typedef struct mpm_sweep {
 typedef union mpm_arguments {
     struct {
         double dt;
-    } p2g, g2p, synchronize, average;
+    } p2g, g2p, synchronize;
+    struct {
+        double dt;
+        double scale; /* of V0 K, to about the mass of the stiffest particle [s2/m2] */
+    } average;
     struct {
         double dt, next_dt; /* of the step that ends and of the one that begins */
     } g2p2g;
