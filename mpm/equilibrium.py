@@ -97,7 +97,7 @@ class Equilibrating(Solver, abstract=True):
             No equilibrium was found; nothing has changed.
         ValueError
             The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
-            bodies or nothing holds them; a collider deforms; or a law has no tangent (sand).
+            bodies or nothing holds them; a collider deforms; a law has no tangent (sand); or ``f_bar=True``.
 
         References
         ----------
@@ -217,13 +217,20 @@ class _Search:
 
     def _core(self, kept: Snapshot, threads: int) -> Core:
         """The same particles at rest in a core whose steps are pseudo-steps."""
+        if kept.numerics.scheme.f_bar:
+            raise ValueError("f_bar = True: the pseudo-steps are implicit, and these have no F-bar")
         for prepared in kept.colliders:
             if prepared.collider.shape._only_collides:
                 raise ValueError(f"collider {prepared.collider.name!r} deforms: no rest beside it")
         chosen = replace(
             kept.numerics,
             scheme=replace(
-                kept.numerics.scheme, transfer="pic", advect_particle=False, cayley=False, c_keep=1.0
+                kept.numerics.scheme,
+                transfer="pic",
+                advect_particle=False,
+                cayley=False,
+                c_keep=1.0,
+                viscosity=(0.0, 0.0),
             ),
             integrator=numerics.Integrator(
                 "implicit-euler", 1.0, max(SOLVED * self.tolerance, 1e-10), numerics.MOST_ITERATIONS, "mass"

@@ -71,8 +71,8 @@ class Material(_check.Strict):
         nu = getattr(self, "nu", 0.0)
         if not isinstance(nu, Varying) and nu > NEARLY_INCOMPRESSIBLE:
             warnings.warn(
-                f"nu = {nu!r} > {NEARLY_INCOMPRESSIBLE:g}: nearly incompressible; expect volumetric locking and a "
-                "small dt",
+                f"nu = {nu!r} > {NEARLY_INCOMPRESSIBLE:g}: nearly incompressible; "
+                "expect a small dt, and volumetric locking without f_bar=True of mpm.Simulation",
                 UserWarning,
                 stacklevel=_check.levels_to_caller(),  # the line that creates the material
             )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mpm import _check
 from mpm.laws import Material, _Elastic, _Flowing
@@ -153,15 +154,18 @@ class JohnsonCook(_Flowing):
         for name, unit in (("sound_speed", "m/s"), ("specific_heat", "J/(kg K)")):
             value = _check.number(name, getattr(self, name), low=0, low_open=True, unit=unit)
             object.__setattr__(self, name, value)
-        if not self.melting_temperature > self.reference_temperature:
+        if not self._varies and not self.melting_temperature > self.reference_temperature:
             raise ValueError(
                 f"reference_temperature, melting_temperature = {self.reference_temperature!r}, "
                 f"{self.melting_temperature!r}: the second must be larger [K]"
             )
 
+    def _compatible(self, values: Mapping[str, Any]) -> Any:
+        return values["melting_temperature"] > values["reference_temperature"]
+
     def _parameter(self, name: str) -> float:
         if name == "bulk_modulus":
-            return self.density * self.sound_speed**2
+            return self._parameter("density") * self.sound_speed**2
         if name == "heat_capacity":
-            return self.density * self.specific_heat
+            return self._parameter("density") * self.specific_heat
         return Material._parameter(self, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -55,6 +55,7 @@ SOLVED_BY = {
 }
 LEAST_TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
 MOST_ITERATIONS = 200  # MPM_NEWTON_MOST
+MOST_VISCOSITY = 100  # of settings.c
 # Each order costs one more sweep over all particles, and the series has converged long before.
 MAX_XPIC_ORDER = 50
 
@@ -81,6 +82,8 @@ class Scheme:
     advect_particle: bool
     cayley: bool
     c_keep: float
+    f_bar: bool = False
+    viscosity: tuple[float, float] = (0.0, 0.0)  # linear, quadratic
 
     def __str__(self) -> str:
         used = [f"{self.transfer.upper()}"]
@@ -93,7 +96,10 @@ class Scheme:
         if self.c_keep != 1:
             used.append(f"C damped by {1 - self.c_keep:g}")
         used += [f"{self.kernel} B-spline", f"{GRADIENT_NAMES[self.gradient]} gradient"]
-        return ", ".join(used + ["Cayley update of F"] * self.cayley)
+        used += ["Cayley update of F"] * self.cayley + ["F-bar"] * self.f_bar
+        if any(self.viscosity):
+            used.append("artificial viscosity {:g}, {:g}".format(*self.viscosity))
+        return ", ".join(used)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +184,8 @@ def check(
     advect: object = ADVECT,
     f_update: object = "linear",
     c_damping: object = 0.0,
+    f_bar: object = False,
+    artificial_viscosity: object = None,
     integrator: object = "explicit",
     beta: object = BETA,
     tolerance: object = TOLERANCE,
@@ -201,6 +209,13 @@ def check(
     refuse_short_steps(step, bound, precision)
     _refuse_coarse_positions(lower, upper, spacing, precision)
     scheme = _scheme(transfer, kernel, gradient, flip_ratio, xpic_order, advect, f_update, c_damping)
+    scheme = replace(
+        scheme,
+        f_bar=_f_bar(f_bar, scheme),
+        viscosity=_artificial_viscosity(artificial_viscosity, scheme),
+    )
+    method = _integrator(integrator, beta, tolerance, max_iterations, preconditioner, precision)
+    _refuse_explicit_only(scheme, method)
     if scheme.kernel == "linear" and not step:
         warnings.warn(
             "kernel = 'linear': dt='auto' has no safe step for it: its gradient jumps where particles cross cells, so "
@@ -216,7 +231,7 @@ def check(
         sampling=sampling,
         volume=_check.choice("volume", volume, VOLUMES),
         scheme=scheme,
-        integrator=_integrator(integrator, beta, tolerance, max_iterations, preconditioner, precision),
+        integrator=method,
         dt=step,
         max_dt=bound,
         allow_unstable=unstable,
@@ -284,6 +299,8 @@ def options(chosen: Numerics) -> dict[str, Any]:
         "gradient": scheme.gradient,
         **{name: value for name, value in sometimes.items() if scheme.transfer in USED_BY[name]},
         "f_update": "cayley" if scheme.cayley else "linear",
+        **({"f_bar": True} if scheme.f_bar else {}),
+        **({"artificial_viscosity": list(scheme.viscosity)} if any(scheme.viscosity) else {}),
         **(implicit if solver.name != "explicit" else {}),
         "dt": chosen.dt if fixed else "auto",
         "max_dt": None if fixed or chosen.max_dt == math.inf else chosen.max_dt,
@@ -336,6 +353,42 @@ def _scheme(
         cayley=_check.choice("f_update", f_update, F_UPDATES) == "cayley",
         c_keep=1 - damping,
     )
+
+
+def _f_bar(value: object, scheme: Scheme) -> bool:
+    chosen = _check.flag("f_bar", value)
+    if chosen and scheme.cayley:
+        raise ValueError(
+            "f_bar = True: must be False for f_update='cayley', whose increment of F is not I + dt ∇v"
+        )
+    return chosen
+
+
+def _artificial_viscosity(value: object, scheme: Scheme) -> tuple[float, float]:
+    if value is None:
+        return 0.0, 0.0
+    linear, quadratic = _check.array("artificial_viscosity", value, (2,)).tolist()
+    if not (0 <= linear <= MOST_VISCOSITY and 0 <= quadratic <= MOST_VISCOSITY):
+        raise ValueError(
+            f"artificial_viscosity = ({linear:g}, {quadratic:g}): both coefficients must be in [0, {MOST_VISCOSITY}]"
+        )
+    if (linear or quadratic) and scheme.c_keep != 1:
+        raise ValueError(
+            f"artificial_viscosity = ({linear:g}, {quadratic:g}): must be None for c_damping > 0, which removes the "
+            "rate of compression that it acts on"
+        )
+    return linear, quadratic
+
+
+def _refuse_explicit_only(scheme: Scheme, integrator: Integrator) -> None:
+    if not integrator.is_implicit:
+        return
+    for name, given in (("f_bar", scheme.f_bar), ("artificial_viscosity", any(scheme.viscosity))):
+        if given:
+            shown = scheme.f_bar if name == "f_bar" else scheme.viscosity
+            raise ValueError(
+                f"{name} = {shown}: integrator={integrator.name!r} does not use it, only 'explicit'; leave it out"
+            )
 
 
 def _integrator(

@@ -54,7 +54,8 @@ METHODS: dict[str, tuple[Any, dict[str, tuple[Any, ...]]]] = {
         mpm.Simulation,
         POINTS
         | LEAVE
-        | {"transfer": ("apic", "pic", "flip", "xpic", "asflip"), "kernel": ("quadratic", "cubic")},
+        | {"transfer": ("apic", "pic", "flip", "xpic", "asflip"), "kernel": ("quadratic", "cubic")}
+        | {"f_bar": (False, True), "artificial_viscosity": (None, (0.06, 1.5))},
     ),
     "implicit": (
         mpm.Simulation,

@@ -3,6 +3,9 @@
 
 #include "integrate/dispatch.h"
 #include "integrate/implicit.h"
+#include "integrate/integrator.h"
+
+enum { MOST_VISCOSITY = 100 }; /* coefficients of the artificial viscosity are about 0.1 and 2 */
 
 mpm_settings mpm_settings_default(int dim)
 {
@@ -35,7 +38,20 @@ static const char *scheme_flaw(const mpm_scheme *scheme)
         return "scheme.flip_ratio";
     if (scheme->xpic_order < 1 && scheme->transfer == MPM_XPIC)
         return "scheme.xpic_order";
-    return is_within(scheme->c_keep, 0, 1) ? NULL : "scheme.c_keep";
+    if (!is_within(scheme->c_keep, 0, 1))
+        return "scheme.c_keep";
+    for (int term = 0; term < 2; term++)
+        if (!is_within(scheme->viscosity[term], 0, MOST_VISCOSITY))
+            return "scheme.viscosity";
+    return scheme->f_bar && scheme->cayley ? "scheme.f_bar" : NULL;
+}
+
+/* Implicit steps know neither F-bar nor the artificial viscosity. */
+static const char *solve_flaw(const mpm_settings *settings)
+{
+    if (settings->integrator == MPM_EXPLICIT || (settings->integrator == MPM_SEMI_IMPLICIT && settings->beta == 0))
+        return NULL;
+    return settings->scheme.f_bar ? "scheme.f_bar" : mpm_scheme_is_viscous(&settings->scheme) ? "scheme.viscosity" : NULL;
 }
 
 static const char *axis_flaw(const mpm_settings *settings, int axis)
@@ -81,6 +97,7 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         if (!checks[i].fits)
             return checks[i].name;
     const char *flaw = scheme_flaw(&settings->scheme);
+    flaw = flaw ? flaw : solve_flaw(settings);
     for (int axis = 0; axis < settings->dim && !flaw; axis++)
         flaw = axis_flaw(settings, axis);
     return flaw;

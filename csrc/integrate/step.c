@@ -97,6 +97,7 @@ static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
 static void gather(mpm_simulation *simulation, struct step *step)
 {
     step->scattered = !step->last && !simulation->binning_due;
+    mpm_sweeps_f_bar(simulation, step->dt);
     step->measure = step->scattered ? mpm_sweeps_g2p2g(simulation, step->dt, stress_dt(simulation, step->next_dt))
                                     : mpm_sweeps_g2p(simulation, step->dt);
     mpm_synchronize_defer(simulation, step->scattered);

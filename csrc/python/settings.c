@@ -77,10 +77,10 @@ static int get_scheme(PyObject *scheme, mpm_scheme *out)
     static const char *const kernels[] = {"linear", "quadratic", "cubic"};
     static const char *const gradients[] = {[MPM_GRADIENT_MLS] = "mls", [MPM_GRADIENT_BSPLINE] = "bspline"};
     const char *transfer, *kernel, *gradient;
-    int advect_particle, cayley;
+    int advect_particle, cayley, f_bar;
     if (!PyTuple_Check(scheme) ||
-        !PyArg_ParseTuple(scheme, "sssdippd", &transfer, &kernel, &gradient, &out->flip_ratio, &out->xpic_order,
-                          &advect_particle, &cayley, &out->c_keep)) {
+        !PyArg_ParseTuple(scheme, "sssdippdp(dd)", &transfer, &kernel, &gradient, &out->flip_ratio, &out->xpic_order,
+                          &advect_particle, &cayley, &out->c_keep, &f_bar, &out->viscosity[0], &out->viscosity[1])) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "scheme: must be a tuple");
         return -1;
@@ -91,6 +91,7 @@ static int get_scheme(PyObject *scheme, mpm_scheme *out)
     out->gradient = (mpm_gradient)mpm_python_find_name(gradient, gradients, 2);
     out->advect_particle = advect_particle;
     out->cayley = cayley;
+    out->f_bar = f_bar;
     return 0;
 }
 

@@ -28,6 +28,7 @@
     X(MPM_FILTER, filter, sweep_any, sweep_any)       /* XPIC: the velocities v_k to particles and back to the grid */ \
     X(MPM_REST_VOLUME, rest_volume, sweep_any, sweep_any) /* volumes that are 0, from the density of the grid */ \
     X(MPM_BODY_FORCE, body_force, sweep_any, sweep_any)   /* after P2G: a force on the particles, to the grid */ \
+    X(MPM_AVERAGE, average, f_bar, f_bar)             /* F-bar: the volume change of the step, to the grid */ \
     X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* as MPM_TANGENT, with dt f linear about F^n */ \
     X(MPM_TANGENT, tangent, tangent, tangent_any)     /* as MPM_RESIDUAL; keeps the tangent, scatters its diagonal */ \
     X(MPM_RESIDUAL, residual, tangent, tangent_any)   /* dt f and the energy of a trial velocity */ \
@@ -107,6 +108,7 @@ typedef struct mpm_sweep {
     int64_t period[3]; /* mpm_walls_period */
     double lower[3], dx;
     mpm_colliders colliders; /* during the step that ends; books per task */
+    const void *volume_change; /* F-bar, in G2P: the averages as grid->vector; else NULL */
     mpm_measure *measures;
     void **workspaces;
 } mpm_sweep;
@@ -116,6 +118,10 @@ typedef union mpm_arguments {
     struct {
         double dt;
     } p2g, g2p, synchronize;
+    struct {
+        double dt;
+        double scale; /* of V0 K, to about the mass of the stiffest particle [s2/m2] */
+    } average;
     struct {
         double dt, next_dt; /* of the step that ends and of the one that begins */
     } g2p2g;
@@ -262,6 +268,9 @@ typedef struct mpm_kernels {
     void (*grid_block)(const mpm_grid_pass *pass, ptrdiff_t block);
     /** The second pass, over the blocks with images, after the first pass over all blocks. */
     void (*grid_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
+    /** The same two passes after MPM_AVERAGE. */
+    void (*average_block)(const mpm_grid *grid, ptrdiff_t block);
+    void (*average_fold)(const mpm_grid *grid, ptrdiff_t fold);
     /** The same two passes for the vectors of a solve; only operations with `copies` need the second one. */
     void (*nodes_block)(const mpm_node_pass *pass, ptrdiff_t block);
     void (*nodes_fold)(const mpm_node_pass *pass, ptrdiff_t fold);
