@@ -59,7 +59,9 @@ def shock() -> int:
             behind = (x > 4 * dx) & (x < front - 8 * dx)
             mean, reached = J[behind].mean() / expected, x[(1 + expected) / 2 > J].max() / front
             rms = float(np.sqrt(((p[behind] - 1) ** 2).mean()))
-            met = viscosity is None or (abs(mean - 1) <= (1e-2 if f_bar else 5e-3) and abs(reached - 1) <= 0.015)
+            met = viscosity is None or (
+                abs(mean - 1) <= (1e-2 if f_bar else 5e-3) and abs(reached - 1) <= 0.015
+            )
             missed += not met
             shown = "none" if viscosity is None else "{:g}, {:g}".format(*viscosity)
             verdict = "" if viscosity is None else "met" if met else "MISSED"
