@@ -77,7 +77,8 @@ class JohnsonCook(_Flowing):
     of the speed c₀ + s u_p, u_p being the velocity behind it; p_H = ρ₀ c₀² x in tension. At the initial temperature T_i
     the metal is at rest. A shock of a simulation gets the pressure of the Hugoniot curve without artificial viscosity,
     but oscillates behind its front. ``elastic_energy`` is the free energy at T. In 2-D (plane strain)
-    ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1. There is no damage.
+    ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1. There is no damage. C, ``sound_speed``,
+    ``specific_heat`` and the density have one value for all particles of a body.
 
     Parameters
     ----------

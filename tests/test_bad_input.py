@@ -663,7 +663,7 @@ METHODS["fem.Simulation.compute"] = (
 METHODS["fem.Simulation.interpolate"] = (
     lambda c, **k: c.fem.interpolate(**k),
     {"name": "v", "points": [(0.5, 0.5)]},
-    {"name": [*NAME, "presure", "F"], "points": ROWS},
+    {"name": [*NAME, "presure"], "points": ROWS},
 )
 METHODS |= {
     f"sph.{title}": (functools.partial(by, "sph", METHODS[title][0]), *METHODS[title][1:])

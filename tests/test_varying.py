@@ -23,6 +23,7 @@ BRANCHES = {
     "viscoelastic": {"g_1": (0.3, 0.0), "g_2": (0.2, 0.0, 0.1)},
     "ogden": {"mu_2": (0.1, 0.0), "mu_3": (-0.15, 0.0)},
 }
+UNIFORM = {"johnson_cook": {"C", "density"}}  # C is a field of the core; the moduli follow from the density
 SHARES = {"Jp": 0.9, "Fzz": 1.02, "gap": 1.0, "alpha": -0.02, "yield_pressure": 12.0, "temperature": 300.0}
 
 
@@ -93,8 +94,15 @@ def test_every_particle_has_the_bits_of_a_uniform_material(law, d, dtype, isa):
 
 def numbers(material):
     """The parameters of a material that may vary."""
-    flags = {p["name"] for p in material._row["parameters"] if p["unit"] == "flag"}
-    return [p["name"] for p in material._given_parameters() if p["name"] not in flags]
+    same = {p["name"] for p in material._row["parameters"] if p["unit"] == "flag"} | UNIFORM.get(material.law, set())
+    return [p["name"] for p in material._given_parameters() if p["name"] not in same]
+
+
+@pytest.mark.parametrize("name", sorted(UNIFORM["johnson_cook"]))
+def test_what_cannot_vary_is_refused(name):
+    material = scenes.MATERIALS["johnson_cook"]
+    with pytest.raises(ValueError, match=rf"\b{name}\b.* varies"):
+        block(replace(material, **{name: lambda x: 1 + x[:, 0]}), 2)
 
 
 def block(material, d, *, dtype="float64", threads=1, **options):
