@@ -94,7 +94,9 @@ def test_every_particle_has_the_bits_of_a_uniform_material(law, d, dtype, isa):
 
 def numbers(material):
     """The parameters of a material that may vary."""
-    same = {p["name"] for p in material._row["parameters"] if p["unit"] == "flag"} | UNIFORM.get(material.law, set())
+    same = {p["name"] for p in material._row["parameters"] if p["unit"] == "flag"} | UNIFORM.get(
+        material.law, set()
+    )
     return [p["name"] for p in material._given_parameters() if p["name"] not in same]
 
 
