@@ -349,16 +349,6 @@ class Material(_check.Strict):
         return values
 
 
-def refuse_varying(material: Material, body: str, method: str) -> None:
-    """Raise ValueError if a parameter varies over the particles, which only `mpm.Simulation` knows."""
-    if material._varies:
-        of = f" of body {body!r}" if body else ""
-        raise ValueError(
-            f"material{of} = {material!r}: {', '.join(material._varies)} varies; {method} takes one value for all: use "
-            "mpm.Simulation, or a body for each value"
-        )
-
-
 def is_python_law(value: object) -> bool:
     """Whether it is a law written in Python: an object with `energy` or `stress` that is none of the materials."""
     if isinstance(value, (type, Material)):

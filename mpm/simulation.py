@@ -13,17 +13,10 @@ import numpy.typing as npt
 from mpm import _check, bodies, citations, config, grid, numerics, settings, walls
 from mpm import scene as _scene
 from mpm._core import Simulation as Core
-from mpm.colliders import (
-    Placed,
-    Prepared,
-    place,
-    prepare,
-    warn_of_late,
-    warn_of_particles_inside,
-    warn_of_thin_or_missing,
-)
+from mpm.admission import refuse_taken
+from mpm.checkup import GridLooks
+from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.equilibrium import Equilibrating
-from mpm.fieldtable import Row
 from mpm.interpolation import REACH, at_points, with_images
 from mpm.keeping import Format
 from mpm.laws import Material
@@ -186,6 +179,8 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     _core: Core
     _parts: list[Part]
     _has_grid = True
+    _resolution = "dx"
+    _looks = GridLooks
 
     @_check.options
     def __init__(
@@ -353,7 +348,7 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         material = body.material
         numerics.refuse_material(chosen, material)
         if material not in self._indices:
-            _refuse_taken(material, self._core.fields())
+            refuse_taken(material, self._core.fields())
             self._indices[material] = self._core.add_material(*material._core_arguments)
             self._materials.append(material)
         C = numerics.stored_C(chosen, body.initial_velocity_gradient(x), x, self._scene.lower)
@@ -421,15 +416,6 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
             raise
         return body
 
-    def _admit(self, scene: _scene.Scene) -> tuple[float, str]:
-        return self.dx, "dx"
-
-    def _meet(self, trial: Placed) -> None:
-        warn_of_late(trial, np.asarray(self.particles._copy("x"), dtype=np.float64), self.dx, "particles")
-
-    def _place(self, prepared: Prepared, scene: _scene.Scene) -> Placed:
-        return place(self._core, [prepared], first=len(self._colliders))[0]
-
     # ---- what it says ----------------------------------------------------------------------------------
 
     @property
@@ -494,16 +480,3 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         solver = "" if chosen.integrator.name == "explicit" else f", {chosen.integrator}"
         yield f"method  {chosen.scheme}{solver}, {self._stepping(chosen.dt)}"
         yield self._machine(chosen.dtype, self._core.memory())
-
-
-def _refuse_taken(material: Material, rows: Sequence[Row]) -> None:
-    """Raise ValueError if a parameter that varies cannot have a field of its name."""
-    there = {row["name"]: row for row in rows}
-    for i in material._varying:
-        parameter = material._row["parameters"][i]
-        row = there.get(parameter["name"])
-        if row and (row["owner"] != "law" or row["unit"] != parameter["unit"]):
-            raise ValueError(
-                f"material = {material!r}: {parameter['name']} varies and needs a field of its name, but the field "
-                f"{parameter['name']!r} [{row['unit']}] is something else"
-            )

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, _core, config, derived, totals
@@ -22,6 +23,7 @@ from mpm.colliders import (
     make_collider,
     place,
     prepare,
+    warn_of_late,
     warn_of_thin_or_missing,
 )
 from mpm.errors import BusyError
@@ -65,9 +67,9 @@ class Solver(Run):
     and may supply: ``_options()``, which recordings store and need; ``materials``, or ``quantities`` with
     ``_quantity(name, particles)``, for `compute`; ``_settings()``, which the viewer can change, with
     ``_rebuilt(changes)``; ``_has_grid`` with ``_nodes()``; ``_cells()``, a mesh of the particles; ``_interpolated()``
-    for `interpolate`; ``_admit(scene)``, ``_meet(trial)`` and ``_place(prepared, scene)`` for `add_collider`; and
-    ``_lines()`` of the `repr`. A base of further solvers has ``abstract=True`` instead of a
-    kind.
+    for `interpolate`; ``_resolution``, with ``_admit(scene)``, ``_meet(trial)`` and ``_place(prepared, scene)``, for
+    `add_collider`; ``_looks`` for `mpm.doctor`; and ``_lines()`` of the `repr`. A base of further solvers has
+    ``abstract=True`` instead of a kind.
 
     Parameters
     ----------
@@ -85,6 +87,9 @@ class Solver(Run):
     _kind: ClassVar[str]
     _has_grid: ClassVar[bool] = False
     _rows_are: ClassVar[str] = "particles"
+    _resolution: ClassVar[str] = ""
+    """The attribute that is its resolution [m]; without one, it takes no colliders between steps."""
+    _looks: ClassVar[type[Any] | None] = None
     _instead: ClassVar[Mapping[str, str]] = {}
     """What to do instead of methods that other solvers have, by their names."""
 
@@ -197,18 +202,21 @@ class Solver(Run):
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
         return f"machine {dtype}, {threads}, {config.isa()}, {sum(memory.values()) / 1e6:.3g} MB"
 
-    def _admit(self, scene: Scene) -> tuple[float, str]:
-        """Raise for colliders of a scene that it cannot have between steps; else its resolution [m], by its name."""
-        raise TypeError(
-            f"a {type(self).__name__} takes no colliders between steps: scene.add_collider(shape) before it is made"
-        )
+    def _admit(self, scene: Scene) -> None:
+        """Raise for colliders of a scene that it cannot have between steps."""
+        if not self._resolution:
+            raise TypeError(
+                f"a {type(self).__name__} takes no colliders between steps: scene.add_collider(shape) before it is made"
+            )
 
     def _meet(self, trial: Placed) -> None:
         """Warn about, or refuse, a collider where material is already. It is not in the core yet."""
+        x = np.asarray(self.particles._copy("x"), dtype=np.float64)
+        warn_of_late(trial, x, getattr(self, self._resolution), self._rows_are)
 
     def _place(self, prepared: Prepared, scene: Scene) -> Placed:
         """Hand the last collider of the scene to the core; after an error it is not there."""
-        raise NotImplementedError
+        return place(cast(_core.Core, self._core), [prepared], first=len(self._colliders))[0]
 
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
@@ -369,7 +377,9 @@ class Solver(Run):
                 "into another file"
             )
         scene = self._scene._with_collider(collider)
-        size, resolution = self._admit(scene)
+        self._admit(scene)
+        resolution = self._resolution
+        size = float(getattr(self, resolution))
         prepared = prepare(collider, scene.lower, scene.upper, size)
         self._core.totals()  # what was written through views is taken, or refused, before anything changes
         trial = place(_core.Colliders(self.dimension), [prepared])[0].at(self.time)

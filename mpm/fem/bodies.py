@@ -12,9 +12,10 @@ import numpy.typing as npt
 from mpm import _check
 from mpm import scene as _scene
 from mpm._check import FloatArray
+from mpm.admission import refuse_varying
 from mpm.fem import meshing
 from mpm.io.description import listing, mapping
-from mpm.laws import Material, refuse_varying
+from mpm.laws import Material
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,7 @@ import numpy.typing as npt
 from mpm import _check, _core, config, derived, fieldtable, settings, totals
 from mpm import scene as _scene
 from mpm._check import FloatArray
-from mpm.colliders import (
-    Placed,
-    Prepared,
-    place,
-    prepare,
-    warn_of_late,
-    warn_of_particles_inside,
-    warn_of_thin_or_missing,
-)
+from mpm.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
 from mpm.fem.bodies import (
@@ -34,6 +26,7 @@ from mpm.fem.bodies import (
     refuse_scene,
     restored_parts,
 )
+from mpm.fem.checkup import ElementLooks
 from mpm.fem.nodes import Nodes
 from mpm.fem.options import (
     IMPLICIT,
@@ -136,6 +129,8 @@ class Simulation(Solver, kind="fem"):
 
     _core: _core.FEM
     _rows_are = "nodes"
+    _resolution = "spacing"
+    _looks = ElementLooks
     _instead: ClassVar[Mapping[str, str]] = {
         "equilibrate": "run with damping, such as damping=(5, 0), and integrator='linearly-implicit-euler', until "
         "totals().kinetic is small; mpm.Simulation has it"
@@ -239,15 +234,6 @@ class Simulation(Solver, kind="fem"):
             _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index], "elements")
             rows = slice(part.first_node, part.first_node + part.nodes)
             warn_of_particles_inside(self._colliders, meshed.x[rows], body.name, self.spacing, "nodes")
-
-    def _admit(self, scene: _scene.Scene) -> tuple[float, str]:
-        return self.spacing, "spacing"
-
-    def _meet(self, trial: Placed) -> None:
-        warn_of_late(trial, np.asarray(self.particles._copy("x"), dtype=np.float64), self.spacing, "nodes")
-
-    def _place(self, prepared: Prepared, scene: _scene.Scene) -> Placed:
-        return place(self._core, [prepared], first=len(self._colliders))[0]
 
     # ---- keeping ---------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mpm import _check, _core, config, walls
 from mpm import numerics as common
-from mpm.laws import refuse_varying
+from mpm.admission import refuse_varying
 from mpm.materials import Fluid
 from mpm.scene import Scene
 from mpm.settings import Setting

@@ -29,6 +29,7 @@ from mpm.numerics import StableDt
 from mpm.populated import Populated
 from mpm.shapes import Points, Shape
 from mpm.sph import numerics, operators
+from mpm.sph.checkup import FluidLooks
 
 __all__ = ["Simulation"]
 
@@ -164,6 +165,8 @@ class Simulation(Populated, kind="sph"):
 
     _core: _core.SPH
     _parts: list[_Part]
+    _resolution = "spacing"
+    _looks = FluidLooks
     _instead: ClassVar[Mapping[str, str]] = {
         "equilibrate": "run with alpha=0.1 or more until totals().kinetic is small; a column of fluid begins near rest"
     }
@@ -232,9 +235,8 @@ class Simulation(Populated, kind="sph"):
             _fill(core, chosen, placed[: index + 1], scene)
         super().__init__(core, scene, colliders=placed, threads=threads)
 
-    def _admit(self, scene: _scene.Scene) -> tuple[float, str]:
+    def _admit(self, scene: _scene.Scene) -> None:
         numerics.refuse_contacts(scene, self._numerics.tension)
-        return self.spacing, "spacing"
 
     def _meet(self, trial: Placed) -> None:
         x = np.asarray(self.particles._copy("x"), dtype=np.float64)
@@ -246,7 +248,7 @@ class Simulation(Populated, kind="sph"):
             )
 
     def _place(self, prepared: Prepared, scene: _scene.Scene) -> Placed:
-        placed = place(self._core, [prepared], first=len(self._colliders))[0]
+        placed = super()._place(prepared, scene)
         try:
             _fill(self._core, self._numerics, [*self._colliders, placed], scene)
         except BaseException:
