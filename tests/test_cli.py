@@ -208,11 +208,23 @@ def test_view_serves_a_notebook_with_the_scene(tmp_path, capsys, monkeypatch, se
         source, port, token, notebook = server.asked[-1]
         where = repr(str(folder.resolve()))
         assert f"os.chdir({where})" in source
-        assert source.endswith(f"mpm.viewer.gallery('drum', folder={where})")
+        assert source.endswith(f"mpm.viewer.gallery('drum', method='mpm', folder={where})")
         assert capsys.readouterr().out == f"http://127.0.0.1:{port}/?token={token}   Ctrl-C ends it\n"
         assert not notebook.parent.exists()  # nothing is left behind
     assert [port for _, port, _, _ in server.asked] == [8866, 1234]
     assert len({token for _, _, token, _ in server.asked}) == 2
+
+
+def test_view_takes_a_method_that_a_scene_has(tmp_path, capsys, monkeypatch, server):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["view", "dam-break", "--method", "sph", "--no-browser"]) == 0
+    assert "gallery('dam-break', method='sph', " in server.asked[-1][0]
+    capsys.readouterr()
+    assert cli.main(["view", "drum", "--method", "sph"]) == 2
+    assert "drum is not for --method sph; " in capsys.readouterr().err
+    mpm.gallery.get("disks").simulation(scale=0.25, threads=1).save("state")
+    assert cli.main(["view", "state", "--method", "sph"]) == 2
+    assert "keeps its own" in capsys.readouterr().err
 
 
 def test_view_opens_files(tmp_path, capsys, monkeypatch, server):

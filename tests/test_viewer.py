@@ -535,6 +535,16 @@ def test_the_widget_of_the_gallery():
     view.close()
 
 
+def test_other_scenes_of_the_gallery_run_by_the_same_method():
+    pytest.importorskip("anywidget")
+    view = viewer.gallery("dam-break", method="sph")
+    assert isinstance(view.simulation, mpm.sph.Simulation)
+    for name, solver in (("hydrostatic", mpm.sph.Simulation), ("disks", mpm.Simulation)):
+        view._session._on_scene(name)
+        assert type(view.simulation) is solver
+    view.close()
+
+
 @pytest.mark.numbers
 def test_a_frame_of_125000_particles_takes_the_kernel_little(capsys):
     scene = mpm.Scene((0, 0, 0), (1, 1, 1), gravity=(0, 0, -9.81))

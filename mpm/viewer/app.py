@@ -19,7 +19,7 @@ from mpm import _check
 from mpm.viewer.files import check
 
 
-def serve(name: str | Path, *, port: int, browser: bool, folder: Path) -> int:
+def serve(name: str | Path, *, port: int, browser: bool, folder: Path, method: str = "mpm") -> int:
     """Serve until interrupted (Ctrl-C, SIGTERM or SIGHUP); needs the extra ``app``.
 
     The printed address holds a new random token, without which nobody comes in.
@@ -33,6 +33,8 @@ def serve(name: str | Path, *, port: int, browser: bool, folder: Path) -> int:
         Open one.
     folder : Path
         Browsers record and load below it, and nowhere else.
+    method : str
+        By which scenes run that have it among their ``methods``.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def serve(name: str | Path, *, port: int, browser: bool, folder: Path) -> int:
 
         # Each page has its own kernel, which runs in the folder.
         notebook = Path(own) / "mpm.ipynb"
-        notebook.write_text(json.dumps(document(name, folder.resolve())), encoding="utf-8")
+        notebook.write_text(json.dumps(document(name, folder.resolve(), method)), encoding="utf-8")
         token = secrets.token_hex(24)
         address = f"http://{server.ADDRESS}:{port}/?token={token}"
 
@@ -65,10 +67,10 @@ def serve(name: str | Path, *, port: int, browser: bool, folder: Path) -> int:
     return 0
 
 
-def document(name: str | Path, folder: Path) -> dict[str, Any]:
+def document(name: str | Path, folder: Path, method: str) -> dict[str, Any]:
     """The notebook that is served."""
     where = repr(str(folder))
-    shown = f"view({str(name)!r}" if isinstance(name, Path) else f"gallery({name!r}"
+    shown = f"view({str(name)!r}" if isinstance(name, Path) else f"gallery({name!r}, method={method!r}"
     source = f"import os, mpm.viewer\nos.chdir({where})\nmpm.viewer.{shown}, folder={where})"
     cell: dict[str, Any] = {
         "cell_type": "code",

@@ -58,6 +58,8 @@ class Session:
         `mpm.gallery`, where scenes can be chosen from.
     scene : str, optional
         Name of the gallery's scene that `source` is.
+    method : str, optional
+        By which scenes of the gallery run that have it among their ``methods``.
     folder : str or path, optional
         Browsers record and load below it only. Default: anywhere.
     """
@@ -69,11 +71,12 @@ class Session:
         *,
         gallery: ModuleType | None = None,
         scene: str | None = None,
+        method: str = "mpm",
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
         self._send = send
         self._folder = None if folder is None else paths.as_path("folder", folder).resolve()
-        self._gallery, self._scene = gallery, scene
+        self._gallery, self._scene, self._method = gallery, scene, method
         self._replayed = source._replayed
         runs = is_source(source)
         self._live = Live(cast(Running, source)) if runs else None
@@ -276,7 +279,7 @@ class Session:
             raise ValueError("name: this viewer has no list of scenes")
         entry = self._gallery.get(name)
         self._on_pause()
-        self._replace(entry.simulation())
+        self._replace(entry.solver(self._method if self._method in entry.methods else "mpm"))
         self._begin_entry(entry)
 
     # ---- inside ----------------------------------------------------------------------------------------

@@ -41,6 +41,8 @@ class Viewer(AnyWidget):  # type: ignore[misc]
         `mpm.gallery`, where scenes can be chosen from.
     scene : str, optional
         Name of the gallery's scene that `source` is.
+    method : str, optional
+        By which scenes of the gallery run that have it among their ``methods``.
     folder : str or path, optional
         Browsers record and load below it only. Default: anywhere.
     """
@@ -54,10 +56,13 @@ class Viewer(AnyWidget):  # type: ignore[misc]
         *,
         gallery: ModuleType | None = None,
         scene: str | None = None,
+        method: str = "mpm",
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__()
-        self._session = Session(source, self._deliver, gallery=gallery, scene=scene, folder=folder)
+        self._session = Session(
+            source, self._deliver, gallery=gallery, scene=scene, method=method, folder=folder
+        )
         try:
             self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         except RuntimeError:
