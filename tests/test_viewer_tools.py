@@ -69,3 +69,58 @@ def test_particles(opened):  # noqa: F811
     page.keep("pinned")
     page.page.keyboard.press("Escape")
     page.until(lambda: not told(page), "it is released")
+
+
+def test_views_and_clipping(opened):  # noqa: F811
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+    scene.add(
+        mpm.shapes.Box((0.2, 0.4, 0.1), (0.8, 0.6, 0.5)),
+        mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000),
+    )
+    sim = mpm.Simulation(scene, dx=1 / 16, sampling="lattice")
+    page = opened(sim)
+    select = lambda name, value: page.viewer.get_by_label(name, exact=True).select_option(value)  # noqa: E731
+
+    def size():
+        """Width and height of what is drawn, in metres, from the particles' colour."""
+        seen = pixels(page)
+        seen[:, int(0.85 * seen.shape[1]) :] = 0  # the colour scale
+        seen[:9] = seen[-9:] = seen[:, :9] = 0  # the frame of the focus
+        colourful = (seen.max(axis=2) - seen.min(axis=2)) > 60
+        rows, columns = np.flatnonzero(colourful.any(axis=1)), np.flatnonzero(colourful.any(axis=0))
+        metre = 0.93 * min(seen.shape[:2]) / (0.92 * np.sqrt(3))
+        return np.array([np.ptp(columns), np.ptp(rows)]) / metre
+
+    for view, expected in (("front", (0.6, 0.4)), ("right", (0.2, 0.4)), ("top", (0.6, 0.2))):
+        select("View", view)
+        np.testing.assert_allclose(size(), expected, atol=0.05)
+    page.viewer.locator(".mpm-picture").focus()  # lists keep the keys to themselves
+    page.page.keyboard.press("y")
+    assert page.viewer.get_by_label("View", exact=True).input_value() == "front"
+    select("Hide", "above x")
+    np.testing.assert_allclose(size(), (0.3, 0.4), atol=0.05)
+    page.viewer.get_by_label("Plane").fill("30")
+    np.testing.assert_allclose(size(), (0.1, 0.4), atol=0.05)
+    page.keep("clipped")
+    select("Hide", "none")
+    select("View", "isometric")
+    assert size()[0] > 0.5
+    page.keep("isometric")
+    page.viewer.get_by_role("button", name="Whole").click()
+    assert page.viewer.get_by_label("View", exact=True).input_value() == "free"
+
+
+def test_a_movie_of_what_is_seen(opened, tmp_path):  # noqa: F811
+    page = opened(mpm.gallery.get("jelly").simulation(scale=0.5))
+    button = page.viewer.get_by_role("button", name="Movie")
+    button.click()
+    for _ in range(5):
+        page.viewer.get_by_role("button", name="Step").click()
+        page.until(lambda: True, "")
+        page.page.wait_for_timeout(100)
+    with page.page.expect_download() as found:
+        page.viewer.get_by_role("button", name="End movie").click()
+    found.value.save_as(tmp_path / "movie.webm")
+    data = (tmp_path / "movie.webm").read_bytes()
+    assert data[:4] == b"\x1a\x45\xdf\xa3" and len(data) > 5000  # the mark of WebM
+    page.until(lambda: button.text_content() == "Movie", "another movie may begin")

@@ -10,9 +10,13 @@ uniform float nearness;    // of depth, per metre
 uniform float pointSize;
 uniform vec3 stops[6];
 uniform vec4 ink;          // alpha 0: from the colour scale
+uniform vec4 cut;          // hides where dot(cut.xyz, position) > cut.w
 out vec4 color;
+out float beyond;
 void main() {
-  vec3 seen = turn * (boxLower + vertex.xyz * boxSize - middle);
+  vec3 position = boxLower + vertex.xyz * boxSize;
+  vec3 seen = turn * (position - middle);
+  beyond = dot(cut.xyz, position) - cut.w;
   gl_Position = vec4(seen.xy * scale + shift, -seen.z * nearness, 1.0);
   gl_PointSize = pointSize;
   float at = clamp(vertex.w, 0.0, 1.0) * 5.0;
@@ -23,9 +27,11 @@ void main() {
 const FRAGMENT = `#version 300 es
 precision mediump float;
 in vec4 color;
+in float beyond;
 uniform bool round, shaded;
 out vec4 pixel;
 void main() {
+  if (beyond > 0.0) discard;
   pixel = color;
   if (!round) return;
   vec2 at = 2.0 * gl_PointCoord - 1.0;
@@ -42,6 +48,8 @@ class Picture {
   constructor(canvas, onChange) {
     this.canvas = canvas;
     this.onChange = onChange;
+    this.onTurn = () => {};
+    this.cut = null; // or { axis, sign, at [m] }: what lies beyond is hidden
     this.gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
     this.parts = [];
     this.colliders = 0;
@@ -189,7 +197,7 @@ class Picture {
       const end = this.onScreen(lower.map((value, k) => value + (k === axis ? size[axis] : 0)));
       axes.push(end.map((value, k) => (value - origin[k]) / 65535));
     }
-    const radius = Math.max(reach, this.diameter() / 2);
+    const radius = Math.max(reach, this.diameter() / 2), cut = this.cut;
     let found = null, best = -Infinity;
     for (let i = 0; i < count; i++) {
       let [x, y, near] = [origin[0] - left, origin[1] - top, origin[2]];
@@ -199,6 +207,7 @@ class Picture {
       }
       const far = x * x + y * y;
       if (far > radius * radius) continue;
+      if (cut && cut.sign * (lower[cut.axis] + (size[cut.axis] * point[4 * i + cut.axis]) / 65535 - cut.at) > 0) continue;
       const merit = this.flat ? -far : near;
       if (merit > best) [best, found] = [merit, i];
     }
@@ -229,6 +238,7 @@ class Picture {
     gl.uniform1f(this.at("pointSize"), Math.max(1.5 * ratio, 1.25 * state.spacing * perMetre));
     gl.uniform1i(this.at("shaded"), this.flat ? 0 : 1);
 
+    this.hide(null);
     this.use(this.buffers.domain);
     gl.disable(gl.DEPTH_TEST);
     gl.enable(gl.BLEND);
@@ -236,6 +246,7 @@ class Picture {
     this.lines([0.5, 0.55, 0.62, 0.9], 0, this.edges);
 
     const inks = dark ? DARK_INKS : INKS;
+    this.hide(this.cut);
     this.use(this.buffers.frame);
     let first = 0;
     for (const [name, count] of this.parts) {
@@ -255,8 +266,16 @@ class Picture {
       } else this.lines(inks[name], first, count);
       first += count;
     }
+    this.hide(null);
     this.use(this.buffers.colliders);
     this.lines(inks.colliders, 0, this.colliders);
+  }
+
+  // Of what is drawn next, what lies beyond the plane.
+  hide(cut) {
+    const normal = [0, 0, 0];
+    if (cut) normal[cut.axis] = cut.sign;
+    this.gl.uniform4f(this.at("cut"), ...normal, cut ? cut.sign * cut.at : 1);
   }
 
   use(buffer) {
@@ -286,6 +305,7 @@ class Picture {
       } else {
         this.azimuth -= 0.008 * dx;
         this.elevation = Math.min(1.57, Math.max(-1.57, this.elevation + 0.008 * dy));
+        this.onTurn();
       }
       this.onChange();
     });
@@ -303,6 +323,6 @@ class Picture {
       this.zoom = zoom;
       this.onChange();
     }, { passive: false });
-    canvas.addEventListener("dblclick", () => { if (this.state) { this.look(); this.onChange(); } });
+    canvas.addEventListener("dblclick", () => { if (this.state) { this.look(); this.onTurn(); this.onChange(); } });
   }
 }

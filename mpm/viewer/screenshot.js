@@ -1,4 +1,4 @@
-// The picture with its colour scale and time as a png.
+// The picture with its colour scale and time, as a png or, drawing by drawing, as a movie.
 
 const SCREENSHOT_INK = { light: "#1f2733", dark: "#e4e9f0" };
 
@@ -26,12 +26,36 @@ function composed(canvas, { colors, low, high, label, time, dark }) {
   return made;
 }
 
-function download(canvas, name) {
-  canvas.toBlob((blob) => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  });
+function download(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// Drawings as they come, at the pace at which they come: what is seen is what is in the movie.
+class Movie {
+  constructor(first, done) {
+    const kinds = ["video/webm;codecs=vp9", "video/webm", "video/mp4"];
+    const kind = window.MediaRecorder && kinds.find((one) => MediaRecorder.isTypeSupported(one));
+    if (!kind) throw new Error("This browser cannot record movies.");
+    this.canvas = document.createElement("canvas");
+    // Encoders of video need even numbers.
+    [this.canvas.width, this.canvas.height] = [first.width, first.height].map((size) => size - (size % 2));
+    this.add(first);
+    const chunks = [];
+    this.recorder = new MediaRecorder(this.canvas.captureStream(30), { mimeType: kind, videoBitsPerSecond: 8e6 });
+    this.recorder.ondataavailable = (event) => chunks.push(event.data);
+    this.recorder.onstop = () => done(new Blob(chunks, { type: kind }), kind.startsWith("video/mp4") ? "mp4" : "webm");
+    this.recorder.start();
+  }
+
+  add(drawing) {
+    this.canvas.getContext("2d").drawImage(drawing, 0, 0, this.canvas.width, this.canvas.height);
+  }
+
+  stop() {
+    this.recorder.stop();
+  }
 }

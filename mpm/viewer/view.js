@@ -17,6 +17,7 @@ const MARKUP = `
     <span class="mpm-gap"></span>
     <label>Colour <select data-send="color" aria-label="Colour"></select></label>
     <button data-part="shot" title="Save the picture as png">Picture</button>
+    <button data-part="movie" title="Save what is drawn from now on as a movie; again: end it">Movie</button>
     <button data-part="full" title="Full screen (F)" >Full</button>
     <button data-part="help" title="Keys (?)" aria-label="Keys">?</button>
   </div>
@@ -35,6 +36,13 @@ const MARKUP = `
     <label>Map <select data-send="palette" aria-label="Colour map"></select></label>
     <label>from <input data-part="low" placeholder="auto" inputmode="decimal" aria-label="Lower limit"></label>
     <label>to <input data-part="high" placeholder="auto" inputmode="decimal" aria-label="Upper limit"></label>
+  </div>
+  <div class="mpm-bar mpm-ticks" data-part="eye" hidden>
+    <label>View <select data-part="views" aria-label="View"></select></label>
+    <button data-part="whole" title="See the whole domain again (double click)">Whole</button>
+    <span class="mpm-gap"></span>
+    <label>Hide <select data-part="cut" aria-label="Hide"></select></label>
+    <input data-part="depth" type="range" min="0" max="100" value="50" aria-label="Plane" disabled>
   </div>
   <div class="mpm-bar mpm-ticks"><span class="mpm-status"></span></div>
   <div class="mpm-energy">
@@ -88,11 +96,12 @@ function render({ model, el }) {
   };
 
   let state = null, frame = null, curve = [], drawnAt = 0, drawnOn = "", waiting = false;
-  let colors = [], dark = false, drawn = [];
+  let colors = [], dark = false, drawn = [], movie = null;
   const stage = find(".mpm-picture");
   const picture = new Picture(stage, redraw);
   const probe = new Probe(picture, find(".mpm-card"), find(".mpm-ring"),
     (vertex, pinned) => model.send({ type: "probe", vertex, pinned }));
+  const eye = new Eye(picture, find, redraw);
   const chart = new Chart(find(".mpm-chart"));
   if (!picture.gl) {
     fail("This browser has no WebGL2, which the picture needs.");
@@ -123,6 +132,7 @@ function render({ model, el }) {
     probe.look();
     colors = shades.map((color) => `rgb(${color.map((value) => Math.round(255 * value))})`);
     find(".mpm-scale i").style.background = `linear-gradient(to top, ${colors})`;
+    if (movie && frame) movie.add(whole());
     chart.draw(curve, style.color, state.replay && frame ? frame.time : null);
     if (frame && !frame.drawn) acknowledge();
   }
@@ -159,12 +169,33 @@ function render({ model, el }) {
       `t = ${shown(frame.time)} s · step ${frame.steps} · ${frame.particles.toLocaleString("en")} particles${rate}`;
   }
 
+  // The drawing of this moment with its colour scale.
+  function whole() {
+    const [low, high] = frame.limits, label = find(".mpm-scale b").textContent;
+    return composed(stage, { colors, low, high, label, time: frame.time, dark });
+  }
+
   function save() {
     if (!frame) return;
     draw();
-    const [low, high] = frame.limits, label = find(".mpm-scale b").textContent;
-    const made = composed(stage, { colors, low, high, label, time: frame.time, dark });
-    download(made, `mpm-${shown(frame.time)}.png`);
+    const name = `mpm-${shown(frame.time)}.png`;
+    whole().toBlob((blob) => download(blob, name));
+  }
+
+  function film() {
+    if (!frame) return;
+    if (movie) return movie.stop();
+    draw();
+    try {
+      movie = new Movie(whole(), (blob, suffix) => {
+        movie = null;
+        part("movie").textContent = "Movie";
+        download(blob, `mpm.${suffix}`);
+      });
+      part("movie").textContent = "End movie";
+    } catch (error) {
+      fail(error.message);
+    }
   }
 
   function fail(text) {
@@ -198,6 +229,7 @@ function render({ model, el }) {
     state = message;
     curve = [...message.curve];
     picture.show(message);
+    eye.show();
     root.classList.toggle("mpm-only-replay", !message.simulation);
     showSettings(before);
     fillList(control("color"), message.colors, message.color);
@@ -350,6 +382,7 @@ function render({ model, el }) {
     reset: () => send("reset"),
     color: (k) => { if (state.colors[k]) send("color", { name: state.colors[k][0] }); },
     full: fullScreen,
+    view: (name) => eye.from(name),
     help: () => { find(".mpm-keys").hidden = !find(".mpm-keys").hidden; },
     close: () => { find(".mpm-keys").hidden = true; probe.release(); },
   };
@@ -357,6 +390,7 @@ function render({ model, el }) {
   part("help").addEventListener("click", actions.help);
   part("full").addEventListener("click", fullScreen);
   part("shot").addEventListener("click", save);
+  part("movie").addEventListener("click", film);
   root.tabIndex = -1; // a click anywhere gives the keys to the viewer
   // Notebooks have shortcuts for single keys: not while typing here.
   root.addEventListener("keydown", (event) => {
@@ -376,6 +410,7 @@ function render({ model, el }) {
   model.send({ type: "ready" });
   return () => {
     model.off("msg:custom", receive);
+    if (movie) movie.stop();
     sizes.disconnect();
     clearInterval(theme);
   };

@@ -19,6 +19,7 @@ AnyWidget: Any = _check.extra("anywidget", "the viewer needs anywidget", "widget
 FOLDER = Path(__file__).parent
 SCRIPTS = (
     "picture.js",
+    "eye.js",
     "probe.js",
     "chart.js",
     "keys.js",
