@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from mpm import _check, colliders
 from mpm.laws import Material
@@ -189,20 +188,18 @@ class GridLooks(Looks):
 
 
 def _largest_compliance(sim: Any, k: int, material: Material) -> float:
-    """The density over E, or over the bulk modulus of a fluid [s²/m²]: the largest of particles of material k."""
+    """The density over E, over the bulk modulus of a fluid, or else over the modulus of longitudinal waves [s²/m²]: the
+    largest of particles of material k."""
     rows = sim.particles.material == k
     density: Any = material.density
     if isinstance(density, Varying):
         density = sim.particles["mass"][rows] / sim.particles["volume"][rows]
-    return float(np.max(density / _modulus(sim, rows, material)))
-
-
-def _modulus(sim: Any, rows: npt.NDArray[np.bool_], material: Material) -> Any:
-    """E, or the bulk modulus of a fluid [Pa], of all particles in some rows."""
     for name in ("E", "bulk_modulus", "bulk"):
         if name in material._varies:
-            return sim.particles[name][rows]
-        value = getattr(material, name, None)
-        if value is not None:
-            return value
-    raise AssertionError(f"{type(material).__name__} has no modulus")
+            return float(np.max(density / sim.particles[name][rows]))
+        modulus = getattr(material, name, None)
+        if modulus is not None:
+            return float(np.max(density / modulus))
+    one = int(np.flatnonzero(rows)[0])
+    own = {name: float(sim.particles[name][one]) for name in material._varies if name in sim.particles.fields}
+    return 1 / material._replaced({"density": float(np.max(density)), **own}).wave_speed ** 2

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mpm import _check
 from mpm.laws import Material, _Elastic, _Flowing
+from mpm.varying import Varying
 
 
 @_check.strict_options
@@ -155,6 +157,13 @@ class JohnsonCook(_Flowing):
         for name, unit in (("sound_speed", "m/s"), ("specific_heat", "J/(kg K)")):
             value = _check.number(name, getattr(self, name), low=0, low_open=True, unit=unit)
             object.__setattr__(self, name, value)
+        if not isinstance(self.density, Varying):
+            c = self.sound_speed
+            for name, modulus in (("sound_speed", c * c), ("specific_heat", self.specific_heat)):
+                if not 0 < self.density * modulus < math.inf:
+                    raise ValueError(
+                        f"{name} = {getattr(self, name)!r}: with density = {self.density!r} its modulus is out of range"
+                    )
         if not self._varies and not self.melting_temperature > self.reference_temperature:
             raise ValueError(
                 f"reference_temperature, melting_temperature = {self.reference_temperature!r}, "

@@ -347,19 +347,21 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         body, x, chosen = sampled.body, sampled.x, self._numerics
         material = body.material
         numerics.refuse_material(chosen, material)
-        if material not in self._indices:
-            refuse_taken(material, self._core.fields())
-            self._indices[material] = self._core.add_material(*material._core_arguments)
-            self._materials.append(material)
         C = numerics.stored_C(chosen, body.initial_velocity_gradient(x), x, self._scene.lower)
         volume = np.zeros_like(sampled.volume) if chosen.volume == "grid-density" else sampled.volume
         warn_of_particles_inside(self._colliders, x, body.name, chosen.dx)  # may raise
+        if material not in self._indices:
+            refuse_taken(material, self._core.fields(), self._materials)
+            self._indices[material] = self._core.add_material(*material._core_arguments)
+            self._materials.append(material)
         self._parts.append(sampled.part(self._core.next_id))
         index = self._indices[material]
         first = self._core.particles
         self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
         for parameter, field in material._varying_fields:
             np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
+        if material._varies:
+            self._core.totals()  # takes them in, so that what is written later is told from them
 
     def _find_volumes(self) -> None:
         """Have the core compute missing volumes from the density of the grid."""

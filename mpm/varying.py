@@ -68,6 +68,9 @@ class Varying(_check.Strict):
         refuse_out_of_range(f"{title} of {body!r}", values, limits)
         return values
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.given,)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Varying):
             return NotImplemented
@@ -84,6 +87,11 @@ class Varying(_check.Strict):
             name = getattr(given, "__qualname__", getattr(given, "name", type(given).__qualname__))
             return f"<{name}(x)>"
         return f"<{len(given)} values from {given.min():g} to {given.max():g}>"
+
+
+def _again(given: Any) -> Varying:
+    """One that was copied or pickled: neither keeps an array read-only."""
+    return Varying(given if callable(given) else _check.frozen(np.array(given)))
 
 
 def is_varying(value: object) -> bool:

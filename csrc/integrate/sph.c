@@ -407,10 +407,14 @@ int mpm_sph_materials(const mpm_sph *sph)
     return sph->has_material;
 }
 
-double *mpm_sph_impulses(mpm_sph *sph)
+double *mpm_sph_numbers(mpm_sph *sph, int index, size_t *count)
 {
-    _Static_assert(offsetof(mpm_books, wall_impulse) - offsetof(mpm_books, body_impulse) == 3 * sizeof(double), "adjacent");
-    return sph->books.body_impulse;
+    double *spans[] = {&sph->natural_dt, sph->books.body_impulse, sph->books.wall_impulse};
+    static const size_t counts[] = {1, 3, 3};
+    if ((size_t)index >= sizeof counts / sizeof *counts)
+        return NULL;
+    *count = counts[index];
+    return spans[index];
 }
 
 const mpm_sph_settings *mpm_sph_get_settings(const mpm_sph *sph)

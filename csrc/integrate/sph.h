@@ -124,6 +124,6 @@ void mpm_sph_memory(const mpm_sph *sph, size_t *particles, size_t *lists, size_t
 mpm_status mpm_sph_interpolate(mpm_sph *sph, ptrdiff_t count, const double *x, mpm_rank rank, bool is_velocity,
                                const double *quantity, double *result);
 
-/** The impulses since the last record, 6 numbers; with rows, clock, history and the books of colliders, they are the
- *  state. */
-double *mpm_sph_impulses(mpm_sph *sph);
+/** Span `index` of the numbers that are state beside rows, clock, history and the books of colliders: the automatic step,
+ *  and the impulses since the last record. NULL after the last one. */
+double *mpm_sph_numbers(mpm_sph *sph, int index, size_t *count);

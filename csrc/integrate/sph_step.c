@@ -21,6 +21,7 @@ enum { MOST_RETRIES = 12, CHUNK = 2048 };
 /* The step that a run is taking. */
 struct step {
     const mpm_goal *goal;
+    double natural;  /* dt of an automatic step, without the end of the run [s] */
     double dt, time; /* of the step [s]; when it ends */
     bool last;       /* the run ends with it */
 };
@@ -161,7 +162,8 @@ static mpm_status begin(mpm_sph *sph, struct step *step)
 {
     const mpm_sph_settings *settings = &sph->settings;
     mpm_trouble *trouble = &sph->run.trouble;
-    plan(sph, step, settings->dt > 0 ? settings->dt : mpm_sph_totals_automatic_dt(sph));
+    step->natural = settings->dt > 0 ? 0 : mpm_sph_totals_automatic_dt(sph);
+    plan(sph, step, settings->dt > 0 ? settings->dt : step->natural);
     const mpm_stable_dt bound = mpm_sph_totals_bound(sph);
     if (settings->dt > 0 && !settings->allow_unstable && !(step->dt <= bound.dt * (1 + 1e-12))) {
         const bool collides = isfinite(sph->collider_dt); /* it is the bound then */
@@ -232,6 +234,7 @@ static mpm_status kick(mpm_sph *sph, struct step *step)
             return mpm_trouble_note(&sph->run.trouble, MPM_UNSTABLE, reason, step->dt);
         sph->run.health[MPM_SPH_HEALTH_REFUSED]++;
         step->dt /= 2;
+        step->natural = fmin(step->natural, step->dt);
         step->time = mpm_run_end_of_step(&sph->run, step->goal, step->dt);
         step->last = mpm_run_is_last(&sph->run, step->goal, step->time);
     }
@@ -270,6 +273,7 @@ static mpm_status commit(mpm_sph *sph, const struct step *step)
 {
     mpm_pool_for(sph->run.pool, write_chunk, sph, (sph->store.count + CHUNK - 1) / CHUNK);
     keep_books(sph, step->dt);
+    sph->natural_dt = step->natural;
     mpm_run_tick(&sph->run, step->dt, step->time);
     sph->record_pending = true;
     mpm_status status = mpm_sph_settle_rows(sph); /* the step is whole, whatever comes of this */
@@ -305,7 +309,8 @@ void mpm_sph_step_finish(void *self, mpm_status status, bool moved)
 {
     mpm_sph *sph = self;
     const double start = mpm_clock_seconds();
-    (void)status;
+    if (status == MPM_UNSTABLE) /* the next dt is planned anew, not from the last refused attempt */
+        sph->natural_dt = 0;
     if (moved)
         mpm_store_outdate_all(&sph->store, false);
     if (sph->settled)

@@ -83,7 +83,7 @@ mpm_stable_dt mpm_sph_totals_bound(const mpm_sph *sph)
 
 double mpm_sph_totals_automatic_dt(const mpm_sph *sph)
 {
-    const double dt = fmin(0.6 * mpm_sph_totals_bound(sph).dt, sph->settings.max_dt);
+    const double dt = fmin(mpm_run_hold_dt(sph->natural_dt, 0.6 * mpm_sph_totals_bound(sph).dt), sph->settings.max_dt);
     return isfinite(dt) ? dt : 1e-3; /* nothing limits the step */
 }
 

@@ -74,6 +74,10 @@ static PyObject *add_material(PyObject *self, PyObject *args)
     if (!core)
         return NULL;
     const mpm_status status = core->method->add_material(core->self, &material);
+    if (status == MPM_TOO_LARGE) {
+        PyErr_Format(PyExc_ValueError, "material: no room for its fields: a simulation has %d at most", MPM_MOST_FIELDS);
+        return NULL;
+    }
     return status ? mpm_python_raise(self, status) : PyLong_FromLong(core->method->materials(core->self) - 1);
 }
 

@@ -67,15 +67,15 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
 
 static double *numbers(void *self, int index, size_t *count)
 {
-    *count = 6;
-    return index == 0 ? mpm_sph_impulses(self) : NULL;
+    return mpm_sph_numbers(self, index, count);
 }
 
 static const mpm_python_method method = {
     .row = "particle", .size = "spacing",
     .free = free_sph, .add_material = add_material, .materials = materials, .add_collider = add_collider,
     .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
-    .describe = describe, .numbers = numbers};
+    .describe = describe, .numbers = numbers,
+    .lengths = 1 /* natural_dt */};
 
 static mpm_sph *enter(PyObject *self)
 {

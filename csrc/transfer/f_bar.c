@@ -21,8 +21,9 @@
 #include "transfer/nodes.h"
 
 /* The least weight over the mass of a particle, where the stiffest one has about 1: a law without stiffness, such as that
- * of sand that has parted, still has an average. */
-#define LEAST_WEIGHT ((real)1e-6)
+ * of sand that has parted, still has an average. It is far below the share of the softest solid beside the stiffest, for
+ * averages weighed by mass gain energy. */
+#define LEAST_WEIGHT ((real)(REAL_IS_FLOAT ? 1e-14 : 1e-28))
 
 /* Adds {w a e_p, 0, 0, w a} to the nodes, with a proportional to V0 K. */
 static void average_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,

@@ -112,8 +112,9 @@ class Simulation(Populated, kind="sph"):
         half a second. So it suits fluid that fills the domain. This option alone decides: `tension` of the material,
         whose default is True, has no effect here. ``repr`` says which one holds, and so does `materials`.
     dt : "auto" or float
-        Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, and halves a step in which a particle would move
-        more than h/2. A fixed dt above the bound raises `mpm.InstabilityError` before the step that would use it.
+        Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt` and keeps a step as long as it can, because a step
+        that follows the waves makes them grow; it halves one in which a particle would move more than h/2. A fixed dt
+        above the bound raises `mpm.InstabilityError` before the step that would use it.
     max_dt : float, optional
         Upper limit of the automatic time step [s].
     allow_unstable : bool
