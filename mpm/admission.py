@@ -15,8 +15,8 @@ def refuse_varying(material: Material, body: str, method: str) -> None:
     if material._varies:
         of = f" of body {body!r}" if body else ""
         raise ValueError(
-            f"material{of} = {material!r}: {', '.join(material._varies)} varies; {method} takes one value for all: use "
-            "mpm.Simulation, or a body for each value"
+            f"material{of} = {material!r}: {', '.join(material._varies)} varies, but {method} must have one value for "
+            "all: use mpm.Simulation, or a body for each value"
         )
 
 

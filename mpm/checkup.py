@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from mpm import _check, colliders
 from mpm.laws import Material
@@ -106,13 +107,20 @@ class Looks:
         """What to do where a material is as fast as sound."""
         return "expect shocks or large compression, or take a stiffer material"
 
+    def positions(self) -> npt.NDArray[Any]:
+        """In which bodies have the width for which they are resolved, (n, d)."""
+        return np.array(self.sim.particles.x, dtype=np.float64)
+
     def width(self) -> Iterator[Finding]:
-        """Of the narrowest body."""
-        x, size = np.array(self.sim.particles.x), {}
+        """Of the narrowest body, along the axes and along its own."""
+        x, size = self.positions(), {}
         for part in self.sim._parts:
             rows = self.sim.rows(part.name)
             if rows.stop > rows.start:
-                size[part.name] = float(np.ptp(x[rows], axis=0).min()) / self.size + self.reach
+                own = x[rows] - x[rows].mean(axis=0)
+                _, across = np.linalg.eigh(own.T @ own)
+                narrowest = min(float(np.ptp(seen, axis=0).min()) for seen in (own, own @ across))
+                size[part.name] = narrowest / self.size + self.reach
         name = min(size, key=lambda key: size[key])
         good = size[name] >= FEW_CELLS * (1 - 1e-6)
         words = f"the narrowest body, {name!r}, is {size[name]:.3g} {self.things} wide"
@@ -151,7 +159,8 @@ class Looks:
                     float(np.sqrt(1 / _largest_compliance(self.sim, k, material))),
                 )
                 good = fastest <= self.fast * sound
-                words = f"{type(material).__name__}: the fastest particle has {fastest:.3g} m/s, sound {sound:.3g} m/s"
+                one = self.sim._rows_are.removesuffix("s")
+                words = f"{type(material).__name__}: the fastest {one} has {fastest:.3g} m/s, sound {sound:.3g} m/s"
                 yield Finding("speed", good, words if good else f"{words}: {self.slower(material, fastest)}")
 
     def stiffness(self) -> Iterator[Finding]:

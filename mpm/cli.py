@@ -158,10 +158,10 @@ def _parser() -> argparse.ArgumentParser:
     view.add_argument(
         "name",
         nargs="?",
-        default="jelly",
         type=_scene_or_file,
         metavar="NAME|FILE",
-        help="a scene, default: jelly; or a file: .vtkhdf, .geo, .bgeo or .series of a recording, else a checkpoint",
+        help="a scene, default: jelly, or the first one that the method has; "
+        "or a file: .vtkhdf, .geo, .bgeo or .series of a recording, else a checkpoint",
     )
     view.add_argument("--method", choices=METHODS, default="mpm", help="of scenes that have it; default: mpm")
     view.add_argument("--port", type=_port, default=8866, metavar="N", help="default: 8866")
@@ -277,12 +277,15 @@ def _bench(studies: list[str], **options: Any) -> int:
     return bench.run([*STUDIES, *STANDARD, *MEASURED] if "all" in studies else studies, **options)
 
 
-def _view(name: str | Path, **options: Any) -> int:
+def _view(name: str | Path | None, **options: Any) -> int:
+    method = options["method"]
+    if name is None:
+        name = next(n for n in ("jelly", *gallery.names()) if method in gallery.get(n).methods)
     if isinstance(name, Path):
-        if options["method"] != "mpm":
+        if method != "mpm":
             print(f"mpm: --method is for scenes: {name} keeps its own", file=sys.stderr)
             return 2
-    elif not _suits(gallery.get(name), options["method"]):
+    elif not _suits(gallery.get(name), method):
         return 2
     from mpm.viewer import app
 

@@ -236,6 +236,8 @@ def _surface(
     """Points of a collider's surface in the domain with their normals, and whether any point of it is inside."""
     d = len(lower)
     spacing = max(dx, (float(np.prod(upper - lower)) / SEEDS) ** (1 / d))
+    while np.prod(np.ceil((upper - lower) / spacing) + 1) > 4 * SEEDS:  # slender domains
+        spacing *= 2
     axes = [
         np.linspace(low, high, 1 + int(np.ceil((high - low) / spacing)))
         for low, high in zip(lower, upper, strict=True)

@@ -38,7 +38,10 @@ class Varying(_check.Strict):
         if isinstance(given, Varying):
             return given
         if callable(given):
-            hash(given)  # materials are keys
+            try:
+                hash(given)  # materials are keys
+            except TypeError:
+                raise TypeError(f"{name} = {_check.shown(given)}: a function must be hashable") from None
             return cls(given)
         values = _check.array(name, given, (None,))
         if not len(values):
@@ -63,9 +66,10 @@ class Varying(_check.Strict):
                 f"{name} has {len(given)} values: must have one for each of the {len(x)} particles of {body!r}, or be "
                 "a function of x"
             )
+        refuse_out_of_range(f"{title} of {body!r}", given, limits)
         with np.errstate(over="ignore", under="ignore"):
             values = given.astype(dtype).astype(np.float64)
-        refuse_out_of_range(f"{title} of {body!r}", values, limits)
+        refuse_out_of_range(f"{title} of {body!r} in {dtype}", values, limits)
         return values
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -253,8 +253,8 @@ def test_an_inviscid_dam_break_keeps_its_energy_and_the_ledger_closes(walls):
     assert abs(end.energy / start.energy - 1) < 5e-4 and end.kinetic > 0.5 * start.energy
     assert history["energy"].max() < start.energy * (1 + 6e-4)
     early = history["energy"][history["time"] < 0.2][-1] / start.energy - 1
-    # measured -4.71e-4 and -4.77e-4; -7.2e-4 with a hole in the corner
-    assert early == pytest.approx(-4.73e-4, abs=2e-5)
+    # measured -4.30e-4 and -4.24e-4; a hole in the corner loses 2.5e-4 more
+    assert early == pytest.approx(-4.27e-4, abs=2e-5)
     impulse = history["body_impulse"].sum(axis=0) + history["wall_impulse"].sum(axis=0)
     if rim:
         impulse += history["impulse:floor"].sum(axis=0) + history["impulse:left"].sum(axis=0)
@@ -463,7 +463,7 @@ def test_no_surface_of_a_collider_moves_more_than_half_h(motion, longest):
         assert (bound.limit, bound.particle) == ("motion", None)
     assert bound.dt == pytest.approx(longest, rel=1e-6)
     sim.step()
-    assert sim.dt == pytest.approx(0.6 * longest, rel=1e-6)
+    assert sim.dt == pytest.approx(0.9 * 0.6 * longest, rel=1e-6)
 
 
 def test_a_collider_that_does_not_reach_the_fluid_does_not_bound_the_step():
@@ -765,3 +765,11 @@ def test_repr_states_the_mass_and_survives_nan():
     assert share == pytest.approx(0.9638, abs=1e-4) and f"each: {share:.4g})" in repr(sim)
     sim.particles.v[0] = np.nan
     assert "200 particles" in repr(sim)
+
+
+def test_a_collider_without_end_in_number_is_refused():
+    sim = mpm.sph.Simulation(scene_of(WATER, mpm.shapes.Box((0, 0), (1, 0.3))), spacing=1 / 20)
+    before = sim.state_hash()
+    with pytest.raises(ValueError, match="points of the lattice"):
+        sim.add_collider(mpm.shapes.Box((0.7, 0.7), (0.9, 1e9)), motion=mpm.motion.Linear((0, -1)))
+    assert sim.state_hash() == before

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ import mpm
 import scenes
 from loops import each
 from mpm import _core
+from mpm.io import checkpoint, container
 from scenes import kernels
 from test_laws import PARAMETERS, gradients
 
@@ -290,14 +292,14 @@ def test_what_takes_one_value_says_so():
     scene.add(
         mpm.shapes.Box((0.25, 0.25), (0.75, 0.75)), mpm.materials.NeoHookean(E=graded, nu=0.3, density=1)
     )
-    with pytest.raises(ValueError, match="E varies; finite elements"):
+    with pytest.raises(ValueError, match="E varies, but finite elements"):
         mpm.fem.Simulation(scene, spacing=0.1)
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(
         mpm.shapes.Box((0, 0), (0.5, 0.5)),
         mpm.materials.Fluid(bulk_modulus=lambda x: 1e3 + x[:, 0], density=1e3),
     )
-    with pytest.raises(ValueError, match="bulk_modulus varies; SPH"):
+    with pytest.raises(ValueError, match="bulk_modulus varies, but SPH"):
         mpm.sph.Simulation(scene, spacing=0.1)
     sim = block(mpm.materials.Hencky(**GOOD), 2)
     sim.particles.add_field("E")
@@ -406,3 +408,57 @@ def test_random_layers_stretch_by_the_sum_of_their_compliances(d, dtype):
     below = np.concatenate([[0], np.cumsum(np.diff(weight) / E)])
     u = g * (below[layer] + (x0[last] - x0[last] ** 2 / 2 - weight[layer]) / E[layer])
     assert (sim.particles.x[last, 0] - x0[last]).mean() == pytest.approx(u.mean(), rel=0.01)
+
+
+def test_materials_that_vary_are_copied_and_pickled():
+    for E in (np.linspace(1, 2, 5), graded):
+        material = mpm.materials.Hencky(E=E, nu=0.3, density=1)
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), material)
+        for again in (copy.deepcopy(material), pickle.loads(pickle.dumps(material))):
+            assert again == material
+        assert copy.deepcopy(scene).bodies[0].material == material
+    values = copy.deepcopy(mpm.materials.Hencky(E=np.ones(3), nu=0.3, density=1)).E.given
+    assert not values.flags.writeable
+
+
+@pytest.mark.parametrize("bad", [np.nan, -5.0, 0.0])
+def test_values_out_of_range_are_refused_when_written_and_when_loaded(bad, tmp_path):
+    sim = block(mpm.materials.NeoHookean(E=graded, nu=0.3, density=1), 2)
+    sim.particles["E"][30] = bad  # before anything has looked at it
+    with pytest.raises(mpm.SimulationError, match="first row 30"):
+        sim.step()
+    sim = block(mpm.materials.NeoHookean(E=graded, nu=0.3, density=1), 2)
+    tree, arrays = container.unpack(checkpoint.dumps(sim))
+    arrays = {name: np.array(values) for name, values in arrays.items()}
+    arrays["state.E"].reshape(-1)[3] = bad
+    with pytest.raises(mpm.FileFormatError, match="parameter"):
+        checkpoint.loads(b"".join(container.pack(tree, arrays)))
+
+
+def test_a_refused_body_leaves_no_field_behind():
+    sim = block(mpm.materials.NeoHookean(E=10, nu=0.3, density=1), 2)
+    sim.add_collider(mpm.shapes.Ball((0.8, 0.8), 0.19))
+    before = sim.state_hash(), sim.materials, sim.particles.fields
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning):
+            sim.add(
+                mpm.shapes.Ball((0.85, 0.85), 0.08), mpm.materials.NeoHookean(E=graded, nu=0.3, density=1)
+            )
+    assert (sim.state_hash(), sim.materials, sim.particles.fields) == before
+
+
+def test_one_name_has_one_range():
+    mud = mpm.materials.HerschelBulkley(
+        bulk_modulus=10, shear_modulus=5, yield_stress=graded, consistency=1, exponent=1, density=1
+    )
+    sim = block(mud, 2)
+    metal = mpm.materials.VonMises(E=10, nu=0.3, yield_stress=graded, density=1)
+    with pytest.raises(ValueError, match="yield_stress varies, and so does that of HerschelBulkley"):
+        sim.add(mpm.shapes.Ball((0.85, 0.85), 0.08), metal)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_doctor_knows_every_law(law):
+    assert {one.topic for one in mpm.doctor(block(scenes.MATERIALS[law], 2))} >= {"speed", "stiffness"}

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from mpm.checkup import Finding, Looks
 
@@ -13,6 +17,10 @@ class ElementLooks(Looks):
     """The nodes of a body are its corners."""
 
     things = "elements"
+
+    def positions(self) -> npt.NDArray[Any]:
+        """At rest."""
+        return np.asarray(self.sim._rest, dtype=np.float64)
 
     def inside(self) -> Iterator[Finding]:
         """Compression of the elements."""

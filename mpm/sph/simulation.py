@@ -56,6 +56,8 @@ XSPH = (
 )
 STRETCHED = 1.02  # of J, where the sum lacks neighbours
 CLOSEST = 0.5  # spacings: particles that begin nearer to others repel them violently
+# That a collider may span: 800 in a row on every axis. Each is looked at when the collider is filled.
+MOST_LATTICE_POINTS = 5e8
 TIMES = {"times": "float64", "counters": "int64", "numbers": "float64"}
 
 
@@ -559,6 +561,12 @@ def _fill(core: _core.SPH, chosen: numerics.Numerics, placed: list[Placed], scen
     """Give the last of the colliders its particles."""
     last = len(placed) - 1
     low, high = _region(placed[last].prepared, scene, 2 * chosen.smoothing * chosen.spacing)
+    name, points = placed[last].collider.name, float(np.prod((high - low) / chosen.spacing))
+    if points > MOST_LATTICE_POINTS:
+        raise ValueError(
+            f"collider {name!r}: what of it may come into the domain spans {points:.2g} points of the lattice with "
+            f"spacing = {chosen.spacing:g}; must be at most {MOST_LATTICE_POINTS:.0e}: make it shorter"
+        )
     if not core.fill_collider(last, low.tolist(), high.tolist()):
         refuse_pointless(placed, last, scene.lower, scene.upper, chosen.spacing)
 
