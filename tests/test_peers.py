@@ -177,6 +177,21 @@ def test_the_gate_fails_at_fifteen_per_cent():
     assert not gate.failures([gate.Ratio(case, "neon", "scalar", 0.1)], committed)
 
 
+def test_a_lone_failure_of_the_gate_is_a_disturbance():
+    def alone(*below):
+        pairs = [(isa, against) for isa in ("avx2", "avx512") for against in ("scalar", "plain C")]
+        found = {pair: gate.Ratio(gate.CASES[0], *pair, 1.0) for pair in pairs}
+        failed = [found[pair] for pair in below]
+        return [gate.alone(ratio, list(found.values()), failed) for ratio in failed]
+
+    assert alone(("avx512", "plain C")) == [True]
+    assert alone(("avx512", "plain C"), ("avx2", "scalar")) == [True, True]
+    assert alone(("avx512", "plain C"), ("avx512", "scalar")) == [False, False]  # slower kernels
+    assert alone(("avx512", "plain C"), ("avx2", "plain C")) == [False, False]  # slower code that all of them share
+    without_plain = gate.Ratio(gate.CASES[0], "avx512", "scalar", 1.0)
+    assert not gate.alone(without_plain, [without_plain], [without_plain])
+
+
 def test_the_committed_ratios_are_of_all_cases():
     committed = json.loads(gate.COMMITTED.read_text())
     for isa in gate.VECTORS:
