@@ -187,7 +187,10 @@ def test_a_lone_failure_of_the_gate_is_a_disturbance():
     assert alone(("avx512", "plain C")) == [True]
     assert alone(("avx512", "plain C"), ("avx2", "scalar")) == [True, True]
     assert alone(("avx512", "plain C"), ("avx512", "scalar")) == [False, False]  # slower kernels
-    assert alone(("avx512", "plain C"), ("avx2", "plain C")) == [False, False]  # slower code that all of them share
+    assert alone(("avx512", "plain C"), ("avx2", "plain C")) == [
+        False,
+        False,
+    ]  # slower code that all of them share
     without_plain = gate.Ratio(gate.CASES[0], "avx512", "scalar", 1.0)
     assert not gate.alone(without_plain, [without_plain], [without_plain])
 
