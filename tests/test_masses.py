@@ -63,12 +63,12 @@ def test_every_shape(name):
 def test_every_shape_at_every_size(how):
     """On and off the grid: 1e-12 where there is a formula (measured 1e-15), 1e-3 elsewhere (9e-5).
 
-    Size/dx from 3 to 20 in 2-D, to 7 in 3-D, where larger ones take minutes: the benchmark has them.
+    Few sizes, the small ones in 3-D: the benchmark has all of them and takes minutes.
     """
     for name, (shape, _) in TABLE["shapes"]().items():
         d = shape.dimension
         stated = volume_within(shape, np.zeros(d), np.ones(d)).error
-        for ratio in TABLE["RATIOS"][: 7 if d == 2 else 4]:
+        for ratio in TABLE["RATIOS"][: 6 if d == 2 else 3 : 2]:
             errors = [abs(error) for error, _, _ in TABLE["cases"](name, ratio, how)]
             assert len(errors) == 2 and max(errors) <= max(1e-12, stated) <= 1e-3, (name, ratio, errors)
 
