@@ -155,12 +155,13 @@ def color_bar(
 ) -> Any:
     """A colour bar beside axes, or beside all of `of`, with text in a size of `mpm.viz.legible`."""
     share = _bar_share(axes) if of is None else 0.8
+    size = legible.factor(axes) if text is None else text  # before the bar takes its part of the axes' cell
     bar = axes.figure.colorbar(
         mappable, ax=axes if of is None else of, shrink=share, aspect=25 * share, extend=extend
     )
     bar.set_label(label)
     bar.outline.set_visible(False)
-    legible.text(bar.ax, legible.factor(axes) if text is None else text)
+    legible.text(bar.ax, size)
     return bar
 
 
