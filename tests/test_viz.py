@@ -124,6 +124,19 @@ def test_the_colour_bar_of_a_wide_domain_is_no_taller_than_it():
         assert 0.6 <= bar / axes <= 1, size  # measured 0.80 to 0.90
 
 
+def test_labels_have_whole_numbers_beside_their_colour_bar():
+    assert colors.whole("speed", (0, 1)) is None
+    assert colors.whole("material", (0.0, 1.0)) == [0, 1] and colors.whole("material", (-0.5, 0.5)) == [0]
+    assert colors.whole("id", (0.0, 99.0)) == [0, 25, 50, 75]
+    picture = make(2).plot(color="material")
+    picture.colorbar.figure.canvas.draw()
+    assert [text.get_text() for text in picture.colorbar.get_yticklabels()] == ["0", "1"]
+    own, default = np.zeros((2, 200, 200, 3), np.uint8)
+    canvas.color_bar(own, "material", (0, 1), "neither", [0, 1])
+    canvas.color_bar(default, "material", (0, 1))
+    assert not np.array_equal(own, default)  # which has 0.25, 0.5 and 0.75, too
+
+
 def test_units_of_a_plane_scene_are_per_metre_of_depth():
     plane, space = make(2), make(3)
     for name, per_depth, unit in (

@@ -109,6 +109,7 @@ def plot(
     particles, domain = seen.draw(axes, ends)
     size = legible.factor(axes)
     bar = color_bar(axes, scale(ends), _color.label(sim, chosen), _color.beyond(shown, ends))
+    mark(bar, chosen, ends)
     axes.set_title(f"t = {sim.time:.4g} s", loc="left", fontsize=legible.points(size))
     legible.text(axes, size)
     return Picture(particles, domain, bar.ax)
@@ -163,6 +164,13 @@ def color_bar(
     bar.outline.set_visible(False)
     legible.text(bar.ax, size)
     return bar
+
+
+def mark(bar: Any, color: str, limits: tuple[float, float]) -> None:
+    """Whole numbers beside the colour bar of a label."""
+    numbers = _color.whole(color, limits)
+    if numbers is not None:
+        bar.set_ticks(numbers)
 
 
 def check_picture(

@@ -144,7 +144,7 @@ class Renderer:
         if self.labelled is not None and self.labelled[0] is background and self.labelled[1] == scale:
             return
         self.canvas = background.copy()
-        canvas.color_bar(self.canvas, self.label, *scale)
+        canvas.color_bar(self.canvas, self.label, *scale, _color.whole(self.color, scale[0]))
         self.labelled = (background, scale)
 
     def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:
