@@ -18,7 +18,7 @@ from mpm.scene import Scene
 from mpm.source import Source
 from mpm.viz import color as _color
 from mpm.viz import legible
-from mpm.viz.render import Image, check_source
+from mpm.viz.render import Image, check_cut, check_source
 from mpm.viz.solid import renderer_of
 
 if TYPE_CHECKING:
@@ -98,12 +98,14 @@ def plot(
     color: str = "speed",
     limits: tuple[float, float] | None = None,
     renderer: str = "builtin",
+    cut: Mapping[str, float] | None = None,
 ) -> Picture:
     """Draw the particles of a simulation or of a frame; see `Simulation.plot`."""
     renderer_of(renderer, sim)
     chosen, ends = check_picture(sim, color, limits)
+    check_cut(cut, sim)
     axes = axes_or_new(ax, (6.4, 5.4))
-    seen = look(sim, chosen, renderer)
+    seen = look(sim, chosen, renderer, cut)
     shown = seen.shown
     ends = ends or _color.span(chosen, shown)
     particles, domain = seen.draw(axes, ends)
@@ -131,7 +133,7 @@ class Look:
     draw: Callable[[Any, tuple[float, float]], tuple[Artist, Artist]]
 
 
-def look(sim: Source, color: str, renderer: str = "builtin") -> Look:
+def look(sim: Source, color: str, renderer: str = "builtin", cut: Mapping[str, float] | None = None) -> Look:
     """Copy from a state what drawing needs."""
     if sim.dimension == 2:
         state = sim._state((color, "volume"))
@@ -141,7 +143,7 @@ def look(sim: Source, color: str, renderer: str = "builtin") -> Look:
             return _plot_2d(scene, state, posed, triangles, axes, state.fields[color], ends)
 
         return Look(state.fields[color], flat)
-    picture = renderer_of(renderer, sim)(sim, color=color, size=STILL_SIZE, annotate=False)
+    picture = renderer_of(renderer, sim)(sim, color=color, size=STILL_SIZE, annotate=False, cut=cut)
     shot = picture._shoot(sim)
 
     def spatial(axes: Any, ends: tuple[float, float]) -> tuple[Artist, Artist]:
