@@ -52,7 +52,9 @@ def test_a_column_of_the_history_is_no_attribute():
     history = block().history
     with pytest.raises(AttributeError, match=r"no attribute 'time'; it is a column: history\['time'\]"):
         history.time  # noqa: B018
-    assert not hasattr(history, "elephant") and not hasattr(mpm.totals.History.__new__(mpm.totals.History), "_core")
+    assert not hasattr(history, "elephant") and not hasattr(
+        mpm.totals.History.__new__(mpm.totals.History), "_core"
+    )
 
 
 def test_an_error_of_a_callback_ends_the_run_at_its_step():
