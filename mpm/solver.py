@@ -486,7 +486,8 @@ class Solver(Run):
         Returns
         -------
         mpm.viz.Picture
-            A named tuple of Matplotlib artists: ``particles``, ``domain`` and ``colorbar``, the axes of the colour bar.
+            A named tuple of Matplotlib artists: ``particles``, ``domain`` and ``colorbar``, the axes of the colour bar;
+            ``figure`` is what they are in.
         """
         from mpm.viz import plot
 

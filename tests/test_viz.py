@@ -84,7 +84,7 @@ def test_a_picture_has_named_parts(dim):
         and picture[0] is picture.particles
         and picture[2] is picture.colorbar
     )
-    assert picture.domain is picture[1]
+    assert picture.domain is picture[1] and picture.figure is plt.gcf()
 
 
 @dims

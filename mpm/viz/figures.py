@@ -47,6 +47,11 @@ class Picture(NamedTuple):
     domain: Artist
     colorbar: Axes
 
+    @property
+    def figure(self) -> Any:
+        """The figure that they are in: ``sim.plot().figure.savefig("picture.png")``."""
+        return self.colorbar.figure
+
 
 def _matplotlib() -> Any:
     return _check.extra("matplotlib", "plotting needs Matplotlib", "plot")
