@@ -158,7 +158,12 @@ def options(function: Callable[P, R]) -> Callable[P, R]:
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL) and name != "self"
     ]
     by_keyword = [name for name in known if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY]
-    needed = [name for name in by_keyword if parameters[name].default is inspect.Parameter.empty]
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    needed = {  # name → place among the arguments
+        name: math.inf if name in by_keyword else place
+        for place, (name, parameter) in enumerate(parameters.items())
+        if parameter.kind in plain and parameter.default is parameter.empty and name in known
+    }
     variadic = any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters.values())
     by_place = math.inf if variadic else len(parameters) - len(by_keyword)
 
@@ -170,9 +175,9 @@ def options(function: Callable[P, R]) -> Callable[P, R]:
                 raise TypeError(f"{_title(function, args)}() has no option {name!r}{near}")
         if by_keyword and len(args) > by_place:
             raise TypeError(f"{_title(function, args)}() takes by keyword: {', '.join(by_keyword)}")
-        for name in needed:
-            if name not in kwargs:
-                raise TypeError(f"{_title(function, args)}() needs {name}=")
+        missing = [f"{name}=" for name, place in needed.items() if name not in kwargs and len(args) <= place]
+        if missing:
+            raise TypeError(f"{_title(function, args)}() needs {', '.join(missing)}")
         return function(*args, **kwargs)
 
     return checked

@@ -21,6 +21,11 @@ FEW_PARTICLES = 0.5  # of the usual number per cell: holes open below
 FAST = 0.3  # speed over that of sound: a nearly incompressible fluid is no longer that
 SOFT = 0.1  # stress of weight or impact over the stiffness: small strains end there
 EDGE = 0.9  # of the bound of the time step
+LIMITS = {  # what a limit of the time step means, where its name does not say it
+    "isolated": ", the stiffness of a particle that is alone in its cells",
+    "wave": ", the speed of sound",
+    "motion": ", how far a step moves or strains the material",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,7 @@ class Looks:
     def time_step(self) -> Iterator[Finding]:
         """Against its bound."""
         bound, fixed = self.sim.stable_dt(), self.sim._options()["dt"]
-        words = f"the bound is {bound.dt:.3g} s (limit: {bound.limit})"
+        words = f"the bound is {bound.dt:.3g} s (limit: {bound.limit}{LIMITS.get(bound.limit, '')})"
         if fixed in (0, "auto"):
             yield Finding("time step", True, f"automatic; {words}")
         elif fixed > bound.dt:

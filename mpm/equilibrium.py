@@ -110,6 +110,11 @@ class Equilibrating(Solver, abstract=True):
             raise ValueError(
                 "dtype = 'float32': rounding is a large part of the load; equilibrate needs 'float64'"
             )
+        for material in self.materials:
+            if not material._row["tangent"]:
+                raise ValueError(
+                    f"material = {material!r} has no tangent, which equilibrate needs: let it come to rest in a run"
+                )
         done: list[Equilibrium] = []
         self._core.hold(lambda: done.append(self._equilibrate(count, goal)))
         return done[0]

@@ -461,6 +461,7 @@ class Solver(Run):
         color: str = "speed",
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
     ) -> Picture:
         """Draw particles, or the triangles of 2-D elements, and colliders with Matplotlib; needs the extra ``plot``.
 
@@ -478,15 +479,19 @@ class Solver(Run):
         renderer : {"builtin", "pyvista"}
             The renderer of 3-D scenes: our own, fast; or PyVista, with lit spheres among translucent colliders, which
             needs the extra ``3d`` and a second or two. 2-D scenes need ``"builtin"``.
+        cut : mapping, optional
+            Planes that open a 3-D scene, such as ``{"y": 0.5}`` [m], or two or three for a corner: particles between
+            them and the camera are left out. Colliders stay whole.
 
         Returns
         -------
         mpm.viz.Picture
-            A named tuple of Matplotlib artists: ``particles``, ``domain`` and ``colorbar``, the axes of the colour bar.
+            A named tuple of Matplotlib artists: ``particles``, ``domain`` and ``colorbar``, the axes of the colour bar;
+            ``figure`` is what they are in.
         """
         from mpm.viz import plot
 
-        return plot(self, ax=ax, color=color, limits=limits, renderer=renderer)
+        return plot(self, ax=ax, color=color, limits=limits, renderer=renderer, cut=cut)
 
     @_check.options
     def movie(
@@ -499,6 +504,7 @@ class Solver(Run):
         limits: tuple[float, float] | None = None,
         size: tuple[int, int] = (960, 720),
         renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
         progress: bool = False,
     ) -> None:
         """Run for `duration` and write a movie; needs the extra ``movie``. Drawing a frame overlaps computing the next.
@@ -520,7 +526,7 @@ class Solver(Run):
             values far off.
         size : (int, int)
             Width and height in pixels, even.
-        renderer : str
+        renderer, cut
             As in `plot`.
         progress : bool, optional
             A bar on stderr.
@@ -536,6 +542,7 @@ class Solver(Run):
             limits=limits,
             size=size,
             renderer=renderer,
+            cut=cut,
             progress=progress,
         )
 

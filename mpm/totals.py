@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -165,6 +165,15 @@ class History(Mapping[str, FloatArray]):
 
     def __len__(self) -> int:
         return len(list(iter(self)))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Python calls this only if the ordinary look-up has failed. A history without a core has no columns.
+        column = not name.startswith("_") and name in list(self)
+        raise AttributeError(
+            f"History has no attribute {name!r}" + (f"; it is a column: history[{name!r}]" if column else ""),
+            name=name,
+            obj=self,
+        )
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in self.__slots__:

@@ -295,7 +295,10 @@ def test_friction_is_of_walls_given_by_name():
             lambda: mpm.materials.NeoHookean(1e5, 0.3, 1000),
             r"NeoHookean\(\) takes by keyword: E, nu, density",
         ),
-        (lambda: mpm.materials.NeoHookean(E=1e5), r"NeoHookean\(\) needs nu="),
+        (lambda: mpm.materials.NeoHookean(E=1e5), r"NeoHookean\(\) needs nu=, density="),
+        (lambda: mpm.Simulation(), r"^Simulation\(\) needs scene=, dx=$"),
+        (lambda: mpm.gallery.get("jelly").simulation().run(), r"^Simulation.run\(\) needs duration=$"),
+        (lambda: mpm.load(threads=1), r"load\(\) needs path="),
         (lambda: mpm.materials.Fluid(K=1), "no option 'K'; did you mean 'bulk_modulus'"),
         (
             lambda: mpm.materials.Fluid(zz=1),

@@ -57,6 +57,7 @@ ELASTIC = {"E": POSITIVE, "nu": NU, "density": POSITIVE}
 COLOR = [*NAME, "stress", "x", "F", "spede"]
 PLAIN_COLOR = [v for v in COLOR if v is not None] + ["pressure"]
 RENDERER = [*NAME, "pyvist", "pyvista"]  # the last draws no 2-D scenes
+CUT = [3, "y", ["y"], {"w": 0.5}, {"y": 0.5}, {"y": "a"}]  # of a 2-D scene
 LIMITS = ["ab", 1.0, {}, (1,), (1, 2, 3), (2, 1), (1, 1), (0, NAN), (-INF, 0), ("a", "b")]
 SIZE = [1, None, "ab", (1,), (64, 64, 3), (64.0, 64), (65, 64), (0, 64), (10**6, 64), (True, 64), (NAN, 64)]
 PICTURE = [
@@ -461,7 +462,7 @@ TARGETS = {
     "viz.MovieWriter.add": (lambda c, **k: c.writer.add(**k), {"image": np.zeros((64, 80, 3), np.uint8)},
                             {"image": [*PICTURE, np.zeros((80, 64, 3), np.uint8)]}),
     "viz.Renderer": (lambda c, **k: viz.Renderer(**{"sim": c.sim, **k}), {},
-                     {"sim": SIM, "color": COLOR, "limits": LIMITS, "size": SIZE, "annotate": FLAG}),
+                     {"sim": SIM, "color": COLOR, "limits": LIMITS, "size": SIZE, "annotate": FLAG, "cut": CUT}),
     "viz.contact_sheet": (lambda c, **k: viz.contact_sheet(**k), {"frames": [np.zeros((4, 4, 3), np.uint8)]},
                           {"frames": [*([p] for p in PICTURE), None, 1, "ab", [], {},
                                       [np.zeros((n, 4, 3), np.uint8) for n in (2, 4)]],
@@ -477,14 +478,15 @@ TARGETS = {
     "Frame.collider_distance": (lambda c, **k: c.frames[0].collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
                                 {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
     "Frame.plot": (lambda c, **k: c.frames[0].plot(**{"ax": c.ax, **k}), {},
-                   {"ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER}),
+                   {"ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "cut": CUT}),
     "Replay.at": (lambda c, **k: c.frames.at(**k), {"time": 0.0}, {"time": [*NUMBER, -1.0, 1e9]}),
     "Replay.plot": (lambda c, **k: c.frames.plot(**{"i": 0, "ax": c.ax, **k}), {},
                     {"i": ["0", None, 0.0, [0], 99, -99, True], "ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS,
-                     "renderer": RENDERER}),
+                     "renderer": RENDERER, "cut": CUT}),
     "Replay.movie": (lambda c, **k: c.frames.movie(**{"path": c.folder / "frames", **k}), {"size": (64, 64)},
                      {"path": [1, None, "a.avi", ""], "fps": [v for v in POSITIVE if v is not None],
-                      "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "size": SIZE, "progress": FLAG}),
+                      "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "cut": CUT, "size": SIZE,
+                      "progress": FLAG}),
     "integrators.integrate": (lambda c, **k: integrators.integrate(**k),
                               {"system": integrators.Oscillator(), "x": [1.0, 2.0], "v": [0.0, 0.0], **STEPPED},
                               {"system": [None, 1, "oscillator", integrators.Oscillator, lambda x, v, t: x, ROTATION],
@@ -590,9 +592,9 @@ METHODS = {
                                {"name": [*NAME, "presure", "grad"], "points": ROWS}),
     "Simulation.threads": (lambda c, **k: setattr(c.sim, *k.popitem()), {"threads": 1}, {"threads": [*COUNT, 10**9]}),
     "Simulation.plot": (lambda c, **k: c.sim.plot(**{"ax": c.ax, **k}), {},
-                        {"color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER}),
+                        {"color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER, "cut": CUT}),
     "viz.plot": (lambda c, **k: viz.plot(**{"sim": c.sim, "ax": c.ax, **k}), {},
-                 {"sim": SIM, "color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER}),
+                 {"sim": SIM, "color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER, "cut": CUT}),
     "Simulation.save": (lambda c, **k: c.sim.save(**{"path": c.folder / "a.mpm", **k}), {}, {"path": NO_PATH}),
     "load": (lambda c, **k: mpm.load(**{"path": saved(c), **k}), {"threads": 2},
              {"path": NO_PATH, "threads": [*(v for v in COUNT if v is not None), 10**9],
@@ -602,11 +604,12 @@ METHODS = {
     "Simulation.movie": (lambda c, **k: c.sim.movie(**{"path": c.folder / "frames", **k}),
                          {"duration": 0, "fps": 10, "size": (64, 64)},
                          {"path": [1, None, "a.avi", ""], "duration": [*NOT_NEGATIVE, 1e12], "fps": POSITIVE,
-                          "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE, "renderer": RENDERER}),
+                          "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE, "renderer": RENDERER,
+                          "cut": CUT}),
     "viz.movie": (lambda c, **k: viz.movie(**{"sim": c.sim, "path": c.folder / "frames", **k}),
                   {"duration": 0, "fps": 10, "size": (64, 64)},
                   {"sim": SIM, "path": [1, None, "a.avi", ""], "duration": NOT_NEGATIVE, "fps": POSITIVE,
-                   "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE, "renderer": RENDERER}),
+                   "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE, "renderer": RENDERER, "cut": CUT}),
     "viz.Renderer.frame": (lambda c, **k: viz.Renderer(c.sim, size=(64, 64)).frame(**{"sim": c.sim, **k}), {},
                            {"sim": SIM}),
     "Simulation.record": (lambda c, **k: c.sim.record(**{"path": c.folder / "b.vtkhdf", **k}), {"fps": 10},

@@ -48,6 +48,15 @@ def test_a_callback_every_so_many_seconds_comes_after_the_first_step_there():
         assert seen == list(range(before + 1, called.steps + 1))
 
 
+def test_a_column_of_the_history_is_no_attribute():
+    history = block().history
+    with pytest.raises(AttributeError, match=r"no attribute 'time'; it is a column: history\['time'\]"):
+        history.time  # noqa: B018
+    assert not hasattr(history, "elephant") and not hasattr(
+        mpm.totals.History.__new__(mpm.totals.History), "_core"
+    )
+
+
 def test_an_error_of_a_callback_ends_the_run_at_its_step():
     sim = block()
 
@@ -239,6 +248,7 @@ def test_the_doctor_finds_nothing_in_a_sound_scene():
     report = mpm.doctor(sim)
     assert report.good and len(repr(report).splitlines()) == len(report) == 5
     assert "ok   resolution  the narrowest body, 'block', is" in repr(report)
+    assert "(limit: isolated, the stiffness of a particle that is alone in its cells)" in repr(report)
 
 
 def test_the_doctor_finds_what_is_wrong():

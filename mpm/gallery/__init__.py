@@ -6,6 +6,13 @@ True
 >>> entry = mpm.gallery.get("jelly")
 >>> sim = entry.simulation(dtype="float32")
 >>> sim.run(entry.duration)
+
+The function that builds a scene is a start for your own; it returns an `mpm.Scene`:
+
+>>> import inspect
+>>> print(inspect.getsource(mpm.gallery.jelly))  # doctest: +ELLIPSIS
+@_check.options
+def jelly(...
 """
 
 from __future__ import annotations

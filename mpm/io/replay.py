@@ -192,11 +192,12 @@ class Frame(_Recorded):
         color: str | None = None,
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
     ) -> Picture:
         """Draw the particles with Matplotlib; as `Simulation.plot`, with the colour of `Replay.plot`."""
         from mpm.viz import plot
 
-        return plot(self, ax=ax, color=_color(self, color), limits=limits, renderer=renderer)
+        return plot(self, ax=ax, color=_color(self, color), limits=limits, renderer=renderer, cut=cut)
 
     def _state(self, names: Sequence[str]) -> State:
         """The contents of the file for this frame."""
@@ -317,6 +318,7 @@ class Replay(_Recorded, _check.Strict, Closing):
         color: str | None = None,
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
     ) -> Picture:
         """Draw a frame with Matplotlib, with the colliders where they were; needs the extra ``plot``.
 
@@ -331,7 +333,7 @@ class Replay(_Recorded, _check.Strict, Closing):
             else the material.
         limits : (float, float), optional
             Ends of the colour scale; default: the smallest and largest value.
-        renderer : {"builtin", "pyvista"}
+        renderer, cut
             As in `Simulation.plot`.
 
         Returns
@@ -345,7 +347,7 @@ class Replay(_Recorded, _check.Strict, Closing):
             raise ValueError(
                 f"i = {i}: must be >= {-len(self)} and < {len(self)}, there are {len(self)} frames"
             )
-        return self[int(i)].plot(ax=ax, color=color, limits=limits, renderer=renderer)
+        return self[int(i)].plot(ax=ax, color=color, limits=limits, renderer=renderer, cut=cut)
 
     @_check.options
     def movie(
@@ -357,6 +359,7 @@ class Replay(_Recorded, _check.Strict, Closing):
         limits: tuple[float, float] | None = None,
         size: tuple[int, int] = (960, 720),
         renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
         progress: bool = False,
     ) -> None:
         """Write all frames as a movie; needs the extra ``movie``.
@@ -366,12 +369,14 @@ class Replay(_Recorded, _check.Strict, Closing):
         path : str or path
             ``.mp4``, ``.gif``, or a directory (without suffix) for ``frame_0000.png``, …
         fps : float, optional
-            Frames per second of the movie, 10 to 60; default: those of the recording.
+            Frames per second of the movie, played with 10 to 60; default: those of the recording, which is real time
+            within that range. A smaller `fps` slows it down: a recording with 800 per second played with 20 is 40
+            times slower than the motion.
         color, limits
             As in `plot`; the limits grow with the values so far.
         size : (int, int)
             Width and height in pixels, even.
-        renderer : str
+        renderer, cut
             As in `plot`.
         progress : bool, optional
             A bar on stderr.
@@ -390,6 +395,7 @@ class Replay(_Recorded, _check.Strict, Closing):
             limits=limits,
             size=size,
             renderer=renderer,
+            cut=cut,
             progress=progress,
         )
 

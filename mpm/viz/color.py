@@ -85,6 +85,14 @@ def span(color: str, shown: npt.NDArray[Any]) -> tuple[float, float]:
     return low, high
 
 
+def whole(color: str, limits: tuple[float, float], most: int = 5) -> list[int] | None:
+    """What is written beside the colour bar of a label: at most so many whole numbers; None: it is a quantity."""
+    if color not in NUMBERS:
+        return None
+    low, high = math.ceil(limits[0] - 1e-9), math.floor(limits[1] + 1e-9)
+    return list(range(low, high + 1, max(1, -(-(high - low) // (most - 1)))))
+
+
 class Scale:
     """The ends of a colour scale: those given, or ends that grow with the values that are shown, in few steps and
     without ever shrinking, so that colours of different frames compare."""
