@@ -1,5 +1,7 @@
 """The books of dissipation: what laws take from the energy, against closed forms and the work of the stress."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -74,16 +76,16 @@ def test_the_work_of_the_stress_is_stored_or_dissipated(law, d):
         assert plastic > 0.1 * work if returns else plastic == 0
 
 
-@each("isa", _core.isas())
-@each("dtype, tolerance", [("float64", 1e-9), ("float32", 3e-4)])
 @each("law", ("fluid", "snow", "von_mises", "viscoelastic"))
 @pytest.mark.parametrize("d", scenes.DIMS)
-def test_every_kernel_set_keeps_the_same_books(d, law, isa, dtype, tolerance):
-    with kernels(isa):
-        sim, row, _ = held(scenes.MATERIALS[law], FLOW[d], 30, 3e-4, dtype=dtype)
+def test_every_kernel_set_keeps_the_same_books(d, law):
     with kernels("scalar"):
-        reference, same, _ = held(scenes.MATERIALS[law], FLOW[d], 30, 3e-4)
-    np.testing.assert_allclose(dissipated(sim, row), dissipated(reference, same), rtol=tolerance)  # 6e-5
+        expected = dissipated(*held(scenes.MATERIALS[law], FLOW[d], 12, 6e-4)[:2])
+    for isa in _core.isas():
+        for dtype, tolerance in (("float64", 1e-9), ("float32", 3e-4)):  # 1e-13, 3e-5
+            with kernels(isa):
+                found = dissipated(*held(scenes.MATERIALS[law], FLOW[d], 12, 6e-4, dtype=dtype)[:2])
+            np.testing.assert_allclose(found, expected, rtol=tolerance, err_msg=f"{isa} {dtype}")
 
 
 @pytest.mark.parametrize("d", scenes.DIMS)
@@ -132,10 +134,124 @@ def test_heat_is_its_share_of_the_plastic_work():
     assert sim.history["heat"][-1] == totals.heat
 
 
-def bouncing(material, d=2, cells=16, velocity=-1.0, run=0.3, **numerics):
-    scene = mpm.Scene([0] * d, [1] * d, gravity=[0] * (d - 1) + [-2])
-    scene.add(mpm.shapes.Box([0.3] * d, [0.7] * d), material, velocity=[0.0] * (d - 1) + [velocity])
-    sim = mpm.Simulation(scene, dx=1 / cells, history=1, threads=1, **numerics)
-    start = sim.totals().energy
-    sim.run(run)
-    return sim, start
+def ringing(material, **numerics):
+    """A free block that a smooth velocity strains beyond yield: (simulation, its energy at the beginning)."""
+    gradient = np.array([[-1.5, 1.0], [0.0, 1.0]])
+    scene = mpm.Scene([-1, -1], [1, 1])
+    scene.add(
+        mpm.shapes.Box([-0.5, -0.5], [0.5, 0.5]), material, velocity=lambda x: np.sin(1.5 * x @ gradient.T) / 1.5
+    )
+    sim = mpm.Simulation(scene, dx=1 / 16, sampling="lattice", dissipation=True, **numerics)
+    return sim, sim.totals().energy
+
+
+RINGING = {
+    "plastic": (M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, viscosity=100, hardening=1e4, density=1e3), {}),
+    "viscous": (M.Fluid(bulk_modulus=5e4, density=1e3, viscosity=50), {}),
+    "both": (
+        M.Viscoelastic(E=1e5, nu=0.3, g_1=0.5, tau_1=0.02, viscosity=50, density=1e3),
+        {"f_update": "cayley", "kernel": "cubic"},
+    ),
+    "shock": (M.NeoHookean(E=1e5, nu=0.3, density=1e3), {"artificial_viscosity": (4, 4)}),
+}
+
+
+@pytest.mark.parametrize("case", RINGING)
+def test_the_energies_of_a_free_block_add_up(case):
+    """With FLIP, whose transfer dissipates little, in a quarter of the automatic step."""
+    material, options = RINGING[case]
+    dt = ringing(material, **options)[0].stable_dt().dt
+    sim, start = ringing(material, transfer="flip", flip_ratio=1.0, max_dt=0.15 * dt, **options)
+    sim.run(0.25)
+    books = sim.history["plastic_dissipation"] + sim.history["viscous_dissipation"]
+    assert books[-1] > (0.09 if case == "shock" else 0.3) * start and (np.diff(books) > -1e-9 * start).all()
+    print(case, books[-1]/start, np.abs(sim.history["energy"] + books - start).max()/start)
+    assert np.abs(sim.history["energy"] + books - start).max() < 0.01 * start  # 0.005, 0.001, 0.003, 0.006
+
+
+def bouncing(d, dtype, laws=("von_mises", "fluid"), **numerics):
+    scene = mpm.Scene([0] * d, [1] * d, gravity=[0] * (d - 1) + [-9.81])
+    for k, law in enumerate(laws):
+        scene.add(
+            mpm.shapes.Box([0.1 + 0.4 * k] * d, [0.4 + 0.4 * k] * d), scenes.MATERIALS[law], velocity=scenes.swirl
+        )
+    return mpm.Simulation(scene, dx=1 / 8, dtype=dtype, rng=3, **numerics)
+
+
+@each("isa", _core.isas())
+@each("dtype", scenes.DTYPES)
+@each("numerics", [{}, {"transfer": "asflip", "kernel": "cubic", "artificial_viscosity": (0.1, 1)}])
+@each("laws", [("von_mises", "fluid"), ("sand", "snow")])
+@pytest.mark.parametrize("d", scenes.DIMS)
+def test_books_change_no_bit_and_are_those_of_any_threads_and_runs(d, laws, numerics, dtype, isa):
+    with kernels(isa):
+        plain = bouncing(d, dtype, laws, threads=1, **numerics)
+        sims = [bouncing(d, dtype, laws, threads=t, dissipation=True, **numerics) for t in (1, 3)]
+    plain.step(24), sims[0].step(24), sims[1].step(11), sims[1].step(13)
+    assert sims[0].state_hash() == sims[1].state_hash()
+    assert sims[0].totals().plastic_dissipation > 0
+    for name in plain.particles.fields:
+        assert np.array_equal(plain.particles[name], sims[0].particles[name], equal_nan=True), name
+    for name in plain.history:
+        assert np.array_equal(plain.history[name], sims[0].history[name]), name
+
+
+@pytest.mark.parametrize("d", scenes.DIMS)
+def test_books_survive_save_copy_add_delete_and_record(d, tmp_path):
+    sim = bouncing(d, "float64", dissipation=True)
+    assert sim.totals().plastic_dissipation == 0 and sim.particles.units["plastic_dissipation"] == "J/m³"
+    with sim.record(tmp_path / "run.vtkhdf", fps=1000, fields=("plastic_dissipation",)):
+        sim.step(20)
+    sim.save(tmp_path / "run.mpm")
+    others = [mpm.load(tmp_path / "run.mpm"), copy.deepcopy(sim)]
+    frames = mpm.replay(tmp_path / "run.vtkhdf")
+    assert frames.totals["plastic_dissipation"][-1] > 0
+    assert np.isin(frames[-1]["plastic_dissipation"], sim.particles.plastic_dissipation).mean() > 0.9 or frames.steps[-1] < 20
+    for other in (sim, *others):
+        other.step(10)
+    assert sim == others[0] == others[1] and others[0]._numerics.dissipation
+    assert np.array_equal(others[0].history["viscous_dissipation"], sim.history["viscous_dissipation"])
+
+    books = np.array(sim.particles.plastic_dissipation)
+    sim.particles.delete(slice(3, 9))
+    assert np.array_equal(sim.particles.plastic_dissipation, np.delete(books, slice(3, 9)))
+    sim.add(mpm.shapes.Box([0.1] * (d - 1) + [0.6], [0.3] * (d - 1) + [0.8]), scenes.MATERIALS["johnson_cook"], name="new")
+    assert (sim.particles.plastic_dissipation[sim.rows("new")] == 0).all()
+    sim.particles.plastic_dissipation[:] = 0  # begins the books anew
+    totals = sim.totals()
+    assert totals.plastic_dissipation == 0 and totals.heat == 0 and totals.viscous_dissipation > 0
+    assert "heat                0 J" in repr(totals)
+    sim.step(5)
+    assert np.isfinite(sim.particles.plastic_dissipation).all() and sim.totals().plastic_dissipation > 0
+
+
+def test_a_parameter_that_varies_dissipates_as_its_values(tmp_path):
+    metal = dict(nu=0.3, density=1, E=10)
+    varying = M.VonMises(yield_stress=lambda x: np.where(x[:, 1] > 0, 0.2, 0.1), **metal)
+    for x, stress in ((0.1, 0.2), (-0.1, 0.1)):
+        uniform, row, _ = held(M.VonMises(yield_stress=stress, **metal), FLOW[2], 40, 2e-4)
+        rows = np.flatnonzero(np.abs(uniform.particles.x - [0, x]).max(axis=1) < 0.1)
+        mixed, _, _ = held(varying, FLOW[2], 40, 2e-4)
+        expected = uniform.particles.plastic_dissipation[row]
+        np.testing.assert_allclose(mixed.particles.plastic_dissipation[rows], expected, rtol=0.01)  # 5e-4
+
+
+def test_what_keeps_no_books_says_so():
+    scene = mpm.Scene([0, 0], [1, 1], gravity=[0, -1])
+    scene.add(mpm.shapes.Box([0.3, 0.3], [0.6, 0.6]), scenes.MATERIALS["neo_hookean"])
+    with pytest.raises(ValueError, match="dissipation = True: integrator='implicit-euler' does not use it"):
+        mpm.Simulation(scene, dx=1 / 8, integrator="implicit-euler", dissipation=True)
+    with pytest.raises(TypeError, match="dissipation"):
+        mpm.fem.Simulation(scene, spacing=1 / 8, dissipation=True)
+    plain = mpm.Simulation(scene, dx=1 / 8)
+    assert plain.totals().heat is None and "dissipation" not in repr(plain.totals())
+    with pytest.raises(KeyError, match="history has no 'heat'"):
+        plain.history["heat"]
+    with pytest.raises(AttributeError, match="dissipation=True. keeps plastic_dissipation"):
+        plain.particles.plastic_dissipation
+    with pytest.raises(ValueError, match="plastic_dissipation"):
+        plain.particles.add_field("plastic_dissipation")
+    kept = mpm.Simulation(scene, dx=1 / 8, dissipation=True)
+    assert "dissipation" in repr(kept.totals())
+    with pytest.raises(ValueError, match="dissipation = True: the pseudo-steps are implicit"):
+        kept.equilibrate()
