@@ -6,7 +6,18 @@ from typing import TypedDict
 
 from mpm import _core
 
-__all__ = ["DISSIPATIONS", "KNOWN", "LASTING", "RANKS", "TAKEN", "Row", "components", "is_name", "row", "shape"]
+__all__ = [
+    "DISSIPATIONS",
+    "KNOWN",
+    "LASTING",
+    "RANKS",
+    "TAKEN",
+    "Row",
+    "components",
+    "is_name",
+    "row",
+    "shape",
+]
 
 
 class Row(TypedDict):

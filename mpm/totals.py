@@ -89,7 +89,9 @@ class Totals:
     def __repr__(self) -> str:
         names = [field.name for field in fields(self) if getattr(self, field.name) is not None] + ["energy"]
         d, width = len(self.momentum), max(17, *(len(name) + 1 for name in names))
-        rows = (f"  {name:<{width}}{_shown(getattr(self, name))} {per_depth(UNITS[name], d)}" for name in names)
+        rows = (
+            f"  {name:<{width}}{_shown(getattr(self, name))} {per_depth(UNITS[name], d)}" for name in names
+        )
         return ("Totals per metre of depth\n" if d == 2 else "Totals\n") + "\n".join(rows)
 
 

@@ -67,7 +67,12 @@ def test_the_work_of_the_stress_is_stored_or_dissipated(law, d):
     plastic, viscous = dissipated(sim, row)
     viscous = 0 if law == "fluid" else viscous  # of stress that `kirchhoff` leaves out
     stored = sim.compute("elastic_energy")[row] / sim.particles.volume[row]
-    assert abs(work - stored - plastic - viscous) <= 2e-4 * work, (work, stored, plastic, viscous)  # 7e-5, snow
+    assert abs(work - stored - plastic - viscous) <= 2e-4 * work, (
+        work,
+        stored,
+        plastic,
+        viscous,
+    )  # 7e-5, snow
     if law in ("fluid", "viscoelastic"):
         assert plastic == 0
     else:
@@ -91,7 +96,9 @@ def test_every_kernel_set_keeps_the_same_books(d, law):
 @pytest.mark.parametrize("d", scenes.DIMS)
 def test_perfect_plasticity_dissipates_its_yield_stress_times_the_plastic_strain(d):
     metal = M.VonMises(E=2.6e6, nu=0.3, yield_stress=1e3, density=1e3)
-    sim, row, _ = held(metal, SHEAR[d], 100, 2e-4)  # shear strain 0.02, of which yield/(sqrt(3) mu) is elastic
+    sim, row, _ = held(
+        metal, SHEAR[d], 100, 2e-4
+    )  # shear strain 0.02, of which yield/(sqrt(3) mu) is elastic
     yields = 1e3 / np.sqrt(3)
     exact = yields * (0.02 - yields / 1e6)
     assert dissipated(sim, row)[0] == pytest.approx(exact, rel=1e-3)  # 1e-5
@@ -105,7 +112,7 @@ def test_a_newtonian_fluid_dissipates_its_viscosity_times_the_square_of_the_rate
 
 
 def test_flow_of_a_bingham_fluid_and_creep_of_a_metal():
-    """Steady shear after the elastic strain: (yield stress + viscosity · rate) · rate, in steps beyond the yield strain."""
+    """Steady shear: (yield stress + viscosity · rate) · rate, in steps beyond the yield strain."""
     rate, dt = 5.0, 2e-4
     bingham = M.HerschelBulkley(
         bulk_modulus=1e6, shear_modulus=1e6, yield_stress=100, consistency=20, density=1e3, exponent=1
@@ -139,7 +146,9 @@ def ringing(material, **numerics):
     gradient = np.array([[-1.5, 1.0], [0.0, 1.0]])
     scene = mpm.Scene([-1, -1], [1, 1])
     scene.add(
-        mpm.shapes.Box([-0.5, -0.5], [0.5, 0.5]), material, velocity=lambda x: np.sin(1.5 * x @ gradient.T) / 1.5
+        mpm.shapes.Box([-0.5, -0.5], [0.5, 0.5]),
+        material,
+        velocity=lambda x: np.sin(1.5 * x @ gradient.T) / 1.5,
     )
     sim = mpm.Simulation(scene, dx=1 / 16, sampling="lattice", dissipation=True, **numerics)
     return sim, sim.totals().energy
@@ -165,15 +174,16 @@ def test_the_energies_of_a_free_block_add_up(case):
     sim.run(0.25)
     books = sim.history["plastic_dissipation"] + sim.history["viscous_dissipation"]
     assert books[-1] > (0.09 if case == "shock" else 0.3) * start and (np.diff(books) > -1e-9 * start).all()
-    print(case, books[-1]/start, np.abs(sim.history["energy"] + books - start).max()/start)
-    assert np.abs(sim.history["energy"] + books - start).max() < 0.01 * start  # 0.005, 0.001, 0.003, 0.006
+    assert np.abs(sim.history["energy"] + books - start).max() < 0.01 * start  # 0.005, 0.002, 0.007, 0.004
 
 
 def bouncing(d, dtype, laws=("von_mises", "fluid"), **numerics):
     scene = mpm.Scene([0] * d, [1] * d, gravity=[0] * (d - 1) + [-9.81])
     for k, law in enumerate(laws):
         scene.add(
-            mpm.shapes.Box([0.1 + 0.4 * k] * d, [0.4 + 0.4 * k] * d), scenes.MATERIALS[law], velocity=scenes.swirl
+            mpm.shapes.Box([0.1 + 0.4 * k] * d, [0.4 + 0.4 * k] * d),
+            scenes.MATERIALS[law],
+            velocity=scenes.swirl,
         )
     return mpm.Simulation(scene, dx=1 / 8, dtype=dtype, rng=3, **numerics)
 
@@ -206,7 +216,10 @@ def test_books_survive_save_copy_add_delete_and_record(d, tmp_path):
     others = [mpm.load(tmp_path / "run.mpm"), copy.deepcopy(sim)]
     frames = mpm.replay(tmp_path / "run.vtkhdf")
     assert frames.totals["plastic_dissipation"][-1] > 0
-    assert np.isin(frames[-1]["plastic_dissipation"], sim.particles.plastic_dissipation).mean() > 0.9 or frames.steps[-1] < 20
+    assert (
+        np.isin(frames[-1]["plastic_dissipation"], sim.particles.plastic_dissipation).mean() > 0.9
+        or frames.steps[-1] < 20
+    )
     for other in (sim, *others):
         other.step(10)
     assert sim == others[0] == others[1] and others[0]._numerics.dissipation
@@ -215,7 +228,11 @@ def test_books_survive_save_copy_add_delete_and_record(d, tmp_path):
     books = np.array(sim.particles.plastic_dissipation)
     sim.particles.delete(slice(3, 9))
     assert np.array_equal(sim.particles.plastic_dissipation, np.delete(books, slice(3, 9)))
-    sim.add(mpm.shapes.Box([0.1] * (d - 1) + [0.6], [0.3] * (d - 1) + [0.8]), scenes.MATERIALS["johnson_cook"], name="new")
+    sim.add(
+        mpm.shapes.Box([0.1] * (d - 1) + [0.6], [0.3] * (d - 1) + [0.8]),
+        scenes.MATERIALS["johnson_cook"],
+        name="new",
+    )
     assert (sim.particles.plastic_dissipation[sim.rows("new")] == 0).all()
     sim.particles.plastic_dissipation[:] = 0  # begins the books anew
     totals = sim.totals()
@@ -247,8 +264,8 @@ def test_what_keeps_no_books_says_so():
     assert plain.totals().heat is None and "dissipation" not in repr(plain.totals())
     with pytest.raises(KeyError, match="history has no 'heat'"):
         plain.history["heat"]
-    with pytest.raises(AttributeError, match="dissipation=True. keeps plastic_dissipation"):
-        plain.particles.plastic_dissipation
+    with pytest.raises(AttributeError, match=r"dissipation=True\) keeps plastic_dissipation"):
+        _ = plain.particles.plastic_dissipation
     with pytest.raises(ValueError, match="plastic_dissipation"):
         plain.particles.add_field("plastic_dissipation")
     kept = mpm.Simulation(scene, dx=1 / 8, dissipation=True)
