@@ -15,13 +15,13 @@ import pytest
 import mpm
 import scenes
 from loops import each
+from test_books import FLOW, dissipated, held, kirchhoff
 
 SOURCE = Path(__file__).parent / "data" / "user_laws.c"
 CC = shlex.split(os.environ.get("CC") or shutil.which("cc") or "")
 E, NU = 10.0, 0.3
 MU, LAMBDA = E / (2 * (1 + NU)), E * NU / ((1 + NU) * (1 - 2 * NU))
 CONSTANTS = {"mu": MU, "lam": LAMBDA}
-from test_books import FLOW, dissipated, held, kirchhoff
 
 UserLaw, HistoryField = mpm.materials.UserLaw, mpm.materials.HistoryField
 
