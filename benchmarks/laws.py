@@ -1,12 +1,13 @@
 """The speed of every law of the package, and of laws of users, beside neo-Hookean.
 
-    python benchmarks/laws.py [--dtype float64] [--dimension 3] [--rounds 5] [--steps 40] [--varying]
+    python benchmarks/laws.py [--dtype float64] [--dimension 3] [--rounds 5] [--steps 40] [--varying] [--dissipation]
     python benchmarks/laws.py --taylor 4 8 12
 
 The block of `mpm.blocks`, one thread, a fixed time step, processor time, interleaved rounds: medians of the ratios. The
 neo-Hookean law of a user comes from C (cc -O3 -march=native -ffast-math) and, where Numba is installed, from
 ``numba.cfunc``; each must have `LEAST` of the speed in double precision, or the exit status is 1. ``--varying`` adds,
-for every law, the speed with a first parameter that varies over the particles over that with one value.
+for every law, the speed with a first parameter that varies over the particles over that with one value;
+``--dissipation`` likewise with the books of dissipation.
 
 ``--taylor`` runs Taylor's bar of copper of the gallery in single precision instead, with so many cells per radius, and
 prints its length and radius beside those of converged finite elements. 4, 8, 12 cells: 0.5, 7, 30 s of one core.
@@ -34,7 +35,7 @@ LEAST = 0.5
 SOURCE = Path(__file__).parents[1] / "tests" / "data" / "user_laws.c"
 CELLS = {2: 64, 3: 14}
 REFERENCE = "neo-Hookean"
-VARYING = ", varying"
+VARYING, BOOKS = ", varying", ", books"
 UserLaw = mpm.materials.UserLaw
 
 
@@ -158,6 +159,7 @@ def main() -> int:
     parser.add_argument("--dimension", type=int, default=3, choices=(2, 3))
     parser.add_argument("--only", default="", help='laws whose names contain this, such as "user"')
     parser.add_argument("--varying", action="store_true", help="also with a parameter that varies")
+    parser.add_argument("--dissipation", action="store_true", help="also with the books of dissipation")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument(
@@ -176,17 +178,20 @@ def main() -> int:
         d, isa = given.dimension, mpm.config.isa()
 
         def block(name: str) -> Callable[[], mpm.Simulation]:
-            case = bench.Case(name, d, given.dtype, CELLS[d])
-            return lambda: case.simulation(isa=isa, dt=1e-4 * 25 / CELLS[d])
+            case = bench.Case(name.removesuffix(BOOKS), d, given.dtype, CELLS[d])
+            return lambda: case.simulation(isa=isa, dt=1e-4 * 25 / CELLS[d], dissipation=name.endswith(BOOKS))
 
         chosen = [name for name in blocks.MATERIALS if given.only in name or name == REFERENCE]
-        found = ratios({name: block(name) for name in chosen}, given.rounds, given.steps)
+        booked = [name + BOOKS for name in chosen if given.dissipation and name not in varied]
+        found = ratios({name: block(name) for name in (*chosen, *booked)}, given.rounds, given.steps)
     print(f"{d}-D, {given.dtype}, {isa}, one thread: speed over that of {REFERENCE}\n")
     print("| law | speed |\n|---|---|")
     for name, value in sorted(found.items(), key=lambda item: -item[1]):
         beside = (
             f" {value / found[name.removesuffix(VARYING)]:.2f} of that with one value |"
             if name in varied
+            else f" {value / found[name.removesuffix(BOOKS)]:.2f} of that without books |"
+            if name in booked
             else ""
         )
         print(f"| {name} | {value:.2f} |{beside}")

@@ -277,7 +277,8 @@ class Core:
         """A field that no step reads or changes."""
     def totals(self) -> dict[str, Any]:
         """time, mass, momentum, center_of_mass, angular_momentum, kinetic, elastic, gravitational: floats or
-        lists of d floats (angular_momentum: 1 or 3)."""
+        lists of d floats (angular_momentum: 1 or 3); dissipation: plastic, viscous, heat, or None where a simulation
+        does not keep them."""
     def history_names(self) -> list[tuple[str, int]]:
         """(name, columns)."""
     def history_array(self, index: int) -> bytes:
@@ -318,6 +319,7 @@ class Simulation(Core):
         max_dt: float,  # inf: none
         allow_unstable: bool,
         on_leave: tuple[str, ...],  # 2d of "raise", "clamp" or "delete": x-, x+, y-, ...
+        dissipation: bool,
         history: int,
         threads: int,
         isa: str,  # one of isas()

@@ -224,6 +224,10 @@ class _Search:
         """The same particles at rest in a core whose steps are pseudo-steps."""
         if kept.numerics.scheme.f_bar:
             raise ValueError("f_bar = True: the pseudo-steps are implicit, and these have no F-bar")
+        if kept.numerics.dissipation:
+            raise ValueError(
+                "dissipation = True: the pseudo-steps are implicit, and these keep no books of dissipation"
+            )
         for prepared in kept.colliders:
             if prepared.collider.shape._only_collides:
                 raise ValueError(f"collider {prepared.collider.name!r} deforms: no rest beside it")

@@ -146,6 +146,7 @@ class Numerics:
     threads: int
     on_leave: str | dict[str, str]  # as `walls.leaving` returns it
     history: int
+    dissipation: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +199,7 @@ def check(
     threads: object = None,
     on_leave: object = "raise",
     history: object = 1,
+    dissipation: object = False,
 ) -> Numerics:
     """Check every option of `mpm.Simulation`, with its defaults; errors name option, value and what is allowed."""
     d = len(lower)
@@ -215,7 +217,8 @@ def check(
         viscosity=_artificial_viscosity(artificial_viscosity, scheme),
     )
     method = _integrator(integrator, beta, tolerance, max_iterations, preconditioner, precision)
-    _refuse_explicit_only(scheme, method)
+    books = _check.flag("dissipation", dissipation)
+    _refuse_explicit_only(scheme, method, books)
     if scheme.kernel == "linear" and not step:
         warnings.warn(
             "kernel = 'linear': dt='auto' has no safe step for it: its gradient jumps where particles cross cells, so "
@@ -243,6 +246,7 @@ def check(
         ),
         on_leave=walls.leaving(on_leave, d),
         history=_check.integer("history", history, low=0, high=MAX_HISTORY),
+        dissipation=books,
     )
 
 
@@ -268,6 +272,7 @@ def new_core(
         max_dt=chosen.max_dt,
         allow_unstable=chosen.allow_unstable,
         on_leave=walls.fates(chosen.on_leave, scene.dimension),
+        dissipation=chosen.dissipation,
         history=chosen.history,
         threads=chosen.threads,
         isa=config.isa(),
@@ -308,6 +313,7 @@ def options(chosen: Numerics) -> dict[str, Any]:
         "dtype": chosen.dtype,
         "on_leave": chosen.on_leave,
         "history": chosen.history,
+        **({"dissipation": True} if chosen.dissipation else {}),
     }
 
 
@@ -380,12 +386,15 @@ def _artificial_viscosity(value: object, scheme: Scheme) -> tuple[float, float]:
     return linear, quadratic
 
 
-def _refuse_explicit_only(scheme: Scheme, integrator: Integrator) -> None:
+def _refuse_explicit_only(scheme: Scheme, integrator: Integrator, dissipation: bool) -> None:
     if not integrator.is_implicit:
         return
-    for name, given in (("f_bar", scheme.f_bar), ("artificial_viscosity", any(scheme.viscosity))):
-        if given:
-            shown = scheme.f_bar if name == "f_bar" else scheme.viscosity
+    for name, shown in (
+        ("f_bar", scheme.f_bar),
+        ("artificial_viscosity", any(scheme.viscosity) and scheme.viscosity),
+        ("dissipation", dissipation),
+    ):
+        if shown:
             raise ValueError(
                 f"{name} = {shown}: integrator={integrator.name!r} does not use it, only 'explicit'; leave it out"
             )

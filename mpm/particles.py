@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
-from mpm.fieldtable import KNOWN, RANKS, TAKEN, is_name
+from mpm.fieldtable import DISSIPATIONS, KNOWN, RANKS, TAKEN, is_name
 from mpm.laws import registry
 
 if TYPE_CHECKING:
@@ -258,6 +258,9 @@ class Copies:
         return self._made[name]
 
 
+NOT_KEPT = "; mpm.Simulation(..., dissipation=True) keeps {}"
+
+
 def no_owner(field: str) -> str:
     """The message for a field of a history that no material of a simulation keeps."""
     *others, last = (
@@ -270,6 +273,8 @@ def _proposal(name: str, names: Sequence[str]) -> str:
     """The message for an unknown field."""
     if IN_WORDS.get(name.casefold(), name) == "Jp" and "Jp" not in names:
         return no_owner("Jp")
+    if name in DISSIPATIONS:
+        return NOT_KEPT.format(name)
     if name in derived.NAMES:
         return f"; sim.compute({name!r}) computes it"
     if name in ("body", "bodies"):

@@ -17,11 +17,12 @@ from mpm.admission import refuse_taken
 from mpm.checkup import GridLooks
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.equilibrium import Equilibrating
+from mpm.fieldtable import DISSIPATIONS
 from mpm.interpolation import REACH, at_points, with_images
 from mpm.keeping import Format
 from mpm.laws import Material
 from mpm.numerics import StableDt
-from mpm.particles import no_owner
+from mpm.particles import NOT_KEPT, no_owner
 from mpm.populated import Populated
 from mpm.shapes import Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
@@ -158,6 +159,17 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         once, ``"raise"`` goes before ``"delete"``, and ``"delete"`` before ``"clamp"``.
     history : int
         Record every history-th step; 0: none.
+    dissipation : bool, optional
+        Keep the books of what the laws dissipate: the live fields ``particles.plastic_dissipation`` and
+        ``particles.viscous_dissipation`` [J/m³ of rest volume], and in `totals` and `history` their sums over the
+        particles and the ``heat`` of laws with a temperature (`JohnsonCook`) [J]. Kinetic + elastic + gravitational
+        energy + both sums is the energy that walls, colliders and body forces have brought in, less what transfers
+        and contacts on the grid dissipate. *Plastic* is what the return map of a law takes from the stored energy,
+        beside plastic flow the viscosity of its flow (Perzyna's of `VonMises`, `HerschelBulkley`); energy that
+        hardening stores is not told apart from it. *Viscous* is the work of viscous stresses (`Fluid`,
+        `Viscoelastic`), of `artificial_viscosity`, and the relaxation of `Viscoelastic`. A law whose stored energy
+        grows with hardening (`Snow`) may count less than 0. `UserLaw` counts as exactly as its stress derives from
+        its energy. Particles evolve with the same bits as without. Only explicit steps.
 
     Raises
     ------
@@ -215,6 +227,7 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         threads: int | None = None,
         on_leave: str | Mapping[str, str] = "raise",
         history: int = 1,
+        dissipation: bool = False,
     ) -> None:
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
@@ -247,6 +260,7 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
             threads=threads,
             on_leave=on_leave,
             history=history,
+            dissipation=dissipation,
         )
         walls.refuse_periodic_fates(scene.walls, self._numerics.on_leave)
         walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
@@ -337,6 +351,8 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         return state if there.all() else state.of(there)
 
     def _missing(self, name: str) -> str:
+        if name in DISSIPATIONS and not self._numerics.dissipation:
+            return NOT_KEPT.format(name)
         return no_owner(name) if name == "Jp" else ""
 
     def _sampled_with(self) -> np.random.Generator:

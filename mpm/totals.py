@@ -26,6 +26,9 @@ UNITS = {
     "elastic": "J",
     "gravitational": "J",
     "energy": "J",
+    "plastic_dissipation": "J",
+    "viscous_dissipation": "J",
+    "heat": "J",
     "body_impulse": "N s",
     "wall_impulse": "N s",
 }
@@ -51,6 +54,11 @@ class Totals:
         Stored by deformation, a fluid's compression included [J].
     gravitational : float
         −Σ m g·x [J].
+    plastic_dissipation, viscous_dissipation : float or None
+        Dissipated so far by the particles that are there [J]; None without ``dissipation=True`` (see
+        `mpm.Simulation`).
+    heat : float or None
+        Σ V ρc (T − T_initial) of laws with a temperature [J]; None likewise.
 
     Notes
     -----
@@ -69,16 +77,21 @@ class Totals:
     kinetic: float
     elastic: float
     gravitational: float
+    plastic_dissipation: float | None = None
+    viscous_dissipation: float | None = None
+    heat: float | None = None
 
     @property
     def energy(self) -> float:
-        """kinetic + elastic + gravitational [J]."""
+        """kinetic + elastic + gravitational [J]; what is dissipated is not in it."""
         return self.kinetic + self.elastic + self.gravitational
 
     def __repr__(self) -> str:
-        names = [field.name for field in fields(self)] + ["energy"]
-        d = len(self.momentum)
-        rows = (f"  {name:<17}{_shown(getattr(self, name))} {per_depth(UNITS[name], d)}" for name in names)
+        names = [field.name for field in fields(self) if getattr(self, field.name) is not None] + ["energy"]
+        d, width = len(self.momentum), max(17, *(len(name) + 1 for name in names))
+        rows = (
+            f"  {name:<{width}}{_shown(getattr(self, name))} {per_depth(UNITS[name], d)}" for name in names
+        )
         return ("Totals per metre of depth\n" if d == 2 else "Totals\n") + "\n".join(rows)
 
 
@@ -111,6 +124,7 @@ def _shown(value: Any) -> str:
 def read(core: Core) -> Totals:
     """The totals of the core's current state."""
     values = core.totals()
+    plastic, viscous, heat = values.get("dissipation") or (None, None, None)
     spin = np.atleast_1d(np.array(values["angular_momentum"], dtype=np.float64))
     return Totals(
         time=float(values["time"]),
@@ -121,6 +135,9 @@ def read(core: Core) -> Totals:
         kinetic=float(values["kinetic"]),
         elastic=float(values["elastic"]),
         gravitational=float(values["gravitational"]),
+        plastic_dissipation=plastic,
+        viscous_dissipation=viscous,
+        heat=heat,
     )
 
 
@@ -130,7 +147,8 @@ class History(Mapping[str, FloatArray]):
     The state before the first step is not among them: entry k is the state after step (k + 1)·history at
     ``history["time"][k]``, and what there was at the beginning is to be had from `Simulation.totals` before the run.
 
-    Names are those of `Totals`, and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
+    Names are those of `Totals` (``plastic_dissipation``, ``viscous_dissipation`` and ``heat`` only with
+    ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
     ``wall_impulse``, both (steps, d) [N s] and summed up between entries.
     For every collider there are ``impulse:NAME`` (steps, d) [N s] and ``torque:NAME`` [N m s], (steps,) in 2-D and
     (steps, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.

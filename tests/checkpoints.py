@@ -78,6 +78,7 @@ def make(dim: int, dtype: str, transfer: str, law: str, collides: bool, variant:
             gradient="bspline" if kernel == "linear" or variant % 5 == 1 else "mls",
             f_update="cayley" if variant % 5 == 2 else "linear",
             f_bar=variant % 5 == 3,
+            dissipation=variant % 3 == 1,
             artificial_viscosity=(0.06, 1.5) if variant % 5 in (3, 4) else None,
             dtype=dtype,
             rng=variant,

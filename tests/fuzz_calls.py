@@ -55,7 +55,8 @@ METHODS: dict[str, tuple[Any, dict[str, tuple[Any, ...]]]] = {
         POINTS
         | LEAVE
         | {"transfer": ("apic", "pic", "flip", "xpic", "asflip"), "kernel": ("quadratic", "cubic")}
-        | {"f_bar": (False, True), "artificial_viscosity": (None, (0.06, 1.5))},
+        | {"f_bar": (False, True), "artificial_viscosity": (None, (0.06, 1.5))}
+        | {"dissipation": (False, True)},
     ),
     "implicit": (
         mpm.Simulation,

@@ -115,6 +115,7 @@ NUMERICS = {
     "f_update": [*NAME, "liner"],
     "c_damping": [*NUMBER, -0.1, 1.1],
     "f_bar": FLAG,
+    "dissipation": FLAG,
     "artificial_viscosity": [*(v for v in VECTOR_2D if v is not None), (-0.1, 1), (0, 101)],
     "integrator": [*NAME, "leapfrog"],
     "beta": [*NUMBER, 0.3, 1.0],  # right values belong to an implicit integrator

@@ -18,6 +18,11 @@ static const mpm_history_entry of_material[] = {
     {"body_impulse", MPM_HISTORY_VECTOR, offsetof(mpm_books, body_impulse)},
     {"wall_impulse", MPM_HISTORY_VECTOR, offsetof(mpm_books, wall_impulse)},
 };
+static const mpm_history_entry of_dissipation[] = {
+    {"plastic_dissipation", MPM_HISTORY_NUMBER, offsetof(mpm_books, totals.plastic_dissipation)},
+    {"viscous_dissipation", MPM_HISTORY_NUMBER, offsetof(mpm_books, totals.viscous_dissipation)},
+    {"heat", MPM_HISTORY_NUMBER, offsetof(mpm_books, totals.heat)},
+};
 static const mpm_history_entry of_collider[] = {
     {"impulse", MPM_HISTORY_VECTOR, offsetof(mpm_collider_book, impulse)},
     {"torque", MPM_HISTORY_TURNING, offsetof(mpm_collider_book, torque)},
@@ -41,6 +46,11 @@ mpm_totals mpm_books_totals(const mpm_boundary *boundary, const double gravity[3
 mpm_history_section mpm_books_section(const mpm_books *books)
 {
     return (mpm_history_section){of_material, sizeof of_material / sizeof *of_material, books, NULL};
+}
+
+mpm_history_section mpm_books_dissipation(const mpm_books *books)
+{
+    return (mpm_history_section){of_dissipation, sizeof of_dissipation / sizeof *of_dissipation, books, NULL};
 }
 
 mpm_history_section mpm_books_collider(const mpm_boundary *boundary, size_t k)

@@ -12,6 +12,8 @@
  *  it has no potential, so `gravitational` contains only the other components. */
 typedef struct mpm_totals {
     double time, mass, momentum[3], center_of_mass[3], angular_momentum[3], kinetic, elastic, gravitational;
+    bool dissipates; /* the following are kept; else they are 0 */
+    double plastic_dissipation, viscous_dissipation, heat;
 } mpm_totals;
 
 /** The sums over particles that totals follow from. */
@@ -32,6 +34,9 @@ mpm_totals mpm_books_totals(const mpm_boundary *boundary, const double gravity[3
 
 /** The columns of the whole material. */
 mpm_history_section mpm_books_section(const mpm_books *books);
+
+/** The columns of what the material dissipates, for methods that keep it. */
+mpm_history_section mpm_books_dissipation(const mpm_books *books);
 
 /** The columns of collider k; no entries beyond the last. */
 mpm_history_section mpm_books_collider(const mpm_boundary *boundary, size_t k);

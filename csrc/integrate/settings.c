@@ -46,12 +46,15 @@ static const char *scheme_flaw(const mpm_scheme *scheme)
     return scheme->f_bar && scheme->cayley ? "scheme.f_bar" : NULL;
 }
 
-/* Implicit steps know neither F-bar nor the artificial viscosity. */
+/* Implicit steps know neither F-bar nor the artificial viscosity, nor do they keep what laws dissipate. */
 static const char *solve_flaw(const mpm_settings *settings)
 {
     if (settings->integrator == MPM_EXPLICIT || (settings->integrator == MPM_SEMI_IMPLICIT && settings->beta == 0))
         return NULL;
-    return settings->scheme.f_bar ? "scheme.f_bar" : mpm_scheme_is_viscous(&settings->scheme) ? "scheme.viscosity" : NULL;
+    return settings->scheme.f_bar                     ? "scheme.f_bar"
+           : mpm_scheme_is_viscous(&settings->scheme) ? "scheme.viscosity"
+           : settings->dissipation                    ? "dissipation"
+                                                      : NULL;
 }
 
 static const char *axis_flaw(const mpm_settings *settings, int axis)

@@ -57,6 +57,21 @@ static mpm_boundary boundary_of(const mpm_settings *settings)
     return boundary;
 }
 
+/* The fields of what laws dissipate, per rest volume, in the order of MPM_DISSIPATION_PLASTIC and ..._VISCOUS. Any value may
+ * be written: it is what has been dissipated so far. */
+static const char *const dissipations[] = {"plastic_dissipation", "viscous_dissipation"};
+
+static mpm_status add_dissipation(mpm_simulation *simulation)
+{
+    mpm_field rows[2];
+    for (int i = 0; i < 2; i++) {
+        rows[i] = (mpm_field){.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL,
+                              .low = -INFINITY, .high = INFINITY};
+        mpm_store_name(&rows[i], dissipations[i], "J/m\u00b3"); /* short enough */
+    }
+    return mpm_store_add_fields(&simulation->store, rows, 2);
+}
+
 mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allocator, const mpm_settings *settings)
 {
     *result = NULL;
@@ -82,6 +97,11 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     if (settings->dim == 2)
         simulation->settings.gravity[2] = 0;
     simulation->boundary = boundary_of(settings);
+    const mpm_status status = settings->dissipation ? add_dissipation(simulation) : MPM_OK;
+    if (status) {
+        mpm_simulation_free(simulation);
+        return status;
+    }
     *result = simulation;
     return MPM_OK;
 }
@@ -154,7 +174,7 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_material *ma
     return status ? status : mpm_store_add_fields(&simulation->store, rows, count);
 }
 
-/* Tells a material the columns of its history and of its parameters that vary. */
+/* Tells a material the columns of its history, of its parameters that vary, and of what it dissipates. */
 static void set_columns(const mpm_simulation *simulation, mpm_material *material)
 {
     const mpm_law *law = mpm_material_law(material);
@@ -168,6 +188,9 @@ static void set_columns(const mpm_simulation *simulation, mpm_material *material
     for (int k = 0; k < material->varying; k++)
         material->column[component++] =
             fields->row[mpm_fields_find(fields, law->parameter[material->parameter[k]].name)].column;
+    material->dissipates = simulation->settings.dissipation;
+    for (int i = 0; i < 2 && material->dissipates; i++)
+        material->dissipation[i] = fields->row[mpm_fields_find(fields, dissipations[i])].column;
 }
 
 /* Can kernels load the parameters that vary? They need room behind the history, and the density is none of them. */

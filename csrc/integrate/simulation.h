@@ -32,6 +32,7 @@ typedef struct mpm_settings {
     double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
     bool allow_unstable; /* do not refuse a fixed dt above the bound */
     mpm_leave on_leave[6]; /* by the faces of `walls` */
+    bool dissipation;  /* keep what laws dissipate: two fields, three columns of the history; explicit steps only */
     int history;       /* steps from record to record of the history; 0: no history */
     int threads;       /* at least 1 */
     const char *isa;   /* a name of mpm_dispatch_isa; NULL: the fastest here */

@@ -86,6 +86,8 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
         sum->angular_momentum[a] += part->angular_momentum[a];
         sum->force[a] += part->force[a];
     }
+    for (int i = 0; i < MPM_DISSIPATIONS; i++)
+        sum->dissipation[i] += part->dissipation[i];
     sum->mass += part->mass;
     sum->kinetic += part->kinetic;
     sum->elastic += part->elastic;

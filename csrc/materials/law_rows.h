@@ -246,7 +246,7 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
                      "shear-dependent flows, ACM Transactions on Graphics 34(5) (2015) 160. doi:10.1145/2751541",
     },
     [MPM_VISCOELASTIC] = {
-        .name = "viscoelastic", .viscous = true, .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
+        .name = "viscoelastic", .viscous = true, .relaxes = true, .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
         .parameter = {
             {"E", "Pa", 0, INFINITY, true, true, "Young's modulus of fast deformation"},
             {"nu", "1", -1, 0.5, true, true, "Poisson's ratio of fast deformation"},
@@ -329,7 +329,7 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
         .field = {
             STRETCH_OUT_OF_PLANE, PLASTIC_STRAIN,
             {"temperature", "K", MPM_SCALAR, .initial = 298, .initial_parameter = 13, .low = 0, .high = INFINITY,
-             .meaning = "temperature, raised by plastic work"},
+             .heat_capacity = 14, .meaning = "temperature, raised by plastic work"},
         },
         .reference = "G. R. Johnson, W. H. Cook, A constitutive model and data for metals subjected to large strains, "
                      "high strain rates and high temperatures, Proceedings of the 7th International Symposium on "

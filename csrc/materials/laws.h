@@ -43,13 +43,15 @@ typedef struct mpm_history_field {
     int initial_parameter; /* 1 + index of the parameter that new particles begin with instead; 0: none */
     double low, high; /* range of values that users may write: low < value < high */
     bool scales_volume; /* the whole volume ratio is det F times this field */
+    int heat_capacity;  /* of a temperature: 1 + index of the parameter that is its heat capacity per rest volume; 0: none */
     const char *meaning;
 } mpm_history_field;
 
 typedef struct mpm_law {
     const char *name;
     mpm_strain strain;
-    bool viscous;         /* its damping may limit the time step */
+    bool viscous;         /* its stress depends on the velocity gradient; its damping may limit the time step */
+    bool relaxes;         /* what its return map dissipates is viscous, not plastic */
     double J_low, J_high; /* the range of J beyond which a step is called unstable */
     int parameters;       /* the last is the density, which the law does not get */
     mpm_parameter parameter[MPM_LAW_PARAMETERS];
@@ -95,6 +97,9 @@ typedef struct mpm_law {
 /* MPM_VARYING is no law: kernels call any law by it whose parameters vary over the particles. */
 enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT, MPM_USER = MPM_LAW_COUNT, MPM_VARYING };
 #undef MPM_LAW_ENUMERATOR
+
+/** The kinds of energy that a simulation may keep the books of. The first two are fields of the particles. */
+enum { MPM_DISSIPATION_PLASTIC, MPM_DISSIPATION_VISCOUS, MPM_DISSIPATION_HEAT, MPM_DISSIPATIONS };
 
 /** Where the moduli of a user's law come from. */
 typedef enum mpm_user_moduli {
@@ -182,6 +187,8 @@ typedef struct mpm_material {
     int parameter[MPM_LAW_PARAMETERS]; /* which, ascending */
     int column[MPM_LAW_HISTORY]; /* of each component of its history, then of each varying parameter; set when a
                                   * simulation registers the material */
+    bool dissipates;             /* sweeps keep what it dissipates; set likewise */
+    int dissipation[2];          /* columns of MPM_DISSIPATION_PLASTIC and MPM_DISSIPATION_VISCOUS */
 } mpm_material;
 
 /** The row of the material's law. */

@@ -231,11 +231,15 @@ static PyObject *totals(PyObject *self, PyObject *unused)
     if (status)
         return mpm_python_raise(self, status);
     const int dim = dim_of(core);
-    return Py_BuildValue("{s:d,s:d,s:N,s:N,s:N,s:d,s:d,s:d}", "time", t.time, "mass", t.mass, "momentum",
+    PyObject *kept = t.dissipates ? Py_BuildValue("(ddd)", t.plastic_dissipation, t.viscous_dissipation, t.heat)
+                                  : Py_NewRef(Py_None);
+    if (!kept)
+        return NULL;
+    return Py_BuildValue("{s:d,s:d,s:N,s:N,s:N,s:d,s:d,s:d,s:N}", "time", t.time, "mass", t.mass, "momentum",
                          mpm_python_float_list(t.momentum, dim), "center_of_mass",
                          mpm_python_float_list(t.center_of_mass, dim), "angular_momentum",
                          mpm_python_float_list(t.angular_momentum + (dim == 2 ? 2 : 0), dim == 2 ? 1 : 3), "kinetic",
-                         t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational);
+                         t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational, "dissipation", kept);
 }
 
 static PyObject *field(PyObject *self, PyObject *argument)

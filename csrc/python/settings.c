@@ -118,15 +118,15 @@ static int get_integrator(PyObject *integrator, mpm_settings *out)
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings)
 {
     static char *names[] = {"dim", "dtype", "lower", "cells", "dx", "gravity", "walls", "scheme", "integrator",
-                            "dt", "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa", NULL};
+                            "dt", "max_dt", "allow_unstable", "on_leave", "dissipation", "history", "threads", "isa", NULL};
     const char *dtype;
     PyObject *lower, *cells, *gravity, *walls, *on_leave, *scheme, *integrator;
-    int allow_unstable;
+    int allow_unstable, dissipation;
     *settings = (mpm_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOOddpOiis", names, &settings->dim, &dtype, &lower, &cells,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOOddpOpiis", names, &settings->dim, &dtype, &lower, &cells,
                                      &settings->dx, &gravity, &walls, &scheme, &integrator, &settings->dt,
-                                     &settings->max_dt, &allow_unstable, &on_leave, &settings->history,
-                                     &settings->threads, &settings->isa))
+                                     &settings->max_dt, &allow_unstable, &on_leave, &dissipation,
+                                     &settings->history, &settings->threads, &settings->isa))
         return -1;
     if (settings->dim != 2 && settings->dim != 3) {
         PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
@@ -134,6 +134,7 @@ int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *sett
     }
     settings->real_size = !strcmp(dtype, "float32") ? 4 : 8;
     settings->allow_unstable = allow_unstable;
+    settings->dissipation = dissipation;
     if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
         mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
         mpm_python_get_cells(cells, settings->dim, settings->cells) ||

@@ -79,6 +79,7 @@ typedef struct mpm_measure {
     double least_det; /* dry run: smallest det(I + dt grad v) */
     double advection_speed; /* G2P, dry run: largest |component| of the velocity that moves particles [m/s] */
     double force[3];  /* body force: sum of m b [N] */
+    double dissipation[MPM_DISSIPATIONS]; /* where materials keep it [J] */
     int64_t outside;  /* particles outside the domain after G2P */
     int64_t clamped, frozen; /* those of them that were put back onto a face, or wait for their deletion */
     int64_t out_of_range; /* particles whose J left the law's range or is NaN */
