@@ -71,6 +71,9 @@ class Material(_check.Strict):
         for parameter in self._given_parameters():
             name = parameter["name"]
             given, limits = getattr(self, name), _limits(parameter)
+            if isinstance(given, (list, tuple)):
+                wanted = "a number, a NumPy array with a value for each particle, or a function of x"
+                raise _check.wrong_type(name, given, wanted)
             value: float | Varying = (
                 _check.flag(name, given)
                 if parameter["unit"] == "flag"
@@ -182,7 +185,9 @@ class Material(_check.Strict):
             if callable(given):
                 if point is None:
                     raise ValueError(f"x = None: {name} is a function of x, so it needs a position")
-                values[name] = float(_check.array(f"{name}(x)", called(f"{name}(x)", given, point, ""), (1,))[0])
+                values[name] = float(
+                    _check.array(f"{name}(x)", called(f"{name}(x)", given, point, ""), (1,))[0]
+                )
             elif particle is None:
                 raise ValueError(f"particle = None: {name} is an array over particles, so it needs an index")
             else:

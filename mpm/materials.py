@@ -3,7 +3,7 @@
 The C core holds the parameters, their ranges and the laws; `mpm.laws` checks parameters by its registry, and
 `Material.stress` runs the code of the step. A 2-D body is in plane strain.
 
-Every parameter that is one number may vary over the particles of a body: it is an array or list, shape (n,), in the order of
+Every parameter that is one number may vary over the particles of a body: it is an array, shape (n,), in the order of
 the body's particles, or a function f(x) of positions (n, d) that returns (n,) values. The simulation evaluates it once,
 where the particles begin, and keeps it in a live field of the parameter's name, such as ``sim.particles["E"]``; the
 field is NaN for particles of other materials. A density is in the masses instead. Where a field of the history begins

@@ -102,7 +102,7 @@ def is_varying(value: object) -> bool:
     """Whether it stands for a value per particle, not for a number."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
-    return isinstance(value, (Varying, list, tuple)) or callable(value)
+    return isinstance(value, Varying) or callable(value)
 
 
 def called(title: str, function: Callable[[FloatArray], npt.ArrayLike], x: FloatArray, where: str) -> Any:

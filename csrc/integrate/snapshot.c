@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "integrate/conditions.h"
 #include "integrate/state.h"
-#include "materials/conditions.h"
 #include "state/block_map.h"
 
 /* ---- the clock -------------------------------------------------------------------------------------------------- */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "integrate/conditions.h"
 #include "integrate/state.h"
-#include "materials/conditions.h"
 
 /* Gives every component of a law's or a user's field its own column. */
 static mpm_status lay_out(void *self, mpm_field *fields, int count)

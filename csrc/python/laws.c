@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "materials/conditions.h"
+#include "integrate/conditions.h"
 #include "python/module.h"
 
 static int find_law(const char *name)

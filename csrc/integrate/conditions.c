@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "materials/conditions.h"
+#include "integrate/conditions.h"
 
 #include <math.h>
 
