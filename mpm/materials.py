@@ -591,7 +591,8 @@ def library() -> dict[str, Known]:
     snows and concrete.
 
     Each entry has the ``material``, a ``description`` and the ``sources`` of all its numbers, with the range where they
-    vary. They are starting points: measure, or look up, what your result depends on.
+    vary. They are starting points: measure, or look up, what your result depends on. A source that begins with
+    "typical value" was not compared with the publication that it may name.
 
     Examples
     --------
@@ -601,6 +602,6 @@ def library() -> dict[str, Known]:
       E = 2.1e+11: EN 1993-1-1:2005, 3.2.6
       nu = 0.3: EN 1993-1-1:2005, 3.2.6
       yield_stress = 2.35e+08: EN 1993-1-1:2005, table 3.1; S355 has 355 MPa
-      density = 7850: EN 1991-1-1:2002, annex A: 77.0 to 78.5 kN/m3
+      density = 7850: EN 1991-1-1:2002, annex A, table A.4: 77.0 to 78.5 kN/m3
     """
     return catalogue({name: kind for name, kind in globals().items() if isinstance(kind, type)})
