@@ -84,6 +84,10 @@ def user_law(
     instead of a name. It must outlive what uses it. A row of the history: name, unit, rank, initial, low, high,
     scales_volume. `moduli`: 0 written by the function, 1 numeric, 2 the bound [Pa]."""
 
+def unfit(law: str, values: Any) -> tuple[int, str] | None:
+    """The first row of values (n, k), all parameters but the density, that breaks a condition on several parameters,
+    and the condition; None if there is none."""
+
 def evaluate(
     law: Any,
     parameters: Sequence[float],

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mpm import _check, _core, config, fieldtable
 from mpm._check import FloatArray
-from mpm.varying import Varying, is_varying
+from mpm.varying import Varying, called, is_varying
 
 NEARLY_INCOMPRESSIBLE = 0.49
 
@@ -36,6 +36,17 @@ class Evaluation(NamedTuple):
 def registry() -> dict[str, _core.Law]:
     """The laws of the core by name."""
     return {law["name"]: law for law in _core.laws()}
+
+
+def warn_if_incompressible(name: str, nu: float) -> None:
+    """Warn of a Poisson's ratio near 0.5."""
+    if nu > NEARLY_INCOMPRESSIBLE:
+        warnings.warn(
+            f"{name} = {nu!r} > {NEARLY_INCOMPRESSIBLE:g}: nearly incompressible; "
+            "expect a small dt, and volumetric locking without f_bar=True of mpm.Simulation",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),  # the line that creates the material, or samples it
+        )
 
 
 class Material(_check.Strict):
@@ -60,6 +71,9 @@ class Material(_check.Strict):
         for parameter in self._given_parameters():
             name = parameter["name"]
             given, limits = getattr(self, name), _limits(parameter)
+            if isinstance(given, (list, tuple)):
+                wanted = "a number, a NumPy array with a value for each particle, or a function of x"
+                raise _check.wrong_type(name, given, wanted)
             value: float | Varying = (
                 _check.flag(name, given)
                 if parameter["unit"] == "flag"
@@ -69,13 +83,10 @@ class Material(_check.Strict):
             )
             object.__setattr__(self, name, value)
         nu = getattr(self, "nu", 0.0)
-        if not isinstance(nu, Varying) and nu > NEARLY_INCOMPRESSIBLE:
-            warnings.warn(
-                f"nu = {nu!r} > {NEARLY_INCOMPRESSIBLE:g}: nearly incompressible; "
-                "expect a small dt, and volumetric locking without f_bar=True of mpm.Simulation",
-                UserWarning,
-                stacklevel=_check.levels_to_caller(),  # the line that creates the material
-            )
+        if not isinstance(nu, Varying):
+            warn_if_incompressible("nu", nu)
+        elif not callable(nu.given):
+            warn_if_incompressible("largest nu", float(nu.given.max()))
 
     def _given_parameters(self) -> list[_core.Parameter]:
         """Those of the law's parameters that are attributes; others follow from attributes (`_parameter`)."""
@@ -127,19 +138,28 @@ class Material(_check.Strict):
             given = getattr(self, parameter["name"])
             if isinstance(given, Varying):
                 values[parameter["name"]] = given.at(parameter["name"], x, body, _limits(parameter), dtype)
+                if parameter["name"] == "nu" and callable(given.given):
+                    warn_if_incompressible(f"largest nu(x) of {body!r}", float(values["nu"].max()))
         if not values:
             return values
-        every = {p["name"]: getattr(self, p["name"]) for p in self._given_parameters()} | values
-        for particle in np.flatnonzero(~np.broadcast_to(self._compatible(every), len(x)))[:1]:
+        broken = self._unfit(values, len(x))
+        if broken:
+            particle, words = broken
             try:
                 self._replaced({name: float(value[particle]) for name, value in values.items()})
             except ValueError as error:
-                raise ValueError(f"particle {particle} of {body!r}: {error}") from None
+                words = str(error)
+            raise ValueError(f"particle {particle} of {body!r}: {words}")
         return values
 
-    def _compatible(self, values: Mapping[str, Any]) -> Any:
-        """Whether values of given parameters, numbers or arrays (n,), go together; each is within its range."""
-        return True
+    def _unfit(self, values: Mapping[str, FloatArray], n: int) -> tuple[int, str] | None:
+        """The first of n particles whose parameters do not go together, and why. The core has the conditions."""
+        names = [p["name"] for p in self._row["parameters"] if p["name"] != "density"]
+        if not names:  # a user's law
+            return None
+        columns = [values[name] if name in values else self._parameter(name) for name in names]
+        every = np.stack([np.broadcast_to(column, n) for column in columns], axis=1)
+        return _core.unfit(self.law, np.ascontiguousarray(every, dtype=np.float64))
 
     def at(self, *, x: npt.ArrayLike | None = None, particle: int | None = None) -> Self:
         """The material of one particle: a copy with a number for every parameter that varies.
@@ -165,7 +185,9 @@ class Material(_check.Strict):
             if callable(given):
                 if point is None:
                     raise ValueError(f"x = None: {name} is a function of x, so it needs a position")
-                values[name] = float(_check.array(f"{name}(x)", given(point.copy()), (1,))[0])
+                values[name] = float(
+                    _check.array(f"{name}(x)", called(f"{name}(x)", given, point, ""), (1,))[0]
+                )
             elif particle is None:
                 raise ValueError(f"particle = None: {name} is an array over particles, so it needs an index")
             else:

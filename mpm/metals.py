@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from mpm import _check
 from mpm.laws import Material, _Elastic, _Flowing
@@ -169,9 +168,6 @@ class JohnsonCook(_Flowing):
                 f"reference_temperature, melting_temperature = {self.reference_temperature!r}, "
                 f"{self.melting_temperature!r}: the second must be larger [K]"
             )
-
-    def _compatible(self, values: Mapping[str, Any]) -> Any:
-        return values["melting_temperature"] > values["reference_temperature"]
 
     def _parameter(self, name: str) -> float:
         if name == "bulk_modulus":

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -56,7 +55,7 @@ class Ogden(Material):
     def __post_init__(self) -> None:
         Material.__post_init__(self)
         if self._varies:
-            return  # `_compatible` checks the values of particles
+            return  # the core checks the values of particles
         terms = ((self.mu_1, self.alpha_1), (self.mu_2, self.alpha_2), (self.mu_3, self.alpha_3))
         for p, (mu, alpha) in enumerate(terms, 1):
             if not (mu * alpha > 0 or (p > 1 and mu == 0)):
@@ -67,13 +66,6 @@ class Ogden(Material):
             raise ValueError(
                 f"bulk_modulus = {self.bulk_modulus!r}: must be >= 2/3 of the shear modulus: {least:g} [Pa]"
             )
-
-    def _compatible(self, values: Mapping[str, Any]) -> Any:
-        products = [values[f"mu_{p}"] * values[f"alpha_{p}"] for p in (1, 2, 3)]
-        signs = products[0] > 0
-        for p in (2, 3):
-            signs = signs & ((products[p - 1] > 0) | (values[f"mu_{p}"] == 0))
-        return signs & (values["bulk_modulus"] >= sum(products) / 3 * (1 - 1e-12))
 
 
 @_check.strict_options

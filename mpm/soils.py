@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from mpm import _check, _core
 from mpm.laws import Material, _Elastic, _Flowing
@@ -122,7 +119,7 @@ class DruckerPrager(_Flowing, _Elastic):
     def __post_init__(self) -> None:
         Material.__post_init__(self)
         apex = math.inf
-        if not self._varies:  # otherwise `_compatible` checks the values of particles
+        if not self._varies:  # otherwise the core checks the values of particles
             _check.number(
                 "dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg"
             )
@@ -131,11 +128,6 @@ class DruckerPrager(_Flowing, _Elastic):
             tension = _check.number("tension", self.tension, low=0, high=apex, unit="Pa")
             object.__setattr__(self, "tension", tension)
         _check.choice("cone", self.cone, CONES)
-
-    def _compatible(self, values: Mapping[str, Any]) -> Any:
-        apex = values["cohesion"] / np.tan(np.radians(values["friction_angle_deg"]))
-        parts = True if self.tension is None else self.tension <= apex
-        return (values["dilation_angle_deg"] <= values["friction_angle_deg"]) & parts
 
     def _given_parameters(self) -> list[_core.Parameter]:
         return [p for p in Material._given_parameters(self) if p["name"] not in ("tension", "cone")]
@@ -195,9 +187,6 @@ class MohrCoulomb(_Flowing, _Elastic):
                 "dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg"
             )
 
-    def _compatible(self, values: Mapping[str, Any]) -> Any:
-        return values["dilation_angle_deg"] <= values["friction_angle_deg"]
-
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -254,9 +243,6 @@ class CamClay(_Flowing):
         if not self._varies and not self.compression > self.swelling:
             raise ValueError(f"compression = {self.compression!r}: must be > swelling = {self.swelling!r}")
 
-    def _compatible(self, values: Mapping[str, Any]) -> Any:
-        return values["compression"] > values["swelling"]
-
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -309,6 +295,3 @@ class MuI(_Flowing, _Elastic):
         Material.__post_init__(self)
         if not self._varies and not self.mu_2 >= self.mu_1:
             raise ValueError(f"mu_2 = {self.mu_2!r}: must be >= mu_1 = {self.mu_1!r}")
-
-    def _compatible(self, values: Mapping[str, Any]) -> Any:
-        return values["mu_2"] >= values["mu_1"]

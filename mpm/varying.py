@@ -60,7 +60,7 @@ class Varying(_check.Strict):
         title, given = name, self.given
         if callable(given):
             title = f"{name}(x)"
-            given = _check.array(title, given(x.copy()), (len(x),))
+            given = _check.array(title, called(title, given, x, f" of {body!r}"), (len(x),))
         elif len(given) != len(x):
             raise ValueError(
                 f"{name} has {len(given)} values: must have one for each of the {len(x)} particles of {body!r}, or be "
@@ -103,6 +103,17 @@ def is_varying(value: object) -> bool:
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Varying) or callable(value)
+
+
+def called(title: str, function: Callable[[FloatArray], npt.ArrayLike], x: FloatArray, where: str) -> Any:
+    """What a user's function returns for positions (m, d); an error within it is a ValueError that names it."""
+    try:
+        return function(x.copy())
+    except Exception as error:
+        raise ValueError(
+            f"{title}{where} raised {type(error).__name__}: {error}; it gets positions of shape {x.shape} and must "
+            f"return {len(x)} values"
+        ) from error
 
 
 def refuse_out_of_range(name: str, values: FloatArray, limits: Mapping[str, Any]) -> None:

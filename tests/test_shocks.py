@@ -85,8 +85,11 @@ def test_the_bound_of_the_step_has_the_viscosity(dim):
         assert (bound.limit, bound.particle) == ("viscosity", 0)
         a, b = dim * 1e-2, 2 * dim * (viscosity[0] * 0.1 + 2 * viscosity[1] * 0.1)
         assert a * bound.dt**2 + b * bound.dt == pytest.approx(1, rel=1e-12)
-    expanding = compressed(-0.1, (5, 20)).stable_dt()
-    assert expanding.limit == "isolated" and a * expanding.dt**2 == pytest.approx(1, rel=1e-12)
+    for rate in (0, -0.1):  # at rest and in expansion the linear part alone
+        bound = compressed(rate, (5, 20)).stable_dt()
+        b = 2 * dim * 5 * 0.1
+        assert bound.limit == "viscosity" and a * bound.dt**2 + b * bound.dt == pytest.approx(1, rel=1e-12)
+    assert compressed(0, (0, 20)).stable_dt().limit == "isolated"
 
     bound = compressed(0.02, (20, 0)).stable_dt().dt
     for share, factor in ((0.5, 0), (0.98, -0.96), (1.05, -1.1)):

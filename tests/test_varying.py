@@ -266,11 +266,28 @@ GOOD = {"E": 10.0, "nu": 0.3, "density": 1.0}
         ({"nu": lambda x: 0.9 * x[:, 0]}, r"nu\(x\) of 'block', particle \d+: 0.5\d* must be > -1 and < 0.5"),
         ({"density": lambda x: x[:, 0] * np.nan}, r"density\(x\)"),
         ({"E": lambda x: x}, r"E\(x\) has shape"),
+        ({"E": [1.0, 2.0]}, r"E = .1.0, 2.0.* a number, a NumPy array with a value for each particle, or a function"),
+        ({"E": lambda x: x[:, 2]}, r"E\(x\) of 'block' raised IndexError: index 2 .* positions of shape \(64, 2\)"),
     ],
 )  # fmt: skip
 def test_errors_name_parameter_value_and_particle(wrong, message):
     with pytest.raises((ValueError, TypeError), match=message):
         block(mpm.materials.Hencky(**{**GOOD, **wrong}), 2)
+
+
+def test_a_function_that_raises_is_named():
+    material = mpm.materials.Hencky(**{**GOOD, "E": lambda x: 1 / 0})
+    with pytest.raises(ValueError, match=r"E\(x\) raised ZeroDivisionError") as caught:
+        material.at(x=(0, 0))
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_largest_nu_near_a_half_warns_as_one_value_does():
+    with pytest.warns(UserWarning, match=r"largest nu = 0.4999 > 0.49: nearly incompressible"):
+        mpm.materials.Hencky(E=10, nu=np.array([0.3, 0.4999]), density=1)
+    material = mpm.materials.Hencky(E=10, nu=lambda x: 0.2 + 0.2999 * (x[:, 0] > 0.5), density=1)
+    with pytest.warns(UserWarning, match=r"largest nu\(x\) of 'block' = 0.4999 > 0.49"):
+        block(material, 2)
 
 
 def test_what_takes_one_value_says_so():
@@ -325,6 +342,62 @@ def test_written_values_are_checked():
         sim.step(1)
     sim.particles.hardening[4] = 1
     sim.step(1)
+
+
+# What breaks a condition on several parameters of scenes.MATERIALS.
+TOGETHER = (
+    ("fluid", {"gamma": 0.5}, "gamma must be -1 or >= 1"),
+    ("mooney_rivlin", {"bulk_modulus": 1e-3}, "bulk_modulus must be >= 4/3 c10"),
+    ("drucker_prager", {"dilation_angle_deg": 80.0}, "dilation_angle_deg must be <= friction_angle_deg"),
+    ("drucker_prager", {"cohesion": 1e-6}, "tension must be <= cohesion/tan"),
+    ("mohr_coulomb", {"friction_angle_deg": 0.5}, "dilation_angle_deg must be <= friction_angle_deg"),
+    ("cam_clay", {"swelling": 0.99}, "compression must be > swelling"),
+    ("mu_i", {"mu_1": 2.0}, "mu_2 must be >= mu_1"),
+    ("viscoelastic", {"g_1": 0.99}, "g_1 . g_2 must be < 1"),
+    ("ogden", {"mu_1": -1.0}, "mu_1 alpha_1 must be > 0"),
+    ("ogden", {"bulk_modulus": 1e-3}, "bulk_modulus must be >= 2/3 of the shear modulus"),
+    ("johnson_cook", {"melting_temperature": 200.0}, "melting_temperature must be > reference_temperature"),
+)
+
+
+@each("dtype", ("float64", "float32"))
+@pytest.mark.parametrize(("law", "bad", "words"), TOGETHER)
+def test_values_that_do_not_go_together_are_refused_everywhere(law, bad, words, dtype):
+    material = scenes.MATERIALS[law]
+    if law == "drucker_prager":
+        material = replace(material, cohesion=0.1, tension=0.05)
+    ((name, value),) = bad.items()
+    with pytest.raises(ValueError):  # as one value
+        replace(material, **bad)
+    n = len(block(material, 2).particles)
+    values = {one: np.full(n, getattr(material, one)) for one in numbers(material)}
+    with pytest.raises(ValueError, match="particle 3 of 'block'"):  # from the start
+        block(replace(material, **{**values, name: np.where(np.arange(n) == 3, value, values[name])}), 2)
+    sim = block(replace(material, **values), 2, dtype=dtype)
+    sim.step(1)
+    before = sim.state_hash()
+    good = float(sim.particles[name][5])
+    sim.particles[name][5:7] = value  # written
+    with pytest.raises(mpm.SimulationError, match=rf"written to 2 particle.*{words}.*first row 5") as caught:
+        sim.step(1)
+    assert caught.value.rows == [5, 6]
+    sim.particles[name][5:7] = good
+    assert sim.state_hash() == before
+    sim.step(1)
+    tree, arrays = container.unpack(checkpoint.dumps(sim))  # in a file
+    arrays = {key: np.array(kept) for key, kept in arrays.items()}
+    arrays[f"state.{name}"].reshape(-1)[3] = value
+    with pytest.raises(mpm.FileFormatError, match="parameter"):
+        checkpoint.loads(b"".join(container.pack(tree, arrays)))
+
+
+def test_a_limit_is_taken_from_all_that_was_written():
+    soil = replace(scenes.MATERIALS["mohr_coulomb"], friction_angle_deg=graded, dilation_angle_deg=graded)
+    sim = block(soil, 2)
+    sim.particles.friction_angle_deg[:] = 5  # together they are fine
+    sim.particles.dilation_angle_deg[:] = 4
+    sim.step(1)
+    assert sim.stable_dt().dt > 0
 
 
 def test_repr_doctor_and_pictures_know_varying_materials(tmp_path):

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "integrate/conditions.h"
 #include "python/module.h"
 
 static int find_law(const char *name)
@@ -230,6 +231,37 @@ static PyObject *return_map(PyObject *module, PyObject *args)
     return result;
 }
 
+/* The first row whose parameters break a condition, with its words; None if there is none. */
+static PyObject *unfit(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *name, *values;
+    Py_buffer view = {0};
+    if (!PyArg_ParseTuple(args, "UO", &name, &values))
+        return NULL;
+    PyObject *text = PyUnicode_AsUTF8String(name);
+    const int law = text ? find_law(PyBytes_AsString(text)) : -1;
+    Py_XDECREF(text);
+    if (law < 0) {
+        PyErr_Format(PyExc_ValueError, "law: unknown name '%U'", name);
+        return NULL;
+    }
+    if (mpm_python_get_buffer(values, &view, "values", "d", 2, 0))
+        return NULL;
+    PyObject *result = NULL;
+    const char *words = NULL;
+    Py_ssize_t row = 0;
+    if (view.shape[1] != mpm_laws_get(law)->parameters - 1)
+        PyErr_SetString(PyExc_ValueError, "values: expected all parameters but the density");
+    else {
+        while (row < view.shape[0] && !(words = mpm_conditions_broken(law, (double *)view.buf + row * view.shape[1])))
+            row++;
+        result = words ? Py_BuildValue("ns", row, words) : Py_NewRef(Py_None);
+    }
+    PyBuffer_Release(&view);
+    return result;
+}
+
 static PyObject *core_fields(PyObject *module, PyObject *unused)
 {
     (void)module;
@@ -241,6 +273,7 @@ static PyObject *core_fields(PyObject *module, PyObject *unused)
 PyMethodDef mpm_python_law_methods[] = {
     {"core_fields", core_fields, METH_NOARGS, "The fields that every simulation has, a dict per row."},
     {"laws", laws, METH_NOARGS, "The registry of constitutive laws."},
+    {"unfit", unfit, METH_VARARGS, "unfit(law, values)"},
     {"evaluate", evaluate, METH_VARARGS, "evaluate(law, parameters, F, dim, isa, dtype, history=None, velocity_gradient=None, varying=())"},
     {"return_map", return_map, METH_VARARGS, "return_map(law, parameters, F, history, dim, isa, dtype, dt=0.0, velocity_gradient=None, varying=())"},
     {NULL, NULL, 0, NULL},

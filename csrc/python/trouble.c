@@ -125,6 +125,10 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
                      ? ""
                      : "J of a solid follows from F, and F of a fluid from J: write the other one");
         return;
+    case MPM_WRITTEN_TOGETHER:
+        snprintf(text, size, "values that do not go together were written to %lld %s(s): %s; the arrays keep them for you to mend",
+                 (long long)t->count, method->row, t->name);
+        return;
     default:
         method->describe(t, text, size);
     }

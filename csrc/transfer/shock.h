@@ -14,7 +14,8 @@
 
 struct shock {
     wide pressure; /* J q >= 0 [Pa]; 0 where material expands or is at rest */
-    wide damping;  /* its part in `law_evaluation.damping`: 2 d J dq/ds [Pa s] */
+    wide damping;  /* its part in `law_evaluation.damping`: 2 d J dq/ds [Pa s], its linear part at rest and where
+                    * material expands: the next compression has it */
 };
 
 INLINE struct shock shock_of(const mpm_scheme *scheme, wide h, const struct tile *tile,
@@ -24,7 +25,6 @@ INLINE struct shock shock_of(const mpm_scheme *scheme, wide h, const struct tile
     const wide density = tile->mass / wide_select(wide_less(zero, tile->mass), tile->volume, wide_set(1));
     const wide linear = wide_set((real)scheme->viscosity[0]) * wide_sqrt(density * wide_max(evaluation->wave, zero));
     const wide quadratic = wide_set((real)scheme->viscosity[1]) * density * hs;
-    const wide slope = wide_set(2 * DIM) * h * (linear + (quadratic + quadratic));
     return (struct shock){.pressure = hs * (linear + quadratic),
-                          .damping = wide_select(wide_less(zero, hs), slope, zero)};
+                          .damping = wide_set(2 * DIM) * h * (linear + (quadratic + quadratic))};
 }
