@@ -124,3 +124,83 @@ def test_a_movie_of_what_is_seen(opened, tmp_path):  # noqa: F811
     data = (tmp_path / "movie.webm").read_bytes()
     assert data[:4] == b"\x1a\x45\xdf\xa3" and len(data) > 5000  # the mark of WebM
     page.until(lambda: button.text_content() == "Movie", "another movie may begin")
+
+
+def with_a_moving_collider(dim):
+    """Only the collider moves, sideways."""
+    low, high = [0.1] * dim, [0.3] * dim
+    scene = mpm.Scene([0] * dim, [1] * dim)
+    scene.add(mpm.shapes.Box(low, high), mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000))
+    moves = mpm.motion.Linear([1.0] + [0.0] * (dim - 1))
+    scene.add_collider(mpm.shapes.Box([0.4] * dim, [0.6] * dim), motion=moves, name="pushed")
+    return mpm.Simulation(scene, dx=1 / 16, dt=1e-3, sampling="lattice")
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("replayed", [False, True])
+def test_colliders_are_solid_and_move(opened, dim, replayed, tmp_path):  # noqa: F811
+    sim = with_a_moving_collider(dim)
+    if replayed:
+        with sim.record(tmp_path / "run.vtkhdf", fps=1000):
+            sim.run(0.2)
+    page = opened(mpm.replay(tmp_path / "run.vtkhdf") if replayed else sim, width=1000)
+    if dim == 3:
+        page.viewer.get_by_label("View", exact=True).select_option("front")
+    first = pixels(page)
+    metre = 0.93 * min(first.shape[:2]) / (1 if dim == 2 else 0.92 * np.sqrt(3))
+
+    def grey(picture):
+        """How far right of the middle [m] the middle of the grey area is, and its width [m]."""
+        middle, band, edge = (
+            picture.shape[0] // 2,
+            int(0.08 * metre),
+            int(picture.shape[1] / 2 - 0.45 * metre),
+        )
+        part = picture[middle - band : middle + band, edge:-edge]
+        there = (np.abs(part - first[middle, 20]).max(axis=2) > 12) & (np.ptp(part, axis=2) < 30)
+        columns = np.flatnonzero(there.mean(axis=0) > 0.7)
+        return columns.mean() / metre - 0.45, np.ptp(columns) / metre
+
+    assert grey(first) == pytest.approx((0, 0.2), abs=0.02)
+    if replayed:
+        page.part("timeline").fill("199")
+    else:
+        sim.run(0.199)
+        page.viewer.get_by_role("button", name="Step").click()
+    page.until(lambda: "t = 0.2 s" in page.shown() or "t = 0.199 s" in page.shown(), "it has moved")
+    assert grey(pixels(page)) == pytest.approx((0.2, 0.2), abs=0.02)
+    page.keep(f"collider_{dim}_{'replay' if replayed else 'live'}")
+
+
+def test_colliders_let_what_is_behind_shine_through(opened):  # noqa: F811
+    looks = []
+    for there in (False, True):
+        scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+        scene.add(
+            mpm.shapes.Box((0.3, 0.6, 0.3), (0.7, 0.8, 0.7)),
+            mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000),
+        )
+        if there:
+            scene.add_collider(mpm.shapes.Box((0.1, 0.1, 0.1), (0.9, 0.3, 0.9)))
+        page = opened(mpm.Simulation(scene, dx=1 / 16, sampling="lattice"), width=1000)
+        for view in ("front", "back"):
+            page.viewer.get_by_label("View", exact=True).select_option(view)
+            seen = pixels(page)
+            metre = 0.93 * min(seen.shape[:2]) / (0.92 * np.sqrt(3))
+            row, column = (
+                int(side / 2 + metre / 64) for side in seen.shape[:2]
+            )  # between particles are gaps
+            looks.append([seen[row, column + int(at * metre)] for at in (0.0, 0.3, 0.45)])
+        page.viewer.get_by_label("View", exact=True).select_option("free")
+    page.viewer.get_by_role("button", name="Whole").click()
+    page.keep("veil")
+    # Particles, the space beside them, and outside the collider.
+    (body, empty, _), _, (veiled, surface, outside), (before, _, _) = np.array(looks)
+    assert (outside == empty).all() and (before == body).all()  # the particles are in front there
+    assert np.abs(surface - empty).max() > 20 and np.abs(veiled - body).max() > 20
+    assert np.abs(veiled - surface).max() > 20  # what is behind is seen
+    page.viewer.get_by_label("Hide", exact=True).select_option("below y")
+    page.viewer.get_by_label("Plane").fill("50")
+    page.viewer.get_by_label("View", exact=True).select_option("front")
+    seen = pixels(page)
+    assert (seen[row, column] == body).all()  # the collider is cut away

@@ -3,7 +3,7 @@
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec4 vertex;
-uniform vec3 boxLower, boxSize, middle;
+uniform vec3 boxLower, boxSize, middle, domainLower, domainUpper;
 uniform mat3 turn;         // rows: right, up, towards the eye
 uniform vec2 scale, shift; // from metres to the screen's -1 ... 1
 uniform float nearness;    // of depth, per metre
@@ -11,8 +11,16 @@ uniform float pointSize;
 uniform vec3 stops[6];
 uniform vec4 ink;          // alpha 0: from the colour scale
 uniform vec4 cut;          // hides where dot(cut.xyz, position) > cut.w
+uniform bool lit;          // the fourth number is a normal, see frames.faces
 out vec4 color;
 out float beyond;
+vec3 normal(float code) {
+  float high = floor(code / 256.0);
+  vec2 side = vec2(high, floor(code - 256.0 * high)) / 127.5 - 1.0;
+  vec3 found = vec3(side, 1.0 - abs(side.x) - abs(side.y));
+  if (found.z < 0.0) found.xy = (1.0 - abs(side.yx)) * vec2(side.x < 0.0 ? -1.0 : 1.0, side.y < 0.0 ? -1.0 : 1.0);
+  return normalize(found);
+}
 void main() {
   vec3 position = boxLower + vertex.xyz * boxSize;
   vec3 seen = turn * (position - middle);
@@ -22,6 +30,11 @@ void main() {
   float at = clamp(vertex.w, 0.0, 1.0) * 5.0;
   int stop = min(int(at), 4);
   color = ink.a > 0.0 ? ink : vec4(mix(stops[stop], stops[stop + 1], at - float(stop)), 1.0);
+  // Both sides are lit.
+  if (!lit) return;
+  vec3 outside = max(domainLower - position, position - domainUpper);
+  beyond = max(beyond, max(outside.x, max(outside.y, outside.z)));
+  color.rgb *= 0.62 + 0.38 * abs(dot(vec3(-0.42, 0.72, 0.55), turn * normal(vertex.w * 65535.0 + 0.5)));
 }`;
 
 const FRAGMENT = `#version 300 es
@@ -40,8 +53,9 @@ void main() {
   if (shaded) pixel.rgb *= 0.62 + 0.46 * max(0.0, dot(vec3(-0.42, -0.72, 0.55), vec3(at, sqrt(1.0 - far))));
 }`;
 
-const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8], colliders: [0.45, 0.5, 0.57, 1] };
-const DARK_INKS = { particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], colliders: [0.66, 0.71, 0.78, 1] };
+const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8], colliders: [0.45, 0.5, 0.57, 1], faces: [0.8, 0.82, 0.86, 1] };
+const DARK_INKS = { particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], colliders: [0.66, 0.71, 0.78, 1], faces: [0.35, 0.39, 0.45, 1] };
+const SURFACE = { light: [0.68, 0.72, 0.78, 0.6], dark: [0.7, 0.75, 0.82, 0.5] }; // of colliders in 3-D
 
 class Picture {
   // `onChange` is called when the mouse has changed what is seen: to draw again.
@@ -52,7 +66,7 @@ class Picture {
     this.cut = null; // or { axis, sign, at [m] }: what lies beyond is hidden
     this.gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
     this.parts = [];
-    this.colliders = 0;
+    this.colliders = { faces: 0, lines: 0 };
     this.state = null;
     if (!this.gl) return;
     this.prepare();
@@ -83,7 +97,7 @@ class Picture {
     if (place === this.place) return;
     this.place = place;
     this.parts = [];
-    this.colliders = 0;
+    this.colliders = { faces: 0, lines: 0 };
     this.look();
     this.fillDomain();
   }
@@ -107,8 +121,8 @@ class Picture {
     gl.bufferData(gl.ARRAY_BUFFER, data, gl.STREAM_DRAW);
   }
 
-  fillColliders(data) {
-    this.colliders = data.byteLength / 8;
+  fillColliders(parts, data) {
+    this.colliders = Object.fromEntries(parts); // faces come first
     const gl = this.gl;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.colliders);
     gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
@@ -229,6 +243,8 @@ class Picture {
     const three = (values) => [values[0], values[1], values.length > 2 ? values[2] : 0];
     gl.uniform3fv(this.at("boxLower"), three(state.box.lower));
     gl.uniform3fv(this.at("boxSize"), three(state.box.size));
+    gl.uniform3fv(this.at("domainLower"), three(state.domain.lower));
+    gl.uniform3fv(this.at("domainUpper"), three(state.domain.upper));
     gl.uniform3fv(this.at("middle"), this.middle);
     gl.uniformMatrix3fv(this.at("turn"), true, this.rows().flat());
     gl.uniform2f(this.at("scale"), (2 * perMetre) / width, (2 * perMetre) / height);
@@ -247,6 +263,7 @@ class Picture {
 
     const inks = dark ? DARK_INKS : INKS;
     this.hide(this.cut);
+    if (this.flat) this.drawColliders(inks);
     this.use(this.buffers.frame);
     let first = 0;
     for (const [name, count] of this.parts) {
@@ -266,9 +283,37 @@ class Picture {
       } else this.lines(inks[name], first, count);
       first += count;
     }
+    if (!this.flat) this.veil(dark ? SURFACE.dark : SURFACE.light);
     this.hide(null);
+  }
+
+  // In 2-D: filled, below the particles.
+  drawColliders(inks) {
+    const { faces, lines } = this.colliders;
     this.use(this.buffers.colliders);
-    this.lines(inks.colliders, 0, this.colliders);
+    this.triangles(inks.faces, faces);
+    this.lines(inks.colliders, faces, lines);
+  }
+
+  // In 3-D: surfaces that let what lies behind shine through. The nearest alone is blended, so that no order matters.
+  veil(ink) {
+    const gl = this.gl;
+    this.use(this.buffers.colliders);
+    gl.enable(gl.DEPTH_TEST);
+    gl.uniform1i(this.at("lit"), 1);
+    gl.depthFunc(gl.LEQUAL);
+    gl.colorMask(false, false, false, false);
+    this.triangles(ink, this.colliders.faces);
+    gl.colorMask(true, true, true, true);
+    this.triangles(ink, this.colliders.faces);
+    gl.depthFunc(gl.LESS);
+    gl.uniform1i(this.at("lit"), 0);
+  }
+
+  triangles(ink, count) {
+    this.gl.uniform4fv(this.at("ink"), ink);
+    this.gl.uniform1i(this.at("round"), 0);
+    if (count) this.gl.drawArrays(this.gl.TRIANGLES, 0, count);
   }
 
   // Of what is drawn next, what lies beyond the plane.

@@ -1,9 +1,9 @@
 """The logic of the viewer: takes messages from a browser, sends states and frames. Needs no browser and no extra.
 
 A browser gets five kinds of messages: ``state``, the contents of panels and lists, whenever they have changed;
-``colliders``, their outlines, before the first frame in which they have moved; ``frame``, the vertices of a picture;
-``particle``, what is known of the particle that it points at; and ``error``, a sentence. At most one frame is under
-way: the next is computed when the browser reports that it has drawn the last one.
+``colliders``, their outlines and surfaces, before the first frame in which they have moved; ``frame``, the vertices of
+a picture; ``particle``, what is known of the particle that it points at; and ``error``, a sentence. At most one frame
+is under way: the next is computed when the browser reports that it has drawn the last one.
 So neither falls behind, and the kernel is free between frames.
 
 No message, whatever it contains, can do worse than cause an error sentence in the viewer.
@@ -430,8 +430,13 @@ class Session:
         colliders, scene = now._posed(), now.scene
         posed = tuple(now.time if one.moves else 0.0 for one in colliders)
         if posed != self._posed:
-            vertices = frames.segments(self._box, *outlines.of(colliders, scene.lower, scene.upper))
-            self._send({"type": "colliders"}, (_bytes(vertices),))
+            found = outlines.of(colliders, scene.lower, scene.upper)
+            parts = {
+                "faces": frames.faces(self._box, found.corners, found.normals),
+                "lines": frames.segments(self._box, found.starts, found.ends),
+            }
+            message = {"type": "colliders", "parts": [[name, len(part)] for name, part in parts.items()]}
+            self._send(message, (_bytes(np.concatenate(list(parts.values()))),))
             self._posed = posed
 
     def _picture(self) -> tuple[Message, frames.Vertices]:

@@ -153,7 +153,7 @@ function render({ model, el }) {
 
   function receive(message, buffers) {
     if (message.type === "state") showState(message);
-    if (message.type === "colliders") picture.fillColliders(bytes(buffers[0]));
+    if (message.type === "colliders") picture.fillColliders(message.parts, bytes(buffers[0]));
     if (message.type === "frame") showFrame(message, buffers[0]);
     if (message.type === "particle") probe.show(message.particle);
     if (message.type === "error") fail(message.text);
