@@ -478,7 +478,7 @@ def widget_scripts():
 
 @pytest.mark.source
 def test_script_and_session_speak_the_same_language():
-    script = (FOLDER / "view.js").read_text()
+    script = "".join((FOLDER / name).read_text() for name in ("view.js", "compare.js"))
     assert all((FOLDER / name).is_file() for name in widget_scripts())
     sent = set(re.findall(r'send\((?:{ type: )?"(\w+)"', script))
     sent |= set(

@@ -204,3 +204,49 @@ def test_colliders_let_what_is_behind_shine_through(opened):  # noqa: F811
     page.viewer.get_by_label("View", exact=True).select_option("front")
     seen = pixels(page)
     assert (seen[row, column] == body).all()  # the collider is cut away
+
+
+def test_values_of_a_parameter_side_by_side(opened):  # noqa: F811
+    """Figure 3 of a paper: one parameter, three values, the same moment and the same colours."""
+    page = opened(mpm.gallery.get("jelly").simulation(scale=0.5), width=1600)
+    sim = page.session.simulation
+    page.control("steps").fill("100")
+    page.control("steps").press("Enter")
+    page.viewer.get_by_label("Parameter").select_option("material 1 E")
+    for k, value in enumerate(("1e4", "1e5", "1e6"), start=1):
+        page.viewer.get_by_label(f"Value {k}").fill(value)
+    page.viewer.get_by_role("button", name="Compare", exact=True).click()
+    names = page.viewer.locator(".mpm-runs span")
+    page.until(lambda: names.count() == 3, "three runs are shown")
+    assert names.all_text_contents() == ["E = 10000 Pa", "E = 100000 Pa", "E = 1e+06 Pa"]
+    page.viewer.get_by_role("button", name="Play").click()
+    page.until(lambda: page.session._compared.runs[0].time > 0.25, "they play")
+    page.viewer.get_by_role("button", name="Pause").click()
+    page.until(lambda: not page.session.playing, "they pause")
+    runs = page.session._compared.runs
+    assert [run.materials[1].E for run in runs] == [1e4, 1e5, 1e6] and sim.steps == 0
+    assert all(0 <= run.time - runs[0].time < run.dt * 1.01 for run in runs)
+    seen = pixels(page)
+    third = seen.shape[1] // 3
+    bodies = [np.ptp(seen[20:-20, k * third + 20 : (k + 1) * third - 20], axis=2) > 40 for k in range(3)]
+    bodies[2][:200, -150:] = False  # the colour scale
+    rows = [np.flatnonzero(body.any(axis=1)) for body in bodies]
+    assert all(np.ptp(found) > 30 for found in rows)  # each has bodies
+    heights = [int(body.sum()) for body in bodies]
+    assert len(set(heights)) == 3
+    page.keep("compared")
+    assert page.part("legend").text_content().startswith("E = 10000 Pa")
+    page.viewer.get_by_role("button", name="Reset").click()
+    page.until(
+        lambda: page.session._compared.runs[0].steps == 0 and "step 0 " in page.shown(), "they begin anew"
+    )
+    page.viewer.get_by_label("Value 4").fill("-1")
+    page.viewer.get_by_role("button", name="Compare", exact=True).click()
+    alert = page.viewer.get_by_role("alert")
+    page.until(lambda: "must be > 0" in (alert.text_content() or ""), "what is not allowed is said")
+    page.viewer.get_by_label("Parameter").select_option("transfer")
+    page.viewer.get_by_role("button", name="Compare", exact=True).click()
+    page.until(lambda: names.all_text_contents()[:1] == ["transfer = pic"], "words are compared, too")
+    page.keep("compared_words")
+    page.viewer.get_by_role("button", name="End", exact=True).click()
+    page.until(lambda: names.count() == 0 and page.session._compared is None, "the simulation is back")

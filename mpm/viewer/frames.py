@@ -82,7 +82,7 @@ def _directions(normals: Array) -> Array:
         for one, other in ((x, y), (y, x))
     ]
     high, low = (np.rint(np.clip(127.5 * (side + 1), 0, 255)) for side in folded)
-    return 256 * high + low
+    return np.asarray(256 * high + low)
 
 
 def _placed(box: Box, x: Array) -> Vertices:

@@ -24,6 +24,7 @@ const MARKUP = `
   <div class="mpm-stage">
     <canvas class="mpm-picture" tabindex="0" aria-label="Particles"></canvas>
     <div class="mpm-scale"><b></b><i></i><ol></ol></div>
+    <div class="mpm-runs" hidden></div>
     <div class="mpm-ring" hidden></div>
     <dl class="mpm-card" hidden></dl>
     <div class="mpm-keys" hidden></div>
@@ -51,6 +52,12 @@ const MARKUP = `
   </div>
 </main>
 <aside class="mpm-right">
+  <section data-part="compare">
+    <h4>Compare</h4>
+    <label>Parameter <select data-part="parameter" aria-label="Parameter"></select></label>
+    <div class="mpm-values" data-part="values"></div>
+    <div class="mpm-row"><button data-part="comparing">Compare</button><button data-part="alone">End</button></div>
+  </section>
   <section data-part="record">
     <h4>Record</h4>
     <label>File <input data-part="path" spellcheck="false"></label>
@@ -103,6 +110,7 @@ function render({ model, el }) {
     (vertex, pinned) => model.send({ type: "probe", vertex, pinned }));
   const eye = new Eye(picture, find, redraw);
   const chart = new Chart(find(".mpm-chart"));
+  const comparison = new Comparison(find, send, fail);
   if (!picture.gl) {
     fail("This browser has no WebGL2, which the picture needs.");
     return undefined;
@@ -172,7 +180,8 @@ function render({ model, el }) {
   // The drawing of this moment with its colour scale.
   function whole() {
     const [low, high] = frame.limits, label = find(".mpm-scale b").textContent;
-    return composed(stage, { colors, low, high, label, time: frame.time, dark });
+    const labels = state.comparison ? state.comparison.labels : [];
+    return composed(stage, { colors, low, high, label, labels, time: frame.time, dark });
   }
 
   function save() {
@@ -205,7 +214,7 @@ function render({ model, el }) {
 
   function showFrame(message, data) {
     frame = message;
-    picture.fill(message.parts, bytes(data));
+    picture.fill(message.parts, message.runs, bytes(data));
     const last = curve[curve.length - 1], [point] = message.point;
     if (!state.replay && point && (!last || point[0] > last[0])) curve.push(point);
     showRate();
@@ -261,6 +270,7 @@ function render({ model, el }) {
     });
     part("loop").checked = message.loop;
     if (document.activeElement !== part("speed")) part("speed").value = String(message.speed);
+    comparison.show(message);
     showButtons();
     if (!before || before.path !== message.path) part("path").value = message.path;
     if (!part("load").value || (before && before.recording && !message.recording))
@@ -269,7 +279,7 @@ function render({ model, el }) {
     const timeline = part("timeline");
     timeline.disabled = !message.replay;
     timeline.max = message.replay ? message.replay.frames - 1 : 0;
-    if (!message.replay) part("frame").textContent = "The simulation is shown.";
+    if (!message.replay) part("frame").textContent = `The ${message.comparison ? "comparison" : "simulation"} is shown.`;
     if (before && before.recording && !message.recording)
       part("recorded").textContent = `Saved ${before.recording}`;
   }
@@ -277,8 +287,8 @@ function render({ model, el }) {
   function showButtons() {
     const able = {
       play: !state.playing, pause: state.playing, step: true, reset: true,
-      record: !state.recording && !state.replay, stop: Boolean(state.recording),
-      load: true, simulation: Boolean(state.replay) && state.simulation,
+      record: !state.recording && !state.replay && !state.comparison, stop: Boolean(state.recording),
+      load: true, simulation: Boolean(state.replay || state.comparison) && state.simulation,
     };
     for (const [name, possible] of Object.entries(able)) control(name).disabled = !possible;
     root.classList.toggle("mpm-recording", Boolean(state.recording));

@@ -22,6 +22,7 @@ SCRIPTS = (
     "eye.js",
     "probe.js",
     "chart.js",
+    "compare.js",
     "keys.js",
     "screenshot.js",
     "view.js",
