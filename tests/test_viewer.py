@@ -473,14 +473,17 @@ def test_scenes_of_the_gallery_can_be_chosen():
 
 
 def widget_scripts():
-    return re.findall(r'"(\w+\.js)"', (FOLDER / "widget.py").read_text())
+    return re.findall(r'"(\w+\.js)"', (FOLDER / "scripts.py").read_text())
+
+
+MORE = ("type", "text", "particle", "count")  # of other messages; the last is the hub's
 
 
 @pytest.mark.source
 def test_script_and_session_speak_the_same_language():
     script = "".join((FOLDER / name).read_text() for name in ("view.js", "compare.js"))
     assert all((FOLDER / name).is_file() for name in widget_scripts())
-    sent = set(re.findall(r'send\((?:{ type: )?"(\w+)"', script))
+    sent = set(re.findall(r'(?:send|tell)\((?:{ type: )?"(\w+)"', script))
     sent |= set(
         re.search(r"for \(const name of \[(.*?)\]\)\s*control", script)[1].replace('"', "").split(", ")
     )
@@ -490,7 +493,7 @@ def test_script_and_session_speak_the_same_language():
     assert all(f'"{kind}"' in script for kind in ("state", "colliders", "frame", "error"))
     browser = Browser(make())
     for name in re.findall(r"(?:state|message)\.(\w+)", script):
-        assert name in browser.state or name in browser.frame or name in ("type", "text", "particle"), name
+        assert name in browser.state or name in browser.frame or name in MORE, name
 
 
 def test_without_anywidget_the_extra_is_named_and_pictures_still_work(monkeypatch):

@@ -89,25 +89,29 @@ const fromStyle = (text) => text.match(/[\d.]+/g).slice(0, 3).map((value) => val
 const bytes = (data) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 const shown = (value) => (value === 0 ? "0" : Number(value.toPrecision(4)).toString());
 
+const GONE = ["restarting", "autorestarting", "terminating", "dead"]; // statuses of a kernel
+
 function render({ model, el }) {
   const root = document.createElement("div");
   root.className = "mpm-viewer";
-  root.innerHTML = `<div class="mpm-grid">${MARKUP}</div>`;
+  root.innerHTML = `<div class="mpm-grid">${MARKUP}</div><div class="mpm-line" role="status" hidden></div>`;
   el.append(root);
   const find = (selector) => root.querySelector(selector);
   const part = (name) => find(`[data-part=${name}]`);
   const control = (name) => find(`[data-send=${name}]`);
   const send = (type, values = {}) => {
     find(".mpm-error").hidden = true;
-    model.send({ type, ...values });
+    tell({ type, ...values });
   };
+  // A kernel that has gone is told of by its status.
+  const tell = (message) => { try { model.send(message); } catch { /* there is no line */ } };
 
-  let state = null, frame = null, curve = [], drawnAt = 0, drawnOn = "", waiting = false;
+  let state = null, frame = null, curve = [], drawnAt = 0, drawnOn = "", waiting = false, pages = 1;
   let colors = [], dark = false, drawn = [], movie = null;
   const stage = find(".mpm-picture");
   const picture = new Picture(stage, redraw);
   const probe = new Probe(picture, find(".mpm-card"), find(".mpm-ring"),
-    (vertex, pinned) => model.send({ type: "probe", vertex, pinned }));
+    (vertex, pinned) => tell({ type: "probe", vertex, pinned }));
   const eye = new Eye(picture, find, redraw);
   const chart = new Chart(find(".mpm-chart"));
   const comparison = new Comparison(find, send, fail);
@@ -142,7 +146,7 @@ function render({ model, el }) {
     find(".mpm-scale i").style.background = `linear-gradient(to top, ${colors})`;
     if (movie && frame) movie.add(whole());
     chart.draw(curve, style.color, state.replay && frame ? frame.time : null);
-    if (frame && !frame.drawn) acknowledge();
+    if (frame && !frame.drawn && !document.hidden) acknowledge(); // a hidden page asks for no more
   }
 
   // The next frame comes when this one is on the screen; a replay keeps to its frames per second.
@@ -153,13 +157,15 @@ function render({ model, el }) {
     const left = Math.max(0, pause - (performance.now() - drawnAt));
     setTimeout(() => {
       drawnAt = performance.now();
-      model.send({ type: "drawn", frame: number });
+      tell({ type: "drawn", frame: number });
     }, left);
   }
 
   // ---- messages ----
 
   function receive(message, buffers) {
+    lost("");
+    if (message.type === "pages") pages = message.count;
     if (message.type === "state") showState(message);
     if (message.type === "colliders") picture.fillColliders(message.parts, bytes(buffers[0]));
     if (message.type === "frame") showFrame(message, buffers[0]);
@@ -168,13 +174,26 @@ function render({ model, el }) {
     redraw();
   }
 
+  // Nobody answers: the page says so, and takes no orders until somebody does. No text: all is well.
+  function lost(text) {
+    find(".mpm-line").hidden = !text;
+    find(".mpm-line").textContent = text;
+    find(".mpm-grid").inert = Boolean(text);
+  }
+
+  // The line of a notebook's widget to its kernel has changed; if it is there, it answers.
+  function liveOrNot() {
+    lost("The kernel has gone or was restarted: run the cell again.");
+    tell({ type: "ready" });
+  }
+
   // Frames that were drawn within the last second.
   function showRate() {
     const now = performance.now();
     drawn = [...drawn.filter((time) => now - time < 1000), now];
     const rate = state.playing && drawn.length > 1 ? ` · ${drawn.length} frames/s` : "";
     find(".mpm-status").textContent =
-      `t = ${shown(frame.time)} s · step ${frame.steps} · ${frame.particles.toLocaleString("en")} particles${rate}`;
+      `t = ${shown(frame.time)} s · step ${frame.steps} · ${frame.particles.toLocaleString("en")} particles${rate}${pages > 1 ? ` · shown by ${pages} pages` : ""}`;
   }
 
   // The drawing of this moment with its colour scale.
@@ -416,10 +435,18 @@ function render({ model, el }) {
   // No event says that a notebook has another theme.
   const theme = setInterval(() => { if (getComputedStyle(stage).backgroundColor !== drawnOn) redraw(); }, 500);
   stage.addEventListener("webglcontextlost", () => fail("The browser has given up the picture: run the cell again."));
-  model.on("msg:custom", receive);
-  model.send({ type: "ready" });
+  // The status of the kernel, which JupyterLab knows: one that has died and was started again has no line to break.
+  const kernel = model.widget_manager?.context?.sessionContext?.statusChanged;
+  const told = (context, status) => { if (GONE.includes(status)) liveOrNot(); };
+  kernel?.connect(told);
+  const heard = { "msg:custom": receive, line: lost, comm_live_update: liveOrNot };
+  for (const [name, listener] of Object.entries(heard)) model.on(name, listener);
+  document.addEventListener("visibilitychange", redraw);
+  tell({ type: "ready" });
   return () => {
-    model.off("msg:custom", receive);
+    for (const [name, listener] of Object.entries(heard)) model.off(name, listener);
+    document.removeEventListener("visibilitychange", redraw);
+    kernel?.disconnect(told);
     if (movie) movie.stop();
     sizes.disconnect();
     clearInterval(theme);
