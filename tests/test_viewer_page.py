@@ -35,7 +35,7 @@ window.deliver = (message, data) => {
 };
 const model = {
   send: (message) => sent.push(message),
-  on: (name, listener) => listeners.push(listener),
+  on: (name, listener) => { if (name === "msg:custom") listeners.push(listener); },
   off: () => {},
 };
 module.default.render({ model, el: document.getElementById("el") });
