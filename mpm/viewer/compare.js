@@ -22,17 +22,23 @@ class Comparison {
     const key = JSON.stringify(state.comparable);
     if (this.list.dataset.entries !== key) {
       this.list.dataset.entries = key;
-      this.list.replaceChildren(...state.comparable.map(([value, label]) => new Option(label, value)));
+      const groups = new Map(state.comparable.map(([, group]) => [group, document.createElement("optgroup")]));
+      for (const [value, group, name] of state.comparable)
+        groups.get(group).append(new Option(name.replaceAll("_", " "), value));
+      for (const [name, group] of groups) group.label = name;
+      this.list.replaceChildren(...groups.values());
       this.offer();
     }
     const labels = state.comparison ? state.comparison.labels : [];
     this.end.disabled = !state.comparison;
     this.names.hidden = !labels.length;
     this.names.style.gridTemplateColumns = `repeat(${fields(labels.length)[0]}, minmax(0, 1fr))`;
+    this.names.classList.toggle("mpm-four", labels.length === 4);
     this.names.replaceChildren(...labels.map((text) => {
-      const name = document.createElement("span");
+      const field = document.createElement("div"), name = document.createElement("span");
       name.textContent = text;
-      return name;
+      field.append(name);
+      return field;
     }));
   }
 

@@ -563,9 +563,7 @@ class Session:
             "loop": self._loops,
             "simulation": self._live is not None,
             "replay": None if recorded is None else self._described_replay(recorded),
-            "comparable": [
-                [one.key, f"{one.group}: {one.name}"] for one in compared.comparable(self._settings)
-            ],
+            "comparable": [[one.key, one.group, one.name] for one in compared.comparable(self._settings)],
             "comparison": None
             if self._compared is None
             else {"key": self._compared.setting.key, "labels": self._compared.labels},

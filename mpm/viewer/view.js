@@ -152,6 +152,7 @@ function render({ model, el }) {
   // The next frame comes when this one is on the screen; a replay keeps to its frames per second.
   function acknowledge() {
     frame.drawn = true;
+    drawn.push(performance.now());
     showRate();
     const number = frame.frame, pause = state.replay && state.playing ? state.replay.interval : 0;
     const left = Math.max(0, pause - (performance.now() - drawnAt));
@@ -189,11 +190,11 @@ function render({ model, el }) {
 
   // Frames that were drawn within the last second.
   function showRate() {
-    const now = performance.now();
-    drawn = [...drawn.filter((time) => now - time < 1000), now];
+    drawn = drawn.filter((time) => performance.now() - time < 1000);
     const rate = state.playing && drawn.length > 1 ? ` · ${drawn.length} frames/s` : "";
+    const others = pages > 1 ? ` · shown by ${pages} pages` : "";
     find(".mpm-status").textContent =
-      `t = ${shown(frame.time)} s · step ${frame.steps} · ${frame.particles.toLocaleString("en")} particles${rate}${pages > 1 ? ` · shown by ${pages} pages` : ""}`;
+      `t = ${shown(frame.time)} s · step ${frame.steps} · ${frame.particles.toLocaleString("en")} particles${rate}${others}`;
   }
 
   // The drawing of this moment with its colour scale.
@@ -290,6 +291,7 @@ function render({ model, el }) {
     part("loop").checked = message.loop;
     if (document.activeElement !== part("speed")) part("speed").value = String(message.speed);
     comparison.show(message);
+    if (frame) showRate();
     showButtons();
     if (!before || before.path !== message.path) part("path").value = message.path;
     if (!part("load").value || (before && before.recording && !message.recording))
