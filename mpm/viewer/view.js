@@ -260,6 +260,7 @@ function render({ model, el }) {
     picture.show(message);
     eye.show();
     root.classList.toggle("mpm-only-replay", !message.simulation);
+    root.classList.toggle("mpm-comparing", Boolean(message.comparison));
     showSettings(before);
     fillList(control("color"), message.colors, message.color);
     fillList(control("scene"), message.scenes.map(([name]) => [name, name]), message.scene);
