@@ -3,7 +3,7 @@
 const SCREENSHOT_INK = { light: "#1f2733", dark: "#e4e9f0" };
 
 // `canvas` has just been drawn, in this task: WebGL does not keep it longer.
-function composed(canvas, { colors, low, high, label, time, dark }) {
+function composed(canvas, { colors, low, high, label, labels, time, dark }) {
   const made = document.createElement("canvas"), ratio = window.devicePixelRatio || 1;
   [made.width, made.height] = [canvas.width, canvas.height];
   const pen = made.getContext("2d");
@@ -22,6 +22,9 @@ function composed(canvas, { colors, low, high, label, time, dark }) {
   pen.textAlign = "right";
   pen.fillText(label, width - 12, top - 20);
   pen.textAlign = "left";
+  const [across, down] = fields(labels.length);
+  labels.forEach((text, k) =>
+    pen.fillText(text, 14 + ((k % across) * width) / across, 40 + (Math.floor(k / across) * made.height) / ratio / down));
   pen.fillText(`t = ${shown(time)} s`, 14, 20);
   return made;
 }

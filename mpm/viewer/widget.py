@@ -6,30 +6,15 @@ import asyncio
 import os
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from mpm import _check
 from mpm.source import Running, Series
+from mpm.viewer.scripts import SCRIPTS, text
 from mpm.viewer.session import Session
 
 AnyWidget: Any = _check.extra("anywidget", "the viewer needs anywidget", "widget").AnyWidget
-
-FOLDER = Path(__file__).parent
-SCRIPTS = (
-    "picture.js",
-    "eye.js",
-    "probe.js",
-    "chart.js",
-    "keys.js",
-    "screenshot.js",
-    "view.js",
-)  # one module when joined, in this order
-
-
-def _text(*names: str) -> str:
-    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
 
 
 class Viewer(AnyWidget):  # type: ignore[misc]
@@ -48,8 +33,8 @@ class Viewer(AnyWidget):  # type: ignore[misc]
         Browsers record and load below it only. Default: anywhere.
     """
 
-    _esm = _text(*SCRIPTS)
-    _css = _text("style.css")
+    _esm = text(*SCRIPTS)
+    _css = text("style.css")
 
     def __init__(
         self,
