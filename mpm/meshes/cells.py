@@ -54,7 +54,9 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArr
     if not solid:
         points = _in_plane(file, points, np.concatenate(blocks[kind]))
     cells = np.concatenate(blocks[kind]).astype(np.int64).reshape(-1, corners)
-    if len(cells) and (cells.min() < 0 or cells.max() >= len(points)):
+    if not len(cells):
+        raise FileFormatError(f"{file}: its cells have no vertices")
+    if cells.min() < 0 or cells.max() >= len(points):
         raise FileFormatError(f"{file}: a cell has a vertex out of range, there are {len(points)} vertices")
     used, inverse = np.unique(cells, return_inverse=True)
     return points[used], _turned(points[used], inverse.reshape(cells.shape))
