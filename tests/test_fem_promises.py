@@ -17,6 +17,7 @@ from fem_scenes import (
 )
 from loops import each
 from mpm import fem
+from mpm.io import checkpoint, container
 from scenes import kernels
 
 
@@ -50,6 +51,28 @@ def test_files_copies_and_pickles_go_on_bit_for_bit(d, tmp_path):
         assert other == sim and mpm.diff(sim, other) == {}
         assert repr(other).splitlines()[:-1] == repr(sim).splitlines()[:-1]  # the last has the memory
         assert np.array_equal(other.history["impulse:ball"], sim.history["impulse:ball"])
+
+
+@each(
+    "change, match",
+    [
+        (lambda tree, arrays: tree["numbers"]["options"].update(allow_unstable=[{}]), "allow_unstable"),
+        (lambda tree, arrays: tree["numbers"]["options"].update(spacing=True), "spacing"),
+        (lambda tree, arrays: tree["numbers"]["options"].update(other=1), "options"),
+        (lambda tree, arrays: arrays["state.field.x"].fill(0.3), "crushed"),
+        (lambda tree, arrays: arrays["state.field.x"].__setitem__(0, 99.0), "outside of the domain"),
+        (lambda tree, arrays: arrays["state.field.v"].__setitem__(0, 1.7e308), "not finite"),
+    ],
+)
+def test_a_forged_file_that_no_run_could_save_is_refused(change, match):
+    """What tests/fuzz.py found: it was read, and its `state_hash` raised, or was another one after a copy."""
+    sim = busy(2, damping=(0.1, 1e-4))
+    sim.step(2)
+    tree, arrays = container.unpack(checkpoint.dumps(sim))
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    change(tree, arrays)
+    with pytest.raises(mpm.FileFormatError, match=match):
+        checkpoint.loads(b"".join(container.pack(tree, arrays)))
 
 
 def test_messages_speak_of_nodes_elements_and_the_spacing():

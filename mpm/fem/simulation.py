@@ -14,6 +14,7 @@ from mpm import _check, _core, config, derived, fieldtable, settings, totals
 from mpm import scene as _scene
 from mpm._check import FloatArray
 from mpm.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.errors import SimulationError
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
 from mpm.fem.bodies import (
@@ -291,6 +292,10 @@ class Simulation(Solver, kind="fem"):
             np.require(array, requirements=["C", "A"]) for array in (rest, nodes, material)
         )
         self._set_mesh(rest, nodes, material, parts)
+        try:
+            self._core.keep()
+        except SimulationError as error:  # no run saves such a state
+            raise ValueError(str(error)) from error
         return self
 
     def _options(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mpm import _check
 from mpm.errors import FileFormatError
+from mpm.io import paths
 
 # Kinds of cells of lower dimension, which files have besides: boundaries, and what physical groups name.
 POINTS_AND_LINES = ("vertex", "line")
@@ -37,9 +38,7 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArr
     ImportError
         meshio is not installed.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise _check.wrong_type("path", path, "a path")
-    file = Path(path)
+    file = paths.as_path("path", path)
     if not file.is_file():
         raise FileNotFoundError(f"path = {str(file)!r}: there is no such file")
     found = _read(file)
@@ -55,7 +54,9 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArr
     if not solid:
         points = _in_plane(file, points, np.concatenate(blocks[kind]))
     cells = np.concatenate(blocks[kind]).astype(np.int64).reshape(-1, corners)
-    if len(cells) and (cells.min() < 0 or cells.max() >= len(points)):
+    if not len(cells):
+        raise FileFormatError(f"{file}: its cells have no vertices")
+    if cells.min() < 0 or cells.max() >= len(points):
         raise FileFormatError(f"{file}: a cell has a vertex out of range, there are {len(points)} vertices")
     used, inverse = np.unique(cells, return_inverse=True)
     return points[used], _turned(points[used], inverse.reshape(cells.shape))
