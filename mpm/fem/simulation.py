@@ -272,6 +272,7 @@ class Simulation(Solver, kind="fem"):
         self = cls.__new__(cls)
         options, scene, arrays = options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
         refuse_scene(scene)
+        _refuse_coarse_positions(scene.lower, scene.upper, options.spacing, _dtype(options.dtype), "spacing")
         self._begin(scene, options, materials_of(scene), threads)
         for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], float(row["initial"]))
