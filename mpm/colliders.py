@@ -216,6 +216,24 @@ def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, res
     return ""
 
 
+def fastest(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> float:
+    """A bound of the speed of a collider's surface from the present time on [m/s], as far as it is in the domain now."""
+    motion, shape = placed.collider.motion, placed.collider.shape
+    now = placed.core.time if placed.time is None else placed.time
+    own = shape._fastest(now)
+    if motion is None:
+        return own
+    surface, _, _ = _surface(placed, lower, upper, dx)
+    moved, _ = motion._pose(now)
+    return own + motion._fastest(now, surface - (placed.prepared.reference + moved))
+
+
+def approach(placed: Placed, x: FloatArray, later: float) -> FloatArray:
+    """How fast the surface comes nearer to x (m, d), on average until `later` [s] after the present time (m,) [m/s]."""
+    now = placed.core.time if placed.time is None else placed.time
+    return np.asarray((placed.distance(x)[0] - placed.at(now + later).distance(x)[0]) / later)
+
+
 def refuse_pointless(
     placed: Sequence[Placed], index: int, lower: FloatArray, upper: FloatArray, size: float
 ) -> None:

@@ -342,7 +342,7 @@ class Simulation(Solver, kind="fem"):
         small deformation, as at rest. Its limit is ``"wave"``; implicit steps do not have it. No node moves farther
         than `spacing` in a step, so motion and gravity bound steps of both kinds: dt ≤ spacing/max |v_a| (``"motion"``)
         and dt ≤ √(spacing/|g|) (``"acceleration"``). It leaves out colliders: a step in which one near the mesh would
-        move farther than `spacing` is refused, as by `mpm.Simulation`.
+        move farther than `spacing` is refused, as by `mpm.Simulation`. `mpm.doctor` names fast colliders.
         """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
