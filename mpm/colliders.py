@@ -217,7 +217,7 @@ def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, res
 
 
 def fastest(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> float:
-    """A bound of the speed of a collider's surface from the present time on [m/s], as far as it is in the domain now."""
+    """A bound of the speed from the present time on [m/s] of a collider's surface, what of it is in the domain now."""
     motion, shape = placed.collider.motion, placed.collider.shape
     now = placed.core.time if placed.time is None else placed.time
     own = shape._fastest(now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from mpm.admission import refuse_varying
 from mpm.fem import meshing
 from mpm.io.description import listing, mapping
 from mpm.laws import Material
+from mpm.shapes.cells import Cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,30 @@ def mesh_bodies(
         density=np.concatenate(density),
         parts=tuple(parts),
     )
+
+
+def warn_of_gaps(body: _scene.Body) -> None:
+    """Warn where cells of a body touch without sharing vertices, so that nothing holds them together."""
+    if not isinstance(body.shape, Cells):
+        return
+    found, x = body.shape._unjoined(), body.shape.vertices
+    if len(found.twins):
+        place = x[found.twins[0]].tolist()
+        _warn(
+            f"body {body.name!r}: {len(found.twins)} of {len(x)} vertices lie in the place of another one, the first "
+            f"at {place}: nothing joins the elements there; Cells(..., merge=distance) makes one vertex of them"
+        )
+    if len(found.hanging):
+        k, cell = found.hanging[0], found.cell[0]
+        _warn(
+            f"body {body.name!r}: {len(found.hanging)} of {len(x)} vertices lie on an edge or face of a cell that "
+            f"lacks them (hanging nodes), the first, vertices[{k}] at {x[k].tolist()}, on cells[{cell}]: nothing joins the "
+            "elements there; split such cells"
+        )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=_check.levels_to_caller())
 
 
 def _refuse_outside(scene: _scene.Scene, body: _scene.Body, x: FloatArray) -> None:

@@ -25,6 +25,7 @@ from mpm.fem.bodies import (
     mesh_bodies,
     refuse_scene,
     restored_parts,
+    warn_of_gaps,
 )
 from mpm.fem.checkup import ElementLooks
 from mpm.fem.nodes import Nodes
@@ -119,7 +120,7 @@ class Simulation(Solver, kind="fem"):
     -----
     UserWarning
         Nodes start inside a collider, or elements in an earlier body; a collider is thinner than two cells, or outside
-        of the domain.
+        of the domain; `mpm.shapes.Cells` touch each other without sharing vertices.
 
     References
     ----------
@@ -231,6 +232,7 @@ class Simulation(Solver, kind="fem"):
             warn_of_thin_or_missing(placed, scene.lower, scene.upper, self.spacing, "spacing")
         centres = meshed.x[meshed.nodes].mean(axis=1)
         for index, (body, part) in enumerate(zip(scene.bodies, meshed.parts, strict=True)):
+            warn_of_gaps(body)
             own = slice(part.first_element, part.first_element + part.elements)
             _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index], "elements")
             rows = slice(part.first_node, part.first_node + part.nodes)
