@@ -210,8 +210,9 @@ def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, res
     thin = np.isfinite(thickness)
     if thin.mean() > THIN_SHARE:
         return (
-            f"collider {name!r} is only about {np.median(thickness[thin]):.2g} m thick: material leaks through what is "
-            f"thinner than {THIN:g} {resolution} = {THIN * dx:.2g} m; choose a smaller {resolution} or a thicker shape"
+            f"collider {name!r} is thinner than {THIN:g} {resolution} = {THIN * dx:.2g} m over "
+            f"{100 * thin.mean():.0f} % of its surface, down to {thickness.min():.2g} m or less: material leaks "
+            f"through it; choose a smaller {resolution} or a thicker shape"
         )
     return ""
 

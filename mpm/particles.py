@@ -274,4 +274,4 @@ def _proposal(name: str, names: Sequence[str]) -> str:
         return f"; sim.compute({name!r}) computes it"
     if name in ("body", "bodies"):
         return "; sim.rows(name) are the rows of a body's particles"
-    return _check.nearest(name, names, IN_WORDS)
+    return _check.component(name, names) or _check.nearest(name, names, IN_WORDS)

@@ -231,6 +231,37 @@ def test_show_config_prints_and_returns(capsys):
     assert repr(config).startswith("<Configuration of mpm ") and "\n" not in repr(config)
 
 
+def test_wrong_names_of_totals_and_components_get_a_proposal(tmp_path):
+    sim = block()
+    with sim.record(tmp_path / "a.vtkhdf", fps=1e6):
+        sim.step(2)
+    replay = mpm.replay(tmp_path / "a.vtkhdf")
+    for call, error, words in (
+        (lambda: sim.history["t"], KeyError, "did you mean 'time'"),
+        (
+            lambda: sim.history["momentum_y"],
+            KeyError,
+            r"did you mean 'momentum'\? Its component y is \[:, 1\]",
+        ),
+        (
+            lambda: sim.interpolate("vx", [(0.3, 0.3)]),
+            ValueError,
+            r"did you mean 'v'\? Its component x is \[:, 0\]",
+        ),
+        (lambda: sim.interpolate("velocity", [(0.3, 0.3)]), ValueError, "did you mean 'v'"),
+        (lambda: sim.particles["v_y"], KeyError, r"did you mean 'v'\? Its component y is \[:, 1\]"),
+        (
+            lambda: replay.totals()["Kinetic"],
+            KeyError,
+            "no totals 'Kinetic'; there are mass, .* did you mean 'kinetic'",
+        ),
+        (lambda: replay.totals["potential"], KeyError, "did you mean 'gravitational'"),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+    assert replay.totals()["kinetic"].shape == (len(replay),)
+
+
 # --- the check-up ------------------------------------------------------------------------------------------------
 
 
@@ -254,7 +285,7 @@ def test_the_doctor_finds_what_is_wrong():
     }  # fmt: skip
     assert (
         "is too long: the bound is" in found["time step"].words
-        and "'blade' is only" in found["collider"].words
+        and "'blade' is thinner than 2 dx = 0.12 m over 9" in found["collider"].words
     )
     assert "choose dx <= " in found["resolution"].words and "in Pa?" in found["stiffness"].words
     sim.particles.delete(np.ones(len(sim.particles), dtype=bool))

@@ -755,7 +755,7 @@ def test_thin_colliders_warn_and_those_without_particles_are_refused(thickness):
         with pytest.raises(ValueError, match=r"collider 'plate'.*no point of the lattice"):
             mpm.sph.Simulation(scene, spacing=1 / 20)
     else:
-        with pytest.warns(UserWarning, match="'plate' is only about .* thinner than 2 spacing"):
+        with pytest.warns(UserWarning, match="'plate' is thinner than 2 spacing"):
             mpm.sph.Simulation(scene, spacing=1 / 20)
 
 
