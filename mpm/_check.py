@@ -103,6 +103,14 @@ def nearest(name: str, names: Iterable[str], words: Mapping[str, str] = WORDS) -
     return f"; did you mean {plain[found[0]]!r}?" if found else ""
 
 
+def component(name: str, names: Iterable[str]) -> str:
+    """The sentence that proposes a vector for the name of a component, such as ``vx`` or ``momentum_x``, or nothing."""
+    stem, axis = name[:-1].rstrip("_"), name[-1:]
+    if axis and axis in "xyz" and stem in names:
+        return f"; did you mean {stem!r}? Its component {axis} is [:, {'xyz'.index(axis)}]"
+    return ""
+
+
 def names_of_module(module: str, names: Iterable[str]) -> Callable[[str], NoReturn]:
     """The ``__getattr__`` of a module: called when the ordinary look-up failed."""
 

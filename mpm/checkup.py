@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, colliders
+from mpm.colliders import Placed
 from mpm.laws import Material
+from mpm.numerics import StableDt
 from mpm.solver import Solver
 from mpm.varying import Varying
 
@@ -20,6 +22,9 @@ FEW_CELLS = 4  # across a body: its bending and contact are poorly resolved belo
 FEW_PARTICLES = 0.5  # of the usual number per cell: holes open below
 FAST = 0.3  # speed over that of sound: a nearly incompressible fluid is no longer that
 SOFT = 0.1  # stress of weight or impact over the stiffness: small strains end there
+NARROW = 2.0  # cells: a gap that hardly a particle fits in
+CLOSING = 0.5  # of its speed: a collider closes a gap
+FACING = 0.9  # cosine: a collider that faces a wall, and with CLOSING does not slide along it
 EDGE = 0.9  # of the bound of the time step
 LIMITS = {  # what a limit of the time step means, where its name does not say it
     "isolated": ", the stiffness of a particle that is alone in its cells",
@@ -62,8 +67,8 @@ def doctor(sim: Solver) -> Report:
     -------
     Report
         A tuple of `Finding`, printed as text: resolution of the bodies; particles per cell, by SPH the density, by
-        finite elements their compression; the time step against its bound, thin colliders, fast particles, and the load
-        against the stiffness.
+        finite elements their compression; the time step against its bound, thin colliders, fast colliders and such that
+        close a narrow gap, fast particles, and the load against the stiffness.
 
     Raises
     ------
@@ -94,6 +99,8 @@ class Looks:
     reach: ClassVar[float] = 0.0
     """How far a body reaches beyond its outermost rows, both sides together, over the resolution."""
     fast: ClassVar[float] = FAST
+    stride: float = 1.0
+    """How far a collider near material may move in a step, over the resolution; automatic steps take half of it."""
 
     def __init__(self, sim: Any) -> None:
         self.sim = sim
@@ -101,7 +108,15 @@ class Looks:
 
     def all(self) -> Iterator[Finding]:
         """Every finding, in the order of the report."""
-        for look in (self.width, self.inside, self.time_step, self.colliders, self.speed, self.stiffness):
+        for look in (
+            self.width,
+            self.inside,
+            self.time_step,
+            self.colliders,
+            self.motions,
+            self.speed,
+            self.stiffness,
+        ):
             yield from look()
 
     def inside(self) -> Iterator[Finding]:
@@ -135,7 +150,7 @@ class Looks:
     def time_step(self) -> Iterator[Finding]:
         """Against its bound."""
         bound, fixed = self.sim.stable_dt(), self.sim._options()["dt"]
-        words = f"the bound is {bound.dt:.3g} s (limit: {bound.limit}{LIMITS.get(bound.limit, '')})"
+        words = f"the bound is {bound.dt:.3g} s (limit: {bound.limit}{self.of_what(bound)})"
         if fixed in (0, "auto"):
             yield Finding("time step", True, f"automatic; {words}")
         elif fixed > bound.dt:
@@ -145,6 +160,10 @@ class Looks:
             more = "" if good else ", which may sink in the run"
             yield Finding("time step", good, f"dt = {fixed:g} s; {words}{more}")
 
+    def of_what(self, bound: StableDt) -> str:
+        """What a limit of the time step means."""
+        return LIMITS.get(bound.limit, "")
+
     def colliders(self) -> Iterator[Finding]:
         """Their thickness."""
         scene, resolution = self.sim.scene, self.sim._resolution
@@ -153,20 +172,76 @@ class Looks:
             fine = f"{placed.collider.name!r} is thick enough for {resolution}"
             yield Finding("collider", not flaw, flaw or fine)
 
+    def motions(self) -> Iterator[Finding]:
+        """Of colliders: their speed against that of sound and against the step, and what they squeeze."""
+        scene, (sound, _, material) = self.sim.scene, min(self.sounds(), key=lambda one: one[:2])
+        for placed in self.sim._posed():
+            speed = colliders.fastest(placed, scene.lower, scene.upper, self.size)
+            if not speed:
+                continue
+            name, kind = placed.collider.name, type(material).__name__
+            words = f"{name!r} moves with up to {speed:.3g} m/s, sound in {kind} {sound:.3g} m/s"
+            flaws = [self.slower(material, speed)] if speed > self.fast * sound else []
+            flaws += [*self.too_long(speed), *self.squeezed(placed, speed)]
+            yield Finding(
+                "motion", not flaws, "; ".join([f"{words}: {flaws[0]}", *flaws[1:]] if flaws else [words])
+            )
+
+    def too_long(self, speed: float) -> Iterator[str]:
+        """A fixed step in which a collider of that speed moves farther than it may near material."""
+        fixed = self.sim._options()["dt"]
+        longest = self.stride * self.size / speed
+        if fixed not in (0, "auto") and fixed > longest:
+            yield f"dt = {fixed:g} s is too long for it near material: choose dt <= {longest:.2g} s"
+
+    def squeezed(self, placed: Placed, speed: float) -> Iterator[str]:
+        """Particles in a narrow gap that a collider closes."""
+        sim, gap = self.sim, NARROW * self.size
+        x = np.array(sim.particles.x, dtype=np.float64)
+        phi, normal = placed.distance(x)
+        near = np.abs(phi) < gap
+        x, normal = x[near], normal[near]
+        across = x + (gap - phi[near, None]) * normal
+        closes = colliders.approach(placed, across, self.size / speed) > CLOSING * speed
+        behind = {
+            f"the collider {other.collider.name!r}": other.distance(across)[0]
+            < np.minimum(other.distance(x)[0], 0)
+            for other in sim._posed()
+            if other.index != placed.index
+        }
+        for face, wall in sim.scene.walls.items():
+            axis, sign = "xyz".index(face[0]), 1 if face[1] == "+" else -1
+            end = (sim.scene.upper if sign > 0 else sim.scene.lower)[axis]
+            if wall.contact != "periodic":
+                behind[f"the wall {face!r}"] = (sign * (across[:, axis] - end) > 0) & (
+                    sign * normal[:, axis] > FACING
+                )
+        for what, there in behind.items():
+            count = int((closes & there).sum())
+            if count:
+                yield (
+                    f"it presses {count} {sim._rows_are} against {what}, less than {gap:.2g} m away: end its motion "
+                    "before, or it squeezes them without end"
+                )
+
+    def sounds(self) -> Iterator[tuple[float, int, Material]]:
+        """The least speed of sound in each material that there is, with its index."""
+        index = self.sim.particles.material
+        for k, material in enumerate(self.sim.materials):
+            if (index == k).any():
+                yield float(np.sqrt(1 / _largest_compliance(self.sim, k, material))), k, material
+
     def speed(self) -> Iterator[Finding]:
         """Against that of sound."""
         speed, index = self.sim.compute("speed"), self.sim.particles.material
-        for k, material in enumerate(self.sim.materials):
-            of = speed[index == k]
-            if len(of):
-                fastest, sound = (
-                    float(of.max()),
-                    float(np.sqrt(1 / _largest_compliance(self.sim, k, material))),
-                )
-                good = fastest <= self.fast * sound
-                one = self.sim._rows_are.removesuffix("s")
-                words = f"{type(material).__name__}: the fastest {one} has {fastest:.3g} m/s, sound {sound:.3g} m/s"
-                yield Finding("speed", good, words if good else f"{words}: {self.slower(material, fastest)}")
+        for sound, k, material in self.sounds():
+            fastest = float(speed[index == k].max())
+            good = fastest <= self.fast * sound
+            one = self.sim._rows_are.removesuffix("s")
+            words = (
+                f"{type(material).__name__}: the fastest {one} has {fastest:.3g} m/s, sound {sound:.3g} m/s"
+            )
+            yield Finding("speed", good, words if good else f"{words}: {self.slower(material, fastest)}")
 
     def stiffness(self) -> Iterator[Finding]:
         """Against the weight."""

@@ -210,10 +210,29 @@ def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, res
     thin = np.isfinite(thickness)
     if thin.mean() > THIN_SHARE:
         return (
-            f"collider {name!r} is only about {np.median(thickness[thin]):.2g} m thick: material leaks through what is "
-            f"thinner than {THIN:g} {resolution} = {THIN * dx:.2g} m; choose a smaller {resolution} or a thicker shape"
+            f"collider {name!r} is thinner than {THIN:g} {resolution} = {THIN * dx:.2g} m over "
+            f"{100 * thin.mean():.0f} % of its surface, down to {thickness.min():.2g} m or less: material leaks "
+            f"through it; choose a smaller {resolution} or a thicker shape"
         )
     return ""
+
+
+def fastest(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> float:
+    """A bound of the speed from the present time on [m/s] of a collider's surface, what of it is in the domain now."""
+    motion, shape = placed.collider.motion, placed.collider.shape
+    now = placed.core.time if placed.time is None else placed.time
+    own = shape._fastest(now)
+    if motion is None:
+        return own
+    surface, _, _ = _surface(placed, lower, upper, dx)
+    moved, _ = motion._pose(now)
+    return own + motion._fastest(now, surface - (placed.prepared.reference + moved))
+
+
+def approach(placed: Placed, x: FloatArray, later: float) -> FloatArray:
+    """How fast the surface comes nearer to x (m, d), on average until `later` [s] after the present time (m,) [m/s]."""
+    now = placed.core.time if placed.time is None else placed.time
+    return np.asarray((placed.distance(x)[0] - placed.at(now + later).distance(x)[0]) / later)
 
 
 def refuse_pointless(

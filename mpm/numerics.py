@@ -65,6 +65,7 @@ SMALLEST_DX, LARGEST_DX = 1e-90, 1e90
 LEAST_STEP = {name: float(np.finfo(name).tiny) for name in ("float64", "float32")}  # as kernels see it [s]
 MAX_HISTORY = 2**31 - 1
 MAX_PER_CELL = 10_000
+MOST_AT_NODE = 1000  # times the mass of the heaviest particle
 # The required resolution of positions everywhere in the domain, as a share of a cell. Bodies are sampled in double
 # precision; single precision need only show positions, because the core keeps them relative to their block.
 RESOLVED = {"float64": 1 / 1024, "float32": 1 / 4}
@@ -602,17 +603,26 @@ def refuse_out_of_range(
     v: _check.FloatArray,
     F: _check.FloatArray | None,
     dtype: str,
+    dx: float,
 ) -> None:
     """Raise ValueError if a number is too large, or a mass too small, for the precision of the run."""
+    other = "use other units" + (" or float64" if dtype == "float32" else "")
+    kg = per_depth("kg", v.shape[1])
     with np.errstate(over="ignore", under="ignore"):
         held = mass.astype(dtype)
         # Far enough from the smallest numbers that momenta, which are smaller, do not underflow.
         least = 1e-26 if dtype == "float32" else 1e-280
         if not ((held > least) & np.isfinite(held)).all():
-            kg = per_depth("kg", v.shape[1])
             raise ValueError(
                 f"density: particles of {mass.min():g} to {mass.max():g} {kg} are beyond the range of {dtype}; "
-                f"must be > {least:g} {kg}: use other units" + (" or float64" if dtype == "float32" else "")
+                f"must be > {least:g} and < {np.finfo(dtype).max:.2g} {kg}: {other}"
+            )
+        # Nodes sum up mass times distance. Hundreds of particles may be at one.
+        most = float(np.finfo(dtype).max) / MOST_AT_NODE
+        if mass.max() * dx > most:
+            raise ValueError(
+                f"dx = {dx:g}: times the mass of a particle, {mass.max():g} {kg}, is beyond the range of {dtype}; the "
+                f"product must be <= {most:.2g}: choose a smaller dx or density, or {other}"
             )
         held = volume.astype(dtype)
         if not ((held >= np.finfo(dtype).tiny) & np.isfinite(held)).all():

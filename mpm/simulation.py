@@ -462,7 +462,7 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
 
         It leaves out colliders. A step in which a collider near material would move farther than a cell is refused:
         with a fixed dt it raises `mpm.InstabilityError`, which names the collider and the dt that it allows;
-        ``dt="auto"`` halves the step.
+        ``dt="auto"`` halves the step. `mpm.doctor` names fast colliders.
         """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)

@@ -316,7 +316,8 @@ class Solver(Run):
                 f"name = {name!r}: it labels particles and has no values between them; must be one of "
                 f"{', '.join(dict.fromkeys(between))}"
             )
-        chosen = _check.choice("name", name, tuple(dict.fromkeys(between)))
+        vector = _check.component(name, self.particles.fields) if isinstance(name, str) else ""
+        chosen = _check.choice("name", name, tuple(dict.fromkeys(between)), IN_WORDS, vector)
         x = _check.array("points", points, (None, self.dimension))
         self._core.totals()  # what was written through views is taken, or refused
         copies = Copies(self.particles)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
@@ -32,6 +32,14 @@ UNITS = {
     "body_impulse": "N s",
     "wall_impulse": "N s",
 }
+
+
+# What users may take for names of totals.
+WORDS = {
+    "t": "time", "times": "time", "step": "dt", "com": "center_of_mass", "centre_of_mass": "center_of_mass",
+    "x": "center_of_mass", "p": "momentum", "l": "angular_momentum", "potential": "gravitational",
+    "strain_energy": "elastic", "total": "energy", "total_energy": "energy", "e": "energy",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -99,6 +107,12 @@ class Recorded(dict[str, FloatArray]):
     """Totals of many frames by name; a call returns them, as that of `Solver.totals` does."""
 
     __slots__ = ()
+
+    def __missing__(self, name: object) -> Never:
+        near = ""
+        if isinstance(name, str):
+            near = _check.component(name, self) or _check.nearest(name, self, WORDS)
+        raise KeyError(f"no totals {name!r}; there are {', '.join(self)}{near}")
 
     def __call__(self) -> Recorded:
         """These totals."""
@@ -172,7 +186,11 @@ class History(Mapping[str, FloatArray]):
             return self["kinetic"] + self["elastic"] + self["gravitational"]
         if name not in columns:
             names = list(self)
-            near = _check.nearest(name, names) if isinstance(name, str) else ""
+            near = (
+                _check.component(name, names) or _check.nearest(name, names, WORDS)
+                if isinstance(name, str)
+                else ""
+            )
             raise KeyError(f"history has no {name!r}; it has {', '.join(names)}{near}")
         values = np.frombuffer(self._core.history_array(list(columns).index(name)), dtype=np.float64).copy()
         return values.reshape(-1, columns[name]) if columns[name] > 1 else values
@@ -184,7 +202,7 @@ class History(Mapping[str, FloatArray]):
     def __len__(self) -> int:
         return len(list(iter(self)))
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Never:
         # Python calls this only if the ordinary look-up has failed. A history without a core has no columns.
         column = not name.startswith("_") and name in list(self)
         raise AttributeError(

@@ -12,6 +12,7 @@ from fem_scenes import (
     busy,
     every_dim,
     scene_of,
+    turned,
 )
 from mpm import fem
 from mpm.shapes import cells as cells_module
@@ -119,6 +120,51 @@ def test_meshes_that_overlap_are_refused_and_those_that_touch_are_not(d):
     for shift in (0.99, 0.5, 1e-3):
         with pytest.raises(ValueError, match="overlap at"):
             pair(shift)
+
+
+def side_by_side(d, sizes):
+    """Cells that fill two boxes which share a face, turned, and each with vertices of its own."""
+    made = [fem.mesh(mpm.shapes.Box([k] + [0] * (d - 1), [k + 1] + [1] * (d - 1)), sizes[k]) for k in (0, 1)]
+    cells = np.concatenate([made[0].cells, made[1].cells + len(made[0].vertices)])
+    return np.concatenate([one.vertices for one in made]) @ turned(d).T * 0.3 + 1, cells
+
+
+@every_dim
+@pytest.mark.parametrize("skew", [False, True])
+def test_cells_that_touch_but_share_no_vertices_are_counted_and_joined(d, skew):
+    vertices, cells = side_by_side(d, (0.25, 0.25))
+    n = 5 ** (d - 1)
+    if not skew:
+        vertices, cells = fem.mesh(mpm.shapes.Box([0.1] * d, [0.3] * d), 0.04)
+        doubled = np.concatenate([vertices, vertices + 0.2 * np.eye(d)[0]])
+        vertices, cells, n = doubled, np.concatenate([cells, cells + len(vertices)]), 6 ** (d - 1)
+    apart = mpm.shapes.Cells(vertices, cells)
+    with pytest.warns(
+        UserWarning, match=rf"body0': {2 * n} of {len(vertices)} vertices lie in the place of another"
+    ):
+        sim = fem.Simulation(scene_of(d, LAWS["corotated"], apart), dtype="float64")
+    for merge in (1e-12, 1e-3):
+        joined = mpm.shapes.Cells(vertices, cells, merge=merge)
+        assert len(joined.vertices) == len(vertices) - n and np.array_equal(joined.vertices[:n], vertices[:n])
+        assert joined._volume() == pytest.approx(apart._volume(), rel=1e-9)
+        assert not any(map(len, joined._unjoined()))
+    whole = fem.Simulation(scene_of(d, LAWS["corotated"], joined))  # warns of nothing
+    assert len(whole.particles) == len(sim.particles) - n
+    with pytest.raises(ValueError, match=r"merge = 5: joins vertices of cells\[0\]"):
+        mpm.shapes.Cells(vertices, cells, merge=5.0)
+
+
+@every_dim
+def test_hanging_nodes_are_counted(d):
+    vertices, cells = side_by_side(d, (0.25, 0.125))
+    shape = mpm.shapes.Cells(vertices, cells, merge=1e-9)
+    hanging = 9 ** (d - 1) - 5 ** (d - 1)
+    with pytest.warns(
+        UserWarning, match=rf"{hanging} of {len(shape.vertices)} vertices lie on an edge or face"
+    ):
+        fem.Simulation(scene_of(d, LAWS["corotated"], shape))
+    found = shape._unjoined()
+    assert not len(found.twins) and (found.cell < len(cells)).all() and len(found.cell) == hanging
 
 
 @pytest.mark.parametrize("d", [2, 3])

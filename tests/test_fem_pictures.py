@@ -298,3 +298,27 @@ def test_the_viewer_shows_triangles_in_the_plane(d):
     x = sim.particles.x[rows]
     assert np.abs(browser.positions(name) - x).max() < 1.3 / 65535  # of a box of side 1.2
     assert browser.frame["particles"] == len(sim.particles) and render.OVERSAMPLE == 2
+
+
+def test_j_and_f_of_elements_are_drawn_recorded_and_exported_or_a_message_says_how(tmp_path):
+    sim = bending(2)
+    sim.run(0.02)
+    weights = np.bincount(sim.elements.nodes.ravel(), np.repeat(sim.elements.volume, 3))
+    J = np.bincount(sim.elements.nodes.ravel(), np.repeat(sim.elements.volume * sim.elements.J, 3)) / weights
+    np.testing.assert_allclose(sim.compute("J"), J, rtol=1e-13)
+    assert np.array_equal(sim.plot(color="J").particles.get_array(), sim.compute("J"))
+    with sim.record(tmp_path / "a.vtkhdf", fps=1e3, fields=("J", "F")):
+        sim.run(0.002)
+    frame = mpm.replay(tmp_path / "a.vtkhdf")[-1]
+    assert np.array_equal(frame["J"], sim.compute("J")) and np.array_equal(frame["F"], sim.compute("F"))
+    mpm.export(sim, tmp_path / "a.npz", fields=("J", "F"))
+    with np.load(tmp_path / "a.npz") as kept:
+        assert np.array_equal(kept["J"], sim.compute("J")) and np.array_equal(kept["F"], sim.compute("F"))
+    for call, error, words in (
+        (lambda: sim.particles.J, AttributeError, r"elements have it, sim\.elements\.J; sim\.compute\('J'\)"),
+        (lambda: sim.particles["F"], KeyError, r"elements have it, sim\.elements\.F"),
+        (lambda: sim.plot(color="F"), ValueError, "'F' has several components: .* see particles.add_field"),
+        (lambda: frame.compute("J"), ValueError, r"it is a field: frame\['J'\]"),
+    ):
+        with pytest.raises(error, match=words):
+            call()

@@ -26,6 +26,7 @@ from mpm.fem.bodies import (
     mesh_bodies,
     refuse_scene,
     restored_parts,
+    warn_of_gaps,
 )
 from mpm.fem.checkup import ElementLooks
 from mpm.fem.nodes import Nodes
@@ -120,7 +121,7 @@ class Simulation(Solver, kind="fem"):
     -----
     UserWarning
         Nodes start inside a collider, or elements in an earlier body; a collider is thinner than two cells, or outside
-        of the domain.
+        of the domain; `mpm.shapes.Cells` touch each other without sharing vertices.
 
     References
     ----------
@@ -232,6 +233,7 @@ class Simulation(Solver, kind="fem"):
             warn_of_thin_or_missing(placed, scene.lower, scene.upper, self.spacing, "spacing")
         centres = meshed.x[meshed.nodes].mean(axis=1)
         for index, (body, part) in enumerate(zip(scene.bodies, meshed.parts, strict=True)):
+            warn_of_gaps(body)
             own = slice(part.first_element, part.first_element + part.elements)
             _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index], "elements")
             rows = slice(part.first_node, part.first_node + part.nodes)
@@ -273,6 +275,7 @@ class Simulation(Solver, kind="fem"):
         self = cls.__new__(cls)
         options, scene, arrays = options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
         refuse_scene(scene)
+        _refuse_coarse_positions(scene.lower, scene.upper, options.spacing, _dtype(options.dtype), "spacing")
         self._begin(scene, options, materials_of(scene), threads)
         for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], float(row["initial"]))
@@ -346,7 +349,7 @@ class Simulation(Solver, kind="fem"):
         small deformation, as at rest. Its limit is ``"wave"``; implicit steps do not have it. No node moves farther
         than `spacing` in a step, so motion and gravity bound steps of both kinds: dt ≤ spacing/max |v_a| (``"motion"``)
         and dt ≤ √(spacing/|g|) (``"acceleration"``). It leaves out colliders: a step in which one near the mesh would
-        move farther than `spacing` is refused, as by `mpm.Simulation`.
+        move farther than `spacing` is refused, as by `mpm.Simulation`. `mpm.doctor` names fast colliders.
         """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)

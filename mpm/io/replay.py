@@ -159,7 +159,9 @@ class Frame(_Recorded):
         -------
         ndarray, shape (n,), for the stress (n, d, d)
         """
-        chosen = _check.choice("name", name, self.quantities, why=not_recorded(name, derived.NAMES))
+        recorded = isinstance(name, str) and name in self.fields
+        why = f"; it is a field: frame[{name!r}]" if recorded else not_recorded(name)
+        chosen = _check.choice("name", name, self.quantities, why=why)
         return self[chosen] if chosen in self.fields else derived.compute(chosen, self, ())
 
     @_check.options

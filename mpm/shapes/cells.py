@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,8 @@ ROUNDING = 1e-12  # of barycentric coordinates: a point on a common face belongs
 PAIRS = 1 << 20  # of points and cells that are checked together
 MOST_BINS = 1 << 10  # along an axis
 MOST_LINES = 64  # of bins that one cell may meet; cells that are larger than others look at all points
+TOUCHING = 1e-6  # barycentric coordinates of a vertex that lies on a cell's boundary
+MOST_PLACES = 1 << 40  # along an axis, of vertices that may be joined
 BELOW = 1e-2  # weight of the opposite vertex, for points just below a face
 # Weights of such points (w, d + 1): of the vertices of the face, and of the opposite one.
 BELOW_FACES = {
@@ -30,6 +33,14 @@ BELOW_FACES = {
         [(a, b, 1 - BELOW - a - b, BELOW) for a, b in ((0.33, 0.33), (0.8, 0.1), (0.1, 0.8), (0.1, 0.1))]
     ),
 }
+
+
+class Unjoined(NamedTuple):
+    """Vertices in the place of another one, and those on an edge or face of a cell that lacks them, with the cell."""
+
+    twins: NDArray[np.int64]
+    hanging: NDArray[np.int64]
+    cell: NDArray[np.int64]
 
 
 class Cells(Shape):
@@ -45,27 +56,36 @@ class Cells(Shape):
     cells : (m, d + 1) array_like of int
         The vertices of each cell, counted from 0, with a positive volume: counter-clockwise in 2-D; in 3-D the first
         three run counter-clockwise as seen from the fourth.
+    merge : float, optional
+        Vertices that are at most that far apart [m] become one, at the place of the first. Default: none do.
 
     Raises
     ------
     ValueError
         There are no cells, a vertex does not exist or belongs to no cell, or a cell is flat, inverted or there twice;
-        cells overlap, so that their volumes do not add up to that of the union.
+        cells overlap, so that their volumes do not add up to that of the union; `merge` joins vertices of one cell.
 
     Notes
     -----
     Overlaps are sought just below the faces that one cell alone has: a region that several cells fill begins at such
     faces. There are a few points on each face, so that an overlap of less than a tenth of a face may be missed.
+
+    Cells hold together only where they share vertices. `mpm.fem.Simulation` warns of vertices that lie in the place of
+    another one, or on an edge or face of a cell that lacks them (hanging nodes).
     """
 
     _fields = ("vertices", "cells")
     vertices: Floats
     cells: Cellular
 
-    def __init__(self, vertices: ArrayLike, cells: ArrayLike) -> None:
+    @_check.options
+    def __init__(self, vertices: ArrayLike, cells: ArrayLike, *, merge: float | None = None) -> None:
         x = as_rows(vertices, "vertices", (2, 3))
         d = x.shape[1]
-        self._begin(x, _as_cells(cells, len(x), d))
+        index = _as_cells(cells, len(x), d)
+        if merge is not None:
+            x, index = _merged(x, index, _check.number("merge", merge, low=0, unit="m"))
+        self._begin(x, index)
         self._refuse_overlaps()
 
     def _begin(self, x: Floats, index: Cellular) -> None:
@@ -107,8 +127,28 @@ class Cells(Shape):
                     "take one mesh of the union, or several bodies"
                 )
 
+    def _unjoined(self) -> Unjoined:
+        """Where cells touch without sharing vertices."""
+        x, cells = self.vertices, self.cells
+        owner, opposite = _lone_faces(cells)
+        others = np.arange(cells.shape[1]) != opposite[:, None]
+        outer = np.unique(cells[owner][others])
+        held, point = _candidates(x, cells, x[outer], TOUCHING)
+        own = (cells[held] == outer[point][:, None]).any(axis=1)
+        held, vertex = held[~own], outer[point[~own]]
+        twins, hanging = np.zeros(len(x), dtype=bool), np.full(len(x), -1, dtype=np.int64)
+        for first in range(0, len(held), PAIRS):
+            pair = slice(first, first + PAIRS)
+            w, good = _barycentric(x[cells[held[pair]]], x[vertex[pair]])
+            touches = good & (np.abs(w.min(axis=1)) < TOUCHING)
+            same = touches & (w.max(axis=1) > 1 - TOUCHING)
+            twins[vertex[pair][same]] = True
+            hanging[vertex[pair][touches & ~same]] = held[pair][touches & ~same]
+        return Unjoined(np.flatnonzero(twins), np.flatnonzero(hanging >= 0), hanging[hanging >= 0])
+
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+    @_check.options
+    def from_file(cls, path: str | os.PathLike[str], *, merge: float | None = None) -> Self:
         """Read the cells of a mesh from a file of Gmsh (``.msh``), VTK (``.vtk``, ``.vtu``), or another format of
         meshio; needs the extra ``mesh``.
 
@@ -120,6 +160,8 @@ class Cells(Shape):
         ----------
         path : str or path
             The unit of lengths must be the metre; ``scale`` converts others.
+        merge : float, optional
+            As above [m].
 
         Raises
         ------
@@ -133,7 +175,7 @@ class Cells(Shape):
             meshio is not installed.
         """
         try:
-            return cls(*read_cells(path))
+            return cls(*read_cells(path), merge=merge)
         except FileFormatError:
             raise
         except ValueError as error:
@@ -171,6 +213,37 @@ class Cells(Shape):
         x = self.vertices
         d = x.shape[1]
         return float(np.linalg.det(x[self.cells[:, 1:]] - x[self.cells[:, :1]]).sum() / (2 if d == 2 else 6))
+
+
+def _merged(x: Floats, cells: Cellular, distance: float) -> tuple[Floats, Cellular]:
+    """Vertices and cells, in which vertices at most `distance` apart have become one."""
+    label = np.arange(len(x))
+    side = max(2 * distance, float(np.ptp(x, axis=0).max()) / MOST_PLACES, float(np.finfo(float).tiny))
+    # In one of these lattices of twice the distance, two such vertices are in one cell.
+    for shift in itertools.product((0.0, 0.5), repeat=x.shape[1]):
+        places = np.floor((x - x.min(axis=0)) / side + shift).astype(np.int64)
+        _, group, count = np.unique(places, axis=0, return_inverse=True, return_counts=True)
+        order = np.argsort(group, kind="stable")
+        for ahead in range(1, int(count.max())):
+            a, b = order[:-ahead], order[ahead:]
+            near = (group[a] == group[b]) & (np.linalg.norm(x[a] - x[b], axis=1) <= distance)
+            label = _least(label, a[near], b[near])
+    for k in np.flatnonzero((np.diff(np.sort(label[cells], axis=1), axis=1) == 0).any(axis=1))[:1]:
+        raise ValueError(
+            f"merge = {distance:g}: joins vertices of cells[{k}] = {cells[k].tolist()}; must be less than the edges"
+        )
+    kept, index = np.unique(label, return_inverse=True)
+    return x[kept], _as_cells(index.reshape(-1)[cells], len(kept), x.shape[1])
+
+
+def _least(label: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Labels of which those of a and b are equal, the least of all that are joined by such pairs."""
+    while (label[a] != label[b]).any():
+        least = np.minimum(label[a], label[b])
+        for end in (label[a], label[b]):
+            np.minimum.at(label, end, least)
+        label = label[label]
+    return label
 
 
 def _lone_faces(cells: Cellular) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -211,10 +284,14 @@ def _barycentric(corners: Floats, x: Floats) -> tuple[Floats, Bools]:
     return np.concatenate([1 - rest.sum(axis=1, keepdims=True), rest], axis=1), good
 
 
-def _candidates(vertices: Floats, cells: Cellular, x: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cells in ascending order, and the points in their boxes."""
+def _candidates(
+    vertices: Floats, cells: Cellular, x: Floats, slack: float = 0.0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cells in ascending order, and the points in their boxes; these are larger by a share of their longest side."""
     corners = vertices[cells]
     low, high = corners.min(axis=1), corners.max(axis=1)
+    room = slack * (high - low).max(axis=1, keepdims=True)
+    low, high = low - room, high + room
     least, largest = low.min(axis=0), high.max(axis=0)
     near = np.flatnonzero(((x >= least) & (x <= largest)).all(axis=1))
     if not len(near):

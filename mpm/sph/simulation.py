@@ -463,7 +463,7 @@ class Simulation(Populated, kind="sph"):
         ``"wave"`` 1.7 h/c; ``"viscosity"`` 0.1 h²/ν, with ν of the fluid at the least density of the state
         (twice as large by the form ``"central"``) and of `alpha`; ``"motion"`` h/(2 |v|); ``"acceleration"`` √(h/g).
         No point of a collider that may come near the fluid in such a step moves farther than h/2 in it, also by
-        rotation and between keyframes; this counts as ``"motion"`` without a particle.
+        rotation and between keyframes; this counts as ``"motion"`` without a particle. `mpm.doctor` names the collider.
         """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)

@@ -44,8 +44,12 @@ def scalars(source: Source) -> tuple[str, ...]:
 
 def check(source: Source, color: object, argument: str = "color") -> str:
     """The name of a quantity with one value per particle."""
-    known = isinstance(color, str) and color in SCALARS
-    return _check.choice(argument, color, scalars(source), why=source._missing(str(color)) if known else "")
+    why = ""
+    if isinstance(color, str) and color in SCALARS:
+        why = source._missing(color)
+    elif isinstance(color, str) and color in TENSORS:
+        why = f"; {color!r} has several components: put one of them into a field of yours, see particles.add_field"
+    return _check.choice(argument, color, scalars(source), why=why)
 
 
 def label(source: Source, color: str) -> str:
