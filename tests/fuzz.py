@@ -91,7 +91,7 @@ def attempt(kind: Kind, path: Path) -> str:
         except BaseException:
             found.append(f"raises\n{traceback.format_exc()}")
 
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS if kind.bounded else 4 * SECONDS)
     try:
         growth = peak_after(call)
     finally:

@@ -154,7 +154,7 @@ class Kind:
     """A kind of file: its seeds, its mutations, and its use."""
 
     suffix: str
-    bounded = True  # in memory, by the size of the file
+    bounded = True  # in memory and time by this package, not by another one that reads the file
     most = 4 << 30  # bytes of the process, so that a failure ends it, not the machine
 
     def __init__(self, folder: Path) -> None:

@@ -196,7 +196,7 @@ class Npz(Points):
 
 
 class Cells(Kind):
-    """What `Cells.from_file` reads through meshio, whose memory is its own."""
+    """What `Cells.from_file` reads through meshio, whose memory and time are its own."""
 
     bounded, most = False, 1 << 30
     formats: tuple[tuple[str, dict[str, Any]], ...]

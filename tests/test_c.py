@@ -19,6 +19,9 @@ FLAGS = [
     *("-std=gnu11", "-g", "-O1", "-ffp-contract=off", "-pthread", "-fno-omit-frame-pointer"),
     *("-Wall", "-Wextra", "-Werror", "-Wno-psabi"),
 ]
+COVERAGE = bool(os.environ.get("MPM_COVERAGE"))  # as `make coverage` sets it
+if COVERAGE:
+    FLAGS += ["-O0", "--coverage"]
 SKIPPED = 77  # as tests/c/check.h has it
 SANITIZERS = {"plain": "", "asan": "address,undefined", "tsan": "thread"}
 
@@ -43,7 +46,7 @@ def variants_of(name: str) -> list[tuple[str, ...]]:
 
 def library(sanitizer: str) -> list[str]:
     """The whole core as setup.py builds it, made up to date; sanitized ones in the trees of `make asan`, `tsan`."""
-    tree = "build" if sanitizer == "plain" else f"build/{sanitizer}"
+    tree = f"build/{'cov' if COVERAGE else ''}" if sanitizer == "plain" else f"build/{sanitizer}"
     command = [sys.executable, "setup.py", "-q", "build", "--build-base", tree]
     environment = os.environ | {"MPM_SANITIZE": SANITIZERS[sanitizer]}
     environment.pop("LD_PRELOAD", None)

@@ -51,12 +51,12 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArr
     solid = "tetra" in blocks
     kind, corners = ("tetra", 4) if solid else ("triangle", 3)
     _refuse_others(file, blocks, kind, SURFACES if solid else POINTS_AND_LINES)
+    if any(np.ndim(block) != 2 or np.shape(block)[1] != corners for block in blocks[kind]):
+        raise FileFormatError(f"{file}: has cells without {corners} vertices each")
     if not solid:
         points = _in_plane(file, points, np.concatenate(blocks[kind]))
     cells = np.concatenate(blocks[kind]).astype(np.int64).reshape(-1, corners)
-    if not len(cells):
-        raise FileFormatError(f"{file}: its cells have no vertices")
-    if cells.min() < 0 or cells.max() >= len(points):
+    if len(cells) and (cells.min() < 0 or cells.max() >= len(points)):
         raise FileFormatError(f"{file}: a cell has a vertex out of range, there are {len(points)} vertices")
     used, inverse = np.unique(cells, return_inverse=True)
     return points[used], _turned(points[used], inverse.reshape(cells.shape))
