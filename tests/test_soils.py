@@ -342,7 +342,7 @@ def test_cam_clay_yields_in_a_step_far_beyond_its_stiffness(d, dtype, isa):
     stress, *_ = answer(clay, F, history, isa)
     P_c = preconsolidation + a
     expected = P_c * math.exp((compacted - kappa * math.log(P_c / a)) / slope) - a
-    room = 1e-9 if dtype == "float64" else 0.02  # the strain of float32 resolves 0.006 kappa
+    room = 1e-9 if dtype == "float64" else 0.03  # measured 0.018: float32 resolves strains to 0.006 kappa
     np.testing.assert_allclose(stress[0], -expected * np.eye(3), rtol=room, atol=room * expected)
 
 
