@@ -405,6 +405,7 @@ def test_turning_and_zooming_in_the_dark(notebook):
     eventually(lambda: changed(turned, book.pixels()) > 2000, "the wheel zooms")
     book.keep()
     mouse.dblclick(x, y)
+    mouse.move(place["x"] - 20, y)  # what is under the pointer is told
     eventually(lambda: changed(plain, book.pixels()) == 0, "a double click shows everything as it was")
     assert book.steps == 0
 
