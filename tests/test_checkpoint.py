@@ -32,8 +32,14 @@ def in_a_new_process(folder) -> dict[str, dict[str, str]]:
 
 
 # 2 x 2 x 7 x 4 x 2 = 224 combinations, a file each, and walls, kernels and options that go round.
-@pytest.mark.parametrize("dtype", scenes.DTYPES)
-@pytest.mark.parametrize("dim", scenes.DIMS)
+@pytest.mark.parametrize(
+    ("dim", "dtype"),
+    [
+        pytest.param(dim, dtype, marks=[pytest.mark.slow] if (dim == 3) == (dtype == "float32") else [])
+        for dim in scenes.DIMS
+        for dtype in scenes.DTYPES
+    ],
+)
 def test_a_restarted_run_is_the_uninterrupted_one_bit_for_bit(dim, dtype, tmp_path):
     when = np.random.default_rng(dim)
     meant, loaded, binned = {}, {}, 0
