@@ -206,7 +206,11 @@ def notebook(chromium, lab, request):
         stack.callback(page.close)
         stack.callback(report, page, name, home / "lab.log")
         troubles, strangers = [], []
-        page.on("pageerror", lambda error: troubles.append(str(error)))
+        # JupyterLab itself throws away questions to a kernel when a page is reloaded or the kernel ends.
+        page.on(
+            "pageerror",
+            lambda error: None if str(error).startswith("Canceled future") else troubles.append(str(error)),
+        )
         page.on(
             "request",
             lambda sent: (
