@@ -87,7 +87,7 @@ def test_every_kernel_set_keeps_the_same_books(d, law):
     with kernels("scalar"):
         expected = dissipated(*held(scenes.MATERIALS[law], FLOW[d], 12, 6e-4)[:2])
     for isa in _core.isas():
-        for dtype, tolerance in (("float64", 1e-9), ("float32", 3e-4)):  # 1e-13, 3e-5
+        for dtype, tolerance in (("float64", 1e-12), ("float32", 3e-4)):  # 4e-14, 2e-5
             with kernels(isa):
                 found = dissipated(*held(scenes.MATERIALS[law], FLOW[d], 12, 6e-4, dtype=dtype)[:2])
             np.testing.assert_allclose(found, expected, rtol=tolerance, err_msg=f"{isa} {dtype}")
@@ -101,14 +101,14 @@ def test_perfect_plasticity_dissipates_its_yield_stress_times_the_plastic_strain
     )  # shear strain 0.02, of which yield/(sqrt(3) mu) is elastic
     yields = 1e3 / np.sqrt(3)
     exact = yields * (0.02 - yields / 1e6)
-    assert dissipated(sim, row)[0] == pytest.approx(exact, rel=1e-3)  # 1e-5
-    assert dissipated(sim, row)[0] == pytest.approx(1e3 * sim.particles.plastic_strain[row], rel=1e-3)
+    assert dissipated(sim, row)[0] == pytest.approx(exact, rel=1e-3)  # 1.8e-4
+    assert dissipated(sim, row)[0] == pytest.approx(1e3 * sim.particles.plastic_strain[row], rel=1e-3)  # same
 
 
 @pytest.mark.parametrize("d", scenes.DIMS)
 def test_a_newtonian_fluid_dissipates_its_viscosity_times_the_square_of_the_rate(d):
     sim, row, _ = held(M.Fluid(bulk_modulus=1e5, density=1e3, viscosity=3.0), 2 * SHEAR[d], 50, 1e-4)
-    assert dissipated(sim, row) == (0, pytest.approx(3 * 2**2 * 5e-3, rel=1e-6))  # 1e-12
+    assert dissipated(sim, row) == (0, pytest.approx(3 * 2**2 * 5e-3, rel=1e-9))  # 8e-13
 
 
 def test_flow_of_a_bingham_fluid_and_creep_of_a_metal():
@@ -122,7 +122,7 @@ def test_flow_of_a_bingham_fluid_and_creep_of_a_metal():
         first, row, _ = held(material, rate * SHEAR[2], 100, dt)
         second, row, _ = held(material, rate * SHEAR[2], 150, dt)
         gained = dissipated(second, row)[0] - dissipated(first, row)[0]
-        assert gained == pytest.approx((100 + 20 * rate) * rate * 50 * dt, rel=1e-3)  # 1e-5
+        assert gained == pytest.approx((100 + 20 * rate) * rate * 50 * dt, rel=1e-5)  # 7e-8
 
 
 def test_heat_is_its_share_of_the_plastic_work():
@@ -133,7 +133,7 @@ def test_heat_is_its_share_of_the_plastic_work():
     sim, row, _ = held(metal, 1e4 * SHEAR[3], 400, 5e-8)
     volume, T = sim.particles.volume, np.asarray(sim.particles.temperature)
     heat = 8960 * 383 * (T - metal.initial_temperature)
-    assert heat[row] == pytest.approx(0.9 * dissipated(sim, row)[0], rel=1e-3)  # 2e-4
+    assert heat[row] == pytest.approx(0.9 * dissipated(sim, row)[0], rel=3e-4)  # 3.2e-5
     totals = sim.totals()
     assert totals.heat == pytest.approx(float((heat * volume).sum()), rel=1e-12)
     plastic = float((sim.particles.plastic_dissipation * volume).sum())
@@ -250,7 +250,7 @@ def test_a_parameter_that_varies_dissipates_as_its_values(tmp_path):
         rows = np.flatnonzero(np.abs(uniform.particles.x - [0, x]).max(axis=1) < 0.1)
         mixed, _, _ = held(varying, FLOW[2], 40, 2e-4)
         expected = uniform.particles.plastic_dissipation[row]
-        np.testing.assert_allclose(mixed.particles.plastic_dissipation[rows], expected, rtol=0.01)  # 5e-4
+        np.testing.assert_allclose(mixed.particles.plastic_dissipation[rows], expected, rtol=3e-4)  # 3e-5
 
 
 def test_what_keeps_no_books_says_so():
