@@ -273,7 +273,13 @@ class Sequence(Kind):
                 for path in inside.iterdir():
                     path.unlink()
                 inside.rmdir()
-        return [_pack(files) for files in self.files]
+        seeds = [_pack(files) for files in self.files]
+        for number in range(8):  # imports what takes memory for good
+            path = folder / f"whole{self.suffix}"
+            path.write_bytes(seeds[number % len(seeds)])
+            self.use(path, random.Random(number))
+            path.unlink()
+        return seeds
 
     def mutate(self, rng: random.Random, number: int) -> bytes:
         files = dict(self.files[number % len(self.files)])
