@@ -14,7 +14,7 @@ SPREAD := -n auto --dist worksteal
 BUILD := $(PY) setup.py -q build_ext --inplace
 SANITIZED := MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
 QUICK := not slow and not notebook
-VIEWER := viewer viewer_settings# Python alone: nothing for sanitizers
+VIEWER := viewer viewer_compare viewer_hub viewer_probe viewer_settings# Python alone: nothing for sanitizers
 
 # An environment that was moved or copied, or whose Python has disappeared, is made anew.
 ifneq ($(wildcard $(VENV)),)
@@ -24,7 +24,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help drive-browser demo test law slow all-tests lint format c asan tsan coverage wheel notebooks docs formats browser bench gate peers clean
+.PHONY: help drive-browser demo test law slow all-tests lint format static c asan tsan coverage wheel notebooks docs formats browser bench gate peers lock clean
 
 help:
 	@echo "make demo       a column of sand, then an elastic cube: writes out/ (ARGS='jelly --threads 2' for another)"
@@ -32,15 +32,17 @@ help:
 	@echo "make law        NAME=sand: compiles the laws without the sweeps, runs tests/test_laws.py for one of them"
 	@echo "make slow       the tests that take longer;  make all-tests: both"
 	@echo "make lint       ruff and mypy;  make format: let ruff mend what it can"
+	@echo "make static     GCC's analyzer, cppcheck and clang-tidy on the C core (ARGS='gcc contact' for a part)"
 	@echo "make c          the C test programs, plain and under sanitizers;  make tsan: thread sanitizer only"
 	@echo "make asan       the test suite on a core built with the address and undefined-behaviour sanitizers"
-	@echo "make coverage   lines of C that the quick suite reaches"
+	@echo "make coverage   lines and branches of C that the quick suite and the C test programs reach (scalar kernels)"
 	@echo "make wheel      sdist -> wheel -> clean environment -> tests (PYTHONS='python3.11 python3.13')"
 	@echo "make notebooks  executes notebooks/*.ipynb;  make bench: particle-steps per second on this machine"
 	@echo "make docs       the documentation, in build/docs/html"
 	@echo "make gate       are the kernels as fast as they were? (ratios; ARGS=--update);  make peers: beside other programs"
 	@echo "make formats    reads our files and draws 3-D scenes with VTK (installs 0.6 GB)"
 	@echo "make browser    drives the viewer in JupyterLab with Chromium (ARGS='-k record'; installs into .venv-browser)"
+	@echo "make lock       renews requirements/*.txt, the versions and hashes of what the other targets download"
 	@echo "make clean      removes everything that these made"
 
 # What this machine runs, and no more. Without ARGS a 2-D scene comes first, whose picture is there in seconds.
@@ -78,6 +80,11 @@ format: $(VENV)/installed-lint
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
+# The tools of the group come from pip; GCC is looked for.
+static: $(VENV)/created
+	@.ci/packages $(PY) static
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) tests/static.py $(ARGS)
+
 c: $(VENV)/installed-test
 	$(SANITIZED)
 	$(PYTEST) $(SPREAD) tests/test_c.py $(ARGS)
@@ -98,12 +105,16 @@ asan: $(VENV)/installed-test
 	  $(VIEWER:%=--ignore=tests/test_%.py) $(ARGS) \
 	  || { head -n 60 build/asan/report.* 2>/dev/null; exit 1; }
 
+# The scalar kernels alone, without optimisation: the other instruction sets compile the same lines with other vectors.
+COVERAGE := MPM_COVERAGE=1 MPM_ISAS=scalar
 coverage: $(VENV)/installed-test
-	$(PIP) install gcovr
-	MPM_COVERAGE=1 $(PY) setup.py -q build --build-base build/cov
+	@.ci/packages $(PY) coverage
+	$(COVERAGE) $(PY) setup.py -q build --build-base build/cov
+	find build/cov -name "*.gcda" -delete
 	PYTHONPATH=$$(echo $(CURDIR)/build/cov/lib.*) PYTHONSAFEPATH=1 MPM_TESTED=build/cov \
-	  $(PYTEST) -p no:cacheprovider -m "$(QUICK) and not source" $(ARGS)
-	$(PY) -m gcovr --root . --filter csrc/ --merge-lines build/cov
+	  $(PYTEST) $(SPREAD) -p no:cacheprovider -m "$(QUICK) and not source and not numbers" $(ARGS)
+	$(COVERAGE) $(PYTEST) -q tests/test_c.py -k "test_program and plain" --basetemp=build/cov/programs
+	$(PY) -m gcovr --root . --filter csrc/ --merge-lines --print-summary build/cov
 
 wheel: $(VENV)/installed-build
 	.ci/wheel $(PY) $(PYTHONS)
@@ -127,7 +138,8 @@ browser:
 
 drive-browser: $(VENV)/installed-browser
 	$(BUILD)
-	$(PYTEST) -m browser tests/test_browser.py tests/test_view.py tests/test_viewer_page.py $(ARGS)
+	$(PYTEST) -m browser tests/test_browser.py tests/test_view.py tests/test_viewer_page.py tests/test_viewer_tools.py \
+	  tests/test_viewer_tabs.py $(ARGS)
 
 bench: $(VENV)/installed-demo
 	$(BUILD)
@@ -145,35 +157,44 @@ clean:
 	rm -rf build dist out *.egg-info .venv .venv-browser mpm/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find mpm tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Stamps. A change of the metadata or of setup.py causes a new installation.
+# New versions of everything that is downloaded, with their hashes.
+lock: $(VENV)/created
+	$(PIP) install --group lock
+	.ci/lock $(VENV)/bin/uv
+
+# Stamps. A change of the metadata, of setup.py or of the versions causes a new installation. LOCK=no installs the newest
+# packages that pyproject.toml allows, not those of requirements/.
 INSTALL := $(PIP) install --no-build-isolation
+export LOCK
 $(VENV)/created:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
 	  { echo "$(PYTHON) is older than 3.11: choose another with PYTHON=python3.12 make ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --upgrade pip "setuptools>=77"
+	.ci/packages $(PY) pip
 	@touch $@
 # Compiling comes first, because pip hides what it prints.
-$(VENV)/installed-demo: $(VENV)/created pyproject.toml setup.py
+$(VENV)/installed-demo: $(VENV)/created pyproject.toml setup.py requirements/demo.txt
 	@MPM_ISAS=native $(BUILD)
+	.ci/packages $(PY) demo
 	MPM_ISAS=native $(INSTALL) -e ".[movie,io]"
 	@touch $@
-$(VENV)/installed-test: $(VENV)/created pyproject.toml setup.py
+$(VENV)/installed-test: $(VENV)/created pyproject.toml setup.py requirements/test.txt
 	@$(BUILD)
-	$(INSTALL) -e ".[movie,io,mesh]" --group test
+	.ci/packages $(PY) test
+	$(INSTALL) -e ".[movie,io,mesh]"
 	@touch $@ $(VENV)/installed-demo
-$(VENV)/installed-lint: $(VENV)/created pyproject.toml
-	$(PIP) install --group lint
+$(VENV)/installed-lint: $(VENV)/created pyproject.toml requirements/lint.txt
+	.ci/packages $(PY) lint
 	@touch $@
-$(VENV)/installed-formats: $(VENV)/installed-test pyproject.toml
-	$(PIP) install --group formats
+$(VENV)/installed-formats: $(VENV)/installed-test pyproject.toml requirements/formats.txt
+	.ci/packages $(PY) formats
 	@touch $@
-$(VENV)/installed-browser: $(VENV)/created pyproject.toml
-	$(PIP) install --group browser
+$(VENV)/installed-browser: $(VENV)/created pyproject.toml requirements/browser.txt
+	.ci/packages $(PY) browser
 	@touch $@
-$(VENV)/installed-docs: $(VENV)/installed-test pyproject.toml
-	$(PIP) install --group docs
+$(VENV)/installed-docs: $(VENV)/installed-test pyproject.toml requirements/docs.txt
+	.ci/packages $(PY) docs
 	@touch $@
-$(VENV)/installed-build: $(VENV)/created pyproject.toml
-	$(PIP) install --group build
+$(VENV)/installed-build: $(VENV)/created pyproject.toml requirements/build.txt
+	.ci/packages $(PY) build
 	@touch $@

@@ -8,6 +8,7 @@ setuptools compares the age of an extension with its sources alone. Here all C f
 compared with all files that the compiler read for it, an archive with its objects, and the extension with the archives.
 """
 
+import hashlib
 import json
 import os
 import platform
@@ -17,12 +18,14 @@ import subprocess
 import sys
 import sysconfig
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 from itertools import product
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel as _bdist_wheel
 from setuptools.command.build_clib import build_clib as _build_clib
 from setuptools.command.build_ext import build_ext as _build_ext
 
@@ -228,6 +231,55 @@ class build_ext(_build_ext):
         super().build_extension(extension)
 
 
+class bdist_wheel(_bdist_wheel):
+    """Puts a bill of materials into the wheel (PEP 770: .dist-info/sboms/)."""
+
+    def write_wheelfile(self, wheelfile_base, *args, **options):
+        super().write_wheelfile(wheelfile_base, *args, **options)
+        folder = Path(wheelfile_base, "sboms")
+        folder.mkdir(exist_ok=True)
+        bill = bill_of_materials(self.distribution, Path(self.bdist_dir or ""))
+        (folder / f"{self.distribution.get_name()}.cdx.json").write_text(
+            json.dumps(bill, indent=1) + "\n", encoding="utf-8"
+        )
+
+
+def bill_of_materials(distribution, root):
+    """CycloneDX 1.6: what a wheel holds and needs. The same wheel has the same one: no dates, no random numbers.
+
+    All its files are this project's. The extension is linked with the C library alone, dynamically, so that the
+    list of components has what pip installs beside it, and the hash of the extension if it has been built.
+    """
+    name, version = distribution.get_name(), distribution.get_version()
+    own = {
+        "type": "library", "bom-ref": name, "name": name, "version": version, "purl": f"pkg:pypi/{name}@{version}",
+        "description": distribution.metadata.get_description(), "licenses": [{"license": {"id": "MIT"}}],
+    }  # fmt: skip
+    needed, components = [], []
+    for requirement in distribution.install_requires:
+        other = re.match(r"[\w.-]+", requirement)[0]
+        needed.append(other)
+        components.append(
+            {"type": "library", "bom-ref": other, "name": other, "purl": f"pkg:pypi/{other}", "scope": "required",
+             "description": f"not in the wheel; pip installs {requirement}"}
+        )  # fmt: skip
+    for path in sorted(root.glob("mpm/_core*.so")):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        components.append(
+            {"type": "file", "bom-ref": f"mpm/{path.name}", "name": f"mpm/{path.name}", "licenses": own["licenses"],
+             "description": "compiled from csrc/", "hashes": [{"alg": "SHA-256", "content": digest}]}
+        )  # fmt: skip
+        needed.append(f"mpm/{path.name}")
+    bill = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json", "bomFormat": "CycloneDX", "specVersion": "1.6",
+        "version": 1, "metadata": {"component": own}, "components": components,
+        "dependencies": [{"ref": name, "dependsOn": needed}],
+        "compositions": [{"aggregate": "complete", "assemblies": [name]}],
+    }  # fmt: skip
+    number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(bill))
+    return {**bill, "serialNumber": f"urn:uuid:{number}"}
+
+
 # One wheel for every CPython >= 3.11; a free-threaded build has no stable ABI before 3.15.
 ABI3 = not sysconfig.get_config_var("Py_GIL_DISABLED")
 PYTHON = {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}
@@ -246,7 +298,7 @@ LIBRARIES = [
     ),
 ]  # fmt: skip
 setup(
-    cmdclass={"build_clib": build_clib, "build_ext": build_ext},
+    cmdclass={"bdist_wheel": bdist_wheel, "build_clib": build_clib, "build_ext": build_ext},
     libraries=LIBRARIES,
     ext_modules=[Extension("mpm._core", [], extra_link_args=LDFLAGS, py_limited_api=ABI3)],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if ABI3 else {},

@@ -1,14 +1,21 @@
 """The speed of every law of the package, and of laws of users, beside neo-Hookean.
 
-    python benchmarks/laws.py [--dtype float64] [--dimension 3] [--rounds 5] [--steps 40]
+    python benchmarks/laws.py [--dtype float64] [--dimension 3] [--rounds 5] [--steps 40] [--varying] [--dissipation]
+    python benchmarks/laws.py --taylor 4 8 12
 
 The block of `mpm.blocks`, one thread, a fixed time step, processor time, interleaved rounds: medians of the ratios. The
 neo-Hookean law of a user comes from C (cc -O3 -march=native -ffast-math) and, where Numba is installed, from
-``numba.cfunc``; each must have `LEAST` of the speed in double precision, or the exit status is 1.
+``numba.cfunc``; each must have `LEAST` of the speed in double precision, or the exit status is 1. ``--varying`` adds,
+for every law, the speed with a first parameter that varies over the particles over that with one value;
+``--dissipation`` likewise with the books of dissipation.
+
+``--taylor`` runs Taylor's bar of copper of the gallery in single precision instead, with so many cells per radius, and
+prints its length and radius beside those of converged finite elements. 4, 8, 12 cells: 0.5, 7, 30 s of one core.
 """
 
 import argparse
 import ctypes
+import math
 import os
 import shlex
 import statistics
@@ -17,8 +24,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import mpm
 from mpm import bench, blocks, laws
@@ -27,6 +35,7 @@ LEAST = 0.5
 SOURCE = Path(__file__).parents[1] / "tests" / "data" / "user_laws.c"
 CELLS = {2: 64, 3: 14}
 REFERENCE = "neo-Hookean"
+VARYING, BOOKS = ", varying", ", books"
 UserLaw = mpm.materials.UserLaw
 
 
@@ -46,8 +55,6 @@ def from_c(folder: Path) -> mpm.materials.Material:
 
 
 def from_numba() -> mpm.materials.Material:
-    import math
-
     import numba
 
     @numba.cfunc(UserLaw.NUMBA_EVALUATE, fastmath={"contract", "nsz"})
@@ -99,6 +106,17 @@ def users(folder: Path) -> Iterator[tuple[str, mpm.materials.Material]]:
             print(f"{name}: left out: {error}")
 
 
+def varying(name: str) -> str:
+    return name + VARYING
+
+
+def vary(material: mpm.materials.Material) -> mpm.materials.Material:
+    """The material with a first parameter that grows by a tenth along x."""
+    name = material._given_parameters()[0]["name"]
+    value = getattr(material, name)
+    return replace(cast(Any, material), **{name: lambda x: value * (0.9 + 0.1 * x[:, 0] / x[:, 0].max())})
+
+
 def seconds(simulation: mpm.Simulation, steps: int) -> float:
     began = time.process_time()
     simulation.step(steps)
@@ -118,6 +136,21 @@ def ratios(make: dict[str, Callable[[], Any]], rounds: int, steps: int) -> dict[
     return {name: statistics.median(values) for name, values in found.items()}
 
 
+def taylor(cells: int) -> str:
+    """A row of the table of Taylor's bar."""
+    entry = mpm.gallery.get("taylor-bar")
+    simulation = mpm.Simulation(entry.scene(), **{**entry.numerics, "dx": 3.2e-3 / cells, "dtype": "float32"})
+    began = time.process_time()
+    simulation.run(entry.duration)
+    spent, x, half = time.process_time() - began, simulation.particles.x, simulation.dx / 4
+    length, radius = x[:, 2].max() + half, math.hypot(*x[(x[:, :2] ** 2).sum(axis=1).argmax(), :2]) + half
+    errors = [100 * (value / exact - 1) for value, exact in ((length, 21.42e-3), (radius, 7.226e-3))]
+    return (
+        f"| {cells} | {len(x)} | {1e3 * length:.3f} | {errors[0]:+.2f} % "
+        f"| {1e3 * radius:.3f} | {errors[1]:+.2f} % | {spent:.1f} |"
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -125,28 +158,47 @@ def main() -> int:
     parser.add_argument("--dtype", default="float64", choices=("float32", "float64"))
     parser.add_argument("--dimension", type=int, default=3, choices=(2, 3))
     parser.add_argument("--only", default="", help='laws whose names contain this, such as "user"')
+    parser.add_argument("--varying", action="store_true", help="also with a parameter that varies")
+    parser.add_argument("--dissipation", action="store_true", help="also with the books of dissipation")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument(
+        "--taylor", type=int, nargs="+", metavar="CELLS", help="Taylor's bar: cells per radius"
+    )
     given = parser.parse_args()
+    if given.taylor:
+        print("| cells | particles | length [mm] | error | radius [mm] | error | seconds |\n|" + "---|" * 7)
+        for cells in given.taylor:
+            print(taylor(cells), flush=True)
+        return 0
     with tempfile.TemporaryDirectory() as folder:
         own = dict(users(Path(folder)))
-        blocks.MATERIALS.update(own)
+        varied = {varying(name): vary(one) for name, one in blocks.MATERIALS.items()} if given.varying else {}
+        blocks.MATERIALS.update({**own, **varied})
         d, isa = given.dimension, mpm.config.isa()
 
         def block(name: str) -> Callable[[], mpm.Simulation]:
-            case = bench.Case(name, d, given.dtype, CELLS[d])
-            return lambda: case.simulation(isa=isa, dt=1e-4 * 25 / CELLS[d])
+            case = bench.Case(name.removesuffix(BOOKS), d, given.dtype, CELLS[d])
+            return lambda: case.simulation(isa=isa, dt=1e-4 * 25 / CELLS[d], dissipation=name.endswith(BOOKS))
 
         chosen = [name for name in blocks.MATERIALS if given.only in name or name == REFERENCE]
-        found = ratios({name: block(name) for name in chosen}, given.rounds, given.steps)
+        booked = [name + BOOKS for name in chosen if given.dissipation and name not in varied]
+        found = ratios({name: block(name) for name in (*chosen, *booked)}, given.rounds, given.steps)
     print(f"{d}-D, {given.dtype}, {isa}, one thread: speed over that of {REFERENCE}\n")
     print("| law | speed |\n|---|---|")
     for name, value in sorted(found.items(), key=lambda item: -item[1]):
-        print(f"| {name} | {value:.2f} |")
+        beside = (
+            f" {value / found[name.removesuffix(VARYING)]:.2f} of that with one value |"
+            if name in varied
+            else f" {value / found[name.removesuffix(BOOKS)]:.2f} of that without books |"
+            if name in booked
+            else ""
+        )
+        print(f"| {name} | {value:.2f} |{beside}")
     slow = [name for name in own if name in found and given.dtype == "float64" and found[name] < LEAST]
     for name in slow:
         print(f"{name}: {found[name]:.2f} of the speed, must be >= {LEAST}")
-    assert len(blocks.MATERIALS) == len(laws.registry()) + len(own)
+    assert len(blocks.MATERIALS) == len(laws.registry()) + len(own) + len(varied)
     return bool(slow)
 
 

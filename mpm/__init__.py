@@ -85,7 +85,20 @@ __all__ = [
 ]
 
 # Imported when first used: `import mpm` stays fast.
-_LAZY = ("bench", "cli", "fem", "gallery", "integrators", "plot", "point", "samples", "sph", "testing", "viz")
+_LAZY = (
+    "bench",
+    "cli",
+    "fem",
+    "gallery",
+    "integrators",
+    "plot",
+    "point",
+    "samples",
+    "sph",
+    "testing",
+    "viewer",
+    "viz",
+)
 _LAZY_FUNCTIONS = {
     "compare": "mpm.comparison",
     "compare_plot": "mpm.viz.panels",

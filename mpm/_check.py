@@ -12,7 +12,7 @@ import inspect
 import math
 import numbers
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -77,15 +77,17 @@ WORDS = MappingProxyType(
         "j2": "VonMises",
         "metal": "VonMises",
         "plastic": "VonMises",
+        "mises": "VonMises",
         "elastic": "NeoHookean",
+        "hyperelastic": "NeoHookean",
+        "jelly": "NeoHookean",
+        "rubber": "Ogden",
         "linear_elastic": "Hencky",
+        "linearelastic": "Hencky",
+        "bingham": "HerschelBulkley",
         "stvk": "SaintVenantKirchhoff",
-        "corotated": "FixedCorotated",
-        "drucker_prager": "Sand",
-        "druckerprager": "Sand",
-        "cam_clay": "NACC",
-        "camclay": "NACC",
-        "clay": "NACC",
+        "soil": "DruckerPrager",
+        "clay": "CamClay",
     }
 )
 
@@ -99,6 +101,14 @@ def nearest(name: str, names: Iterable[str], words: Mapping[str, str] = WORDS) -
         return f"; did you mean {meant!r}?"
     found = difflib.get_close_matches(_plain(name), list(plain), n=1, cutoff=0.6)
     return f"; did you mean {plain[found[0]]!r}?" if found else ""
+
+
+def component(name: str, names: Iterable[str]) -> str:
+    """The sentence that proposes a vector for the name of a component, such as ``vx`` or ``momentum_x``, or nothing."""
+    stem, axis = name[:-1].rstrip("_"), name[-1:]
+    if axis and axis in "xyz" and stem in names:
+        return f"; did you mean {stem!r}? Its component {axis} is [:, {'xyz'.index(axis)}]"
+    return ""
 
 
 def names_of_module(module: str, names: Iterable[str]) -> Callable[[str], NoReturn]:
@@ -118,6 +128,19 @@ def _plain(name: str) -> str:
 def unknown_attribute(owner: object, name: str) -> str:
     public = [entry for entry in dir(type(owner)) if not entry.startswith("_")]
     return f"{type(owner).__name__} has no attribute {name!r}{nearest(name, public)}"
+
+
+SHOWN = 8  # lines of a list, if there are more
+
+
+def ends(things: Sequence[R], kind: str, line: Callable[[R], str]) -> Iterator[str]:
+    """A line on each; of many, on the first and the last ones."""
+    hidden = len(things) - SHOWN if len(things) > SHOWN + 1 else 0
+    for k, thing in enumerate(things):
+        if hidden and k == SHOWN // 2:
+            yield f"… {hidden} more {kind} …"
+        if not hidden or not SHOWN // 2 <= k < len(things) - SHOWN // 2:
+            yield line(thing)
 
 
 def to_install(extra: str, *packages: str) -> str:
@@ -143,7 +166,12 @@ def options(function: Callable[P, R]) -> Callable[P, R]:
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL) and name != "self"
     ]
     by_keyword = [name for name in known if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY]
-    needed = [name for name in by_keyword if parameters[name].default is inspect.Parameter.empty]
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    needed = {  # name → place among the arguments
+        name: math.inf if name in by_keyword else place
+        for place, (name, parameter) in enumerate(parameters.items())
+        if parameter.kind in plain and parameter.default is parameter.empty and name in known
+    }
     variadic = any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters.values())
     by_place = math.inf if variadic else len(parameters) - len(by_keyword)
 
@@ -155,9 +183,9 @@ def options(function: Callable[P, R]) -> Callable[P, R]:
                 raise TypeError(f"{_title(function, args)}() has no option {name!r}{near}")
         if by_keyword and len(args) > by_place:
             raise TypeError(f"{_title(function, args)}() takes by keyword: {', '.join(by_keyword)}")
-        for name in needed:
-            if name not in kwargs:
-                raise TypeError(f"{_title(function, args)}() needs {name}=")
+        missing = [f"{name}=" for name, place in needed.items() if name not in kwargs and len(args) <= place]
+        if missing:
+            raise TypeError(f"{_title(function, args)}() needs {', '.join(missing)}")
         return function(*args, **kwargs)
 
     return checked

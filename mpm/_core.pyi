@@ -84,6 +84,10 @@ def user_law(
     instead of a name. It must outlive what uses it. A row of the history: name, unit, rank, initial, low, high,
     scales_volume. `moduli`: 0 written by the function, 1 numeric, 2 the bound [Pa]."""
 
+def unfit(law: str, values: Any) -> tuple[int, str] | None:
+    """The first row of values (n, k), all parameters but the density, that breaks a condition on several parameters,
+    and the condition; None if there is none."""
+
 def evaluate(
     law: Any,
     parameters: Sequence[float],
@@ -93,11 +97,13 @@ def evaluate(
     dtype: str,
     history: Any = None,
     velocity_gradient: Any = None,
+    varying: Sequence[int] = (),
 ) -> tuple[bytes, ...]:
     """The law at each F ((m, d, d) of `dtype`): Kirchhoff stress tau (m, d, d), energy per rest volume (m,),
     out-of-plane tau_zz (m,) (zeros in 3-D), isolated-particle modulus (m,), longitudinal modulus (m,), all of
     `dtype`. A fluid takes J = det F. `history` ((m, components) of `dtype`) is what the law keeps besides, Jp of snow;
-    by default what its row begins with. `velocity_gradient` ((m, d, d) of `dtype`, 1/s) is zero by default."""
+    by default what its row begins with. `velocity_gradient` ((m, d, d) of `dtype`, 1/s) is zero by default. Parameters
+    of the ascending indices `varying` vary: their values are the last columns of the history."""
 
 def return_map(
     law: Any,
@@ -109,10 +115,11 @@ def return_map(
     dtype: str,
     dt: float = 0.0,
     velocity_gradient: Any = None,
+    varying: Sequence[int] = (),
 ) -> tuple[bytes, bytes]:
     """The return map of an inelastic law at trial states F ((m, d, d) of `dtype`) and history ((m, components)): both
     after it. `dt` [s] is the step that led there, with this velocity gradient ((m, d, d) of `dtype`, 1/s), zero by
-    default. Of a law that keeps J, det F is J."""
+    default. Of a law that keeps J, det F is J. `varying` as for `evaluate`."""
 
 def winding_numbers(vertices: Any, faces: Any, points: Any, threads: int) -> bytes:
     """Generalised winding number of the mesh, float64 (nv, 3) and int32 (nf, 3), at each of the points, float64
@@ -231,9 +238,10 @@ class Colliders:
 class Core:
     """The base of what computes for the solvers: a run of a method, with its rows. Made by the types of methods."""
 
-    def add_material(self, law: Any, parameters: Sequence[float]) -> int:
+    def add_material(self, law: Any, parameters: Sequence[float], varying: Sequence[int] = ()) -> int:
         """Registers a material (a law with parameters); the index counts from 0. The last parameter of every law
-        is not the density: mass comes with the particles."""
+        is not the density: mass comes with the particles. Parameters of the ascending indices `varying` are fields of
+        their names."""
     def add_collider(
         self,
         name: str,
@@ -247,7 +255,7 @@ class Core:
         frequency: float,
         keys: Any,  # float64 (k, 7): time, displacement, rotation vector
     ) -> None:
-        """Before the first step; the shape as in `shape_distance`."""
+        """Between runs; the shape as in `shape_distance`."""
     def collider_distance(self, index: int, points: Any, time: float) -> tuple[bytes, bytes]:
         """Signed distance (m,) and normal (m, d) of a collider, counted from 0, where it is at a time [s]."""
     def delete_particles(self, mask: Any) -> int:
@@ -273,7 +281,8 @@ class Core:
         """A field that no step reads or changes."""
     def totals(self) -> dict[str, Any]:
         """time, mass, momentum, center_of_mass, angular_momentum, kinetic, elastic, gravitational: floats or
-        lists of d floats (angular_momentum: 1 or 3)."""
+        lists of d floats (angular_momentum: 1 or 3); dissipation: plastic, viscous, heat, or None where a simulation
+        does not keep them."""
     def history_names(self) -> list[tuple[str, int]]:
         """(name, columns)."""
     def history_array(self, index: int) -> bytes:
@@ -305,14 +314,16 @@ class Simulation(Core):
         dx: float,
         gravity: Sequence[float],
         walls: Sequence[tuple[str, float]],  # 2d of (contact, friction): x-, x+, y-, ...
-        # transfer, kernel, gradient, flip_ratio, xpic_order, advect by the particle's v, Cayley update, 1 - c_damping
-        scheme: tuple[str, str, str, float, int, bool, bool, float],
+        # transfer, kernel, gradient, flip_ratio, xpic_order, advect by the particle's v, Cayley update, 1 - c_damping,
+        # F-bar, coefficients of the artificial viscosity
+        scheme: tuple[str, str, str, float, int, bool, bool, float, bool, tuple[float, float]],
         # name, beta, tolerance, max_iterations, preconditioner, the load that the tolerance refers to
         integrator: tuple[str, float, float, int, str, float],
         dt: float,  # <= 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,
-        on_leave: str,  # "raise" | "clamp" | "delete"
+        on_leave: tuple[str, ...],  # 2d of "raise", "clamp" or "delete": x-, x+, y-, ...
+        dissipation: bool,
         history: int,
         threads: int,
         isa: str,  # one of isas()
@@ -353,13 +364,15 @@ class SPH(Core):
         dt: float,  # <= 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,
-        on_leave: str,  # "raise" | "clamp" | "delete"
+        on_leave: tuple[str, ...],  # 2d of "raise", "clamp" or "delete": x-, x+, y-, ...
         history: int,
         threads: int,
         isa: str,  # one of isas()
     ) -> None: ...
     def add_particles(self, x: Any, v: Any) -> None:
         """float64 (m, d), (m, d)."""
+    def drop_collider(self) -> None:
+        """Takes the last collider away."""
     def fill_collider(self, index: int, low: Sequence[float], high: Sequence[float]) -> int:
         """Make the particles of a collider, within a box of its own space [m]."""
     def interpolate(self, x: Any, quantity: Any, rank: str, is_velocity: bool) -> bytes:

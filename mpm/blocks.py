@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,7 +30,20 @@ VALUES = {
     "k_1": 2e4,
     "density": 1000.0,
 }  # of all laws that have such a parameter
-OWN = {"ogden": {"mu_1": 3e4, "alpha_1": 2.5}}  # of one law; another has a mu_1, too
+OWN = {  # of one law; another has a mu_1, too
+    "ogden": {"mu_1": 3e4, "alpha_1": 2.5},
+    "johnson_cook": {
+        "A": 3e3,
+        "B": 5e3,
+        "n": 0.4,
+        "C": 0.02,
+        "sound_speed": 10.0,
+        "s": 1.5,
+        "grueneisen": 2.0,
+        "specific_heat": 400.0,
+        "melting_temperature": 1300.0,
+    },
+}
 
 
 def _material(law: str) -> materials.Material:
@@ -39,7 +52,7 @@ def _material(law: str) -> materials.Material:
     [made] = [
         cls for name in materials.__all__ if getattr(cls := getattr(materials, name), "law", None) == law
     ]
-    names = [parameter["name"] for parameter in laws.registry()[law]["parameters"]]
+    names = [field.name for field in fields(cast(Any, made))]
     return made(**{name: VALUES[name] for name in names if name in VALUES}, **OWN.get(law, {}))
 
 

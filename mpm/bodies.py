@@ -31,6 +31,7 @@ class Sampled:
     F: FloatArray | None  # (n, d, d)
     volume: FloatArray  # (n,) [m³]
     mass: FloatArray  # (n,) [kg]
+    varying: dict[str, FloatArray]  # parameters (n,) by name
 
     def part(self, first_id: int) -> Part:
         """What is kept of it beside its particles."""
@@ -50,10 +51,33 @@ def sample(body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.G
         rng=rng,
         body=body.name,
     )
+    x = _onto_mirrors(x, scene, chosen)
     v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
-    mass = body.material.density * volume
-    numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype)
-    return Sampled(body, x, v, F, volume, mass)
+    varying = body.material._sampled(x, body.name, chosen.dtype)
+    mass = varying.get("density", body.material.density) * volume
+    numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype, chosen.dx)
+    return Sampled(body, x, v, F, volume, mass, varying)
+
+
+def _onto_mirrors(x: FloatArray, scene: Scene, chosen: numerics.Numerics) -> FloatArray:
+    """Points that rounding has put beyond a mirror face (at most the slack of `sampling`), on it.
+
+    A point on the plane stays there. One beyond it is carried away as points inside are: exponentially, where material
+    is stretched.
+    """
+    for axis, name in enumerate("xyz"[: x.shape[1]]):
+        low, high = (scene.walls[f"{name}{side}"].contact == "mirror" for side in "-+")
+        lower, cells = scene.lower[axis], chosen.cells[axis]
+        if low and (x[:, axis] < lower).any():
+            x = x.copy()
+            x[:, axis] = np.maximum(x[:, axis], lower)
+        if high and ((x[:, axis] - lower) / chosen.dx > cells).any():  # as the core has it
+            face = scene.upper[axis]
+            while (face - lower) / chosen.dx > cells:
+                face = np.nextafter(face, lower)
+            x = x.copy()
+            x[:, axis] = np.minimum(x[:, axis], face)
+    return x
 
 
 def generator(rng: object) -> np.random.Generator:

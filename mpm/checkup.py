@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from mpm import _check, colliders
-from mpm.simulation import Simulation
+from mpm.colliders import Placed
+from mpm.laws import Material
+from mpm.numerics import StableDt
+from mpm.solver import Solver
+from mpm.varying import Varying
 
-__all__ = ["Finding", "Report", "doctor"]
+__all__ = ["Finding", "GridLooks", "Looks", "Report", "doctor"]
 
 FEW_CELLS = 4  # across a body: its bending and contact are poorly resolved below
 FEW_PARTICLES = 0.5  # of the usual number per cell: holes open below
 FAST = 0.3  # speed over that of sound: a nearly incompressible fluid is no longer that
 SOFT = 0.1  # stress of weight or impact over the stiffness: small strains end there
+NARROW = 2.0  # cells: a gap that hardly a particle fits in
+CLOSING = 0.5  # of its speed: a collider closes a gap
+FACING = 0.9  # cosine: a collider that faces a wall, and with CLOSING does not slide along it
 EDGE = 0.9  # of the bound of the time step
+LIMITS = {  # what a limit of the time step means, where its name does not say it
+    "isolated": ", the stiffness of a particle that is alone in its cells",
+    "wave": ", the speed of sound",
+    "motion": ", how far a step moves or strains the material",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,120 +56,239 @@ class Report(tuple[Finding, ...]):
         return "\n".join(f"{'ok  ' if one.good else 'look'} {one.topic:<11} {one.words}" for one in self)
 
 
-def doctor(sim: Simulation) -> Report:
+def doctor(sim: Solver) -> Report:
     """Look at the present state of a simulation.
 
     Parameters
     ----------
-    sim : Simulation
+    sim : mpm.Simulation, mpm.sph.Simulation or mpm.fem.Simulation
 
     Returns
     -------
     Report
-        A tuple of `Finding`, printed as text: resolution of the bodies, particles per cell, the time step against its
-        bound, thin colliders, fast particles, and the load against the stiffness.
+        A tuple of `Finding`, printed as text: resolution of the bodies; particles per cell, by SPH the density, by
+        finite elements their compression; the time step against its bound, thin colliders, fast colliders and such that
+        close a narrow gap, fast particles, and the load against the stiffness.
 
     Raises
     ------
     TypeError
-        `sim` is not an `mpm.Simulation`.
+        `sim` is no simulation by one of these methods.
+    SimulationError
+        What was written through views is no state, see `Simulation.run`.
 
     Examples
     --------
     >>> mpm.doctor(sim)  # doctest: +SKIP
     ok   resolution  the smallest body, 'ball', is 12.8 cells wide
     """
-    if not isinstance(sim, Simulation):
-        raise _check.wrong_type("sim", sim, "an mpm.Simulation")
+    looks = getattr(type(sim), "_looks", None)
+    if not isinstance(sim, Solver) or looks is None:
+        raise _check.wrong_type("sim", sim, "an mpm.Simulation, mpm.sph.Simulation or mpm.fem.Simulation")
+    sim.totals()  # takes what was written through views
     if not len(sim.particles):
         return Report((Finding("particles", False, "there are none: nothing will happen"),))
-    looks = (_resolution, _per_cell, _time_step, _colliders, _speed, _stiffness)
-    return Report(finding for look in looks for finding in look(sim))
+    return Report(looks(sim).all())
 
 
-def _resolution(sim: Simulation) -> Iterator[Finding]:
-    x = np.array(sim.particles.x)
-    size = {}
-    for part in sim._parts:
-        rows = sim.rows(part.body.name)
-        if rows.stop > rows.start:
-            size[part.body.name] = float(np.ptp(x[rows], axis=0).min()) / sim.dx
-    name = min(size, key=lambda key: size[key])
-    words = f"the narrowest body, {name!r}, is {size[name]:.3g} cells wide"
-    if size[name] >= FEW_CELLS:
-        yield Finding("resolution", True, words)
-    else:
-        yield Finding(
-            "resolution",
-            False,
-            f"{words}: choose dx <= {size[name] * sim.dx / FEW_CELLS:.2g} m to resolve it",
-        )
+class Looks:
+    """What `doctor` looks at in a simulation; methods have subclasses that say what differs with them."""
+
+    things: ClassVar[str]
+    """Of the size of the resolution."""
+    reach: ClassVar[float] = 0.0
+    """How far a body reaches beyond its outermost rows, both sides together, over the resolution."""
+    fast: ClassVar[float] = FAST
+    stride: float = 1.0
+    """How far a collider near material may move in a step, over the resolution; automatic steps take half of it."""
+
+    def __init__(self, sim: Any) -> None:
+        self.sim = sim
+        self.size = float(getattr(sim, sim._resolution))
+
+    def all(self) -> Iterator[Finding]:
+        """Every finding, in the order of the report."""
+        for look in (
+            self.width,
+            self.inside,
+            self.time_step,
+            self.colliders,
+            self.motions,
+            self.speed,
+            self.stiffness,
+        ):
+            yield from look()
+
+    def inside(self) -> Iterator[Finding]:
+        """How well the material fills its discretisation."""
+        raise NotImplementedError
+
+    def slower(self, material: Material, speed: float) -> str:
+        """What to do where a material is as fast as sound."""
+        return "expect shocks or large compression, or take a stiffer material"
+
+    def positions(self) -> npt.NDArray[Any]:
+        """In which bodies have the width for which they are resolved, (n, d)."""
+        return np.array(self.sim.particles.x, dtype=np.float64)
+
+    def width(self) -> Iterator[Finding]:
+        """Of the narrowest body, along the axes and along its own."""
+        x, size = self.positions(), {}
+        for part in self.sim._parts:
+            rows = self.sim.rows(part.name)
+            if rows.stop > rows.start:
+                own = x[rows] - x[rows].mean(axis=0)
+                _, across = np.linalg.eigh(own.T @ own)
+                narrowest = min(float(np.ptp(seen, axis=0).min()) for seen in (own, own @ across))
+                size[part.name] = narrowest / self.size + self.reach
+        name = min(size, key=lambda key: size[key])
+        good = size[name] >= FEW_CELLS * (1 - 1e-6)
+        words = f"the narrowest body, {name!r}, is {size[name]:.3g} {self.things} wide"
+        finer = f": choose {self.sim._resolution} <= {size[name] * self.size / FEW_CELLS:.2g} m to resolve it"
+        yield Finding("resolution", good, words if good else words + finer)
+
+    def time_step(self) -> Iterator[Finding]:
+        """Against its bound."""
+        bound, fixed = self.sim.stable_dt(), self.sim._options()["dt"]
+        words = f"the bound is {bound.dt:.3g} s (limit: {bound.limit}{self.of_what(bound)})"
+        if fixed in (0, "auto"):
+            yield Finding("time step", True, f"automatic; {words}")
+        elif fixed > bound.dt:
+            yield Finding("time step", False, f"dt = {fixed:g} s is too long: {words}")
+        else:
+            good = fixed <= EDGE * bound.dt
+            more = "" if good else ", which may sink in the run"
+            yield Finding("time step", good, f"dt = {fixed:g} s; {words}{more}")
+
+    def of_what(self, bound: StableDt) -> str:
+        """What a limit of the time step means."""
+        return LIMITS.get(bound.limit, "")
+
+    def colliders(self) -> Iterator[Finding]:
+        """Their thickness."""
+        scene, resolution = self.sim.scene, self.sim._resolution
+        for placed in self.sim._posed():
+            flaw = colliders.flaw_of(placed, scene.lower, scene.upper, self.size, resolution)
+            fine = f"{placed.collider.name!r} is thick enough for {resolution}"
+            yield Finding("collider", not flaw, flaw or fine)
+
+    def motions(self) -> Iterator[Finding]:
+        """Of colliders: their speed against that of sound and against the step, and what they squeeze."""
+        scene, (sound, _, material) = self.sim.scene, min(self.sounds(), key=lambda one: one[:2])
+        for placed in self.sim._posed():
+            speed = colliders.fastest(placed, scene.lower, scene.upper, self.size)
+            if not speed:
+                continue
+            name, kind = placed.collider.name, type(material).__name__
+            words = f"{name!r} moves with up to {speed:.3g} m/s, sound in {kind} {sound:.3g} m/s"
+            flaws = [self.slower(material, speed)] if speed > self.fast * sound else []
+            flaws += [*self.too_long(speed), *self.squeezed(placed, speed)]
+            yield Finding(
+                "motion", not flaws, "; ".join([f"{words}: {flaws[0]}", *flaws[1:]] if flaws else [words])
+            )
+
+    def too_long(self, speed: float) -> Iterator[str]:
+        """A fixed step in which a collider of that speed moves farther than it may near material."""
+        fixed = self.sim._options()["dt"]
+        longest = self.stride * self.size / speed
+        if fixed not in (0, "auto") and fixed > longest:
+            yield f"dt = {fixed:g} s is too long for it near material: choose dt <= {longest:.2g} s"
+
+    def squeezed(self, placed: Placed, speed: float) -> Iterator[str]:
+        """Particles in a narrow gap that a collider closes."""
+        sim, gap = self.sim, NARROW * self.size
+        x = np.array(sim.particles.x, dtype=np.float64)
+        phi, normal = placed.distance(x)
+        near = np.abs(phi) < gap
+        x, normal = x[near], normal[near]
+        across = x + (gap - phi[near, None]) * normal
+        closes = colliders.approach(placed, across, self.size / speed) > CLOSING * speed
+        behind = {
+            f"the collider {other.collider.name!r}": other.distance(across)[0]
+            < np.minimum(other.distance(x)[0], 0)
+            for other in sim._posed()
+            if other.index != placed.index
+        }
+        for face, wall in sim.scene.walls.items():
+            axis, sign = "xyz".index(face[0]), 1 if face[1] == "+" else -1
+            end = (sim.scene.upper if sign > 0 else sim.scene.lower)[axis]
+            if wall.contact != "periodic":
+                behind[f"the wall {face!r}"] = (sign * (across[:, axis] - end) > 0) & (
+                    sign * normal[:, axis] > FACING
+                )
+        for what, there in behind.items():
+            count = int((closes & there).sum())
+            if count:
+                yield (
+                    f"it presses {count} {sim._rows_are} against {what}, less than {gap:.2g} m away: end its motion "
+                    "before, or it squeezes them without end"
+                )
+
+    def sounds(self) -> Iterator[tuple[float, int, Material]]:
+        """The least speed of sound in each material that there is, with its index."""
+        index = self.sim.particles.material
+        for k, material in enumerate(self.sim.materials):
+            if (index == k).any():
+                yield float(np.sqrt(1 / _largest_compliance(self.sim, k, material))), k, material
+
+    def speed(self) -> Iterator[Finding]:
+        """Against that of sound."""
+        speed, index = self.sim.compute("speed"), self.sim.particles.material
+        for sound, k, material in self.sounds():
+            fastest = float(speed[index == k].max())
+            good = fastest <= self.fast * sound
+            one = self.sim._rows_are.removesuffix("s")
+            words = (
+                f"{type(material).__name__}: the fastest {one} has {fastest:.3g} m/s, sound {sound:.3g} m/s"
+            )
+            yield Finding("speed", good, words if good else f"{words}: {self.slower(material, fastest)}")
+
+    def stiffness(self) -> Iterator[Finding]:
+        """Against the weight."""
+        gravity = self.sim.scene.gravity
+        g = float(np.sqrt((gravity**2).sum()))
+        x, index = np.array(self.sim.particles.x), self.sim.particles.material
+        for k, material in enumerate(self.sim.materials):
+            of = x[index == k]
+            if g == 0 or not len(of):
+                continue
+            share = g * float(np.ptp(of @ (gravity / g))) * _largest_compliance(self.sim, k, material)
+            words = f"{type(material).__name__}: its weight is {share:.2g} of its stiffness"
+            more = "" if share <= SOFT else ": it will be squeezed by as much; is the stiffness in Pa?"
+            yield Finding("stiffness", share <= SOFT, words + more)
 
 
-def _per_cell(sim: Simulation) -> Iterator[Finding]:
-    cell = np.floor((np.array(sim.particles.x) - sim.scene.lower) / sim.dx).astype(np.int64)
-    _, count = np.unique(cell, axis=0, return_counts=True)
-    wanted = sim._numerics.particles_per_cell
-    typical = float(np.average(count, weights=count))
-    words = f"{typical:.3g} in the cell of a typical particle ({wanted} were asked for)"
-    if typical >= FEW_PARTICLES * wanted:
-        yield Finding("particles", True, words)
-    else:
-        yield Finding(
-            "particles", False, f"{words}: the material has thinned out and may break where it should not"
-        )
+class GridLooks(Looks):
+    """At particles on a grid."""
+
+    things = "cells"
+
+    def inside(self) -> Iterator[Finding]:
+        """Particles per cell."""
+        sim = self.sim
+        cell = np.floor((np.array(sim.particles.x) - sim.scene.lower) / self.size).astype(np.int64)
+        _, count = np.unique(cell, axis=0, return_counts=True)
+        wanted = sim._numerics.particles_per_cell
+        typical = float(np.average(count, weights=count))
+        words = f"{typical:.3g} in the cell of a typical particle ({wanted} were asked for)"
+        good = typical >= FEW_PARTICLES * wanted
+        more = "" if good else ": the material has thinned out and may break where it should not"
+        yield Finding("particles", good, words + more)
 
 
-def _time_step(sim: Simulation) -> Iterator[Finding]:
-    bound, fixed = sim.stable_dt(), sim._numerics.dt
-    words = f"the bound is {bound.dt:.3g} s (limit: {bound.limit})"
-    if not fixed:
-        yield Finding("time step", True, f"automatic; {words}")
-    elif fixed > bound.dt:
-        yield Finding("time step", False, f"dt = {fixed:g} s is too long: {words}")
-    else:
-        good = fixed <= EDGE * bound.dt
-        yield Finding(
-            "time step", good, f"dt = {fixed:g} s; {words}" + ("" if good else ", which may sink in the run")
-        )
-
-
-def _colliders(sim: Simulation) -> Iterator[Finding]:
-    for placed in sim._posed():
-        flaw = colliders.flaw_of(placed, sim.scene.lower, sim.scene.upper, sim.dx)
-        yield Finding("collider", not flaw, flaw or f"{placed.collider.name!r} is thick enough for dx")
-
-
-def _speed(sim: Simulation) -> Iterator[Finding]:
-    speed, index = sim.compute("speed"), sim.particles.material
-    for k, material in enumerate(sim.materials):
-        of = speed[index == k]
-        if len(of):
-            sound = float(np.sqrt(_modulus(material) / material.density))
-            mach = float(of.max()) / sound
-            words = f"{type(material).__name__}: the fastest particle has {of.max():.3g} m/s, sound {sound:.3g} m/s"
-            more = "" if mach <= FAST else ": expect shocks or large compression, or take a stiffer material"
-            yield Finding("speed", mach <= FAST, words + more)
-
-
-def _stiffness(sim: Simulation) -> Iterator[Finding]:
-    g = float(np.sqrt((sim.scene.gravity**2).sum()))
-    x, index = np.array(sim.particles.x), sim.particles.material
-    for k, material in enumerate(sim.materials):
-        of = x[index == k]
-        if g == 0 or not len(of):
-            continue
-        along = of @ (sim.scene.gravity / g)
-        share = material.density * g * float(np.ptp(along)) / _modulus(material)
-        words = f"{type(material).__name__}: its weight is {share:.2g} of its stiffness"
-        more = "" if share <= SOFT else ": it will be squeezed by as much; is the stiffness in Pa?"
-        yield Finding("stiffness", share <= SOFT, words + more)
-
-
-def _modulus(material: object) -> float:
-    """E, or the bulk modulus of a fluid [Pa]."""
+def _largest_compliance(sim: Any, k: int, material: Material) -> float:
+    """The density over E, over the bulk modulus of a fluid, or else over the modulus of longitudinal waves [s²/m²]: the
+    largest of particles of material k."""
+    rows = sim.particles.material == k
+    density: Any = material.density
+    if isinstance(density, Varying):
+        density = sim.particles["mass"][rows] / sim.particles["volume"][rows]
     for name in ("E", "bulk_modulus", "bulk"):
-        value = getattr(material, name, None)
-        if value is not None:
-            return float(value)
-    raise AssertionError(f"{type(material).__name__} has no modulus")
+        if name in material._varies:
+            return float(np.max(density / sim.particles[name][rows]))
+        modulus = getattr(material, name, None)
+        if modulus is not None:
+            return float(np.max(density / modulus))
+    one = int(np.flatnonzero(rows)[0])
+    own = {name: float(sim.particles[name][one]) for name in material._varies if name in sim.particles.fields}
+    return 1 / material._replaced({"density": float(np.max(density)), **own}).wave_speed ** 2

@@ -62,6 +62,18 @@ TRANSFER = {
 }
 GRADIENT = {"mls": (("MLS-MPM forces", MLS_MPM),), "bspline": (("B-spline kernels", BSPLINE),)}
 
+F_BAR = (
+    "de Souza Neto, Perić, Dutko, Owen: Design of simple low order finite elements for large strain analysis of nearly "
+    "incompressible solids. Int. J. Solids Struct. 33 (1996) 3277-3296. doi:10.1016/0020-7683(95)00259-6"
+)
+F_BAR_OF_INCREMENTS = (
+    "Coombs, Charlton, Cortis, Augarde: Overcoming volumetric locking in material point methods. "
+    "Comput. Methods Appl. Mech. Eng. 333 (2018) 1-21. doi:10.1016/j.cma.2018.01.010"
+)
+ARTIFICIAL_VISCOSITY = (
+    "von Neumann, Richtmyer: A method for the numerical calculation of hydrodynamic shocks. "
+    "J. Appl. Phys. 21 (1950) 232-237. doi:10.1063/1.1699639"
+)
 
 INTEGRATOR = {
     "semi-implicit": SNOW,
@@ -82,6 +94,10 @@ def cite(
     entries = [("Material Point Method", MPM), *GRADIENT[scheme.gradient], *TRANSFER[scheme.transfer]]
     if scheme.c_keep != 1:
         entries.append(("damping of the affine velocity (RPIC)", APIC))
+    if scheme.f_bar:
+        entries += [("F-bar", F_BAR), ("F-bar of increments", F_BAR_OF_INCREMENTS)]
+    if any(scheme.viscosity):
+        entries.append(("artificial viscosity", ARTIFICIAL_VISCOSITY))
     if integrator.is_implicit:
         entries.append((f"{integrator.name} time steps", INTEGRATOR[integrator.name]))
     entries += [(type(material).__name__, material.reference) for material in materials]

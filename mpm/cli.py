@@ -158,11 +158,12 @@ def _parser() -> argparse.ArgumentParser:
     view.add_argument(
         "name",
         nargs="?",
-        default="jelly",
         type=_scene_or_file,
         metavar="NAME|FILE",
-        help="a scene, default: jelly; or a file: .vtkhdf, .geo, .bgeo or .series of a recording, else a checkpoint",
+        help="a scene, default: jelly, or the first one that the method has; "
+        "or a file: .vtkhdf, .geo, .bgeo or .series of a recording, else a checkpoint",
     )
+    view.add_argument("--method", choices=METHODS, default="mpm", help="of scenes that have it; default: mpm")
     view.add_argument("--port", type=_port, default=8866, metavar="N", help="default: 8866")
     view.add_argument(
         "--no-browser",
@@ -237,10 +238,8 @@ def _setting(text: str) -> tuple[str, Any]:
 def _demo(name: str, out: Path, **options: Any) -> int:
     from mpm import demo
 
-    entry, method = gallery.get(name), options["method"]
-    if method not in entry.methods:
-        usable = ", ".join(n for n in gallery.names() if method in gallery.get(n).methods)
-        print(f"mpm: {name} is not for --method {method}; {usable} are", file=sys.stderr)
+    entry = gallery.get(name)
+    if not _suits(entry, options["method"]):
         return 2
     options["settings"] = dict(options["settings"])
     try:
@@ -250,6 +249,15 @@ def _demo(name: str, out: Path, **options: Any) -> int:
             raise
         print(f"mpm: --set: {error}", file=sys.stderr)
         return 2
+
+
+def _suits(entry: gallery.Entry, method: str) -> bool:
+    """Whether a scene is for a method; if not, says which ones are."""
+    if method in entry.methods:
+        return True
+    usable = ", ".join(name for name in gallery.names() if method in gallery.get(name).methods)
+    print(f"mpm: {entry.name} is not for --method {method}; {usable} are", file=sys.stderr)
+    return False
 
 
 def _replay(path: Path, **options: Any) -> int:
@@ -269,7 +277,16 @@ def _bench(studies: list[str], **options: Any) -> int:
     return bench.run([*STUDIES, *STANDARD, *MEASURED] if "all" in studies else studies, **options)
 
 
-def _view(name: str | Path, **options: Any) -> int:
+def _view(name: str | Path | None, **options: Any) -> int:
+    method = options["method"]
+    if name is None:
+        name = next(n for n in ("jelly", *gallery.names()) if method in gallery.get(n).methods)
+    if isinstance(name, Path):
+        if method != "mpm":
+            print(f"mpm: --method is for scenes: {name} keeps its own", file=sys.stderr)
+            return 2
+    elif not _suits(gallery.get(name), method):
+        return 2
     from mpm.viewer import app
 
     return app.serve(name, **options)

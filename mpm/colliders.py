@@ -151,11 +151,15 @@ class Placed:
 
 
 def place(
-    core: _core.Core | _core.Colliders, prepared: Sequence[Prepared], *, held: float | None = None
+    core: _core.Core | _core.Colliders,
+    prepared: Sequence[Prepared],
+    *,
+    held: float | None = None,
+    first: int = 0,
 ) -> list[Placed]:
-    """Hand colliders to a core that has none yet; `held`: at rest where they are at that time [s]."""
+    """Hand colliders to a core that has `first` of them; `held`: at rest where they are at that time [s]."""
     placed = []
-    for index, one in enumerate(prepared):
+    for index, one in enumerate(prepared, first):
         collider, motion = one.collider, one.motion if held is None else one.held(held)
         core.add_collider(
             collider.name,
@@ -206,10 +210,29 @@ def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, res
     thin = np.isfinite(thickness)
     if thin.mean() > THIN_SHARE:
         return (
-            f"collider {name!r} is only about {np.median(thickness[thin]):.2g} m thick: material leaks through what is "
-            f"thinner than {THIN:g} {resolution} = {THIN * dx:.2g} m; choose a smaller {resolution} or a thicker shape"
+            f"collider {name!r} is thinner than {THIN:g} {resolution} = {THIN * dx:.2g} m over "
+            f"{100 * thin.mean():.0f} % of its surface, down to {thickness.min():.2g} m or less: material leaks "
+            f"through it; choose a smaller {resolution} or a thicker shape"
         )
     return ""
+
+
+def fastest(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> float:
+    """A bound of the speed from the present time on [m/s] of a collider's surface, what of it is in the domain now."""
+    motion, shape = placed.collider.motion, placed.collider.shape
+    now = placed.core.time if placed.time is None else placed.time
+    own = shape._fastest(now)
+    if motion is None:
+        return own
+    surface, _, _ = _surface(placed, lower, upper, dx)
+    moved, _ = motion._pose(now)
+    return own + motion._fastest(now, surface - (placed.prepared.reference + moved))
+
+
+def approach(placed: Placed, x: FloatArray, later: float) -> FloatArray:
+    """How fast the surface comes nearer to x (m, d), on average until `later` [s] after the present time (m,) [m/s]."""
+    now = placed.core.time if placed.time is None else placed.time
+    return np.asarray((placed.distance(x)[0] - placed.at(now + later).distance(x)[0]) / later)
 
 
 def refuse_pointless(
@@ -232,6 +255,8 @@ def _surface(
     """Points of a collider's surface in the domain with their normals, and whether any point of it is inside."""
     d = len(lower)
     spacing = max(dx, (float(np.prod(upper - lower)) / SEEDS) ** (1 / d))
+    while np.prod(np.ceil((upper - lower) / spacing) + 1) > 4 * SEEDS:  # slender domains
+        spacing *= 2
     axes = [
         np.linspace(low, high, 1 + int(np.ceil((high - low) / spacing)))
         for low, high in zip(lower, upper, strict=True)
@@ -250,16 +275,33 @@ def _surface(
     return x[on_it], normal[on_it], any_inside
 
 
-def warn_of_particles_inside(placed: list[Placed], x: FloatArray, body: str, dx: float) -> None:
-    """Warn about particles of a body that begin deep inside a collider."""
+def warn_of_particles_inside(
+    placed: list[Placed], x: FloatArray, body: str, dx: float, what: str = "particles"
+) -> None:
+    """Warn about particles, or nodes, of a body that begin deep inside a collider."""
     for one in placed:
-        parts = (x[first : first + CHUNK] for first in range(0, len(x), CHUNK))
-        count = sum(int((one.distance(part)[0] < -DEEP * dx).sum()) for part in parts)
+        count = count_inside(one, x, DEEP * dx)
         if count:
             _warn(
-                f"{count} of {len(x)} particles of {body!r} start inside the collider {one.collider.name!r}: they move "
+                f"{count} of {len(x)} {what} of {body!r} start inside the collider {one.collider.name!r}: they move "
                 f"with it or are squeezed{one.prepared.hint}"
             )
+
+
+def count_inside(placed: Placed, x: FloatArray, depth: float = 0.0) -> int:
+    """How many of the points x (n, d) are inside, deeper than `depth` [m]."""
+    parts = (x[first : first + CHUNK] for first in range(0, len(x), CHUNK))
+    return sum(int((placed.distance(part)[0] < -depth).sum()) for part in parts)
+
+
+def warn_of_late(placed: Placed, x: FloatArray, dx: float, points: str) -> None:
+    """Warn about particles or nodes at x (n, d) [m] that a collider meets deep inside when it is added."""
+    count = count_inside(placed, x, DEEP * dx)
+    if count:
+        _warn(
+            f"{count} of {len(x)} {points} are inside the collider {placed.collider.name!r} already: they move with it "
+            f"or are squeezed{placed.prepared.hint}"
+        )
 
 
 def _warn(text: str) -> None:

@@ -21,7 +21,8 @@ MOST_SAMPLES = 10_000_000
 
 
 class Comparison(NamedTuple):
-    """Histories of several runs at common times; `compare` makes it.
+    """Histories of several runs at common times; `compare` makes it. ``comparison["kinetic"]`` is the column of that
+    name, and ``comparison["time"]`` the times: as in a history.
 
     Attributes
     ----------
@@ -39,6 +40,21 @@ class Comparison(NamedTuple):
     """(t,) [s], common to all runs."""
     values: Mapping[str, FloatArray]
     """By column: (runs, t), or (runs, t, d) of a vector."""
+
+    @property
+    def times(self) -> FloatArray:
+        """`time`, by the name that a `Replay` has for it."""
+        return self.time
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return tuple.__getitem__(self, key)
+        if key == "time":
+            return self.time
+        if key not in self.values:
+            names = ("time", *self.values)
+            raise KeyError(f"no column {key!r}; there are {', '.join(names)}{_check.nearest(key, names)}")
+        return self.values[key]
 
 
 @_check.options
@@ -58,7 +74,7 @@ def compare(
     columns : sequence of str
         Names of columns that all histories have.
     samples : int
-        Number of times, evenly spaced over what all histories cover; at least 2.
+        Number of times, evenly spaced over what all histories cover; at least 2. Histories begin after the first step.
 
     Returns
     -------

@@ -66,7 +66,8 @@ class Core(Protocol):
         """Delete the rows where `mask`, uint8 (n,), is not 0; returns how many went."""
 
     def totals(self) -> dict[str, Any]:
-        """The entries of `mpm.totals.Totals` by name: floats, or lists of d floats."""
+        """The entries of `mpm.totals.Totals` by name: floats, or lists of d floats; ``dissipation`` has the last three,
+        or is None."""
 
     def history_names(self) -> list[tuple[str, int]]:
         """Name and number of columns of all that is recorded of every step: ``time``, ``dt``, those of `totals`, …"""

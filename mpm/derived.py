@@ -63,6 +63,15 @@ def history(material: Material, particles: Fields, rows: npt.NDArray[Any]) -> Fl
     return np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else None
 
 
+def varying(material: Material, particles: Fields, rows: npt.NDArray[Any]) -> FloatArray | None:
+    """The parameters of some of its particles that vary, (m, k); None if none do."""
+    parameters = material._row["parameters"]
+    columns = [
+        np.asarray(particles[parameters[i]["name"]][rows], dtype=np.float64) for i in material._varying
+    ]
+    return np.stack(columns, axis=1) if columns else None
+
+
 def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
     """The laws' stress at the particles, in float64, without the viscous part (no function of the state)."""
     J = volume_ratio(particles)
@@ -74,7 +83,8 @@ def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
         rows = np.flatnonzero(index == k)
         if not len(rows):
             continue
-        evaluation = material._evaluate(F[rows], history(material, particles, rows))
+        kept, values = history(material, particles, rows), varying(material, particles, rows)
+        evaluation = material._evaluate(F[rows], kept, varying=values)
         result.stress[rows] = evaluation.tau / J[rows, None, None]
         result.zz[rows] = evaluation.tau_zz / J[rows]
         result.energy[rows] = evaluation.energy

@@ -97,7 +97,7 @@ class Equilibrating(Solver, abstract=True):
             No equilibrium was found; nothing has changed.
         ValueError
             The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
-            bodies or nothing holds them; a collider deforms; or a law has no tangent (sand).
+            bodies or nothing holds them; a collider deforms; a law has no tangent (sand); or ``f_bar=True``.
 
         References
         ----------
@@ -110,6 +110,11 @@ class Equilibrating(Solver, abstract=True):
             raise ValueError(
                 "dtype = 'float32': rounding is a large part of the load; equilibrate needs 'float64'"
             )
+        for material in self.materials:
+            if not material._row["tangent"]:
+                raise ValueError(
+                    f"material = {material!r} has no tangent, which equilibrate needs: let it come to rest in a run"
+                )
         done: list[Equilibrium] = []
         self._core.hold(lambda: done.append(self._equilibrate(count, goal)))
         return done[0]
@@ -217,13 +222,24 @@ class _Search:
 
     def _core(self, kept: Snapshot, threads: int) -> Core:
         """The same particles at rest in a core whose steps are pseudo-steps."""
+        if kept.numerics.scheme.f_bar:
+            raise ValueError("f_bar = True: the pseudo-steps are implicit, and these have no F-bar")
+        if kept.numerics.dissipation:
+            raise ValueError(
+                "dissipation = True: the pseudo-steps are implicit, and these keep no books of dissipation"
+            )
         for prepared in kept.colliders:
             if prepared.collider.shape._only_collides:
                 raise ValueError(f"collider {prepared.collider.name!r} deforms: no rest beside it")
         chosen = replace(
             kept.numerics,
             scheme=replace(
-                kept.numerics.scheme, transfer="pic", advect_particle=False, cayley=False, c_keep=1.0
+                kept.numerics.scheme,
+                transfer="pic",
+                advect_particle=False,
+                cayley=False,
+                c_keep=1.0,
+                viscosity=(0.0, 0.0),
             ),
             integrator=numerics.Integrator(
                 "implicit-euler", 1.0, max(SOLVED * self.tolerance, 1e-10), numerics.MOST_ITERATIONS, "mass"

@@ -6,7 +6,18 @@ from typing import TypedDict
 
 from mpm import _core
 
-__all__ = ["KNOWN", "LASTING", "RANKS", "TAKEN", "Row", "components", "is_name", "row", "shape"]
+__all__ = [
+    "DISSIPATIONS",
+    "KNOWN",
+    "LASTING",
+    "RANKS",
+    "TAKEN",
+    "Row",
+    "components",
+    "is_name",
+    "row",
+    "shape",
+]
 
 
 class Row(TypedDict):
@@ -33,8 +44,14 @@ def row(
     }  # fmt: skip
 
 
+DISSIPATIONS = ("plastic_dissipation", "viscous_dissipation")
+"""Fields of simulations that keep what laws dissipate."""
+
 KNOWN: dict[str, Row] = {row["name"]: row for row in _core.core_fields()}
 """The rows of the core and of all laws by name; users may add others to a simulation."""
+
+for _name in DISSIPATIONS:
+    KNOWN[_name] = row(_name, unit="J/m³", owner="core")
 
 for _law in _core.laws():
     for _field in _law["history"]:

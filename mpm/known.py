@@ -1,4 +1,7 @@
-"""Materials of the real world with the source of each number, for `mpm.materials.library`."""
+"""Materials of the real world with the source of each number, for `mpm.materials.library`.
+
+A source that begins with "typical value" was not compared with the publication that it may name.
+"""
 
 from __future__ import annotations
 
@@ -39,16 +42,15 @@ class Known:
 
 
 EC1 = "EN 1991-1-1:2002, annex A"
-BOWLES = "Bowles: Foundation Analysis and Design, 5th ed., McGraw-Hill, 1996, tables 2-7 and 2-8"
-TERZAGHI = "Terzaghi, Peck, Mesri: Soil Mechanics in Engineering Practice, 3rd ed., Wiley, 1996, table 6.3"
-SCHOFIELD = "Schofield, Wroth: Critical State Soil Mechanics, McGraw-Hill, 1968"
+TYPICAL = "typical value"
+OBRZUD = (
+    "uniform sand, Obrzud, Truty: The Hardening Soil Model, a practical guidebook, Z_Soil report 100701, 2012"
+)
+SCHOFIELD = "as quoted from Schofield, Wroth: Critical State Soil Mechanics, McGraw-Hill, 1968"
 SNOW = "Stomakhin et al.: A material point method for snow simulation. ACM TOG 32(4) (2013) 102; chosen for films"
-OGDEN = "Ogden: Proc. R. Soc. Lond. A 326 (1972) 565-584, fit of Treloar's rubber"
-WOOD = "Wood, in: Brandrup, Immergut (eds.): Polymer Handbook, Wiley, pure-gum vulcanizate of natural rubber"
+OGDEN = "typical value, quoted for Treloar's rubber from Ogden: Proc. R. Soc. Lond. A 326 (1972) 565-584"
 TAYLOR = "numbers of the Taylor bar of Wilkins, Guinan: J. Appl. Phys. 44 (1973) 1200-1206"
-CRC = "CRC Handbook of Chemistry and Physics, section 6, water at 20 °C"
-EC2 = "EN 1992-1-1:2004, table 3.1, C30/37"
-MIL = "MIL-HDBK-5J (2003), table 3.6.2.0, 6061-T6 sheet"
+EC2 = "EN 1992-1-1:2004, table 3.1, C30/37: f_cm = f_ck + 8 MPa"
 
 
 def catalogue(laws: Mapping[str, Any]) -> dict[str, Known]:
@@ -66,7 +68,7 @@ def _metals(laws: Mapping[str, Any]) -> dict[str, Known]:
                 "E": "EN 1993-1-1:2005, 3.2.6",
                 "nu": "EN 1993-1-1:2005, 3.2.6",
                 "yield_stress": "EN 1993-1-1:2005, table 3.1; S355 has 355 MPa",
-                "density": f"{EC1}: 77.0 to 78.5 kN/m3",
+                "density": f"{EC1}, table A.4: 77.0 to 78.5 kN/m3",
             },
         ),
         "copper": Known(
@@ -78,10 +80,10 @@ def _metals(laws: Mapping[str, Any]) -> dict[str, Known]:
             metal(E=68.3e9, nu=0.33, density=2710, yield_stress=241e6),
             "alloy 6061-T6; without its hardening",
             {
-                "E": f"{MIL}: 9.9 Msi",
-                "nu": MIL,
-                "density": f"{MIL}: 0.098 lb/in3",
-                "yield_stress": f"{MIL}: 35 ksi, the least; typical 276 MPa (ASM Handbook, vol. 2, 1990)",
+                "E": f"{TYPICAL}; tables have 68 to 70 GPa",
+                "nu": f"{TYPICAL}; tables have 0.33 to 0.35",
+                "density": f"{TYPICAL}; tables have 2700 to 2710",
+                "yield_stress": f"{TYPICAL}, the least that is guaranteed; tables have 240 to 276 MPa",
             },
         ),
     }
@@ -109,17 +111,17 @@ def _soft(laws: Mapping[str, Any]) -> dict[str, Known]:
             "natural rubber; with its real bulk modulus time steps are short, one of 100 mu is often enough",
             {
                 **dict.fromkeys(terms, OGDEN),
-                "bulk_modulus": WOOD,
-                "density": f"{WOOD}; 913 unvulcanized",
+                "bulk_modulus": f"{TYPICAL} of rubber without filler; 1 to 3 GPa",
+                "density": f"{TYPICAL}; 920 to 970 without filler",
             },
         ),
         "gelatine": Known(
             laws["NeoHookean"](E=modulus, nu=0.48, density=density),
             "gel of 6.67 % by mass and 250 g Bloom at 10 °C (shops have 125 to 300 g); E goes with the Bloom strength",
             {
-                "E": "definition of the Bloom strength (ISO 9665:1998): punch of 12.7 mm, depth 4 mm; half-space",
+                "E": "from the definition of the Bloom strength: at 10 °C, punch of 12.7 mm, depth 4 mm; half-space",
                 "nu": "lowered: gels are as incompressible as water",
-                "density": "water with protein of 1.35 g/cm3",
+                "density": f"water with protein of 1.35 g/cm3, a {TYPICAL}",
             },
         ),
     }
@@ -132,10 +134,10 @@ def _fluids(laws: Mapping[str, Any]) -> dict[str, Known]:
             fluid(bulk_modulus=2.19e9, density=998.2, gamma=7.15, viscosity=1.002e-3),
             "at 20 °C; for flows far slower than sound choose a bulk modulus of 100 ρ v² instead",
             {
-                "bulk_modulus": "ρ c² with 1482 m/s, Del Grosso, Mader: J. Acoust. Soc. Am. 52 (1972) 1442-1446",
-                "density": CRC,
-                "gamma": "Cole: Underwater Explosions, Princeton University Press, 1948",
-                "viscosity": CRC,
+                "bulk_modulus": "ρ c² with 1482.4 m/s, Marczak: J. Acoust. Soc. Am. 102 (1997) 2776-2779",
+                "density": f"{TYPICAL} of pure water at 20 °C",
+                "gamma": f"{TYPICAL}, as quoted from Cole: Underwater Explosions, Princeton University Press, 1948",
+                "viscosity": f"{TYPICAL} of pure water at 20 °C",
             },
         ),
         "honey": Known(
@@ -143,8 +145,8 @@ def _fluids(laws: Mapping[str, Any]) -> dict[str, Known]:
             "at 25 °C; viscosity falls with water content and temperature by powers of ten",
             {
                 "bulk_modulus": "that of water stands in; it hardly matters",
-                "density": "1400 to 1440 by water content, Crane (ed.): Honey, Heinemann, 1975",
-                "viscosity": "0.42 to 23.4 Pa s, Lazaridou et al.: J. Food Eng. 64 (2004) 9-21",
+                "density": f"{TYPICAL}; about 1400 to 1440 by water content",
+                "viscosity": f"{TYPICAL}; falls with water content, Lazaridou et al.: J. Food Eng. 64 (2004) 9-21",
             },
         ),
     }
@@ -152,24 +154,24 @@ def _fluids(laws: Mapping[str, Any]) -> dict[str, Known]:
 
 def _sands(laws: Mapping[str, Any]) -> dict[str, Known]:
     sources = {
-        "E": f"10 to 25 MPa loose, 50 to 81 MPa dense, {BOWLES}",
-        "nu": f"0.3 to 0.4, {BOWLES}",
-        "friction_angle_deg": "at constant volume, quartz, Bolton: Géotechnique 36 (1986) 65-78; dense sand more",
+        "E": f"10 to 30 MPa loose, 30 to 50 MPa medium, 50 to 80 MPa dense, {OBRZUD}",
+        "nu": f"{TYPICAL}; 0.25 to 0.4",
+        "friction_angle_deg": "at constant volume, quartz, Bolton: Géotechnique 36(1) (1986) 65-78; dense sand more",
     }
     sand = laws["Sand"]
     return {
         "dry sand": Known(
             sand(E=20e6, nu=0.3, density=1600, friction_angle_deg=33),
             "quartz, between loose and dense",
-            {**sources, "density": f"1430 loose, 1750 dense, uniform sand, {TERZAGHI}"},
+            {**sources, "density": f"{TYPICAL}; 1400 to 1800 from loose to dense"},
         ),
         "wet sand": Known(
             sand(E=20e6, nu=0.3, density=1650, friction_angle_deg=33, cohesion=600),
             "moist quartz sand with 3 % of water; dry and flooded sand have no cohesion",
             {
                 **sources,
-                "density": f"dry sand, {TERZAGHI}, and its water",
-                "cohesion": "hundreds of Pa, finer sand more, Richefeu et al.: Phys. Rev. E 73 (2006) 051304",
+                "density": "that of dry sand, and its water",
+                "cohesion": f"{TYPICAL}; saturates with water content, Richefeu et al.: Phys. Rev. E 73 (2006) 051304",
             },
         ),
     }
@@ -200,10 +202,10 @@ def _clay(law: Any, compression: float, swelling: float, slope: float, grains: f
         made,
         f"remoulded, saturated, at a specific volume of {volume}, without excess of pore pressure (drained)",
         {
-            "swelling": f"κ' = {swelling} of the specific volume, {SCHOFIELD}, over {volume}",
-            "compression": f"λ' = {compression} of the specific volume, {SCHOFIELD}, over {volume}",
-            "critical_slope": SCHOFIELD,
-            "density": f"grains of {grains} g/cm3, {SCHOFIELD}, and water at that specific volume",
+            "swelling": f"{TYPICAL}: κ' = {swelling} of the specific volume, {SCHOFIELD}, over {volume}",
+            "compression": f"{TYPICAL}: λ' = {compression} of the specific volume, {SCHOFIELD}, over {volume}",
+            "critical_slope": f"{TYPICAL}, {SCHOFIELD}",
+            "density": f"{TYPICAL} of the grains, {grains} g/cm3, and water at that specific volume",
             "shear_modulus": f"from the bulk modulus p/κ at 100 kPa with ν = {nu}; grows with depth",
             "preconsolidation": "100 kPa, some ten metres of ground: choose that of your site",
         },
@@ -213,7 +215,7 @@ def _clay(law: Any, compression: float, swelling: float, slope: float, grains: f
 def _brittle(laws: Mapping[str, Any]) -> dict[str, Known]:
     compressive, tensile = 38e6, 2.9e6
     angle = math.degrees(math.asin((compressive - tensile) / (compressive + tensile)))
-    strengths = f"from the strengths 38 and -2.9 MPa of {EC2}"
+    strengths = f"from the strengths 38 and -2.9 MPa, {EC2}"
     snows = {"snow": "reference", "ductile snow": "lower_hardening", "powder snow": "lower_young"}
     kept = ("E", "nu", "density", "critical_compression", "critical_stretch", "hardening")
     return {
@@ -236,8 +238,8 @@ def _brittle(laws: Mapping[str, Any]) -> dict[str, Known]:
             "hardened, C30/37, by its mean strengths; cracks do not soften it",
             {
                 "E": EC2,
-                "nu": "EN 1992-1-1:2004, 3.1.3, uncracked",
-                "density": f"{EC1}: 24 kN/m3; 2000 to 2600 kg/m3 is normal weight, EN 206",
+                "nu": f"{TYPICAL} of uncracked concrete",
+                "density": f"{TYPICAL}; 2000 to 2600 kg/m3 is normal weight, EN 206-1",
                 "friction_angle_deg": strengths,
                 "cohesion": strengths,
             },

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from mpm import _check, _core, config, fieldtable
 from mpm._check import FloatArray
+from mpm.varying import Varying, called, is_varying
 
 NEARLY_INCOMPRESSIBLE = 0.49
 
@@ -37,8 +38,19 @@ def registry() -> dict[str, _core.Law]:
     return {law["name"]: law for law in _core.laws()}
 
 
+def warn_if_incompressible(name: str, nu: float) -> None:
+    """Warn of a Poisson's ratio near 0.5."""
+    if nu > NEARLY_INCOMPRESSIBLE:
+        warnings.warn(
+            f"{name} = {nu!r} > {NEARLY_INCOMPRESSIBLE:g}: nearly incompressible; "
+            "expect a small dt, and volumetric locking without f_bar=True of mpm.Simulation",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),  # the line that creates the material, or samples it
+        )
+
+
 class Material(_check.Strict):
-    """Base of the materials; use one of its subclasses."""
+    """Base of the materials; use one of its subclasses. Numbers may vary over particles, see `mpm.materials`."""
 
     __slots__ = ()
 
@@ -58,27 +70,23 @@ class Material(_check.Strict):
         """Check every parameter against its range in the core's registry."""
         for parameter in self._given_parameters():
             name = parameter["name"]
-            value: float = (
-                _check.flag(name, getattr(self, name))
+            given, limits = getattr(self, name), _limits(parameter)
+            if isinstance(given, (list, tuple)):
+                wanted = "a number, a NumPy array with a value for each particle, or a function of x"
+                raise _check.wrong_type(name, given, wanted)
+            value: float | Varying = (
+                _check.flag(name, given)
                 if parameter["unit"] == "flag"
-                else _check.number(
-                    name,
-                    getattr(self, name),
-                    low=parameter["low"],
-                    low_open=parameter["low_open"],
-                    high=parameter["high"],
-                    high_open=parameter["high_open"],
-                    unit=parameter["unit"],
-                )
+                else Varying.of(name, given, limits)
+                if is_varying(given)
+                else _check.number(name, given, **limits)
             )
             object.__setattr__(self, name, value)
-        if getattr(self, "nu", 0.0) > NEARLY_INCOMPRESSIBLE:
-            warnings.warn(
-                f"nu = {getattr(self, 'nu', 0.0)!r} > {NEARLY_INCOMPRESSIBLE:g}: nearly incompressible; "
-                "expect volumetric locking and a small dt",
-                UserWarning,
-                stacklevel=_check.levels_to_caller(),  # the line that creates the material
-            )
+        nu = getattr(self, "nu", 0.0)
+        if not isinstance(nu, Varying):
+            warn_if_incompressible("nu", nu)
+        elif not callable(nu.given):
+            warn_if_incompressible("largest nu", float(nu.given.max()))
 
     def _given_parameters(self) -> list[_core.Parameter]:
         """Those of the law's parameters that are attributes; others follow from attributes (`_parameter`)."""
@@ -86,8 +94,108 @@ class Material(_check.Strict):
         return [p for p in self._row["parameters"] if p["name"] in given]
 
     def _parameter(self, name: str) -> float:
-        """The value of a parameter of the law."""
-        return float(getattr(self, name))
+        """The value of a parameter of the law; a ValueError if it varies."""
+        value = getattr(self, name)
+        if isinstance(value, Varying):
+            raise ValueError(
+                f"{name} of {type(self).__name__} varies over the particles: this needs one value; take "
+                "material.at(x=...) or at(particle=...)"
+            )
+        return float(value)
+
+    @property
+    def _varies(self) -> tuple[str, ...]:
+        """Given parameters that vary over the particles."""
+        names = [parameter["name"] for parameter in self._given_parameters()]
+        return tuple(name for name in names if isinstance(getattr(self, name), Varying))
+
+    @property
+    def _varying(self) -> tuple[int, ...]:
+        """Indices of the law's parameters that vary: each has a field of its name. The density is in the mass."""
+        varies = self._varies
+        names = [p["name"] for p in self._row["parameters"] if p["name"] != "density"]
+        return tuple(i for i, name in enumerate(names) if name in varies)
+
+    @property
+    def _varying_fields(self) -> list[tuple[str, str]]:
+        """Parameters that vary, each with a field that begins with it: its own, or one of the law's history."""
+        own = [self._row["parameters"][i]["name"] for i in self._varying]
+        begins = [(field["initial_parameter"], field["name"]) for field in self._row["history"]]
+        return [*((name, name) for name in own), *((p, f) for p, f in begins if p in own)]
+
+    @property
+    def _core_arguments(self) -> tuple[Any, tuple[float, ...], tuple[int, ...]]:
+        """The law, its parameters, and which of them vary, as the core takes them."""
+        varies = self._varies
+        names = [p["name"] for p in self._row["parameters"] if p["name"] != "density"]
+        values = tuple(math.nan if name in varies else self._parameter(name) for name in names)
+        return self._core_law, values, self._varying
+
+    def _sampled(self, x: FloatArray, body: str, dtype: str) -> dict[str, FloatArray]:
+        """The values (n,) of all that varies, of the particles of a body at x (n, d), as `dtype` holds them."""
+        values: dict[str, FloatArray] = {}
+        for parameter in self._given_parameters():
+            given = getattr(self, parameter["name"])
+            if isinstance(given, Varying):
+                values[parameter["name"]] = given.at(parameter["name"], x, body, _limits(parameter), dtype)
+                if parameter["name"] == "nu" and callable(given.given):
+                    warn_if_incompressible(f"largest nu(x) of {body!r}", float(values["nu"].max()))
+        if not values:
+            return values
+        broken = self._unfit(values, len(x))
+        if broken:
+            particle, words = broken
+            try:
+                self._replaced({name: float(value[particle]) for name, value in values.items()})
+            except ValueError as error:
+                words = str(error)
+            raise ValueError(f"particle {particle} of {body!r}: {words}")
+        return values
+
+    def _unfit(self, values: Mapping[str, FloatArray], n: int) -> tuple[int, str] | None:
+        """The first of n particles whose parameters do not go together, and why. The core has the conditions."""
+        names = [p["name"] for p in self._row["parameters"] if p["name"] != "density"]
+        if not names:  # a user's law
+            return None
+        columns = [values[name] if name in values else self._parameter(name) for name in names]
+        every = np.stack([np.broadcast_to(column, n) for column in columns], axis=1)
+        return _core.unfit(self.law, np.ascontiguousarray(every, dtype=np.float64))
+
+    def at(self, *, x: npt.ArrayLike | None = None, particle: int | None = None) -> Self:
+        """The material of one particle: a copy with a number for every parameter that varies.
+
+        Parameters
+        ----------
+        x : array_like, shape (d,), optional
+            Position [m], for parameters that are functions.
+        particle : int, optional
+            Index in the arrays, for parameters that are arrays.
+
+        Raises
+        ------
+        TypeError, ValueError
+            What a parameter needs is missing or of the wrong shape or range.
+        """
+        values: dict[str, float] = {}
+        point = None if x is None else _check.array("x", x, (None,))[None]
+        if point is not None and point.shape[1] not in (2, 3):
+            raise ValueError(f"x has shape {point.shape[1:]}: must be (2,) or (3,)")
+        for name in self._varies:
+            given = getattr(self, name).given
+            if callable(given):
+                if point is None:
+                    raise ValueError(f"x = None: {name} is a function of x, so it needs a position")
+                values[name] = float(
+                    _check.array(f"{name}(x)", called(f"{name}(x)", given, point, ""), (1,))[0]
+                )
+            elif particle is None:
+                raise ValueError(f"particle = None: {name} is an array over particles, so it needs an index")
+            else:
+                values[name] = float(given[_check.integer("particle", particle, low=0, high=len(given) - 1)])
+        try:
+            return self._replaced(values)
+        except ValueError as error:
+            raise ValueError(f"x = {_check.shown(x)}: {error}") from None
 
     def _replaced(self, values: Mapping[str, float]) -> Self:
         """A copy with other values of given parameters, all as numbers."""
@@ -126,22 +234,32 @@ class Material(_check.Strict):
     @property
     def wave_speed(self) -> float:
         """Speed of a longitudinal wave at rest [m/s]."""
-        return math.sqrt(float(self._evaluate(np.eye(3)[None]).longitudinal[0]) / self.density)
+        return math.sqrt(float(self._evaluate(np.eye(3)[None]).longitudinal[0]) / self._parameter("density"))
 
     def _evaluate(
-        self, F: FloatArray, history: FloatArray | None = None, velocity_gradient: FloatArray | None = None
+        self,
+        F: FloatArray,
+        history: FloatArray | None = None,
+        velocity_gradient: FloatArray | None = None,
+        varying: FloatArray | None = None,
     ) -> Evaluation:
         """Evaluate the law with the core at checked deformation gradients ``(m, d, d)``, in float64.
 
         `history` ``(m, components)`` is the state besides F that the law's row in the registry declares; by default
-        the initial values of particles. `velocity_gradient` ``(m, d, d)`` [1/s] is zero by default.
+        the initial values of particles. `velocity_gradient` ``(m, d, d)`` [1/s] is 0 by default. `varying` ``(m, k)``
+        are the parameters that vary, which have no default.
         """
         m, d = F.shape[:2]
         gradients = np.ascontiguousarray(F, dtype=np.float64)
         if history is None:
             history = np.repeat(self._initial_history(d)[None], m, axis=0)
+        law, parameters, indices = self._core_arguments
+        if varying is None:
+            parameters, indices = self.parameters, ()  # raises if any varies
+        else:
+            history = np.ascontiguousarray(np.concatenate([history, varying], axis=1))
         values = _core.evaluate(
-            self._core_law, self.parameters, gradients, d, config.isa(), "float64", history, velocity_gradient
+            law, parameters, gradients, d, config.isa(), "float64", history, velocity_gradient, indices
         )
         tau, *scalars = (np.frombuffer(part, dtype=np.float64) for part in values)
         return Evaluation(tau.reshape(m, d, d), *scalars)
@@ -164,7 +282,7 @@ class Material(_check.Strict):
         values: list[float] = []
         for field in self._row["history"]:
             parameter = field["initial_parameter"]
-            initial = float(getattr(self, parameter)) if parameter else field["initial"]
+            initial = self._parameter(parameter) if parameter else field["initial"]
             diagonal = {"xx", "yy", "zz"} if field["rank"] in ("symmetric", "tensor") else {*"xyz", ""}
             values += [initial * (name in diagonal) for name in fieldtable.components(d)[field["rank"]]]
         return np.array(values)
@@ -197,8 +315,10 @@ class Material(_check.Strict):
             raise ValueError(f"F[{row}] is singular (det F = {determinant[row]:g}): tau F^-T does not exist")
         tau = self._finite(F, self._evaluate(F, history).tau)
         # P F^T = tau, hence F P^T = tau^T.
-        transposed = np.linalg.solve(F, tau.transpose(0, 2, 1))
-        return np.ascontiguousarray(transposed.transpose(0, 2, 1), dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            transposed = np.linalg.solve(F, tau.transpose(0, 2, 1))
+        P = self._finite(F, np.asarray(transposed.transpose(0, 2, 1), dtype=np.float64))
+        return np.ascontiguousarray(P)
 
     def energy(self, F: npt.ArrayLike) -> FloatArray:
         """Energy per rest volume, from the C code of the step.
@@ -328,17 +448,23 @@ class _Elastic(Material):
     @property
     def mu(self) -> float:
         """Shear modulus μ [Pa]."""
-        return self.E / (2 * (1 + self.nu))
+        return self._parameter("E") / (2 * (1 + self._parameter("nu")))
 
     @property
     def lam(self) -> float:
         """Lamé's first parameter λ [Pa]."""
-        return self.E * self.nu / ((1 + self.nu) * (1 - 2 * self.nu))
+        E, nu = self._parameter("E"), self._parameter("nu")
+        return E * nu / ((1 + nu) * (1 - 2 * nu))
 
     @property
     def bulk(self) -> float:
         """Bulk modulus K = λ + 2 μ/3 [Pa]."""
-        return self.E / (3 * (1 - 2 * self.nu))
+        return self._parameter("E") / (3 * (1 - 2 * self._parameter("nu")))
+
+
+def _limits(parameter: _core.Parameter) -> dict[str, Any]:
+    """The range of a parameter, as `_check.number` takes it."""
+    return {name: parameter[name] for name in ("low", "low_open", "high", "high_open", "unit")}
 
 
 def _ndim(value: Any) -> int:

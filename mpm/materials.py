@@ -2,6 +2,18 @@
 
 The C core holds the parameters, their ranges and the laws; `mpm.laws` checks parameters by its registry, and
 `Material.stress` runs the code of the step. A 2-D body is in plane strain.
+
+Every parameter that is one number may vary over the particles of a body: it is an array, shape (n,), in the order of
+the body's particles, or a function f(x) of positions (n, d) that returns (n,) values. The simulation evaluates it once,
+where the particles begin, and keeps it in a live field of the parameter's name, such as ``sim.particles["E"]``; the
+field is NaN for particles of other materials. A density is in the masses instead. Where a field of the history begins
+with a parameter, that field varies too; writing to the parameter later does not begin it anew. The bound of the time
+step counts every particle with its own values. Only `mpm.Simulation` with explicit steps takes such materials, and a
+run takes about twice as long. `UserLaw` takes numbers; its function may read what varies from a field of its history.
+
+>>> graded = mpm.materials.NeoHookean(E=lambda x: 1e5 * (1 + x[:, 0]), nu=0.3, density=1000)
+>>> graded.at(x=(0.5, 0)).E
+150000.0
 """
 
 from __future__ import annotations
@@ -16,6 +28,7 @@ from mpm import _check
 from mpm._check import FloatArray
 from mpm.known import Known, catalogue
 from mpm.laws import Material, _Elastic, _Flowing, _Plastic, plastic
+from mpm.metals import JohnsonCook, VonMises
 from mpm.rubber import FibreReinforced, Ogden
 from mpm.soils import NACC, CamClay, DruckerPrager, MohrCoulomb, MuI
 from mpm.userlaws import HistoryField, UserLaw
@@ -31,6 +44,7 @@ __all__ = [
     "Hencky",
     "HerschelBulkley",
     "HistoryField",
+    "JohnsonCook",
     "Material",
     "MohrCoulomb",
     "MooneyRivlin",
@@ -145,8 +159,8 @@ class NeoHookean(_Elastic):
 class SaintVenantKirchhoff(_Elastic):
     """Saint Venant–Kirchhoff elasticity: Ψ = μ E:E + λ/2 (tr E)² with Green's strain E = (FᵀF − I)/2.
 
-    The usual law of structural analysis for large rotations and small strains. Under strong compression it softens (in
-    uniaxial strain below the stretch 1/√3), and it does not resist inversion.
+    The usual law of structural analysis for large rotations and small strains: Hooke's law, unspoilt by rotation. Under
+    strong compression it softens (in uniaxial strain below the stretch 1/√3), and it does not resist inversion.
 
     Parameters
     ----------
@@ -233,6 +247,8 @@ class MooneyRivlin(Material):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
+        if self._varies:
+            return  # the core checks the values of particles
         least = 4 / 3 * self.c10 + 16 / 3 * self.c01
         if self.bulk_modulus < least * (1 - 1e-12):
             raise ValueError(
@@ -263,7 +279,7 @@ class Fluid(Material):
     viscosity : float, optional
         Dynamic viscosity [Pa s], >= 0, default 0.
     tension : bool, optional
-        Whether stretched fluid pulls, default True.
+        Whether stretched fluid pulls, default True. `mpm.sph.Simulation` has an option of its own, which decides alone.
 
     References
     ----------
@@ -281,7 +297,7 @@ class Fluid(Material):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        if -1 < self.gamma < 1:
+        if "gamma" not in self._varies and -1 < self.gamma < 1:
             raise ValueError(f"gamma = {self.gamma!r}: must be -1, or >= 1 and <= 20")
 
 
@@ -479,57 +495,6 @@ class Sand(_Plastic):
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
-class VonMises(_Flowing, _Elastic):
-    """Metal: flows at constant volume where the deviatoric stress reaches the yield stress, and hardens.
-
-    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
-    F_E. Every step brings the Kirchhoff stress τ back to √(3/2) ‖dev τ − β‖ <= σ_y + H ε_p:
-    ``particles.plastic_strain`` is ε_p, ``particles.backstress`` β. Uniaxial tension yields at σ_y, simple shear at
-    σ_y/√3. With H the yield stress grows, with K the surface moves: uniaxial stress then has the slope E (H + K)/(E +
-    H + K) beyond σ_y, and with K reversed loading yields earlier (Bauschinger). β grows by 2/3 K times the plastic
-    strain and turns with the rotation R of F_E; the field holds RᵀβR (xx, xy, yy or xx, xy, xz, yy, yz, zz). In simple
-    shear beyond a shear of 1 or 2, the stress of strong kinematic hardening oscillates, as for every backstress that
-    turns with the body. With η (Perzyna) stress exceeds the surface by 2 η times the rate of plastic strain: steady
-    simple shear at the rate γ̇ needs σ_y/√3 + η γ̇. In 2-D (plane strain) the deviator is that of three dimensions;
-    ``particles.Jp`` is then the elastic stretch out of plane. In 3-D it stays 1.
-
-    Parameters
-    ----------
-    E : float
-        Young's modulus [Pa], > 0.
-    nu : float
-        Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
-    yield_stress : float
-        σ_y [Pa], > 0: the uniaxial stress at which flow begins.
-    density : float
-        Initial density [kg/m³], > 0.
-    hardening : float, optional
-        Isotropic hardening H [Pa], >= 0, default 0.
-    kinematic_hardening : float, optional
-        Kinematic hardening K [Pa], >= 0, default 0.
-    viscosity : float, optional
-        η [Pa s], >= 0, default 0: flow does not depend on its rate.
-
-    References
-    ----------
-    Simo, Hughes: Computational Inelasticity. Springer, 1998.
-    Simo: Algorithms for static and dynamic multiplicative plasticity that preserve the classical return mapping schemes
-    of the infinitesimal theory. Comput. Methods Appl. Mech. Eng. 99 (1992) 61-112.
-    """
-
-    law: ClassVar[str] = "von_mises"
-
-    E: float
-    nu: float
-    yield_stress: float
-    density: float
-    hardening: float = 0.0
-    kinematic_hardening: float = 0.0
-    viscosity: float = 0.0
-
-
-@_check.strict_options
-@dataclass(frozen=True, kw_only=True, slots=True)
 class HerschelBulkley(_Flowing):
     """Yield-stress fluid such as mud, paste or fresh concrete: solid below τ_y, flowing above it.
 
@@ -617,7 +582,7 @@ class Viscoelastic(_Flowing, _Elastic):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        if not self.g_1 + self.g_2 < 1:
+        if not self._varies and not self.g_1 + self.g_2 < 1:
             raise ValueError(f"g_1 = {self.g_1!r}, g_2 = {self.g_2!r}: must be < 1 together")
 
 
@@ -626,7 +591,8 @@ def library() -> dict[str, Known]:
     snows and concrete.
 
     Each entry has the ``material``, a ``description`` and the ``sources`` of all its numbers, with the range where they
-    vary. They are starting points: measure, or look up, what your result depends on.
+    vary. They are starting points: measure, or look up, what your result depends on. A source that begins with
+    "typical value" was not compared with the publication that it may name.
 
     Examples
     --------
@@ -636,6 +602,6 @@ def library() -> dict[str, Known]:
       E = 2.1e+11: EN 1993-1-1:2005, 3.2.6
       nu = 0.3: EN 1993-1-1:2005, 3.2.6
       yield_stress = 2.35e+08: EN 1993-1-1:2005, table 3.1; S355 has 355 MPa
-      density = 7850: EN 1991-1-1:2002, annex A: 77.0 to 78.5 kN/m3
+      density = 7850: EN 1991-1-1:2002, annex A, table A.4: 77.0 to 78.5 kN/m3
     """
     return catalogue({name: kind for name, kind in globals().items() if isinstance(kind, type)})

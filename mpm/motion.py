@@ -32,6 +32,13 @@ __getattr__ = _check.names_of_module(__name__, __all__)
 # Up to this limit, squares of the numbers of a motion do not overflow, and neither do poses.
 LARGEST = 1e90
 MOST_KEYFRAMES = 1_000_000
+MOST_ROWS = 8  # of a table in `repr`
+
+
+def _listed(values: FloatArray) -> str:
+    """All values, of a long table the first and the last row."""
+    rows: list[object] = values.tolist()
+    return repr(rows) if len(rows) <= MOST_ROWS else f"[{rows[0]}, …, {rows[-1]}] ({len(rows)})"
 
 
 class Motion(_check.Strict):
@@ -65,7 +72,7 @@ class Motion(_check.Strict):
     def __repr__(self) -> str:
         shown = {name: value for name, value in self._values().items() if name != "dimension"}
         entries = (
-            f"{name}={value.tolist() if isinstance(value, np.ndarray) else value!r}"
+            f"{name}={_listed(value) if isinstance(value, np.ndarray) else repr(value)}"
             for name, value in shown.items()
             if value is not None
         )
@@ -89,6 +96,10 @@ class Motion(_check.Strict):
 
     def _displacements(self) -> tuple[FloatArray, FloatArray]:
         """The least and the largest of each component of u(t), t >= 0 (d,) [m]; may be infinite."""
+        raise NotImplementedError
+
+    def _fastest(self, after: float, arms: FloatArray) -> float:
+        """A bound of the speed from a time on [m/s] of points at `arms` (m, d) from the reference point."""
         raise NotImplementedError
 
     @property
@@ -116,6 +127,12 @@ class Prescription:
     frequency: float = 0.0
     keys: FloatArray | None = None  # (k, 7)
     about: FloatArray | None = None  # the reference point, if the motion sets it
+
+
+def _length(vectors: FloatArray) -> float:
+    """Of the longest one."""
+    with np.errstate(over="ignore"):
+        return float(np.sqrt(np.max((np.atleast_2d(vectors) ** 2).sum(axis=1), initial=0.0)))
 
 
 def _padded(vector: FloatArray) -> tuple[float, float, float]:
@@ -169,6 +186,9 @@ class Linear(Motion):
     def _displacements(self) -> tuple[FloatArray, FloatArray]:
         far = np.where(self.velocity == 0, 0.0, np.copysign(np.inf, self.velocity))
         return np.minimum(far, 0), np.maximum(far, 0)
+
+    def _fastest(self, after: float, arms: FloatArray) -> float:
+        return _length(self.velocity)
 
 
 class Rotation(Motion):
@@ -232,6 +252,10 @@ class Rotation(Motion):
     def _displacements(self) -> tuple[FloatArray, FloatArray]:
         return np.zeros(self.dimension), np.zeros(self.dimension)
 
+    def _fastest(self, after: float, arms: FloatArray) -> float:
+        across = np.cross(self._spin, np.pad(arms, ((0, 0), (0, 3 - self.dimension))))
+        return _length(across)
+
     @property
     def _turns(self) -> bool:
         return self.angular_velocity != 0
@@ -270,6 +294,9 @@ class Sinusoid(Motion):
 
     def _displacements(self) -> tuple[FloatArray, FloatArray]:
         return -np.abs(self.amplitude), np.abs(self.amplitude)
+
+    def _fastest(self, after: float, arms: FloatArray) -> float:
+        return 2 * np.pi * self.frequency * _length(self.amplitude)
 
 
 class Keyframes(Motion):
@@ -372,6 +399,16 @@ class Keyframes(Motion):
 
     def _displacements(self) -> tuple[FloatArray, FloatArray]:
         return self.positions.min(axis=0), self.positions.max(axis=0)
+
+    def _fastest(self, after: float, arms: FloatArray) -> float:
+        keys = self._describe().keys
+        assert keys is not None
+        with np.errstate(over="ignore", invalid="ignore"):
+            rates = np.abs(np.diff(keys[:, 1:], axis=0) / np.diff(keys[:, :1], axis=0))[
+                self.times[1:] > after
+            ]
+            moves, turns = (np.sqrt((part**2).sum(axis=1)) for part in (rates[:, :3], rates[:, 3:]))
+            return float(np.max(moves + turns * _length(arms), initial=0.0))
 
     @property
     def _turns(self) -> bool:

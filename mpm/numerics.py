@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config
+from mpm import _check, _core, config, walls
 from mpm.laws import Material
 from mpm.scene import Scene
 from mpm.totals import per_depth
@@ -25,7 +25,6 @@ KERNELS = ("linear", "quadratic", "cubic")
 GRADIENTS = ("mls", "bspline")
 ADVECTIONS = ("pic", "particle")
 F_UPDATES = ("linear", "cayley")
-ON_LEAVE = ("raise", "clamp", "delete")
 DTYPES = ("float64", "float32")
 
 PRECONDITIONERS = ("mass", "stiffness")
@@ -56,6 +55,7 @@ SOLVED_BY = {
 }
 LEAST_TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
 MOST_ITERATIONS = 200  # MPM_NEWTON_MOST
+MOST_VISCOSITY = 100  # of settings.c
 # Each order costs one more sweep over all particles, and the series has converged long before.
 MAX_XPIC_ORDER = 50
 
@@ -65,6 +65,7 @@ SMALLEST_DX, LARGEST_DX = 1e-90, 1e90
 LEAST_STEP = {name: float(np.finfo(name).tiny) for name in ("float64", "float32")}  # as kernels see it [s]
 MAX_HISTORY = 2**31 - 1
 MAX_PER_CELL = 10_000
+MOST_AT_NODE = 1000  # times the mass of the heaviest particle
 # The required resolution of positions everywhere in the domain, as a share of a cell. Bodies are sampled in double
 # precision; single precision need only show positions, because the core keeps them relative to their block.
 RESOLVED = {"float64": 1 / 1024, "float32": 1 / 4}
@@ -82,6 +83,8 @@ class Scheme:
     advect_particle: bool
     cayley: bool
     c_keep: float
+    f_bar: bool = False
+    viscosity: tuple[float, float] = (0.0, 0.0)  # linear, quadratic
 
     def __str__(self) -> str:
         used = [f"{self.transfer.upper()}"]
@@ -94,7 +97,10 @@ class Scheme:
         if self.c_keep != 1:
             used.append(f"C damped by {1 - self.c_keep:g}")
         used += [f"{self.kernel} B-spline", f"{GRADIENT_NAMES[self.gradient]} gradient"]
-        return ", ".join(used + ["Cayley update of F"] * self.cayley)
+        used += ["Cayley update of F"] * self.cayley + ["F-bar"] * self.f_bar
+        if any(self.viscosity):
+            used.append("artificial viscosity {:g}, {:g}".format(*self.viscosity))
+        return ", ".join(used)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +145,9 @@ class Numerics:
     allow_unstable: bool
     dtype: DType
     threads: int
-    on_leave: str
+    on_leave: str | dict[str, str]  # as `walls.leaving` returns it
     history: int
+    dissipation: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +186,8 @@ def check(
     advect: object = ADVECT,
     f_update: object = "linear",
     c_damping: object = 0.0,
+    f_bar: object = False,
+    artificial_viscosity: object = None,
     integrator: object = "explicit",
     beta: object = BETA,
     tolerance: object = TOLERANCE,
@@ -191,6 +200,7 @@ def check(
     threads: object = None,
     on_leave: object = "raise",
     history: object = 1,
+    dissipation: object = False,
 ) -> Numerics:
     """Check every option of `mpm.Simulation`, with its defaults; errors name option, value and what is allowed."""
     d = len(lower)
@@ -202,6 +212,14 @@ def check(
     refuse_short_steps(step, bound, precision)
     _refuse_coarse_positions(lower, upper, spacing, precision)
     scheme = _scheme(transfer, kernel, gradient, flip_ratio, xpic_order, advect, f_update, c_damping)
+    scheme = replace(
+        scheme,
+        f_bar=_f_bar(f_bar, scheme),
+        viscosity=_artificial_viscosity(artificial_viscosity, scheme),
+    )
+    method = _integrator(integrator, beta, tolerance, max_iterations, preconditioner, precision)
+    books = _check.flag("dissipation", dissipation)
+    _refuse_explicit_only(scheme, method, books)
     if scheme.kernel == "linear" and not step:
         warnings.warn(
             "kernel = 'linear': dt='auto' has no safe step for it: its gradient jumps where particles cross cells, so "
@@ -217,7 +235,7 @@ def check(
         sampling=sampling,
         volume=_check.choice("volume", volume, VOLUMES),
         scheme=scheme,
-        integrator=_integrator(integrator, beta, tolerance, max_iterations, preconditioner, precision),
+        integrator=method,
         dt=step,
         max_dt=bound,
         allow_unstable=unstable,
@@ -227,8 +245,9 @@ def check(
             if threads is None
             else _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
         ),
-        on_leave=_check.choice("on_leave", on_leave, ON_LEAVE),
+        on_leave=walls.leaving(on_leave, d),
         history=_check.integer("history", history, low=0, high=MAX_HISTORY),
+        dissipation=books,
     )
 
 
@@ -253,7 +272,8 @@ def new_core(
         dt=chosen.dt,
         max_dt=chosen.max_dt,
         allow_unstable=chosen.allow_unstable,
-        on_leave=chosen.on_leave,
+        on_leave=walls.fates(chosen.on_leave, scene.dimension),
+        dissipation=chosen.dissipation,
         history=chosen.history,
         threads=chosen.threads,
         isa=config.isa(),
@@ -285,6 +305,8 @@ def options(chosen: Numerics) -> dict[str, Any]:
         "gradient": scheme.gradient,
         **{name: value for name, value in sometimes.items() if scheme.transfer in USED_BY[name]},
         "f_update": "cayley" if scheme.cayley else "linear",
+        **({"f_bar": True} if scheme.f_bar else {}),
+        **({"artificial_viscosity": list(scheme.viscosity)} if any(scheme.viscosity) else {}),
         **(implicit if solver.name != "explicit" else {}),
         "dt": chosen.dt if fixed else "auto",
         "max_dt": None if fixed or chosen.max_dt == math.inf else chosen.max_dt,
@@ -292,6 +314,7 @@ def options(chosen: Numerics) -> dict[str, Any]:
         "dtype": chosen.dtype,
         "on_leave": chosen.on_leave,
         "history": chosen.history,
+        **({"dissipation": True} if chosen.dissipation else {}),
     }
 
 
@@ -337,6 +360,45 @@ def _scheme(
         cayley=_check.choice("f_update", f_update, F_UPDATES) == "cayley",
         c_keep=1 - damping,
     )
+
+
+def _f_bar(value: object, scheme: Scheme) -> bool:
+    chosen = _check.flag("f_bar", value)
+    if chosen and scheme.cayley:
+        raise ValueError(
+            "f_bar = True: must be False for f_update='cayley', whose increment of F is not I + dt ∇v"
+        )
+    return chosen
+
+
+def _artificial_viscosity(value: object, scheme: Scheme) -> tuple[float, float]:
+    if value is None:
+        return 0.0, 0.0
+    linear, quadratic = _check.array("artificial_viscosity", value, (2,)).tolist()
+    if not (0 <= linear <= MOST_VISCOSITY and 0 <= quadratic <= MOST_VISCOSITY):
+        raise ValueError(
+            f"artificial_viscosity = ({linear:g}, {quadratic:g}): both coefficients must be in [0, {MOST_VISCOSITY}]"
+        )
+    if (linear or quadratic) and scheme.c_keep != 1:
+        raise ValueError(
+            f"artificial_viscosity = ({linear:g}, {quadratic:g}): must be None for c_damping > 0, which removes the "
+            "rate of compression that it acts on"
+        )
+    return linear, quadratic
+
+
+def _refuse_explicit_only(scheme: Scheme, integrator: Integrator, dissipation: bool) -> None:
+    if not integrator.is_implicit:
+        return
+    for name, shown in (
+        ("f_bar", scheme.f_bar),
+        ("artificial_viscosity", any(scheme.viscosity) and scheme.viscosity),
+        ("dissipation", dissipation),
+    ):
+        if shown:
+            raise ValueError(
+                f"{name} = {shown}: integrator={integrator.name!r} does not use it, only 'explicit'; leave it out"
+            )
 
 
 def _integrator(
@@ -432,9 +494,16 @@ def refuse_short_steps(dt: float, max_dt: float, dtype: str) -> None:
 
 
 def _refuse_coarse_positions(
-    lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float, dtype: DType
+    lower: npt.NDArray[np.float64],
+    upper: npt.NDArray[np.float64],
+    dx: float,
+    dtype: DType,
+    size: str = "dx",
 ) -> None:
-    """Raise ValueError where neighbouring numbers of the precision are too far apart for positions in cells."""
+    """Raise ValueError where neighbouring numbers of the precision are too far apart for positions in cells.
+
+    `size` is the user's name of dx.
+    """
     farthest = float(np.maximum(np.abs(lower), np.abs(upper)).max())
     for name in dict.fromkeys(("float64", dtype)):
         with np.errstate(over="ignore"):
@@ -443,7 +512,7 @@ def _refuse_coarse_positions(
             if not math.isfinite(apart):
                 raise ValueError(f"upper or lower reach to {farthest:g} m: must be a {name} number")
             raise ValueError(
-                f"dx = {dx:g}: must be >= {apart / RESOLVED[name]:.3g} in a domain that reaches to {farthest:g} m, "
+                f"{size} = {dx:g}: must be >= {apart / RESOLVED[name]:.3g} in a domain that reaches to {farthest:g} m, "
                 f"where {name} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
                 + (", or choose dtype='float64'" if name == "float32" else "")
             )
@@ -516,6 +585,11 @@ def stored_C(
 
 def refuse_material(chosen: Numerics, material: Material) -> None:
     """Raise ValueError if the integrator cannot take a step with a material's law."""
+    if chosen.integrator.is_implicit and material._varying:
+        raise ValueError(
+            f"material = {material!r}: implicit steps take one value of {material._varies[0]} for all particles; use "
+            "integrator='explicit', or a body for each value"
+        )
     if chosen.integrator.is_implicit and not material._row["tangent"]:
         raise ValueError(
             f"material = {material!r}: integrator={chosen.integrator.name!r} has no tangent for it; a return map that "
@@ -529,17 +603,26 @@ def refuse_out_of_range(
     v: _check.FloatArray,
     F: _check.FloatArray | None,
     dtype: str,
+    dx: float,
 ) -> None:
     """Raise ValueError if a number is too large, or a mass too small, for the precision of the run."""
+    other = "use other units" + (" or float64" if dtype == "float32" else "")
+    kg = per_depth("kg", v.shape[1])
     with np.errstate(over="ignore", under="ignore"):
         held = mass.astype(dtype)
         # Far enough from the smallest numbers that momenta, which are smaller, do not underflow.
         least = 1e-26 if dtype == "float32" else 1e-280
         if not ((held > least) & np.isfinite(held)).all():
-            kg = per_depth("kg", v.shape[1])
             raise ValueError(
                 f"density: particles of {mass.min():g} to {mass.max():g} {kg} are beyond the range of {dtype}; "
-                f"must be > {least:g} {kg}: use other units" + (" or float64" if dtype == "float32" else "")
+                f"must be > {least:g} and < {np.finfo(dtype).max:.2g} {kg}: {other}"
+            )
+        # Nodes sum up mass times distance. Hundreds of particles may be at one.
+        most = float(np.finfo(dtype).max) / MOST_AT_NODE
+        if mass.max() * dx > most:
+            raise ValueError(
+                f"dx = {dx:g}: times the mass of a particle, {mass.max():g} {kg}, is beyond the range of {dtype}; the "
+                f"product must be <= {most:.2g}: choose a smaller dx or density, or {other}"
             )
         held = volume.astype(dtype)
         if not ((held >= np.finfo(dtype).tiny) & np.isfinite(held)).all():

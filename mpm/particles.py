@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
-from mpm.fieldtable import KNOWN, RANKS, TAKEN, is_name
+from mpm.fieldtable import DISSIPATIONS, KNOWN, RANKS, TAKEN, is_name
 from mpm.laws import registry
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 IN_WORDS = {
     "position": "x", "positions": "x", "pos": "x", "velocity": "v", "velocities": "v", "vel": "v",
     "deformation_gradient": "F", "affine_velocity": "C", "velocity_gradient": "C", "jacobian": "J", "masses": "mass",
-    "volumes": "volume", "plastic_jacobian": "Jp", "ids": "id", "materials": "material",
+    "strain": "F", "volumes": "volume", "plastic_jacobian": "Jp", "ids": "id", "materials": "material",
 }  # fmt: skip
 # Arrays of snapshots that are not fields.
 RESERVED = ("groups", "row", "history", "books", "numbers", "counters")
@@ -90,7 +90,7 @@ class Particles:
         try:
             return np.asarray(cast(Any, self._core.field(name)))
         except KeyError:
-            near = _proposal(name, self.fields)
+            near = self._near(name, self.fields)
             raise KeyError(f"no field {name!r}; fields: {', '.join(self.fields)}{near}") from None
 
     def _copy(self, name: str) -> Array:
@@ -122,7 +122,7 @@ class Particles:
         try:
             return self[name]
         except KeyError:
-            near = _proposal(name, [*self.fields, "fields", "delete"])
+            near = self._near(name, [*self.fields, "fields", "delete"])
             raise AttributeError(f"Particles has no attribute {name!r}{near}", name=name, obj=self) from None
 
     def __setattr__(self, name: str, values: npt.ArrayLike) -> None:
@@ -130,13 +130,17 @@ class Particles:
         try:
             self[name] = values
         except KeyError:
-            near = _proposal(name, self.fields)
+            near = self._near(name, self.fields)
             raise AttributeError(f"Particles has no field {name!r}{near}", name=name, obj=self) from None
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.fields]
 
     @_check.options
+    def _near(self, name: str, names: Sequence[str]) -> str:
+        """What to say of an unknown field, with these that there are."""
+        return _proposal(name, names)
+
     def add_field(self, name: str, *, rank: str = "scalar", unit: str = "1", initial: float = 0.0) -> Array:
         """Add a user-defined field. No step reads or changes it. Like any other field it follows the particles, and can
         be saved, recorded, plotted and exported.
@@ -258,6 +262,9 @@ class Copies:
         return self._made[name]
 
 
+NOT_KEPT = "; mpm.Simulation(..., dissipation=True) keeps {}"
+
+
 def no_owner(field: str) -> str:
     """The message for a field of a history that no material of a simulation keeps."""
     *others, last = (
@@ -270,8 +277,10 @@ def _proposal(name: str, names: Sequence[str]) -> str:
     """The message for an unknown field."""
     if IN_WORDS.get(name.casefold(), name) == "Jp" and "Jp" not in names:
         return no_owner("Jp")
+    if name in DISSIPATIONS:
+        return NOT_KEPT.format(name)
     if name in derived.NAMES:
         return f"; sim.compute({name!r}) computes it"
     if name in ("body", "bodies"):
         return "; sim.rows(name) are the rows of a body's particles"
-    return _check.nearest(name, names, IN_WORDS)
+    return _check.component(name, names) or _check.nearest(name, names, IN_WORDS)

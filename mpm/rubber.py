@@ -54,6 +54,8 @@ class Ogden(Material):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
+        if self._varies:
+            return  # the core checks the values of particles
         terms = ((self.mu_1, self.alpha_1), (self.mu_2, self.alpha_2), (self.mu_3, self.alpha_3))
         for p, (mu, alpha) in enumerate(terms, 1):
             if not (mu * alpha > 0 or (p > 1 and mu == 0)):

@@ -105,8 +105,9 @@ class Run(_check.Strict):
             ``callback(sim)`` is called between whole steps. It may read and write the particles; an exception ends the
             run at that step. A callback that writes nothing changes no bit.
         every : int or float, with `callback` only
-            An int: steps between calls, counted from the beginning of this run. A float: seconds of simulated time;
-            the call comes after the first whole step at or after each multiple, at most once per step.
+            An int: steps between calls. A float: seconds of simulated time between calls; a call comes after the
+            first whole step at or after each multiple, at most once per step. Both count from the beginning of this
+            run, at which there is no call.
 
         Raises
         ------

@@ -21,6 +21,7 @@ from mpm.motion import Motion
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
 from mpm.userlaws import refuse_dimension
+from mpm.varying import Varying
 
 __all__ = ["Body", "Scene"]
 
@@ -41,11 +42,11 @@ class Body:
     name: str
 
     def __repr__(self) -> str:
-        volume = self.volume()
+        volume, density = self.volume(), self.material.density
         mass = (
             ""
-            if volume is None
-            else f", {self.material.density * volume.value:.6g} {self._unit}{volume.doubt}"
+            if volume is None or isinstance(density, Varying)
+            else f", {density * volume.value:.6g} {self._unit}{volume.doubt}"
         )
         return f"{self._made_of()}{mass}"
 
@@ -86,8 +87,9 @@ class Body:
             raise ValueError(f"volume = {_check.shown(volume)}: must be > 0")
         v = _evaluated("velocity", self.velocity, x, x.shape)
         if np.any(self.angular_velocity):
-            # One material has one density, so the centre of volume is the centre of mass.
-            r = x - np.average(x, axis=0, weights=volume)
+            # A material of one density: the centre of volume is the centre of mass.
+            densities = self.material._sampled(x, self.name, "float64").get("density")
+            r = x - np.average(x, axis=0, weights=volume if densities is None else densities * volume)
             if x.shape[1] == 2:
                 v = v + self.angular_velocity * np.stack([-r[:, 1], r[:, 0]], axis=1)
             else:
@@ -183,8 +185,8 @@ def make_body(
     )
 
 
-def warn_of_overlaps(body: Body, x: FloatArray, earlier: Iterable[Body]) -> None:
-    """Warn about particles at x (n, d) of a body that lie in the shape of an earlier one."""
+def warn_of_overlaps(body: Body, x: FloatArray, earlier: Iterable[Body], what: str = "particles") -> None:
+    """Warn about particles or elements at x (n, d) of a body that lie in the shape of an earlier one."""
     if isinstance(body.shape, Points):
         return
     for other in earlier:
@@ -195,7 +197,7 @@ def warn_of_overlaps(body: Body, x: FloatArray, earlier: Iterable[Body]) -> None
         count = int(other.shape.contains(near).sum())
         if count:
             warnings.warn(
-                f"{count} of {len(x)} particles of {body.name!r} lie in {other.name!r}: both bodies have mass there; "
+                f"{count} of {len(x)} {what} of {body.name!r} lie in {other.name!r}: both bodies have mass there; "
                 "cut one out of the other: shape - other",
                 UserWarning,
                 stacklevel=_check.levels_to_caller(),
@@ -474,7 +476,7 @@ class Scene(_check.Strict):
         ----------
         A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, ACM Trans. Graph. 32 (2013) 102, section 8.
         """
-        self._refuse_if_kept("colliders must be there when a simulation is made")
+        self._refuse_if_kept("sim.add_collider(shape) adds a collider to the simulation")
         collider = make_collider(
             shape,
             contact=contact,
@@ -503,6 +505,12 @@ class Scene(_check.Strict):
         object.__setattr__(other, "_kept", True)
         return other
 
+    def _with_collider(self, collider: Collider) -> Scene:
+        """A copy for a simulation that got one more collider."""
+        other = self._kept_copy()
+        other._colliders.append(collider)
+        return other
+
     def _refuse_if_kept(self, instead: str) -> None:
         if self._kept:
             raise TypeError(
@@ -518,7 +526,8 @@ class Scene(_check.Strict):
             lines.append(f"  force   {_check.shown(self._body_force)} per mass")
         walls = (f"{face} {_described(wall)}" for face, wall in self._walls.items())
         lines.append("  walls   " + ", ".join(walls))
-        lines += [f"  {part!r}" for part in (*self._bodies, *self._colliders)]
+        lines += [f"  {line}" for line in _check.ends(self._bodies, "bodies", repr)]
+        lines += [f"  {line}" for line in _check.ends(self._colliders, "colliders", repr)]
         return "\n".join(lines)
 
 

@@ -50,6 +50,7 @@ def _of_materials(scene: Scene) -> list[Setting]:
         )
         for number, (material, bodies) in enumerate(_materials(scene).items())
         for parameter in material._given_parameters()
+        if parameter["name"] not in material._varies
     ]
 
 

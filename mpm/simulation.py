@@ -13,13 +13,16 @@ import numpy.typing as npt
 from mpm import _check, bodies, citations, config, grid, numerics, settings, walls
 from mpm import scene as _scene
 from mpm._core import Simulation as Core
+from mpm.admission import refuse_taken
+from mpm.checkup import GridLooks
 from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.equilibrium import Equilibrating
+from mpm.fieldtable import DISSIPATIONS
 from mpm.interpolation import REACH, at_points, with_images
 from mpm.keeping import Format
 from mpm.laws import Material
 from mpm.numerics import StableDt
-from mpm.particles import no_owner
+from mpm.particles import NOT_KEPT, no_owner
 from mpm.populated import Populated
 from mpm.shapes import Shape
 from mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
@@ -46,8 +49,9 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         One jittered point per sub-cell, its centre, uniform random points, or random points that keep a distance from
         each other (blue noise; a tile of them repeats after about 3000 points). Random points do not follow the
         directions of the grid, but they leave noise in stress and pressure and make a body a little softer than
-        its material (a frequency 2 % low with 2^d particles per cell); ``"lattice"`` is several times better in
-        both.
+        its material (a frequency 2 % low with 2^d particles per cell; a beam bends more), and a smaller dx helps
+        little. Jittered points do so, too. ``"lattice"`` is several times better in both: take it for elastic bodies
+        and for convergence studies.
     rng : int or numpy.random.Generator
         Generator of the sampling. An int gives the same particles each time.
     volume : {"sampler", "grid-density"}
@@ -88,6 +92,21 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     c_damping : float, optional
         Share of the symmetric part of C that each step removes, 0 to 1 (1: RPIC); C keeps its rotation. Only for
         transfers with an affine velocity.
+    f_bar : bool, optional
+        F-bar (de Souza Neto et al. 1996; Coombs et al. 2018): F ← s (I + dt ∇v) F, where s gives the increment the
+        volume change that is averaged over the nodes of the particle, Σ w V⁰ K (det − 1)/Σ w V⁰ K at a node, with the
+        law's modulus K of volume changes. For materials that hardly change their volume (ν near 0.5, isochoric
+        plasticity, liquids), which are too stiff without it and whose pressure oscillates. Laws, histories, J and
+        ``stable_dt`` are those of the averaged F. Bodies that share nodes share the average. Momentum is conserved as
+        without it. The elastic energy in the totals is that of the averaged F; where the volume change varies within
+        a cell, it is less than the work of the forces. One more transfer to the nodes and back; the standard scheme
+        runs at 0.34 to 0.4 of its speed. Only explicit steps and ``f_update="linear"``.
+    artificial_viscosity : (float, float), optional
+        Coefficients (c₁, c₂) of the artificial viscosity for shocks, 0 to 100; (0.06, 1.5) is usual, None is none.
+        Where material is compressed, s = −tr ∇v > 0, the pressure ρ dx s (c₁ c + c₂ dx s) is added, with the
+        longitudinal wave speed c (c₂: von Neumann and Richtmyer 1950; c₁: Landshoff 1955). ``stable_dt`` takes it into
+        account; the work that it dissipates leaves the energy of the totals. The standard scheme runs at two thirds of
+        its speed. Only explicit steps; not with `c_damping`.
     integrator : {"explicit", "semi-implicit", "implicit-euler", "implicit-midpoint"}
         - ``"explicit"``: stresses at the beginning of the step. The stiffness of the material bounds dt.
         - ``"implicit-euler"``: stresses at the end of the step, by Newton's method. The stiffness does not bound dt.
@@ -128,16 +147,29 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     threads : int, optional
         Default `mpm.get_num_threads`, but at most one per 4,096 particles: fewer are not worth a thread. Results do
         not depend on it.
-    on_leave : {"raise", "clamp", "delete"}
+    on_leave : {"raise", "clamp", "delete"} or mapping
         The fate of a particle that leaves the domain: `mpm.EscapeError` after the step, back onto the face, or
         removal when the call returns. A particle has left when it lies more than half a cell beyond a face (the
         cubic kernel: a cell, the linear kernel: zero), because walls give way that far to a particle under
         pressure. The rule also holds for positions written to ``particles.x``. `health` counts these particles.
         Removal ends a `run` or `step` call with a new order of the particles in the core; where particles leave,
         round-off therefore depends on the division of a run into calls. Nothing leaves at a periodic face:
-        ``particles.x``, also a written one, is wrapped into lower <= x < upper.
+        ``particles.x``, also a written one, is wrapped into lower <= x < upper. A mapping by faces or axes, such as
+        ``{"x+": "delete"}``, gives each face its own rule; faces that it does not name raise. Beyond two faces at
+        once, ``"raise"`` goes before ``"delete"``, and ``"delete"`` before ``"clamp"``.
     history : int
         Record every history-th step; 0: none.
+    dissipation : bool, optional
+        Keep the books of what the laws dissipate: the live fields ``particles.plastic_dissipation`` and
+        ``particles.viscous_dissipation`` [J/m³ of rest volume], and in `totals` and `history` their sums over the
+        particles and the ``heat`` of laws with a temperature (`JohnsonCook`) [J]. Kinetic + elastic + gravitational
+        energy + both sums is the energy that walls, colliders and body forces have brought in, less what transfers
+        and contacts on the grid dissipate. *Plastic* is what the return map of a law takes from the stored energy,
+        beside plastic flow the viscosity of its flow (Perzyna's of `VonMises`, `HerschelBulkley`); energy that
+        hardening stores is not told apart from it. *Viscous* is the work of viscous stresses (`Fluid`,
+        `Viscoelastic`), of `artificial_viscosity`, and the relaxation of `Viscoelastic`. A law whose stored energy
+        grows with hardening (`Snow`) may count less than 0. `UserLaw` counts as exactly as its stress derives from
+        its energy. Particles evolve with the same bits as without. Only explicit steps.
 
     Raises
     ------
@@ -160,6 +192,8 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     _core: Core
     _parts: list[Part]
     _has_grid = True
+    _resolution = "dx"
+    _looks = GridLooks
 
     @_check.options
     def __init__(
@@ -179,6 +213,8 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         advect: str | _check.Unset = numerics.ADVECT,
         f_update: str = "linear",
         c_damping: float = 0.0,
+        f_bar: bool = False,
+        artificial_viscosity: Sequence[float] | None = None,
         integrator: str = "explicit",
         beta: float | _check.Unset = numerics.BETA,
         tolerance: float | _check.Unset = numerics.TOLERANCE,
@@ -189,8 +225,9 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         allow_unstable: bool = False,
         dtype: npt.DTypeLike = "float64",
         threads: int | None = None,
-        on_leave: str = "raise",
+        on_leave: str | Mapping[str, str] = "raise",
         history: int = 1,
+        dissipation: bool = False,
     ) -> None:
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
@@ -209,6 +246,8 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
             advect=advect,
             f_update=f_update,
             c_damping=c_damping,
+            f_bar=f_bar,
+            artificial_viscosity=artificial_viscosity,
             integrator=integrator,
             beta=beta,
             tolerance=tolerance,
@@ -221,7 +260,9 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
             threads=threads,
             on_leave=on_leave,
             history=history,
+            dissipation=dissipation,
         )
+        walls.refuse_periodic_fates(scene.walls, self._numerics.on_leave)
         walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
         self._rng = bodies.generator(rng)
         self._rng_before = copy.deepcopy(self._rng)
@@ -304,12 +345,14 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     def _state(self, names: Sequence[str]) -> State:
         """Omits particles that wait to be deleted."""
         state = super()._state(names)
-        if self._numerics.on_leave != "delete":
+        if "delete" not in walls.fates(self._numerics.on_leave, self.dimension):
             return state
         there = self.particles._copy("mass") > 0
         return state if there.all() else state.of(there)
 
     def _missing(self, name: str) -> str:
+        if name in DISSIPATIONS and not self._numerics.dissipation:
+            return NOT_KEPT.format(name)
         return no_owner(name) if name == "Jp" else ""
 
     def _sampled_with(self) -> np.random.Generator:
@@ -321,15 +364,21 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         body, x, chosen = sampled.body, sampled.x, self._numerics
         material = body.material
         numerics.refuse_material(chosen, material)
-        if material not in self._indices:
-            self._indices[material] = self._core.add_material(material._core_law, material.parameters)
-            self._materials.append(material)
         C = numerics.stored_C(chosen, body.initial_velocity_gradient(x), x, self._scene.lower)
         volume = np.zeros_like(sampled.volume) if chosen.volume == "grid-density" else sampled.volume
         warn_of_particles_inside(self._colliders, x, body.name, chosen.dx)  # may raise
+        if material not in self._indices:
+            refuse_taken(material, self._core.fields(), self._materials)
+            self._indices[material] = self._core.add_material(*material._core_arguments)
+            self._materials.append(material)
         self._parts.append(sampled.part(self._core.next_id))
         index = self._indices[material]
+        first = self._core.particles
         self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
+        for parameter, field in material._varying_fields:
+            np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
+        if material._varies:
+            self._core.totals()  # takes them in, so that what is written later is told from them
 
     def _find_volumes(self) -> None:
         """Have the core compute missing volumes from the density of the grid."""
@@ -409,7 +458,12 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         return grid.read(self._core, self.dimension)
 
     def stable_dt(self) -> StableDt:
-        """The bound of the time step in the current state, with its limit and its particle."""
+        """The bound of the time step in the current state, with its limit and its particle.
+
+        It leaves out colliders. A step in which a collider near material would move farther than a cell is refused:
+        with a fixed dt it raises `mpm.InstabilityError`, which names the collider and the dt that it allows;
+        ``dt="auto"`` halves the step. `mpm.doctor` names fast colliders.
+        """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
 

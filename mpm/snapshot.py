@@ -115,7 +115,7 @@ def deciding(core: _core.Simulation, dimension: int, dtype: str) -> Iterator[byt
 def fill(core: _core.Simulation, kept: Snapshot) -> None:
     """Hand a snapshot to a new core that has its colliders; errors as in `restore`."""
     for material in kept.materials:
-        core.add_material(material._core_law, material.parameters)
+        core.add_material(*material._core_arguments)
     for row in kept.fields:
         core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
     restore(core, kept.scene.dimension, kept.numerics.dtype, kept.arrays)

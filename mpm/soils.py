@@ -118,9 +118,13 @@ class DruckerPrager(_Flowing, _Elastic):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        _check.number("dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg")
-        if self.tension is not None:
+        apex = math.inf
+        if not self._varies:  # otherwise the core checks the values of particles
+            _check.number(
+                "dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg"
+            )
             apex = self.cohesion / math.tan(math.radians(self.friction_angle_deg))
+        if self.tension is not None:
             tension = _check.number("tension", self.tension, low=0, high=apex, unit="Pa")
             object.__setattr__(self, "tension", tension)
         _check.choice("cone", self.cone, CONES)
@@ -178,7 +182,10 @@ class MohrCoulomb(_Flowing, _Elastic):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        _check.number("dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg")
+        if not self._varies:
+            _check.number(
+                "dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg"
+            )
 
 
 @_check.strict_options
@@ -233,7 +240,7 @@ class CamClay(_Flowing):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        if not self.compression > self.swelling:
+        if not self._varies and not self.compression > self.swelling:
             raise ValueError(f"compression = {self.compression!r}: must be > swelling = {self.swelling!r}")
 
 
@@ -286,5 +293,5 @@ class MuI(_Flowing, _Elastic):
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
-        if not self.mu_2 >= self.mu_1:
+        if not self._varies and not self.mu_2 >= self.mu_1:
             raise ValueError(f"mu_2 = {self.mu_2!r}: must be >= mu_1 = {self.mu_1!r}")

@@ -8,21 +8,34 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
 
+import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, config, derived, totals
+from mpm import _check, _core, config, derived, totals
 from mpm._check import FloatArray
-from mpm.colliders import Placed, distance_of
+from mpm.colliders import (
+    Collider,
+    Placed,
+    Prepared,
+    distance_of,
+    make_collider,
+    place,
+    prepare,
+    warn_of_late,
+    warn_of_thin_or_missing,
+)
 from mpm.errors import BusyError
 from mpm.fieldtable import KNOWN
 from mpm.interpolation import columns
 from mpm.keeping import SOLVERS, Format
 from mpm.laws import Material
+from mpm.motion import Motion
 from mpm.particles import IN_WORDS, Copies, Particles
 from mpm.run import Run
 from mpm.scene import Scene
+from mpm.shapes import Shape
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Solver"]
 
+LABELS = ("id", "material")  # fields that have no values between particles
+
 
 class Solver(Run):
     """Base of solvers: a scene and a core that advances it.
@@ -52,8 +67,9 @@ class Solver(Run):
     and may supply: ``_options()``, which recordings store and need; ``materials``, or ``quantities`` with
     ``_quantity(name, particles)``, for `compute`; ``_settings()``, which the viewer can change, with
     ``_rebuilt(changes)``; ``_has_grid`` with ``_nodes()``; ``_cells()``, a mesh of the particles; ``_interpolated()``
-    for `interpolate`; and ``_lines()`` of the `repr`. A base of further solvers has ``abstract=True`` instead of a
-    kind.
+    for `interpolate`; ``_resolution``, with ``_admit(scene)``, ``_meet(trial)`` and ``_place(prepared, scene)``, for
+    `add_collider`; ``_looks`` for `mpm.doctor`; and ``_lines()`` of the `repr`. A base of further solvers has
+    ``abstract=True`` instead of a kind.
 
     Parameters
     ----------
@@ -70,6 +86,12 @@ class Solver(Run):
 
     _kind: ClassVar[str]
     _has_grid: ClassVar[bool] = False
+    _rows_are: ClassVar[str] = "particles"
+    _resolution: ClassVar[str] = ""
+    """The attribute that is its resolution [m]; without one, it takes no colliders between steps."""
+    _looks: ClassVar[type[Any] | None] = None
+    _instead: ClassVar[Mapping[str, str]] = {}
+    """What to do instead of methods that other solvers have, by their names."""
 
     def __init_subclass__(cls, kind: str | None = None, abstract: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -100,6 +122,19 @@ class Solver(Run):
             field = IN_WORDS.get(name, name)
             raise AttributeError(
                 f"{type(self).__name__} has no attribute {name!r}; did you mean particles.{field}?",
+                name=name,
+                obj=self,
+            )
+        if name in type(self)._instead:
+            raise AttributeError(
+                f"{_check.qualified(type(self))} has no {name!r}: {type(self)._instead[name]}",
+                name=name,
+                obj=self,
+            )
+        if name in totals.UNITS:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}; totals().{name} is its present value, and "
+                f"history[{name!r}] the recorded ones",
                 name=name,
                 obj=self,
             )
@@ -155,7 +190,7 @@ class Solver(Run):
 
     def _lines(self) -> Iterator[str]:
         """The lines of `repr` below the first."""
-        yield from (repr(placed.collider) for placed in self._colliders)
+        yield from _check.ends(self._colliders, "colliders", lambda placed: repr(placed.collider))
 
     def _stepping(self, dt: float) -> str:
         """A time step in words; 0: automatic."""
@@ -166,6 +201,22 @@ class Solver(Run):
         """A line of `repr`: precision, threads, kernels, and the memory [bytes] of its parts."""
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
         return f"machine {dtype}, {threads}, {config.isa()}, {sum(memory.values()) / 1e6:.3g} MB"
+
+    def _admit(self, scene: Scene) -> None:
+        """Raise for colliders of a scene that it cannot have between steps."""
+        if not self._resolution:
+            raise TypeError(
+                f"a {type(self).__name__} takes no colliders between steps: scene.add_collider(shape) before it is made"
+            )
+
+    def _meet(self, trial: Placed) -> None:
+        """Warn about, or refuse, a collider where material is already. It is not in the core yet."""
+        x = np.asarray(self.particles._copy("x"), dtype=np.float64)
+        warn_of_late(trial, x, getattr(self, self._resolution), self._rows_are)
+
+    def _place(self, prepared: Prepared, scene: Scene) -> Placed:
+        """Hand the last collider of the scene to the core; after an error it is not there."""
+        return place(cast(_core.Core, self._core), [prepared], first=len(self._colliders))[0]
 
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
@@ -185,7 +236,7 @@ class Solver(Run):
 
     @property
     def scene(self) -> Scene:
-        """The original scene, as it was then. It accepts no additions."""
+        """The original scene, as it was then, with the colliders of `add_collider`. It accepts no additions."""
         return self._scene
 
     @property
@@ -249,7 +300,8 @@ class Solver(Run):
         Parameters
         ----------
         name : str
-            A name of ``particles.fields`` or of `quantities`, with a meaning between particles: ``"v"``, ``"J"``, …
+            A name of ``particles.fields`` or of `quantities`, but for ``"id"`` and ``"material"``: they have no values
+            between particles.
         points : array_like, shape (m, d)
             Positions [m].
 
@@ -258,7 +310,14 @@ class Solver(Run):
         ndarray, shape (m, …)
             As many components as the field or quantity has; float64.
         """
-        chosen = _check.choice("name", name, tuple(dict.fromkeys((*self.particles.fields, *self.quantities))))
+        between = [n for n in (*self.particles.fields, *self.quantities) if n not in LABELS]
+        if name in LABELS:
+            raise ValueError(
+                f"name = {name!r}: it labels particles and has no values between them; must be one of "
+                f"{', '.join(dict.fromkeys(between))}"
+            )
+        vector = _check.component(name, self.particles.fields) if isinstance(name, str) else ""
+        chosen = _check.choice("name", name, tuple(dict.fromkeys(between)), IN_WORDS, vector)
         x = _check.array("points", points, (None, self.dimension))
         self._core.totals()  # what was written through views is taken, or refused
         copies = Copies(self.particles)
@@ -271,6 +330,66 @@ class Solver(Run):
     def _interpolated(self, points: FloatArray, values: FloatArray, name: str, rank: str) -> FloatArray:
         """The values (n, k) of a field or quantity of that rank at points (m, d): (m, k)."""
         raise NotImplementedError(f"a {type(self).__name__} cannot interpolate")
+
+    @_check.options
+    def add_collider(
+        self,
+        shape: Shape,
+        *,
+        contact: str = "separate",
+        friction: float = 0.0,
+        motion: Motion | None = None,
+        name: str | None = None,
+    ) -> Collider:
+        """Add an obstacle between steps; arguments as in `Scene.add_collider`. The next step is the first to feel it.
+
+        Its motion counts from t = 0, as that of other colliders. In the history ``impulse:NAME`` and ``torque:NAME``
+        are 0 in earlier records. `scene` has it from now on, so that a reset of the viewer begins with it;
+        checkpoints, copies and later recordings have it, too.
+
+        Returns
+        -------
+        Collider
+            The new collider.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `Scene.add_collider`; a recording is open; `mpm.sph.Simulation` has fluid where the collider is, or
+            finds no point of its lattice in it; the solver takes no colliders between steps. Nothing has changed.
+
+        Warns
+        -----
+        UserWarning
+            It is thinner than two cells or outside of the domain; particles or nodes are deep inside.
+        """
+        collider = make_collider(
+            shape,
+            contact=contact,
+            friction=friction,
+            motion=motion,
+            name=name,
+            dimension=self.dimension,
+            taken={placed.collider.name for placed in self._colliders},
+        )
+        if self._recordings:
+            raise ValueError(
+                "a recording is open: it states the colliders at its beginning; close it, add the collider, and record "
+                "into another file"
+            )
+        scene = self._scene._with_collider(collider)
+        self._admit(scene)
+        resolution = self._resolution
+        size = float(getattr(self, resolution))
+        prepared = prepare(collider, scene.lower, scene.upper, size)
+        self._core.totals()  # what was written through views is taken, or refused, before anything changes
+        trial = place(_core.Colliders(self.dimension), [prepared])[0].at(self.time)
+        warn_of_thin_or_missing(trial, scene.lower, scene.upper, size, resolution)
+        self._meet(trial)
+        placed = self._place(prepared, scene)
+        self._colliders.append(placed)
+        self._scene = scene
+        return collider
 
     @_check.options
     def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:
@@ -330,7 +449,7 @@ class Solver(Run):
 
     def _summary(self) -> str:
         n, now = self._core.particles, f"t = {self.time:g} s after {self.steps} steps"
-        first = f"<{type(self).__name__} {self.dimension}-D: {n} particles, {now}"
+        first = f"<{type(self).__name__} {self.dimension}-D: {n} {self._rows_are}, {now}"
         return "\n".join([first, *(f"  {line}" for line in self._lines())]) + ">"
 
     # ---- pictures --------------------------------------------------------------------------------------
@@ -343,6 +462,7 @@ class Solver(Run):
         color: str = "speed",
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
     ) -> Picture:
         """Draw particles, or the triangles of 2-D elements, and colliders with Matplotlib; needs the extra ``plot``.
 
@@ -360,15 +480,19 @@ class Solver(Run):
         renderer : {"builtin", "pyvista"}
             The renderer of 3-D scenes: our own, fast; or PyVista, with lit spheres among translucent colliders, which
             needs the extra ``3d`` and a second or two. 2-D scenes need ``"builtin"``.
+        cut : mapping, optional
+            Planes that open a 3-D scene, such as ``{"y": 0.5}`` [m], or two or three for a corner: particles between
+            them and the camera are left out. Colliders stay whole.
 
         Returns
         -------
         mpm.viz.Picture
-            A named tuple of Matplotlib artists: ``particles``, ``domain`` and ``colorbar``, the axes of the colour bar.
+            A named tuple of Matplotlib artists: ``particles``, ``domain`` and ``colorbar``, the axes of the colour bar;
+            ``figure`` is what they are in.
         """
         from mpm.viz import plot
 
-        return plot(self, ax=ax, color=color, limits=limits, renderer=renderer)
+        return plot(self, ax=ax, color=color, limits=limits, renderer=renderer, cut=cut)
 
     @_check.options
     def movie(
@@ -381,6 +505,7 @@ class Solver(Run):
         limits: tuple[float, float] | None = None,
         size: tuple[int, int] = (960, 720),
         renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
         progress: bool = False,
     ) -> None:
         """Run for `duration` and write a movie; needs the extra ``movie``. Drawing a frame overlaps computing the next.
@@ -402,7 +527,7 @@ class Solver(Run):
             values far off.
         size : (int, int)
             Width and height in pixels, even.
-        renderer : str
+        renderer, cut
             As in `plot`.
         progress : bool, optional
             A bar on stderr.
@@ -418,6 +543,7 @@ class Solver(Run):
             limits=limits,
             size=size,
             renderer=renderer,
+            cut=cut,
             progress=progress,
         )
 

@@ -20,7 +20,7 @@ from mpm.io.state import State
 from mpm.laws import Material
 from mpm.scene import Scene
 from mpm.settings import Setting
-from mpm.totals import Totals
+from mpm.totals import Recorded, Totals
 
 
 class Source(Protocol):
@@ -129,7 +129,7 @@ class Series(Protocol):
         """Of the frames [s]."""
 
     @property
-    def totals(self) -> dict[str, FloatArray]:
+    def totals(self) -> Recorded:
         """Those of the frames, by the names of `mpm.totals.Totals`."""
 
     def __len__(self) -> int: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
@@ -26,9 +26,20 @@ UNITS = {
     "elastic": "J",
     "gravitational": "J",
     "energy": "J",
+    "plastic_dissipation": "J",
+    "viscous_dissipation": "J",
+    "heat": "J",
     "body_impulse": "N s",
     "wall_impulse": "N s",
 }
+
+
+# What users may take for names of totals.
+WORDS = {
+    "t": "time", "times": "time", "step": "dt", "com": "center_of_mass", "centre_of_mass": "center_of_mass",
+    "x": "center_of_mass", "p": "momentum", "l": "angular_momentum", "potential": "gravitational",
+    "strain_energy": "elastic", "total": "energy", "total_energy": "energy", "e": "energy",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,6 +62,11 @@ class Totals:
         Stored by deformation, a fluid's compression included [J].
     gravitational : float
         −Σ m g·x [J].
+    plastic_dissipation, viscous_dissipation : float or None
+        Dissipated so far by the particles that are there [J]; None without ``dissipation=True`` (see
+        `mpm.Simulation`).
+    heat : float or None
+        Σ V ρc (T − T_initial) of laws with a temperature [J]; None likewise.
 
     Notes
     -----
@@ -69,17 +85,38 @@ class Totals:
     kinetic: float
     elastic: float
     gravitational: float
+    plastic_dissipation: float | None = None
+    viscous_dissipation: float | None = None
+    heat: float | None = None
 
     @property
     def energy(self) -> float:
-        """kinetic + elastic + gravitational [J]."""
+        """kinetic + elastic + gravitational [J]; what is dissipated is not in it."""
         return self.kinetic + self.elastic + self.gravitational
 
     def __repr__(self) -> str:
-        names = [field.name for field in fields(self)] + ["energy"]
-        d = len(self.momentum)
-        rows = (f"  {name:<17}{_shown(getattr(self, name))} {per_depth(UNITS[name], d)}" for name in names)
+        names = [field.name for field in fields(self) if getattr(self, field.name) is not None] + ["energy"]
+        d, width = len(self.momentum), max(17, *(len(name) + 1 for name in names))
+        rows = (
+            f"  {name:<{width}}{_shown(getattr(self, name))} {per_depth(UNITS[name], d)}" for name in names
+        )
         return ("Totals per metre of depth\n" if d == 2 else "Totals\n") + "\n".join(rows)
+
+
+class Recorded(dict[str, FloatArray]):
+    """Totals of many frames by name; a call returns them, as that of `Solver.totals` does."""
+
+    __slots__ = ()
+
+    def __missing__(self, name: object) -> Never:
+        near = ""
+        if isinstance(name, str):
+            near = _check.component(name, self) or _check.nearest(name, self, WORDS)
+        raise KeyError(f"no totals {name!r}; there are {', '.join(self)}{near}")
+
+    def __call__(self) -> Recorded:
+        """These totals."""
+        return self
 
 
 PER_DEPTH = {
@@ -101,6 +138,7 @@ def _shown(value: Any) -> str:
 def read(core: Core) -> Totals:
     """The totals of the core's current state."""
     values = core.totals()
+    plastic, viscous, heat = values.get("dissipation") or (None, None, None)
     spin = np.atleast_1d(np.array(values["angular_momentum"], dtype=np.float64))
     return Totals(
         time=float(values["time"]),
@@ -111,6 +149,9 @@ def read(core: Core) -> Totals:
         kinetic=float(values["kinetic"]),
         elastic=float(values["elastic"]),
         gravitational=float(values["gravitational"]),
+        plastic_dissipation=plastic,
+        viscous_dissipation=viscous,
+        heat=heat,
     )
 
 
@@ -120,7 +161,8 @@ class History(Mapping[str, FloatArray]):
     The state before the first step is not among them: entry k is the state after step (k + 1)·history at
     ``history["time"][k]``, and what there was at the beginning is to be had from `Simulation.totals` before the run.
 
-    Names are those of `Totals`, and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
+    Names are those of `Totals` (``plastic_dissipation``, ``viscous_dissipation`` and ``heat`` only with
+    ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
     ``wall_impulse``, both (steps, d) [N s] and summed up between entries.
     For every collider there are ``impulse:NAME`` (steps, d) [N s] and ``torque:NAME`` [N m s], (steps,) in 2-D and
     (steps, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
@@ -144,7 +186,11 @@ class History(Mapping[str, FloatArray]):
             return self["kinetic"] + self["elastic"] + self["gravitational"]
         if name not in columns:
             names = list(self)
-            near = _check.nearest(name, names) if isinstance(name, str) else ""
+            near = (
+                _check.component(name, names) or _check.nearest(name, names, WORDS)
+                if isinstance(name, str)
+                else ""
+            )
             raise KeyError(f"history has no {name!r}; it has {', '.join(names)}{near}")
         values = np.frombuffer(self._core.history_array(list(columns).index(name)), dtype=np.float64).copy()
         return values.reshape(-1, columns[name]) if columns[name] > 1 else values
@@ -155,6 +201,15 @@ class History(Mapping[str, FloatArray]):
 
     def __len__(self) -> int:
         return len(list(iter(self)))
+
+    def __getattr__(self, name: str) -> Never:
+        # Python calls this only if the ordinary look-up has failed. A history without a core has no columns.
+        column = not name.startswith("_") and name in list(self)
+        raise AttributeError(
+            f"History has no attribute {name!r}" + (f"; it is a column: history[{name!r}]" if column else ""),
+            name=name,
+            obj=self,
+        )
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in self.__slots__:

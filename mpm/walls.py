@@ -12,6 +12,7 @@ RULES = ("sticky", "slip", "separate")  # of walls and colliders alike
 CONTACTS = (*RULES, "mirror", "periodic")
 FEWEST_PERIODIC_CELLS = 4  # so that the widest kernel touches no node twice
 FRICTIONAL = ("slip", "separate")
+FATES = ("raise", "clamp", "delete")  # of particles that leave the domain
 # Names of faces in words; the last axis points up.
 IN_WORDS = {"left": "x-", "right": "x+", "front": "y-", "back": "y+"}
 UP_AND_DOWN = {"bottom": "-", "floor": "-", "down": "-", "top": "+", "ceiling": "+", "up": "+"}
@@ -135,16 +136,55 @@ def refuse_few_cells(walls: Mapping[str, Wall], cells: tuple[int, ...], dx: floa
             )
 
 
-def _spread(walls: Mapping[Any, Any], dimension: int) -> dict[str, Any]:
-    """A mapping by faces and axes as one by faces."""
+def leaving(on_leave: object, dimension: int) -> str | dict[str, str]:
+    """The fate of particles that leave, checked: one word if all faces have it, else that of every face.
+
+    Parameters
+    ----------
+    on_leave : str or mapping
+        One of `FATES`, or a mapping whose keys are faces or axes as in `resolve`; others raise.
+    dimension : {2, 3}
+
+    Raises
+    ------
+    TypeError, ValueError
+        A wrong face or fate, or an empty mapping.
+    """
+    if not isinstance(on_leave, Mapping):
+        return _check.choice("on_leave", on_leave, FATES)
+    if not on_leave:
+        raise ValueError("on_leave = {}: names no face")
+    given = _spread(on_leave, dimension, "on_leave")
+    names = faces(dimension)
+    fates = {face: _check.choice(f"on_leave[{face!r}]", given.get(face, FATES[0]), FATES) for face in names}
+    return fates if len(set(fates.values())) > 1 else fates[names[0]]
+
+
+def fates(on_leave: str | Mapping[str, str], dimension: int) -> tuple[str, ...]:
+    """The fate at every face, in the order of `faces`, of what `leaving` returned."""
+    names = faces(dimension)
+    return (on_leave,) * len(names) if isinstance(on_leave, str) else tuple(on_leave[face] for face in names)
+
+
+def refuse_periodic_fates(walls: Mapping[str, Wall], on_leave: str | Mapping[str, str]) -> None:
+    """Raise ValueError for a fate of particles that leave through a periodic face, where none leaves."""
+    for face, fate in {} if isinstance(on_leave, str) else on_leave.items():
+        if fate != FATES[0] and walls[face].contact == "periodic":
+            raise ValueError(
+                f"on_leave[{face!r}] = {fate!r}: the face is periodic, so that nothing leaves there; leave it out"
+            )
+
+
+def _spread(walls: Mapping[Any, Any], dimension: int, of: str = "walls") -> dict[str, Any]:
+    """A mapping by faces and axes as one by faces; `of` is the argument that errors name."""
     names = faces(dimension)
     axes = tuple("xyz"[:dimension])
     words = IN_WORDS | {word: axes[-1] + side for word, side in UP_AND_DOWN.items()}
     result: dict[str, Any] = {}
     for key, wall in walls.items():
-        _check.choice("key of walls", key, (*names, *axes), words=words)
+        _check.choice(f"key of {of}", key, (*names, *axes), words=words)
         for face in (key + "-", key + "+") if key in axes else (key,):
             if face in result:
-                raise ValueError(f"walls = {_check.shown(dict(walls))}: face {face!r} is given twice")
+                raise ValueError(f"{of} = {_check.shown(dict(walls))}: face {face!r} is given twice")
             result[face] = wall
     return result

@@ -77,11 +77,14 @@ def make(dim: int, dtype: str, transfer: str, law: str, collides: bool, variant:
             kernel=kernel,
             gradient="bspline" if kernel == "linear" or variant % 5 == 1 else "mls",
             f_update="cayley" if variant % 5 == 2 else "linear",
+            f_bar=variant % 5 == 3,
+            dissipation=variant % 3 == 1,
+            artificial_viscosity=(0.06, 1.5) if variant % 5 in (3, 4) else None,
             dtype=dtype,
             rng=variant,
             threads=1 + variant % 3,
             history=(1, 3, 0)[variant // 2 % 3],
-            on_leave=("clamp", "delete")[variant % 2],
+            on_leave=({"x": "clamp", "y": "delete"}, "delete", "clamp", "delete")[variant % 4],
             volume="grid-density" if variant % 7 == 3 and kernel != "linear" else "sampler",
         )
 

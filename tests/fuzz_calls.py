@@ -47,14 +47,16 @@ ELASTIC = ("fixed_corotated", "neo_hookean", "saint_venant_kirchhoff", "corotate
 
 # The solver of a method, and the values of its options that sequences choose from.
 COMMON = {"dtype": scenes.DTYPES, "threads": (1, 2, 3), "history": (0, 1, 3)}
-LEAVE = {"on_leave": ("raise", "clamp", "delete")}
+LEAVE = {"on_leave": ("raise", "clamp", "delete", {"x+": "delete", "y": "clamp"})}
 POINTS = {"dx": (1 / 8, 1 / 11), "sampling": ("stratified", "lattice", "poisson")}
 METHODS: dict[str, tuple[Any, dict[str, tuple[Any, ...]]]] = {
     "mpm": (
         mpm.Simulation,
         POINTS
         | LEAVE
-        | {"transfer": ("apic", "pic", "flip", "xpic", "asflip"), "kernel": ("quadratic", "cubic")},
+        | {"transfer": ("apic", "pic", "flip", "xpic", "asflip"), "kernel": ("quadratic", "cubic")}
+        | {"f_bar": (False, True), "artificial_viscosity": (None, (0.06, 1.5))}
+        | {"dissipation": (False, True)},
     ),
     "implicit": (
         mpm.Simulation,
@@ -121,6 +123,8 @@ class Sequence:
             scene.add_collider(self.shape(), contact=contact, motion=choose((None, linear, wave)))
         solver, options = METHODS[self.method]
         chosen = {name: choose(values) for name, values in (COMMON | options).items()}
+        if walls == "periodic" and isinstance(chosen.get("on_leave"), dict):
+            del chosen["on_leave"]
         return solver(scene, **chosen)
 
     def vector(self, largest: float) -> list[float]:
@@ -150,9 +154,11 @@ class Sequence:
         )  # a run of 2^31 steps is none that is refused
 
     def run(self) -> None:
+        most = self.odd(self.random.choice((1, 7, 20)))
         self.sim.run(
             self.odd(self.random.choice((0.0, 1e-3, 1e-2))),
-            max_steps=self.odd(self.random.choice((1, 7, 20))),
+            # a run of 1e300 s is none that is refused
+            max_steps=7 if most is None or (isinstance(most, int) and most > 2**30) else most,
         )
 
     def stop(self) -> None:
@@ -179,6 +185,9 @@ class Sequence:
                 refused.append(error)
 
         self.sim.run(1e-2, max_steps=3, callback=call, every=1)
+
+    def obstacle(self) -> None:
+        self.sim.add_collider(self.odd(self.shape()), contact=self.odd("sticky"))
 
     def add(self) -> None:
         self.sim.add(self.odd(self.shape()), self.odd(self.material()), velocity=self.odd(self.vector(1)))
@@ -216,9 +225,12 @@ class Sequence:
         self.sim.stable_dt()
         repr(self.sim)
         self.sim.compute(self.odd(self.random.choice((*self.sim.quantities, "nothing"))))
-        points = np.array([[self.random.uniform(-1, 2) for _ in range(self.sim.dimension)] for _ in range(5)])
+        points: Any = np.array(
+            [[self.random.uniform(-1, 2) for _ in range(self.sim.dimension)] for _ in range(5)]
+        )
         name = self.odd(self.random.choice((*self.sim.particles.fields, *self.sim.quantities, "nothing")))
-        assert len(self.sim.interpolate(name, self.odd(points))) == 5
+        points = self.odd(points)
+        assert len(self.sim.interpolate(name, points)) == len(points)
 
     def threads(self) -> None:
         self.sim.threads = self.odd(self.random.choice((1, 2, 3, 5)))
@@ -279,10 +291,10 @@ class Sequence:
         return f"{self.method} {name} {outcome}"
 
 
-REFUSED_WHOLE = {"step", "run", "add", "delete", "threads", "measure", "save", "copy"}
+REFUSED_WHOLE = {"step", "run", "add", "obstacle", "delete", "threads", "measure", "save", "copy"}
 CHOICES = (
-    "step", "step", "run", "stop", "again", "add", "delete", "look", "write", "measure", "threads", "save", "copy",
-    "record",
+    "step", "step", "run", "stop", "again", "add", "obstacle", "delete", "look", "write", "measure", "threads", "save",
+    "copy", "record",
 )  # fmt: skip
 
 

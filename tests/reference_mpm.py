@@ -50,6 +50,10 @@ class Reference:
     advect: str = "pic"
     f_update: str = "linear"
     c_damping: float = 0.0
+    f_bar: bool = False
+    artificial_viscosity: tuple[float, float] | None = None
+    wave: object = None  # (F) -> J rho c^2 (n,), for the artificial viscosity
+    modulus: object = None  # (F) -> the law's modulus of volume changes (n,), the weight of F-bar
 
     def stencil(self):
         """For every node of the stencils: (index (n, d), w (n,), grad w (n, d), x_i - x_p (n, d))."""
@@ -88,6 +92,12 @@ class Reference:
         inverse_D = {1: 4, 2: 4, 3: 3}[self.degree] / h**2  # linear: of what C is stored as, 4/h^2 B
         stored_B = self.degree == 1 and self.transfer in ("apic", "aflip", "asflip")
         tau = self.stress(self.F)
+        K = self.modulus(self.F) if self.f_bar else None
+        if self.artificial_viscosity:
+            linear, quadratic = self.artificial_viscosity
+            rho, hs = self.mass / self.volume, h * np.maximum(-np.trace(self.C, axis1=1, axis2=2), 0)
+            pressure = hs * (linear * np.sqrt(rho * self.wave(self.F)) + quadratic * rho * hs)
+            tau = tau - pressure[:, None, None] * identity
 
         def affine(w, gradient, offset):
             if self.transfer not in AFFINE:
@@ -138,6 +148,13 @@ class Reference:
             factor = np.linalg.solve(identity - half, identity + half)
         else:
             factor = identity + dt * L
+        if self.f_bar:
+            J = np.linalg.det(factor)
+            weight = self.volume * K
+            weights = self.to_grid(lambda w, g, o: (w * weight)[:, None])
+            around = self.to_grid(lambda w, g, o: (w * weight * J)[:, None])
+            mean = self.to_particles(around / np.where(weights > 0, weights, 1))[:, 0]
+            factor = factor * ((mean / J) ** (1 / d))[:, None, None]
         self.F = factor @ self.F
         self.v, self.C = new, C
         self.x = self.x + dt * moving

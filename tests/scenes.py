@@ -66,6 +66,20 @@ MATERIALS = {
     "fibre_reinforced": mpm.materials.FibreReinforced(
         E=8, nu=0.3, k_1=0.6, k_2=0.2, direction=(1, 1, 0.5), density=1
     ),
+    "johnson_cook": mpm.materials.JohnsonCook(
+        A=0.2,
+        B=0.3,
+        n=0.5,
+        C=0.02,
+        m=0.9,
+        shear_modulus=10 / 2.6,
+        sound_speed=(10 / 1.2) ** 0.5,
+        s=1.5,
+        grueneisen=0.5,
+        specific_heat=1e-3,
+        melting_temperature=900,
+        density=1,
+    ),
 }
 LAWS = tuple(MATERIALS)
 

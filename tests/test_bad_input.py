@@ -27,7 +27,7 @@ from mpm.totals import History, Totals
 
 # fmt: off
 NAN, INF = math.nan, math.inf
-NUMBER = ["1", None, [1.0, 2.0], {}, True, 1j, b"1", np.bool_(True), np.array([1.0]), NAN, INF, -INF, 10**400]
+NUMBER = ["1", None, [1.0, 2.0], {}, True, 1j, b"1", np.bool_(True), np.array([[1.0]]), NAN, INF, -INF, 10**400]
 POSITIVE = [*NUMBER, 0, -1.0]
 NOT_NEGATIVE = [*NUMBER, -1e-300, -1.0]
 WHOLE = [*NUMBER, 1.5, 2.0, np.float64(3), -1]
@@ -57,6 +57,7 @@ ELASTIC = {"E": POSITIVE, "nu": NU, "density": POSITIVE}
 COLOR = [*NAME, "stress", "x", "F", "spede"]
 PLAIN_COLOR = [v for v in COLOR if v is not None] + ["pressure"]
 RENDERER = [*NAME, "pyvist", "pyvista"]  # the last draws no 2-D scenes
+CUT = [3, "y", ["y"], {"w": 0.5}, {"y": 0.5}, {"y": "a"}]  # of a 2-D scene
 LIMITS = ["ab", 1.0, {}, (1,), (1, 2, 3), (2, 1), (1, 1), (0, NAN), (-INF, 0), ("a", "b")]
 SIZE = [1, None, "ab", (1,), (64, 64, 3), (64.0, 64), (65, 64), (0, 64), (10**6, 64), (True, 64), (NAN, 64)]
 PICTURE = [
@@ -113,6 +114,9 @@ NUMERICS = {
     "advect": [*NAME, "particle"],
     "f_update": [*NAME, "liner"],
     "c_damping": [*NUMBER, -0.1, 1.1],
+    "f_bar": FLAG,
+    "dissipation": FLAG,
+    "artificial_viscosity": [*(v for v in VECTOR_2D if v is not None), (-0.1, 1), (0, 101)],
     "integrator": [*NAME, "leapfrog"],
     "beta": [*NUMBER, 0.3, 1.0],  # right values belong to an implicit integrator
     "tolerance": [*NUMBER, 1e-3],
@@ -124,7 +128,8 @@ NUMERICS = {
     "dtype": [1, None, "float16", "double precision", "", np.int32, object, NAN, "int64", np.dtype("f2"),
               ["float64"], {}],
     "threads": [*(v for v in COUNT if v is not None), 10**9],
-    "on_leave": [*NAME, "rase"],
+    "on_leave": [*NAME, "rase", {"z": "clamp"}, {"x-": "rase"}, {"x": "clamp", "x-": "delete"}, {"x": 1},
+                 ["clamp"]],
     "history": [*WHOLE, 2**40],
 }
 BOX = {"lower": VECTOR, "upper": [*VECTOR_2D, (0, 2), (-1, -1)]}
@@ -156,6 +161,8 @@ NET = {"mass": [1, 1, 1], "springs": [(0, 1), (1, 2)], "stiffness": 1.0, "length
 ROTATION = integrators.Rotation()
 
 # What -> (how to call it, right arguments, wrong arguments). `c` holds what a call may need; see `things`.
+JOHNSON_COOK = {"A": 1e3, "B": 1e3, "n": 0.3, "shear_modulus": 1e5, "sound_speed": 10.0, "specific_heat": 1.0,
+                "melting_temperature": 1300.0, "density": 1e3}
 TARGETS = {
     "Scene": (lambda c, **k: mpm.Scene(**k), {"lower": (0, 0), "upper": (1, 1)},
               {**BOX, "gravity": [v for v in VECTOR_2D if v is not None], "walls": WALLS, "friction": NOT_NEGATIVE,
@@ -221,6 +228,12 @@ TARGETS = {
                          "density": 1e3},
                         {"bulk_modulus": POSITIVE, "shear_modulus": POSITIVE, "yield_stress": NOT_NEGATIVE,
                          "consistency": NOT_NEGATIVE, "density": POSITIVE, "exponent": [*POSITIVE, 0.05, 11]}),
+    "JohnsonCook": (lambda c, **k: M.JohnsonCook(**k), JOHNSON_COOK,
+                    {**{name: POSITIVE for name in (*JOHNSON_COOK, "reference_rate", "initial_temperature")},
+                     "B": NOT_NEGATIVE, "n": [*POSITIVE, 11], "C": [*NOT_NEGATIVE, 11], "m": [*POSITIVE, 101],
+                     "melting_temperature": [*POSITIVE, 298], "reference_temperature": [*POSITIVE, 1300],
+                     "taylor_quinney": [*NOT_NEGATIVE, 1.1], "s": [*NOT_NEGATIVE, 11],
+                     "grueneisen": [*NOT_NEGATIVE, 101]}),
     "Viscoelastic": (lambda c, **k: M.Viscoelastic(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
                      {**ELASTIC, "g_1": [*NOT_NEGATIVE, 1], "g_2": NOT_NEGATIVE, "tau_1": POSITIVE, "tau_2": POSITIVE,
                       "viscosity": NOT_NEGATIVE}),
@@ -239,6 +252,10 @@ TARGETS = {
                     {"F": GRADIENTS, "Jp": JP}),
     "Snow.return_map": (lambda c, **k: M.Snow().return_map(**k), {"F": np.eye(3)[None], "Jp": [0.9]},
                         {"F": GRADIENTS, "Jp": JP}),
+    "Material.at": (lambda c, **k: M.Hencky(E=lambda x: 1 + x[:, 0], nu=np.array([0.1, 0.2]), density=1).at(**k),
+                    {"x": (0.5, 0.5), "particle": 1},
+                    {"x": ["ab", None, 1.0, {}, [], (NAN, 0), (INF, 0), [[0, 0]], [True, False], (-2, 0)],
+                     "particle": [*WHOLE, 2]}),
     "Material.stress": (lambda c, **k: c.solid.stress(**k), {"F": np.eye(2)[None]},
                         {"F": [*GRADIENTS, np.zeros((1, 2, 2)), -np.eye(3)[None]]}),
     "Material.energy": (lambda c, **k: c.solid.energy(**k), {"F": np.eye(3)[None]},
@@ -328,6 +345,14 @@ TARGETS = {
     "gallery.drum": (lambda c, **k: G.drum(**k), {},
                      {**FLUID, "angular_velocity": NUMBER, "friction": NOT_NEGATIVE, "gravity": NUMBER}),
     "gallery.hourglass": (lambda c, **k: G.hourglass(**k), {}, {**FLUID, "neck": [*POSITIVE, 0.44], "gravity": NUMBER}),
+    "gallery.clay_indentation": (lambda c, **k: G.clay_indentation(**k), {},
+                                 {**dict.fromkeys(("shear_modulus", "density", "swelling", "compression",
+                                                   "critical_slope", "attraction"), POSITIVE),
+                                  "preconsolidation": NOT_NEGATIVE, "depth": [*NOT_NEGATIVE, 0.11],
+                                  "friction": NOT_NEGATIVE, "gravity": NUMBER}),
+    "gallery.sand_hourglass": (lambda c, **k: G.sand_hourglass(**k), {},
+                               {**GALLERY, "mu_1": POSITIVE, "mu_2": POSITIVE, "orifice": [*POSITIVE, 0.21],
+                                "friction": NOT_NEGATIVE, "gravity": NUMBER}),
     "gallery.squeeze": (lambda c, **k: G.squeeze(**k), {},
                         {**GALLERY, "depth": [*NOT_NEGATIVE, 0.13], "friction": NOT_NEGATIVE, "gravity": NUMBER}),
     "gallery.sand_column": (lambda c, **k: G.sand_column(**k), {}, COLUMN),
@@ -367,7 +392,8 @@ TARGETS = {
     "Cells": (lambda c, **k: S.Cells(**k), {"vertices": [(0, 0), (1, 0), (0, 1)], "cells": [(0, 1, 2)]},
               {"vertices": [*ROWS, [(0, 0), (1, 1), (0, 1), (9, 9)]],
                "cells": ["ab", None, 1, {}, [], [0, 1, 2], [(0, 1)], [(0, 1, 3)], [(0, 1, -1)], [(0, 2, 1)],
-                         [(0, 0, 1)], [(0.0, 1.0, 2.0)], [[0], [0, 1]]]}),
+                         [(0, 0, 1)], [(0.0, 1.0, 2.0)], [[0], [0, 1]]],
+               "merge": [one for one in NOT_NEGATIVE if one is not None]}),
     "fem.mesh": (lambda c, **k: fem.mesh(**k), {"shape": S.Box((0, 0), (1, 1)), "spacing": 0.5},
                  {"shape": [None, 1, "box", {}, S.Points([(0, 0)]), S.HalfSpace((0, 0), (0, 1))], "spacing": POSITIVE}),
     "fem.Simulation": (lambda c, **k: fem.Simulation(**{"scene": c.scene, **k}), {"spacing": 0.125},
@@ -446,7 +472,7 @@ TARGETS = {
     "viz.MovieWriter.add": (lambda c, **k: c.writer.add(**k), {"image": np.zeros((64, 80, 3), np.uint8)},
                             {"image": [*PICTURE, np.zeros((80, 64, 3), np.uint8)]}),
     "viz.Renderer": (lambda c, **k: viz.Renderer(**{"sim": c.sim, **k}), {},
-                     {"sim": SIM, "color": COLOR, "limits": LIMITS, "size": SIZE, "annotate": FLAG}),
+                     {"sim": SIM, "color": COLOR, "limits": LIMITS, "size": SIZE, "annotate": FLAG, "cut": CUT}),
     "viz.contact_sheet": (lambda c, **k: viz.contact_sheet(**k), {"frames": [np.zeros((4, 4, 3), np.uint8)]},
                           {"frames": [*([p] for p in PICTURE), None, 1, "ab", [], {},
                                       [np.zeros((n, 4, 3), np.uint8) for n in (2, 4)]],
@@ -462,14 +488,15 @@ TARGETS = {
     "Frame.collider_distance": (lambda c, **k: c.frames[0].collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
                                 {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
     "Frame.plot": (lambda c, **k: c.frames[0].plot(**{"ax": c.ax, **k}), {},
-                   {"ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER}),
+                   {"ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "cut": CUT}),
     "Replay.at": (lambda c, **k: c.frames.at(**k), {"time": 0.0}, {"time": [*NUMBER, -1.0, 1e9]}),
     "Replay.plot": (lambda c, **k: c.frames.plot(**{"i": 0, "ax": c.ax, **k}), {},
                     {"i": ["0", None, 0.0, [0], 99, -99, True], "ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS,
-                     "renderer": RENDERER}),
+                     "renderer": RENDERER, "cut": CUT}),
     "Replay.movie": (lambda c, **k: c.frames.movie(**{"path": c.folder / "frames", **k}), {"size": (64, 64)},
                      {"path": [1, None, "a.avi", ""], "fps": [v for v in POSITIVE if v is not None],
-                      "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "size": SIZE, "progress": FLAG}),
+                      "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "cut": CUT, "size": SIZE,
+                      "progress": FLAG}),
     "integrators.integrate": (lambda c, **k: integrators.integrate(**k),
                               {"system": integrators.Oscillator(), "x": [1.0, 2.0], "v": [0.0, 0.0], **STEPPED},
                               {"system": [None, 1, "oscillator", integrators.Oscillator, lambda x, v, t: x, ROTATION],
@@ -526,6 +553,7 @@ TARGETS = {
                       "figure": [1, "f", object(), []]}),
 }
 FLOWS = {
+    "JohnsonCook": M.JohnsonCook(**JOHNSON_COOK),
     "VonMises": M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, density=1),
     **{name: getattr(M, name)(E=1e5, nu=0.3, density=1)
        for name in ("NACC", "DruckerPrager", "MohrCoulomb", "MuI", "Viscoelastic")},
@@ -554,6 +582,16 @@ METHODS = {
                           {"duration": [*NOT_NEGATIVE, 1e12], "fps": [*POSITIVE, 1e12], "progress": FLAG}),
     "Simulation.add": (lambda c, **k: c.sim.add(**k), {"shape": S.Box((0, 0), (0.25, 0.25)), "material": WATER},
                        ADD_NOW),
+    **{
+        f"{method}.add_collider": (
+            lambda c, of=of, **k: getattr(c, of).add_collider(**k),
+            {"shape": S.Box((0.1, 0.8), (0.9, 1.2)), "name": "late"},
+            {"shape": [None, 1, "ball", S.Ball, BALL, S.Points([(0.5, 0.5)]), []],
+             "contact": [*NAME, "mirror"], "friction": NOT_NEGATIVE,
+             "motion": [1, (1, 0), "linear", motion.Linear, motion.Linear((1, 0, 0))],
+             "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]})
+        for method, of in (("Simulation", "sim"), ("sph.Simulation", "sph"), ("fem.Simulation", "fem"))
+    },
     "Simulation.collider_distance": (lambda c, **k: c.sim.collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
                                      {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
     "Simulation.equilibrate": (lambda c, **k: c.sim.equilibrate(**k), {},
@@ -564,9 +602,9 @@ METHODS = {
                                {"name": [*NAME, "presure", "grad"], "points": ROWS}),
     "Simulation.threads": (lambda c, **k: setattr(c.sim, *k.popitem()), {"threads": 1}, {"threads": [*COUNT, 10**9]}),
     "Simulation.plot": (lambda c, **k: c.sim.plot(**{"ax": c.ax, **k}), {},
-                        {"color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER}),
+                        {"color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER, "cut": CUT}),
     "viz.plot": (lambda c, **k: viz.plot(**{"sim": c.sim, "ax": c.ax, **k}), {},
-                 {"sim": SIM, "color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER}),
+                 {"sim": SIM, "color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER, "cut": CUT}),
     "Simulation.save": (lambda c, **k: c.sim.save(**{"path": c.folder / "a.mpm", **k}), {}, {"path": NO_PATH}),
     "load": (lambda c, **k: mpm.load(**{"path": saved(c), **k}), {"threads": 2},
              {"path": NO_PATH, "threads": [*(v for v in COUNT if v is not None), 10**9],
@@ -576,11 +614,12 @@ METHODS = {
     "Simulation.movie": (lambda c, **k: c.sim.movie(**{"path": c.folder / "frames", **k}),
                          {"duration": 0, "fps": 10, "size": (64, 64)},
                          {"path": [1, None, "a.avi", ""], "duration": [*NOT_NEGATIVE, 1e12], "fps": POSITIVE,
-                          "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE, "renderer": RENDERER}),
+                          "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE, "renderer": RENDERER,
+                          "cut": CUT}),
     "viz.movie": (lambda c, **k: viz.movie(**{"sim": c.sim, "path": c.folder / "frames", **k}),
                   {"duration": 0, "fps": 10, "size": (64, 64)},
                   {"sim": SIM, "path": [1, None, "a.avi", ""], "duration": NOT_NEGATIVE, "fps": POSITIVE,
-                   "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE, "renderer": RENDERER}),
+                   "progress": FLAG, "color": COLOR, "limits": LIMITS, "size": SIZE, "renderer": RENDERER, "cut": CUT}),
     "viz.Renderer.frame": (lambda c, **k: viz.Renderer(c.sim, size=(64, 64)).frame(**{"sim": c.sim, **k}), {},
                            {"sim": SIM}),
     "Simulation.record": (lambda c, **k: c.sim.record(**{"path": c.folder / "b.vtkhdf", **k}), {"fps": 10},
@@ -637,7 +676,7 @@ METHODS["fem.Simulation.compute"] = (
 METHODS["fem.Simulation.interpolate"] = (
     lambda c, **k: c.fem.interpolate(**k),
     {"name": "v", "points": [(0.5, 0.5)]},
-    {"name": [*NAME, "presure", "F"], "points": ROWS},
+    {"name": [*NAME, "presure"], "points": ROWS},
 )
 METHODS |= {
     f"sph.{title}": (functools.partial(by, "sph", METHODS[title][0]), *METHODS[title][1:])

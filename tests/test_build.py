@@ -1,9 +1,12 @@
 """The build compiles what an edit concerns, all of it and nothing else: setup.py on a miniature of the core."""
 
+import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -116,6 +119,29 @@ def test_native_is_the_oracle_and_the_best_set_beside_what_is_there(project):
         "portable",
     }
     assert project.run(BUILD, MPM_ISAS="native") == set() and project.answer() == 111
+
+
+def test_a_wheel_says_what_is_in_it(project):
+    """PEP 770 and CycloneDX: the extension by its hash, and what pip installs beside it."""
+    shutil.copy(ROOT / "pyproject.toml", project.root)
+    for name in ("README.md", "LICENSE"):
+        project.write(name, "")
+    bills = []
+    for folder in ("first", "second"):
+        project.run(f"bdist_wheel --dist-dir {folder}")
+        with zipfile.ZipFile(next((project.root / folder).glob("*.whl"))) as wheel:
+            names = wheel.namelist()
+            extension = next(name for name in names if name.endswith(".so"))
+            digest = hashlib.sha256(wheel.read(extension)).hexdigest()
+            text = wheel.read(next(name for name in names if name.endswith(".dist-info/sboms/mpm.cdx.json")))
+        bill = json.loads(text)
+        parts = {part["name"]: part for part in bill["components"]}
+        assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "mpm")
+        assert {*parts} == {"numpy", extension}
+        assert parts[extension]["hashes"] == [{"alg": "SHA-256", "content": digest}]
+        assert bill["dependencies"] == [{"ref": "mpm", "dependsOn": ["numpy", extension]}]
+        bills.append(text)
+    assert bills[0] == bills[1]
 
 
 @pytest.mark.parametrize("name", ["csrc/materials/laws.h", "csrc/base/core.c", "csrc/python/module.c"])

@@ -19,7 +19,11 @@ FLAGS = [
     *("-std=gnu11", "-g", "-O1", "-ffp-contract=off", "-pthread", "-fno-omit-frame-pointer"),
     *("-Wall", "-Wextra", "-Werror", "-Wno-psabi"),
 ]
+COVERAGE = bool(os.environ.get("MPM_COVERAGE"))  # as `make coverage` sets it
+if COVERAGE:
+    FLAGS += ["-O0", "--coverage"]
 SKIPPED = 77  # as tests/c/check.h has it
+LONG = ("test_tangents",)
 SANITIZERS = {"plain": "", "asan": "address,undefined", "tsan": "thread"}
 
 pytestmark = [pytest.mark.source, pytest.mark.skipif(CC is None, reason="no C compiler")]
@@ -43,7 +47,7 @@ def variants_of(name: str) -> list[tuple[str, ...]]:
 
 def library(sanitizer: str) -> list[str]:
     """The whole core as setup.py builds it, made up to date; sanitized ones in the trees of `make asan`, `tsan`."""
-    tree = "build" if sanitizer == "plain" else f"build/{sanitizer}"
+    tree = f"build/{'cov' if COVERAGE else ''}" if sanitizer == "plain" else f"build/{sanitizer}"
     command = [sys.executable, "setup.py", "-q", "build", "--build-base", tree]
     environment = os.environ | {"MPM_SANITIZE": SANITIZERS[sanitizer]}
     environment.pop("LD_PRELOAD", None)
@@ -77,12 +81,21 @@ def run(executable: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def is_slow(name: str, variant: tuple[str, ...], sanitizer: str) -> bool:
+    return (
+        sanitizer != "plain"
+        or sources_of(name) == ["library"]
+        or (name in LONG and variant != variants_of(name)[0])
+    )
+
+
 def programs() -> list:
-    """Every program, all its variants, with every sanitizer that can find something; `make test` runs quick ones."""
+    """Every program, all its variants, with every sanitizer that can find something; `make test` runs quick ones, and
+    the first variant of a long one."""
     return [
         pytest.param(
             *(path.stem, variant, sanitizer),
-            marks=[pytest.mark.slow] if sanitizer != "plain" or sources_of(path.stem) == ["library"] else [],
+            marks=[pytest.mark.slow] if is_slow(path.stem, variant, sanitizer) else [],
             id="-".join([path.stem, *filter(None, [words_of(variant)]), sanitizer]),
         )
         for path in sorted(PROGRAMS.glob("test_*.c"))

@@ -92,6 +92,16 @@ def test_damaged_files_are_refused(name, data, tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_cells_of_too_few_vertices_are_refused(tmp_path):
+    """What tests/fuzz.py found: meshio takes a last element that is cut short."""
+    pytest.importorskip("meshio")
+    path = tmp_path / "a.msh"
+    points = "$Nodes\n1 3 1 3\n2 0 0 3\n1\n2\n3\n0 0 0\n1 0 0\n0 1 0\n$EndNodes\n"
+    path.write_text(f"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n{points}$Elements\n1 1 1 1\n2 0 2 1\n1 1 2\n")
+    with pytest.raises(FileFormatError, match=r"a\.msh: has cells without 3 vertices each"):
+        Cells.from_file(path)
+
+
 def test_without_the_extra(tmp_path, monkeypatch):
     (tmp_path / "a.msh").write_text("")
     monkeypatch.setitem(__import__("sys").modules, "meshio", None)

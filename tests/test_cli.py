@@ -2,7 +2,6 @@
 
 import csv
 import importlib.util
-import json
 import re
 import signal
 import subprocess
@@ -173,12 +172,13 @@ def test_wrong_usage_is_2_and_says_why_on_stderr(capsys, arguments, said):
     assert left.value.code == 2 and said in err and "usage:" in err and not out
 
 
-@pytest.mark.parametrize("absent", ["voila", "anywidget", "ipykernel"])
-def test_view_says_what_it_needs(capsys, monkeypatch, absent):
+def test_view_says_what_it_needs(capsys, monkeypatch):
     found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == absent else found("json"))
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "tornado" else found("json")
+    )
     assert cli.main(["view", "drum"]) == 1
-    said = f"mpm: ImportError: mpm view needs {absent}: pip install {absent} (the extra 'app')\n"
+    said = "mpm: ImportError: mpm view needs tornado: pip install tornado (the extra 'app')\n"
     assert capsys.readouterr().err == said
 
 
@@ -188,9 +188,8 @@ def server(monkeypatch):
     served = types.ModuleType("mpm.viewer.server")
     served.ADDRESS, served.asked = "127.0.0.1", []
 
-    def run(notebook, *, port, token, opened):
-        (source,) = [cell["source"] for cell in json.loads(notebook.read_text())["cells"]]
-        served.asked.append((source, port, token, notebook))
+    def run(hub, *, port, token, opened):
+        served.asked.append((hub.session, port, token))
         opened()
 
     served.run = run
@@ -200,19 +199,29 @@ def server(monkeypatch):
     return served
 
 
-def test_view_serves_a_notebook_with_the_scene(tmp_path, capsys, monkeypatch, server):
+def test_view_serves_a_scene(tmp_path, capsys, monkeypatch, server):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "below").mkdir()
     for options, folder in (([], tmp_path), (["--folder", "below", "--port", "1234"], tmp_path / "below")):
-        assert cli.main(["view", "drum", "--no-browser", *options]) == 0
-        source, port, token, notebook = server.asked[-1]
-        where = repr(str(folder.resolve()))
-        assert f"os.chdir({where})" in source
-        assert source.endswith(f"mpm.viewer.gallery('drum', folder={where})")
+        assert cli.main(["view", "disks", "--no-browser", *options]) == 0
+        session, port, token = server.asked[-1]
+        assert session._folder == folder.resolve() and session._scene == "disks"
+        assert len(session.simulation.particles) == 1617
         assert capsys.readouterr().out == f"http://127.0.0.1:{port}/?token={token}   Ctrl-C ends it\n"
-        assert not notebook.parent.exists()  # nothing is left behind
-    assert [port for _, port, _, _ in server.asked] == [8866, 1234]
-    assert len({token for _, _, token, _ in server.asked}) == 2
+    assert [port for _, port, _ in server.asked] == [8866, 1234]
+    assert len({token for _, _, token in server.asked}) == 2
+
+
+def test_view_takes_a_method_that_a_scene_has(tmp_path, capsys, monkeypatch, server):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["view", "dam-break", "--method", "sph", "--no-browser"]) == 0
+    assert server.asked[-1][0].simulation._kind == "sph"
+    capsys.readouterr()
+    assert cli.main(["view", "drum", "--method", "sph"]) == 2
+    assert "drum is not for --method sph; " in capsys.readouterr().err
+    mpm.gallery.get("disks").simulation(scale=0.25, threads=1).save("state")
+    assert cli.main(["view", "state", "--method", "sph"]) == 2
+    assert "keeps its own" in capsys.readouterr().err
 
 
 def test_view_opens_files(tmp_path, capsys, monkeypatch, server):
@@ -223,7 +232,9 @@ def test_view_opens_files(tmp_path, capsys, monkeypatch, server):
     (tmp_path / "text.vtkhdf").write_text("nothing")
     for name in ("run.geo", "run_0000.geo", "run.geo.series", "state"):
         assert cli.main(["view", name, "--no-browser"]) == 0, capsys.readouterr().err
-        assert f"mpm.viewer.view({str(tmp_path / name)!r}, folder={str(tmp_path)!r})" in server.asked[-1][0]
+        shown = server.asked[-1][0]
+        assert len(shown._source.now.particles) == len(sim.particles) and shown._folder == tmp_path
+        assert (shown.replay is None) == (name == "state")
     assert cli.main(["view", "text.vtkhdf", "--no-browser"]) == 1
     assert "text.vtkhdf" in capsys.readouterr().err
     with pytest.raises(SystemExit) as end:
@@ -244,7 +255,7 @@ def test_a_browser_learns_the_token_from_a_file_of_the_user(monkeypatch, capsys,
     monkeypatch.setattr(webbrowser, "open", browse)
     show = server.run
     server.run = lambda *arguments, **options: (show(*arguments, **options), there.wait(10))
-    assert cli.main(["view", "drum"]) == 0
+    assert cli.main(["view", "disks"]) == 0
     ((address, page, mode, folder),) = opened
     token = server.asked[0][2]
     assert address.startswith("file://") and token not in address  # command lines are for all to read
@@ -252,18 +263,21 @@ def test_a_browser_learns_the_token_from_a_file_of_the_user(monkeypatch, capsys,
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_signals_end_the_viewer_and_what_it_wrote(monkeypatch, capsys, server, name):
+def test_signals_end_the_viewer_and_what_it_wrote(tmp_path, monkeypatch, capsys, server, name):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     show = server.run
 
-    def run(notebook, **options):
-        show(notebook, **options)
+    def run(hub, **options):
+        show(hub, **options)
+        hub.session.receive({"type": "record", "path": "a.geo", "fps": 60})
         signal.raise_signal(signal.Signals[name])
         raise AssertionError("it goes on")
 
     server.run = run
-    assert cli.main(["view", "drum", "--no-browser"]) == 0
-    assert not server.asked[0][3].parent.exists()
+    assert cli.main(["view", "disks", "--no-browser"]) == 0
+    assert server.asked[0][0]._recording is None and not list(tmp_path.glob("mpm-*"))
     assert {n: signal.getsignal(n) for n in before} == before
 
 

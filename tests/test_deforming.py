@@ -15,7 +15,7 @@ SOFT = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
 
 pytestmark = [  # many tests fill colliders with material
     pytest.mark.filterwarnings("ignore:.*start inside the collider"),
-    pytest.mark.filterwarnings("ignore:.*is only about"),
+    pytest.mark.filterwarnings("ignore:.*is thinner than"),
 ]
 
 

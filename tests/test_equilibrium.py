@@ -216,7 +216,7 @@ def refusing(what):
     ("what", "error", "message"),
     [
         ("float32", ValueError, "dtype = 'float32': rounding"),
-        ("sand", ValueError, r"Sand.* has no tangent"),
+        ("sand", ValueError, r"material = Sand.* has no tangent, which equilibrate"),
         ("no load", ValueError, "nothing loads the bodies"),
         ("falls", mpm.ConvergenceError, "no equilibrium after .* of the load, tolerance"),
         ("deforms", ValueError, "collider 'piston' deforms"),

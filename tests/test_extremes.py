@@ -113,6 +113,32 @@ def test_masses_beyond_single_precision(density):
         make(heavy, dtype="float32")
 
 
+def boulder(kind, size, density=1000.0, **options):
+    scene = mpm.Scene((0, 0), (10 * size, 10 * size), gravity=(0, -9.81))
+    solid = materials.NeoHookean(E=1e5, nu=0.3, density=density)
+    scene.add(shapes.Box((2 * size, 2 * size), (5 * size, 5 * size)), solid, name="boulder", **options)
+    resolution = {"dx": size} if kind is mpm else {"spacing": size}
+    return kind.Simulation(scene, dtype="float32", **resolution)
+
+
+def test_masses_and_sizes_beyond_single_precision_are_named_with_their_range():
+    boulder(mpm, 1e11).step(3)
+    with pytest.raises(
+        ValueError, match=r"dx = 1e\+13: times the mass of a particle, 2\.5e\+28 kg/m, .* <= 3\.4e\+35"
+    ):
+        boulder(mpm, 1e13)
+    boulder(mpm.fem, 1e13).step(3)
+    for density in (1e45, 1e-50):
+        with pytest.raises(
+            ValueError, match=r"'boulder': masses of nodes of .* kg/m are beyond .* <= 3\.4e\+38"
+        ):
+            boulder(mpm.fem, 1.0, density)
+    with pytest.raises(ValueError, match=r"'boulder': volumes of nodes of .* m² are beyond .* >= 1\.18e-38"):
+        boulder(mpm.fem, 1e-20)
+    with pytest.raises(ValueError, match=r"'boulder': velocity: 1e\+39 m/s is beyond the range of float32"):
+        boulder(mpm.fem, 1.0, velocity=(1e39, 0))
+
+
 @pytest.mark.parametrize(("name", "value"), [("velocity", (1e39, 0)), ("F", np.diag([1e39, 1e-39]))])
 def test_states_beyond_single_precision(name, value):
     sim = make(dtype="float32")

@@ -215,7 +215,7 @@ def test_a_step_above_the_bound_is_refused():
     sim.step()
     auto = fem.Simulation(scene_of(2, LAWS["corotated"]), spacing=0.25)
     auto.step()
-    assert auto.dt == pytest.approx(0.9 * bound.dt)
+    assert auto.dt == pytest.approx(0.9 * 0.9 * bound.dt)  # with room, so that it can be held
 
 
 @every_dim

@@ -12,8 +12,10 @@ from fem_scenes import (
     busy,
     every_dim,
     scene_of,
+    turned,
 )
 from mpm import fem
+from mpm.shapes import cells as cells_module
 
 
 @every_dim
@@ -78,6 +80,16 @@ SQUARE = [[0, 0], [1, 0], [1, 1], [0, 1]]
             [[0, 1, 2], [0, 2, 3], [1, 2, 0]],
             r"cells\[2\] = \[1, 2, 0\]: is there twice; must be once",
         ),
+        (
+            SQUARE,
+            [[0, 1, 2], [0, 1, 3]],
+            r"cells\[1\] and cells\[0\] overlap at \[0\.5, 0\.49\]: must not",
+        ),
+        (
+            [*SQUARE, [0.5, 0.2], [2, 0.2], [2, 1]],
+            [[0, 1, 2], [0, 2, 3], [4, 5, 6]],
+            r"cells\[2\] and cells\[0\] overlap",
+        ),
         (SQUARE, [[0, 1, 2]], r"vertices\[3\]: belongs to no cell"),
         (SQUARE, [[0, 1, 4]], r"cells\[0\] = \[0, 1, 4\]: must be vertices from 0 to 3"),
         (SQUARE, [[0, 1, -1]], r"must be vertices from 0 to 3"),
@@ -91,6 +103,97 @@ SQUARE = [[0, 0], [1, 0], [1, 1], [0, 1]]
 def test_bad_cells_are_refused(vertices, cells, message):
     with pytest.raises((TypeError, ValueError), match=message):
         mpm.shapes.Cells(vertices, cells)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_meshes_that_overlap_are_refused_and_those_that_touch_are_not(d):
+    made = fem.mesh(mpm.shapes.Box([0] * d, [1] * d), 0.125)
+    n = len(made.vertices)
+    both = np.concatenate([made.cells, made.cells + n])
+
+    def pair(shift):
+        moved = made.vertices + np.array([shift] + [0] * (d - 1))
+        return mpm.shapes.Cells(np.concatenate([made.vertices, moved]), both)
+
+    assert pair(1.0)._volume() == pytest.approx(2)  # they touch along a face whose vertices are there twice
+    assert pair(1.5)._volume() == pytest.approx(2)
+    for shift in (0.99, 0.5, 1e-3):
+        with pytest.raises(ValueError, match="overlap at"):
+            pair(shift)
+
+
+def side_by_side(d, sizes):
+    """Cells that fill two boxes which share a face, turned, and each with vertices of its own."""
+    made = [fem.mesh(mpm.shapes.Box([k] + [0] * (d - 1), [k + 1] + [1] * (d - 1)), sizes[k]) for k in (0, 1)]
+    cells = np.concatenate([made[0].cells, made[1].cells + len(made[0].vertices)])
+    return np.concatenate([one.vertices for one in made]) @ turned(d).T * 0.3 + 1, cells
+
+
+@every_dim
+@pytest.mark.parametrize("skew", [False, True])
+def test_cells_that_touch_but_share_no_vertices_are_counted_and_joined(d, skew):
+    vertices, cells = side_by_side(d, (0.25, 0.25))
+    n = 5 ** (d - 1)
+    if not skew:
+        vertices, cells = fem.mesh(mpm.shapes.Box([0.1] * d, [0.3] * d), 0.04)
+        doubled = np.concatenate([vertices, vertices + 0.2 * np.eye(d)[0]])
+        vertices, cells, n = doubled, np.concatenate([cells, cells + len(vertices)]), 6 ** (d - 1)
+    apart = mpm.shapes.Cells(vertices, cells)
+    with pytest.warns(
+        UserWarning, match=rf"body0': {2 * n} of {len(vertices)} vertices lie in the place of another"
+    ):
+        sim = fem.Simulation(scene_of(d, LAWS["corotated"], apart), dtype="float64")
+    for merge in (1e-12, 1e-3):
+        joined = mpm.shapes.Cells(vertices, cells, merge=merge)
+        assert len(joined.vertices) == len(vertices) - n and np.array_equal(joined.vertices[:n], vertices[:n])
+        assert joined._volume() == pytest.approx(apart._volume(), rel=1e-9)
+        assert not any(map(len, joined._unjoined()))
+    whole = fem.Simulation(scene_of(d, LAWS["corotated"], joined))  # warns of nothing
+    assert len(whole.particles) == len(sim.particles) - n
+    with pytest.raises(ValueError, match=r"merge = 5: joins vertices of cells\[0\]"):
+        mpm.shapes.Cells(vertices, cells, merge=5.0)
+
+
+@every_dim
+def test_hanging_nodes_are_counted(d):
+    vertices, cells = side_by_side(d, (0.25, 0.125))
+    shape = mpm.shapes.Cells(vertices, cells, merge=1e-9)
+    hanging = 9 ** (d - 1) - 5 ** (d - 1)
+    with pytest.warns(
+        UserWarning, match=rf"{hanging} of {len(shape.vertices)} vertices lie on an edge or face"
+    ):
+        fem.Simulation(scene_of(d, LAWS["corotated"], shape))
+    found = shape._unjoined()
+    assert not len(found.twins) and (found.cell < len(cells)).all() and len(found.cell) == hanging
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_cell_of_a_point_is_the_first_that_holds_it(d):
+    """Small cells among large ones, which overlap: nothing but the order decides."""
+    rng = np.random.default_rng(1)
+    vertices = np.concatenate([rng.uniform(0, 1, (60, d)), rng.uniform(0.4, 0.41, (900, d))])
+    cells = np.concatenate(
+        [
+            [rng.permutation(60)[: d + 1] for _ in range(8)],
+            60 + np.arange(900 // (d + 1) * (d + 1)).reshape(-1, d + 1),
+        ]
+    ).astype(np.int32)
+    cells = cells[rng.permutation(len(cells))]
+    x = np.concatenate(
+        [rng.uniform(-0.1, 1.1, (300, d)), rng.uniform(0.4, 0.41, (300, d)), np.full((1, d), 1e300)]
+    )
+    found, weights = cells_module.find_cells(vertices, cells, x)
+    expected = np.full(len(x), -1)
+    for k in range(len(cells))[::-1]:
+        w, good = cells_module._barycentric(np.repeat(vertices[cells[k]][None], len(x), axis=0), x)
+        expected[good & (w >= -cells_module.ROUNDING).all(axis=1)] = k
+    np.testing.assert_array_equal(found, expected)
+    inside = found >= 0
+    there = np.einsum("mk,mkd->md", weights[inside], vertices[cells[found[inside]]])
+    np.testing.assert_allclose(there, x[inside], atol=1e-12)
+    assert (
+        0.1 < inside.mean() < 0.95 and len(cells_module.find_cells(vertices, cells, np.zeros((0, d)))[0]) == 0
+    )
 
 
 WATER = M.Fluid(bulk_modulus=1e5, density=1000)

@@ -71,6 +71,60 @@ def test_recordings_have_the_cells(d, dtype, compression, tmp_path):
         _ = frame.cells
 
 
+def exported(path):
+    """Vertices (n, 3) and faces (k, 3) of a PLY, as its header describes them."""
+    data = path.read_bytes()
+    end = data.index(b"end_header\n") + len("end_header\n")
+    head = data[:end].decode().splitlines()
+    n, k = (int(line.split()[-1]) for line in head if line.startswith("element"))
+    assert head[-2] == "property list uchar int vertex_indices"
+    types = {"float": "<f4", "double": "<f8", "int": "<i4"}
+    names = [line.split()[1:] for line in head if line.startswith("property") and "list" not in line]
+    vertices = np.frombuffer(data, [(name, types[kind]) for kind, name in names], n, end)
+    faces = np.frombuffer(data, [("count", "u1"), ("rows", "<i4", 3)], k, end + vertices.nbytes)
+    assert (faces["count"] == 3).all() and end + vertices.nbytes + faces.nbytes == len(data)
+    return np.stack([vertices[axis] for axis in "xyz"], 1).astype(float), faces["rows"]
+
+
+@every_dim
+def test_exports_have_triangles_or_the_surface_of_tetrahedra(d, tmp_path):
+    sim = bending(d)
+    present = (sim.elements.volume * sim.elements.J).sum()
+    sim.record(tmp_path / "a.vtkhdf", fps=1e4, fields=("J",)).close()
+    with mpm.replay(tmp_path / "a.vtkhdf") as replay:
+        for name, source in (("sim", sim), ("frame", replay[0])):
+            (path,) = mpm.export(source, tmp_path / f"{name}.ply")
+            x, faces = exported(path)
+            a, b, c = (x[faces[:, corner]] for corner in range(3))
+            cross = np.cross(b - a, c - a)
+            enclosed = cross[:, 2].sum() / 2 if d == 2 else np.einsum("ij,ij", a, cross) / 6  # Gauss
+            assert enclosed == pytest.approx(present, rel=1e-12)
+            (path,) = mpm.export(source, tmp_path / f"{name}.vtp")
+            head, _, rest = path.read_bytes().partition(b'<AppendedData encoding="raw">\n_')
+            text = head.decode()
+            assert 'NumberOfVerts="0"' in text and f'NumberOfPolys="{len(faces)}"' in text
+            at = int(re.search(r'Name="connectivity"[^>]*offset="(\d+)"', text)[1])
+            rows = np.frombuffer(rest, np.int64, faces.size, at + 8)
+            np.testing.assert_array_equal(rows.reshape(faces.shape), faces)
+
+
+def test_J_and_F_of_elements_are_quantities(tmp_path):
+    """A stretched triangle mesh: F is the same everywhere, so means at nodes are exact."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Ball((0.5, 0.5), 0.3), SOLID)
+    sim = fem.Simulation(scene, spacing=0.1)
+    F = np.array([[1.2, 0.3], [0.1, 0.9]])
+    sim.particles.x = (sim.particles.x - sim.particles.x[0]) @ F.T + sim.particles.x[0]
+    for on, count in (("nodes", len(sim.particles)), ("elements", len(sim.elements))):
+        np.testing.assert_allclose(sim.compute("F", on=on), np.tile(F, (count, 1, 1)), atol=1e-12)
+        np.testing.assert_allclose(sim.compute("J", on=on), np.full(count, np.linalg.det(F)), atol=1e-12)
+    sim.plot(color="J")
+    sim.record(tmp_path / "a.vtkhdf", fps=1e4, fields=("J", "F")).close()
+    with mpm.replay(tmp_path / "a.vtkhdf") as replay:
+        np.testing.assert_array_equal(replay[0].J, sim.compute("J"))
+        np.testing.assert_array_equal(replay[0].F, sim.compute("F"))
+
+
 def test_frames_may_have_other_cells(tmp_path, monkeypatch):
     """Each set of cells is a part; offsets count the cells and corners of all parts before."""
     h5py = pytest.importorskip("h5py")
@@ -244,3 +298,27 @@ def test_the_viewer_shows_triangles_in_the_plane(d):
     x = sim.particles.x[rows]
     assert np.abs(browser.positions(name) - x).max() < 1.3 / 65535  # of a box of side 1.2
     assert browser.frame["particles"] == len(sim.particles) and render.OVERSAMPLE == 2
+
+
+def test_j_and_f_of_elements_are_drawn_recorded_and_exported_or_a_message_says_how(tmp_path):
+    sim = bending(2)
+    sim.run(0.02)
+    weights = np.bincount(sim.elements.nodes.ravel(), np.repeat(sim.elements.volume, 3))
+    J = np.bincount(sim.elements.nodes.ravel(), np.repeat(sim.elements.volume * sim.elements.J, 3)) / weights
+    np.testing.assert_allclose(sim.compute("J"), J, rtol=1e-13)
+    assert np.array_equal(sim.plot(color="J").particles.get_array(), sim.compute("J"))
+    with sim.record(tmp_path / "a.vtkhdf", fps=1e3, fields=("J", "F")):
+        sim.run(0.002)
+    frame = mpm.replay(tmp_path / "a.vtkhdf")[-1]
+    assert np.array_equal(frame["J"], sim.compute("J")) and np.array_equal(frame["F"], sim.compute("F"))
+    mpm.export(sim, tmp_path / "a.npz", fields=("J", "F"))
+    with np.load(tmp_path / "a.npz") as kept:
+        assert np.array_equal(kept["J"], sim.compute("J")) and np.array_equal(kept["F"], sim.compute("F"))
+    for call, error, words in (
+        (lambda: sim.particles.J, AttributeError, r"elements have it, sim\.elements\.J; sim\.compute\('J'\)"),
+        (lambda: sim.particles["F"], KeyError, r"elements have it, sim\.elements\.F"),
+        (lambda: sim.plot(color="F"), ValueError, "'F' has several components: .* see particles.add_field"),
+        (lambda: frame.compute("J"), ValueError, r"it is a field: frame\['J'\]"),
+    ):
+        with pytest.raises(error, match=words):
+            call()

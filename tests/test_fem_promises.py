@@ -17,6 +17,7 @@ from fem_scenes import (
 )
 from loops import each
 from mpm import fem
+from mpm.io import checkpoint, container
 from scenes import kernels
 
 
@@ -45,11 +46,54 @@ def test_files_copies_and_pickles_go_on_bit_for_bit(d, tmp_path):
     sim.step(20)
     for other in again:
         assert type(other) is fem.Simulation and other.steps == 20 and other.rows("box") == sim.rows("box")
-        assert "field.x" in mpm.diff(sim, other)
+        assert "particles.x" in mpm.diff(sim, other)
         other.step(20)
         assert other == sim and mpm.diff(sim, other) == {}
         assert repr(other).splitlines()[:-1] == repr(sim).splitlines()[:-1]  # the last has the memory
         assert np.array_equal(other.history["impulse:ball"], sim.history["impulse:ball"])
+
+
+@each(
+    "change, match",
+    [
+        (lambda tree, arrays: tree["numbers"]["options"].update(allow_unstable=[{}]), "allow_unstable"),
+        (lambda tree, arrays: tree["numbers"]["options"].update(spacing=True), "spacing"),
+        (lambda tree, arrays: tree["numbers"]["options"].update(other=1), "options"),
+        (lambda tree, arrays: arrays["state.field.x"].fill(0.3), "crushed"),
+        (lambda tree, arrays: arrays["state.field.x"].__setitem__(0, 99.0), "outside of the domain"),
+        (lambda tree, arrays: arrays["state.field.v"].__setitem__(0, 1.7e308), "not finite"),
+    ],
+)
+def test_a_forged_file_that_no_run_could_save_is_refused(change, match):
+    """What tests/fuzz.py found: it was read, and its `state_hash` raised, or was another one after a copy."""
+    sim = busy(2, damping=(0.1, 1e-4))
+    sim.step(2)
+    tree, arrays = container.unpack(checkpoint.dumps(sim))
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    change(tree, arrays)
+    with pytest.raises(mpm.FileFormatError, match=match):
+        checkpoint.loads(b"".join(container.pack(tree, arrays)))
+
+
+def test_messages_speak_of_nodes_elements_and_the_spacing():
+    def scene(shift=0.0):
+        scene = mpm.Scene((shift, 0), (shift + 1, 1))
+        for name in ("first", "second"):
+            scene.add(
+                mpm.shapes.Box((shift + 0.25, 0.25), (shift + 0.75, 0.75)), LAWS["corotated"], name=name
+            )
+        return scene
+
+    buried = scene()
+    buried.add_collider(mpm.shapes.Box((0, 0), (0.5, 1)), name="block")
+    with pytest.warns(UserWarning) as caught:
+        sim = fem.Simulation(buried, spacing=1 / 8)
+    found = [str(one.message) for one in caught]
+    assert any("elements of 'second' lie in 'first'" in text for text in found)
+    assert any("nodes of 'first' start inside the collider 'block'" in text for text in found)
+    assert repr(sim).startswith("<Simulation 2-D: 50 nodes, t = 0 s")
+    with pytest.raises(ValueError, match=r"^spacing = 0.125: must be >= .* in a domain that reaches to"):
+        fem.Simulation(scene(2.0**43), spacing=1 / 8)
 
 
 def test_arrays_are_live_and_bad_values_are_refused():
@@ -62,7 +106,7 @@ def test_arrays_are_live_and_bad_values_are_refused():
     sim.step(2)
     assert np.shares_memory(x, sim.particles.x)
     x[3, 0] = np.nan
-    with pytest.raises(mpm.SimulationError, match="not finite were written to 1 ") as caught:
+    with pytest.raises(mpm.SimulationError, match=r"not finite were written to 1 node\(s\)") as caught:
         sim.step()
     assert caught.value.rows == [3]
     x[3] = before[3]
@@ -216,7 +260,7 @@ def test_colliders_that_leak_are_warned_of():
     scene.add_collider(mpm.shapes.Box((-9, -2), (9, -1.9)), name="plate")
     with pytest.warns(
         UserWarning,
-        match=r"'plate' is only about .* thinner than 2 spacing = 0\.5 m; choose a smaller spacing",
+        match=r"'plate' is thinner than 2 spacing = 0\.5 m over .* choose a smaller spacing",
     ):
         fem.Simulation(scene, spacing=0.25)
 
@@ -242,3 +286,66 @@ def test_errors_tell_methods_and_their_resolutions_apart():
     for method in (fem, mpm.sph):
         with pytest.raises(TypeError, match="no option 'dx'; its resolution is 'spacing'"):
             method.Simulation(scene, dx=0.5)
+
+
+@pytest.mark.parametrize(
+    ("method", "match"),
+    [
+        ("verlet", r"step 1, t = 0\.02 s: the next step of 'verlet' with dt = 0\.02 s: elements are crushed"),
+        (
+            "explicit-euler",
+            r"step 3, t = 0\.06 s: the state after a step of 'explicit-euler' with dt = 0\.02 s: elem",
+        ),
+    ],
+)
+def test_an_integrator_says_where_elements_were_crushed(method, match):
+    """The steps are those of the integrator, not of the simulation that computes the forces."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    solid = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)
+    scene.add(mpm.shapes.Box((0.25, 0.25), (0.75, 0.5)), solid, velocity=lambda x: np.sin(9 * x))
+    sim = mpm.fem.Simulation(scene, spacing=1 / 16)
+    with pytest.raises(mpm.InstabilityError, match=match) as error:
+        start = sim.particles.x, sim.particles.v
+        mpm.integrators.integrate(sim.system(), *start, method=method, dt=0.02, steps=1000)
+    assert error.value.step in (1, 3) and "mend x" not in str(error.value)
+
+
+def test_a_mesh_of_its_own_says_the_length_of_its_edges_and_what_is_missing_says_what_to_do():
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -1))
+    square = mpm.shapes.Cells([(0.25, 0), (0.75, 0), (0.75, 0.5), (0.25, 0.5)], [(0, 1, 2), (0, 2, 3)])
+    scene.add(square, mpm.materials.Corotated(E=1e4, nu=0.3, density=1000))
+    sim = mpm.fem.Simulation(scene, spacing=0.01)
+    assert "linear triangles with edges of about 0.604 m" in repr(sim)  # of sqrt(1/2) and 1/2
+    with pytest.raises(
+        AttributeError, match=r"has no 'equilibrate': run with damping, .*; mpm\.Simulation has it"
+    ):
+        sim.equilibrate()
+
+
+def test_what_labels_particles_has_no_values_between_them():
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(
+        mpm.shapes.Box((0.25, 0.25), (0.75, 0.75)), mpm.materials.Corotated(E=1e4, nu=0.3, density=1000)
+    )
+    for sim in (mpm.Simulation(scene, dx=0.125), mpm.fem.Simulation(scene, spacing=0.125)):
+        for name in ("id", "material"):
+            with pytest.raises(
+                ValueError, match=f"name = '{name}': it labels particles .*; must be one of x, v"
+            ):
+                sim.interpolate(name, [(0.5, 0.5)])
+
+
+def test_a_comparison_reads_like_a_history():
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -1))
+    scene.add(
+        mpm.shapes.Box((0.25, 0.25), (0.75, 0.75)), mpm.materials.Corotated(E=1e4, nu=0.3, density=1000)
+    )
+    runs = [mpm.Simulation(scene, dx=0.125), mpm.fem.Simulation(scene, spacing=0.125)]
+    for sim in runs:
+        sim.run(0.05)
+    both = mpm.compare(runs, columns=("kinetic",), samples=10)
+    assert both["time"] is both.time is both.times is both[1] and both["kinetic"] is both.values["kinetic"]
+    names, _, values = both
+    assert names == ("simulation", "fem") and values.keys() == {"kinetic"}
+    with pytest.raises(KeyError, match="no column 'knetic'; there are time, kinetic; did you mean 'kinetic'"):
+        both["knetic"]

@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import mpm
@@ -48,7 +48,11 @@ def random_meshes(draw):
     even = np.roll(np.arange(3), int(rng.integers(3)))  # keeps the orientation
     cells = number[cells]
     cells[:, :3] = cells[:, even]
-    return mpm.shapes.Cells(vertices, cells), rng
+    try:
+        return mpm.shapes.Cells(vertices, cells), rng
+    except ValueError as error:  # the sliver may reach into a neighbour
+        assume("overlap" not in str(error))
+        raise
 
 
 def made(shape, law, **options):

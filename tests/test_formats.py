@@ -4,9 +4,6 @@ import csv
 import os
 import re
 import struct
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -339,33 +336,6 @@ def test_an_error_leaves_the_old_file(tmp_path, monkeypatch, suffix):
     with pytest.raises(OSError, match="disk full"):
         mpm.export(make(2), path)
     assert path.read_text() == "old" and os.listdir(tmp_path) == [path.name]
-
-
-def test_names_of_any_language_are_utf_8(tmp_path):
-    """Even where the locale knows ASCII only."""
-    code = """
-        import sys, locale, mpm, scenes
-        assert not sys.flags.utf8_mode and locale.getpreferredencoding(False) != "UTF-8", "of no use"
-        scene = mpm.Scene((0, 0), (1, 1))
-        scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), scenes.MATERIALS["snow"], name="Schnee ❄")
-        scene.add_collider(mpm.shapes.Ball((0.2, 0.2), 0.1), name="Käse")
-        sim = mpm.Simulation(scene, dx=1 / 16)
-        with sim.record("a.vtkhdf", fps=1e9):
-            sim.step(3)
-        sim.save("a.mpm")
-        assert mpm.load("a.mpm") == sim
-        mpm.export(sim, "totals.csv")
-        with mpm.replay("a.vtkhdf") as replay:
-            assert replay[0].scene.colliders[0].name == "Käse"
-            mpm.export(replay, "replayed.csv")
-        from mpm.cli import main
-        assert main(["replay", "a.vtkhdf", "--repair"]) == 0
-    """
-    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    environment |= {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "utf-8"}
-    (tmp_path / "a.py").write_text(textwrap.dedent(code), encoding="utf-8")
-    subprocess.run([sys.executable, "a.py", "Öl"], cwd=tmp_path, env=environment, check=True)
-    assert "impulse:Käse_x" in (tmp_path / "totals.csv").read_text(encoding="utf-8").splitlines()[0]
 
 
 @pytest.mark.parametrize("suffix", [*SUFFIXES, "csv"])

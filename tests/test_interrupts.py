@@ -195,3 +195,20 @@ def test_other_threads_wait_for_nothing():
     thread.start()
     thread.join()
     assert found == [np.pi]
+
+
+def test_a_signal_ends_the_filling_of_a_collider_soon():
+    """A floor with 200 dents, whose particles take 7 s."""
+    floor = mpm.shapes.HalfSpace((0, 0, 0.5), (0, 0, 1))
+    for k in range(200):
+        floor -= mpm.shapes.Ball((0.005 * k, 0.5, 0.5), 0.01)
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+    water = mpm.materials.Fluid(bulk_modulus=1e5, density=1000)
+    scene.add(mpm.shapes.Box((0.4, 0.4, 0.9), (0.5, 0.5, 0.95)), water)
+    scene.add_collider(floor)
+    alarm = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
+    alarm.start()
+    began = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        mpm.sph.Simulation(scene, spacing=1 / 240)
+    assert time.perf_counter() - began < 2  # 0.56

@@ -278,7 +278,7 @@ def test_grid_and_particles_have_the_same_totals(dim, dtype, isa):
     )
 
 
-@every_dim
+@pytest.mark.parametrize("dim", [2, pytest.param(3, marks=pytest.mark.slow)])
 @every_dtype
 @every_isa
 @each("law", scenes.LAWS)

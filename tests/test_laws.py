@@ -44,6 +44,11 @@ PARAMETERS = {
     "mooney_rivlin": ((0.35 * MU, 0.15 * MU, LAMBDA + 2 / 3 * MU), MU, LAMBDA),
     "ogden": ((0.9 * MU, 1.4, 0.1 * MU, 4.1, -0.15 * MU, -2.2, LAMBDA + 2 / 3 * MU), MU, LAMBDA),
     "fibre_reinforced": ((E, NU, 0.1 * E, 0.3, 1.0, 2.0, 0.0), MU, LAMBDA),
+    "johnson_cook": (  # without its return map, see test_johnson_cook.py
+        (MU, LAMBDA + 2 / 3 * MU, 0.5, 1.5, 5.0, 10.0, 0.4, 0.02, 1.0, 0.8, 298.0, 900.0, 298.0, 0.1, 0.9),
+        MU,
+        LAMBDA,
+    ),
 }
 FIBRES = {"fibre_reinforced": 4 * 0.1 * E}  # their part of the moduli at rest
 LAWS = [law["name"] for law in _core.laws()]
@@ -95,6 +100,8 @@ def test_stress_is_the_derivative_of_the_energy(law, d, isa):
     F = gradients(400, d, seed=1)
     if law in FIBRES:  # their energy has no second derivative where they are as long as at rest
         F = F[np.abs(np.linalg.norm(F @ (np.array([1, 2, 0])[:d] / 5**0.5), axis=1) - 1) > 0.01]
+    if law == "johnson_cook":  # its bulk modulus has a kink between tension and compression
+        F = F[np.abs(np.linalg.det(F) - 1) > 0.01]
     scale = np.abs(respond(law, F, isa)[0]).max(axis=(1, 2)) + E
     # measured 1.1e-9 (fluid, J down to 0.25), 7e-12 (neo-Hookean), 4e-13 (fixed corotated)
     assert (mpm.testing.stress_error(lambda F: respond(law, F, isa), F) / scale).max() < 2e-8
@@ -415,6 +422,20 @@ MATERIALS = {
     "fibre_reinforced": mpm.materials.FibreReinforced(
         E=E, nu=NU, k_1=0.1 * E, k_2=0.3, direction=(1, 2, 0), density=1
     ),
+    "johnson_cook": mpm.materials.JohnsonCook(
+        A=5,
+        B=10,
+        n=0.4,
+        C=0.02,
+        m=0.8,
+        shear_modulus=MU,
+        sound_speed=(LAMBDA + 2 / 3 * MU) ** 0.5,
+        s=0.5,
+        grueneisen=1.5,
+        specific_heat=0.1,
+        melting_temperature=900,
+        density=1,
+    ),
 }
 
 
@@ -438,3 +459,12 @@ def test_the_material_answers_with_the_core(law, d):
     np.testing.assert_allclose(
         material.stress(F) @ F.transpose(0, 2, 1), tau, rtol=0, atol=1e-12 * np.abs(tau).max()
     )
+
+
+@each("law", ["NeoHookean", "Hencky"])
+@every_dim
+def test_a_stress_beyond_all_numbers_is_refused(law, d):
+    """tau is finite there, P = tau F^-T is not."""
+    stiff, F = getattr(mpm.materials, law)(E=1e307, nu=0.3, density=1), np.diag([1e-3] + [1.0] * (d - 1))
+    with pytest.raises(ValueError, match=rf"F\[1\], det F = 0.001: outside the range of {law}"):
+        stiff.stress(np.stack([np.eye(d), F]))

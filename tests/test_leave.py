@@ -84,6 +84,81 @@ def test_delete_removes_particles_when_the_call_returns(dim, dtype, look_first):
     assert sim.history["mass"][-1] == pytest.approx(float(sim.particles.mass.sum()), rel=1e-6)
 
 
+@dims
+@both
+def test_every_face_has_its_own_rule(dim, dtype):
+    rules = {"x-": "clamp", "x+": "delete", "y": "clamp"}
+    sim = block(dim, dtype, rules)
+    n, x, ids = len(sim.particles), sim.particles.x, sim.particles.id.copy()
+    x[3, 0], x[7, :2], x[9, 1] = -1.0, (2.0, 2.0), 1.5  # delete goes before clamp
+    sim.totals()
+    assert x[3, 0] == 0 and x[9, 1] == 1 and sim.particles.mass[7] == 0
+    sim.step()
+    np.testing.assert_array_equal(sim.particles.id, np.delete(ids, 7))
+    sim.particles.v[:] = 0
+    sim.particles.x[[0, 1], 0] = -1, 2
+    if dim == 3:
+        sim.particles.x[4, 2] = 2
+        with pytest.raises(mpm.EscapeError) as caught:
+            sim.step()
+        assert caught.value.rows == [4]  # z is not named
+        sim.particles.x[4, 2] = 0.5
+    sim.step()
+    assert len(sim.particles) == n - 2
+    assert {k: sim.health[k] for k in ("left_domain", "clamped", "deleted")} == {
+        "left_domain": 5, "clamped": 3, "deleted": 2,
+    }  # fmt: skip
+
+
+@dims
+@both
+def test_each_face_treats_what_flies_through_it(dim, dtype):
+    """Pairs of particles that the grid takes to be at rest: one of each passes a face within the step."""
+    dust = mpm.materials.NeoHookean(E=1e-9, nu=0.3, density=1000)
+
+    def flight(on_leave, ways, threads=1):
+        scene = mpm.Scene([0] * dim, [1] * dim)
+        for x, y, *v in ways:
+            points = mpm.shapes.Points([(x, y, 0.5)[:dim]] * 2, volume=1e-4)
+            w = np.array([*v, 0][:dim])
+            scene.add(points, dust, velocity=lambda x, w=w: [w, -w])
+        numerics = {"transfer": "flip", "flip_ratio": 1, "advect": "particle", "dt": 0.01}
+        return mpm.Simulation(scene, dx=DX, dtype=dtype, on_leave=on_leave, threads=threads, **numerics)
+
+    sideways, up = [(0.01, 0.5, -5, 0), (0.99, 0.5, 5, 0)], [(0.5, 0.99, 0, 5)]
+    mixed = {"x-": "clamp", "x+": "delete"}
+    sims = [flight(mixed, sideways, threads) for threads in (1, 3)]
+    for sim in sims:
+        sim.step()
+        assert len(sim.particles) == 3 and sim.particles.x[0, 0] == 0
+        sim.step(2)
+        assert sim.health["left_domain"] == 2 and sim.health["clamped"] == sim.health["deleted"] == 1
+        np.testing.assert_allclose(sim.history["mass"], [0.4, 0.3, 0.3], rtol=1e-6)
+    assert sims[0].state_hash() == sims[1].state_hash()
+    sim = flight(mixed, sideways + up)
+    with pytest.raises(mpm.EscapeError) as caught:
+        sim.step(3)
+    assert caught.value.rows == [4] and sim.steps == 1 and sim.particles.x[4, 1] > 1  # y+ is not named
+    assert sim.particles.x[0, 0] == 0 and sim.particles.mass[2] == 0  # and the others have met their fates
+    names = ("x", "y", "z")[:dim]
+    same = [flight(rule, sideways) for rule in ("clamp", dict.fromkeys(names, "clamp"))]
+    for sim in same:
+        sim.step(3)
+    assert same[0].state_hash() == same[1].state_hash()
+
+
+def test_a_rule_for_a_periodic_face_is_refused():
+    scene = mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})
+    scene.add(mpm.shapes.Box((0.25, 0.25), (0.5, 0.5)), mpm.materials.Fluid(bulk_modulus=1e4, density=1000))
+    for make in (
+        lambda **k: mpm.Simulation(scene, dx=DX, **k),
+        lambda **k: mpm.sph.Simulation(scene, spacing=DX, **k),
+    ):
+        with pytest.raises(ValueError, match=r"on_leave\['x-'\] = 'clamp': the face is periodic"):
+            make(on_leave={"x": "clamp"})
+        make(on_leave={"y": "clamp"}).step()
+
+
 def test_what_leaves_does_not_depend_on_threads():
     hashes = set()
     for threads in (1, 2, 3):

@@ -16,7 +16,7 @@ WATER = mpm.materials.Fluid(bulk_modulus=1e4, density=1000)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*start inside the collider"),
-    pytest.mark.filterwarnings("ignore:.*is only about"),
+    pytest.mark.filterwarnings("ignore:.*is thinner than"),
 ]
 
 

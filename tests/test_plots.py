@@ -161,6 +161,21 @@ def test_a_comparison_is_refused_before_it_runs(change, message, monkeypatch):
 # --- legible -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("what", ["plot", "slice"])
+def test_text_has_its_size_in_axes_that_a_colour_bar_divides(what):
+    """Without a layout engine a colour bar moves the axes into a part of their cell of the figure."""
+    sim = make(3 if what == "slice" else 2)
+    sizes = []
+    for layout in (None, "constrained"):
+        figure = Figure(layout=layout)
+        axes = figure.add_subplot()
+        sim.plot(ax=axes) if what == "plot" else mpm.plot.field(sim, "speed", y=0.5, ax=axes)
+        figure.canvas.draw()
+        sizes.append([one.xaxis.label.get_fontsize() for one in figure.axes])
+        sizes[-1] += [one.get_yticklabels()[0].get_fontsize() for one in figure.axes]
+    assert sizes[0] == sizes[1]
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("what", ["plot", "history", "field", "slice", "compare"])
 def test_text_is_within_the_figure_and_apart(size, what):

@@ -192,6 +192,7 @@ BAD = {
     "objects.npz": zipped(x=objects()),
     "huge.npz": zipped(x=npy(HUGE)),
     "header.npz": zipped(x=npy("__import__('os').system('true')")),
+    "bracket.npz": zipped(x=npy("{'descr': ('<f8'")),
     "flat.npz": zipped(x=npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }") + bytes(8)),
     "other.npz": zipped(a=b"", b=b""),
     "pickle.npz": pickle.dumps([1, 2]),

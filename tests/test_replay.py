@@ -111,6 +111,10 @@ def test_what_was_not_recorded_is_named(frames):
 
 
 def test_totals_of_the_frames(frames):
+    assert (
+        frames.totals().keys() == frames.totals.keys()
+        and (frames.totals()["mass"] == frames.totals["mass"]).all()
+    )
     assert set(frames.totals) == {
         *(
             "mass",

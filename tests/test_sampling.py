@@ -125,7 +125,7 @@ def test_random_takes_any_number_per_cell():
 
 @pytest.mark.parametrize("how", ["stratified", "random", "poisson"])
 def test_same_rng_same_points(how, monkeypatch):
-    shape = Ball((0.5, 0.5, 0.5), 0.4)
+    shape = Ball((0.5, 0.5) if how == "poisson" else (0.5, 0.5, 0.5), 0.4)
     x, _ = fill(shape, sampling=how, rng=7)
     assert (x == fill(shape, sampling=how, rng=7)[0]).all()
     assert (x == fill(shape, sampling=how, rng=np.random.default_rng(7))[0]).all()
@@ -236,6 +236,7 @@ def test_points_keep_their_places():
     assert volume.tolist() == [0.5] * 3
 
 
+@pytest.mark.slow
 def test_mesh_with_a_hole_is_filled():
     """Winding numbers decide, cell by cell, within the bounds."""
     data = Path(__file__).parent / "data" / "meshes" / "sphereWithHole.stl"

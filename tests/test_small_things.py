@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import motion
+from mpm import colliders, motion
 from mpm.shapes import Ball, Box
 
 SOLID = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)
@@ -46,6 +46,15 @@ def test_a_callback_every_so_many_seconds_comes_after_the_first_step_there():
         before = called.steps
         called.run(0.02, callback=lambda sim: seen.append(sim.steps), every=every, progress=False)
         assert seen == list(range(before + 1, called.steps + 1))
+
+
+def test_a_column_of_the_history_is_no_attribute():
+    history = block().history
+    with pytest.raises(AttributeError, match=r"no attribute 'time'; it is a column: history\['time'\]"):
+        history.time  # noqa: B018
+    assert not hasattr(history, "elephant") and not hasattr(
+        mpm.totals.History.__new__(mpm.totals.History), "_core"
+    )
 
 
 def test_an_error_of_a_callback_ends_the_run_at_its_step():
@@ -124,6 +133,21 @@ def test_repr_of_hundreds_of_bodies_is_short():
     assert lines[5] == "  … 53 more bodies: 53 particles, 5.3 kg/m …"
 
 
+@pytest.mark.parametrize("method", ["sph", "fem"])
+def test_repr_of_many_bodies_and_colliders_is_short(method):
+    scene = mpm.Scene((0, 0), (40, 1))
+    material = SOLID if method == "fem" else mpm.materials.Fluid(bulk_modulus=1e4, density=1000)
+    table = motion.Keyframes(np.linspace(0, 1, 500), np.zeros((500, 2)))
+    for k in range(20):
+        scene.add(Box((2 * k, 0), (2 * k + 1, 1)), material)
+        scene.add_collider(Box((2 * k + 1.25, 0.25), (2 * k + 1.75, 0.75)), motion=table if k == 0 else None)
+    sim = (mpm.sph if method == "sph" else mpm.fem).Simulation(scene, spacing=0.25)
+    for text in (repr(sim), repr(scene)):
+        lines = text.splitlines()
+        assert len(lines) < 25 and "  … 12 more bodies …" in lines and "  … 12 more colliders …" in lines
+        assert max(map(len, lines)) < 250 and "times=[0.0, …, 1.0] (500)" in text
+
+
 # --- functions of time -------------------------------------------------------------------------------------------
 
 
@@ -186,6 +210,8 @@ def test_hints_name_what_was_meant():
         ("stress", r"compute\('stress'\)"),
         ("velocity", r"particles\.v\?"),
         ("mass", r"particles\.mass"),
+        ("strain", r"particles\.F"),
+        ("energy", r"totals\(\)\.energy is its present value, and history\['energy'\]"),
     ):
         with pytest.raises(AttributeError, match=hint):
             getattr(sim, name)
@@ -193,9 +219,9 @@ def test_hints_name_what_was_meant():
         sim.step_s  # noqa: B018
     for name, law in (
         ("J2", "VonMises"),
-        ("Drucker_Prager", "Sand"),
+        ("Drucker_Prager", "DruckerPrager"),
         ("StVK", "SaintVenantKirchhoff"),
-        ("clay", "NACC"),
+        ("clay", "CamClay"),
     ):
         with pytest.raises(AttributeError, match=f"did you mean '{law}'"):
             getattr(mpm.materials, name)
@@ -214,6 +240,37 @@ def test_show_config_prints_and_returns(capsys):
     assert repr(config).startswith("<Configuration of mpm ") and "\n" not in repr(config)
 
 
+def test_wrong_names_of_totals_and_components_get_a_proposal(tmp_path):
+    sim = block()
+    with sim.record(tmp_path / "a.vtkhdf", fps=1e6):
+        sim.step(2)
+    replay = mpm.replay(tmp_path / "a.vtkhdf")
+    for call, error, words in (
+        (lambda: sim.history["t"], KeyError, "did you mean 'time'"),
+        (
+            lambda: sim.history["momentum_y"],
+            KeyError,
+            r"did you mean 'momentum'\? Its component y is \[:, 1\]",
+        ),
+        (
+            lambda: sim.interpolate("vx", [(0.3, 0.3)]),
+            ValueError,
+            r"did you mean 'v'\? Its component x is \[:, 0\]",
+        ),
+        (lambda: sim.interpolate("velocity", [(0.3, 0.3)]), ValueError, "did you mean 'v'"),
+        (lambda: sim.particles["v_y"], KeyError, r"did you mean 'v'\? Its component y is \[:, 1\]"),
+        (
+            lambda: replay.totals()["Kinetic"],
+            KeyError,
+            "no totals 'Kinetic'; there are mass, .* did you mean 'kinetic'",
+        ),
+        (lambda: replay.totals["potential"], KeyError, "did you mean 'gravitational'"),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+    assert replay.totals()["kinetic"].shape == (len(replay),)
+
+
 # --- the check-up ------------------------------------------------------------------------------------------------
 
 
@@ -222,6 +279,7 @@ def test_the_doctor_finds_nothing_in_a_sound_scene():
     report = mpm.doctor(sim)
     assert report.good and len(repr(report).splitlines()) == len(report) == 5
     assert "ok   resolution  the narrowest body, 'block', is" in repr(report)
+    assert "(limit: isolated, the stiffness of a particle that is alone in its cells)" in repr(report)
 
 
 def test_the_doctor_finds_what_is_wrong():
@@ -237,10 +295,100 @@ def test_the_doctor_finds_what_is_wrong():
     }  # fmt: skip
     assert (
         "is too long: the bound is" in found["time step"].words
-        and "'blade' is only" in found["collider"].words
+        and "'blade' is thinner than 2 dx = 0.12 m over 9" in found["collider"].words
     )
     assert "choose dx <= " in found["resolution"].words and "in Pa?" in found["stiffness"].words
     sim.particles.delete(np.ones(len(sim.particles), dtype=bool))
     assert not mpm.doctor(sim).good
     with pytest.raises(TypeError, match="sim"):
         mpm.doctor(scene)
+
+
+def pool(bulk_modulus=1e5, velocity=0.0, **options):
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    water = mpm.materials.Fluid(bulk_modulus=bulk_modulus, density=1000)
+    scene.add(Box((0, 0), (0.5, 0.5)), water, velocity=(velocity, 0))
+    return mpm.sph.Simulation(scene, spacing=1 / 16, threads=1, **options)
+
+
+def bar(E=1e5, height=0.5, **options):
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    scene.add(Box((0.25, 0), (0.75, height)), mpm.materials.Corotated(E=E, nu=0.3, density=1000))
+    return mpm.fem.Simulation(scene, spacing=1 / 16, threads=1, **options)
+
+
+def test_the_doctor_looks_at_all_methods():
+    for sim, topic in ((pool(), "density"), (bar(), "elements")):
+        report = mpm.doctor(sim)
+        assert report.good, report
+        assert [one.topic for one in report] == ["resolution", topic, "time step", "speed", "stiffness"]
+        assert "the narrowest body, 'body0', is 8 " in repr(report)
+    sim = pool(2e4, velocity=2.0, dt=0.2)
+    sim.particles.x[:] = 0.7 * sim.particles.x + 0.05
+    bad = {one.topic: one.words for one in mpm.doctor(sim) if not one.good}
+    assert bad.keys() == {"density", "time step", "speed", "stiffness"}
+    assert "bulk_modulus >= 4e+05 Pa keeps its density to 1 %" in bad["speed"]
+    sim = bar(E=1e4, height=0.125, dt=0.5)
+    sim.particles.x[:, 1] *= 0.1
+    bad = {one.topic: one.words for one in mpm.doctor(sim) if not one.good}
+    assert bad.keys() == {"resolution", "elements", "time step"} and "choose spacing <= " in bad["resolution"]
+
+
+def pressed(kind, speed, reach=0.0, **options):
+    """A paddle that pushes what fills the left half of a box."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    material = (
+        mpm.materials.Fluid(bulk_modulus=1e5, density=1000)
+        if kind is mpm.sph
+        else mpm.materials.Corotated(E=1e5, nu=0.3, density=1000)
+    )
+    scene.add(Box((0, 0), (0.5 - reach, 0.5)), material)
+    paddle = Box((0.5 - reach, -0.5), (1 - reach, 1.5))
+    scene.add_collider(paddle, name="paddle", motion=mpm.motion.Linear((-speed, 0)))
+    size = {"dx": 1 / 16} if kind is mpm else {"spacing": 1 / 16}
+    return kind.Simulation(scene, threads=1, **size, **options)
+
+
+@pytest.mark.parametrize("kind", [mpm, mpm.sph, mpm.fem])
+def test_the_doctor_names_colliders_that_are_too_fast_or_press_material_against_a_wall(kind):
+    def words(*given, **options):
+        return next(one for one in mpm.doctor(pressed(kind, *given, **options)) if one.topic == "motion")
+
+    assert words(0.5).good and "'paddle' moves with up to 0.5 m/s, sound in" in words(0.5).words
+    fast = words(20)  # sound: 10 m/s
+    assert not fast.good and ("bulk_modulus >= 4e+07" if kind is mpm.sph else "stiffer") in fast.words
+    longest = {mpm: "0.12", mpm.sph: "0.062", mpm.fem: "0.12"}[kind]  # dx/v, h/(2 v)
+    assert f"dt = 1 s is too long for it near material: choose dt <= {longest} s" in words(0.5, dt=1.0).words
+    # A gap of 1.5 cells, with paddles that come nearer and go away.
+    assert "against the wall 'x-', less than 0.12 m away" in words(0.5, 0.5 - 1.5 / 16).words
+    assert words(-0.5, 0.5 - 1.5 / 16).good
+
+
+def test_the_doctor_names_the_collider_that_bounds_the_step_of_sph():
+    report = mpm.doctor(pressed(mpm.sph, 20))
+    assert "(limit: motion of the collider 'paddle')" in repr(report)
+
+
+def test_speeds_of_colliders_are_those_of_the_rest_of_their_motion():
+    nodes = np.stack(np.meshgrid(*2 * [np.linspace(-1, 1, 65)], indexing="ij"), axis=-1)
+    frames = [
+        mpm.shapes.DistanceGrid((-1, -1), 1 / 32, np.hypot(*np.moveaxis(nodes - (x, 0), -1, 0)) - 0.3)
+        for x in (0, 0.05, 0.06)
+    ]
+    bar, arm = Box((-0.25, -0.125), (0.25, 0.125)), np.hypot(0.25, 0.125)
+    for shape, move, time, speed in (
+        (bar, mpm.motion.Rotation(4), 0, 4 * arm),
+        (bar, mpm.motion.Sinusoid((0.3, 0.4), 2), 0, 4 * np.pi * 0.5),
+        (bar, mpm.motion.Keyframes([0, 1, 2], [(0, 0), (3, 4), (3, 5)]), 0, 5),
+        (bar, mpm.motion.Keyframes([0, 1, 2], [(0, 0), (3, 4), (3, 5)]), 1, 1),
+        (bar, mpm.motion.Keyframes([0, 1], [(0, 0), (0, 0)], angles=[0, 2]), 0, 2 * arm),
+        (bar, mpm.motion.Keyframes([0, 1], [(0, 0), (0, 0)], angles=[0, 2]), 1, 0),
+        (mpm.shapes.Deforming([0, 1, 2], frames), None, 0, 0.05),
+        (mpm.shapes.Deforming([0, 1, 2], frames).scale(2) | bar, None, 1, 0.02),
+    ):
+        scene = mpm.Scene((-1, -1), (1, 1))
+        scene.add(Box((-0.9, -0.9), (-0.6, -0.6)), SOLID)
+        scene.add_collider(shape, motion=move)
+        placed = mpm.Simulation(scene, dx=1 / 16, threads=1)._posed()[0].at(time)
+        found = colliders.fastest(placed, scene.lower, scene.upper, 1 / 16)
+        assert found == pytest.approx(speed, rel=1e-9)  # 9e-16

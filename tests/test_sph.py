@@ -235,7 +235,10 @@ def test_a_free_drop_keeps_its_momentum(options, turning):
 
 @pytest.mark.parametrize("walls", ["images", "colliders"])
 def test_an_inviscid_dam_break_keeps_its_energy_and_the_ledger_closes(walls):
-    """800 particles, 0.5 s: measured -1.7e-4 with images, -5e-5 with colliders; the ledger 1e-15."""
+    """800 particles, 0.5 s: measured -1.7e-4 with images, 1.1e-4 with colliders, at most 4.0e-4; the ledger 1e-15.
+
+    Until the front is as thin as its particles, both lose alike: points of the floor fill the corner below the wall.
+    """
     rim = 0.2 if walls == "colliders" else 0
     scene = mpm.Scene((-rim, -rim), (5 + rim, 4), gravity=(0, -9.81))
     fluid = mpm.materials.Fluid(bulk_modulus=1000 * 100 * 2 * 9.81 * 2, density=1000)
@@ -248,7 +251,10 @@ def test_an_inviscid_dam_break_keeps_its_energy_and_the_ledger_closes(walls):
     sim.run(0.5)
     end, history = sim.totals(), sim.history
     assert abs(end.energy / start.energy - 1) < 5e-4 and end.kinetic > 0.5 * start.energy
-    assert history["energy"].max() < start.energy * (1 + 2e-4)
+    assert history["energy"].max() < start.energy * (1 + 6e-4)
+    early = history["energy"][history["time"] < 0.2][-1] / start.energy - 1
+    # measured -4.30e-4 and -4.24e-4; a hole in the corner loses 2.5e-4 more
+    assert early == pytest.approx(-4.27e-4, abs=2e-5)
     impulse = history["body_impulse"].sum(axis=0) + history["wall_impulse"].sum(axis=0)
     if rim:
         impulse += history["impulse:floor"].sum(axis=0) + history["impulse:left"].sum(axis=0)
@@ -333,6 +339,23 @@ def test_particles_that_begin_stretched_warn():
         mpm.sph.Simulation(scene, spacing=1 / 20, tension=True)
 
 
+@pytest.mark.parametrize("of_material", [False, True])
+def test_the_option_alone_decides_on_tension(of_material):
+    """A lattice stretched by 3 % pulls, or does not."""
+    fluid = mpm.materials.Fluid(bulk_modulus=1e5, density=1000, tension=of_material)
+    x = (
+        1.03 * (np.stack(np.meshgrid(*2 * [np.arange(20)], indexing="ij"), -1).reshape(-1, 2) - 9.5) / 40
+        + 0.5
+    )
+    for tension in (False, True):
+        scene = scene_of(fluid, mpm.shapes.Points(x))
+        with pytest.warns(UserWarning, match="begin stretched") if tension else does_not_raise():
+            sim = mpm.sph.Simulation(scene, spacing=1 / 40, tension=tension)
+        sim.step(5)
+        assert (np.abs(sim.particles.v).max() > 0) == tension == sim.materials[0].tension
+        assert ("no tension" in repr(sim)) != tension
+
+
 def test_points_that_lie_close_together_warn():
     scene = scene_of(WATER, mpm.shapes.Points(np.array([[0.5, 0.5], [0.5, 0.5], [0.7, 0.5], [0.7, 0.52]])))
     with pytest.warns(UserWarning, match="4 of 4 points of 'body0' lie less than 0.5 spacings apart"):
@@ -406,6 +429,65 @@ def test_a_piston_pushes_a_column_along():
     assert np.abs(sim.totals().momentum - total).max() < 1e-9
 
 
+def stirred(motion, shape=None, **options):
+    """A pool below a plate of 0.78 x 0.18 m."""
+    scene = scene_of(WATER, mpm.shapes.Box((0, 0), (1, 0.3)))
+    shape = shape or mpm.shapes.Box((0.11, 0.41), (0.89, 0.59))
+    scene.add_collider(shape, motion=motion, name="plate", contact="slip")
+    return mpm.sph.Simulation(scene, spacing=1 / 20, **options)
+
+
+ARM = np.hypot(0.375, 0.075) + 1 / 20  # of the farthest particle of the plate, and a spacing
+
+
+@pytest.mark.parametrize(
+    ("motion", "longest"),
+    [
+        (mpm.motion.Linear((30.0, -40.0)), 0.025 / 50),
+        (mpm.motion.Rotation(300.0, about=(0.5, 0.5)), 0.025 / (300 * ARM)),
+        (mpm.motion.Rotation(1e9, about=(0.5, 0.5)), 0.025 / (1e9 * ARM)),  # goes round in a step of waves
+        (mpm.motion.Sinusoid((0, 0.3), 1e4), np.arcsin(0.025 / 0.3) / (2e4 * np.pi)),
+        (mpm.motion.Keyframes([0, 1e-3, 2e-3], [(0, 0), (0, -0.3), (0, 0)]), 0.025 / 300),  # there and back
+        (mpm.motion.Keyframes([0, 1e-4, 2e-4], [(0, 0), (0, 0), (0, -0.3)]), 1e-4 + 0.025 / 3000),
+        (mpm.motion.Linear((0.0, 4000.0)), None),  # away from the fluid, but it could have come
+        (mpm.motion.Linear((4.0, 0.0)), None),  # the bound of waves, 1.7 h/c, is smaller
+    ],
+    ids=lambda given: type(given).__name__ if isinstance(given, mpm.motion.Motion) else "",
+)
+def test_no_surface_of_a_collider_moves_more_than_half_h(motion, longest):
+    sim = stirred(motion)
+    bound = sim.stable_dt()
+    if longest is None:
+        longest = 0.025 / 4000 if np.abs(motion.velocity).max() > 100 else 1.7 * 0.05 / C
+    else:
+        assert (bound.limit, bound.particle) == ("motion", None)
+    assert bound.dt == pytest.approx(longest, rel=1e-6)
+    sim.step()
+    assert sim.dt == pytest.approx(0.9 * 0.6 * longest, rel=1e-6)
+
+
+def test_a_collider_that_does_not_reach_the_fluid_does_not_bound_the_step():
+    ball = mpm.shapes.Ball((0.1, 0.9), 0.09)
+    bound = stirred(mpm.motion.Rotation(300.0, about=(0.1, 0.9)), ball).stable_dt()
+    assert bound.limit == "wave"
+
+
+def test_a_collider_too_fast_for_a_fixed_step_is_named():
+    sim = stirred(mpm.motion.Linear((0, -50.0)), dt=1e-3)
+    before = sim.state_hash()
+    with pytest.raises(mpm.InstabilityError, match=r"'plate' moves with up to 50 m/s .* dt <= 0.0005 s"):
+        sim.step()
+    assert sim.steps == 0 and sim.state_hash() == before
+
+
+def test_a_fast_plate_leaves_no_particle_behind_and_a_frantic_one_is_announced():
+    sim = stirred(mpm.motion.Linear((0, -2 * C)), mpm.shapes.Box((-0.2, 0.35), (1.2, 0.65)))
+    sim.run(duration=0.005)  # the plate moves by 4 spacings; steps of waves alone would be 0.0026 s
+    assert sim.particles.x[:, 1].max() < 0.15 + 0.5 / 20  # 0.164; the plate ends at 0.15
+    with pytest.raises(UserWarning, match=r"needs about .* steps of dt = .* \(limit: motion\)"):
+        stirred(mpm.motion.Rotation(1e9, about=(0.5, 0.5))).run(duration=1.0)
+
+
 def test_a_ball_holds_the_fluid_that_falls_on_it():
     scene = scene_of(WATER, mpm.shapes.Box((0.3, 0.7), (0.7, 0.9)), gravity=(0, -9.81))
     scene.add_collider(mpm.shapes.Ball((0.5, 0.4), 0.2), contact="sticky", name="ball")
@@ -433,6 +515,21 @@ def test_bodies_that_overlap_warn_and_do_not_explode():
 
 
 # --- what a solver promises ----------------------------------------------------------------------------------------
+
+
+def test_densities_of_many_particles_are_their_sums():
+    """So many that cells, too, are added up by several threads."""
+    scene = scene_of(WATER, mpm.shapes.Box((0.2, 0.2), (0.8, 0.8)))
+    found = []
+    for threads in (1, 3):
+        sim = mpm.sph.Simulation(scene, spacing=1 / 320, threads=threads)
+        sim.particles.x[:] += np.random.default_rng(1).uniform(-0.3, 0.3, sim.particles.x.shape) / 320
+        sim.totals()
+        found.append(sim.particles.J.copy())
+    x, mass, h = sim.particles.x, sim.particles.mass, sim.smoothing_length
+    assert len(x) == 192**2 and np.array_equal(*found)
+    rho = operators.density(x, mass, h, operators.neighbours(x, h))
+    np.testing.assert_allclose(found[0], 1000 / rho, rtol=1e-13)  # 9e-16
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -498,6 +595,15 @@ def test_what_is_written_outside_meets_on_leave():
         sims["clamp"].particles.x[3, 0] == pytest.approx(0, abs=0.02) and sims["clamp"].health["clamped"] == 2
     )
     assert len(sims["delete"].particles) == 198 and sims["delete"].health["deleted"] == 2
+    mixed = dam(on_leave={"x-": "clamp", "x+": "delete"})
+    mixed.particles.x[[3, 7]] = (-0.1, 0.5), (3.2, 0.4)
+    mixed.step()
+    assert len(mixed.particles) == 199 and mixed.particles.x[3, 0] == pytest.approx(0, abs=0.02)
+    assert mixed.health["clamped"] == mixed.health["deleted"] == 1
+    mixed.particles.x[[3, 7]] = (-0.1, 0.5), (0.5, -0.4)
+    with pytest.raises(mpm.EscapeError) as caught:
+        mixed.step()
+    assert caught.value.rows == [7] and mixed.particles.x[3, 0] == -0.1  # nothing has changed
     sims["clamp"].particles.v[5] = np.nan
     with pytest.raises(mpm.SimulationError, match="not finite"):
         sims["clamp"].step()
@@ -577,6 +683,32 @@ def test_bad_options_are_named(options, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("size", [2.0**33, 2.0**-25])
+@pytest.mark.parametrize("kernel", ["cubic", "wendland"])
+def test_the_size_of_a_scene_changes_no_bit_of_single_precision(size, kernel):
+    """A scene and the same, 2^k times larger, with all times and accelerations to match."""
+
+    def after(size):
+        fluid = mpm.materials.Fluid(bulk_modulus=1e5, density=1000, viscosity=0.1 * size)
+        box = mpm.shapes.Box((0.25 * size,) * 3, (0.5 * size,) * 3)
+        scene = scene_of(fluid, box, (0, 0, 0), (size,) * 3, gravity=(0, 0, -10 / size), velocity=(1, 0, 0))
+        sim = mpm.sph.Simulation(
+            scene, spacing=size / 16, kernel=kernel, alpha=0.1, xsph=0.1, dtype="float32"
+        )
+        sim.step(20)
+        return sim.particles.x / np.float32(size)
+
+    np.testing.assert_array_equal(after(size), after(1.0))
+
+
+@pytest.mark.parametrize("spacing", [1e13, 1e-20])
+def test_spacings_beyond_single_precision_are_refused(spacing):
+    scene = scene_of(WATER, mpm.shapes.Ball((5 * spacing,) * 2, 2 * spacing), upper=(10 * spacing,) * 2)
+    with pytest.raises(ValueError, match=r"spacing = .*: must be >= 1e-09 and <= 1e\+09 \[m for float32"):
+        mpm.sph.Simulation(scene, spacing=spacing, dtype="float32")
+    mpm.sph.Simulation(scene, spacing=spacing)
+
+
 def test_what_the_method_cannot_do_is_refused():
     def refused(match, **options):
         with pytest.raises(ValueError, match=match):
@@ -638,7 +770,7 @@ def test_thin_colliders_warn_and_those_without_particles_are_refused(thickness):
         with pytest.raises(ValueError, match=r"collider 'plate'.*no point of the lattice"):
             mpm.sph.Simulation(scene, spacing=1 / 20)
     else:
-        with pytest.warns(UserWarning, match="'plate' is only about .* thinner than 2 spacing"):
+        with pytest.warns(UserWarning, match="'plate' is thinner than 2 spacing"):
             mpm.sph.Simulation(scene, spacing=1 / 20)
 
 
@@ -648,3 +780,11 @@ def test_repr_states_the_mass_and_survives_nan():
     assert share == pytest.approx(0.9638, abs=1e-4) and f"each: {share:.4g})" in repr(sim)
     sim.particles.v[0] = np.nan
     assert "200 particles" in repr(sim)
+
+
+def test_a_collider_without_end_in_number_is_refused():
+    sim = mpm.sph.Simulation(scene_of(WATER, mpm.shapes.Box((0, 0), (1, 0.3))), spacing=1 / 20)
+    before = sim.state_hash()
+    with pytest.raises(ValueError, match="points of the lattice"):
+        sim.add_collider(mpm.shapes.Box((0.7, 0.7), (0.9, 1e9)), motion=mpm.motion.Linear((0, -1)))
+    assert sim.state_hash() == before

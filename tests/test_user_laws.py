@@ -15,6 +15,7 @@ import pytest
 import mpm
 import scenes
 from loops import each
+from test_books import FLOW, dissipated, held, kirchhoff
 
 SOURCE = Path(__file__).parent / "data" / "user_laws.c"
 CC = shlex.split(os.environ.get("CC") or shutil.which("cc") or "")
@@ -115,6 +116,16 @@ def test_moduli_from_differences_and_a_number_take_smaller_steps_only(library, l
             expected = x
         assert np.abs(x - expected).max() < 1e-3  # the steps differ; measured 2.6e-4
     assert steps["law"] <= 1.03 * steps["numeric"] and steps["law"] < steps[1.5 * (LAMBDA + 2 * MU)]
+
+
+@each("d", scenes.DIMS)
+def test_books_hold_what_a_law_dissipates(law, damaging, d):
+    sim, row, work = held(damaging, FLOW[d], 60, 1.5e-4, kirchhoff)
+    stored = sim.compute("elastic_energy")[row] / sim.particles.volume[row]
+    plastic, viscous = dissipated(sim, row)
+    assert viscous == 0 and plastic > 0.005 * work
+    assert abs(work - stored - plastic) < 1e-4 * work  # 1.6e-5
+    assert dissipated(*held(law, FLOW[d], 20, 1.5e-4)[:2]) == (0, 0)
 
 
 @each("d", scenes.DIMS)

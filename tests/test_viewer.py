@@ -166,33 +166,63 @@ def lines_along(sim):
 
 def test_colliders_are_outlined():
     sim = with_a_ball(2, motion=mpm.motion.Linear((0, 0.2)))
-    starts, ends = lines_along(sim)
+    found = lines_along(sim)
+    starts, ends = found.starts, found.ends
     # Measured: 2e-4 m from the circle, whose length is met to 4e-4, on a lattice of 0.0125 m.
     assert np.abs(np.linalg.norm(starts - (1.2, 0.5), axis=1) - 0.3).max() < 5e-4
     assert np.linalg.norm(ends - starts, axis=1).sum() == pytest.approx(2 * np.pi * 0.3, rel=1e-3)
     browser = Browser(sim)
-    assert np.abs(browser.colliders()[:, 0] - starts).max() < 5e-5
+    assert np.abs(browser.colliders("lines")[:, 0] - starts).max() < 5e-5
+    # Filled, and each place once. Measured: 3e-4.
+    (a, b), c = np.moveaxis(found.corners.reshape(-1, 3, 2)[:, 1:], 1, 0), found.corners[::3]
+    areas = np.cross(np.pad(a - c, ((0, 0), (0, 1))), np.pad(b - c, ((0, 0), (0, 1))))[:, 2] / 2
+    assert np.abs(areas).sum() == pytest.approx(np.pi * 0.3**2, rel=1e-3)
+    assert np.linalg.norm(found.corners - (1.2, 0.5), axis=1).max() < 0.3 + 1e-12
     sim.run(0.5)
     browser.ask("step")
     browser.draw()
-    assert browser.colliders()[..., 1].mean() == pytest.approx(0.5 + 0.2 * sim.time, abs=0.005)
+    assert browser.colliders("lines")[..., 1].mean() == pytest.approx(0.5 + 0.2 * sim.time, abs=0.005)
 
 
-def test_colliders_in_space_are_cut_by_planes():
+def test_colliders_in_space_are_surfaces():
     sim = with_a_ball(3)
-    starts, ends = lines_along(sim)
-    # The lattice is 0.042 m wide. Measured: 9e-4 m from the sphere.
-    for x in (starts, ends):
-        assert np.abs(np.linalg.norm(x - (1.2, 0.5, 0.5), axis=1) - 0.3).max() < 2e-3
-    flat = starts == ends
-    assert flat.any(axis=1).all()  # each in a plane, some along an edge of its lattice as well
-    once = flat.sum(axis=1) == 1
-    for axis, (low, high) in enumerate(zip(sim.scene.lower, sim.scene.upper, strict=True)):
-        levels = np.linspace(low, high, round(outlines.CUTS * (high - low) / 2) + 1)
-        inside = levels[np.abs(levels - (1.2, 0.5, 0.5)[axis]) < 0.3]
-        assert np.unique(starts[once & flat[:, axis], axis]).tolist() == inside.tolist()
-    assert np.abs(Browser(sim).colliders()[:, 0] - starts).max() < 5e-5
-    assert len(lines_along(make(3))[0]) == 0
+    found = lines_along(sim)
+    assert len(found.starts) == 0
+    # The lattice is 0.031 m wide. Measured: 2e-4 m from the sphere, 4e-4 of its area, 0.01 of its normals.
+    away = found.corners - (1.2, 0.5, 0.5)
+    assert np.abs(np.linalg.norm(away, axis=1) - 0.3).max() < 1e-3
+    assert np.abs(found.normals - away / 0.3).max() < 0.05
+    assert area(found) == pytest.approx(4 * np.pi * 0.3**2, rel=2e-3)
+    browser = Browser(sim)
+    assert np.abs(browser.colliders().reshape(-1, 3) - found.corners).max() < 5e-5
+    assert len(lines_along(make(3)).corners) == 0
+    codes = frames.faces(browser.session._box, found.corners, found.normals)[:, 3].astype(int)
+    x, y = codes // 256 / 127.5 - 1, codes % 256 / 127.5 - 1  # as the script unfolds them
+    below = abs(x) + abs(y) > 1
+    folded = np.array([np.where(below, (1 - abs(v)) * np.sign(u), u) for u, v in ((x, y), (y, x))])
+    normals = np.array([*folded, 1 - abs(x) - abs(y)]).T
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    assert (normals * found.normals).sum(axis=1).min() > 0.999
+
+
+def test_surfaces_have_sharp_edges_and_end_at_the_domain():
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+    scene.add(mpm.shapes.Box((0.1, 0.1, 0.5), (0.3, 0.3, 0.7)), scenes.MATERIALS["fluid"])
+    scene.add_collider(mpm.shapes.Box((0.41, 0.43, 0.42), (0.83, 0.81, 0.79)))
+    box = area(lines_along(mpm.Simulation(scene, dx=1 / 16)))
+    assert box == pytest.approx(2 * (0.42 * 0.38 + 0.42 * 0.37 + 0.38 * 0.37), rel=0.01)  # measured: 7e-3
+    scene.add_collider(mpm.shapes.HalfSpace((0, 0, 0.2), (0, 0, 1)))
+    found = lines_along(mpm.Simulation(scene, dx=1 / 16))
+    assert 1 <= area(found) - box <= (1 + 2 / 64) ** 2
+    assert found.corners.min() > -1 / 64 and found.corners.max() < 1 + 1 / 64
+
+
+def area(found):
+    corners = found.corners.reshape(-1, 3, 3)
+    return (
+        np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum()
+        / 2
+    )
 
 
 @dims
@@ -353,6 +383,8 @@ BAD = [
     *({"type": "record", "path": path, "fps": 60} for path in ("", None, 1, "a.txt", "/nowhere/at/all.vtkhdf")),
     *({"type": "record", "path": "a.vtkhdf", "fps": fps} for fps in (0, -1, None, "60", float("nan"))),
     *({"type": "load", "path": path} for path in ("", None, 1, "none.vtkhdf", ".", __file__)),
+    *({"type": "probe", "vertex": vertex, "pinned": False} for vertex in (-1, 10**6, 0.5, "1", [])),
+    {"type": "probe", "vertex": 0, "pinned": None},
     *({"type": "seek", "index": index} for index in (0, 1, None)),
     {"type": "simulation"} | {"x": 1}, {"type": "scene", "name": "cube"}, {"type": "scene", "name": None},
 ]  # fmt: skip
@@ -441,14 +473,17 @@ def test_scenes_of_the_gallery_can_be_chosen():
 
 
 def widget_scripts():
-    return re.findall(r'"(\w+\.js)"', (FOLDER / "widget.py").read_text())
+    return re.findall(r'"(\w+\.js)"', (FOLDER / "scripts.py").read_text())
+
+
+MORE = ("type", "text", "particle", "count")  # of other messages; the last is the hub's
 
 
 @pytest.mark.source
 def test_script_and_session_speak_the_same_language():
-    script = (FOLDER / "view.js").read_text()
+    script = "".join((FOLDER / name).read_text() for name in ("view.js", "compare.js"))
     assert all((FOLDER / name).is_file() for name in widget_scripts())
-    sent = set(re.findall(r'send\((?:{ type: )?"(\w+)"', script))
+    sent = set(re.findall(r'(?:send|tell)\((?:{ type: )?"(\w+)"', script))
     sent |= set(
         re.search(r"for \(const name of \[(.*?)\]\)\s*control", script)[1].replace('"', "").split(", ")
     )
@@ -458,7 +493,7 @@ def test_script_and_session_speak_the_same_language():
     assert all(f'"{kind}"' in script for kind in ("state", "colliders", "frame", "error"))
     browser = Browser(make())
     for name in re.findall(r"(?:state|message)\.(\w+)", script):
-        assert name in browser.state or name in browser.frame or name in ("type", "text"), name
+        assert name in browser.state or name in browser.frame or name in MORE, name
 
 
 def test_without_anywidget_the_extra_is_named_and_pictures_still_work(monkeypatch):
@@ -530,6 +565,16 @@ def test_the_widget_of_the_gallery():
     pytest.importorskip("anywidget")
     view = viewer.gallery("disks")
     assert view.simulation.dimension == 2
+    view.close()
+
+
+def test_other_scenes_of_the_gallery_run_by_the_same_method():
+    pytest.importorskip("anywidget")
+    view = viewer.gallery("dam-break", method="sph")
+    assert isinstance(view.simulation, mpm.sph.Simulation)
+    for name, solver in (("hydrostatic", mpm.sph.Simulation), ("disks", mpm.Simulation)):
+        view._session._on_scene(name)
+        assert type(view.simulation) is solver
     view.close()
 
 

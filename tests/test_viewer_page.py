@@ -20,7 +20,7 @@ from test_browser import SCREENS
 pytestmark = [pytest.mark.browser, pytest.mark.source]
 
 FOLDER = Path(mpm.viewer.__file__).parent
-SCRIPTS = re.findall(r'"(\w+\.js)"', (FOLDER / "widget.py").read_text())
+SCRIPTS = re.findall(r'"(\w+\.js)"', (FOLDER / "scripts.py").read_text())
 PATIENCE = 60.0  # s
 
 PAGE = """<!doctype html><meta charset="utf-8"><style>body { margin: 8px; } %s</style><div id="el"></div>
@@ -35,7 +35,7 @@ window.deliver = (message, data) => {
 };
 const model = {
   send: (message) => sent.push(message),
-  on: (name, listener) => listeners.push(listener),
+  on: (name, listener) => { if (name === "msg:custom") listeners.push(listener); },
   off: () => {},
 };
 module.default.render({ model, el: document.getElementById("el") });

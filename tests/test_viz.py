@@ -84,7 +84,7 @@ def test_a_picture_has_named_parts(dim):
         and picture[0] is picture.particles
         and picture[2] is picture.colorbar
     )
-    assert picture.domain is picture[1]
+    assert picture.domain is picture[1] and picture.figure is plt.gcf()
 
 
 @dims
@@ -122,6 +122,19 @@ def test_the_colour_bar_of_a_wide_domain_is_no_taller_than_it():
         picture.colorbar.figure.canvas.draw()
         bar, axes = (part.get_window_extent().height for part in (picture.colorbar, picture.domain.axes))
         assert 0.6 <= bar / axes <= 1, size  # measured 0.80 to 0.90
+
+
+def test_labels_have_whole_numbers_beside_their_colour_bar():
+    assert colors.whole("speed", (0, 1)) is None
+    assert colors.whole("material", (0.0, 1.0)) == [0, 1] and colors.whole("material", (-0.5, 0.5)) == [0]
+    assert colors.whole("id", (0.0, 99.0)) == [0, 25, 50, 75]
+    picture = make(2).plot(color="material")
+    picture.colorbar.figure.canvas.draw()
+    assert [text.get_text() for text in picture.colorbar.get_yticklabels()] == ["0", "1"]
+    own, default = np.zeros((2, 200, 200, 3), np.uint8)
+    canvas.color_bar(own, "material", (0, 1), "neither", [0, 1])
+    canvas.color_bar(default, "material", (0, 1))
+    assert not np.array_equal(own, default)  # which has 0.25, 0.5 and 0.75, too
 
 
 def test_units_of_a_plane_scene_are_per_metre_of_depth():
@@ -336,6 +349,50 @@ def test_pictures_too_narrow_for_the_scene_are_refused(dim, annotate):
         assert viz.Renderer(sim, size=(width, size[1]), annotate=annotate).camera.scale > 0
         with pytest.raises(ValueError, match="width of at least"):
             viz.Renderer(sim, size=(width - 2, size[1]), annotate=annotate)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_cut_leaves_out_what_is_between_its_planes_and_the_camera(sign):
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1), gravity=(0, 0, -9.81 * sign))
+    scene.add(shapes.Box((0.25, 0.25, 0.25), (0.75, 0.75, 0.75)), SOLID)
+    sim = mpm.Simulation(scene, dx=0.125, threads=1)
+    x = np.array(sim.particles.x)
+    # The camera looks from large x, small y and above; where things fall up, it is upside down.
+    away = {"x": x[:, 0] <= 0.5, "y": x[:, 1] >= 0.5, "z": sign * x[:, 2] <= sign * 0.5}
+    for axes in ("x", "y", "z", "xy", "xyz"):
+        renderer = viz.Renderer(sim, color="id", cut=dict.fromkeys(axes, 0.5))
+        kept = np.any([away[axis] for axis in axes], axis=0)
+        assert np.array_equal(renderer._shoot(sim).shown, np.flatnonzero(kept))
+        assert renderer.frame(sim).shape == (720, 960, 3)
+    before = sim.state_hash()
+    sim.plot(cut={"z": 0.0 if sign > 0 else 1.0})  # nothing is left
+    assert sim.state_hash() == before
+    for cut, error, message in (
+        ({"w": 0.5}, ValueError, "key of cut = 'w'"),
+        ({"y": 1.5}, ValueError, r"cut\['y'\] = 1.5: must be >= 0 and <= 1"),
+        (0.5, TypeError, "cut = 0.5: must be a mapping"),
+    ):
+        with pytest.raises(error, match=message):
+            sim.plot(cut=cut)
+    with pytest.raises(ValueError, match=r"cut = \{'y': 0.5\}: must be None in 2-D"):
+        make(2).plot(cut={"y": 0.5})
+
+
+def test_movies_and_replays_are_cut_as_pictures(tmp_path):
+    sim = make(3)
+    options = {"color": "material", "cut": {"y": 0.25}, "size": (128, 96)}
+    seen = viz.Renderer(sim, **options).frame(sim)
+    assert not np.array_equal(seen, viz.Renderer(sim, color="material", size=(128, 96)).frame(sim))
+    with sim.record(tmp_path / "run.vtkhdf", fps=1000):
+        sim.movie(tmp_path / "live", duration=0.001, fps=1000, **options)
+    with mpm.replay(tmp_path / "run.vtkhdf") as frames:
+        frames.movie(tmp_path / "later", **options)
+        cut, whole = (frames.plot(0, color="material", cut=planes) for planes in ({"y": 0.25}, None))
+        again = frames[0].plot(color="material", cut={"y": 0.25})
+    images = [picture.particles.get_array() for picture in (cut, again, whole)]
+    assert np.array_equal(images[0], images[1]) and not np.array_equal(images[0], images[2])
+    for folder in ("live", "later"):
+        assert np.array_equal(np.asarray(Image.open(tmp_path / folder / "frame_0000.png")), seen)
 
 
 def test_near_particles_hide_far_ones():

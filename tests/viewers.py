@@ -55,11 +55,14 @@ class Browser:
         """Of the vertices, in metres."""
         return self.placed(self.part(name))
 
-    def colliders(self):
-        """Ends (m, 2, d) of the lines along them, in metres."""
-        _, (data,) = self.last("colliders")
-        x = self.placed(np.frombuffer(data, dtype=np.uint16).reshape(-1, 4))
-        return x.reshape(-1, 2, x.shape[1])
+    def colliders(self, part="faces"):
+        """Corners (m, 3, d) of the triangles of them, or ends (m, 2, d) of the lines along them, in metres."""
+        message, (data,) = self.last("colliders")
+        (_, faces), (_, lines) = message["parts"]
+        vertices = np.frombuffer(data, dtype=np.uint16).reshape(-1, 4)
+        assert len(vertices) == faces + lines
+        x = self.placed(vertices[:faces] if part == "faces" else vertices[faces:])
+        return x.reshape(-1, 3 if part == "faces" else 2, x.shape[1])
 
     def placed(self, vertices):
         lower, size = (np.array(self.state["box"][k]) for k in ("lower", "size"))

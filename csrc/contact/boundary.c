@@ -30,10 +30,17 @@ mpm_status mpm_boundary_add(mpm_boundary *boundary, const mpm_allocator *allocat
         mpm_memory_free(allocator, books);
         return MPM_OUT_OF_MEMORY;
     }
+    for (size_t k = 0; k < count; k++)
+        books[k] = boundary->books[k];
     mpm_memory_free(allocator, boundary->books);
     boundary->books = books;
     boundary->count++;
     return MPM_OK;
+}
+
+void mpm_boundary_drop(mpm_boundary *boundary, const mpm_allocator *allocator)
+{
+    mpm_collider_clear(&boundary->colliders[--boundary->count], allocator);
 }
 
 void mpm_boundary_pose(mpm_boundary *boundary, double time, double dt)

@@ -20,9 +20,12 @@ typedef struct mpm_boundary {
 /** Frees the colliders. */
 void mpm_boundary_clear(mpm_boundary *boundary, const mpm_allocator *allocator);
 
-/** Adds a copy of a collider, and clears all books. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if it has no name, if
- *  its shape has a flaw or the wrong dimension, or if its contact or motion is invalid for colliders. */
+/** Adds a copy of a collider, with an empty book. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if it has no name, if its
+ *  shape has a flaw or the wrong dimension, or if its contact or motion is invalid for colliders. */
 mpm_status mpm_boundary_add(mpm_boundary *boundary, const mpm_allocator *allocator, const mpm_collider *collider);
+
+/** Takes the last collider away. */
+void mpm_boundary_drop(mpm_boundary *boundary, const mpm_allocator *allocator);
 
 /** Sets the state `now` of all colliders for a step of size dt that begins at `time`. */
 void mpm_boundary_pose(mpm_boundary *boundary, double time, double dt);

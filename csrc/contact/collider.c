@@ -104,6 +104,42 @@ static double length(const double v[3])
     return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
+double mpm_collider_speed(const mpm_collider_state *state, double extent)
+{
+    return fmax(length(state->velocity) + length(state->spin) * extent, state->swing + state->twist * extent);
+}
+
+static double speed_within(const mpm_collider *collider, double time, double dt, double extent)
+{
+    const mpm_collider_state state = mpm_collider_state_at(collider, time, dt);
+    return mpm_collider_speed(&state, extent);
+}
+
+double mpm_collider_longest_dt(const mpm_collider *collider, double time, double dt, double extent, double reach)
+{
+    const double most = reach * (1 + 1e-9);
+    double low = dt, high = dt, speed = 0;
+    if (collider->motion.kind == MPM_MOTION_NONE)
+        return dt;
+    /* The mean speed of a shorter step may be larger, so the search goes on until a step fits. */
+    for (int attempt = 0; low > 0 && !((speed = speed_within(collider, time, low, extent)) * low <= most); attempt++) {
+        if (!isfinite(speed))
+            return 0;
+        high = low;
+        low = attempt < 8 ? reach / speed : fmin(reach / speed, 0.5 * low);
+    }
+    if (speed * low >= 0.99 * reach)
+        return low;
+    for (int k = 0; k < 24 && low < high; k++) { /* it was smaller than it need be */
+        const double middle = 0.5 * (low + high);
+        if (speed_within(collider, time, middle, extent) * middle <= most)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
                               double dt, mpm_collider_book *books)
 {

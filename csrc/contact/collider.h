@@ -57,6 +57,13 @@ void mpm_collider_clear(mpm_collider *collider, const mpm_allocator *allocator);
 /** The state during a step of size `dt` > 0 that begins at `time`; at rest if `dt` = 0. */
 mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double time, double dt);
 
+/** A bound of the speed [m/s] of the points that are at most `extent` [m] from the reference point and do not deform, in a
+ *  state of a step. */
+double mpm_collider_speed(const mpm_collider_state *state, double extent);
+
+/** The longest step from `time` on, at most `dt` > 0, in which no such point moves farther than `reach` [m]. */
+double mpm_collider_longest_dt(const mpm_collider *collider, double time, double dt, double extent, double reach);
+
 /** phi at x [m], the outward normal and the velocity of the surface, extended to x. Uses the given state and the given
  *  parts of the shape (UINT64_MAX: all). */
 mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3],

@@ -18,6 +18,11 @@ static const mpm_history_entry of_material[] = {
     {"body_impulse", MPM_HISTORY_VECTOR, offsetof(mpm_books, body_impulse)},
     {"wall_impulse", MPM_HISTORY_VECTOR, offsetof(mpm_books, wall_impulse)},
 };
+static const mpm_history_entry of_dissipation[] = {
+    {"plastic_dissipation", MPM_HISTORY_NUMBER, offsetof(mpm_books, totals.plastic_dissipation)},
+    {"viscous_dissipation", MPM_HISTORY_NUMBER, offsetof(mpm_books, totals.viscous_dissipation)},
+    {"heat", MPM_HISTORY_NUMBER, offsetof(mpm_books, totals.heat)},
+};
 static const mpm_history_entry of_collider[] = {
     {"impulse", MPM_HISTORY_VECTOR, offsetof(mpm_collider_book, impulse)},
     {"torque", MPM_HISTORY_TURNING, offsetof(mpm_collider_book, torque)},
@@ -43,12 +48,34 @@ mpm_history_section mpm_books_section(const mpm_books *books)
     return (mpm_history_section){of_material, sizeof of_material / sizeof *of_material, books, NULL};
 }
 
+mpm_history_section mpm_books_dissipation(const mpm_books *books)
+{
+    return (mpm_history_section){of_dissipation, sizeof of_dissipation / sizeof *of_dissipation, books, NULL};
+}
+
 mpm_history_section mpm_books_collider(const mpm_boundary *boundary, size_t k)
 {
     if (k >= boundary->count)
         return (mpm_history_section){0};
     return (mpm_history_section){of_collider, sizeof of_collider / sizeof *of_collider, &boundary->books[k],
                                  boundary->colliders[k].name};
+}
+
+mpm_status mpm_books_add_collider(mpm_boundary *boundary, const mpm_allocator *allocator, mpm_history *history,
+                                  const mpm_collider *collider)
+{
+    const int before = mpm_history_length(history);
+    mpm_status status = mpm_boundary_add(boundary, allocator, collider);
+    if (!status && (status = mpm_history_fit(history, allocator, before)))
+        mpm_boundary_drop(boundary, allocator);
+    return status;
+}
+
+void mpm_books_drop_collider(mpm_boundary *boundary, const mpm_allocator *allocator, mpm_history *history)
+{
+    const int before = mpm_history_length(history);
+    mpm_boundary_drop(boundary, allocator);
+    mpm_history_fit(history, allocator, before);
 }
 
 void mpm_books_record(mpm_books *books, mpm_boundary *boundary, mpm_history *history, const mpm_totals *totals,

@@ -12,6 +12,8 @@
  *  it has no potential, so `gravitational` contains only the other components. */
 typedef struct mpm_totals {
     double time, mass, momentum[3], center_of_mass[3], angular_momentum[3], kinetic, elastic, gravitational;
+    bool dissipates; /* the following are kept; else they are 0 */
+    double plastic_dissipation, viscous_dissipation, heat;
 } mpm_totals;
 
 /** The sums over particles that totals follow from. */
@@ -33,8 +35,18 @@ mpm_totals mpm_books_totals(const mpm_boundary *boundary, const double gravity[3
 /** The columns of the whole material. */
 mpm_history_section mpm_books_section(const mpm_books *books);
 
+/** The columns of what the material dissipates, for methods that keep it. */
+mpm_history_section mpm_books_dissipation(const mpm_books *books);
+
 /** The columns of collider k; no entries beyond the last. */
 mpm_history_section mpm_books_collider(const mpm_boundary *boundary, size_t k);
+
+/** Adds a collider as mpm_boundary_add does, at any time: its columns of earlier records are 0. */
+mpm_status mpm_books_add_collider(mpm_boundary *boundary, const mpm_allocator *allocator, mpm_history *history,
+                                  const mpm_collider *collider);
+
+/** Takes the last collider away, with its columns. */
+void mpm_books_drop_collider(mpm_boundary *boundary, const mpm_allocator *allocator, mpm_history *history);
 
 /** Completes the books with totals and dt, records them, and begins all impulses anew. Room has been reserved. */
 void mpm_books_record(mpm_books *books, mpm_boundary *boundary, mpm_history *history, const mpm_totals *totals,

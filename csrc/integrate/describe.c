@@ -17,7 +17,7 @@ unsigned mpm_describe_vectors(const mpm_simulation *simulation)
                         1u << MPM_GRID_DIRECTION | 1u << MPM_GRID_PRODUCT | 1u << MPM_GRID_CORRECTION };
     const mpm_scheme *scheme = &simulation->settings.scheme;
     return (simulation->integrator->solve ? OF_A_SOLVE | 1u << mpm_describe_preconditioner(simulation) : 0) |
-           (unsigned)scheme->midpoint << MPM_GRID_MIDPOINT | 1u << MPM_GRID_VELOCITY |
+           (unsigned)scheme->midpoint << MPM_GRID_MIDPOINT | (unsigned)scheme->f_bar << MPM_GRID_VOLUME_CHANGE | 1u << MPM_GRID_VELOCITY |
            (unsigned)mpm_scheme_recomputes_velocity(scheme) << MPM_GRID_PREVIOUS |
            (unsigned)mpm_scheme_is_split(scheme) << MPM_GRID_BEFORE |
            (unsigned)(scheme->transfer == MPM_XPIC) << MPM_GRID_FILTERED;
@@ -31,8 +31,8 @@ mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *
         .dx = simulation->settings.dx,
         .field = &simulation->store.fields.row[field],
         .rows = rows,
-        .on_leave = simulation->settings.on_leave,
     };
+    memcpy(exchange.on_leave, simulation->settings.on_leave, sizeof exchange.on_leave);
     memcpy(exchange.cells, simulation->boundary.cells, sizeof exchange.cells);
     memcpy(exchange.lower, simulation->boundary.lower, sizeof exchange.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
@@ -61,12 +61,12 @@ mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation)
         .grid = &simulation->grid,
         .materials = simulation->materials,
         .scheme = simulation->settings.scheme,
-        .on_leave = simulation->settings.on_leave,
         .dx = simulation->settings.dx,
         .colliders = mpm_describe_colliders(simulation, simulation->reports.task_books),
         .measures = simulation->reports.measures,
         .workspaces = simulation->workspaces,
     };
+    memcpy(sweep.on_leave, simulation->settings.on_leave, sizeof sweep.on_leave);
     memcpy(sweep.cells, simulation->boundary.cells, sizeof sweep.cells);
     memcpy(sweep.lower, simulation->boundary.lower, sizeof sweep.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)

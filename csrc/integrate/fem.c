@@ -153,7 +153,7 @@ double *mpm_fem_numbers(mpm_fem *fem, int index, size_t *count)
 mpm_status mpm_fem_add_material(mpm_fem *fem, const mpm_material *material)
 {
     const int law = material->law;
-    if (law < 0 || law >= MPM_LAW_COUNT || mpm_laws_inelastic(law) || mpm_laws_get(law)->strain != MPM_KEEPS_F ||
+    if (law < 0 || law >= MPM_LAW_COUNT || material->varying || mpm_laws_inelastic(law) || mpm_laws_get(law)->strain != MPM_KEEPS_F ||
         !mpm_laws_have_tangent(law))
         return MPM_BAD_ARGUMENT;
     if (mpm_memory_grow(&fem->run.allocator, (void **)&fem->materials, &fem->material_capacity, fem->material_count,
@@ -170,7 +170,7 @@ int mpm_fem_materials(const mpm_fem *fem)
 
 mpm_status mpm_fem_add_collider(mpm_fem *fem, const mpm_collider *collider)
 {
-    return mpm_boundary_add(&fem->boundary, &fem->run.allocator, collider);
+    return mpm_books_add_collider(&fem->boundary, &fem->run.allocator, &fem->run.history, collider);
 }
 
 static bool are_materials(const mpm_fem *fem, const int32_t *material, ptrdiff_t count)

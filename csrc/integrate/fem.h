@@ -64,7 +64,7 @@ void mpm_fem_free(mpm_fem *fem);
 mpm_status mpm_fem_add_material(mpm_fem *fem, const mpm_material *material);
 int mpm_fem_materials(const mpm_fem *fem);
 
-/** As mpm_boundary_add, before the first step. */
+/** As mpm_boundary_add, between runs. */
 mpm_status mpm_fem_add_collider(mpm_fem *fem, const mpm_collider *collider);
 
 /** Adds nodes: x, v [count][dim], mass, volume, material [count], all of them finite, mass and volume > 0. Errors:

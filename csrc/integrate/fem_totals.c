@@ -60,12 +60,10 @@ int32_t mpm_fem_totals_row(const mpm_fem *fem, mpm_limit limit)
 double mpm_fem_totals_automatic_dt(const mpm_fem *fem)
 {
     const double dx = fem->settings.dx;
-    double dt = fmin(0.9 * wave_bound(fem), 0.6 * sqrt(dx / gravity_size(fem)));
-    dt = fmin(dt, 0.4 * dx / fem->measure.speed);
-    dt = fmin(dt, 0.4 * dx / fem->approach);
-    dt = fmin(dt, fem->settings.max_dt);
-    if (fem->natural_dt > 0)
-        dt = fmin(dt, 1.1 * fem->natural_dt); /* fast changes of dt may be unstable even below the bound */
+    double limit = fmin(0.9 * wave_bound(fem), 0.6 * sqrt(dx / gravity_size(fem)));
+    limit = fmin(limit, 0.4 * dx / fem->measure.speed);
+    limit = fmin(limit, 0.4 * dx / fem->approach);
+    const double dt = fmin(mpm_run_hold_dt(fem->natural_dt, limit), fem->settings.max_dt);
     return isfinite(dt) ? dt : 1e-3;
 }
 

@@ -89,7 +89,7 @@ static double carried(const mpm_simulation *simulation, double dt, const mpm_mea
     /* for positions up to 16 cells from the first node of the block */
     const double rounding = 4 * (simulation->settings.real_size == sizeof(float) ? FLT_EPSILON : DBL_EPSILON);
     const double moved = measure->advection_speed * dt / simulation->settings.dx + rounding;
-    if (simulation->settings.on_leave != MPM_LEAVE_CLAMP || !measure->outside)
+    if (!measure->clamped)
         return moved;
     /* a clamped particle returns to a face from up to wall_depth beyond it; rounding adds less than 1e-5 */
     return fmax(moved, mpm_scheme_wall_depth(simulation->settings.scheme.degree) + 1e-5);

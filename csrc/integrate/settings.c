@@ -3,6 +3,9 @@
 
 #include "integrate/dispatch.h"
 #include "integrate/implicit.h"
+#include "integrate/integrator.h"
+
+enum { MOST_VISCOSITY = 100 }; /* coefficients of the artificial viscosity are about 0.1 and 2 */
 
 mpm_settings mpm_settings_default(int dim)
 {
@@ -35,7 +38,23 @@ static const char *scheme_flaw(const mpm_scheme *scheme)
         return "scheme.flip_ratio";
     if (scheme->xpic_order < 1 && scheme->transfer == MPM_XPIC)
         return "scheme.xpic_order";
-    return is_within(scheme->c_keep, 0, 1) ? NULL : "scheme.c_keep";
+    if (!is_within(scheme->c_keep, 0, 1))
+        return "scheme.c_keep";
+    for (int term = 0; term < 2; term++)
+        if (!is_within(scheme->viscosity[term], 0, MOST_VISCOSITY))
+            return "scheme.viscosity";
+    return scheme->f_bar && scheme->cayley ? "scheme.f_bar" : NULL;
+}
+
+/* Implicit steps know neither F-bar nor the artificial viscosity, nor do they keep what laws dissipate. */
+static const char *solve_flaw(const mpm_settings *settings)
+{
+    if (settings->integrator == MPM_EXPLICIT || (settings->integrator == MPM_SEMI_IMPLICIT && settings->beta == 0))
+        return NULL;
+    return settings->scheme.f_bar                     ? "scheme.f_bar"
+           : mpm_scheme_is_viscous(&settings->scheme) ? "scheme.viscosity"
+           : settings->dissipation                    ? "dissipation"
+                                                      : NULL;
 }
 
 static const char *axis_flaw(const mpm_settings *settings, int axis)
@@ -46,6 +65,9 @@ static const char *axis_flaw(const mpm_settings *settings, int axis)
         if ((unsigned)walls[side].contact > MPM_PERIODIC || (walls[side].contact == MPM_PERIODIC) != periodic ||
             !(walls[side].friction >= 0))
             return "walls";
+    for (int side = 0; side < 2; side++)
+        if ((unsigned)settings->on_leave[2 * axis + side] > MPM_LEAVE_CLAMP)
+            return "on_leave";
     if (settings->cells[axis] < (periodic ? 4 : 1) || settings->cells[axis] > MPM_MOST_CELLS)
         return "cells";
     if (!isfinite(settings->lower[axis]))
@@ -64,7 +86,6 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         {"dx", settings->dx > 0 && isfinite(settings->dx)},
         {"dt", !isnan(settings->dt)},
         {"max_dt", settings->max_dt > 0},
-        {"on_leave", (unsigned)settings->on_leave <= MPM_LEAVE_DELETE},
         {"history", settings->history >= 0},
         {"threads", settings->threads >= 1},
         {"beta", settings->beta == 0 || is_within(settings->beta, 0.5, 1)},
@@ -79,6 +100,7 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         if (!checks[i].fits)
             return checks[i].name;
     const char *flaw = scheme_flaw(&settings->scheme);
+    flaw = flaw ? flaw : solve_flaw(settings);
     for (int axis = 0; axis < settings->dim && !flaw; axis++)
         flaw = axis_flaw(settings, axis);
     return flaw;

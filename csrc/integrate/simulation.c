@@ -57,6 +57,21 @@ static mpm_boundary boundary_of(const mpm_settings *settings)
     return boundary;
 }
 
+/* The fields of what laws dissipate, per rest volume, in the order of MPM_DISSIPATION_PLASTIC and ..._VISCOUS. Any value may
+ * be written: it is what has been dissipated so far. */
+static const char *const dissipations[] = {"plastic_dissipation", "viscous_dissipation"};
+
+static mpm_status add_dissipation(mpm_simulation *simulation)
+{
+    mpm_field rows[2];
+    for (int i = 0; i < 2; i++) {
+        rows[i] = (mpm_field){.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL,
+                              .low = -INFINITY, .high = INFINITY};
+        mpm_store_name(&rows[i], dissipations[i], "J/m\u00b3"); /* short enough */
+    }
+    return mpm_store_add_fields(&simulation->store, rows, 2);
+}
+
 mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allocator, const mpm_settings *settings)
 {
     *result = NULL;
@@ -82,6 +97,11 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     if (settings->dim == 2)
         simulation->settings.gravity[2] = 0;
     simulation->boundary = boundary_of(settings);
+    const mpm_status status = settings->dissipation ? add_dissipation(simulation) : MPM_OK;
+    if (status) {
+        mpm_simulation_free(simulation);
+        return status;
+    }
     *result = simulation;
     return MPM_OK;
 }
@@ -100,10 +120,41 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_memory_free(&allocator, simulation);
 }
 
-/* Adds the fields of a law's history, except those that another law has added. On error nothing has changed. */
-static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
+static bool same_range(const mpm_field *field, const mpm_parameter *parameter)
 {
-    mpm_field rows[MPM_LAW_FIELDS];
+    return !strcmp(field->unit, parameter->unit) && field->low == parameter->low && field->high == parameter->high &&
+           field->low_closed == !parameter->low_open && field->high_closed == !parameter->high_open;
+}
+
+/* Lists the fields of parameters that vary, except those that another material has added. */
+static mpm_status list_parameters(const mpm_simulation *simulation, const mpm_material *material, mpm_field *rows,
+                                  int *count)
+{
+    for (int k = 0; k < material->varying; k++) {
+        const mpm_parameter *parameter = &mpm_material_law(material)->parameter[material->parameter[k]];
+        const int found = mpm_fields_find(&simulation->store.fields, parameter->name);
+        if (found >= 0) {
+            const mpm_field *field = &simulation->store.fields.row[found];
+            if (field->owner != MPM_OWNER_LAW || field->rank != MPM_SCALAR || !same_range(field, parameter))
+                return MPM_BAD_ARGUMENT;
+            continue;
+        }
+        mpm_field *row = &rows[(*count)++];
+        *row = (mpm_field){.rank = MPM_SCALAR, .owner = MPM_OWNER_LAW, .state_of = MPM_STATE_OF_OWNERS,
+                           .low = parameter->low, .high = parameter->high, .low_closed = !parameter->low_open,
+                           .high_closed = !parameter->high_open, .initial = NAN};
+        if (mpm_store_name(row, parameter->name, parameter->unit))
+            return MPM_TOO_LARGE;
+    }
+    return MPM_OK;
+}
+
+/* Adds the fields of a material's history and of its parameters that vary, except those that another material has added.
+ * On error nothing has changed. */
+static mpm_status add_history(mpm_simulation *simulation, const mpm_material *material)
+{
+    const mpm_law *law = mpm_material_law(material);
+    mpm_field rows[MPM_LAW_FIELDS + MPM_LAW_PARAMETERS];
     int count = 0;
     for (int f = 0; f < law->fields; f++) {
         const mpm_history_field *field = &law->field[f];
@@ -119,18 +170,42 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_law *law)
         if (mpm_store_name(row, field->name, field->unit))
             return MPM_TOO_LARGE;
     }
-    return mpm_store_add_fields(&simulation->store, rows, count);
+    const mpm_status status = list_parameters(simulation, material, rows, &count);
+    return status ? status : mpm_store_add_fields(&simulation->store, rows, count);
 }
 
-/* Tells a material the columns of its history. */
+/* Tells a material the columns of its history, of its parameters that vary, and of what it dissipates. */
 static void set_columns(const mpm_simulation *simulation, mpm_material *material)
 {
     const mpm_law *law = mpm_material_law(material);
-    for (int f = 0, component = 0; f < law->fields; f++) {
-        const mpm_field *row = &simulation->store.fields.row[mpm_fields_find(&simulation->store.fields, law->field[f].name)];
+    const mpm_fields *fields = &simulation->store.fields;
+    int component = 0;
+    for (int f = 0; f < law->fields; f++) {
+        const mpm_field *row = &fields->row[mpm_fields_find(fields, law->field[f].name)];
         for (int c = 0; c < mpm_rank_components(row->rank, simulation->settings.dim); c++)
             material->column[component++] = row->column + c;
     }
+    for (int k = 0; k < material->varying; k++)
+        material->column[component++] =
+            fields->row[mpm_fields_find(fields, law->parameter[material->parameter[k]].name)].column;
+    material->dissipates = simulation->settings.dissipation;
+    for (int i = 0; i < 2 && material->dissipates; i++)
+        material->dissipation[i] = fields->row[mpm_fields_find(fields, dissipations[i])].column;
+}
+
+/* Can kernels load the parameters that vary? They need room behind the history, and the density is none of them. */
+static bool may_vary(const mpm_simulation *simulation, const mpm_material *material)
+{
+    const mpm_law *law = mpm_material_law(material);
+    if (material->law == MPM_USER || simulation->integrator->solve || material->varying < 0 ||
+        material->varying >= law->parameters ||
+        mpm_law_history(law, simulation->settings.dim) + material->varying > MPM_LAW_HISTORY)
+        return false;
+    for (int k = 0; k < material->varying; k++)
+        if (material->parameter[k] <= (k ? material->parameter[k - 1] : -1) ||
+            material->parameter[k] >= law->parameters - 1)
+            return false;
+    return true;
 }
 
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material)
@@ -139,12 +214,14 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
         return MPM_BAD_ARGUMENT;
     if (simulation->integrator->solve && !mpm_laws_have_tangent(material->law))
         return MPM_BAD_ARGUMENT;
+    if (material->varying && !may_vary(simulation, material))
+        return MPM_BAD_ARGUMENT;
     const mpm_law *law = mpm_material_law(material);
     mpm_material added = *material;
     if (mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->materials, &simulation->material_capacity,
                         simulation->material_count, simulation->material_count + 1, sizeof *material))
         return MPM_OUT_OF_MEMORY;
-    const mpm_status status = add_history(simulation, law);
+    const mpm_status status = add_history(simulation, material);
     if (status)
         return status;
     set_columns(simulation, &added);
@@ -163,7 +240,8 @@ int mpm_simulation_materials(const mpm_simulation *simulation)
 
 mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider)
 {
-    return mpm_boundary_add(&simulation->boundary, &simulation->run.allocator, collider);
+    mpm_run *run = &simulation->run;
+    return mpm_books_add_collider(&simulation->boundary, &run->allocator, &run->history, collider);
 }
 
 const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation)
@@ -358,9 +436,11 @@ mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double 
     goal.poll = poll;
     goal.context = context;
     const mpm_status status = mpm_run_towards(&simulation->run, &goal);
-    /* Removal reorders particles, so it waits for the end of the whole run: a pause changes nothing. */
+    /* Removal reorders particles, so it waits for the end of the whole run: a pause changes nothing. An error that names
+     * rows must leave them as it found them, so then it waits for the next run. */
     const bool paused = !status && !mpm_run_is_over(&simulation->run, &goal);
-    if (simulation->frozen && !paused) {
+    const bool names = status == MPM_BAD_STATE || status == MPM_UNSTABLE || status == MPM_ESCAPED;
+    if (simulation->frozen && !paused && !names) {
         const mpm_status removal = mpm_simulation_delete(simulation, NULL);
         return status ? status : removal;
     }

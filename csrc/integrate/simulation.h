@@ -31,7 +31,8 @@ typedef struct mpm_settings {
     double dt;         /* fixed step [s]; <= 0: automatic */
     double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
     bool allow_unstable; /* do not refuse a fixed dt above the bound */
-    mpm_leave on_leave;
+    mpm_leave on_leave[6]; /* by the faces of `walls` */
+    bool dissipation;  /* keep what laws dissipate: two fields, three columns of the history; explicit steps only */
     int history;       /* steps from record to record of the history; 0: no history */
     int threads;       /* at least 1 */
     const char *isa;   /* a name of mpm_dispatch_isa; NULL: the fastest here */
@@ -89,7 +90,7 @@ void mpm_simulation_free(mpm_simulation *simulation);
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material);
 int mpm_simulation_materials(const mpm_simulation *simulation);
 
-/** Adds a collider (copied), before the first step; third components are 0 in 2-D. Errors: as mpm_boundary_add. */
+/** Adds a collider (copied), between runs; third components are 0 in 2-D. Errors: as mpm_boundary_add. */
 mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider);
 
 /** The domain with its walls, and the colliders in the order in which they were added. */

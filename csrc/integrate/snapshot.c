@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "integrate/conditions.h"
 #include "integrate/state.h"
 #include "state/block_map.h"
 
@@ -275,6 +276,31 @@ static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_s
     return true;
 }
 
+/* Are the parameters that vary within their ranges, and do they go together? Unlike a state, they never leave them. */
+static bool are_parameters(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    const size_t size = simulation->settings.real_size;
+    size_t first = 0;
+    for (size_t g = 0; g < snapshot->groups; g++) {
+        const mpm_group group = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
+        const mpm_material *material = &simulation->materials[group.material];
+        double values[MPM_LAW_PARAMETERS];
+        memcpy(values, material->values, sizeof values);
+        for (size_t i = first; i < first + (size_t)group.count && material->varying; i++) {
+            for (int k = 0; k < material->varying; k++) {
+                const int f = mpm_views_parameter_field(simulation, material, k);
+                values[material->parameter[k]] = mpm_real_at(snapshot->field[f], i, size);
+                if (!mpm_field_allows(&simulation->store.fields.row[f], values[material->parameter[k]]))
+                    return false;
+            }
+            if (mpm_conditions_broken(material->law, values))
+                return false;
+        }
+        first += (size_t)group.count;
+    }
+    return true;
+}
+
 static bool are_ids(const mpm_snapshot *snapshot)
 {
     for (size_t row = 0; row < snapshot->particles; row++)
@@ -309,6 +335,7 @@ static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot
             : !are_groups(simulation, snapshot)              ? "groups of particles do not fit the domain or the materials"
             : !isfinite(largest_drift(simulation, snapshot)) ? "a particle is not where its group is"
             : !are_masses_and_motions(simulation, snapshot)  ? "a mass, volume, velocity or its gradient is out of range"
+            : !are_parameters(simulation, snapshot)          ? "a parameter of a particle is out of range"
             : !are_ids(snapshot)                             ? "numbers of particles do not ascend"
             : !are_rows(snapshot, seen)                      ? "rows of particles are missing or doubled"
                                                              : NULL;

@@ -33,6 +33,8 @@ static const char *axis_flaw(const mpm_sph_settings *settings, int axis)
         if ((unsigned)walls[side].contact > MPM_PERIODIC || (walls[side].contact == MPM_PERIODIC) != periodic ||
             walls[side].friction != 0)
             return "walls";
+        if ((unsigned)settings->on_leave[2 * axis + side] > MPM_LEAVE_CLAMP)
+            return "on_leave";
         if (settings->tension && walls[side].contact == MPM_SEPARATE)
             return "tension";
     }
@@ -60,7 +62,6 @@ const char *mpm_sph_settings_flaw(const mpm_sph_settings *settings)
         {"xsph", is_within(settings->xsph, 0, 1)},
         {"dt", isfinite(settings->dt)},
         {"max_dt", settings->max_dt > 0},
-        {"on_leave", (unsigned)settings->on_leave <= MPM_LEAVE_DELETE},
         {"history", settings->history >= 0},
         {"threads", settings->threads >= 1},
     };
@@ -214,7 +215,7 @@ void mpm_sph_free(mpm_sph *sph)
 mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material)
 {
     const double density = sph->settings.density;
-    if (material->law != MPM_FLUID || sph->has_material)
+    if (material->law != MPM_FLUID || material->varying || sph->has_material)
         return MPM_BAD_ARGUMENT;
     sph->has_material = true;
     sph->material = *material;
@@ -251,15 +252,23 @@ mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider)
         return MPM_OUT_OF_MEMORY;
     sph->solids[count] = (struct sph_solid){0};
     sph->settled = false;
-    return mpm_boundary_add(&sph->boundary, &sph->run.allocator, collider);
+    return mpm_books_add_collider(&sph->boundary, &sph->run.allocator, &sph->run.history, collider);
 }
 
-mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3])
+void mpm_sph_drop_collider(mpm_sph *sph)
+{
+    mpm_sph_solids_free(sph, sph->boundary.count - 1);
+    mpm_books_drop_collider(&sph->boundary, &sph->run.allocator, &sph->run.history);
+    sph->settled = false;
+}
+
+mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3], mpm_poll poll,
+                                 void *context)
 {
     if (index >= sph->boundary.count || sph->solids[index].count)
         return MPM_BAD_ARGUMENT;
     sph->settled = false;
-    return mpm_sph_solids_make(sph, index, low, high);
+    return mpm_sph_solids_make(sph, index, low, high, &(mpm_goal){.poll = poll, .context = context});
 }
 
 ptrdiff_t mpm_sph_collider_particles(const mpm_sph *sph, size_t index)
@@ -398,10 +407,14 @@ int mpm_sph_materials(const mpm_sph *sph)
     return sph->has_material;
 }
 
-double *mpm_sph_impulses(mpm_sph *sph)
+double *mpm_sph_numbers(mpm_sph *sph, int index, size_t *count)
 {
-    _Static_assert(offsetof(mpm_books, wall_impulse) - offsetof(mpm_books, body_impulse) == 3 * sizeof(double), "adjacent");
-    return sph->books.body_impulse;
+    double *spans[] = {&sph->natural_dt, sph->books.body_impulse, sph->books.wall_impulse};
+    static const size_t counts[] = {1, 3, 3};
+    if ((size_t)index >= sizeof counts / sizeof *counts)
+        return NULL;
+    *count = counts[index];
+    return spans[index];
 }
 
 const mpm_sph_settings *mpm_sph_get_settings(const mpm_sph *sph)

@@ -31,7 +31,8 @@ typedef struct mpm_sph_settings {
     double dt;         /* fixed step [s]; <= 0: automatic */
     double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
     bool allow_unstable; /* do not refuse a fixed dt above the bound */
-    mpm_leave on_leave; /* fate of positions that are written outside the domain; no step moves a particle out */
+    mpm_leave on_leave[6]; /* by the faces of `walls`: fate of positions that are written outside the domain; no step
+                            * moves a particle out */
     int history;       /* steps from record to record of the history; 0: no history */
     int threads;       /* at least 1 */
     const char *isa;   /* a name of mpm_dispatch_isa; NULL: the fastest here */
@@ -79,14 +80,18 @@ double mpm_sph_calibration(const mpm_sph_settings *settings);
 /** Sets the fluid, before the first particle. Errors: MPM_BAD_ARGUMENT: another law than MPM_FLUID, or a second fluid. */
 mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material);
 
-/** Adds a collider (copied) without friction, before the first step. Errors: as mpm_boundary_add; MPM_BAD_ARGUMENT for
- *  shapes that deform; MPM_TOO_LARGE: too many colliders. */
+/** Adds a collider (copied) without friction, between runs. Errors: as mpm_boundary_add; MPM_BAD_ARGUMENT for shapes that
+ *  deform; MPM_TOO_LARGE: too many colliders. */
 mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider);
+/** Takes the last collider away. There must be one. */
+void mpm_sph_drop_collider(mpm_sph *sph);
 
 /** Gives a collider its particles: the points of the fluid's lattice that are within it at t = 0, up to 2h below its
  *  surface, and in the box from `low` to `high` of its own space (where it is as described). Errors: MPM_OUT_OF_MEMORY;
- *  MPM_TOO_LARGE: too many points; MPM_BAD_ARGUMENT: no such collider, or it has particles already. */
-mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3]);
+ *  MPM_TOO_LARGE: too many points; MPM_BAD_ARGUMENT: no such collider, or it has particles already; MPM_INTERRUPTED by
+ *  `poll`, which may be NULL, and then it has none. */
+mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3], mpm_poll poll,
+                                 void *context);
 /** How many it has got. */
 ptrdiff_t mpm_sph_collider_particles(const mpm_sph *sph, size_t index);
 const mpm_boundary *mpm_sph_get_boundary(const mpm_sph *sph);
@@ -119,6 +124,6 @@ void mpm_sph_memory(const mpm_sph *sph, size_t *particles, size_t *lists, size_t
 mpm_status mpm_sph_interpolate(mpm_sph *sph, ptrdiff_t count, const double *x, mpm_rank rank, bool is_velocity,
                                const double *quantity, double *result);
 
-/** The impulses since the last record, 6 numbers; with rows, clock, history and the books of colliders, they are the
- *  state. */
-double *mpm_sph_impulses(mpm_sph *sph);
+/** Span `index` of the numbers that are state beside rows, clock, history and the books of colliders: the automatic step,
+ *  and the impulses since the last record. NULL after the last one. */
+double *mpm_sph_numbers(mpm_sph *sph, int index, size_t *count);

@@ -2,11 +2,12 @@
  *
  * From rows to slots, lists, densities and pressures: all that follows from the rows and the time.
  */
+#include <math.h>
 #include <string.h>
 
 #include "integrate/sph_state.h"
 
-enum { CHUNK = 2048, LEAST_TILES = 16, GUESS = 200 }; /* entries per tile, until a task knows better */
+enum { CHUNK = 2048, MOST_RANGES = 16, LEAST_TILES = 16, GUESS = 200 }; /* entries per tile, until a task knows better */
 
 static ptrdiff_t chunks_of(ptrdiff_t count)
 {
@@ -132,7 +133,6 @@ static mpm_status fill_slots(mpm_sph *sph)
     mpm_status status = find_images(sph);
     if (status || (status = mpm_sph_sort_cloud(sph, MPM_SPH_FLUID)))
         return status;
-    sph->solid_speed2 = 0;
     for (size_t k = 0; k < sph->boundary.count && !status; k++)
         status = mpm_sph_solids_pose(sph, k);
     sph->slots = 0;
@@ -153,24 +153,63 @@ static mpm_status fill_slots(mpm_sph *sph)
 
 /* ---- tiles and tasks -------------------------------------------------------------------------------------------- */
 
-/* Cuts a cloud into tiles: particles that follow each other, from two cells of a line. Returns their number; `tiles` may
- * be NULL. */
-static ptrdiff_t cut_tiles(const mpm_sph *sph, int index, mpm_sph_tile *tiles)
+/* Tiles of a cloud, cut in parallel from ranges of whole lines of cells. */
+struct cut {
+    const mpm_sph *sph;
+    int cloud;
+    ptrdiff_t ranges, count[MOST_RANGES]; /* of tiles, per range */
+    mpm_sph_tile *tiles[MOST_RANGES];     /* where they go; NULL: they are counted */
+};
+
+/* The first particle of a range. */
+static ptrdiff_t range_begin(const struct cut *cut, ptrdiff_t range)
 {
-    const mpm_sph_cloud *cloud = &sph->clouds[index];
+    const mpm_sph_cloud *cloud = &cut->sph->clouds[cut->cloud];
+    ptrdiff_t begin = cloud->count * range / cut->ranges;
+    if (begin == 0 || begin == cloud->count)
+        return begin;
+    const int64_t line = cloud->key[begin - 1] / cloud->cells[0];
+    while (begin < cloud->count && cloud->key[begin] < (line + 1) * cloud->cells[0])
+        begin++;
+    return begin;
+}
+
+/* Tiles are particles that follow each other, from two cells of a line. */
+static void cut_range(void *context, ptrdiff_t range, int thread)
+{
+    struct cut *cut = context;
+    const mpm_sph_cloud *cloud = &cut->sph->clouds[cut->cloud];
+    const ptrdiff_t last = range_begin(cut, range + 1);
+    const int lanes = cut->sph->kernels->lanes;
+    mpm_sph_tile *tiles = cut->tiles[range];
     ptrdiff_t made = 0;
-    for (ptrdiff_t i = 0; i < cloud->count;) {
+    (void)thread;
+    for (ptrdiff_t i = range_begin(cut, range); i < last;) {
         const int64_t next_line = (cloud->key[i] / cloud->cells[0] + 1) * cloud->cells[0];
         const int64_t end_key = cloud->key[i] + 2 < next_line ? cloud->key[i] + 2 : next_line;
         ptrdiff_t end = i + 1;
-        while (end < cloud->count && end < i + sph->kernels->lanes && cloud->key[end] < end_key)
+        while (end < last && end < i + lanes && cloud->key[end] < end_key)
             end++;
         if (tiles)
-            tiles[made] = (mpm_sph_tile){(int32_t)(cloud->first + i), (int16_t)(end - i), (int16_t)index, 0};
+            tiles[made] = (mpm_sph_tile){(int32_t)(cloud->first + i), (int16_t)(end - i), (int16_t)cut->cloud, 0};
         made++;
         i = end;
     }
-    return made;
+    cut->count[range] = made;
+}
+
+/* Counts the tiles of a cloud, or makes them. Returns their number. */
+static ptrdiff_t cut_tiles(struct cut *cut, mpm_sph_tile *tiles)
+{
+    ptrdiff_t sum = 0;
+    for (ptrdiff_t k = 0; k < cut->ranges; k++) {
+        cut->tiles[k] = tiles ? tiles + sum : NULL;
+        sum += tiles ? cut->count[k] : 0;
+    }
+    mpm_pool_for(cut->sph->run.pool, cut_range, cut, cut->ranges);
+    for (ptrdiff_t k = sum = 0; k < cut->ranges; k++)
+        sum += cut->count[k];
+    return sum;
 }
 
 static bool has_tiles(int cloud)
@@ -181,12 +220,20 @@ static bool has_tiles(int cloud)
 static mpm_status make_tiles(mpm_sph *sph)
 {
     ptrdiff_t count = 0, made = 0;
-    for (int c = 0; c < sph->pass.cloud_count; c++)
-        count += has_tiles(c) ? cut_tiles(sph, c, NULL) : 0;
-    if (mpm_sph_grow(sph, &sph->tiles, count, sizeof(mpm_sph_tile)))
+    struct cut *cuts = mpm_memory_new(&sph->run.allocator, (size_t)sph->pass.cloud_count, sizeof *cuts);
+    if (!cuts)
         return MPM_OUT_OF_MEMORY;
-    for (int c = 0; c < sph->pass.cloud_count; c++)
-        made += has_tiles(c) ? cut_tiles(sph, c, (mpm_sph_tile *)sph->tiles.data + made) : 0;
+    for (int c = 0; c < sph->pass.cloud_count; c++) {
+        const ptrdiff_t ranges = has_tiles(c) ? (sph->clouds[c].count + CHUNK - 1) / CHUNK : 0;
+        cuts[c] = (struct cut){.sph = sph, .cloud = c, .ranges = ranges < MOST_RANGES ? ranges : MOST_RANGES};
+        count += cut_tiles(&cuts[c], NULL);
+    }
+    const mpm_status status = mpm_sph_grow(sph, &sph->tiles, count, sizeof(mpm_sph_tile));
+    for (int c = 0; c < sph->pass.cloud_count && !status; c++)
+        made += cut_tiles(&cuts[c], (mpm_sph_tile *)sph->tiles.data + made);
+    mpm_memory_free(&sph->run.allocator, cuts);
+    if (status)
+        return status;
     sph->tile_count = count;
     sph->tasks = count / LEAST_TILES < 1 ? 1 : count / LEAST_TILES > MPM_SPH_TASKS ? MPM_SPH_TASKS : count / LEAST_TILES;
     for (ptrdiff_t t = 0; t <= sph->tasks; t++)
@@ -287,11 +334,11 @@ mpm_status mpm_sph_settle_rows(mpm_sph *sph)
     describe(sph);
     if (!sph->store.count) {
         sph->measure = (mpm_sph_measure){.least_J = 1e300};
+        sph->collider_dt = INFINITY;
         sph->settled = true;
         return MPM_OK;
     }
-    /* Velocities of colliders are those of a step of a usual size, so that they follow from the time alone. */
-    mpm_boundary_pose(&sph->boundary, sph->run.time, 0.5 * sph->pass.h / sph->wave_speed);
+    mpm_sph_solids_state(sph);
     double start = mpm_clock_seconds();
     mpm_status status = fill_slots(sph);
     if (!status)
@@ -307,6 +354,7 @@ mpm_status mpm_sph_settle_rows(mpm_sph *sph)
         mpm_pool_for(sph->run.pool, reflect, &work, chunks_of(sph->clouds[c].count));
     }
     add_measures(sph);
+    mpm_sph_totals_limit_colliders(sph);
     mpm_run_spend(&sph->run, MPM_SPH_PHASE_DENSITY, start);
     sph->settled = sph->J_pending = true;
     return MPM_OK;

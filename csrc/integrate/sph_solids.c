@@ -89,12 +89,11 @@ static bool may_hold(const mpm_sph_settings *s, const mpm_collider *collider, co
 /* Is x within an earlier collider that is where it will always be relative to this one? */
 static bool is_taken(const mpm_sph *sph, const mpm_collider *collider, const double x[3])
 {
-    for (size_t k = 0; k < sph->boundary.count && collider->motion.kind == MPM_MOTION_NONE; k++) {
-        const mpm_collider *earlier = &sph->boundary.colliders[k];
-        if (earlier != collider && earlier->motion.kind == MPM_MOTION_NONE &&
+    const mpm_collider *earlier = sph->boundary.colliders;
+    for (; earlier < collider && collider->motion.kind == MPM_MOTION_NONE; earlier++)
+        if (earlier->motion.kind == MPM_MOTION_NONE &&
             mpm_collider_read(earlier, &earlier->now, x, UINT64_MAX).phi <= 0)
             return true;
-    }
     return false;
 }
 
@@ -124,7 +123,7 @@ static mpm_status append_block(mpm_sph *sph, const mpm_collider *collider, const
 }
 
 static mpm_status make_points(mpm_sph *sph, const mpm_collider *collider, const double low[3], const double high[3],
-                              struct sph_solid *solid)
+                              const mpm_goal *goal, struct sph_solid *solid)
 {
     const mpm_sph_settings *s = &sph->settings;
     const struct lattice_range all = range_of(sph, collider, low, high);
@@ -141,30 +140,58 @@ static mpm_status make_points(mpm_sph *sph, const mpm_collider *collider, const 
                 }
                 if (may_hold(s, collider, &block, 2 * s->smoothing * s->spacing))
                     status = append_block(sph, collider, &block, solid, &capacity);
+                if (!status)
+                    status = mpm_run_poll(&sph->run, goal);
             }
     return status;
 }
 
-mpm_status mpm_sph_solids_make(mpm_sph *sph, size_t index, const double low[3], const double high[3])
+/* The distance of a point from the axis of a rotation, or from the reference point. */
+static double arm_of(const mpm_collider *collider, const double point[3])
+{
+    const double *axis = collider->motion.vector;
+    double from[3], along = 0, axis2 = 0, arm2 = 0;
+    for (int a = 0; a < 3; a++) {
+        from[a] = point[a] - collider->reference[a];
+        along += from[a] * axis[a];
+        axis2 += axis[a] * axis[a];
+    }
+    const double share = collider->motion.kind == MPM_MOTION_ROTATION && axis2 > 0 ? along / axis2 : 0;
+    for (int a = 0; a < 3; a++)
+        arm2 += (from[a] - share * axis[a]) * (from[a] - share * axis[a]);
+    return sqrt(arm2);
+}
+
+mpm_status mpm_sph_solids_make(mpm_sph *sph, size_t index, const double low[3], const double high[3],
+                               const mpm_goal *goal)
 {
     const mpm_collider *collider = &sph->boundary.colliders[index];
     struct sph_solid *solid = &sph->solids[index];
     *solid = (struct sph_solid){0};
-    const mpm_status status = make_points(sph, collider, low, high, solid);
+    const mpm_status status = make_points(sph, collider, low, high, goal, solid);
     if (status) {
         mpm_memory_free(&sph->run.allocator, solid->points);
         *solid = (struct sph_solid){0};
+        return status;
     }
-    return status;
+    for (ptrdiff_t i = 0; i < solid->count; i++)
+        solid->extent = fmax(solid->extent, arm_of(collider, solid->points + 3 * i) + sph->settings.spacing);
+    return MPM_OK;
+}
+
+void mpm_sph_solids_free(mpm_sph *sph, size_t index)
+{
+    struct sph_solid *solid = &sph->solids[index];
+    mpm_memory_free(&sph->run.allocator, solid->points);
+    mpm_memory_free(&sph->run.allocator, solid->x.data);
+    mpm_memory_free(&sph->run.allocator, solid->v.data);
+    *solid = (struct sph_solid){0};
 }
 
 void mpm_sph_solids_clear(mpm_sph *sph)
 {
-    for (size_t k = 0; k < sph->boundary.count && sph->solids; k++) {
-        mpm_memory_free(&sph->run.allocator, sph->solids[k].points);
-        mpm_memory_free(&sph->run.allocator, sph->solids[k].x.data);
-        mpm_memory_free(&sph->run.allocator, sph->solids[k].v.data);
-    }
+    for (size_t k = 0; k < sph->boundary.count && sph->solids; k++)
+        mpm_sph_solids_free(sph, k);
     mpm_memory_free(&sph->run.allocator, sph->solids);
 }
 
@@ -245,10 +272,60 @@ mpm_status mpm_sph_solids_pose(mpm_sph *sph, size_t index)
             v[c] = now->velocity[c] + now->spin[a] * (x[b] - now->reference[b]) - now->spin[b] * (x[a] - now->reference[a]);
         }
         append_images(sph, solid, x, v);
-        sph->solid_speed2 = fmax(sph->solid_speed2, v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
     }
     sph->clouds[MPM_SPH_COLLIDERS + index].count = solid->active;
     sph->clouds[MPM_SPH_COLLIDERS + index].x = solid->x.data;
     sph->clouds[MPM_SPH_COLLIDERS + index].v = solid->v.data;
     return MPM_OK;
+}
+
+/* ---- how far they may move -------------------------------------------------------------------------------------- */
+
+static double longest_dt(const mpm_sph *sph, size_t index, double dt)
+{
+    return mpm_collider_longest_dt(&sph->boundary.colliders[index], sph->run.time, dt, sph->solids[index].extent,
+                                   0.5 * sph->pass.h);
+}
+
+/* Velocities of the particles are means over a step of a usual size, or over a shorter one if the collider moves far in
+ * that, so that they follow from the time alone. */
+void mpm_sph_solids_state(mpm_sph *sph)
+{
+    for (size_t k = 0; k < sph->boundary.count; k++) {
+        mpm_collider *collider = &sph->boundary.colliders[k];
+        const double dt = longest_dt(sph, k, 0.5 * sph->pass.h / sph->wave_speed);
+        collider->now = mpm_collider_state_at(collider, sph->run.time, dt);
+    }
+}
+
+/* Can a collider be within the supports of the fluid before a step of `dt` ends? */
+static bool may_come_near(const mpm_sph *sph, size_t index, double dt)
+{
+    const mpm_collider *collider = &sph->boundary.colliders[index];
+    const mpm_collider_state step = mpm_collider_state_at(collider, sph->run.time, dt);
+    double low[3], high[3], centre[3] = {0}, own[3], radius2 = 0;
+    find_region(sph, low, high);
+    for (int a = 0; a < sph->settings.dim; a++) {
+        centre[a] = 0.5 * (low[a] + high[a]);
+        radius2 += 0.25 * (high[a] - low[a]) * (high[a] - low[a]);
+    }
+    const double extent = sph->solids[index].extent, radius = sqrt(radius2), *v = step.velocity;
+    const double moved = dt * fmax(sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]), step.swing);
+    own_place_of(collider, centre, own);
+    if (arm_of(collider, own) > radius + extent + moved)
+        return false;
+    const double phi = mpm_collider_read(collider, &step, centre, UINT64_MAX).phi;
+    return !(phi > collider->shape.steepness * (radius + dt * mpm_collider_speed(&step, extent)));
+}
+
+void mpm_sph_solids_limit(mpm_sph *sph, double dt)
+{
+    sph->collider_dt = INFINITY;
+    for (size_t k = 0; k < sph->boundary.count; k++) {
+        const double longest = sph->solids[k].count ? longest_dt(sph, k, dt) : dt;
+        if (longest < dt && longest < sph->collider_dt && may_come_near(sph, k, dt)) {
+            sph->collider_dt = longest;
+            sph->fastest = k;
+        }
+    }
 }

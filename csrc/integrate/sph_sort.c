@@ -8,12 +8,13 @@
 
 #include "integrate/sph_state.h"
 
-enum { CHUNKS = 8, LEAST_CHUNK = 4096, LEAST_PAGES = 64, FEW = 16 };
+enum { CHUNKS = 8, LEAST_CHUNK = 4096, LEAST_PAGES = 64, LEAST_COUNTS = 8192, FEW = 16 };
 
 struct sort {
     mpm_sph *sph;
     mpm_sph_cloud *cloud;
-    ptrdiff_t chunks, pages;
+    ptrdiff_t chunks, pages, ranges;
+    int32_t first[CHUNKS]; /* per range of pages: its particles, then the place of the first */
     int64_t low[CHUNKS][3], high[CHUNKS][3];
     int64_t *raw;    /* [count] keys before sorting */
     int32_t *counts; /* [chunk][page] */
@@ -70,11 +71,29 @@ static void count_keys(void *context, ptrdiff_t chunk, int thread)
         counts[sort->raw[i] >> sort->cloud->shift]++;
 }
 
-/* Counts become the places of the first particles. */
-static void add_up(struct sort *sort)
+/* The first page of a range. */
+static ptrdiff_t range_begin(const struct sort *sort, ptrdiff_t range)
 {
+    return sort->pages * range / sort->ranges;
+}
+
+static void sum_range(void *context, ptrdiff_t range, int thread)
+{
+    struct sort *sort = context;
     int32_t sum = 0;
-    for (ptrdiff_t p = 0; p < sort->pages; p++) {
+    (void)thread;
+    for (ptrdiff_t c = 0; c < sort->chunks; c++)
+        for (ptrdiff_t p = range_begin(sort, range); p < range_begin(sort, range + 1); p++)
+            sum += sort->counts[c * sort->pages + p];
+    sort->first[range] = sum;
+}
+
+static void place_range(void *context, ptrdiff_t range, int thread)
+{
+    struct sort *sort = context;
+    int32_t sum = sort->first[range];
+    (void)thread;
+    for (ptrdiff_t p = range_begin(sort, range); p < range_begin(sort, range + 1); p++) {
         sort->cloud->page[p] = sum;
         for (ptrdiff_t c = 0; c < sort->chunks; c++) {
             const int32_t count = sort->counts[c * sort->pages + p];
@@ -82,7 +101,21 @@ static void add_up(struct sort *sort)
             sum += count;
         }
     }
+}
+
+/* Counts become the places of the first particles, by ranges of pages. */
+static void add_up(struct sort *sort)
+{
+    int32_t sum = 0;
+    sort->ranges = sort->pages * sort->chunks < LEAST_COUNTS ? 1 : CHUNKS;
+    mpm_pool_for(sort->sph->run.pool, sum_range, sort, sort->ranges);
+    for (ptrdiff_t r = 0; r < sort->ranges; r++) {
+        const int32_t count = sort->first[r];
+        sort->first[r] = sum;
+        sum += count;
+    }
     sort->cloud->page[sort->pages] = sum;
+    mpm_pool_for(sort->sph->run.pool, place_range, sort, sort->ranges);
 }
 
 static void place(void *context, ptrdiff_t chunk, int thread)

@@ -15,6 +15,7 @@ struct sph_array {
 struct sph_solid {
     double *points;    /* [count][3] in the collider's own space */
     ptrdiff_t count;
+    double extent;     /* largest distance of a point from what it turns about, and a spacing more [m] */
     struct sph_array x, v; /* reals [active][dim] */
     ptrdiff_t active;
 };
@@ -41,7 +42,9 @@ struct mpm_sph {
     bool record_pending; /* a step was taken, and its record waits for its densities */
     bool J_pending;      /* J in the slots is newer than in the rows */
     mpm_sph_measure measure;
-    double solid_speed2; /* the largest |v|^2 of a collider's particle [m2/s2] */
+    double collider_dt;  /* the longest step that colliders near the fluid allow; infinite: longer than the rest does [s] */
+    size_t fastest;      /* the collider that sets it */
+    double natural_dt;   /* of the last automatic step, without its end [s] */
     mpm_books books;
     const double *body_force; /* during mpm_sph_step_forced: [row][dim] [m/s2] */
 
@@ -80,8 +83,12 @@ const mpm_sph_kernels *mpm_sph_dispatch_kernels(const char *isa, int dim, size_t
 mpm_status mpm_sph_sort_cloud(mpm_sph *sph, int cloud);
 
 /* sph_solids.c: the particles of a collider, and where they are now */
-mpm_status mpm_sph_solids_make(mpm_sph *sph, size_t collider, const double low[3], const double high[3]);
+mpm_status mpm_sph_solids_make(mpm_sph *sph, size_t collider, const double low[3], const double high[3],
+                               const mpm_goal *goal); /* which has the poll */
 mpm_status mpm_sph_solids_pose(mpm_sph *sph, size_t collider);
+void mpm_sph_solids_state(mpm_sph *sph);            /* sets where colliders are and how they move */
+void mpm_sph_solids_limit(mpm_sph *sph, double dt); /* finds collider_dt; `dt`: the bound without colliders [s] */
+void mpm_sph_solids_free(mpm_sph *sph, size_t collider);
 void mpm_sph_solids_clear(mpm_sph *sph);
 
 /* sph_settle.c: slots, lists, densities and measure of the current rows */
@@ -92,6 +99,7 @@ void mpm_sph_settle_J(mpm_sph *sph); /* J to the rows */
 mpm_totals mpm_sph_totals_of(const mpm_sph *sph);
 mpm_history_section mpm_sph_totals_section(const void *sph, int index);
 void mpm_sph_totals_record(mpm_sph *sph); /* in the history, where that is due */
+void mpm_sph_totals_limit_colliders(mpm_sph *sph); /* finds collider_dt of a settled state */
 mpm_stable_dt mpm_sph_totals_bound(const mpm_sph *sph);
 double mpm_sph_totals_automatic_dt(const mpm_sph *sph);
 int32_t mpm_sph_totals_limiting_row(const mpm_sph *sph, mpm_limit limit);

@@ -21,36 +21,57 @@ enum { MOST_RETRIES = 12, CHUNK = 2048 };
 /* The step that a run is taking. */
 struct step {
     const mpm_goal *goal;
+    double natural;  /* dt of an automatic step, without the end of the run [s] */
     double dt, time; /* of the step [s]; when it ends */
     bool last;       /* the run ends with it */
 };
 
 /* ---- before the steps ------------------------------------------------------------------------------------------- */
 
-/* Flags rows outside the domain (`clamp`: puts them onto its faces); returns how many there are. Wraps periodic axes. */
-static ptrdiff_t find_outside(mpm_sph *sph, uint8_t *flags, bool clamp)
+/* Flags of rows outside the domain: their fates, beside 0. */
+enum { FLAG_RAISE = MPM_LEAVE_RAISE + 1, FLAG_DELETE = MPM_LEAVE_DELETE + 1, FLAG_CLAMP = MPM_LEAVE_CLAMP + 1 };
+
+/* Wraps a coordinate along a periodic axis. */
+static void wrap(mpm_sph *sph, size_t at, int axis, double place)
+{
+    const double lower = sph->pass.lower[axis], upper = sph->pass.upper[axis];
+    const double in = place - floor((place - lower) / (upper - lower)) * (upper - lower);
+    mpm_real_set(sph->store.rows[MPM_SPH_X], at, fmin(fmax(in, lower), upper), sph->settings.real_size);
+}
+
+/* Flags rows outside the domain by their fates and wraps periodic axes. Counts the rows of each flag. */
+static void find_outside(mpm_sph *sph, uint8_t *flags, ptrdiff_t count[4])
 {
     const int dim = sph->settings.dim;
-    const size_t size = sph->settings.real_size;
-    ptrdiff_t count = 0;
-    for (ptrdiff_t row = 0; row < sph->store.count; row++)
+    for (ptrdiff_t row = 0; row < sph->store.count; row++) {
+        unsigned beyond = 0;
         for (int a = 0; a < dim; a++) {
-            void *x = sph->store.rows[MPM_SPH_X];
             const size_t at = (size_t)(row * dim + a);
-            const double place = mpm_real_at(x, at, size), lower = sph->pass.lower[a], upper = sph->pass.upper[a];
-            if (place >= lower && place <= upper)
+            const double place = mpm_real_at(sph->store.rows[MPM_SPH_X], at, sph->settings.real_size);
+            if (place >= sph->pass.lower[a] && place <= sph->pass.upper[a])
                 continue;
-            if (mpm_walls_periodic(sph->boundary.walls, a)) {
-                const double in = place - floor((place - lower) / (upper - lower)) * (upper - lower);
-                mpm_real_set(x, at, fmin(fmax(in, lower), upper), size);
-                continue;
-            }
-            count += !flags[row];
-            flags[row] = 1;
-            if (clamp)
-                mpm_real_set(x, at, place < lower ? lower : upper, size);
+            if (mpm_walls_periodic(sph->boundary.walls, a))
+                wrap(sph, at, a, place);
+            else
+                beyond |= 1u << (2 * a + (place > sph->pass.upper[a]));
         }
-    return count;
+        if (beyond)
+            count[flags[row] = (uint8_t)(mpm_leave_fate(sph->settings.on_leave, beyond) + 1)]++;
+    }
+}
+
+/* Puts the rows with FLAG_CLAMP onto the faces. */
+static void bring_back(mpm_sph *sph, const uint8_t *flags)
+{
+    const size_t size = sph->settings.real_size, dim = (size_t)sph->settings.dim;
+    for (size_t at = 0; at < (size_t)sph->store.count * dim; at++) {
+        if (flags[at / dim] != FLAG_CLAMP)
+            continue;
+        const double place = mpm_real_at(sph->store.rows[MPM_SPH_X], at, size);
+        const double in = fmin(fmax(place, sph->pass.lower[at % dim]), sph->pass.upper[at % dim]);
+        if (in != place)
+            mpm_real_set(sph->store.rows[MPM_SPH_X], at, in, size);
+    }
 }
 
 static mpm_status delete_flagged(mpm_sph *sph, const uint8_t *flags)
@@ -59,7 +80,7 @@ static mpm_status delete_flagged(mpm_sph *sph, const uint8_t *flags)
     if (!new_row)
         return MPM_OUT_OF_MEMORY;
     for (ptrdiff_t row = 0; row < sph->store.count; row++)
-        new_row[row] = flags[row] ? -1 : 0;
+        new_row[row] = flags[row] == FLAG_DELETE ? -1 : 0;
     mpm_store_keep_rows(&sph->store, new_row);
     mpm_memory_free(&sph->run.allocator, new_row);
     return MPM_OK;
@@ -71,21 +92,24 @@ static mpm_status return_strays(mpm_sph *sph)
     uint8_t *flags = mpm_memory_new(&sph->run.allocator, (size_t)sph->store.count, 1);
     if (!flags)
         return MPM_OUT_OF_MEMORY;
-    const mpm_leave fate = sph->settings.on_leave;
-    const ptrdiff_t count = find_outside(sph, flags, fate == MPM_LEAVE_CLAMP);
+    ptrdiff_t count[4] = {0};
+    find_outside(sph, flags, count);
     mpm_status status = MPM_OK;
-    if (count && fate == MPM_LEAVE_RAISE) {
+    if (count[FLAG_RAISE]) {
         status = mpm_trouble_note(&sph->run.trouble, MPM_ESCAPED, MPM_LEFT_DOMAIN, sph->run.dt);
-        mpm_trouble_add_rows(&sph->run.trouble, flags, sph->store.count, 1);
+        mpm_trouble_add_rows(&sph->run.trouble, flags, sph->store.count, FLAG_RAISE);
         sph->run.suspect = true;
-    } else if (count && fate == MPM_LEAVE_DELETE)
-        status = delete_flagged(sph, flags);
-    if (count && !status) {
-        sph->run.health[MPM_SPH_HEALTH_LEFT] += count;
-        sph->run.health[fate == MPM_LEAVE_DELETE ? MPM_SPH_HEALTH_DELETED : MPM_SPH_HEALTH_CLAMPED] += count;
+    } else {
+        bring_back(sph, flags);
+        if (count[FLAG_DELETE])
+            status = delete_flagged(sph, flags);
     }
-    if (!status)
+    if (!status) {
+        sph->run.health[MPM_SPH_HEALTH_LEFT] += count[FLAG_DELETE] + count[FLAG_CLAMP];
+        sph->run.health[MPM_SPH_HEALTH_DELETED] += count[FLAG_DELETE];
+        sph->run.health[MPM_SPH_HEALTH_CLAMPED] += count[FLAG_CLAMP];
         mpm_store_outdate(&sph->store, MPM_SPH_X); /* some may have been put back */
+    }
     mpm_memory_free(&sph->run.allocator, flags);
     return status;
 }
@@ -138,12 +162,16 @@ static mpm_status begin(mpm_sph *sph, struct step *step)
 {
     const mpm_sph_settings *settings = &sph->settings;
     mpm_trouble *trouble = &sph->run.trouble;
-    plan(sph, step, settings->dt > 0 ? settings->dt : mpm_sph_totals_automatic_dt(sph));
+    step->natural = settings->dt > 0 ? 0 : mpm_sph_totals_automatic_dt(sph);
+    plan(sph, step, settings->dt > 0 ? settings->dt : step->natural);
     const mpm_stable_dt bound = mpm_sph_totals_bound(sph);
     if (settings->dt > 0 && !settings->allow_unstable && !(step->dt <= bound.dt * (1 + 1e-12))) {
-        mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, step->dt);
+        const bool collides = isfinite(sph->collider_dt); /* it is the bound then */
+        mpm_trouble_note(trouble, MPM_UNSTABLE, collides ? MPM_COLLIDER_TOO_FAST : MPM_DT_ABOVE_BOUND, step->dt);
         trouble->kind = (int)bound.limit;
-        trouble->value[0] = bound.dt;
+        trouble->value[0] = collides ? 0.5 * sph->pass.h / bound.dt : bound.dt;
+        trouble->value[1] = collides ? bound.dt : 0;
+        trouble->name = collides ? sph->boundary.colliders[sph->fastest].name : NULL;
         return MPM_UNSTABLE;
     }
     if (!(sph->run.time + step->dt > sph->run.time)) /* a run would never end */
@@ -206,6 +234,7 @@ static mpm_status kick(mpm_sph *sph, struct step *step)
             return mpm_trouble_note(&sph->run.trouble, MPM_UNSTABLE, reason, step->dt);
         sph->run.health[MPM_SPH_HEALTH_REFUSED]++;
         step->dt /= 2;
+        step->natural = fmin(step->natural, step->dt);
         step->time = mpm_run_end_of_step(&sph->run, step->goal, step->dt);
         step->last = mpm_run_is_last(&sph->run, step->goal, step->time);
     }
@@ -244,6 +273,7 @@ static mpm_status commit(mpm_sph *sph, const struct step *step)
 {
     mpm_pool_for(sph->run.pool, write_chunk, sph, (sph->store.count + CHUNK - 1) / CHUNK);
     keep_books(sph, step->dt);
+    sph->natural_dt = step->natural;
     mpm_run_tick(&sph->run, step->dt, step->time);
     sph->record_pending = true;
     mpm_status status = mpm_sph_settle_rows(sph); /* the step is whole, whatever comes of this */
@@ -279,7 +309,8 @@ void mpm_sph_step_finish(void *self, mpm_status status, bool moved)
 {
     mpm_sph *sph = self;
     const double start = mpm_clock_seconds();
-    (void)status;
+    if (status == MPM_UNSTABLE) /* the next dt is planned anew, not from the last refused attempt */
+        sph->natural_dt = 0;
     if (moved)
         mpm_store_outdate_all(&sph->store, false);
     if (sph->settled)

@@ -50,10 +50,10 @@ static double largest_viscosity(const mpm_sph *sph)
     return form * sph->pass.eta / sph->density * fmax(sph->measure.largest_J, 1);
 }
 
-mpm_stable_dt mpm_sph_totals_bound(const mpm_sph *sph)
+static mpm_stable_dt bound_of_fluid(const mpm_sph *sph)
 {
     const mpm_sph_settings *settings = &sph->settings;
-    const double h = sph->pass.h, c = sqrt(sph->measure.wave2), speed2 = fmax(sph->measure.speed2, sph->solid_speed2);
+    const double h = sph->pass.h, c = sqrt(sph->measure.wave2);
     mpm_stable_dt bound = {INFINITY, MPM_LIMIT_NONE, -1};
     double g2 = 0;
     if (!sph->store.count)
@@ -63,14 +63,27 @@ mpm_stable_dt mpm_sph_totals_bound(const mpm_sph *sph)
     tighten(&bound, 1.7 * h / c, MPM_LIMIT_WAVE);
     tighten(&bound, 0.1 * h * h / (largest_viscosity(sph) + sph->pass.alpha * h / (2 * (settings->dim + 2))),
             MPM_LIMIT_VISCOSITY);
-    tighten(&bound, 0.5 * h / sqrt(speed2), MPM_LIMIT_MOTION);
+    tighten(&bound, 0.5 * h / sqrt(sph->measure.speed2), MPM_LIMIT_MOTION);
     tighten(&bound, sqrt(h / sqrt(g2)), MPM_LIMIT_ACCELERATION);
+    return bound;
+}
+
+void mpm_sph_totals_limit_colliders(mpm_sph *sph)
+{
+    mpm_sph_solids_limit(sph, bound_of_fluid(sph).dt);
+}
+
+mpm_stable_dt mpm_sph_totals_bound(const mpm_sph *sph)
+{
+    mpm_stable_dt bound = bound_of_fluid(sph);
+    if (sph->store.count)
+        tighten(&bound, sph->collider_dt, MPM_LIMIT_MOTION);
     return bound;
 }
 
 double mpm_sph_totals_automatic_dt(const mpm_sph *sph)
 {
-    const double dt = fmin(0.6 * mpm_sph_totals_bound(sph).dt, sph->settings.max_dt);
+    const double dt = fmin(mpm_run_hold_dt(sph->natural_dt, 0.6 * mpm_sph_totals_bound(sph).dt), sph->settings.max_dt);
     return isfinite(dt) ? dt : 1e-3; /* nothing limits the step */
 }
 
@@ -81,8 +94,7 @@ int32_t mpm_sph_totals_limiting_row(const mpm_sph *sph, mpm_limit limit)
     const size_t size = sph->settings.real_size;
     double most = -INFINITY;
     int32_t found = -1;
-    if (limit == MPM_LIMIT_MOTION ? sph->solid_speed2 > sph->measure.speed2
-                                      : limit != MPM_LIMIT_WAVE || sph->material.values[1] <= 1)
+    if (limit == MPM_LIMIT_MOTION ? isfinite(sph->collider_dt) : limit != MPM_LIMIT_WAVE || sph->material.values[1] <= 1)
         return -1;
     for (ptrdiff_t row = 0; row < sph->store.count; row++) {
         double value = 0;

@@ -60,6 +60,9 @@ mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *
 /* views.c: the particles in their tiles as fields of the store */
 extern const mpm_store_method mpm_views_method;
 
+/** The field of the k-th parameter that varies in a material. */
+int mpm_views_parameter_field(const mpm_simulation *simulation, const mpm_material *material, int k);
+
 /* rebin.c */
 typedef enum mpm_bin_kind { MPM_BIN_ALL, MPM_BIN_WITHOUT_MASSLESS, MPM_BIN_MID_STEP } mpm_bin_kind; /* mpm_binning */
 mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind);
@@ -108,6 +111,7 @@ void mpm_sweeps_synchronize(mpm_simulation *simulation, const mpm_particles *bef
 void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for rest volumes */
 void mpm_sweeps_rest_volume(mpm_simulation *simulation);
 void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report); /* XPIC: velocities for particles */
+void mpm_sweeps_f_bar(mpm_simulation *simulation, double dt); /* F-bar: averages for the G2P that follows */
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums); /* of a whole step */
 
 /* synchronize.c: deferred stores of v and C */

@@ -28,16 +28,16 @@ struct step {
     bool scattered;          /* the next step has been scattered already */
 };
 
-/* Bins if that is due, and does everything else that may fail before a step begins. */
+/* Bins if that is due, and does everything else that may fail before a step begins. What needs no bins comes first:
+ * a new order of the particles is another state. */
 static mpm_status begin(mpm_simulation *simulation, struct step *step)
 {
-    mpm_status status = mpm_rebin_if_due(simulation);
-    if (status)
+    mpm_status status = mpm_history_reserve(&simulation->run.history, &simulation->run.allocator);
+    if (status || (status = mpm_rebin_if_due(simulation)))
         return status;
     step->dt = mpm_timestep_plan(simulation, simulation->run.time, step->goal->end);
-    if (!(status = mpm_timestep_check(simulation, step->dt)) && !(status = mpm_implicit_reserve(simulation)))
-        status = mpm_history_reserve(&simulation->run.history, &simulation->run.allocator);
-    return status;
+    status = mpm_timestep_check(simulation, step->dt);
+    return status ? status : mpm_implicit_reserve(simulation);
 }
 
 /* Finds when the step ends, and plans the next dt from the last measured state. */
@@ -97,6 +97,7 @@ static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
 static void gather(mpm_simulation *simulation, struct step *step)
 {
     step->scattered = !step->last && !simulation->binning_due;
+    mpm_sweeps_f_bar(simulation, step->dt);
     step->measure = step->scattered ? mpm_sweeps_g2p2g(simulation, step->dt, stress_dt(simulation, step->next_dt))
                                     : mpm_sweeps_g2p(simulation, step->dt);
     mpm_synchronize_defer(simulation, step->scattered);
@@ -108,8 +109,7 @@ static void keep_books(mpm_simulation *simulation, const struct step *step)
     const mpm_settings *settings = &simulation->settings;
     /* Gravity has acted on the mass before the step. The new sum of the mass is the same, and its order is that of the
      * step's bins; the old sum may come from another order, after a query or from a file. */
-    const bool lost = settings->on_leave == MPM_LEAVE_DELETE && measure->outside;
-    const double mass = lost ? simulation->measure.mass : measure->mass;
+    const double mass = measure->frozen ? simulation->measure.mass : measure->mass;
     for (int a = 0; a < 3; a++) {
         const double weight = mass * settings->gravity[a];
         simulation->books.body_impulse[a] += step->dt * (weight + simulation->force[a]);
@@ -117,10 +117,10 @@ static void keep_books(mpm_simulation *simulation, const struct step *step)
     }
     simulation->measure = *measure;
     simulation->run.suspect = measure->outside || measure->out_of_range;
-    simulation->frozen |= lost;
+    simulation->frozen |= measure->frozen != 0;
     simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += measure->outside;
     simulation->run.health[MPM_HEALTH_CLIPPED] += measure->clipped;
-    simulation->run.health[MPM_HEALTH_CLAMPED] += settings->on_leave == MPM_LEAVE_CLAMP ? measure->outside : 0;
+    simulation->run.health[MPM_HEALTH_CLAMPED] += measure->clamped;
     mpm_sweeps_add_books(simulation, simulation->boundary.books);
 }
 

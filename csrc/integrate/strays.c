@@ -36,7 +36,7 @@ static mpm_status name_strays(mpm_simulation *simulation)
     mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_LEFT_RANGE, simulation->run.dt);
     mpm_trouble_add_rows(trouble, flags, rows, MPM_INVERTED);
     mpm_status status = trouble->count ? MPM_UNSTABLE : MPM_OK;
-    if (!status && simulation->settings.on_leave == MPM_LEAVE_RAISE) {
+    if (!status) { /* who was clamped or frozen is not outside any more */
         trouble->reason = MPM_LEFT_DOMAIN;
         mpm_trouble_add_rows(trouble, flags, rows, MPM_OUTSIDE);
         if (trouble->count) {

@@ -86,6 +86,8 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
         sum->angular_momentum[a] += part->angular_momentum[a];
         sum->force[a] += part->force[a];
     }
+    for (int i = 0; i < MPM_DISSIPATIONS; i++)
+        sum->dissipation[i] += part->dissipation[i];
     sum->mass += part->mass;
     sum->kinetic += part->kinetic;
     sum->elastic += part->elastic;
@@ -96,6 +98,8 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
     sum->advection_speed = fmax(sum->advection_speed, part->advection_speed);
     sum->least_det = fmin(sum->least_det, part->least_det);
     sum->outside += part->outside;
+    sum->clamped += part->clamped;
+    sum->frozen += part->frozen;
     sum->out_of_range += part->out_of_range;
     sum->clipped += part->clipped;
 }
@@ -108,6 +112,8 @@ static mpm_measure sweep_over(mpm_simulation *simulation, const mpm_particles *p
     struct sweep_call call = {mpm_describe_sweep(simulation), &arguments,
                               simulation->kernels->operation[operation][family]};
     call.sweep.particles = particles;
+    if (operation == MPM_G2P || operation == MPM_G2P2G)
+        call.sweep.volume_change = simulation->grid.vector[MPM_GRID_VOLUME_CHANGE]; /* NULL without F-bar */
     const double start = mpm_clock_seconds();
     mpm_pool_for(simulation->run.pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
     mpm_measure sum = {.least_det = 1};
@@ -290,6 +296,32 @@ void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report)
     }
     *report = sum_reports(simulation);
     report->approach = approach;
+}
+
+static void average_item(void *context, ptrdiff_t block, int thread)
+{
+    (void)thread;
+    const mpm_simulation *simulation = context;
+    simulation->kernels->average_block(&simulation->grid, block);
+}
+
+static void average_fold_item(void *context, ptrdiff_t fold, int thread)
+{
+    (void)thread;
+    const mpm_simulation *simulation = context;
+    simulation->kernels->average_fold(&simulation->grid, fold);
+}
+
+void mpm_sweeps_f_bar(mpm_simulation *simulation, double dt)
+{
+    if (!simulation->settings.scheme.f_bar)
+        return;
+    const double h = simulation->settings.dx, rate2 = simulation->measure.rate2;
+    sweep(simulation, MPM_AVERAGE, (mpm_arguments){.average = {dt, rate2 > 0 ? 1 / (h * h * rate2) : 0}});
+    const double start = mpm_clock_seconds();
+    mpm_sweeps_blocks(simulation, average_item, simulation, simulation->grid.block_count);
+    mpm_sweeps_blocks(simulation, average_fold_item, simulation, simulation->grid.images.block_count);
+    mpm_run_spend(&simulation->run, MPM_PHASE_GRID, start);
 }
 
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums)

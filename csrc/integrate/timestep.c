@@ -91,7 +91,7 @@ mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation)
     if (bound.limit == MPM_LIMIT_ISOLATED && bound.row >= 0) {
         const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
         const mpm_material *material = &simulation->materials[materials[bound.row]];
-        if (mpm_material_law(material)->viscous &&
+        if ((mpm_material_law(material)->viscous || mpm_scheme_is_viscous(&simulation->settings.scheme)) &&
             bound.dt * sqrt(simulation->measure.wave2) < 0.25 * simulation->settings.dx)
             bound.limit = MPM_LIMIT_VISCOSITY;
     }

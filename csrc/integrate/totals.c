@@ -13,19 +13,29 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
     memcpy(sums.momentum, m->momentum, sizeof sums.momentum);
     memcpy(sums.mass_moment, m->mass_moment, sizeof sums.mass_moment);
     memcpy(sums.angular_momentum, m->angular_momentum, sizeof sums.angular_momentum);
-    return mpm_books_totals(&simulation->boundary, simulation->settings.gravity, &sums, simulation->run.time);
+    mpm_totals totals =
+        mpm_books_totals(&simulation->boundary, simulation->settings.gravity, &sums, simulation->run.time);
+    totals.dissipates = simulation->settings.dissipation;
+    totals.plastic_dissipation = m->dissipation[MPM_DISSIPATION_PLASTIC];
+    totals.viscous_dissipation = m->dissipation[MPM_DISSIPATION_VISCOUS];
+    totals.heat = m->dissipation[MPM_DISSIPATION_HEAT];
+    return totals;
 }
 
-/* The columns of the whole material come first, then those of the integrator, then two for every collider. */
+/* The columns of the whole material come first, then those of dissipation or of an integrator that solves, which exclude
+ * each other, then two for every collider. */
 mpm_history_section mpm_totals_section(const void *self, int index)
 {
     const mpm_simulation *simulation = self;
     const mpm_integrator *integrator = simulation->integrator;
     if (index == 0)
         return mpm_books_section(&simulation->books);
+    if (index == 1 && simulation->settings.dissipation)
+        return mpm_books_dissipation(&simulation->books);
     if (index == 1 && integrator->columns)
         return (mpm_history_section){integrator->columns, integrator->column_count, integrator->recorded(simulation), NULL};
-    return mpm_books_collider(&simulation->boundary, (size_t)index - (integrator->columns ? 2 : 1));
+    const bool has_own = simulation->settings.dissipation || integrator->columns;
+    return mpm_books_collider(&simulation->boundary, (size_t)index - (has_own ? 2 : 1));
 }
 
 void mpm_totals_record(mpm_simulation *simulation)

@@ -90,13 +90,14 @@ INLINE void cam_clay_try(const struct cam_clay *law, struct cam_clay_flow *f, wi
 }
 
 /* Finds u by false position with halved weights (the Illinois rule) and now and then by halving. Lanes that are done keep
- * their state. */
+ * their state. As e^(2 w) <= 2, w does not exceed 0.35: e^w_1 may be beyond all numbers. */
 NOINLINE void cam_clay_solve(const struct cam_clay *law, struct cam_clay_flow *f, wide *u, mask yields)
 {
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), small = wide_set(4 * REAL_EPSILON);
     struct cam_clay_flow trial = *f;
-    cam_clay_try(law, &trial, one);
-    wide low = zero, high = one, off_low = wide_set((real)-0.5), off_high = trial.off, found = one;
+    const wide top = wide_set((real)0.35), first = wide_min(one, top / wide_max(f->w1, top));
+    cam_clay_try(law, &trial, first);
+    wide low = zero, high = first, off_low = wide_set((real)-0.5), off_high = trial.off, found = first;
     *f = trial;
     mask open = yields & wide_less(small, trial.off);
     for (int k = 0; k < 64 && mask_any(open); k++) {
@@ -136,9 +137,11 @@ INLINE mask cam_clay_return_map(const struct cam_clay *law, struct law_state *st
     if (!mask_any(yields))
         return wide_less(one, zero);
 
-    struct cam_clay_flow f = {.w1 = half * wide_log_any((P + P) / Pc), .q1 = q};
+    /* With a small kappa, v of one step may exceed its limit by far. The rest is in the logarithms. */
+    const wide rest = wide_max(-t.trace * law->inverse_kappa - wide_set(CAM_CLAY_LARGEST_POWER), zero);
+    struct cam_clay_flow f = {.w1 = half * (wide_log_any((P + P) / Pc) + rest), .q1 = q};
     const wide crossing = (f.w1 + f.w1) / law->A; /* plastic compaction at the crossing, where P = P_c/2 */
-    f.Px = P * wide_exp(-crossing * law->inverse_kappa);
+    f.Px = P * wide_exp(rest - crossing * law->inverse_kappa);
     wide u;
     cam_clay_solve(law, &f, &u, yields);
     const wide compacted = (one - u) * crossing, middle = f.Px * f.lift;

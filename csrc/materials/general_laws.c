@@ -2,6 +2,8 @@
  *
  * The GENERAL laws of the registry, out of line. Like the files of transfer/, it is compiled for each kernel set.
  */
+#include <string.h>
+
 #include "materials/law_switch.h"
 
 #define IF_FAST(...)
@@ -17,9 +19,114 @@ void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters,
         MPM_LAWS(CASE)
     case MPM_USER:
         parameters->user = user_prepare(material);
+        return;
+    case MPM_VARYING:
+        parameters->varying = (struct varying){material};
 #undef IF_GENERAL
     }
 }
+
+/* ---- parameters that vary ------------------------------------------------------------------------------------------ */
+
+/* Copies one lane of an object that consists of `wide` members, and of others that are the same for all lanes. */
+static void copy_lane(void *to, const void *from, size_t size, int lane)
+{
+    for (size_t at = (size_t)lane * sizeof(real); at < size; at += sizeof(wide))
+        memcpy((char *)to + at, (const char *)from + at, sizeof(real));
+}
+
+/* The values of a lane's particle; padding, whose values are NaN, has those of lane 0. */
+static void read_values(const mpm_material *material, const struct law_state *state, int lane, double *values)
+{
+    const wide *varying = &state->history[law_history(material->law, material)];
+    memcpy(values, material->values, sizeof material->values);
+    for (int k = 0; k < material->varying; k++) {
+        const double own = (double)wide_lane(varying[k], lane);
+        values[material->parameter[k]] = own == own ? own : (double)wide_lane(varying[k], 0);
+    }
+}
+
+/* Does the code of the law take the same branches for both? */
+static bool agree(const mpm_material *material, const double *a, const double *b)
+{
+    for (int k = 0; k < material->varying; k++) {
+        const int p = material->parameter[k];
+        const mpm_branches branches = law_rows[material->law].parameter[p].branches;
+        const double special = branches == MPM_BRANCHES_AT_1;
+        if (branches == MPM_BRANCHES ? a[p] != b[p] : branches && (a[p] == special) != (b[p] == special))
+            return false;
+    }
+    return true;
+}
+
+/* Prepares the law for the lanes that take the branches of lane `first`, each with its own values; all others have those
+ * of lane `first`. Returns the lanes. */
+static unsigned prepare_lanes(const mpm_material *material, const struct law_state *state, int first,
+                              union law_parameters *parameters)
+{
+    static const size_t sizes[MPM_LAW_COUNT] = {
+#define SIZE(enumerator, name, kind, speed, tangent) [enumerator] = sizeof(struct name),
+        MPM_LAWS(SIZE)
+#undef SIZE
+    };
+    mpm_material one = *material;
+    union law_parameters own = {0};
+    double leading[MPM_LAW_PARAMETERS];
+    unsigned lanes = 0;
+    read_values(material, state, first, leading);
+    memcpy(one.values, leading, sizeof leading);
+    prepare_law(one.law, parameters, &one);
+    for (int q = 0; q < WIDTH; q++) {
+        read_values(material, state, q, one.values);
+        if (!agree(material, leading, one.values))
+            continue;
+        lanes |= 1u << q;
+        prepare_law(one.law, &own, &one);
+        copy_lane(parameters, &own, sizes[one.law], q);
+    }
+    return lanes;
+}
+
+enum { ALL_LANES = (int)((1ull << WIDTH) - 1) };
+
+NOINLINE void evaluate_varying(const mpm_material *material, const struct law_state *state, const matrix *C,
+                             struct law_evaluation *evaluation)
+{
+    unsigned left = ALL_LANES;
+    while (left) {
+        union law_parameters parameters = {0};
+        const unsigned lanes = prepare_lanes(material, state, __builtin_ctz(left), &parameters) & left;
+        const struct law_evaluation found = evaluate_law(material->law, &parameters, *state, *C);
+        if (lanes == ALL_LANES)
+            *evaluation = found;
+        for (int q = 0; q < WIDTH && lanes != ALL_LANES; q++)
+            if (lanes >> q & 1)
+                copy_lane(evaluation, &found, sizeof found, q);
+        left &= ~lanes;
+    }
+}
+
+NOINLINE void map_varying(const mpm_material *material, struct law_state *state, wide dt, const matrix *C, mask *limited)
+{
+    const struct law_state trial = *state;
+    wide is_limited = wide_set(0);
+    unsigned left = ALL_LANES;
+    while (left) {
+        union law_parameters parameters = {0};
+        const unsigned lanes = prepare_lanes(material, &trial, __builtin_ctz(left), &parameters) & left;
+        struct law_state mapped = trial;
+        const wide found = wide_select(return_map(material->law, &parameters, &mapped, dt, *C), wide_set(1), wide_set(0));
+        for (int q = 0; q < WIDTH; q++)
+            if (lanes >> q & 1) {
+                copy_lane(state, &mapped, sizeof mapped, q);
+                copy_lane(&is_limited, &found, sizeof found, q);
+            }
+        left &= ~lanes;
+    }
+    *limited = wide_less(wide_set(0), is_limited);
+}
+
+/* ---- all others ------------------------------------------------------------------------------------------------------ */
 
 void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *parameters, const struct law_state *state,
                                        const matrix *C, struct law_evaluation *evaluation)
@@ -32,6 +139,9 @@ void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *para
         MPM_LAWS(CASE)
     case MPM_USER:
         *evaluation = user_evaluate(&parameters->user, state);
+        return;
+    case MPM_VARYING:
+        evaluate_varying(parameters->varying.material, state, C, evaluation);
 #undef IF_GENERAL
     }
 }
@@ -50,6 +160,10 @@ void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *pa
         MPM_LAWS(CASE)
     case MPM_USER:
         user_return_map(&parameters->user, state, dt, *C);
+        break;
+    case MPM_VARYING:
+        map_varying(parameters->varying.material, state, dt, C, limited);
+        return;
 #undef IF_GENERAL
     }
     *limited = wide_less(wide_set(1), wide_set(0)); /* no lane */

@@ -21,6 +21,10 @@
     {"Fzz", "1", MPM_SCALAR, .initial = 1, .low = 0, .high = INFINITY, .scales_volume = true, \
      .meaning = "elastic stretch out of plane, in plane strain"}
 
+#define PLASTIC_STRAIN \
+    {"plastic_strain", "1", MPM_SCALAR, .low = -INFINITY, .high = INFINITY, \
+     .meaning = "equivalent plastic strain that has accumulated"}
+
 #define GAP \
     {"gap", "1", MPM_SCALAR, .initial = 1, .low = 0, .high = INFINITY, \
      .meaning = "volume ratio of the gap between grains that have parted"}
@@ -46,9 +50,11 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
         .name = "fluid", .strain = MPM_KEEPS_J, .viscous = true, .J_low = 1e-2, .J_high = 1e6, .parameters = 5,
         .parameter = {
             {"bulk_modulus", "Pa", 0, INFINITY, true, true, "stiffness K = rho c^2 at rest"},
-            {"gamma", "1", -1, 20, false, false, "exponent of the pressure law; -1 or at least 1"},
+            {"gamma", "1", -1, 20, false, false, "exponent of the pressure law; -1 or at least 1",
+             .branches = MPM_BRANCHES},
             {"viscosity", "Pa s", 0, INFINITY, false, true, "dynamic viscosity"},
-            {"tension", "flag", 0, 1, false, false, "1: stretched fluid pulls; 0: it tears without resistance"},
+            {"tension", "flag", 0, 1, false, false, "1: stretched fluid pulls; 0: it tears without resistance",
+             .branches = MPM_BRANCHES},
             {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
         },
         .reference = "J. J. Monaghan, Simulating free surface flows with SPH, Journal of Computational Physics "
@@ -117,15 +123,16 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
             {"nu", "1", -1, 0.5, true, true, "Poisson's ratio; the wave speed grows without bound at 0.5"},
             {"yield_stress", "Pa", 0, INFINITY, true, true, "sigma_y: uniaxial stress at which flow begins"},
             {"hardening", "Pa", 0, INFINITY, false, true, "H: growth of the yield stress with plastic strain"},
-            {"kinematic_hardening", "Pa", 0, INFINITY, false, true, "K: shift of the surface with plastic strain"},
-            {"viscosity", "Pa s", 0, INFINITY, false, true, "eta: resistance to the rate of plastic flow"},
+            {"kinematic_hardening", "Pa", 0, INFINITY, false, true, "K: shift of the surface with plastic strain",
+             .branches = MPM_BRANCHES_AT_0},
+            {"viscosity", "Pa s", 0, INFINITY, false, true, "eta: resistance to the rate of plastic flow",
+             .branches = MPM_BRANCHES_AT_0},
             {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
         },
         .fields = 3,
         .field = {
             PLASTIC_VOLUME_RATIO,
-            {"plastic_strain", "1", MPM_SCALAR, .low = -INFINITY, .high = INFINITY,
-             .meaning = "equivalent plastic strain that has accumulated"},
+            PLASTIC_STRAIN,
             {"backstress", "Pa", MPM_SYMMETRIC, .low = -INFINITY, .high = INFINITY,
              .meaning = "centre of the yield surface, turned back by the rotation of F"},
         },
@@ -228,8 +235,10 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
             {"bulk_modulus", "Pa", 0, INFINITY, true, true, "K"},
             {"shear_modulus", "Pa", 0, INFINITY, true, true, "mu: elastic, before it flows"},
             {"yield_stress", "Pa", 0, INFINITY, false, true, "tau_y: shear stress at which it flows"},
-            {"consistency", "Pa s^n", 0, INFINITY, false, true, "k: growth of the stress with the rate of shear"},
-            {"exponent", "1", 0.1, 10, false, false, "n: 1 Bingham, below 1 shear-thinning, above shear-thickening"},
+            {"consistency", "Pa s^n", 0, INFINITY, false, true, "k: growth of the stress with the rate of shear",
+             .branches = MPM_BRANCHES_AT_0},
+            {"exponent", "1", 0.1, 10, false, false, "n: 1 Bingham, below 1 shear-thinning, above shear-thickening",
+             .branches = MPM_BRANCHES_AT_1},
             {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
         },
         .fields = 1, .field = {STRETCH_OUT_OF_PLANE},
@@ -237,13 +246,15 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
                      "shear-dependent flows, ACM Transactions on Graphics 34(5) (2015) 160. doi:10.1145/2751541",
     },
     [MPM_VISCOELASTIC] = {
-        .name = "viscoelastic", .viscous = true, .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
+        .name = "viscoelastic", .viscous = true, .relaxes = true, .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
         .parameter = {
             {"E", "Pa", 0, INFINITY, true, true, "Young's modulus of fast deformation"},
             {"nu", "1", -1, 0.5, true, true, "Poisson's ratio of fast deformation"},
-            {"g_1", "1", 0, 1, false, true, "share of the shear modulus that relaxes in the first branch"},
+            {"g_1", "1", 0, 1, false, true, "share of the shear modulus that relaxes in the first branch",
+             .branches = MPM_BRANCHES_AT_0},
             {"tau_1", "s", 0, INFINITY, true, true, "its relaxation time"},
-            {"g_2", "1", 0, 1, false, true, "share of the shear modulus that relaxes in the second branch"},
+            {"g_2", "1", 0, 1, false, true, "share of the shear modulus that relaxes in the second branch",
+             .branches = MPM_BRANCHES_AT_0},
             {"tau_2", "s", 0, INFINITY, true, true, "its relaxation time"},
             {"viscosity", "Pa s", 0, INFINITY, false, true, "eta of the dashpot beside the springs"},
             {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
@@ -261,11 +272,14 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
     [MPM_OGDEN] = {
         .name = "ogden", .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
         .parameter = {
-            {"mu_1", "Pa", -INFINITY, INFINITY, true, true, "modulus of the first term; mu_1 alpha_1 > 0"},
+            {"mu_1", "Pa", -INFINITY, INFINITY, true, true, "modulus of the first term; mu_1 alpha_1 > 0",
+             .branches = MPM_BRANCHES_AT_0},
             {"alpha_1", "1", -50, 50, false, false, "exponent of the first term"},
-            {"mu_2", "Pa", -INFINITY, INFINITY, true, true, "modulus of the second term; mu_2 alpha_2 >= 0"},
+            {"mu_2", "Pa", -INFINITY, INFINITY, true, true, "modulus of the second term; mu_2 alpha_2 >= 0",
+             .branches = MPM_BRANCHES_AT_0},
             {"alpha_2", "1", -50, 50, false, false, "exponent of the second term"},
-            {"mu_3", "Pa", -INFINITY, INFINITY, true, true, "modulus of the third term; mu_3 alpha_3 >= 0"},
+            {"mu_3", "Pa", -INFINITY, INFINITY, true, true, "modulus of the third term; mu_3 alpha_3 >= 0",
+             .branches = MPM_BRANCHES_AT_0},
             {"alpha_3", "1", -50, 50, false, false, "exponent of the third term"},
             {"bulk_modulus", "Pa", 0, INFINITY, true, true, "bulk modulus at rest"},
             {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
@@ -289,6 +303,37 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
         .reference = "G. A. Holzapfel, T. C. Gasser, R. W. Ogden, A new constitutive framework for arterial wall "
                      "mechanics and a comparative study of material models, Journal of Elasticity 61 (2000) 1-48. "
                      "doi:10.1023/A:1010835316564",
+    },
+    [MPM_JOHNSON_COOK] = {
+        .name = "johnson_cook", .J_low = 1e-3, .J_high = 1e3, .parameters = 16,
+        .parameter = {
+            {"shear_modulus", "Pa", 0, INFINITY, true, true, "mu"},
+            {"bulk_modulus", "Pa", 0, INFINITY, true, true, "K = rho c0^2 at rest"},
+            {"s", "1", 0, 10, false, false, "growth of the shock speed with the particle velocity"},
+            {"grueneisen", "1", 0, 100, false, false, "Gamma: growth of the pressure with heat per volume"},
+            {"A", "Pa", 0, INFINITY, true, true, "yield stress"},
+            {"B", "Pa", 0, INFINITY, false, true, "hardening"},
+            {"n", "1", 0.01, 10, false, false, "exponent of hardening"},
+            {"C", "1", 0, 10, false, false, "growth of the yield stress with the logarithm of the strain rate",
+             .branches = MPM_BRANCHES_AT_0},
+            {"reference_rate", "1/s", 0, INFINITY, true, true, "strain rate up to which that growth is none"},
+            {"m", "1", 0.01, 100, false, false, "exponent of thermal softening"},
+            {"reference_temperature", "K", 0, INFINITY, true, true, "temperature up to which nothing softens"},
+            {"melting_temperature", "K", 0, INFINITY, true, true, "temperature without strength"},
+            {"initial_temperature", "K", 0, INFINITY, true, true, "of new particles, at which they are at rest"},
+            {"heat_capacity", "J/(m3 K)", 0, INFINITY, true, true, "rho c, per rest volume"},
+            {"taylor_quinney", "1", 0, 1, false, false, "share of the plastic work that becomes heat"},
+            {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},
+        },
+        .fields = 3,
+        .field = {
+            STRETCH_OUT_OF_PLANE, PLASTIC_STRAIN,
+            {"temperature", "K", MPM_SCALAR, .initial = 298, .initial_parameter = 13, .low = 0, .high = INFINITY,
+             .heat_capacity = 14, .meaning = "temperature, raised by plastic work"},
+        },
+        .reference = "G. R. Johnson, W. H. Cook, A constitutive model and data for metals subjected to large strains, "
+                     "high strain rates and high temperatures, Proceedings of the 7th International Symposium on "
+                     "Ballistics (1983) 541-547.",
     },
     [MPM_USER] = {.name = "user"}, /* keeps F; the rest is in the material */
 };

@@ -11,6 +11,7 @@
 #include "materials/fluid.h"
 #include "materials/hencky.h"
 #include "materials/herschel_bulkley.h"
+#include "materials/johnson_cook.h"
 #include "materials/law_rows.h"
 #include "materials/mohr_coulomb.h"
 #include "materials/mooney_rivlin.h"
@@ -25,11 +26,17 @@
 #include "materials/viscoelastic.h"
 #include "materials/von_mises.h"
 
+/* Any law whose parameters vary over the particles. */
+struct varying {
+    const mpm_material *material;
+};
+
 union law_parameters {
 #define MEMBER(enumerator, name, kind, speed, tangent) struct name name;
     MPM_LAWS(MEMBER)
 #undef MEMBER
     struct user user;
+    struct varying varying;
 };
 
 /* GENERAL laws are compiled once per kernel set, in general_laws.c, whoever calls them. FAST laws are inlined; where
@@ -56,11 +63,23 @@ INLINE void prepare_law(const int law, union law_parameters *parameters, const m
     MPM_KERNEL(general_laws_prepare)(law, parameters, material);
 }
 
+/* The components of a material's history, with its varying parameters behind; `law` is the one by which kernels call
+ * it, where that is a constant. */
+INLINE int law_history(const int law, const mpm_material *material)
+{
+    if (law == MPM_VARYING)
+        return mpm_law_history(&law_rows[material->law], DIM) + material->varying;
+    return mpm_law_history(law == MPM_USER ? &material->user->row : &law_rows[law], DIM);
+}
+
 /* Copies what a law keeps, so that the original stays in registers. */
 INLINE void copy_law_state(const int law, const union law_parameters *parameters, const struct law_state *from,
                            struct law_state *to)
 {
-    const int components = law == MPM_USER ? user_components(&parameters->user) : mpm_law_history(&law_rows[law], DIM);
+    /* All of it where parameters vary: the number would be read from memory for every tile, whatever the law. */
+    const int components = law == MPM_VARYING ? MPM_LAW_HISTORY
+                           : law == MPM_USER  ? user_components(&parameters->user)
+                                              : mpm_law_history(&law_rows[law], DIM);
     to->F = from->F;
     to->J = from->J;
     for (int c = 0; c < components; c++)
@@ -91,12 +110,6 @@ INLINE struct law_evaluation evaluate_law(const int law, const union law_paramet
 INLINE bool law_keeps_J(const int law)
 {
     return law_rows[law].strain == MPM_KEEPS_J;
-}
-
-/* The components of a material's history; `law` is its law, where that is a constant. */
-INLINE int law_history(const int law, const mpm_material *material)
-{
-    return mpm_law_history(law == MPM_USER ? &material->user->row : &law_rows[law], DIM);
 }
 
 /* The whole volume ratio over det F: the volume that was gained or lost inelastically. */

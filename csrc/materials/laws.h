@@ -8,7 +8,15 @@
 
 #include "state/fields.h"
 
-enum { MPM_LAW_PARAMETERS = 8, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
+enum { MPM_LAW_PARAMETERS = 16, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
+
+/** Values of a parameter for which the code of a law takes different branches. */
+typedef enum mpm_branches {
+    MPM_NO_BRANCH,
+    MPM_BRANCHES_AT_0, /* 0 or another value */
+    MPM_BRANCHES_AT_1, /* 1 or another value */
+    MPM_BRANCHES       /* every value may have a branch of its own */
+} mpm_branches;
 
 /** One parameter that a user gives. A limit is exclusive if `..._open`, and infinite if there is none. */
 typedef struct mpm_parameter {
@@ -17,6 +25,7 @@ typedef struct mpm_parameter {
     bool low_open, high_open;
     const char *meaning;
     bool is_yield_strain; /* a strain at which the material yields */
+    mpm_branches branches;
 } mpm_parameter;
 
 /** The strain that a law keeps. */
@@ -34,13 +43,15 @@ typedef struct mpm_history_field {
     int initial_parameter; /* 1 + index of the parameter that new particles begin with instead; 0: none */
     double low, high; /* range of values that users may write: low < value < high */
     bool scales_volume; /* the whole volume ratio is det F times this field */
+    int heat_capacity;  /* of a temperature: 1 + index of the parameter that is its heat capacity per rest volume; 0: none */
     const char *meaning;
 } mpm_history_field;
 
 typedef struct mpm_law {
     const char *name;
     mpm_strain strain;
-    bool viscous;         /* its damping may limit the time step */
+    bool viscous;         /* its stress depends on the velocity gradient; its damping may limit the time step */
+    bool relaxes;         /* what its return map dissipates is viscous, not plastic */
     double J_low, J_high; /* the range of J beyond which a step is called unstable */
     int parameters;       /* the last is the density, which the law does not get */
     mpm_parameter parameter[MPM_LAW_PARAMETERS];
@@ -72,7 +83,8 @@ typedef struct mpm_law {
     X(MPM_VISCOELASTIC, viscoelastic, INELASTIC, GENERAL, NO_TANGENT) \
     X(MPM_COROTATED, corotated, ELASTIC, GENERAL, TANGENT) \
     X(MPM_OGDEN, ogden, ELASTIC, GENERAL, NO_TANGENT) \
-    X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, NO_TANGENT)
+    X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_JOHNSON_COOK, johnson_cook, INELASTIC, GENERAL, NO_TANGENT)
 
 /** X(enumerator, name, inverts): the laws that have x_piola (law.h). Those that are finite for any F INVERT. */
 #define MPM_PIOLA_LAWS(X) \
@@ -82,8 +94,12 @@ typedef struct mpm_law {
     X(MPM_COROTATED, corotated, true)
 
 #define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent) enumerator,
-enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT, MPM_USER = MPM_LAW_COUNT };
+/* MPM_VARYING is no law: kernels call any law by it whose parameters vary over the particles. */
+enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT, MPM_USER = MPM_LAW_COUNT, MPM_VARYING };
 #undef MPM_LAW_ENUMERATOR
+
+/** The kinds of energy that a simulation may keep the books of. The first two are fields of the particles. */
+enum { MPM_DISSIPATION_PLASTIC, MPM_DISSIPATION_VISCOUS, MPM_DISSIPATION_HEAT, MPM_DISSIPATIONS };
 
 /** Where the moduli of a user's law come from. */
 typedef enum mpm_user_moduli {
@@ -161,12 +177,18 @@ static inline int mpm_law_history(const mpm_law *law, int dim)
     return components;
 }
 
-/** A law with its parameters. */
+/** A law with its parameters. Some of them may vary over the particles: then each is a scalar field of its own, and
+ *  kernels load it behind the law's history. */
 typedef struct mpm_material {
     int law; /* row of the registry */
     const mpm_user_law *user; /* of MPM_USER */
     double values[MPM_LAW_PARAMETERS];
-    int column[MPM_LAW_HISTORY]; /* of each component of its history, set when a simulation registers the material */
+    int varying;                       /* how many parameters vary; their `values` mean nothing */
+    int parameter[MPM_LAW_PARAMETERS]; /* which, ascending */
+    int column[MPM_LAW_HISTORY]; /* of each component of its history, then of each varying parameter; set when a
+                                  * simulation registers the material */
+    bool dissipates;             /* sweeps keep what it dissipates; set likewise */
+    int dissipation[2];          /* columns of MPM_DISSIPATION_PLASTIC and MPM_DISSIPATION_VISCOUS */
 } mpm_material;
 
 /** The row of the material's law. */
@@ -175,10 +197,16 @@ static inline const mpm_law *mpm_material_law(const mpm_material *material)
     return material->law == MPM_USER ? &material->user->row : mpm_laws_get(material->law);
 }
 
-/** Does the material's history use this column? */
+/** The law by which kernels call it. */
+static inline int mpm_material_kernel_law(const mpm_material *material)
+{
+    return material->varying ? MPM_VARYING : material->law;
+}
+
+/** Does the material keep its history or a varying parameter in this column? */
 static inline bool mpm_material_keeps(const mpm_material *material, int column, int dim)
 {
-    const int components = mpm_law_history(mpm_material_law(material), dim);
+    const int components = mpm_law_history(mpm_material_law(material), dim) + material->varying;
     for (int c = 0; c < components; c++)
         if (material->column[c] == column)
             return true;

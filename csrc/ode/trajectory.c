@@ -31,13 +31,13 @@ static mpm_status run(mpm_trajectory *trajectory, const struct state *state)
     mpm_status status = state->record(state->self, 0);
     for (int64_t k = 0; !status && k < trajectory->steps; k++) {
         const double dt = trajectory->dt[trajectory->changing ? k : 0];
+        trajectory->failed_dt = dt;
         status = state->step(state->self, trajectory->time, dt);
         if (!status && !state->is_finite(state->self))
             status = MPM_UNSTABLE;
-        if (status) {
-            trajectory->failed_dt = dt;
+        if (status)
             return status;
-        }
+        trajectory->failed_dt = 0;
         trajectory->time = time_after(trajectory, k);
         trajectory->taken = k + 1;
         if (trajectory->taken % trajectory->every == 0)

@@ -21,7 +21,7 @@ typedef struct mpm_trajectory {
     /* How it went. */
     int64_t taken;     /* whole steps */
     double time;       /* [s] after them */
-    double failed_dt;  /* [s] of the step that failed */
+    double failed_dt;  /* [s] of the step that failed; 0 if none did, but the energy of the last state */
     mpm_newton newton; /* of the last implicit step, where it failed */
 } mpm_trajectory;
 

@@ -65,14 +65,19 @@ static int dim_of(const mpm_python_core *core)
 
 static PyObject *add_material(PyObject *self, PyObject *args)
 {
-    PyObject *law, *parameters;
+    PyObject *law, *parameters, *varying = NULL;
     mpm_material material;
-    if (!PyArg_ParseTuple(args, "OO", &law, &parameters) || mpm_python_get_material(law, parameters, &material))
+    if (!PyArg_ParseTuple(args, "OO|O", &law, &parameters, &varying) ||
+        mpm_python_get_material(law, parameters, varying, &material))
         return NULL;
     mpm_python_core *core = mpm_python_core_enter(self); /* after all conversions, which may run any Python code */
     if (!core)
         return NULL;
     const mpm_status status = core->method->add_material(core->self, &material);
+    if (status == MPM_TOO_LARGE) {
+        PyErr_Format(PyExc_ValueError, "material: no room for its fields: a simulation has %d at most", MPM_MOST_FIELDS);
+        return NULL;
+    }
     return status ? mpm_python_raise(self, status) : PyLong_FromLong(core->method->materials(core->self) - 1);
 }
 
@@ -119,7 +124,7 @@ static PyObject *delete_particles(PyObject *self, PyObject *mask)
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
 
-static int poll_signals(void *context)
+int mpm_python_core_poll_signals(void *context)
 {
     PyThreadState **saved = context; /* of the interpreter that runs this simulation, perhaps not the main one */
     PyEval_RestoreThread(*saved);
@@ -137,7 +142,8 @@ static PyObject *run(PyObject *self, int64_t steps, double end, double pause, co
     core->busy = 1;
     PyThreadState *saved = PyEval_SaveThread();
     const mpm_status status = body_force ? core->method->step_forced(core->self, body_force, end)
-                                         : core->method->run(core->self, steps, end, pause, poll_signals, &saved);
+                                         : core->method->run(core->self, steps, end, pause,
+                                                             mpm_python_core_poll_signals, &saved);
     PyEval_RestoreThread(saved);
     core->busy = 0;
     if (!status && PyErr_CheckSignals()) /* handles a signal of a short run here, not one statement later */
@@ -225,11 +231,15 @@ static PyObject *totals(PyObject *self, PyObject *unused)
     if (status)
         return mpm_python_raise(self, status);
     const int dim = dim_of(core);
-    return Py_BuildValue("{s:d,s:d,s:N,s:N,s:N,s:d,s:d,s:d}", "time", t.time, "mass", t.mass, "momentum",
+    PyObject *kept = t.dissipates ? Py_BuildValue("(ddd)", t.plastic_dissipation, t.viscous_dissipation, t.heat)
+                                  : Py_NewRef(Py_None);
+    if (!kept)
+        return NULL;
+    return Py_BuildValue("{s:d,s:d,s:N,s:N,s:N,s:d,s:d,s:d,s:N}", "time", t.time, "mass", t.mass, "momentum",
                          mpm_python_float_list(t.momentum, dim), "center_of_mass",
                          mpm_python_float_list(t.center_of_mass, dim), "angular_momentum",
                          mpm_python_float_list(t.angular_momentum + (dim == 2 ? 2 : 0), dim == 2 ? 1 : 3), "kinetic",
-                         t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational);
+                         t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational, "dissipation", kept);
 }
 
 static PyObject *field(PyObject *self, PyObject *argument)
@@ -403,7 +413,7 @@ static int set_threads(PyObject *self, PyObject *value, void *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"add_material", add_material, METH_VARARGS, "add_material(law, parameters) -> index"},
+    {"add_material", add_material, METH_VARARGS, "add_material(law, parameters, varying=()) -> index"},
     {"add_collider", add_collider, METH_VARARGS,
      "add_collider(name, contact, friction, nodes, numbers, reference, motion, vector, frequency, keys)"},
     {"collider_distance", collider_distance, METH_VARARGS,

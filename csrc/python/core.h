@@ -8,6 +8,7 @@
 
 /** What the base asks of a method; `self` is the method's struct. */
 typedef struct mpm_python_method {
+    const char *row, *size; /* in messages: what a row is, and what resolves the domain: "particle", "cell size" */
     void (*free)(void *self);
     mpm_status (*add_material)(void *self, const mpm_material *material);
     int (*materials)(const void *self); /* their number */
@@ -21,9 +22,10 @@ typedef struct mpm_python_method {
     void (*describe)(const mpm_trouble *trouble, char *text, size_t size);
     /** A list: the residuals of a solve that did not converge. NULL: the method does not solve. */
     PyObject *(*residuals)(const void *self);
-    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe. NULL
-     *  beyond the last. Used by mpm_python_keep and mpm_python_resume. */
+    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe. NULL beyond
+     *  the last. Used by mpm_python_keep and mpm_python_resume. */
     double *(*numbers)(void *self, int index, size_t *count);
+    size_t lengths; /* so many of these numbers, the first ones, are not negative */
 } mpm_python_method;
 
 typedef struct mpm_python_core {
@@ -46,6 +48,9 @@ void mpm_python_core_dealloc(PyObject *self);
 
 /** Begins a call: the object itself, or NULL with an exception while another thread runs it. */
 mpm_python_core *mpm_python_core_enter(PyObject *self);
+
+/** An `mpm_poll` that handles signals; `context` is a PyThreadState **, that of the caller, which has released the GIL. */
+int mpm_python_core_poll_signals(void *context);
 
 /** None, or the exception of a status. */
 PyObject *mpm_python_core_finish(PyObject *self, mpm_status status);

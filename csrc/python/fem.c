@@ -105,9 +105,11 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
 }
 
 static const mpm_python_method method = {
+    .row = "node", .size = "spacing",
     .free = free_fem, .add_material = add_material, .materials = materials, .add_collider = add_collider,
     .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
-    .describe = describe, .residuals = residuals, .numbers = numbers};
+    .describe = describe, .residuals = residuals, .numbers = numbers,
+    .lengths = 2 /* natural_dt and approach */};
 
 static mpm_fem *enter(PyObject *self)
 {

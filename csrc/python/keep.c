@@ -99,13 +99,24 @@ PyObject *mpm_python_keep(PyObject *self, PyObject *unused)
     return dict;
 }
 
-static bool are_finite(const Py_buffer *view)
+/* Are all numbers finite, and the first ones not negative? */
+static bool are_numbers(const Py_buffer *view, size_t lengths)
 {
     const double *values = view->buf;
-    for (Py_ssize_t i = 0; i < view->len / (Py_ssize_t)sizeof *values; i++)
-        if (!isfinite(values[i]))
+    for (size_t i = 0; i < (size_t)view->len / sizeof *values; i++)
+        if (!isfinite(values[i]) || (i < lengths && values[i] < 0))
             return false;
     return true;
+}
+
+/* Takes the sums of a book. What it says about nearness is of a step alone. */
+static void take_books(mpm_collider_book *books, size_t count, const void *from)
+{
+    for (size_t k = 0; k < count; k++) {
+        memcpy(&books[k], (const char *)from + k * sizeof *books, sizeof *books);
+        books[k].near = false;
+        books[k].parts = 0;
+    }
 }
 
 /* Do all arrays have the bytes that they must have? */
@@ -136,15 +147,14 @@ static PyObject *resume(mpm_python_core *core, const Py_buffer *views)
         return NULL;
     memcpy(kept.times, views[TIMES].buf, sizeof kept.times);
     memcpy(kept.counters, views[COUNTERS].buf, sizeof kept.counters);
-    if (!are_finite(&views[BOOKS]) || !are_finite(&views[NUMBERS])) {
-        PyErr_SetString(PyExc_ValueError, "a number of the method is not finite");
+    if (!are_numbers(&views[BOOKS], 0) || !are_numbers(&views[NUMBERS], core->method->lengths)) {
+        PyErr_SetString(PyExc_ValueError, "a number of the method is out of range");
         return NULL;
     }
     switch (mpm_kept_restore(core->store, &kept, core->method->materials(core->self), &flaw)) {
     case MPM_OK:
         copy_numbers(core, NULL, views[NUMBERS].buf);
-        if (views[BOOKS].len)
-            memcpy(core->boundary->books, views[BOOKS].buf, (size_t)views[BOOKS].len);
+        take_books(core->boundary->books, core->boundary->count, views[BOOKS].buf);
         Py_RETURN_NONE;
     case MPM_BAD_STATE:
         PyErr_SetString(PyExc_ValueError, flaw);

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "integrate/conditions.h"
 #include "python/module.h"
 
 static int find_law(const char *name)
@@ -90,7 +91,8 @@ static int get_states(PyObject *F, PyObject *history, PyObject *gradient, const 
         views[VIEW_F] = (Py_buffer){0};
         return -1;
     }
-    const Py_ssize_t m = views[VIEW_F].shape[0], components = mpm_law_history(mpm_material_law(material), dim);
+    const Py_ssize_t m = views[VIEW_F].shape[0];
+    const Py_ssize_t components = mpm_law_history(mpm_material_law(material), dim) + material->varying;
     if (views[VIEW_F].shape[1] != dim || views[VIEW_F].shape[2] != dim)
         PyErr_Format(PyExc_ValueError, "F: expected shape (m, %d, %d)", dim, dim);
     else if (!get_numbers(history, &views[VIEW_HISTORY], "history", format, m * components) &&
@@ -110,7 +112,26 @@ static PyObject *laws(PyObject *module, PyObject *unused)
     return list;
 }
 
-int mpm_python_get_material(PyObject *law, PyObject *parameters, mpm_material *material)
+/* Gets the indices of parameters that vary, ascending; NULL: none. Returns -1 with an exception on error. */
+static int get_varying(PyObject *varying, mpm_material *material)
+{
+    const int most = mpm_material_law(material)->parameters - 1; /* all but the density */
+    double indices[MPM_LAW_PARAMETERS];
+    const Py_ssize_t count = varying ? PySequence_Size(varying) : 0;
+    if (count < 0 || (count && count <= most && mpm_python_get_doubles(varying, "varying", indices, count)))
+        return -1;
+    for (Py_ssize_t k = 0; k < count && count <= most; k++) {
+        if (!(indices[k] > (k ? indices[k - 1] : -1) && indices[k] < most))
+            break;
+        material->parameter[material->varying++] = (int)indices[k];
+    }
+    if (material->varying == count)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "varying: expected ascending indices of parameters");
+    return -1;
+}
+
+int mpm_python_get_material(PyObject *law, PyObject *parameters, PyObject *varying, mpm_material *material)
 {
     *material = (mpm_material){.law = MPM_USER};
     if (PyCapsule_CheckExact(law))
@@ -125,21 +146,27 @@ int mpm_python_get_material(PyObject *law, PyObject *parameters, mpm_material *m
         return -1;
     }
     /* all but the density, which comes last */
-    return mpm_python_get_doubles(parameters, "parameters", material->values,
-                                  mpm_laws_get(material->law)->parameters - 1);
+    if (mpm_python_get_doubles(parameters, "parameters", material->values,
+                               mpm_laws_get(material->law)->parameters - 1))
+        return -1;
+    return get_varying(varying, material);
 }
 
 static PyObject *evaluate(PyObject *module, PyObject *args)
 {
     (void)module;
     const char *isa, *dtype;
-    PyObject *law, *parameters, *F, *history = Py_None, *gradient = Py_None, *out[5] = {0}, *result = NULL;
+    PyObject *law, *parameters, *F, *history = Py_None, *gradient = Py_None, *varying = NULL, *out[5] = {0}, *result = NULL;
     Py_buffer views[VIEWS];
     int dim;
     mpm_evaluation evaluation;
-    if (!PyArg_ParseTuple(args, "OOOiss|OO", &law, &parameters, &F, &dim, &isa, &dtype, &history, &gradient) ||
-        mpm_python_get_material(law, parameters, &evaluation.material))
+    if (!PyArg_ParseTuple(args, "OOOiss|OOO", &law, &parameters, &F, &dim, &isa, &dtype, &history, &gradient, &varying) ||
+        mpm_python_get_material(law, parameters, varying, &evaluation.material))
         return NULL;
+    if (evaluation.material.varying && history == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "history: expected a buffer, which ends with the values that vary");
+        return NULL;
+    }
     const mpm_kernels *kernels = get_kernels(isa, dim, dtype);
     if (!kernels || get_states(F, history, gradient, &evaluation.material, kernels, views))
         return NULL;
@@ -169,13 +196,13 @@ static PyObject *return_map(PyObject *module, PyObject *args)
 {
     (void)module;
     const char *isa, *dtype;
-    PyObject *law, *parameters, *F, *history, *gradient = Py_None, *result = NULL;
+    PyObject *law, *parameters, *F, *history, *gradient = Py_None, *varying = NULL, *result = NULL;
     Py_buffer views[VIEWS];
     int dim;
     mpm_return_map states = {.dt = 0};
-    if (!PyArg_ParseTuple(args, "OOOOiss|dO", &law, &parameters, &F, &history, &dim, &isa, &dtype, &states.dt,
-                          &gradient) ||
-        mpm_python_get_material(law, parameters, &states.material))
+    if (!PyArg_ParseTuple(args, "OOOOiss|dOO", &law, &parameters, &F, &history, &dim, &isa, &dtype, &states.dt,
+                          &gradient, &varying) ||
+        mpm_python_get_material(law, parameters, varying, &states.material))
         return NULL;
     if (!mpm_laws_inelastic(states.material.law)) {
         PyErr_Format(PyExc_ValueError, "law: '%S' has no return map", law);
@@ -204,6 +231,37 @@ static PyObject *return_map(PyObject *module, PyObject *args)
     return result;
 }
 
+/* The first row whose parameters break a condition, with its words; None if there is none. */
+static PyObject *unfit(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *name, *values;
+    Py_buffer view = {0};
+    if (!PyArg_ParseTuple(args, "UO", &name, &values))
+        return NULL;
+    PyObject *text = PyUnicode_AsUTF8String(name);
+    const int law = text ? find_law(PyBytes_AsString(text)) : -1;
+    Py_XDECREF(text);
+    if (law < 0) {
+        PyErr_Format(PyExc_ValueError, "law: unknown name '%U'", name);
+        return NULL;
+    }
+    if (mpm_python_get_buffer(values, &view, "values", "d", 2, 0))
+        return NULL;
+    PyObject *result = NULL;
+    const char *words = NULL;
+    Py_ssize_t row = 0;
+    if (view.shape[1] != mpm_laws_get(law)->parameters - 1)
+        PyErr_SetString(PyExc_ValueError, "values: expected all parameters but the density");
+    else {
+        while (row < view.shape[0] && !(words = mpm_conditions_broken(law, (double *)view.buf + row * view.shape[1])))
+            row++;
+        result = words ? Py_BuildValue("ns", row, words) : Py_NewRef(Py_None);
+    }
+    PyBuffer_Release(&view);
+    return result;
+}
+
 static PyObject *core_fields(PyObject *module, PyObject *unused)
 {
     (void)module;
@@ -215,7 +273,8 @@ static PyObject *core_fields(PyObject *module, PyObject *unused)
 PyMethodDef mpm_python_law_methods[] = {
     {"core_fields", core_fields, METH_NOARGS, "The fields that every simulation has, a dict per row."},
     {"laws", laws, METH_NOARGS, "The registry of constitutive laws."},
-    {"evaluate", evaluate, METH_VARARGS, "evaluate(law, parameters, F, dim, isa, dtype, history=None, velocity_gradient=None)"},
-    {"return_map", return_map, METH_VARARGS, "return_map(law, parameters, F, history, dim, isa, dtype, dt=0.0, velocity_gradient=None)"},
+    {"unfit", unfit, METH_VARARGS, "unfit(law, values)"},
+    {"evaluate", evaluate, METH_VARARGS, "evaluate(law, parameters, F, dim, isa, dtype, history=None, velocity_gradient=None, varying=())"},
+    {"return_map", return_map, METH_VARARGS, "return_map(law, parameters, F, history, dim, isa, dtype, dt=0.0, velocity_gradient=None, varying=())"},
     {NULL, NULL, 0, NULL},
 };

@@ -69,7 +69,7 @@ int mpm_python_find_contact(const char *name);
  *  exception otherwise. */
 int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out);
 int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out);
-int mpm_python_get_leave(const char *name, mpm_leave *out);
+int mpm_python_get_leave(PyObject *fates, int count, mpm_leave *out);
 
 /** Settings without a flaw from the keywords of `Simulation`; -1 with an exception otherwise. */
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings);
@@ -82,7 +82,7 @@ PyObject *mpm_python_float_list(const double *values, Py_ssize_t count);
 
 /** A material from the name of its law, or a user's law (which must outlive it), and its parameters but the density; -1
  *  with an exception otherwise. */
-int mpm_python_get_material(PyObject *law, PyObject *parameters, mpm_material *material);
+int mpm_python_get_material(PyObject *law, PyObject *parameters, PyObject *varying, mpm_material *material);
 
 /** Reads a collider from add_collider's arguments and passes it to `use`; it lives until `use` returns. */
 typedef PyObject *(*mpm_python_collider_user)(PyObject *self, const mpm_collider *collider);

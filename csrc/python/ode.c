@@ -315,6 +315,35 @@ static int read_records(struct call *call, PyObject *times, PyObject *x, PyObjec
     return 0;
 }
 
+/* Places an error of the system's own functions among the steps. */
+static PyObject *place_error(const mpm_stepper *stepper, const mpm_trajectory *run)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *said = PyObject_Str(value), *bytes = said ? PyUnicode_AsUTF8String(said) : NULL;
+    Py_XDECREF(said);
+    if (!bytes) {
+        PyErr_Restore(type, value, traceback);
+        return NULL;
+    }
+    char text[600];
+    if (run->failed_dt > 0)
+        snprintf(text, sizeof text, "the next step of '%s' with dt = %g s: %.450s", stepper->name, run->failed_dt,
+                 PyBytes_AsString(bytes));
+    else if (run->taken)
+        snprintf(text, sizeof text, "the state after a step of '%s' with dt = %g s: %.450s", stepper->name,
+                 run->dt[run->changing ? run->taken - 1 : 0], PyBytes_AsString(bytes));
+    else
+        snprintf(text, sizeof text, "the state at the start: %.450s", PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    mpm_python_raise_at(type, run->taken, run->time, text, PyList_New(0), NULL);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return NULL;
+}
+
 static PyObject *raise(const module_state *state, mpm_status status, const mpm_stepper *stepper,
                        const mpm_trajectory *run)
 {
@@ -338,7 +367,7 @@ static PyObject *raise(const module_state *state, mpm_status status, const mpm_s
     default: /* interrupted: a signal handler or what was asked has raised its exception */
         if (!PyErr_Occurred())
             PyErr_SetNone(PyExc_KeyboardInterrupt);
-        return NULL;
+        return PyErr_ExceptionMatches(state->simulation_error) ? place_error(stepper, run) : NULL;
     }
 }
 

@@ -46,16 +46,26 @@ int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out)
     return 0;
 }
 
-int mpm_python_get_leave(const char *name, mpm_leave *out)
+int mpm_python_get_leave(PyObject *fates, int count, mpm_leave *out)
 {
     static const char *const names[] = {
         [MPM_LEAVE_RAISE] = "raise", [MPM_LEAVE_CLAMP] = "clamp", [MPM_LEAVE_DELETE] = "delete"};
-    const int found = mpm_python_find_name(name, names, 3);
-    if (found < 0) {
-        PyErr_Format(PyExc_ValueError, "on_leave: '%s' is not \"raise\", \"clamp\" or \"delete\"", name);
+    if (!PyTuple_Check(fates) || PyTuple_Size(fates) != count) {
+        PyErr_Format(PyExc_ValueError, "on_leave: expected a tuple of %d names", count);
         return -1;
     }
-    *out = (mpm_leave)found;
+    for (int i = 0; i < count; i++) {
+        PyObject *fate = PyTuple_GetItem(fates, i), *text = fate ? PyUnicode_AsUTF8String(fate) : NULL;
+        if (!text)
+            return -1;
+        const int found = mpm_python_find_name(PyBytes_AsString(text), names, 3);
+        if (found < 0)
+            PyErr_Format(PyExc_ValueError, "on_leave: %R is not \"raise\", \"clamp\" or \"delete\"", fate);
+        Py_DECREF(text);
+        if (found < 0)
+            return -1;
+        out[i] = (mpm_leave)found;
+    }
     return 0;
 }
 
@@ -67,10 +77,10 @@ static int get_scheme(PyObject *scheme, mpm_scheme *out)
     static const char *const kernels[] = {"linear", "quadratic", "cubic"};
     static const char *const gradients[] = {[MPM_GRADIENT_MLS] = "mls", [MPM_GRADIENT_BSPLINE] = "bspline"};
     const char *transfer, *kernel, *gradient;
-    int advect_particle, cayley;
+    int advect_particle, cayley, f_bar;
     if (!PyTuple_Check(scheme) ||
-        !PyArg_ParseTuple(scheme, "sssdippd", &transfer, &kernel, &gradient, &out->flip_ratio, &out->xpic_order,
-                          &advect_particle, &cayley, &out->c_keep)) {
+        !PyArg_ParseTuple(scheme, "sssdippdp(dd)", &transfer, &kernel, &gradient, &out->flip_ratio, &out->xpic_order,
+                          &advect_particle, &cayley, &out->c_keep, &f_bar, &out->viscosity[0], &out->viscosity[1])) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "scheme: must be a tuple");
         return -1;
@@ -81,6 +91,7 @@ static int get_scheme(PyObject *scheme, mpm_scheme *out)
     out->gradient = (mpm_gradient)mpm_python_find_name(gradient, gradients, 2);
     out->advect_particle = advect_particle;
     out->cayley = cayley;
+    out->f_bar = f_bar;
     return 0;
 }
 
@@ -107,15 +118,15 @@ static int get_integrator(PyObject *integrator, mpm_settings *out)
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings)
 {
     static char *names[] = {"dim", "dtype", "lower", "cells", "dx", "gravity", "walls", "scheme", "integrator",
-                            "dt", "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa", NULL};
-    const char *dtype, *on_leave;
-    PyObject *lower, *cells, *gravity, *walls, *scheme, *integrator;
-    int allow_unstable;
+                            "dt", "max_dt", "allow_unstable", "on_leave", "dissipation", "history", "threads", "isa", NULL};
+    const char *dtype;
+    PyObject *lower, *cells, *gravity, *walls, *on_leave, *scheme, *integrator;
+    int allow_unstable, dissipation;
     *settings = (mpm_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOOddpsiis", names, &settings->dim, &dtype, &lower, &cells,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOOddpOpiis", names, &settings->dim, &dtype, &lower, &cells,
                                      &settings->dx, &gravity, &walls, &scheme, &integrator, &settings->dt,
-                                     &settings->max_dt, &allow_unstable, &on_leave, &settings->history,
-                                     &settings->threads, &settings->isa))
+                                     &settings->max_dt, &allow_unstable, &on_leave, &dissipation,
+                                     &settings->history, &settings->threads, &settings->isa))
         return -1;
     if (settings->dim != 2 && settings->dim != 3) {
         PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
@@ -123,12 +134,14 @@ int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *sett
     }
     settings->real_size = !strcmp(dtype, "float32") ? 4 : 8;
     settings->allow_unstable = allow_unstable;
+    settings->dissipation = dissipation;
     if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
         mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
         mpm_python_get_cells(cells, settings->dim, settings->cells) ||
         mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) ||
         get_scheme(scheme, &settings->scheme) ||
-        get_integrator(integrator, settings) || mpm_python_get_leave(on_leave, &settings->on_leave) ||
+        get_integrator(integrator, settings) ||
+        mpm_python_get_leave(on_leave, 2 * settings->dim, settings->on_leave) ||
         mpm_python_check_threads(settings->threads))
         return -1;
     const char *flaw = mpm_settings_flaw(settings);

@@ -61,6 +61,7 @@ static PyObject *residuals(const void *self)
 }
 
 static const mpm_python_method method = {
+    .row = "particle", .size = "cell size",
     .free = free_simulation, .add_material = add_material, .materials = materials, .add_collider = add_collider,
     .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
     .describe = mpm_python_describe_simulation, .residuals = residuals};

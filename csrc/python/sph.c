@@ -67,14 +67,15 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
 
 static double *numbers(void *self, int index, size_t *count)
 {
-    *count = 6;
-    return index == 0 ? mpm_sph_impulses(self) : NULL;
+    return mpm_sph_numbers(self, index, count);
 }
 
 static const mpm_python_method method = {
+    .row = "particle", .size = "spacing",
     .free = free_sph, .add_material = add_material, .materials = materials, .add_collider = add_collider,
     .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
-    .describe = describe, .numbers = numbers};
+    .describe = describe, .numbers = numbers,
+    .lengths = 1 /* natural_dt */};
 
 static mpm_sph *enter(PyObject *self)
 {
@@ -88,11 +89,11 @@ static int get_settings(PyObject *args, PyObject *kwargs, mpm_sph_settings *sett
                             "alpha", "xsph", "tension", "gravity", "walls", "dt", "max_dt", "allow_unstable", "on_leave",
                             "history", "threads", "isa", NULL};
     static const char *const kernels[] = {"cubic", "wendland"}, *const viscosities[] = {"vector", "central"};
-    const char *dtype, *on_leave, *kernel, *viscosity;
-    PyObject *lower, *cells, *gravity, *walls;
+    const char *dtype, *kernel, *viscosity;
+    PyObject *lower, *cells, *gravity, *walls, *on_leave;
     int allow_unstable, tension;
     *settings = (mpm_sph_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdddssddpOOddpsiis", names, &settings->dim, &dtype, &lower, &cells,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdddssddpOOddpOiis", names, &settings->dim, &dtype, &lower, &cells,
                                      &settings->spacing, &settings->smoothing, &settings->density, &kernel, &viscosity,
                                      &settings->alpha, &settings->xsph, &tension, &gravity, &walls, &settings->dt,
                                      &settings->max_dt, &allow_unstable, &on_leave, &settings->history,
@@ -111,7 +112,8 @@ static int get_settings(PyObject *args, PyObject *kwargs, mpm_sph_settings *sett
         mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
         mpm_python_get_cells(cells, settings->dim, settings->cells) ||
         mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) ||
-        mpm_python_get_leave(on_leave, &settings->on_leave) || mpm_python_check_threads(settings->threads))
+        mpm_python_get_leave(on_leave, 2 * settings->dim, settings->on_leave) ||
+        mpm_python_check_threads(settings->threads))
         return -1;
     const char *flaw = mpm_sph_settings_flaw(settings);
     if (flaw)
@@ -171,11 +173,29 @@ static PyObject *fill_collider(PyObject *self, PyObject *args)
         mpm_python_get_doubles(upper, "high", high, dim))
         return NULL;
     mpm_sph *sph = enter(self);
-    PyObject *done = sph ? mpm_python_core_finish(self, mpm_sph_fill_collider(sph, (size_t)index, low, high)) : NULL;
-    if (!done)
+    if (!sph)
         return NULL;
-    Py_DECREF(done);
-    return PyLong_FromSsize_t(mpm_sph_collider_particles(sph, (size_t)index));
+    ((mpm_python_core *)self)->busy = 1;
+    PyThreadState *saved = PyEval_SaveThread();
+    const mpm_status status =
+        mpm_sph_fill_collider(sph, (size_t)index, low, high, mpm_python_core_poll_signals, &saved);
+    PyEval_RestoreThread(saved);
+    ((mpm_python_core *)self)->busy = 0;
+    return status ? mpm_python_raise(self, status)
+                  : PyLong_FromSsize_t(mpm_sph_collider_particles(sph, (size_t)index));
+}
+
+static PyObject *drop_collider(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_sph *sph = enter(self);
+    if (sph && !mpm_sph_get_boundary(sph)->count)
+        PyErr_SetString(PyExc_ValueError, "there is no collider");
+    else if (sph) {
+        mpm_sph_drop_collider(sph);
+        Py_RETURN_NONE;
+    }
+    return NULL;
 }
 
 static PyObject *interpolate(PyObject *self, PyObject *args)
@@ -228,6 +248,7 @@ static PyObject *memory(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"add_particles", add_particles, METH_VARARGS, "add_particles(x, v)"},
+    {"drop_collider", drop_collider, METH_NOARGS, "Takes the last collider away."},
     {"fill_collider", fill_collider, METH_VARARGS,
      "fill_collider(index, low, high) -> how many particles it has, within a box of its own space [m]"},
     {"interpolate", interpolate, METH_VARARGS,

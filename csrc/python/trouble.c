@@ -23,9 +23,18 @@ static void describe_range(const mpm_field *field, char *text, size_t size)
     if (field->check == MPM_CHECK_DET)
         snprintf(text, size, "det %s <= 0", field->name);
     else if (isinf(field->high))
-        snprintf(text, size, "%s <= %g", field->name, field->low);
+        snprintf(text, size, "%s %s %g", field->name, field->low_closed ? "<" : "<=", field->low);
     else
         snprintf(text, size, "%s not between %g and %g", field->name, field->low, field->high);
+}
+
+static bool is_parameter(const char *name)
+{
+    for (int law = 0; law < MPM_LAW_COUNT; law++)
+        for (int p = 0; p < mpm_laws_get(law)->parameters; p++)
+            if (!strcmp(mpm_laws_get(law)->parameter[p].name, name))
+                return true;
+    return false;
 }
 
 /* Names the laws that own a field of history: "Jp is a state of snow and sand only". */
@@ -37,6 +46,10 @@ static void describe_owners(const char *name, char *text, size_t size)
         for (int f = 0; f < mpm_laws_get(law)->fields; f++)
             if (!strcmp(mpm_laws_get(law)->field[f].name, name))
                 owners[count++] = mpm_laws_get(law)->name;
+    if (count == 0 && is_parameter(name)) {
+        snprintf(text, size, "%s is one value for a whole material there", name);
+        return;
+    }
     size_t end = (size_t)snprintf(text, size, "%s is a state of", name);
     for (int k = 0; k < count && end < size; k++)
         end += (size_t)snprintf(text + end, size - end, "%s %s", k == 0 ? "" : k == count - 1 ? " and" : ",", owners[k]);
@@ -57,8 +70,8 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
     case MPM_DT_TOO_SMALL:
         snprintf(text, size,
                  "dt = %g s is too small to advance the time; the step was not taken: stiffness, viscosity, speed or "
-                 "gravity is too large for the cell size and the density",
-                 t->dt);
+                 "gravity is too large for the %s and the density",
+                 t->dt, method->size);
         return;
     case MPM_COLLIDER_TOO_FAST:
         if (t->value[1] <= 0)
@@ -92,13 +105,13 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
                  t->name ? t->name : "", t->name ? "'" : "");
         return;
     case MPM_WRITTEN_NOT_FINITE:
-        snprintf(text, size, "values that are not finite were written to %lld particle(s); the arrays keep them for you "
-                             "to mend", (long long)t->count);
+        snprintf(text, size, "values that are not finite were written to %lld %s(s); the arrays keep them for you to mend",
+                 (long long)t->count, method->row);
         return;
     case MPM_WRITTEN_INVERTED:
         describe_range(t->field, range, sizeof range);
-        snprintf(text, size, "%s was written to %lld particle(s); the arrays keep it for you to mend", range,
-                 (long long)t->count);
+        snprintf(text, size, "%s was written to %lld %s(s); the arrays keep it for you to mend", range,
+                 (long long)t->count, method->row);
         return;
     case MPM_WRITTEN_OUTSIDE:
         snprintf(text, size, "positions outside the domain were written to %lld particle(s); the arrays keep them for "
@@ -107,10 +120,14 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
     case MPM_WRITTEN_NOT_STATE:
         if (t->field->owner == MPM_OWNER_LAW)
             describe_owners(t->field->name, range, sizeof range);
-        snprintf(text, size, "%lld particle(s): %s%s", (long long)t->count, range,
+        snprintf(text, size, "%lld %s(s): %s%s", (long long)t->count, method->row, range,
                  t->field->owner == MPM_OWNER_LAW
                      ? ""
                      : "J of a solid follows from F, and F of a fluid from J: write the other one");
+        return;
+    case MPM_WRITTEN_TOGETHER:
+        snprintf(text, size, "values that do not go together were written to %lld %s(s): %s; the arrays keep them for you to mend",
+                 (long long)t->count, method->row, t->name);
         return;
     default:
         method->describe(t, text, size);
@@ -204,7 +221,8 @@ PyObject *mpm_python_raise(PyObject *self, mpm_status status)
     case MPM_OUT_OF_MEMORY:
         return PyErr_NoMemory();
     case MPM_TOO_LARGE:
-        PyErr_SetString(PyExc_ValueError, "too many particles for one simulation (the limit is 2^30)");
+        PyErr_Format(PyExc_ValueError, "too many %ss for one simulation (the limit is 2^30)",
+                     ((mpm_python_core *)self)->method->row);
         return NULL;
     case MPM_BAD_ARGUMENT:
         PyErr_SetString(PyExc_ValueError, "an argument does not exist or is out of its range");

@@ -28,6 +28,30 @@ int mpm_history_length(const mpm_history *history)
     return mpm_history_get(history, -1).offset;
 }
 
+static void move_records(double *to, int length, const double *from, int before, size_t count)
+{
+    const int kept = length < before ? length : before;
+    for (size_t k = 0; k < count; k++)
+        memmove(to + k * (size_t)length, from + k * (size_t)before, (size_t)kept * sizeof *to);
+}
+
+mpm_status mpm_history_fit(mpm_history *history, const mpm_allocator *allocator, int before)
+{
+    const int length = mpm_history_length(history);
+    if (length <= before) {
+        move_records(history->records, length, history->records, before, history->count);
+        return MPM_OK;
+    }
+    double *records = mpm_memory_new(allocator, history->count, (size_t)length * sizeof *records);
+    if (!records)
+        return MPM_OUT_OF_MEMORY;
+    move_records(records, length, history->records, before, history->count);
+    mpm_memory_free(allocator, history->records);
+    history->records = records;
+    history->capacity = history->count;
+    return MPM_OK;
+}
+
 mpm_status mpm_history_reserve(mpm_history *history, const mpm_allocator *allocator)
 {
     return mpm_memory_grow(allocator, (void **)&history->records, &history->capacity, history->count, history->count + 1,

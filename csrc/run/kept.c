@@ -26,7 +26,7 @@ static bool is_clock(const mpm_kept *kept)
         if (!isfinite(kept->times[k]) || kept->times[k] < 0)
             return false;
     for (int k = 0; k < MPM_KEPT_COUNTERS; k++)
-        if (kept->counters[k] < 0)
+        if (kept->counters[k] < 0 || kept->counters[k] > INT64_MAX / 2) /* they go on counting */
             return false;
     return kept->times[BEGAN] <= kept->times[TIME] && kept->counters[SUSPECT] <= 1;
 }

@@ -61,6 +61,13 @@ double mpm_run_fit_dt(double planned, double time, double end)
     return planned * (1 + 1e-6) >= left ? left : 2 * planned > left ? left / 2 : planned;
 }
 
+double mpm_run_hold_dt(double held, double limit)
+{
+    if (held > 0 && held <= limit && limit < 2 * held)
+        return held;
+    return held > 0 ? fmin(0.9 * limit, 2 * held) : 0.9 * limit;
+}
+
 double mpm_run_end_of_step(const mpm_run *run, const mpm_goal *goal, double dt)
 {
     return dt == goal->end - run->time ? goal->end : run->time + dt;

@@ -163,7 +163,7 @@ static enum mpm_flaw flaw_of(const mpm_store *store, int field, const void *rows
         values[c] = mpm_real_at(rows, (size_t)(row * components + c), store->real_size);
         if (!isfinite(values[c]))
             return MPM_NOT_FINITE;
-        inside &= values[c] > of->low && values[c] < of->high;
+        inside &= mpm_field_allows(of, values[c]);
     }
     if (of->check == MPM_CHECK_DET)
         inside = determinant(values, store->fields.dim) > 0;
@@ -254,6 +254,27 @@ static mpm_status inspect(mpm_store *store, int field, struct written *written)
     return status;
 }
 
+/* Values that are fine one by one may not go together. */
+static mpm_status inspect_together(mpm_store *store, const struct written *written)
+{
+    bool any = false;
+    for (int field = 0; field < store->fields.count; field++)
+        any |= written->rows[field] && store->fields.row[field].owner == MPM_OWNER_LAW;
+    if (!any || !store->method)
+        return MPM_OK;
+    const char *words = NULL;
+    uint8_t *flaws = mpm_memory_new(&store->run->allocator, (size_t)store->count, 1);
+    mpm_status status = flaws ? store->method->inspect_together(store->run->self, written->rows, flaws, &words)
+                              : MPM_OUT_OF_MEMORY;
+    if (!status && words) {
+        status = mpm_trouble_note(&store->run->trouble, MPM_BAD_STATE, MPM_WRITTEN_TOGETHER, 0);
+        store->run->trouble.name = words;
+        mpm_trouble_add_rows(&store->run->trouble, flaws, store->count, MPM_NOT_TOGETHER);
+    }
+    mpm_memory_free(&store->run->allocator, flaws);
+    return status;
+}
+
 mpm_status mpm_store_read_in(mpm_store *store)
 {
     struct written written = {0};
@@ -261,6 +282,8 @@ mpm_status mpm_store_read_in(mpm_store *store)
     for (int field = 0; field < store->fields.count && !status; field++)
         if (mpm_view_may_be_written(store->views[field]))
             status = inspect(store, field, &written);
+    if (!status)
+        status = inspect_together(store, &written);
     for (int field = 0; field < store->fields.count; field++) {
         if (written.rows[field] && !status)
             status = read_in(store, field, written.rows[field], written.differing[field]);

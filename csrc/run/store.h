@@ -12,6 +12,9 @@
 #include "run/run.h"
 #include "run/view.h"
 
+/** The flaw of a row whose fields break a condition on several of them; it continues `enum mpm_flaw`. */
+enum { MPM_NOT_TOGETHER = MPM_NOT_STATE + 1 };
+
 /** The functions that a method supplies for fields that are not kept by row. `rows` is an array [row][component]. */
 typedef struct mpm_store_method {
     /** Assigns columns to `count` more fields of laws and users. On error (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE) nothing
@@ -25,6 +28,9 @@ typedef struct mpm_store_method {
     /** Reads in the `differing` rows, none of which has a flaw. Fields come in the order of the table. Only the first
      *  field may fail, and then nothing has changed. */
     mpm_status (*read_in)(void *self, int field, void *rows, int64_t differing);
+    /** Flags rows (MPM_NOT_TOGETHER) whose fields break a condition on several of them, and puts it into `words`; changes
+     *  nothing. `written` has the rows of each field that was written, NULL for others. Errors: MPM_OUT_OF_MEMORY. */
+    mpm_status (*inspect_together)(void *self, void *const *written, uint8_t *flaws, const char **words);
 } mpm_store_method;
 
 typedef struct mpm_store {

@@ -31,7 +31,7 @@ typedef enum mpm_state_of {
 
 /** What a written value must satisfy, besides being finite. */
 typedef enum mpm_check {
-    MPM_CHECK_RANGE,  /* every component above `low` and below `high` */
+    MPM_CHECK_RANGE,  /* every component in the range of the field */
     MPM_CHECK_INSIDE, /* a position in the domain */
     MPM_CHECK_DET     /* a tensor of positive determinant */
 } mpm_check;
@@ -49,7 +49,8 @@ typedef struct mpm_field {
     mpm_owner owner;
     mpm_state_of state_of;
     mpm_check check;
-    double low, high; /* exclusive */
+    double low, high; /* exclusive, unless closed */
+    bool low_closed, high_closed;
     double initial;   /* of a scalar, every component of a vector, or the diagonal of a tensor */
     bool lasting;     /* no step changes it */
     int column;       /* the first of its columns, MPM_NO_COLUMN or MPM_BY_ROW */
@@ -91,6 +92,13 @@ static inline int mpm_rank_components(mpm_rank rank, int dim)
     default:
         return 1;
     }
+}
+
+/** Is the value in the range of the field? */
+static inline bool mpm_field_allows(const mpm_field *field, double value)
+{
+    return (value > field->low || (field->low_closed && value == field->low)) &&
+           (value < field->high || (field->high_closed && value == field->high));
 }
 
 /** The initial value of component `c` of a field: `initial`, or 0 off the diagonal of a tensor. */

@@ -23,6 +23,7 @@ typedef enum mpm_grid_vector {
     MPM_GRID_BEFORE,   /* the velocity before forces; impulses then have copies of their own */
     MPM_GRID_FILTERED, /* the series of XPIC */
     MPM_GRID_MIDPOINT, /* the velocity in mid step, which moves and strains particles */
+    MPM_GRID_VOLUME_CHANGE, /* the volume change of the step, averaged; a scalar */
     /* of a solve (transfer/kernels.h): */
     MPM_GRID_GUESS, MPM_GRID_TRIAL, MPM_GRID_RESIDUAL, MPM_GRID_DIRECTION, MPM_GRID_PRODUCT, MPM_GRID_CORRECTION,
     MPM_GRID_DIAGONAL,

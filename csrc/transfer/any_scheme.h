@@ -18,7 +18,7 @@ INLINE void run_begin(struct run *run)
 }
 
 struct workspace {
-    arena velocity, before, momentum, impulse, midpoint, spin;
+    arena velocity, before, momentum, impulse, midpoint, spin, volume_change;
     struct stencil stencil;
 };
 
@@ -28,6 +28,28 @@ INLINE void fold_offset(struct deposit *deposit, const wide e[DIM])
     UNROLL for (int b = 0; b < DIM; b++)
         UNROLL for (int a = 0; a < DIM; a++)
             deposit->Q[b] = wide_fnma(deposit->A[a][b], e[a], deposit->Q[b]);
+}
+
+/* sum v_i g_i^T of the velocities in the arena, where g_i is the gradient of moving least squares or of the B-spline.
+ * Prepares the stencil. */
+INLINE matrix gather_gradient(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
+                              const struct tile *tile)
+{
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const wide zero = wide_set(0), inverse_h = wide_set((real)(1 / sweep->dx));
+    const mask alive = wide_less(zero, tile->mass);
+    struct stencil *s = &work->stencil;
+    matrix G;
+    stencil_prepare(s, tile->x, scheme->degree);
+    stencil_gather(s, work->velocity + ARENA_SLACK, NULL, scheme->degree, mls ? WANT_MOMENT : WANT_SLOPE);
+    UNROLL for (int b = 0; b < DIM; b++)
+        UNROLL for (int a = 0; a < DIM; a++) {
+            const wide found = mls ? k->affine * wide_fnma(s->e[a], stencil_sum(s, 0, b), stencil_sum(s, 1 + a, b))
+                                   : inverse_h * stencil_sum(s, 1 + DIM + a, b);
+            G.m[b][a] = wide_select(alive, found, zero);
+        }
+    return G;
 }
 
 INLINE void begin_scatter(struct workspace *work)

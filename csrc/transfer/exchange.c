@@ -193,17 +193,19 @@ INLINE bool differs(const mpm_exchange *e, const enum form form, const int compo
     return memcmp(*written, value, (size_t)components * sizeof(real)) != 0;
 }
 
-static bool is_outside(const mpm_exchange *e, const real x[DIM])
+/* The faces that a position is beyond, as mpm_leave_fate takes them. */
+static unsigned faces_beyond(const mpm_exchange *e, const real x[DIM])
 {
+    unsigned beyond = 0;
     for (int a = 0; a < DIM; a++) {
         const double cell = ((double)x[a] - e->lower[a]) / e->dx;
         const double room = wall_room(e->particles->degree);
         if (e->period[a] && cell >= -most_cells && cell <= most_cells)
             continue;
-        if (cell < -room || cell > (double)e->cells[a] + room)
-            return true;
+        beyond |= (unsigned)(cell < -room) << 2 * a;
+        beyond |= (unsigned)(cell > (double)e->cells[a] + room) << (2 * a + 1);
     }
-    return false;
+    return beyond;
 }
 
 /* Is the field part of the state of that particle, so that users may write it? */
@@ -231,12 +233,14 @@ static enum mpm_flaw flaw_of(const mpm_exchange *e, const struct particle *of, c
             return MPM_NOT_FINITE;
     if (!is_state(e, of))
         return MPM_NOT_STATE;
-    if (field->check == MPM_CHECK_INSIDE)
-        return e->on_leave == MPM_LEAVE_RAISE && is_outside(e, written) ? MPM_OUTSIDE : MPM_FINE;
+    if (field->check == MPM_CHECK_INSIDE) {
+        const unsigned beyond = faces_beyond(e, written);
+        return beyond && mpm_leave_fate(e->on_leave, beyond) == MPM_LEAVE_RAISE ? MPM_OUTSIDE : MPM_FINE;
+    }
     if (field->check == MPM_CHECK_DET)
         return determinant(written) > 0 ? MPM_FINE : MPM_INVERTED;
     for (int k = 0; k < components; k++)
-        if (!((double)written[k] > field->low && (double)written[k] < field->high))
+        if (!mpm_field_allows(field, (double)written[k]))
             return MPM_INVERTED;
     return MPM_FINE;
 }
@@ -302,9 +306,11 @@ INLINE void read_position(mpm_exchange *changes, const struct particle *of, cons
     double position[DIM];
     for (int a = 0; a < DIM; a++)
         position[a] = (double)written[a];
-    if (is_outside(changes, written)) {
+    const unsigned beyond = faces_beyond(changes, written);
+    if (beyond) {
         bring_back(changes, position);
         changes->outside++;
+        changes->clamped += mpm_leave_fate(changes->on_leave, beyond) == MPM_LEAVE_CLAMP;
     }
     mpm_placement *placement = &changes->placements[changes->placement_count++];
     *placement = (mpm_placement){.material = of->group->material, .slot = of->slot};
@@ -339,7 +345,8 @@ INLINE void freeze_one(void *context, const mpm_exchange *e, const enum form for
 {
     (void)context, (void)form, (void)components;
     mpm_particles *p = e->particles;
-    if (!is_outside(e, (const real *)e->rows + (ptrdiff_t)of->row * DIM))
+    const unsigned beyond = faces_beyond(e, (const real *)e->rows + (ptrdiff_t)of->row * DIM);
+    if (!beyond || mpm_leave_fate(e->on_leave, beyond) != MPM_LEAVE_DELETE)
         return;
     *component(p, MPM_COLUMN_MASS, 1, of->slot, 0) = 0;
     *component(p, MPM_COLUMN_VOLUME, 1, of->slot, 0) = 0;

@@ -28,6 +28,7 @@
     X(MPM_FILTER, filter, sweep_any, sweep_any)       /* XPIC: the velocities v_k to particles and back to the grid */ \
     X(MPM_REST_VOLUME, rest_volume, sweep_any, sweep_any) /* volumes that are 0, from the density of the grid */ \
     X(MPM_BODY_FORCE, body_force, sweep_any, sweep_any)   /* after P2G: a force on the particles, to the grid */ \
+    X(MPM_AVERAGE, average, f_bar, f_bar)             /* F-bar: the volume change of the step, to the grid */ \
     X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* as MPM_TANGENT, with dt f linear about F^n */ \
     X(MPM_TANGENT, tangent, tangent, tangent_any)     /* as MPM_RESIDUAL; keeps the tangent, scatters its diagonal */ \
     X(MPM_RESIDUAL, residual, tangent, tangent_any)   /* dt f and the energy of a trial velocity */ \
@@ -45,7 +46,19 @@ static inline mpm_family mpm_kernels_family(const mpm_scheme *scheme)
     return mpm_scheme_is_standard(scheme) ? MPM_STANDARD_SCHEME : MPM_ANY_SCHEME;
 }
 
-typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_CLAMP, MPM_LEAVE_DELETE } mpm_leave;
+/** The fate of a particle that leaves through a face. Where there are several, the first of this list holds. */
+typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_DELETE, MPM_LEAVE_CLAMP } mpm_leave;
+
+/** The fate of a particle beyond the faces in `beyond`, bit k for face k of x-, x+, y-, ...; raise where it is beyond
+ *  none, because its position is not a number. */
+static inline mpm_leave mpm_leave_fate(const mpm_leave on_leave[6], unsigned beyond)
+{
+    mpm_leave fate = beyond ? MPM_LEAVE_CLAMP : MPM_LEAVE_RAISE;
+    for (int face = 0; face < 6; face++)
+        if (beyond >> face & 1 && on_leave[face] < fate)
+            fate = on_leave[face];
+    return fate;
+}
 
 /** The colliders during one step. There is one book per collider and block of nodes, or per collider and task. */
 typedef struct mpm_colliders {
@@ -66,7 +79,9 @@ typedef struct mpm_measure {
     double least_det; /* dry run: smallest det(I + dt grad v) */
     double advection_speed; /* G2P, dry run: largest |component| of the velocity that moves particles [m/s] */
     double force[3];  /* body force: sum of m b [N] */
+    double dissipation[MPM_DISSIPATIONS]; /* where materials keep it [J] */
     int64_t outside;  /* particles outside the domain after G2P */
+    int64_t clamped, frozen; /* those of them that were put back onto a face, or wait for their deletion */
     int64_t out_of_range; /* particles whose J left the law's range or is NaN */
     int64_t clipped;  /* G2P: particles whose history was held within limits */
 } mpm_measure;
@@ -89,11 +104,12 @@ typedef struct mpm_sweep {
     const mpm_grid *grid;
     const mpm_material *materials;
     mpm_scheme scheme;
-    mpm_leave on_leave;
+    mpm_leave on_leave[6];
     int64_t cells[3]; /* of the domain */
     int64_t period[3]; /* mpm_walls_period */
     double lower[3], dx;
     mpm_colliders colliders; /* during the step that ends; books per task */
+    const void *volume_change; /* F-bar, in G2P: the averages as grid->vector; else NULL */
     mpm_measure *measures;
     void **workspaces;
 } mpm_sweep;
@@ -103,6 +119,10 @@ typedef union mpm_arguments {
     struct {
         double dt;
     } p2g, g2p, synchronize;
+    struct {
+        double dt;
+        double scale; /* of V0 K, to about the mass of the stiffest particle [s2/m2] */
+    } average;
     struct {
         double dt, next_dt; /* of the step that ends and of the one that begins */
     } g2p2g;
@@ -203,8 +223,8 @@ typedef struct mpm_exchange {
     size_t placement_count;
     void *saved;                /* wrap: [placement][dim] reals, the positions before */
     int64_t differing;          /* reading in: rows that differ from what was written out */
-    mpm_leave on_leave;         /* reading in x: what happens to positions outside the domain */
-    int64_t outside;            /* reading in x: how many were outside */
+    mpm_leave on_leave[6];      /* reading in x: what happens to positions outside the domain */
+    int64_t outside, clamped;   /* reading in x: how many were outside, and how many of them were put back */
 } mpm_exchange;
 
 /** New particles, row by row in double, for the reserved tiles that begin at slot `first_slot`. */
@@ -249,6 +269,9 @@ typedef struct mpm_kernels {
     void (*grid_block)(const mpm_grid_pass *pass, ptrdiff_t block);
     /** The second pass, over the blocks with images, after the first pass over all blocks. */
     void (*grid_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
+    /** The same two passes after MPM_AVERAGE. */
+    void (*average_block)(const mpm_grid *grid, ptrdiff_t block);
+    void (*average_fold)(const mpm_grid *grid, ptrdiff_t fold);
     /** The same two passes for the vectors of a solve; only operations with `copies` need the second one. */
     void (*nodes_block)(const mpm_node_pass *pass, ptrdiff_t block);
     void (*nodes_fold)(const mpm_node_pass *pass, ptrdiff_t fold);
@@ -267,7 +290,7 @@ typedef struct mpm_kernels {
     void (*inspect)(mpm_exchange *exchange);
     /** Reads in the rows that differ; none may have a flaw. */
     void (*read_in)(mpm_exchange *exchange);
-    /** Freezes the particles whose written positions are outside the domain: no mass, no motion. */
+    /** Freezes the particles to delete, whose written positions are outside the domain: no mass, no motion. */
     void (*freeze_outside)(const mpm_exchange *exchange);
     /** Moves the particles beyond a periodic face by one period, and lists where they go. Skips those of `placed`
      *  (ascending in slot), which have already been moved. Without `placements`, only counts the particles. */

@@ -15,18 +15,21 @@ INLINE matrix matrix_from_rows(const real *rows, ptrdiff_t first, int lanes)
     return m;
 }
 
-/* Loads `lanes` states from the arrays, beginning at row `first`; without `history`, the initial values of the law. */
+/* Loads `lanes` states from the arrays, beginning at row `first`; without `history`, the initial values of the law. A
+ * history ends with the values of varying parameters. */
 INLINE struct law_state state_from_rows(const mpm_material *material, const real *F, const real *history,
                                         ptrdiff_t first, int lanes)
 {
     const mpm_law *row = mpm_material_law(material);
-    const int components = mpm_law_history(row, DIM);
+    const int own = mpm_law_history(row, DIM), components = own + material->varying;
     struct law_state state = {.F = matrix_identity()};
     for (int f = 0, c = 0; f < row->fields; f++) {
         const mpm_history_field *field = &row->field[f];
         for (int k = 0; k < mpm_rank_components(field->rank, DIM); k++, c++)
             state.history[c] = wide_set((real)mpm_fields_initial(field->rank, DIM, k, field->initial));
     }
+    for (int k = 0; k < material->varying; k++) /* of lanes without a state */
+        state.history[own + k] = wide_set((real)__builtin_nan(""));
     for (int q = 0; q < lanes; q++) {
         for (int e = 0; e < DIM * DIM; e++)
             ((real *)&state.F.m[e / DIM][e % DIM])[q] = F[(first + q) * DIM * DIM + e];
@@ -38,7 +41,7 @@ INLINE struct law_state state_from_rows(const mpm_material *material, const real
 
 void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation)
 {
-    const int law = evaluation->material.law;
+    const int law = mpm_material_kernel_law(&evaluation->material);
     union law_parameters parameters = {0};
     prepare_law(law, &parameters, &evaluation->material);
     for (ptrdiff_t first = 0; first < evaluation->count; first += WIDTH) {
@@ -61,7 +64,7 @@ void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation)
 
 void MPM_KERNEL(law_calls_return_map)(const mpm_return_map *states)
 {
-    const int law = states->material.law, components = law_history(law, &states->material);
+    const int law = mpm_material_kernel_law(&states->material), components = law_history(law, &states->material);
     union law_parameters parameters = {0};
     prepare_law(law, &parameters, &states->material);
     real *F = states->F, *history = states->history;
@@ -71,7 +74,7 @@ void MPM_KERNEL(law_calls_return_map)(const mpm_return_map *states)
         const wide trial = state.J = matrix_det(state.F);
         const matrix gradient = matrix_from_rows(states->velocity_gradient, first, lanes);
         return_map(law, &parameters, &state, wide_set((real)states->dt), gradient);
-        for (int j = 0; law_keeps_J(law) && j < DIM; j++)
+        for (int j = 0; law_keeps_J(states->material.law) && j < DIM; j++)
             state.F.m[0][j] *= state.J / trial;
         for (int q = 0; q < lanes; q++) {
             for (int e = 0; e < DIM * DIM; e++)

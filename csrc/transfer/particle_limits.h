@@ -6,7 +6,7 @@
 #pragma once
 #include "materials/law_switch.h"
 #include "transfer/arena.h"
-#include "transfer/tile.h"
+#include "transfer/shock.h"
 
 /* A single lane that sums a whole group would lose digits that many lanes keep. So the scalar kernel adds its sums to
  * those of the task after so many particles. */
@@ -108,8 +108,11 @@ INLINE struct limits particle_limits(const mpm_sweep *sweep, const struct consta
         factor *= linear_excess(tile);
     wide a = volume_per_mass * evaluation->isolated * factor;
     l.rate2 = a;
-    if (mask_any(wide_less(zero, evaluation->damping))) {
-        wide b = volume_per_mass * evaluation->damping * factor;
+    wide damping = evaluation->damping;
+    if (ANY_SCHEME && mpm_scheme_is_viscous(&sweep->scheme))
+        damping += shock_of(&sweep->scheme, k->h, tile, evaluation).damping;
+    if (mask_any(wide_less(zero, damping))) {
+        wide b = volume_per_mass * damping * factor;
         wide rate = wide_set((real)0.5) * (b + wide_sqrt(wide_fma(b, b, wide_set(4) * wide_max(a, zero))));
         l.rate2 = rate * rate;
     }

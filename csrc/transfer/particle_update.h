@@ -11,7 +11,7 @@
 struct tally {
     wide mass, momentum[DIM], mass_moment[DIM], angular_momentum[3], kinetic, elastic;
     wide rate2, wave2, speed, gradient2, advection_speed, least_det;
-    int64_t outside, out_of_range, clipped;
+    int64_t outside, clamped, frozen, out_of_range, clipped;
 };
 
 static void tally_begin(struct tally *tally)
@@ -80,6 +80,18 @@ INLINE void yield(const struct constants *k, const int law, const union law_para
     tally->clipped += __builtin_popcount(mask_bits(clipped));
 }
 
+/* The faces that lane q is beyond, as mpm_leave_fate takes them. */
+static unsigned faces_beyond(const struct constants *k, const struct tile *tile, int q)
+{
+    unsigned beyond = 0;
+    for (int a = 0; a < DIM; a++) {
+        const real x = wide_lane(tile->x[a], q);
+        beyond |= (unsigned)(x < wide_lane(k->lowest[a], q)) << 2 * a;
+        beyond |= (unsigned)(x > wide_lane(k->highest[a], q)) << (2 * a + 1);
+    }
+    return beyond;
+}
+
 /* Counts the particles that have left the domain. As on_leave says, puts them back onto the face or freezes them. */
 NOINLINE void handle_outside(const struct mpm_sweep *sweep, const struct constants *k, struct tile *tile,
                              struct tally *tally, unsigned outside)
@@ -88,14 +100,17 @@ NOINLINE void handle_outside(const struct mpm_sweep *sweep, const struct constan
     for (int q = 0; q < WIDTH; q++) {
         if (!(outside >> q & 1))
             continue;
-        if (sweep->on_leave == MPM_LEAVE_CLAMP) {
+        const mpm_leave fate = mpm_leave_fate(sweep->on_leave, faces_beyond(k, tile, q));
+        if (fate == MPM_LEAVE_CLAMP) {
+            tally->clamped++;
             for (int a = 0; a < DIM; a++) {
                 real *x = (real *)&tile->x[a] + q;
                 const real low = wide_lane(k->lowest[a], q) + (real)k->room;
                 const real high = wide_lane(k->highest[a], q) - (real)k->room;
                 *x = *x < low ? low : *x > high ? high : *x;
             }
-        } else if (sweep->on_leave == MPM_LEAVE_DELETE) {
+        } else if (fate == MPM_LEAVE_DELETE) {
+            tally->frozen++;
             ((real *)&tile->mass)[q] = 0;
             ((real *)&tile->volume)[q] = 0;
             for (int b = 0; b < DIM; b++) {
@@ -195,6 +210,8 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     double least = -wide_largest(-t->least_det);
     measure->least_det = measure->least_det < least ? measure->least_det : least;
     measure->outside += t->outside;
+    measure->clamped += t->clamped;
+    measure->frozen += t->frozen;
     measure->out_of_range += t->out_of_range;
     measure->clipped += t->clipped;
 }

@@ -45,13 +45,22 @@ typedef struct mpm_scheme {
     bool cayley;           /* F <- (I - dt/2 grad v)^-1 (I + dt/2 grad v) F instead of (I + dt grad v) F */
     bool midpoint;         /* move and strain with the velocity in mid step, which an implicit solve has found */
     double c_keep;         /* share of the symmetric part of C that a step keeps, 0 .. 1 (with an affine velocity) */
+    bool f_bar;            /* strain with the volume change averaged over the nodes (f_bar.c); explicit, not with cayley */
+    double viscosity[2];   /* coefficients of the artificial viscosity, linear and quadratic, at least 0; explicit */
 } mpm_scheme;
+
+/** Does compression meet an artificial viscosity (transfer/shock.h)? */
+static inline bool mpm_scheme_is_viscous(const mpm_scheme *scheme)
+{
+    return scheme->viscosity[0] > 0 || scheme->viscosity[1] > 0;
+}
 
 /** The scheme with kernels of its own: MLS-MPM with APIC and the quadratic B-spline. */
 static inline bool mpm_scheme_is_standard(const mpm_scheme *scheme)
 {
     return scheme->transfer == MPM_APIC && scheme->degree == MPM_QUADRATIC &&
-           scheme->gradient == MPM_GRADIENT_MLS && !scheme->cayley && !scheme->midpoint && scheme->c_keep == 1;
+           scheme->gradient == MPM_GRADIENT_MLS && !scheme->cayley && !scheme->midpoint && scheme->c_keep == 1 &&
+           !scheme->f_bar && !mpm_scheme_is_viscous(scheme);
 }
 
 /** Does C take part in P2G, as an affine velocity? */

@@ -11,7 +11,8 @@ static void load(struct tile *tile, const mpm_sweep *sweep, const mpm_group *gro
     const mpm_material *material = &sweep->materials[group->material];
     const bool keeps_J = law_keeps_J(material->law);
     tile_load(tile, sweep->particles, group->first_tile + t, keeps_J, true);
-    tile_load_history(tile, sweep->particles, group->first_tile + t, material, law_history(material->law, material));
+    tile_load_history(tile, sweep->particles, group->first_tile + t, material,
+                      law_history(mpm_material_kernel_law(material), material));
     if (!keeps_J)
         tile->state.J = matrix_det(tile->state.F);
 }
@@ -26,12 +27,13 @@ static int32_t limit_in_group(const mpm_sweep *sweep, const mpm_group *group, mp
 {
     const mpm_material *material = &sweep->materials[group->material];
     const struct constants k = group_constants(sweep, (struct durations){0}, group);
+    const int law = mpm_material_kernel_law(material);
     union law_parameters parameters = {0};
-    prepare_law(material->law, &parameters, material);
+    prepare_law(law, &parameters, material);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         load(&tile, sweep, group, t);
-        const struct law_evaluation evaluation = evaluate_law(material->law, &parameters, tile.state, tile.C);
+        const struct law_evaluation evaluation = evaluate_law(law, &parameters, tile.state, tile.C);
         const struct limits l = particle_limits(sweep, &k, &tile, &evaluation);
         const wide value = maximum == MPM_RATE2   ? l.rate2
                            : maximum == MPM_WAVE2 ? l.wave2

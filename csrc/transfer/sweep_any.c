@@ -4,6 +4,7 @@
  * filter of XPIC, rest volumes from the density of the grid, body forces.
  */
 #include "transfer/any_scheme.h"
+#include "transfer/f_bar.h"
 #include "transfer/particle_update.h"
 
 /* a x b; in 2-D its third component alone. */
@@ -35,6 +36,8 @@ INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct 
     const bool split = mpm_scheme_reads_before(&sweep->scheme);
     if (sweep->scheme.midpoint)
         read_midpoint(sweep, group, work);
+    if (sweep->volume_change)
+        arena_read(work->volume_change + ARENA_SLACK, group, sweep->volume_change);
     if (DIM == 2 && split) {
         ARENA_LINES(group, group->node_block, {
             UNROLL for (int n = 0; n < 4 * nodes; n += 4) {
@@ -110,6 +113,16 @@ NOINLINE void gather_midpoint(const mpm_sweep *sweep, struct workspace *work, co
     }
 }
 
+/* F-bar: gives the increment of F the volume change that is averaged over the nodes. The stencil is prepared. */
+NOINLINE void average_volume(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
+                             const struct tile *tile, struct motion *motion)
+{
+    const mask alive = wide_less(wide_set(0), tile->mass);
+    stencil_gather(&work->stencil, work->volume_change + ARENA_SLACK, NULL, sweep->scheme.degree, 0);
+    const wide mean = stencil_sum(&work->stencil, 0, 0);
+    motion->gradient = matrix_select(alive, f_bar_gradient(motion->gradient, k->gather_dt, mean), motion->gradient);
+}
+
 /* Computes the new v and C, and the velocity and gradient that move and strain particles: see the table in scheme.h. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
                             struct tile *tile, const int law)
@@ -161,6 +174,8 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
         if (mpm_scheme_moves_apart(scheme))
             motion.velocity[b] = wide_select(parts, v, motion.velocity[b]);
     }
+    if (sweep->volume_change)
+        average_volume(sweep, work, k, tile, &motion);
     return motion;
 }
 
@@ -189,11 +204,14 @@ INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *
                                               {.mass = zero, .by_offset = mls, .by_slope = !mls}};
     struct deposit *momentum = &deposits[0], *impulse = &deposits[1];
     stencil_prepare(s, tile->x, scheme->degree);
+    matrix stress = evaluation->tau;
+    if (mpm_scheme_is_viscous(scheme))
+        stress = matrix_add_diagonal(stress, -shock_of(scheme, k->h, tile, evaluation).pressure);
     UNROLL for (int b = 0; b < DIM; b++) {
         momentum->Q[b] = tile->mass * tile->v[b];
         impulse->Q[b] = zero;
         UNROLL for (int a = 0; a < DIM; a++) {
-            const wide C = tile->C.m[b][a], tau = evaluation->tau.m[b][a];
+            const wide C = tile->C.m[b][a], tau = stress.m[b][a];
             impulse->A[a][b] = stress_by_offset * tau;
             impulse->G[a][b] = stress_by_slope * tau;
             momentum->A[a][b] = C_by_offset * C;

@@ -4,6 +4,7 @@
  * sweep_any.c) defines gather and scatter, and FAMILY(name), the exported name of an operation.
  */
 #pragma once
+#include "transfer/dissipation.h"
 
 /* The pieces of operations, in this order for each tile. */
 enum pieces {
@@ -16,11 +17,14 @@ enum pieces {
     SCATTER = 64      /* momentum and stress to the nodes */
 };
 
+/* `dissipates`: the books of dissipation are kept. */
 INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work,
-                        mpm_measure *result, struct durations dt, const int law, const unsigned pieces)
+                        mpm_measure *result, struct durations dt, const int law, const unsigned pieces,
+                        const bool dissipates)
 {
-    const bool keeps_J = law_keeps_J(law), inelastic = mpm_laws_inelastic(law);
     const mpm_material *material = &sweep->materials[group->material];
+    const int own = law == MPM_VARYING ? material->law : law;
+    const bool keeps_J = law_keeps_J(own), inelastic = mpm_laws_inelastic(own);
     const int history = law_history(law, material);
     const bool gathers = pieces & GATHER, advances = pieces & ADVANCE, scatters = pieces & SCATTER;
     const bool recomputes = !ANY_SCHEME || mpm_scheme_recomputes_velocity(&sweep->scheme);
@@ -32,9 +36,11 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
                           MPM_KERNEL(collide_reaches)(&sweep->colliders, group, dt.ending, books);
     union law_parameters parameters = {0};
     struct tally tally;
+    struct dissipation dissipation;
     struct run run;
     prepare_law(law, &parameters, material);
     tally_begin(&tally);
+    dissipation_begin(&dissipation);
     if (gathers)
         begin_gather(sweep, group, work);
     if (scatters)
@@ -47,7 +53,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         tile_prefetch(sweep->particles, group->first_tile + t + 1, keeps_J, defers);
         tile_load_history(&tile, sweep->particles, group->first_tile + t, material, history);
         if (gathers)
-            motion = gather(sweep, work, &k, &tile, law);
+            motion = gather(sweep, work, &k, &tile, own);
         if (pieces & FORESEE) {
             note_advection(&tally, &motion);
             tally.least_det = wide_min(least_factor(&k, motion.gradient, cayley), tally.least_det);
@@ -63,13 +69,21 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
             note_advection(&tally, &motion);
             advance(&k, &tile, &motion, keeps_J, cayley);
         }
+        struct law_state trial;
+        if (advances && __builtin_expect(dissipates, 0))
+            trial = dissipation_trial(&tile, keeps_J);
         if (advances && inelastic)
             yield(&k, law, &parameters, &tile, &motion, &tally);
         if (!keeps_J)
             tile.state.J = matrix_det(tile.state.F);
         const struct law_evaluation evaluation = evaluate_law(law, &parameters, tile.state, tile.C);
+        if (advances && __builtin_expect(dissipates, 0))
+            dissipate_copies(sweep, material, &k, &parameters, trial, tile, motion.gradient, evaluation,
+                             group->first_tile + t);
         if (pieces & MEASURE)
             measure(sweep, &k, &tile, &evaluation, &tally, advances);
+        if ((pieces & MEASURE) && __builtin_expect(dissipates, 0))
+            dissipation_add_tile(sweep, material, k.row, tile, group->first_tile + t, &dissipation);
         if (advances)
             tile_store(&tile, sweep->particles, group->first_tile + t, keeps_J, defers);
         if (advances && inelastic)
@@ -81,12 +95,16 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         if (WIDTH == 1 && (pieces & MEASURE) && t % LONGEST_SUM == LONGEST_SUM - 1) {
             add_tally(result, &tally, sweep, group);
             tally_begin(&tally);
+            if (dissipates)
+                dissipation_add_group(result, &dissipation);
         }
     }
     if (scatters)
         end_scatter(sweep, group, work, &run);
     if (pieces & (MEASURE | FORESEE))
         add_tally(result, &tally, sweep, group);
+    if ((pieces & MEASURE) && dissipates)
+        dissipation_add_group(result, &dissipation);
 }
 
 static void clear_copies(const mpm_grid *grid, void *copies, ptrdiff_t task)
@@ -135,17 +153,18 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
         clear_copies(grid, grid->impulse_copies, task);
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
-        const int law = sweep->materials[group->material].law;
+        const int law = mpm_material_kernel_law(&sweep->materials[group->material]);
         if (blocks && !may_invert(sweep, dt.ending, blocks, group))
             continue;
-        if (ANY_SCHEME || pieces & (FORESEE | STORE_MOTION)) { /* one body for all laws: it is large, or calls no law */
+        const bool keeps = (pieces & MEASURE) && sweep->materials[group->material].dissipates;
+        if (ANY_SCHEME || pieces & (FORESEE | STORE_MOTION) || keeps) { /* one body for all laws: it is large, or calls no law */
             any_law(sweep, group, task, work, result, dt, law);
             continue;
         }
         switch (law) {
 #define FAST(enumerator) \
     case enumerator: \
-        sweep_group(sweep, group, task, work, result, dt, enumerator, pieces); \
+        sweep_group(sweep, group, task, work, result, dt, enumerator, pieces, false); \
         break;
 #define GENERAL(enumerator)
 #define CASE(enumerator, name, kind, speed, tangent) speed(enumerator)
@@ -165,7 +184,8 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
     NOINLINE void name##_any_law(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, \
                                  struct workspace *work, mpm_measure *result, struct durations dt, int law) \
     { \
-        sweep_group(sweep, group, task, work, result, dt, law, pieces); \
+        const bool dissipates = ((pieces) & MEASURE) && sweep->materials[group->material].dissipates; \
+        sweep_group(sweep, group, task, work, result, dt, law, pieces, dissipates); \
     } \
     void FAMILY(name)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread) \
     { \

@@ -9,27 +9,6 @@ INLINE void nodes_read(struct workspace *work, const mpm_group *group, const voi
     arena_read(work->velocity + ARENA_SLACK, group, nodes);
 }
 
-/* sum v_i g_i^T, where g_i is the gradient of moving least squares or of the B-spline. */
-INLINE matrix gather_gradient(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
-                              const struct tile *tile)
-{
-    const mpm_scheme *scheme = &sweep->scheme;
-    const bool mls = scheme->gradient == MPM_GRADIENT_MLS;
-    const wide zero = wide_set(0), inverse_h = wide_set((real)(1 / sweep->dx));
-    const mask alive = wide_less(zero, tile->mass);
-    struct stencil *s = &work->stencil;
-    matrix G;
-    stencil_prepare(s, tile->x, scheme->degree);
-    stencil_gather(s, work->velocity + ARENA_SLACK, NULL, scheme->degree, mls ? WANT_MOMENT : WANT_SLOPE);
-    UNROLL for (int b = 0; b < DIM; b++)
-        UNROLL for (int a = 0; a < DIM; a++) {
-            const wide found = mls ? k->affine * wide_fnma(s->e[a], stencil_sum(s, 0, b), stencil_sum(s, 1 + a, b))
-                                   : inverse_h * stencil_sum(s, 1 + DIM + a, b);
-            G.m[b][a] = wide_select(alive, found, zero);
-        }
-    return G;
-}
-
 /* Adds {force g_i, w_i diagonal} to the nodes; the gather has prepared the stencil. */
 INLINE void scatter_stress(const mpm_sweep *sweep, struct workspace *work, struct run *run, const struct constants *k,
                            const struct tile *tile, matrix force, wide diagonal, int count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mpm import _check
 from mpm import scene as _scene
 from mpm._check import FloatArray
+from mpm.admission import refuse_varying
 from mpm.fem import meshing
+from mpm.io.description import listing, mapping
 from mpm.laws import Material
+from mpm.shapes.cells import Cells
+from mpm.totals import per_depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ def refuse_scene(scene: _scene.Scene) -> None:
                 f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall"
             )
     for body in scene.bodies:
+        refuse_varying(body.material, body.name, "finite elements")
         law = body.material._row
         if law["strain"] != "F" or law["return_map"] or not law["tangent"]:
             raise ValueError(
@@ -89,9 +96,10 @@ def mesh_bodies(
                 f"body {body.name!r}: an element has no volume in {dtype}; choose a larger spacing"
             )
         weight = meshing.spread(volume, made.cells, len(x))
+        _refuse_out_of_range(body, weight, dtype)
         material, number = body.material, materials.index(body.material)
         xs.append(x)
-        vs.append(body.initial_velocity(x, weight))
+        vs.append(_velocity(body, x, weight, dtype))
         rests.append(rest)
         cells.append(made.cells + np.int32(nodes))
         node_material.append(np.full(len(x), number, dtype=np.int32))
@@ -112,6 +120,52 @@ def mesh_bodies(
     )
 
 
+def _refuse_out_of_range(body: _scene.Body, volume: FloatArray, dtype: str) -> None:
+    """Raise ValueError if volumes or masses of nodes are too small or too large for the precision."""
+    least, most = float(np.finfo(dtype).tiny), float(np.finfo(dtype).max)
+    d = body.shape.dimension
+    for name, unit, values in (("volumes", "m³", volume), ("masses", "kg", body.material.density * volume)):
+        if not (least <= values.min() and values.max() <= most):
+            other = " or float64" if dtype == "float32" else ""
+            raise ValueError(
+                f"body {body.name!r}: {name} of nodes of {values.min():.3g} to {values.max():.3g} {per_depth(unit, d)} "
+                f"are beyond the range of {dtype}; must be >= {least:.3g} and <= {most:.3g}: use other units{other}"
+            )
+
+
+def _velocity(body: _scene.Body, x: FloatArray, volume: FloatArray, dtype: str) -> FloatArray:
+    """At the beginning, which must be in the range of the precision."""
+    v = body.initial_velocity(x, volume)
+    fastest = float(np.abs(v).max())
+    if not fastest <= float(np.finfo(dtype).max):
+        raise ValueError(f"body {body.name!r}: velocity: {fastest:g} m/s is beyond the range of {dtype}")
+    return v
+
+
+def warn_of_gaps(body: _scene.Body) -> None:
+    """Warn where cells of a body touch without sharing vertices, so that nothing holds them together."""
+    if not isinstance(body.shape, Cells):
+        return
+    found, x = body.shape._unjoined(), body.shape.vertices
+    if len(found.twins):
+        place = x[found.twins[0]].tolist()
+        _warn(
+            f"body {body.name!r}: {len(found.twins)} of {len(x)} vertices lie in the place of another one, the first "
+            f"at {place}: nothing joins the elements there; Cells(..., merge=distance) makes one vertex of them"
+        )
+    if len(found.hanging):
+        k, cell = found.hanging[0], found.cell[0]
+        _warn(
+            f"body {body.name!r}: {len(found.hanging)} of {len(x)} vertices lie on an edge or face of a cell that "
+            f"lacks them (hanging nodes), the first, vertices[{k}] at {x[k].tolist()}, on cells[{cell}]: nothing joins "
+            "the elements there; split such cells"
+        )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=_check.levels_to_caller())
+
+
 def _refuse_outside(scene: _scene.Scene, body: _scene.Body, x: FloatArray) -> None:
     room = 1e-9 * (scene.upper - scene.lower)
     outside = ((x < scene.lower - room) | (x > scene.upper + room)).any(axis=1)
@@ -122,8 +176,9 @@ def _refuse_outside(scene: _scene.Scene, body: _scene.Body, x: FloatArray) -> No
         )
 
 
-def mean_edge(meshed: Meshed) -> float:
-    corners = meshed.rest[meshed.nodes]
+def mean_edge(rest: FloatArray, nodes: npt.NDArray[np.int32]) -> float:
+    """Of the edges from the first node of each element [m]."""
+    corners = rest[nodes]
     edges = corners[:, 1:] - corners[:, :1]
     return float(np.linalg.norm(edges, axis=2).mean())
 
@@ -143,3 +198,25 @@ def check_mesh(
         raise ValueError("the arrays of the mesh do not fit each other")
     if ((nodes < 0) | (nodes >= len(rest))).any() or ((material < 0) | (material >= materials)).any():
         raise ValueError("the mesh names nodes or materials that do not exist")
+
+
+def restored_parts(entries: Any, scene: _scene.Scene, nodes: int, elements: int) -> tuple[Part, ...]:
+    """The parts of a file, one for each body of the scene, which have all nodes and elements."""
+    parts = []
+    node = element = 0
+    for entry, body in zip(listing(entries, "parts"), scene.bodies, strict=True):
+        given = mapping(entry, "part")
+        part = Part(
+            _check.choice("name", given["name"], (body.name,)),
+            _check.integer("first_node", given["first_node"], low=node, high=node),
+            _check.integer("nodes", given["nodes"], low=1, high=nodes - node),
+            _check.integer("first_element", given["first_element"], low=element, high=element),
+            _check.integer("elements", given["elements"], low=1, high=elements - element),
+            _check.number("mass", given["mass"], low=0),
+            _check.number("volume", given["volume"], low=0),
+        )
+        node, element = node + part.nodes, element + part.elements
+        parts.append(part)
+    if (node, element) != (nodes, elements):
+        raise ValueError(f"parts have {node} of {nodes} nodes and {element} of {elements} elements")
+    return tuple(parts)

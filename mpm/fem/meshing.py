@@ -97,6 +97,10 @@ def _fill(shape: Shape, low: FloatArray, high: FloatArray, size: float) -> Mesh:
         index = np.arange(first, min(first + CHUNK, total))
         cell = np.stack(np.unravel_index(index, extent), axis=1)
         kept.append(cell[shape.contains(low + (cell + 0.5) * step)])
+        if (found := sum(map(len, kept))) > room:
+            raise MemoryError(
+                f"spacing = {size:g} m: more than {found:.3g} cells; this machine holds at most {room:.3g}"
+            )
     cells = np.concatenate(kept)
     if not len(cells):
         raise ValueError(

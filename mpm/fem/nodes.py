@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy.typing as npt
 
 from mpm.particles import Particles
@@ -25,6 +27,11 @@ class Nodes(Particles):
     """
 
     __slots__ = ()
+
+    def _near(self, name: str, names: Sequence[str]) -> str:
+        if name in ("F", "J"):
+            return f"; elements have it, sim.elements.{name}; sim.compute({name!r}) is its mean at the nodes"
+        return super()._near(name, names)
 
     def delete(self, rows_or_mask: npt.ArrayLike | slice) -> int:
         """Refuse: elements keep their nodes.

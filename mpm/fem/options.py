@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from mpm import _check
-from mpm.numerics import MAX_HISTORY, _dtype
+from mpm.numerics import MAX_HISTORY, _dtype, _time_step
 
 INTEGRATORS = ("symplectic-euler", "linearly-implicit-euler")
 # Options of implicit steps, with their defaults: set with the other integrator, they raise.
@@ -83,12 +83,22 @@ def checked_solver(
 
 
 def options_of(tree: Any) -> Options:
+    """The options that a file keeps; as strict as the arguments of `Simulation`."""
     given = dict(tree)
-    given["damping"] = tuple(float(value) for value in given["damping"])
-    if given["max_dt"] is None:
-        given["max_dt"] = np.inf
-    options = Options(**given)
-    _check.choice("integrator", options.integrator, INTEGRATORS)
-    _dtype(options.dtype)
-    _check.integer("history", options.history, low=0, high=MAX_HISTORY)
-    return options
+    names = [field.name for field in fields(Options)]
+    if sorted(given) != sorted(names):
+        raise ValueError(f"the options are {_check.shown(sorted(given))}: must be {', '.join(names)}")
+    step, bound, unstable = _time_step(given["dt"] or "auto", given["max_dt"], given["allow_unstable"])
+    dtype = _dtype(given["dtype"])
+    return Options(
+        spacing=_check.number("spacing", given["spacing"], low=0, low_open=True, unit="m"),
+        integrator=_check.choice("integrator", given["integrator"], INTEGRATORS),
+        tolerance=_check.number("tolerance", given["tolerance"], low=LEAST_TOLERANCE[dtype], high=0.1),
+        max_iterations=_check.integer("max_iterations", given["max_iterations"], low=1, high=MOST_ITERATIONS),
+        damping=checked_damping(given["damping"]),
+        dt=step,
+        max_dt=bound,
+        allow_unstable=unstable,
+        dtype=dtype,
+        history=_check.integer("history", given["history"], low=0, high=MAX_HISTORY),
+    )

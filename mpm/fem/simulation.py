@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,21 @@ from mpm import _check, _core, config, derived, fieldtable, settings, totals
 from mpm import scene as _scene
 from mpm._check import FloatArray
 from mpm.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.errors import SimulationError
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
-from mpm.fem.bodies import Meshed, Part, check_mesh, materials_of, mean_edge, mesh_bodies, refuse_scene
+from mpm.fem.bodies import (
+    Meshed,
+    Part,
+    check_mesh,
+    materials_of,
+    mean_edge,
+    mesh_bodies,
+    refuse_scene,
+    restored_parts,
+    warn_of_gaps,
+)
+from mpm.fem.checkup import ElementLooks
 from mpm.fem.nodes import Nodes
 from mpm.fem.options import (
     IMPLICIT,
@@ -29,18 +41,20 @@ from mpm.fem.options import (
     checked_solver,
     options_of,
 )
+from mpm.io.description import listing
 from mpm.io.kept import Kept
 from mpm.io.state import State
 from mpm.laws import Material
 from mpm.numerics import MAX_HISTORY, StableDt, _dtype, _refuse_coarse_positions, _time_step
 from mpm.particles import Copies
-from mpm.shapes.cells import find_cells
+from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import Solver
 
 if TYPE_CHECKING:
     from mpm.integrators import System
 
 ON = ("nodes", "elements")
+OF_ELEMENTS = ("J", "F")  # fields of elements that are quantities
 
 
 class Simulation(Solver, kind="fem"):
@@ -84,8 +98,9 @@ class Simulation(Solver, kind="fem"):
         Rayleigh damping D = a M + b K: a [1/s], b [s]. K is the stiffness with the moduli at rest, applied to the
         rate of Green's strain, so that it resists no rigid motion.
     dt : "auto" or float
-        Time step [s]. ``"auto"`` takes at most 0.9 of the bound of the elements, see `stable_dt`. A fixed dt above the
-        bound raises `mpm.InstabilityError` before the step that would use it.
+        Time step [s]. ``"auto"`` takes at most 0.9 of the bound of the elements, see `stable_dt`, and keeps a step as
+        long as it can, because a step that follows the vibrations makes them grow. A fixed dt above the bound raises
+        `mpm.InstabilityError` before the step that would use it.
     max_dt : float, optional
         Upper limit of the automatic time step [s].
     allow_unstable : bool
@@ -106,7 +121,7 @@ class Simulation(Solver, kind="fem"):
     -----
     UserWarning
         Nodes start inside a collider, or elements in an earlier body; a collider is thinner than two cells, or outside
-        of the domain.
+        of the domain; `mpm.shapes.Cells` touch each other without sharing vertices.
 
     References
     ----------
@@ -116,6 +131,13 @@ class Simulation(Solver, kind="fem"):
     __slots__ = ("_fixed", "_materials", "_options_given", "_parts", "_rest", "_shapes")
 
     _core: _core.FEM
+    _rows_are = "nodes"
+    _resolution = "spacing"
+    _looks = ElementLooks
+    _instead: ClassVar[Mapping[str, str]] = {
+        "equilibrate": "run with damping, such as damping=(5, 0), and integrator='linearly-implicit-euler', until "
+        "totals().kinetic is small; mpm.Simulation has it"
+    }
 
     @_check.options
     def __init__(
@@ -151,8 +173,8 @@ class Simulation(Solver, kind="fem"):
         materials = materials_of(scene)
         meshed = mesh_bodies(scene, spacing, precision, materials)
         if spacing is None:
-            spacing = mean_edge(meshed)
-        _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision)
+            spacing = mean_edge(meshed.rest, meshed.nodes)
+        _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision, "spacing")
         options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
         self._begin(scene, options, materials, number)
         mass = meshing.spread(
@@ -211,10 +233,11 @@ class Simulation(Solver, kind="fem"):
             warn_of_thin_or_missing(placed, scene.lower, scene.upper, self.spacing, "spacing")
         centres = meshed.x[meshed.nodes].mean(axis=1)
         for index, (body, part) in enumerate(zip(scene.bodies, meshed.parts, strict=True)):
+            warn_of_gaps(body)
             own = slice(part.first_element, part.first_element + part.elements)
-            _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index])
+            _scene.warn_of_overlaps(body, centres[own], scene.bodies[:index], "elements")
             rows = slice(part.first_node, part.first_node + part.nodes)
-            warn_of_particles_inside(self._colliders, meshed.x[rows], body.name, self._options_given.spacing)
+            warn_of_particles_inside(self._colliders, meshed.x[rows], body.name, self.spacing, "nodes")
 
     # ---- keeping ---------------------------------------------------------------------------------------
 
@@ -252,8 +275,9 @@ class Simulation(Solver, kind="fem"):
         self = cls.__new__(cls)
         options, scene, arrays = options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
         refuse_scene(scene)
+        _refuse_coarse_positions(scene.lower, scene.upper, options.spacing, _dtype(options.dtype), "spacing")
         self._begin(scene, options, materials_of(scene), threads)
-        for row in kept.numbers["fields"]:
+        for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], float(row["initial"]))
         try:
             rest, nodes, material = (arrays.pop(name) for name in ("rest", "nodes", "element_material"))
@@ -266,11 +290,15 @@ class Simulation(Solver, kind="fem"):
                 for name, array in arrays.items()
             }
         )
-        parts = tuple(Part(**part) for part in kept.numbers["parts"])
+        parts = restored_parts(kept.numbers["parts"], scene, self._core.particles, len(nodes))
         rest, nodes, material = (
             np.require(array, requirements=["C", "A"]) for array in (rest, nodes, material)
         )
         self._set_mesh(rest, nodes, material, parts)
+        try:
+            self._core.keep()
+        except SimulationError as error:  # no run saves such a state
+            raise ValueError(str(error)) from error
         return self
 
     def _options(self) -> dict[str, Any]:
@@ -320,7 +348,8 @@ class Simulation(Solver, kind="fem"):
         waves in the element; dt = 2/ω then, or less with damping. The bound is rigorous where the law resists every
         small deformation, as at rest. Its limit is ``"wave"``; implicit steps do not have it. No node moves farther
         than `spacing` in a step, so motion and gravity bound steps of both kinds: dt ≤ spacing/max |v_a| (``"motion"``)
-        and dt ≤ √(spacing/|g|) (``"acceleration"``).
+        and dt ≤ √(spacing/|g|) (``"acceleration"``). It leaves out colliders: a step in which one near the mesh would
+        move farther than `spacing` is refused, as by `mpm.Simulation`. `mpm.doctor` names fast colliders.
         """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
@@ -405,13 +434,18 @@ class Simulation(Solver, kind="fem"):
 
         return system_of(self)
 
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of the quantities of `compute`."""
+        return (*super().quantities, *OF_ELEMENTS)
+
     def compute(self, name: str, *, on: str = "nodes") -> FloatArray:
         """Compute a quantity.
 
         Parameters
         ----------
-        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density"}
-            As `mpm.Simulation.compute`.
+        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "J", "F"}
+            As `mpm.Simulation.compute`; F and J = det F as in `elements`.
         on : {"nodes", "elements"}
             ``"nodes"``: for each node, the mean of its elements, weighted by volume; of the elastic energy the equal
             shares of its elements. ``"elements"``: the constant value in each element; not for ``"speed"`` and
@@ -419,12 +453,14 @@ class Simulation(Solver, kind="fem"):
 
         Returns
         -------
-        ndarray, shape (n,) or (m,), for the stress (n, d, d) or (m, d, d)
+        ndarray, shape (n,) or (m,), for the stress and F (n, d, d) or (m, d, d)
             A new float64 array.
         """
         chosen = _check.choice("name", name, self.quantities)
         if _check.choice("on", on, ON) == "nodes":
             return self._quantity(chosen, Copies(self.particles))
+        if chosen in OF_ELEMENTS:
+            return np.array(self.elements[chosen])
         if chosen in ("speed", "kinetic_energy"):
             raise ValueError(f"on = 'elements': {chosen!r} belongs to the nodes; must be 'nodes'")
         return _elements.at_elements(chosen, self.elements, self._materials)
@@ -433,6 +469,8 @@ class Simulation(Solver, kind="fem"):
         if name in ("speed", "kinetic_energy"):
             return derived.compute(name, particles, self._materials)
         elements = self._elements_at(particles["x"])
+        if name in OF_ELEMENTS:
+            return _elements.at_nodes(elements[name], elements, len(particles))
         values = _elements.at_elements(name, elements, self._materials)
         if name == "elastic_energy":
             return meshing.spread(values, self._fixed["nodes"], len(particles))
@@ -453,7 +491,9 @@ class Simulation(Solver, kind="fem"):
             elements = self._elements_at(copies["x"])
             zz = derived.cauchy(elements, self._materials).zz
             out_of_plane["stress"] = _elements.at_nodes(zz, elements, len(copies))
-        return State(self.time, self.steps, self.dimension, fields, out_of_plane)
+        if self.dimension == 2 and "F" in fields:
+            out_of_plane["F"] = 1.0
+        return State(self.time, self.steps, self.dimension, fields, out_of_plane, self._cells())
 
     def _cells(self) -> npt.NDArray[Any]:
         return self._fixed["nodes"]
@@ -482,7 +522,8 @@ class Simulation(Solver, kind="fem"):
     def _lines(self) -> Iterator[str]:
         given, unit = self._options_given, totals.per_depth("kg", self.dimension)
         bodies = {body.name: body for body in self._scene.bodies}
-        for part in self._parts:
+
+        def line(part: Part) -> str:
             body = bodies[part.name]
             exact, J = (
                 body.shape._volume(),
@@ -490,14 +531,20 @@ class Simulation(Solver, kind="fem"):
             )
             rest = "" if body.F is None else f" by the rest volume, that of the shape over det F = {J:g}"
             error = "" if exact is None else f" (error of the volume {part.volume * J / exact - 1:+.2%})"
-            yield (
+            return (
                 f"{body!r}: {part.nodes} nodes, {part.elements} elements, {part.mass:.6g} {unit}{rest}{error}"
             )
+
+        yield from _check.ends(self._parts, "bodies", line)
         yield from super()._lines()
         a, b = given.damping
         damped = f", damping {a:g}/s M + {b:g} s K" if a or b else ""
         kind = "triangles" if self.dimension == 2 else "tetrahedra"
-        yield f"method  linear {kind} of {given.spacing:g} m, {given.integrator}{damped}, {self._stepping(given.dt)}"
+        size = f"of {given.spacing:g} m"
+        if any(isinstance(body.shape, Cells) for body in self._scene.bodies):
+            edge = mean_edge(self._rest, self._fixed["nodes"])
+            size = f"with edges of about {edge:.3g} m"
+        yield f"method  linear {kind} {size}, {given.integrator}{damped}, {self._stepping(given.dt)}"
         yield self._machine(given.dtype, self._core.memory())
 
 

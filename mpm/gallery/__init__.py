@@ -6,12 +6,19 @@ True
 >>> entry = mpm.gallery.get("jelly")
 >>> sim = entry.simulation(dtype="float32")
 >>> sim.run(entry.duration)
+
+The function that builds a scene is a start for your own; it returns an `mpm.Scene`:
+
+>>> import inspect
+>>> print(inspect.getsource(mpm.gallery.jelly))  # doctest: +ELLIPSIS
+@_check.options
+def jelly(...
 """
 
 from __future__ import annotations
 
 from mpm import _check
-from mpm.gallery import containers, elastic, fluids, sand, snow, solids, stiff, yielding
+from mpm.gallery import containers, elastic, fluids, sand, snow, soils, solids, stiff, yielding
 from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.elastic import disk_wall, twisted_bar
 from mpm.gallery.entry import Entry
@@ -27,6 +34,7 @@ from mpm.gallery.snow import (
     snow_wedge_3d,
     snowball,
 )
+from mpm.gallery.soils import clay_indentation, sand_hourglass
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, spinning_disk
 from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
 from mpm.gallery.yielding import bread_tearing, jelly_stack, mudslide, taylor_bar
@@ -38,6 +46,7 @@ __all__ = [
     "beam",
     "bread_tearing",
     "cantilever",
+    "clay_indentation",
     "cube",
     "dam_break",
     "disk_wall",
@@ -53,6 +62,7 @@ __all__ = [
     "names",
     "sand_column",
     "sand_column_3d",
+    "sand_hourglass",
     "snow_box",
     "snow_parameters",
     "snow_plow",
@@ -76,6 +86,7 @@ _ENTRIES = (
     *elastic.ENTRIES,
     *sand.ENTRIES,
     *snow.ENTRIES,
+    *soils.ENTRIES,
     *solids.ENTRIES,
     *stiff.ENTRIES,
     *yielding.ENTRIES,

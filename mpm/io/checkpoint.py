@@ -9,7 +9,7 @@ from typing import Any
 
 from mpm import _check, config
 from mpm.errors import FileFormatError
-from mpm.io import container, files
+from mpm.io import container, files, paths
 from mpm.io.description import Lost, understood
 from mpm.keeping import OWN, SOLVERS, Keepable
 from mpm.materials import UserLaw
@@ -76,13 +76,10 @@ def load(
         raise FileFormatError(f"{name!r} {error}") from error
 
 
-def _named(path: object) -> str | bytes:
-    if not isinstance(path, (str, os.PathLike)):
-        raise _check.wrong_type("path", path, "a path")
-    name: str | bytes = os.fspath(path)
-    if not name:
+def _named(path: object) -> str:
+    if isinstance(path, str) and not path:
         raise ValueError(f"path = {path!r}: must name a file")
-    return name
+    return str(paths.as_path("path", path))
 
 
 def dumps(solver: Keepable) -> bytes:

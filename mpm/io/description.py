@@ -24,6 +24,7 @@ from mpm.colliders import Collider, make_collider
 from mpm.errors import FileFormatError
 from mpm.scene import Body, Scene, make_body
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
+from mpm.varying import Varying
 from mpm.walls import Wall
 
 __all__ = ["Arrays", "Lost", "Reader", "Tree", "Writer", "describe", "restore"]
@@ -207,6 +208,8 @@ class Writer:
         """A number, string, array or function."""
         if value is None or isinstance(value, (bool, str, int, float)):
             return value
+        if isinstance(value, Varying):
+            return self.value(value.given)
         if isinstance(value, Lost):
             return {"function": value.name}
         if isinstance(value, tuple):  # of numbers

@@ -39,7 +39,8 @@ def export(
 
         - ``.npz``: NumPy's arrays as they are.
         - ``.ply``: binary PLY; ``id`` has 32 bits.
-        - ``.vtp``: VTK, ParaView, PyVista.
+        - ``.vtp``: VTK, ParaView, PyVista. This and ``.ply`` have the triangles of finite elements, or the surface of
+          tetrahedra.
         - ``.bgeo``, ``.geo``: Houdini's classic formats, version 5, as Partio reads them; in single precision.
         - ``.csv``: text, a line per particle; without the place of a number, the totals of `Simulation.history` or of
           the frames.

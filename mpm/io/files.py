@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mpm.errors import FileFormatError
+from mpm.interrupts import undisturbed
 
 __all__ = ["Replacement", "check", "permissions", "read", "renamed", "replace"]
 
@@ -31,7 +32,7 @@ def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
                 stream.write(piece)
             stream.flush()
             os.fsync(stream.fileno())
-        _synchronize(temporary.parent)
+        undisturbed(lambda: _synchronize(temporary.parent))
 
 
 class Replacement:
@@ -57,7 +58,9 @@ class Replacement:
         """Make it, empty; an OSError if the folder does not take it, or what is there is no regular file."""
         with _named(self._path):
             self._mode = permissions(self._target)
-            self.temporary.touch(0o666 if self._mode is None else 0o600, exist_ok=False)
+            mode = 0o666 if self._mode is None else 0o600
+            # An interrupt within `touch` would leave its descriptor open.
+            undisturbed(lambda: self.temporary.touch(mode, exist_ok=False))
             if self._mode is not None:
                 self.temporary.chmod(self._mode | stat.S_IRUSR | stat.S_IWUSR)
 

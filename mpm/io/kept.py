@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mpm.fieldtable import KNOWN
 from mpm.io.description import Arrays, Reader, Tree, Writer, mapping
 from mpm.scene import Scene
 
 Array = npt.NDArray[Any]
 
+CLOCK = {
+    "times": ("time", "dt", "began"),
+    "counters": ("steps", "next_id", "suspect", "health"),
+}  # of methods in C
 STATE = "state."  # prefix of the arrays of a state, which share a dict with those of its description
 
 
@@ -59,7 +64,18 @@ def restore(tree: Tree, arrays: Arrays) -> Kept:
 def quantities(kept: Kept) -> dict[str, Any]:
     """See `mpm.keeping.Format.quantities`."""
     tree, arrays = describe(kept)
-    return {**dict(leaves(tree, "", arrays)), **kept.arrays}
+    found = dict(leaves(tree, "", arrays))
+    declared = {row["name"] for row in kept.numbers.get("fields", []) if isinstance(row, Mapping)}
+    for name, array in kept.arrays.items():
+        plain = name.removeprefix("run.").removeprefix("field.")
+        parts = CLOCK.get(plain, ())
+        if parts and array.shape > (len(parts),):
+            found |= dict(zip(parts, array.tolist(), strict=False)) | {parts[-1]: array[len(parts) - 1 :]}
+        elif name.startswith("field.") or plain in KNOWN or plain in declared:
+            found[f"particles.{plain}"] = array
+        else:
+            found[plain] = array
+    return found
 
 
 def joined(described: Arrays, state: Arrays) -> Arrays:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,19 @@ from mpm.io.files import renamed
 
 
 def as_path(name: str, path: object) -> Path:
-    """Whatever is a path."""
+    """Whatever is a path, if the system has bytes for it."""
     if not isinstance(path, (str, os.PathLike)):
         raise _check.wrong_type(name, path, "a path")
-    return Path(os.fsdecode(path))
+    text = os.fsdecode(path)
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        code = sys.getfilesystemencoding()
+        raise ValueError(
+            f"{name} = {_check.shown(text)}: has a character that file names lack here: they are {code}. "
+            "PYTHONUTF8=1 makes them UTF-8"
+        ) from None
+    return Path(text)
 
 
 def check_path(name: str, path: object) -> Path:

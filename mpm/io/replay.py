@@ -24,6 +24,7 @@ from mpm.io.state import State
 from mpm.io.vtkhdf_reader import Reader
 from mpm.particles import IN_WORDS
 from mpm.scene import Scene
+from mpm.totals import Recorded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,7 +159,9 @@ class Frame(_Recorded):
         -------
         ndarray, shape (n,), for the stress (n, d, d)
         """
-        chosen = _check.choice("name", name, self.quantities, why=not_recorded(name, derived.NAMES))
+        recorded = isinstance(name, str) and name in self.fields
+        why = f"; it is a field: frame[{name!r}]" if recorded else not_recorded(name)
+        chosen = _check.choice("name", name, self.quantities, why=why)
         return self[chosen] if chosen in self.fields else derived.compute(chosen, self, ())
 
     @_check.options
@@ -191,18 +194,19 @@ class Frame(_Recorded):
         color: str | None = None,
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
     ) -> Picture:
         """Draw the particles with Matplotlib; as `Simulation.plot`, with the colour of `Replay.plot`."""
         from mpm.viz import plot
 
-        return plot(self, ax=ax, color=_color(self, color), limits=limits, renderer=renderer)
+        return plot(self, ax=ax, color=_color(self, color), limits=limits, renderer=renderer, cut=cut)
 
     def _state(self, names: Sequence[str]) -> State:
         """The contents of the file for this frame."""
         fields = {name: self[name] if name in self.fields else self.compute(name) for name in ("x", *names)}
         tensors = [name for name, values in fields.items() if values.ndim == 3]
         out_of_plane = {name: self._reader.stored(self._number, name)[:, 8] for name in tensors}
-        return State(self.time, self.step, self.dimension, fields, out_of_plane)
+        return State(self.time, self.step, self.dimension, fields, out_of_plane, self.cells)
 
     @property
     def cells(self) -> Array | None:
@@ -290,11 +294,12 @@ class Replay(_Recorded, _check.Strict, Closing):
         return np.asarray(self._reader.counts[self._frames])
 
     @property
-    def totals(self) -> dict[str, FloatArray]:
-        """Mass, momentum, … of the frames, by the names of `mpm.totals.Totals`: (len,) or (len, k) each."""
+    def totals(self) -> Recorded:
+        """Mass, momentum, … of the frames, by the names of `mpm.totals.Totals`: (len,) or (len, k) each. ``totals()``,
+        as of a solver, is the same."""
         found = {name: values[self._frames] for name, values in self._reader.totals.items()}
         found = {name: v[:, 0] if v.shape[1] == 1 else v for name, v in found.items()}
-        return found | {"energy": found["kinetic"] + found["elastic"] + found["gravitational"]}
+        return Recorded(found | {"energy": found["kinetic"] + found["elastic"] + found["gravitational"]})
 
     @property
     def fps(self) -> float:
@@ -315,6 +320,7 @@ class Replay(_Recorded, _check.Strict, Closing):
         color: str | None = None,
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
     ) -> Picture:
         """Draw a frame with Matplotlib, with the colliders where they were; needs the extra ``plot``.
 
@@ -329,7 +335,7 @@ class Replay(_Recorded, _check.Strict, Closing):
             else the material.
         limits : (float, float), optional
             Ends of the colour scale; default: the smallest and largest value.
-        renderer : {"builtin", "pyvista"}
+        renderer, cut
             As in `Simulation.plot`.
 
         Returns
@@ -343,7 +349,7 @@ class Replay(_Recorded, _check.Strict, Closing):
             raise ValueError(
                 f"i = {i}: must be >= {-len(self)} and < {len(self)}, there are {len(self)} frames"
             )
-        return self[int(i)].plot(ax=ax, color=color, limits=limits, renderer=renderer)
+        return self[int(i)].plot(ax=ax, color=color, limits=limits, renderer=renderer, cut=cut)
 
     @_check.options
     def movie(
@@ -355,6 +361,7 @@ class Replay(_Recorded, _check.Strict, Closing):
         limits: tuple[float, float] | None = None,
         size: tuple[int, int] = (960, 720),
         renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
         progress: bool = False,
     ) -> None:
         """Write all frames as a movie; needs the extra ``movie``.
@@ -364,12 +371,14 @@ class Replay(_Recorded, _check.Strict, Closing):
         path : str or path
             ``.mp4``, ``.gif``, or a directory (without suffix) for ``frame_0000.png``, …
         fps : float, optional
-            Frames per second of the movie, 10 to 60; default: those of the recording.
+            Frames per second of the movie, played with 10 to 60; default: those of the recording, which is real time
+            within that range. A smaller `fps` slows it down: a recording with 800 per second played with 20 is 40
+            times slower than the motion.
         color, limits
             As in `plot`; the limits grow with the values so far.
         size : (int, int)
             Width and height in pixels, even.
-        renderer : str
+        renderer, cut
             As in `plot`.
         progress : bool, optional
             A bar on stderr.
@@ -388,6 +397,7 @@ class Replay(_Recorded, _check.Strict, Closing):
             limits=limits,
             size=size,
             renderer=renderer,
+            cut=cut,
             progress=progress,
         )
 

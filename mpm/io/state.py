@@ -22,6 +22,9 @@ ENDS = {
 }
 
 
+FACES = ((1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1))  # of a tetrahedron with positive volume
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """The particles at a time.
@@ -38,6 +41,8 @@ class State:
         (n,), (n, d) or (n, d, d) each; ``"x"`` is there.
     out_of_plane : mapping
         The zz components of 2-D tensors, where they are not 0.
+    cells : ndarray or None
+        The rows of the corners (m, d + 1) of triangles or tetrahedra, whose nodes the particles are.
     """
 
     time: float
@@ -45,6 +50,7 @@ class State:
     dimension: int
     fields: Mapping[str, Array]
     out_of_plane: Mapping[str, Any]
+    cells: Array | None = None
 
     @property
     def count(self) -> int:
@@ -54,7 +60,16 @@ class State:
     def of(self, rows: npt.NDArray[np.bool_]) -> State:
         """The same of some of the particles."""
         out_of_plane = {k: v[rows] if np.ndim(v) else v for k, v in self.out_of_plane.items()}
-        return replace(self, fields={k: v[rows] for k, v in self.fields.items()}, out_of_plane=out_of_plane)
+        fields = {k: v[rows] for k, v in self.fields.items()}
+        return replace(self, fields=fields, out_of_plane=out_of_plane, cells=None)
+
+    def faces(self) -> Array | None:
+        """The corners (k, 3) of the triangles; of tetrahedra, those on the surface, counter-clockwise from outside."""
+        if self.cells is None or self.dimension == 2:
+            return self.cells
+        every = np.concatenate([self.cells[:, corners] for corners in FACES])
+        _, first, counts = np.unique(np.sort(every, axis=1), axis=0, return_index=True, return_counts=True)
+        return np.asarray(every[np.sort(first[counts == 1])])
 
     def spatial(self, name: str) -> Array:
         """The field as files for space want it: (n,), or with the components of `ENDS`; the plane is z = 0."""

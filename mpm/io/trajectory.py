@@ -190,10 +190,11 @@ def _next_due(start: float, fps: float, now: float) -> float:
 
 
 def _totals(sim: Running) -> dict[str, FloatArray]:
-    """All but the time, each of shape (1,) or (k,)."""
+    """All that is kept but the time, each of shape (1,) or (k,)."""
     totals = asdict(sim.totals())
     del totals["time"]
-    return {name: np.atleast_1d(np.array(value, dtype=np.float64)) for name, value in totals.items()}
+    kept = {name: value for name, value in totals.items() if value is not None}
+    return {name: np.atleast_1d(np.array(value, dtype=np.float64)) for name, value in kept.items()}
 
 
 def describe(sim: Running, *, fps: float, fields: Sequence[str], hdf5: bool = True) -> dict[str, Any]:

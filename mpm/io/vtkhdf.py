@@ -12,6 +12,7 @@ The format is that of the VTK file formats documentation, "VTKHDF File Format"; 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import math
@@ -156,7 +157,8 @@ class Writer:
             self._step_count = self._h5py.h5a.open(self._file["VTKHDF/Steps"].id, b"NSteps")
             self.append(first, totals, cells)
         except BaseException:
-            self.close()
+            with contextlib.suppress(OSError):  # the first error says more
+                self.close()
             raise
 
     def _lay_out(
@@ -301,8 +303,17 @@ class Writer:
         self._id_starts.put([self._topology.ids])
 
     def close(self) -> None:
-        """Finish the file; again: nothing."""
-        self._finish()
+        """Finish the file; again: nothing.
+
+        Raises
+        ------
+        OSError
+            The disk fails.
+        """
+        try:
+            self._finish()
+        except RuntimeError as error:  # as in `append`
+            raise OSError(f"the file could not be finished ({error})") from error
 
 
 def _chunk(rows: int) -> int:
@@ -312,9 +323,11 @@ def _chunk(rows: int) -> int:
 
 def _finish(file: Any, descriptor: int, process: int) -> None:
     if os.getpid() == process:  # not in a forked child
-        file.close()
-        os.truncate(descriptor, _used(descriptor))  # removes reserved bytes that were not used
-        os.close(descriptor)
+        try:
+            file.close()
+            os.truncate(descriptor, _used(descriptor))  # removes reserved bytes that were not used
+        finally:
+            os.close(descriptor)
 
 
 def _used(descriptor: int) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mpm import _check
 from mpm.errors import FileFormatError
+from mpm.io import paths
 
 # Kinds of cells of lower dimension, which files have besides: boundaries, and what physical groups name.
 POINTS_AND_LINES = ("vertex", "line")
@@ -37,9 +38,7 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArr
     ImportError
         meshio is not installed.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise _check.wrong_type("path", path, "a path")
-    file = Path(path)
+    file = paths.as_path("path", path)
     if not file.is_file():
         raise FileNotFoundError(f"path = {str(file)!r}: there is no such file")
     found = _read(file)
@@ -52,6 +51,8 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArr
     solid = "tetra" in blocks
     kind, corners = ("tetra", 4) if solid else ("triangle", 3)
     _refuse_others(file, blocks, kind, SURFACES if solid else POINTS_AND_LINES)
+    if any(np.ndim(block) != 2 or np.shape(block)[1] != corners for block in blocks[kind]):
+        raise FileFormatError(f"{file}: has cells without {corners} vertices each")
     if not solid:
         points = _in_plane(file, points, np.concatenate(blocks[kind]))
     cells = np.concatenate(blocks[kind]).astype(np.int64).reshape(-1, corners)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import warnings
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from mpm import _check
 from mpm.errors import FileFormatError
-from mpm.io import files
+from mpm.io import files, paths
 from mpm.io.formats import text
 
 Floats = NDArray[np.float64]
@@ -54,7 +55,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
     ImportError
         The format needs `trimesh`, which is not installed.
     """
-    path = Path(path)
+    path = paths.as_path("path", path)
     if not path.exists():
         raise FileNotFoundError(f"no such mesh file: {str(path)!r}")
     if path.is_dir():
@@ -210,12 +211,14 @@ def _read_other(path: Path) -> tuple[Floats, Ints]:
             f"{path}: only OBJ and STL are read without trimesh; for {path.suffix or 'other files'} "
             f"run: {_check.to_install('mesh', 'trimesh')}"
         ) from None
-    if not path.stat().st_size:
+    if not (data := _bytes(path)):
         raise FileFormatError(f"{path}: is empty")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            mesh: Any = trimesh.load(path, process=False, force="mesh")
+            # From memory, so that no file is opened that this one names.
+            kind = path.suffix.removeprefix(".").lower()
+            mesh: Any = trimesh.load(io.BytesIO(data), file_type=kind, process=False, force="mesh")
         vertices = np.array(mesh.vertices, dtype=np.float64).reshape(-1, 3)
         faces = np.array(mesh.faces, dtype=np.int64).reshape(-1, 3)
     except ImportError as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +18,29 @@ from mpm.shapes.shape import Bools, Floats, Region, Shape
 Cellular = NDArray[np.int32]
 
 FLATTEST = 1e-12  # |det| of a cell over the product of the lengths of its edges
+INSIDE = 1e-4  # barycentric coordinates of a point that is in a cell beyond doubt
 ROUNDING = 1e-12  # of barycentric coordinates: a point on a common face belongs to one of the cells
 PAIRS = 1 << 20  # of points and cells that are checked together
+MOST_BINS = 1 << 10  # along an axis
+MOST_LINES = 64  # of bins that one cell may meet; cells that are larger than others look at all points
+TOUCHING = 1e-6  # barycentric coordinates of a vertex that lies on a cell's boundary
+MOST_PLACES = 1 << 40  # along an axis, of vertices that may be joined
+BELOW = 1e-2  # weight of the opposite vertex, for points just below a face
+# Weights of such points (w, d + 1): of the vertices of the face, and of the opposite one.
+BELOW_FACES = {
+    2: np.array([(a, 1 - BELOW - a, BELOW) for a in (0.1, 0.3, 0.5, 0.7, 0.9)]),
+    3: np.array(
+        [(a, b, 1 - BELOW - a - b, BELOW) for a, b in ((0.33, 0.33), (0.8, 0.1), (0.1, 0.8), (0.1, 0.1))]
+    ),
+}
+
+
+class Unjoined(NamedTuple):
+    """Vertices in the place of another one, and those on an edge or face of a cell that lacks them, with the cell."""
+
+    twins: NDArray[np.int64]
+    hanging: NDArray[np.int64]
+    cell: NDArray[np.int64]
 
 
 class Cells(Shape):
@@ -34,21 +56,41 @@ class Cells(Shape):
     cells : (m, d + 1) array_like of int
         The vertices of each cell, counted from 0, with a positive volume: counter-clockwise in 2-D; in 3-D the first
         three run counter-clockwise as seen from the fourth.
+    merge : float, optional
+        Vertices that are at most that far apart [m] become one, at the place of the first. Default: none do.
 
     Raises
     ------
     ValueError
-        There are no cells, a vertex does not exist or belongs to no cell, or a cell is flat, inverted or there twice.
+        There are no cells, a vertex does not exist or belongs to no cell, or a cell is flat, inverted or there twice;
+        cells overlap, so that their volumes do not add up to that of the union; `merge` joins vertices of one cell.
+
+    Notes
+    -----
+    Overlaps are sought just below the faces that one cell alone has: a region that several cells fill begins at such
+    faces. There are a few points on each face, so that an overlap of less than a tenth of a face may be missed.
+
+    Cells hold together only where they share vertices. `mpm.fem.Simulation` warns of vertices that lie in the place of
+    another one, or on an edge or face of a cell that lacks them (hanging nodes).
     """
 
     _fields = ("vertices", "cells")
     vertices: Floats
     cells: Cellular
 
-    def __init__(self, vertices: ArrayLike, cells: ArrayLike) -> None:
+    @_check.options
+    def __init__(self, vertices: ArrayLike, cells: ArrayLike, *, merge: float | None = None) -> None:
         x = as_rows(vertices, "vertices", (2, 3))
         d = x.shape[1]
         index = _as_cells(cells, len(x), d)
+        if merge is not None:
+            x, index = _merged(x, index, _check.number("merge", merge, low=0, unit="m"))
+        self._begin(x, index)
+        self._refuse_overlaps()
+
+    def _begin(self, x: Floats, index: Cellular) -> None:
+        """Take vertices and cells, none of which may be flat, inverted or there twice."""
+        d = x.shape[1]
         same, first = np.unique(np.sort(index, axis=1), axis=0, return_index=True)
         if len(same) < len(index):
             k = int(np.setdiff1d(np.arange(len(index)), first)[0])
@@ -66,8 +108,47 @@ class Cells(Shape):
             raise ValueError(f"vertices[{loose[0]}]: belongs to no cell ({len(loose)} such vertices)")
         self._set(vertices=x, cells=index, dimension=d)
 
+    def _refuse_overlaps(self) -> None:
+        x, cells, d = self.vertices, self.cells, self.dimension
+        owner, opposite = _lone_faces(cells)
+        order = (opposite[:, None] + np.arange(1, d + 2)) % (d + 1)  # the opposite vertex comes last
+        corners = x[np.take_along_axis(cells[owner], order, axis=1)]
+        points = np.einsum("wk,mkd->wmd", BELOW_FACES[d], corners).reshape(-1, d)
+        owner = np.tile(owner, len(BELOW_FACES[d]))
+        held, point = _candidates(x, cells, points)
+        other = held != owner[point]
+        held, point = held[other], point[other]
+        for first in range(0, len(held), PAIRS):
+            pair = slice(first, first + PAIRS)
+            w, good = _barycentric(x[cells[held[pair]]], points[point[pair]])
+            for k in np.flatnonzero(good & (w > INSIDE).all(axis=1))[:1] + first:
+                raise ValueError(
+                    f"cells[{owner[point[k]]}] and cells[{held[k]}] overlap at {points[point[k]].tolist()}: must not; "
+                    "take one mesh of the union, or several bodies"
+                )
+
+    def _unjoined(self) -> Unjoined:
+        """Where cells touch without sharing vertices."""
+        x, cells = self.vertices, self.cells
+        owner, opposite = _lone_faces(cells)
+        others = np.arange(cells.shape[1]) != opposite[:, None]
+        outer = np.unique(cells[owner][others])
+        held, point = _candidates(x, cells, x[outer], TOUCHING)
+        own = (cells[held] == outer[point][:, None]).any(axis=1)
+        held, vertex = held[~own], outer[point[~own]]
+        twins, hanging = np.zeros(len(x), dtype=bool), np.full(len(x), -1, dtype=np.int64)
+        for first in range(0, len(held), PAIRS):
+            pair = slice(first, first + PAIRS)
+            w, good = _barycentric(x[cells[held[pair]]], x[vertex[pair]])
+            touches = good & (np.abs(w.min(axis=1)) < TOUCHING)
+            same = touches & (w.max(axis=1) > 1 - TOUCHING)
+            twins[vertex[pair][same]] = True
+            hanging[vertex[pair][touches & ~same]] = held[pair][touches & ~same]
+        return Unjoined(np.flatnonzero(twins), np.flatnonzero(hanging >= 0), hanging[hanging >= 0])
+
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+    @_check.options
+    def from_file(cls, path: str | os.PathLike[str], *, merge: float | None = None) -> Self:
         """Read the cells of a mesh from a file of Gmsh (``.msh``), VTK (``.vtk``, ``.vtu``), or another format of
         meshio; needs the extra ``mesh``.
 
@@ -79,6 +160,8 @@ class Cells(Shape):
         ----------
         path : str or path
             The unit of lengths must be the metre; ``scale`` converts others.
+        merge : float, optional
+            As above [m].
 
         Raises
         ------
@@ -92,7 +175,7 @@ class Cells(Shape):
             meshio is not installed.
         """
         try:
-            return cls(*read_cells(path))
+            return cls(*read_cells(path), merge=merge)
         except FileFormatError:
             raise
         except ValueError as error:
@@ -108,7 +191,12 @@ class Cells(Shape):
         cells = self.cells
         if np.linalg.det(matrix) < 0:
             cells = cells[:, [1, 0, *range(2, cells.shape[1])]]
-        return Cells(self.vertices @ matrix.T + shift, cells)
+        moved = object.__new__(Cells)
+        moved._begin(
+            as_rows(self.vertices @ matrix.T + shift, "vertices", (2, 3)),
+            _as_cells(cells, len(self.vertices), self.dimension),
+        )
+        return moved
 
     def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         raise ValueError(
@@ -125,6 +213,47 @@ class Cells(Shape):
         x = self.vertices
         d = x.shape[1]
         return float(np.linalg.det(x[self.cells[:, 1:]] - x[self.cells[:, :1]]).sum() / (2 if d == 2 else 6))
+
+
+def _merged(x: Floats, cells: Cellular, distance: float) -> tuple[Floats, Cellular]:
+    """Vertices and cells, in which vertices at most `distance` apart have become one."""
+    label = np.arange(len(x))
+    side = max(2 * distance, float(np.ptp(x, axis=0).max()) / MOST_PLACES, float(np.finfo(float).tiny))
+    # In one of these lattices of twice the distance, two such vertices are in one cell.
+    for shift in itertools.product((0.0, 0.5), repeat=x.shape[1]):
+        places = np.floor((x - x.min(axis=0)) / side + shift).astype(np.int64)
+        _, group, count = np.unique(places, axis=0, return_inverse=True, return_counts=True)
+        order = np.argsort(group, kind="stable")
+        for ahead in range(1, int(count.max())):
+            a, b = order[:-ahead], order[ahead:]
+            near = (group[a] == group[b]) & (np.linalg.norm(x[a] - x[b], axis=1) <= distance)
+            label = _least(label, a[near], b[near])
+    for k in np.flatnonzero((np.diff(np.sort(label[cells], axis=1), axis=1) == 0).any(axis=1))[:1]:
+        raise ValueError(
+            f"merge = {distance:g}: joins vertices of cells[{k}] = {cells[k].tolist()}; must be less than the edges"
+        )
+    kept, index = np.unique(label, return_inverse=True)
+    return x[kept], _as_cells(index.reshape(-1)[cells], len(kept), x.shape[1])
+
+
+def _least(label: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Labels of which those of a and b are equal, the least of all that are joined by such pairs."""
+    while (label[a] != label[b]).any():
+        least = np.minimum(label[a], label[b])
+        for end in (label[a], label[b]):
+            np.minimum.at(label, end, least)
+        label = label[label]
+    return label
+
+
+def _lone_faces(cells: Cellular) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The faces that one cell alone has, by that cell and the place of the opposite vertex in it."""
+    m, corners = cells.shape
+    faces = np.sort(np.concatenate([np.delete(cells, k, axis=1) for k in range(corners)]), axis=1)
+    _, first, counts = np.unique(faces, axis=0, return_index=True, return_counts=True)
+    # Where three cells or more have a face, two of them lie on one side of it: the first stands for all.
+    lone = first[counts != 2]
+    return lone % m, lone // m
 
 
 def find_cells(vertices: Floats, cells: Cellular, x: Floats) -> tuple[NDArray[np.int64], Floats]:
@@ -155,20 +284,64 @@ def _barycentric(corners: Floats, x: Floats) -> tuple[Floats, Bools]:
     return np.concatenate([1 - rest.sum(axis=1, keepdims=True), rest], axis=1), good
 
 
-def _candidates(vertices: Floats, cells: Cellular, x: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cells, and the points in their boxes: those of a cell's slab along the first axis are a slice."""
+def _candidates(
+    vertices: Floats, cells: Cellular, x: Floats, slack: float = 0.0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cells in ascending order, and the points in their boxes; these are larger by a share of their longest side."""
     corners = vertices[cells]
     low, high = corners.min(axis=1), corners.max(axis=1)
-    order = np.argsort(x[:, 0], kind="stable")
-    first = np.searchsorted(x[order, 0], low[:, 0])
-    last = np.searchsorted(x[order, 0], high[:, 0], side="right")
+    room = slack * (high - low).max(axis=1, keepdims=True)
+    low, high = low - room, high + room
+    least, largest = low.min(axis=0), high.max(axis=0)
+    near = np.flatnonzero(((x >= least) & (x <= largest)).all(axis=1))
+    if not len(near):
+        return np.empty(0, dtype=np.int64), near
+    # Points are sorted into bins as large as most cells.
+    side = max(float(np.quantile((high - low).max(axis=1), 0.9)), float((largest - least).max()) / MOST_BINS)
+    count = np.floor((largest - least) / side).astype(np.int64) + 1
+    key = np.ravel_multi_index(tuple(_bins(x[near], least, side, count).T), tuple(count))
+    order = np.argsort(key, kind="stable")
+    key, near = key[order], near[order]
+    begin, end = _bins(low, least, side, count), _bins(high, least, side, count)
     owners, points = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for k in np.flatnonzero(first < last):
-        near = order[first[k] : last[k]]
-        near = near[((x[near] >= low[k]) & (x[near] <= high[k])).all(axis=1)]
-        owners.append(np.full(len(near), k))
-        points.append(near)
-    return np.concatenate(owners), np.concatenate(points)
+
+    def pair(owner: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]) -> None:
+        """Pairs of cells and points, those with the keys from first to last, that are in the cell's box."""
+        start, stop = np.searchsorted(key, first), np.searchsorted(key, last, side="right")
+        owner, start, length = np.repeat(owner, stop - start), np.repeat(start, stop - start), stop - start
+        point = near[start + np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length)]
+        there = ((x[point] >= low[owner]) & (x[point] <= high[owner])).all(axis=1)
+        owners.append(owner[there])
+        points.append(point[there])
+
+    # Bins along the last axis follow each other; the lines of bins that a cell meets are visited one after the other.
+    lines = (end - begin + 1)[:, :-1]
+    total = lines.prod(axis=1)
+    for large in np.flatnonzero(total > MOST_LINES):
+        pair(np.array([large]), key[:1], key[-1:])
+    total[total > MOST_LINES] = 0
+    for line in range(int(total.max(initial=0))):
+        owner = np.flatnonzero(total > line)
+        first, last = begin[owner], end[owner].copy()
+        first[:, :-1] += np.stack(_unravel(line, lines[owner]), axis=1)
+        last[:, :-1] = first[:, :-1]
+        pair(owner, *(np.ravel_multi_index(tuple(bins.T), tuple(count)) for bins in (first, last)))
+    owner = np.concatenate(owners)
+    order = np.argsort(owner, kind="stable")
+    return owner[order], np.concatenate(points)[order]
+
+
+def _bins(x: Floats, least: Floats, side: float, count: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.asarray(np.clip(np.floor((x - least) / side), 0, count - 1), dtype=np.int64)
+
+
+def _unravel(line: int, lines: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The coordinates of a line of bins in blocks of so many lines (m, d − 1)."""
+    found, rest = [], np.full(len(lines), line, dtype=np.int64)
+    for axis in range(lines.shape[1]):
+        found.append(rest % lines[:, axis])
+        rest //= lines[:, axis]
+    return found
 
 
 def _as_cells(cells: Any, n: int, d: int) -> Cellular:

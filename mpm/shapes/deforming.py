@@ -82,6 +82,17 @@ class Deforming(Shape):
     def _support(self, directions: Floats) -> Floats:
         return np.asarray(np.max([frame._support(directions) for frame in self.shapes], axis=0))
 
+    def _fastest(self, after: float) -> float:
+        first = self.shapes[0]
+        if isinstance(first, Mesh):
+            moves = np.diff([frame.vertices for frame in self.shapes], axis=0)  # type: ignore[union-attr]
+            far = np.sqrt((moves**2).sum(axis=-1)).max(axis=1)
+        else:
+            phi = np.stack([frame.values for frame in self.shapes]).reshape(len(self.times), -1)  # type: ignore[union-attr]
+            near = np.minimum(np.abs(phi[1:]), np.abs(phi[:-1])) < 2 * first.spacing  # normal motion
+            far = np.where(near, np.abs(np.diff(phi, axis=0)), 0.0).max(axis=1)
+        return float(np.max((far / np.diff(self.times))[self.times[1:] > after], initial=0.0))
+
     def _distance(self, finest: float, coarsest: float, region: Region) -> tuple[str, Floats]:
         lower, spacing, phi, velocity = self._sampled(finest / 2, 4 * coarsest, region)
         d, lapse = self.dimension, np.diff(self.times)

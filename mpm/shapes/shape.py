@@ -82,6 +82,10 @@ class Shape:
         volume = self._volume()
         return volume if volume is not None and _in_box(self, lower, upper) else None
 
+    def _fastest(self, after: float) -> float:
+        """The largest speed of a surface that changes with time [m/s], from a time on."""
+        return 0.0
+
     _nesting: int = 0
     """How many shapes are in each other: one for each that is made of others."""
     _exact_bounds: bool = True
@@ -253,6 +257,9 @@ class _Moved(Shape):
         inner = self.shape._volume()
         return None if inner is None else inner * abs(float(np.linalg.det(self.matrix)))
 
+    def _fastest(self, after: float) -> float:
+        return self.shape._fastest(after) * float(np.linalg.norm(self.matrix, 2))
+
     def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
         return _Moved(self.shape, matrix @ self.matrix, matrix @ self.shift + shift, self._steps + step)
 
@@ -296,6 +303,9 @@ class _Combined(Shape):
     def _support(self, directions: Floats) -> Floats:
         extreme = np.max if self._unites else np.min
         return np.asarray(extreme([one._support(directions) for one in self._operands()], axis=0))
+
+    def _fastest(self, after: float) -> float:
+        return max(part._fastest(after) for part in self.parts)
 
     def _affine(self, matrix: Floats, shift: Floats, step: str) -> Shape:
         return type(self)(*(part._affine(matrix, shift, step) for part in self.parts))
@@ -425,6 +435,9 @@ class Complement(Shape):
 
     def _support(self, directions: Floats) -> Floats:
         return np.full(len(directions), np.inf)
+
+    def _fastest(self, after: float) -> float:
+        return self.shape._fastest(after)
 
     def _volume_within(self, lower: Floats, upper: Floats) -> float | None:
         inner = self.shape._volume_within(lower, upper)

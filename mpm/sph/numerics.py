@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config
+from mpm import _check, _core, config, walls
 from mpm import numerics as common
+from mpm.admission import refuse_varying
 from mpm.materials import Fluid
 from mpm.scene import Scene
 from mpm.settings import Setting
@@ -21,6 +22,8 @@ KERNELS = ("cubic", "wendland")
 VISCOSITIES = ("vector", "central")
 MOST_CELLS = 2**20  # spacings along an axis
 RESOLVED = {"float64": 2**-20, "float32": 2**-8}  # spacings: neighbouring numbers may lie that far apart
+# Sums divide by 1e-8 h³, and a particle has the mass ρ₀ spacing^d; beyond these spacings [m] numbers end.
+SPACINGS = {"float64": (1e-90, 1e90), "float32": (1e-9, 1e9)}
 SMOOTHING = (0.8, 3.0)
 MOST_ALPHA = 10.0
 GROUP, OFF_ON = "Numerics", ("off", "on")  # as the viewer shows them
@@ -43,7 +46,7 @@ class Numerics:
     max_dt: float
     allow_unstable: bool
     dtype: str
-    on_leave: str
+    on_leave: str | dict[str, str]  # as `walls.leaving` returns it
     history: int
 
 
@@ -65,8 +68,9 @@ def check(
     history: object,
 ) -> Numerics:
     """Check the options; TypeErrors and ValueErrors name the argument, its value and what is allowed."""
-    apart = _check.number("spacing", spacing, low=0, low_open=True, unit="m")
     precision = common._dtype(dtype)
+    least, largest = SPACINGS[precision]
+    apart = _check.number("spacing", spacing, low=least, high=largest, unit=f"m for {precision}")
     ratio = _check.number("smoothing", smoothing, low=SMOOTHING[0], high=SMOOTHING[1])
     step, bound, unstable = common._time_step(dt, max_dt, allow_unstable)
     common.refuse_short_steps(step, bound, precision)
@@ -84,10 +88,11 @@ def check(
         max_dt=bound,
         allow_unstable=unstable,
         dtype=precision,
-        on_leave=_check.choice("on_leave", on_leave, common.ON_LEAVE),
+        on_leave=walls.leaving(on_leave, scene.dimension),
         history=_check.integer("history", history, low=0, high=common.MAX_HISTORY),
     )
-    _refuse_contacts(scene, chosen.tension)
+    refuse_contacts(scene, chosen.tension)
+    walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
     return chosen
 
 
@@ -126,7 +131,7 @@ def _refuse_coarse_positions(scene: Scene, spacing: float, dtype: str) -> None:
         )
 
 
-def _refuse_contacts(scene: Scene, tension: bool) -> None:
+def refuse_contacts(scene: Scene, tension: bool) -> None:
     """Raise ValueError for walls and colliders that the method cannot have."""
     surfaces = [(f"walls[{face!r}]", wall.contact, wall.friction) for face, wall in scene.walls.items()]
     surfaces += [(f"collider {one.name!r}", one.contact, one.friction) for one in scene.colliders]
@@ -156,6 +161,7 @@ def fluid_of(materials: list[Any]) -> Fluid:
             raise ValueError(
                 f"material = {material!r}: SPH computes weakly compressible fluids; must be an mpm.materials.Fluid"
             )
+        refuse_varying(material, "", "SPH")
         if replace(material, tension=True) != replace(materials[0], tension=True):
             raise ValueError(
                 f"material = {material!r}: the scene has {materials[0]!r} already; must be the same: the density by "
@@ -230,7 +236,7 @@ def new_core(scene: Scene, chosen: Numerics, density: float, threads: int) -> _c
         dt=chosen.dt,
         max_dt=chosen.max_dt,
         allow_unstable=chosen.allow_unstable,
-        on_leave=chosen.on_leave,
+        on_leave=walls.fates(chosen.on_leave, scene.dimension),
         history=chosen.history,
         threads=threads,
         isa=config.isa(),

@@ -5,21 +5,31 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, _core, config, fieldtable, sampling, settings, totals
 from mpm import scene as _scene
-from mpm.colliders import Prepared, place, prepare, refuse_pointless, warn_of_thin_or_missing
+from mpm.colliders import (
+    Placed,
+    Prepared,
+    count_inside,
+    place,
+    prepare,
+    refuse_pointless,
+    warn_of_thin_or_missing,
+)
 from mpm.errors import SimulationError
+from mpm.io.description import listing, mapping
 from mpm.io.kept import Kept
 from mpm.laws import Material, registry
 from mpm.numerics import StableDt
 from mpm.populated import Populated
 from mpm.shapes import Points, Shape
 from mpm.sph import numerics, operators
+from mpm.sph.checkup import FluidLooks
 
 __all__ = ["Simulation"]
 
@@ -46,6 +56,8 @@ XSPH = (
 )
 STRETCHED = 1.02  # of J, where the sum lacks neighbours
 CLOSEST = 0.5  # spacings: particles that begin nearer to others repel them violently
+# That a collider may span: 800 in a row on every axis. Each is looked at when the collider is filled.
+MOST_LATTICE_POINTS = 5e8
 TIMES = {"times": "float64", "counters": "int64", "numbers": "float64"}
 
 
@@ -81,7 +93,8 @@ class Simulation(Populated, kind="sph"):
         A scene with at least one body. All bodies are of one `mpm.materials.Fluid`. Walls and colliders have no
         friction, and colliders do not deform.
     spacing : float
-        Distance of the particles at rest [m]; (upper − lower)/spacing must be whole, and at least 4 `smoothing`.
+        Distance of the particles at rest [m]; (upper − lower)/spacing must be whole, and at least 4 `smoothing`. It is
+        between 1e-90 and 1e90, in single precision between 1e-9 and 1e9.
     smoothing : float
         Smoothing length h over the spacing, 0.8 to 3. The support of the kernel is 2h. With `kernel`, it decides the
         mass of a particle, of which `repr` states the share of ρ₀ spacing^d: see the table in Notes.
@@ -98,10 +111,12 @@ class Simulation(Populated, kind="sph"):
         Whether stretched fluid pulls. Particles that pull at each other clump, at any time step: the tensile
         instability (Swegle, Hicks, Attaway 1995). At free surfaces, whose sums lack neighbours, they do so from the
         beginning, and come so close together that the energy may grow with ``dt="auto"``: in a drop by 23 % within
-        half a second. So it suits fluid that fills the domain. It replaces the option `tension` of the material.
+        half a second. So it suits fluid that fills the domain. This option alone decides: `tension` of the material,
+        whose default is True, has no effect here. ``repr`` says which one holds, and so does `materials`.
     dt : "auto" or float
-        Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, and halves a step in which a particle would move
-        more than h/2. A fixed dt above the bound raises `mpm.InstabilityError` before the step that would use it.
+        Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt` and keeps a step as long as it can, because a step
+        that follows the waves makes them grow; it halves one in which a particle would move more than h/2. A fixed dt
+        above the bound raises `mpm.InstabilityError` before the step that would use it.
     max_dt : float, optional
         Upper limit of the automatic time step [s].
     allow_unstable : bool
@@ -110,9 +125,10 @@ class Simulation(Populated, kind="sph"):
         Double precision must resolve positions to spacing/2^20, single precision to spacing/256.
     threads : int, optional
         Default `mpm.get_num_threads`, but at most one per 4,096 particles. Results do not depend on it.
-    on_leave : {"raise", "clamp", "delete"}
+    on_leave : {"raise", "clamp", "delete"} or mapping
         The fate of particles whose positions are written outside the domain: `mpm.EscapeError`, onto the face, or
-        removal. No step moves a particle out: one that crosses a wall changes places with its image.
+        removal; a mapping by faces or axes as in `mpm.Simulation`. No step moves a particle out: one that crosses a
+        wall changes places with its image.
     history : int
         Record every history-th step; 0: none.
 
@@ -152,6 +168,11 @@ class Simulation(Populated, kind="sph"):
 
     _core: _core.SPH
     _parts: list[_Part]
+    _resolution = "spacing"
+    _looks = FluidLooks
+    _instead: ClassVar[Mapping[str, str]] = {
+        "equilibrate": "run with alpha=0.1 or more until totals().kinetic is small; a column of fluid begins near rest"
+    }
 
     @_check.options
     def __init__(
@@ -170,7 +191,7 @@ class Simulation(Populated, kind="sph"):
         allow_unstable: bool = False,
         dtype: npt.DTypeLike = "float64",
         threads: int | None = None,
-        on_leave: str = "raise",
+        on_leave: str | Mapping[str, str] = "raise",
         history: int = 1,
     ) -> None:
         if not isinstance(scene, _scene.Scene):
@@ -213,11 +234,30 @@ class Simulation(Populated, kind="sph"):
         core.add_material(fluid.law, fluid.parameters)
         prepared = [prepare(one, scene.lower, scene.upper, chosen.spacing) for one in scene.colliders]
         placed = place(core, prepared)
-        for index, one in enumerate(prepared):
-            low, high = _region(one, scene, 2 * chosen.smoothing * chosen.spacing)
-            if not core.fill_collider(index, low.tolist(), high.tolist()):
-                refuse_pointless(placed, index, scene.lower, scene.upper, chosen.spacing)
+        for index in range(len(placed)):
+            _fill(core, chosen, placed[: index + 1], scene)
         super().__init__(core, scene, colliders=placed, threads=threads)
+
+    def _admit(self, scene: _scene.Scene) -> None:
+        numerics.refuse_contacts(scene, self._numerics.tension)
+
+    def _meet(self, trial: Placed) -> None:
+        x = np.asarray(self.particles._copy("x"), dtype=np.float64)
+        count = count_inside(trial, x)
+        if count:
+            raise ValueError(
+                f"shape = {_check.shown(trial.collider.shape)}: {count} of {len(x)} particles are inside; delete them "
+                "first (sim.particles.delete(shape.contains(sim.particles.x))), or place the collider elsewhere"
+            )
+
+    def _place(self, prepared: Prepared, scene: _scene.Scene) -> Placed:
+        placed = super()._place(prepared, scene)
+        try:
+            _fill(self._core, self._numerics, [*self._colliders, placed], scene)
+        except BaseException:
+            self._core.drop_collider()
+            raise
+        return placed
 
     # ---- particles -------------------------------------------------------------------------------------
 
@@ -369,14 +409,17 @@ class Simulation(Populated, kind="sph"):
         options, scene = kept.numbers["options"], kept.scene
         self._numerics = numerics.check(scene, **options)
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
-        self._parts = [_Part(**part) for part in kept.numbers["parts"]]
+        self._parts = _parts(listing(kept.numbers["parts"], "parts"), kept.arrays["counters"])
         self._begin(scene, threads)
-        for row in kept.numbers["fields"]:
+        for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
         self._core.resume(
             {name: np.require(array, requirements=["C", "A"]) for name, array in kept.arrays.items()}
         )
-        self._core.totals()
+        try:
+            self._core.totals()
+        except SimulationError as error:  # no run saves such a state
+            raise ValueError(str(error)) from error
         return self
 
     def _options(self) -> dict[str, Any]:
@@ -419,6 +462,8 @@ class Simulation(Populated, kind="sph"):
 
         ``"wave"`` 1.7 h/c; ``"viscosity"`` 0.1 h²/ν, with ν of the fluid at the least density of the state
         (twice as large by the form ``"central"``) and of `alpha`; ``"motion"`` h/(2 |v|); ``"acceleration"`` √(h/g).
+        No point of a collider that may come near the fluid in such a step moves farther than h/2 in it, also by
+        rotation and between keyframes; this counts as ``"motion"`` without a particle. `mpm.doctor` names the collider.
         """
         dt, limit, row = self._core.stable_dt()
         return StableDt(dt, limit, None if row < 0 else row)
@@ -464,16 +509,22 @@ class Simulation(Populated, kind="sph"):
         unit = totals.per_depth("kg", self.dimension)
         share = numerics.calibration(chosen, self.dimension)
         mass = self._fluid.density * chosen.spacing**self.dimension * share
-        for part, left in zip(self._parts, self._lefts(), strict=True):
+        lefts = dict(zip([part.name for part in self._parts], self._lefts(), strict=True))
+
+        def line(part: _Part) -> str:
+            left = lefts[part.name]
             fewer = f", of which {left} are left" * (left < part.particles)
             weight = (
                 f", {part.particles * mass:.6g} {unit} (of ρ₀ spacing^{self.dimension} each: {share:.4g})"
             )
-            yield f"{part.text}: {part.particles} particles{weight}{fewer}"
+            return f"{part.text}: {part.particles} particles{weight}{fewer}"
+
+        yield from _check.ends(self._parts, "bodies", line)
         yield from super()._lines()
         extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
             chosen.xsph > 0
         )
+        extras += ", tension" if chosen.tension else ", no tension"
         yield (
             f"method  SPH, spacing {chosen.spacing:g} m, h = {chosen.smoothing:g} spacings, {chosen.kernel} kernel, "
             f"{chosen.viscosity} viscosity{extras}, {self._stepping(chosen.dt)}"
@@ -481,8 +532,43 @@ class Simulation(Populated, kind="sph"):
         yield self._machine(chosen.dtype, self._core.memory())
 
 
+def _parts(entries: list[Any], counters: npt.NDArray[Any]) -> list[_Part]:
+    """The bodies of a file; `counters` begins with the steps and the next id."""
+    parts: list[_Part] = []
+    next_id = 0
+    for entry in entries:
+        given = mapping(entry, "part")
+        part = _Part(
+            _check.text("name", given["name"]),
+            _check.text("text", given["text"]),
+            _check.integer("first_id", given["first_id"], low=next_id),
+            _check.integer("particles", given["particles"], low=1),
+        )
+        if part.name in {other.name for other in parts}:
+            raise ValueError(f"name = {_check.shown(part.name)}: there are two bodies of that name")
+        next_id = part.first_id + part.particles
+        parts.append(part)
+    if next_id > int(counters[1]):
+        raise ValueError(f"particles: bodies have {next_id} in all; {int(counters[1])} were made")
+    return parts
+
+
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("name", "unit", "rank", "initial")}
+
+
+def _fill(core: _core.SPH, chosen: numerics.Numerics, placed: list[Placed], scene: _scene.Scene) -> None:
+    """Give the last of the colliders its particles."""
+    last = len(placed) - 1
+    low, high = _region(placed[last].prepared, scene, 2 * chosen.smoothing * chosen.spacing)
+    name, points = placed[last].collider.name, float(np.prod((high - low) / chosen.spacing))
+    if points > MOST_LATTICE_POINTS:
+        raise ValueError(
+            f"collider {name!r}: what of it may come into the domain spans {points:.2g} points of the lattice with "
+            f"spacing = {chosen.spacing:g}; must be at most {MOST_LATTICE_POINTS:.0e}: make it shorter"
+        )
+    if not core.fill_collider(last, low.tolist(), high.tolist()):
+        refuse_pointless(placed, last, scene.lower, scene.upper, chosen.spacing)
 
 
 def _region(one: Prepared, scene: _scene.Scene, margin: float) -> tuple[FloatArray, FloatArray]:

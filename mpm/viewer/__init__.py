@@ -58,13 +58,18 @@ def view(
 
 
 @_check.options
-def gallery(name: str = "cube", *, folder: str | os.PathLike[str] | None = None) -> Viewer:
+def gallery(
+    name: str = "cube", *, method: str = "mpm", folder: str | os.PathLike[str] | None = None
+) -> Viewer:
     """The viewer with a scene of `mpm.gallery`, and a list to choose others from; needs the extra ``widget``.
 
     Parameters
     ----------
     name : str
         One of `mpm.gallery.names`: the scene to begin with.
+    method : {"mpm", "sph", "fem"}
+        One of the scene's ``methods``. Other scenes run by it too; those that are not for it, by the Material Point
+        Method.
     folder : str or path, optional
         Browsers record and load below it only; links that leave it are refused. Default: anywhere.
     """
@@ -72,7 +77,7 @@ def gallery(name: str = "cube", *, folder: str | os.PathLike[str] | None = None)
     from mpm.viewer.widget import Viewer
 
     entry = scenes.get(name)
-    return Viewer(entry.simulation(), gallery=scenes, scene=entry.name, folder=folder)
+    return Viewer(entry.solver(method), gallery=scenes, scene=entry.name, method=method, folder=folder)
 
 
 def __dir__() -> list[str]:

@@ -1,11 +1,10 @@
-"""``python -m mpm view``: the viewer with the gallery, in the browser, served by Voila on this machine only."""
+"""``python -m mpm view``: the viewer with the gallery, in the browser, served on this machine only."""
 
 from __future__ import annotations
 
 import contextlib
 import html
 import importlib.util
-import json
 import secrets
 import signal
 import tempfile
@@ -16,13 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from mpm import _check
-from mpm.viewer.files import check
+from mpm.viewer.files import opened
+from mpm.viewer.hub import Hub
+from mpm.viewer.session import Session
 
 
-def serve(name: str | Path, *, port: int, browser: bool, folder: Path) -> int:
+def serve(name: str | Path, *, port: int, browser: bool, folder: Path, method: str = "mpm") -> int:
     """Serve until interrupted (Ctrl-C, SIGTERM or SIGHUP); needs the extra ``app``.
 
-    The printed address holds a new random token, without which nobody comes in.
+    The printed address holds a new random token, without which nobody comes in. All pages show the same simulation,
+    which lives as long as the server.
 
     Parameters
     ----------
@@ -33,56 +35,49 @@ def serve(name: str | Path, *, port: int, browser: bool, folder: Path) -> int:
         Open one.
     folder : Path
         Browsers record and load below it, and nowhere else.
+    method : str
+        By which scenes run that have it among their ``methods``.
 
     Returns
     -------
     int
         Exit status 0. A port that is taken raises SystemExit.
     """
-    needed = ("voila", "anywidget", "ipykernel")
-    missing = [package for package in needed if importlib.util.find_spec(package) is None]
-    if missing:
-        raise ImportError(f"mpm view needs {' and '.join(missing)}: {_check.to_install('app', *missing)}")
+    if importlib.util.find_spec("tornado") is None:
+        raise ImportError(f"mpm view needs tornado: {_check.to_install('app', 'tornado')}")
     if not folder.is_dir():
         raise NotADirectoryError(f"folder = {str(folder)!r}: must be a directory")
-    if isinstance(name, Path):
-        check(name)
     with contextlib.suppress(KeyboardInterrupt), _ends(), tempfile.TemporaryDirectory(prefix="mpm-") as own:
         from mpm.viewer import server
 
-        # Each page has its own kernel, which runs in the folder.
-        notebook = Path(own) / "mpm.ipynb"
-        notebook.write_text(json.dumps(document(name, folder.resolve())), encoding="utf-8")
+        hub = Hub()
+        hub.session = session = made(hub, name, folder=folder.resolve(), method=method)
         token = secrets.token_hex(24)
         address = f"http://{server.ADDRESS}:{port}/?token={token}"
 
-        def opened() -> None:
+        def listens() -> None:
             print(f"{address}   Ctrl-C ends it", flush=True)
             if browser:
                 show(address, Path(own) / "open.html")
 
-        server.run(notebook, port=port, token=token, opened=opened)
+        try:
+            server.run(hub, port=port, token=token, opened=listens)
+        finally:
+            session.close()
+            if session.replay is not None:
+                session.replay.close()
     return 0
 
 
-def document(name: str | Path, folder: Path) -> dict[str, Any]:
-    """The notebook that is served."""
-    where = repr(str(folder))
-    shown = f"view({str(name)!r}" if isinstance(name, Path) else f"gallery({name!r}"
-    source = f"import os, mpm.viewer\nos.chdir({where})\nmpm.viewer.{shown}, folder={where})"
-    cell: dict[str, Any] = {
-        "cell_type": "code",
-        "execution_count": None,
-        "id": "viewer",
-        "metadata": {},
-        "outputs": [],
-    }
-    return {
-        "cells": [cell | {"source": source}],
-        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
+def made(hub: Hub, name: str | Path, *, folder: Path, method: str) -> Session:
+    """What the pages show: a scene of the gallery, or a file."""
+    if isinstance(name, Path):
+        return Session(opened(name), hub.deliver, folder=folder)
+    from mpm import gallery
+
+    entry = gallery.get(name)
+    options: dict[str, Any] = {"gallery": gallery, "scene": entry.name, "method": method}
+    return Session(entry.solver(method), hub.deliver, folder=folder, **options)
 
 
 def show(address: str, page: Path) -> None:

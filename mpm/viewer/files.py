@@ -18,10 +18,3 @@ def opened(path: str | os.PathLike[str]) -> Solver | Replay:
         return replay(place)
     found: Solver = checkpoint.load(place)
     return found
-
-
-def check(path: str | os.PathLike[str]) -> None:
-    """Raise the error that opening the file would."""
-    found = opened(path)
-    if isinstance(found, Replay):
-        found.close()

@@ -64,6 +64,27 @@ def segments(box: Box, starts: Array, ends: Array) -> Vertices:
     return _placed(box, np.stack([starts, ends], axis=1).reshape(-1, starts.shape[1]))
 
 
+def faces(box: Box, x: Array, normals: Array) -> Vertices:
+    """Corners of triangles at x (n, d): (n, 4). The fourth number is the normal, if there is any (n, 3)."""
+    vertices = _placed(box, x)
+    if len(normals):
+        vertices[:, 3] = _directions(normals)
+    return vertices
+
+
+def _directions(normals: Array) -> Array:
+    """Unit vectors (n, 3) as 16-bit numbers: on an octahedron unfolded to a square, eight bits per side."""
+    flat = normals / np.maximum(np.abs(normals).sum(axis=1), 1e-30)[:, None]
+    x, y = flat[:, 0], flat[:, 1]
+    below = flat[:, 2] < 0
+    folded = [
+        np.where(below, (1 - np.abs(other)) * np.where(one < 0, -1, 1), one)
+        for one, other in ((x, y), (y, x))
+    ]
+    high, low = (np.rint(np.clip(127.5 * (side + 1), 0, 255)) for side in folded)
+    return np.asarray(256 * high + low)
+
+
 def _placed(box: Box, x: Array) -> Vertices:
     vertices = np.zeros((len(x), 4), dtype=np.uint16)
     for axis in range(x.shape[1]):

@@ -6,9 +6,13 @@ const KEYS = [
   ["R", "reset"],
   ["1 … 9", "colour by the first to ninth quantity"],
   ["F", "full screen, and back"],
+  ["X, Y, Z", "in 3-D: see from the right, the front, the top"],
   ["?", "show or hide this list"],
+  ["escape", "close this list; release the particle"],
 ];
 const MOUSE = [
+  ["point", "the values of a particle"],
+  ["click", "keep its values in view, or release it"],
   ["drag", "turn; shift in 2-D or with the shift key"],
   ["wheel", "zoom"],
   ["double click", "see the whole domain again"],
@@ -23,7 +27,10 @@ function actionOf(event) {
   if (key === "ArrowRight") return ["step"];
   if (/^[1-9]$/.test(key)) return ["color", Number(key) - 1];
   if (key === "Escape") return ["close"];
-  return { r: ["reset"], f: ["full"], "?": ["help"] }[key.toLowerCase()] || null;
+  const actions = {
+    r: ["reset"], f: ["full"], "?": ["help"], x: ["view", "right"], y: ["view", "front"], z: ["view", "top"],
+  };
+  return actions[key.toLowerCase()] || null;
 }
 
 function keyList() {

@@ -3,29 +3,48 @@
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec4 vertex;
-uniform vec3 boxLower, boxSize, middle;
+uniform vec3 boxLower, boxSize, middle, domainLower, domainUpper;
 uniform mat3 turn;         // rows: right, up, towards the eye
 uniform vec2 scale, shift; // from metres to the screen's -1 ... 1
 uniform float nearness;    // of depth, per metre
 uniform float pointSize;
 uniform vec3 stops[6];
 uniform vec4 ink;          // alpha 0: from the colour scale
+uniform vec4 cut;          // hides where dot(cut.xyz, position) > cut.w
+uniform bool lit;          // the fourth number is a normal, see frames.faces
 out vec4 color;
+out float beyond;
+vec3 normal(float code) {
+  float high = floor(code / 256.0);
+  vec2 side = vec2(high, floor(code - 256.0 * high)) / 127.5 - 1.0;
+  vec3 found = vec3(side, 1.0 - abs(side.x) - abs(side.y));
+  if (found.z < 0.0) found.xy = (1.0 - abs(side.yx)) * vec2(side.x < 0.0 ? -1.0 : 1.0, side.y < 0.0 ? -1.0 : 1.0);
+  return normalize(found);
+}
 void main() {
-  vec3 seen = turn * (boxLower + vertex.xyz * boxSize - middle);
+  vec3 position = boxLower + vertex.xyz * boxSize;
+  vec3 seen = turn * (position - middle);
+  beyond = dot(cut.xyz, position) - cut.w;
   gl_Position = vec4(seen.xy * scale + shift, -seen.z * nearness, 1.0);
   gl_PointSize = pointSize;
   float at = clamp(vertex.w, 0.0, 1.0) * 5.0;
   int stop = min(int(at), 4);
   color = ink.a > 0.0 ? ink : vec4(mix(stops[stop], stops[stop + 1], at - float(stop)), 1.0);
+  // Both sides are lit.
+  if (!lit) return;
+  vec3 outside = max(domainLower - position, position - domainUpper);
+  beyond = max(beyond, max(outside.x, max(outside.y, outside.z)));
+  color.rgb *= 0.62 + 0.38 * abs(dot(vec3(-0.42, 0.72, 0.55), turn * normal(vertex.w * 65535.0 + 0.5)));
 }`;
 
 const FRAGMENT = `#version 300 es
 precision mediump float;
 in vec4 color;
+in float beyond;
 uniform bool round, shaded;
 out vec4 pixel;
 void main() {
+  if (beyond > 0.0) discard;
   pixel = color;
   if (!round) return;
   vec2 at = 2.0 * gl_PointCoord - 1.0;
@@ -34,17 +53,25 @@ void main() {
   if (shaded) pixel.rgb *= 0.62 + 0.46 * max(0.0, dot(vec3(-0.42, -0.72, 0.55), vec3(at, sqrt(1.0 - far))));
 }`;
 
-const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8], colliders: [0.45, 0.5, 0.57, 1] };
-const DARK_INKS = { particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], colliders: [0.66, 0.71, 0.78, 1] };
+const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8], colliders: [0.45, 0.5, 0.57, 1], faces: [0.8, 0.82, 0.86, 1] };
+const DARK_INKS = { particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], colliders: [0.66, 0.71, 0.78, 1], faces: [0.35, 0.39, 0.45, 1] };
+const SURFACE = { light: [0.68, 0.72, 0.78, 0.6], dark: [0.7, 0.75, 0.82, 0.5] }; // of colliders in 3-D
+
+// How many fields there are beside and below one another, for some runs.
+const fields = (runs) => (runs === 4 ? [2, 2] : [Math.max(1, runs), 1]);
 
 class Picture {
   // `onChange` is called when the mouse has changed what is seen: to draw again.
   constructor(canvas, onChange) {
     this.canvas = canvas;
     this.onChange = onChange;
+    this.onTurn = () => {};
+    this.cut = null; // or { axis, sign, at [m] }: what lies beyond is hidden
     this.gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
     this.parts = [];
-    this.colliders = 0;
+    this.runs = [];
+    this.across = this.down = 1; // fields of the picture, a run in each
+    this.colliders = { faces: 0, lines: 0 };
     this.state = null;
     if (!this.gl) return;
     this.prepare();
@@ -75,7 +102,7 @@ class Picture {
     if (place === this.place) return;
     this.place = place;
     this.parts = [];
-    this.colliders = 0;
+    this.colliders = { faces: 0, lines: 0 };
     this.look();
     this.fillDomain();
   }
@@ -91,15 +118,18 @@ class Picture {
   }
 
   // One buffer straight from the message, see Session.
-  fill(parts, data) {
+  fill(parts, runs, data) {
     this.parts = parts;
+    this.runs = runs;
+    [this.across, this.down] = fields(runs.length);
+    this.data = data;
     const gl = this.gl;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.frame);
     gl.bufferData(gl.ARRAY_BUFFER, data, gl.STREAM_DRAW);
   }
 
-  fillColliders(data) {
-    this.colliders = data.byteLength / 8;
+  fillColliders(parts, data) {
+    this.colliders = Object.fromEntries(parts); // faces come first
     const gl = this.gl;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.colliders);
     gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
@@ -149,37 +179,101 @@ class Picture {
     });
   }
 
+  ratio() {
+    return window.devicePixelRatio || 1;
+  }
+
   // Pixels per metre at which the whole domain is seen.
   fitting() {
     // In 3-D from any side, so that turning does not zoom.
     const round = 0.92 * Math.hypot(...this.extent), [wide, high] = this.flat ? this.extent : [round, round];
-    return 0.93 * Math.min(this.canvas.width / wide, this.canvas.height / high);
+    return 0.93 * Math.min(this.canvas.width / this.across / wide, this.canvas.height / this.down / high);
+  }
+
+  // Where a point [m] is in the first field: pixels of the page from the left and the top, and metres towards the eye.
+  onScreen(point) {
+    const rows = this.rows(), perMetre = (this.fitting() * this.zoom) / this.ratio(), canvas = this.canvas;
+    const from = [0, 1, 2].map((axis) => (axis < point.length ? point[axis] - this.middle[axis] : 0));
+    const [right, up, near] = rows.map((row) => row.reduce((sum, value, axis) => sum + value * from[axis], 0));
+    return [
+      canvas.clientWidth / this.across / 2 + perMetre * right + this.shift[0],
+      canvas.clientHeight / this.down / 2 - perMetre * up + this.shift[1],
+      near,
+    ];
+  }
+
+  // Pixels of the page per particle.
+  diameter() {
+    return Math.max(1.5, (1.25 * this.runs[0].spacing * this.fitting() * this.zoom) / this.ratio());
+  }
+
+  // The vertex of the particle at a place of the page, in 3-D the nearest to the eye; null where there is none.
+  pick(left, top, reach) {
+    const [name, count] = this.parts[0] || ["", 0];
+    if (!this.state || this.runs.length !== 1 || !["points", "triangles"].includes(name)) return null;
+    const { lower, size } = this.state.box, d = lower.length;
+    const point = new Uint16Array(this.data.slice(0, 8 * count).buffer);
+    const origin = this.onScreen(lower), axes = [];
+    for (let axis = 0; axis < d; axis++) {
+      const end = this.onScreen(lower.map((value, k) => value + (k === axis ? size[axis] : 0)));
+      axes.push(end.map((value, k) => (value - origin[k]) / 65535));
+    }
+    const radius = Math.max(reach, this.diameter() / 2), cut = this.cut;
+    let found = null, best = -Infinity;
+    for (let i = 0; i < count; i++) {
+      let [x, y, near] = [origin[0] - left, origin[1] - top, origin[2]];
+      for (let axis = 0; axis < d; axis++) {
+        const along = point[4 * i + axis];
+        x += along * axes[axis][0]; y += along * axes[axis][1]; near += along * axes[axis][2];
+      }
+      const far = x * x + y * y;
+      if (far > radius * radius) continue;
+      if (cut && cut.sign * (lower[cut.axis] + (size[cut.axis] * point[4 * i + cut.axis]) / 65535 - cut.at) > 0) continue;
+      const merit = this.flat ? -far : near;
+      if (merit > best) [best, found] = [merit, i];
+    }
+    return found;
   }
 
   // Draws what is there into a canvas of its present size.
   draw(dark, colors, background) {
     const gl = this.gl, state = this.state, canvas = this.canvas;
     if (!gl || !state) return;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = this.ratio();
     const width = Math.max(1, Math.round(canvas.clientWidth * ratio));
     const height = Math.max(1, Math.round(canvas.clientHeight * ratio));
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
-    gl.viewport(0, 0, width, height);
+    gl.disable(gl.SCISSOR_TEST);
     gl.clearColor(...background, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
-    const perMetre = this.fitting() * this.zoom;
+    const perMetre = this.fitting() * this.zoom, wide = width / this.across, high = height / this.down;
     const three = (values) => [values[0], values[1], values.length > 2 ? values[2] : 0];
     gl.uniform3fv(this.at("boxLower"), three(state.box.lower));
     gl.uniform3fv(this.at("boxSize"), three(state.box.size));
+    gl.uniform3fv(this.at("domainLower"), three(state.domain.lower));
+    gl.uniform3fv(this.at("domainUpper"), three(state.domain.upper));
     gl.uniform3fv(this.at("middle"), this.middle);
     gl.uniformMatrix3fv(this.at("turn"), true, this.rows().flat());
-    gl.uniform2f(this.at("scale"), (2 * perMetre) / width, (2 * perMetre) / height);
-    gl.uniform2f(this.at("shift"), (2 * ratio * this.shift[0]) / width, (-2 * ratio * this.shift[1]) / height);
+    gl.uniform2f(this.at("scale"), (2 * perMetre) / wide, (2 * perMetre) / high);
+    gl.uniform2f(this.at("shift"), (2 * ratio * this.shift[0]) / wide, (-2 * ratio * this.shift[1]) / high);
     gl.uniform1f(this.at("nearness"), 0.5 / Math.hypot(...state.box.size));
     gl.uniform3fv(this.at("stops"), colors.flat());
-    gl.uniform1f(this.at("pointSize"), Math.max(1.5 * ratio, 1.25 * state.spacing * perMetre));
     gl.uniform1i(this.at("shaded"), this.flat ? 0 : 1);
+    gl.enable(gl.SCISSOR_TEST);
+    const place = [0, 0]; // among the parts, and among the vertices
+    this.runs.forEach((run, k) => {
+      const left = Math.round((k % this.across) * wide), below = Math.round((this.down - 1 - Math.floor(k / this.across)) * high);
+      for (const set of ["viewport", "scissor"]) gl[set](left, below, Math.round(wide), Math.round(high));
+      gl.uniform1f(this.at("pointSize"), Math.max(1.5 * ratio, 1.25 * run.spacing * perMetre));
+      this.drawRun(this.parts.slice(place[0], place[0] + run.parts), place[1], dark);
+      for (let i = 0; i < run.parts; i++) place[1] += this.parts[place[0]++][1];
+    });
+  }
 
+  // A run into the field that is set: parts of the frame, the first of which begins at a vertex.
+  drawRun(parts, first, dark) {
+    const gl = this.gl;
+    this.hide(null);
     this.use(this.buffers.domain);
     gl.disable(gl.DEPTH_TEST);
     gl.enable(gl.BLEND);
@@ -187,9 +281,10 @@ class Picture {
     this.lines([0.5, 0.55, 0.62, 0.9], 0, this.edges);
 
     const inks = dark ? DARK_INKS : INKS;
+    this.hide(this.cut);
+    if (this.flat) this.drawColliders(inks);
     this.use(this.buffers.frame);
-    let first = 0;
-    for (const [name, count] of this.parts) {
+    for (const [name, count] of parts) {
       if (name === "triangles") {
         gl.disable(gl.BLEND);
         gl.uniform4f(this.at("ink"), 0, 0, 0, 0);
@@ -206,8 +301,44 @@ class Picture {
       } else this.lines(inks[name], first, count);
       first += count;
     }
+    if (!this.flat) this.veil(dark ? SURFACE.dark : SURFACE.light);
+    this.hide(null);
+  }
+
+  // In 2-D: filled, below the particles.
+  drawColliders(inks) {
+    const { faces, lines } = this.colliders;
     this.use(this.buffers.colliders);
-    this.lines(inks.colliders, 0, this.colliders);
+    this.triangles(inks.faces, faces);
+    this.lines(inks.colliders, faces, lines);
+  }
+
+  // In 3-D: surfaces that let what lies behind shine through. The nearest alone is blended, so that no order matters.
+  veil(ink) {
+    const gl = this.gl;
+    this.use(this.buffers.colliders);
+    gl.enable(gl.DEPTH_TEST);
+    gl.uniform1i(this.at("lit"), 1);
+    gl.depthFunc(gl.LEQUAL);
+    gl.colorMask(false, false, false, false);
+    this.triangles(ink, this.colliders.faces);
+    gl.colorMask(true, true, true, true);
+    this.triangles(ink, this.colliders.faces);
+    gl.depthFunc(gl.LESS);
+    gl.uniform1i(this.at("lit"), 0);
+  }
+
+  triangles(ink, count) {
+    this.gl.uniform4fv(this.at("ink"), ink);
+    this.gl.uniform1i(this.at("round"), 0);
+    if (count) this.gl.drawArrays(this.gl.TRIANGLES, 0, count);
+  }
+
+  // Of what is drawn next, what lies beyond the plane.
+  hide(cut) {
+    const normal = [0, 0, 0];
+    if (cut) normal[cut.axis] = cut.sign;
+    this.gl.uniform4f(this.at("cut"), ...normal, cut ? cut.sign * cut.at : 1);
   }
 
   use(buffer) {
@@ -237,6 +368,7 @@ class Picture {
       } else {
         this.azimuth -= 0.008 * dx;
         this.elevation = Math.min(1.57, Math.max(-1.57, this.elevation + 0.008 * dy));
+        this.onTurn();
       }
       this.onChange();
     });
@@ -249,11 +381,12 @@ class Picture {
       const zoom = Math.min(200, Math.max(0.2, this.zoom * factor)), grown = zoom / this.zoom;
       // What is under the pointer stays there.
       const box = canvas.getBoundingClientRect();
-      const from = [event.clientX - box.left - box.width / 2, event.clientY - box.top - box.height / 2];
+      const [wide, high] = [box.width / this.across, box.height / this.down]; // of a field
+      const from = [((event.clientX - box.left) % wide) - wide / 2, ((event.clientY - box.top) % high) - high / 2];
       this.shift = this.shift.map((value, k) => from[k] - grown * (from[k] - value));
       this.zoom = zoom;
       this.onChange();
     }, { passive: false });
-    canvas.addEventListener("dblclick", () => { if (this.state) { this.look(); this.onChange(); } });
+    canvas.addEventListener("dblclick", () => { if (this.state) { this.look(); this.onTurn(); this.onChange(); } });
   }
 }

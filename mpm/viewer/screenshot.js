@@ -1,9 +1,9 @@
-// The picture with its colour scale and time as a png.
+// The picture with its colour scale and time, as a png or, drawing by drawing, as a movie.
 
 const SCREENSHOT_INK = { light: "#1f2733", dark: "#e4e9f0" };
 
 // `canvas` has just been drawn, in this task: WebGL does not keep it longer.
-function composed(canvas, { colors, low, high, label, time, dark }) {
+function composed(canvas, { colors, low, high, label, labels, time, dark }) {
   const made = document.createElement("canvas"), ratio = window.devicePixelRatio || 1;
   [made.width, made.height] = [canvas.width, canvas.height];
   const pen = made.getContext("2d");
@@ -22,16 +22,43 @@ function composed(canvas, { colors, low, high, label, time, dark }) {
   pen.textAlign = "right";
   pen.fillText(label, width - 12, top - 20);
   pen.textAlign = "left";
+  const [across, down] = fields(labels.length);
+  labels.forEach((text, k) =>
+    pen.fillText(text, 14 + ((k % across) * width) / across, 40 + (Math.floor(k / across) * made.height) / ratio / down));
   pen.fillText(`t = ${shown(time)} s`, 14, 20);
   return made;
 }
 
-function download(canvas, name) {
-  canvas.toBlob((blob) => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  });
+function download(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// Drawings as they come, at the pace at which they come: what is seen is what is in the movie.
+class Movie {
+  constructor(first, done) {
+    const kinds = ["video/webm;codecs=vp9", "video/webm", "video/mp4"];
+    const kind = window.MediaRecorder && kinds.find((one) => MediaRecorder.isTypeSupported(one));
+    if (!kind) throw new Error("This browser cannot record movies.");
+    this.canvas = document.createElement("canvas");
+    // Encoders of video need even numbers.
+    [this.canvas.width, this.canvas.height] = [first.width, first.height].map((size) => size - (size % 2));
+    this.add(first);
+    const chunks = [];
+    this.recorder = new MediaRecorder(this.canvas.captureStream(30), { mimeType: kind, videoBitsPerSecond: 8e6 });
+    this.recorder.ondataavailable = (event) => chunks.push(event.data);
+    this.recorder.onstop = () => done(new Blob(chunks, { type: kind }), kind.startsWith("video/mp4") ? "mp4" : "webm");
+    this.recorder.start();
+  }
+
+  add(drawing) {
+    this.canvas.getContext("2d").drawImage(drawing, 0, 0, this.canvas.width, this.canvas.height);
+  }
+
+  stop() {
+    this.recorder.stop();
+  }
 }

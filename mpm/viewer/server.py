@@ -1,4 +1,4 @@
-"""The server behind `mpm view`: Voila in this process, for those who know the token, and for its own pages alone.
+"""The server behind `mpm view`: one page, for those who know the token, and one websocket to each that is open.
 
 Other users of this machine reach every port, and so do pages of the web: a name may be made to lead here (DNS
 rebinding). The token keeps out the first. Host and Origin, which no page can choose, keep out the second.
@@ -6,29 +6,41 @@ rebinding). The token keeps out the first. Host and Origin, which no page can ch
 
 from __future__ import annotations
 
-import logging
+import asyncio
+import contextlib
+import hashlib
+import hmac
+import secrets
+import signal
+import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from mpm import _check
+from mpm.viewer.hub import Hub, Page
+from mpm.viewer.scripts import SCRIPTS, text
 
-NEED = "mpm view needs voila"
-voila: Any = _check.extra("voila.app", NEED, "app", "voila")
-routing: Any = _check.extra("tornado.routing", NEED, "app", "voila")
-web: Any = _check.extra("tornado.web", NEED, "app", "voila")
-Config: Any = _check.extra("traitlets.config", NEED, "app", "voila").Config
+NEED = "mpm view needs tornado"
+httpserver: Any = _check.extra("tornado.httpserver", NEED, "app", "tornado")
+netutil: Any = _check.extra("tornado.netutil", NEED, "app", "tornado")
+routing: Any = _check.extra("tornado.routing", NEED, "app", "tornado")
+web: Any = _check.extra("tornado.web", NEED, "app", "tornado")
+websocket: Any = _check.extra("tornado.websocket", NEED, "app", "tornado")
 
 ADDRESS = "127.0.0.1"
-SHORT = 30  # characters: names of sockets have at most 103, of which Voila and the kernel need 70
 NAMES = (ADDRESS, "localhost")  # with any port: a tunnel may begin at another one
+LARGEST = 1 << 20  # bytes of a request
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>mpm</title><link rel="icon" href="data:,">
+<style>:root {{ color-scheme: light dark; }} body {{ margin: 8px; }} {style}</style><div id="viewer"></div>
+<script type="module" nonce="{nonce}">{script}</script></html>"""
+REFUSED = """<!doctype html><meta charset="utf-8"><title>mpm</title><p>This address is not valid, or no longer.
+Open the one that <code>python -m mpm view</code> printed when it was started.</p>"""
 
 
 class Stranger(routing.Matcher):  # type: ignore[misc]
-    """Matches what no page of this server asks for, whatever the path: requests and websockets alike.
-
-    Voila checks neither for its static files, and lets websockets without a name pass.
-    """
+    """Matches what no page of this server asks for, whatever the path: requests and websockets alike."""
 
     def match(self, request: Any) -> dict[str, Any] | None:
         """See `tornado.routing.Matcher`."""
@@ -39,57 +51,143 @@ class Stranger(routing.Matcher):  # type: ignore[misc]
         return None if ours and all(origin.lower() == f"http://{host}" for origin in origins) else {}
 
 
-class Server(voila.Voila):  # type: ignore[misc]
-    """Voila that refuses strangers, says when it listens, and ends by any signal as by Ctrl-C."""
+class Known:
+    """Who knows the token: by the address, by the cookie that the page sets, or by a header of a script."""
 
-    opened: Callable[[], object]
+    def __init__(self, token: str, port: int) -> None:
+        self.token = token
+        self.name = f"mpm-view-{port}"  # cookies do not know ports
+        self.cookie = hashlib.sha256(f"cookie of {token}".encode()).hexdigest()
 
-    def init_handlers(self) -> list[Any]:
-        """Refuse strangers before any handler sees their request."""
-        return [(Stranger(), web.ErrorHandler, {"status_code": 403}), *super().init_handlers()]
+    def by_address(self, handler: Any) -> bool:
+        """Of a request for the page."""
+        return _same(handler.get_query_argument("token", ""), self.token)
 
-    def launch_browser(self) -> None:
-        """Voila calls this once it listens."""
-        self.opened()
+    def knows(self, handler: Any) -> bool:
+        """Of any request."""
+        scheme, _, told = handler.request.headers.get("Authorization", "").partition(" ")
+        return _same(handler.get_cookie(self.name, ""), self.cookie) or (
+            scheme.lower() == "token" and _same(told, self.token)
+        )
 
-    def _handle_signal_stop(self, number: int, frame: object) -> None:
-        raise KeyboardInterrupt  # also before there is a loop that could be stopped
+
+def _same(told: str, secret: str) -> bool:
+    return hmac.compare_digest(told.encode(), secret.encode())
 
 
-def run(notebook: Path, *, port: int, token: str, opened: Callable[[], object]) -> None:
-    """Serve a notebook until interrupted; SystemExit if the port is taken.
+class Guarded(web.RequestHandler):  # type: ignore[misc]
+    """A request for the page; answers 403 to those who do not know the token."""
+
+    known: Known
+
+    def initialize(self, known: Known) -> None:
+        """See `tornado.web.RequestHandler`."""
+        self.known = known
+
+    def prepare(self) -> None:
+        """Refuse before anything is read or said."""
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("Referrer-Policy", "no-referrer")
+        self.set_header("X-Content-Type-Options", "nosniff")
+        by_address = self.known.by_address(self)
+        if not by_address and not self.known.knows(self):
+            self.set_status(403)
+            self.finish(REFUSED)
+        elif by_address:
+            self.set_cookie(self.known.name, self.known.cookie, httponly=True, samesite="Strict")
+
+
+class Shown(Guarded):
+    """The page."""
+
+    def get(self) -> None:
+        """All of it: scripts and style are inside, and nothing else may be loaded or framed."""
+        nonce = secrets.token_urlsafe(16)
+        self.set_header(
+            "Content-Security-Policy",
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; connect-src 'self'; "
+            "img-src 'self' data: blob:; media-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        )
+        script = text(*SCRIPTS, "line.js")
+        self.finish(PAGE.format(style=text("style.css"), nonce=nonce, script=script))
+
+
+class Alive(Guarded):
+    """Whether the server is there, and still knows the page."""
+
+    def get(self) -> None:
+        """204, or 403."""
+        self.set_status(204)
+
+
+class Line(websocket.WebSocketHandler):  # type: ignore[misc]
+    """The websocket of a page."""
+
+    def initialize(self, known: Known, hub: Hub) -> None:
+        """See `tornado.web.RequestHandler`."""
+        self.known, self.hub, self.page = known, hub, Page(self.send)
+
+    def prepare(self) -> None:
+        """Refuse those who do not know the token."""
+        if not self.known.knows(self):
+            raise web.HTTPError(403)
+
+    def open(self, *args: str) -> None:
+        """The page asks for what it needs."""
+        self.hub.join(self.page)
+
+    def on_message(self, message: str | bytes) -> None:
+        """Of the page."""
+        self.hub.receive(self.page, message)
+
+    def on_close(self) -> None:
+        """The page has gone."""
+        self.hub.leave(self.page)
+
+    def send(self, data: bytes, binary: bool) -> None:
+        """To the page, if it is still there."""
+        with contextlib.suppress(websocket.WebSocketClosedError):
+            self.write_message(data if binary else data.decode(), binary=binary)
+
+
+def run(hub: Hub, *, port: int, token: str, opened: Callable[[], object]) -> None:
+    """Serve until a signal comes; SystemExit if the port is taken.
 
     Parameters
     ----------
-    notebook : Path
-        In a folder for the user alone, where the server keeps its files.
+    hub : Hub
     port : int
     token : str
         A browser must know it to come in. It is not in the command line, which other users can read.
     opened : callable
         Called once the server listens.
     """
-    config = Config()
-    config.Voila.ip, config.Voila.port, config.Voila.port_retries = ADDRESS, port, 0
-    config.Voila.token = token
-    config.Voila.notebook_path = str(notebook)
-    config.Voila.connection_dir_root = str(notebook.parent)
-    config.Voila.config_file_paths = []  # one may lie in the current folder, is a program, or takes the token away
-    config.Voila.log_level = logging.WARNING
-    config.Voila.open_browser = True
-    # The second is for pages that report errors, which Voila forgot.
-    config.Voila.tornado_settings = {"allow_remote_access": False, "static_path": voila.STATIC_ROOT}
-    config.VoilaConfiguration.file_allowlist = []
-    if (
-        len(str(notebook.parent)) < SHORT
-    ):  # whoever finds the port of a kernel may listen to what it publishes
-        config.KernelManager.transport = "ipc"
-    config.PasswordIdentityProvider.allow_password_change = False
-    config.IdentityProvider.cookie_options = {"samesite": "Strict"}
-    server = Server.instance(config=config)
-    server.opened = opened
     try:
-        server.initialize([])
-        server.start()
-    finally:
-        Server.clear_instance()
+        sockets = netutil.bind_sockets(port, ADDRESS)
+    except OSError as error:
+        print(f"mpm: port {port} of {ADDRESS}: {error.strerror}", file=sys.stderr)
+        raise SystemExit(1) from None
+    asyncio.run(_serve(hub, sockets, Known(token, port), opened))
+
+
+async def _serve(hub: Hub, sockets: Any, known: Known, opened: Callable[[], object]) -> None:
+    ended, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            loop.add_signal_handler(number, ended.set)
+    application = web.Application(
+        [
+            (Stranger(), web.ErrorHandler, {"status_code": 403}),
+            ("/", Shown, {"known": known}),
+            ("/alive", Alive, {"known": known}),
+            ("/line", Line, {"known": known, "hub": hub}),
+        ],
+        websocket_max_message_size=LARGEST,
+        log_function=lambda handler: None,
+    )
+    server = httpserver.HTTPServer(application, max_buffer_size=LARGEST, max_body_size=LARGEST)
+    server.add_sockets(sockets)
+    opened()
+    await ended.wait()
+    server.stop()
+    await server.close_all_connections()

@@ -1,9 +1,10 @@
 """The logic of the viewer: takes messages from a browser, sends states and frames. Needs no browser and no extra.
 
-A browser gets four kinds of messages: ``state``, the contents of panels and lists, whenever they have changed;
-``colliders``, their outlines, before the first frame in which they have moved; ``frame``, the vertices of a picture;
-and ``error``, a sentence. At most one frame is under way: the next is computed when the browser reports that it has
-drawn the last one. So neither falls behind, and the kernel is free between frames.
+A browser gets five kinds of messages: ``state``, the contents of panels and lists, whenever they have changed;
+``colliders``, their outlines and surfaces, before the first frame in which they have moved; ``frame``, the vertices of
+a picture; ``particle``, what is known of the particle that it points at; and ``error``, a sentence. At most one frame
+is under way: the next is computed when the browser reports that it has drawn the last one.
+So neither falls behind, and the kernel is free between frames.
 
 No message, whatever it contains, can do worse than cause an error sentence in the viewer.
 """
@@ -24,10 +25,11 @@ import numpy as np
 from mpm import _check, config, derived, samples
 from mpm.fieldtable import LASTING
 from mpm.io import paths
+from mpm.io.state import State
 from mpm.io.trajectory import Recording
 from mpm.settings import Setting
-from mpm.source import Running, Series, is_source
-from mpm.viewer import frames, outlines
+from mpm.source import Running, Series, Source, is_source
+from mpm.viewer import compared, frames, outlines, probe
 from mpm.viewer.palettes import PALETTES
 from mpm.viewer.sources import ENERGIES, Live, Point, Recorded, label
 from mpm.viz import camera
@@ -57,6 +59,8 @@ class Session:
         `mpm.gallery`, where scenes can be chosen from.
     scene : str, optional
         Name of the gallery's scene that `source` is.
+    method : str, optional
+        By which scenes of the gallery run that have it among their ``methods``.
     folder : str or path, optional
         Browsers record and load below it only. Default: anywhere.
     """
@@ -68,15 +72,17 @@ class Session:
         *,
         gallery: ModuleType | None = None,
         scene: str | None = None,
+        method: str = "mpm",
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
         self._send = send
         self._folder = None if folder is None else paths.as_path("folder", folder).resolve()
-        self._gallery, self._scene = gallery, scene
+        self._gallery, self._scene, self._method = gallery, scene, method
         self._replayed = source._replayed
         runs = is_source(source)
         self._live = Live(cast(Running, source)) if runs else None
         self._recorded = None if runs else Recorded(cast(Series, source))
+        self._compared: compared.Compared | None = None
         self._color, self._scale = "speed", _color.Scale("speed")
         self._palette, self._curve_name = "mpm", ENERGIES
         self._curve: list[Point] = []
@@ -101,6 +107,8 @@ class Session:
         self._under_way = False
         self._frame_due = self._state_due = True
         self._posed: tuple[float, ...] | None = None  # the times of the colliders that the browser has
+        self._probe: probe.Probe | None = None  # the particle that the browser points at
+        self._probe_due = False
         if gallery is None or scene is None:
             self._begin_simulation(None)
         else:
@@ -169,6 +177,9 @@ class Session:
         if self._recorded is not None:
             self._recorded.index, self._frame_due = 0, True
             return
+        if self._compared is not None:
+            self._compare(self._compared.setting, self._compared.values)
+            return
         self._replace(self._running._rebuilt(self._changes))
         limits = None if self._scale.grows else self._scale.limits
         self._begin_simulation(self._color)
@@ -181,7 +192,8 @@ class Session:
         if key == "steps":
             self._steps = dataclasses.replace(self._steps, value=checked)
         elif key == "threads":
-            self._running.threads = int(cast(float, checked))
+            for run in (self._running, *(self._compared.runs if self._compared is not None else ())):
+                run.threads = int(cast(float, checked))
         elif checked == next(s.value for s in self._settings if s.key == key):
             self._changes.pop(setting.key, None)
         else:
@@ -212,6 +224,16 @@ class Session:
         self._curve = self._source.past(self._curve_name)
         self._state_due = self._frame_due = True
 
+    def _on_probe(self, vertex: object, pinned: object) -> None:
+        """Describe a particle, now and with every frame; none where the vertex is None."""
+        now, keep = self._source.now, _check.flag("pinned", pinned)
+        if vertex is None:
+            self._probe = None
+        else:
+            last = max(0, probe.vertices(now) - 1)
+            self._probe = probe.at(now, _check.integer("vertex", vertex, low=0, high=last), pinned=keep)
+        self._probe_due = True
+
     def _on_speed(self, value: object) -> None:
         """How fast a replay plays: 1 is its own frame rate."""
         self._speed = _check.number("speed", value, low=SPEEDS[0], high=SPEEDS[1])
@@ -225,6 +247,8 @@ class Session:
             raise ValueError(f"{self._named(self._recording.path)} is being recorded: stop it first")
         if self._recorded is not None:
             raise ValueError("a replay is shown: go back to the simulation to record it")
+        if self._compared is not None:
+            raise ValueError("a comparison is shown: go back to the simulation to record it")
         fields = ["v"]
         if self._color not in (*LASTING, *derived.computable(("v", *LASTING))):
             fields.append(self._color)
@@ -250,8 +274,16 @@ class Session:
         self._playing = False
         self._state_due = self._frame_due = True
 
+    def _on_compare(self, key: object, values: object) -> None:
+        """Show a run for each of some values of a setting, side by side; the simulation waits."""
+        if self._live is None:
+            raise ValueError("there is only a replay")
+        setting, checked = compared.check(self._settings, key, values)
+        self._on_pause()
+        self._compare(setting, checked)
+
     def _on_simulation(self) -> None:
-        """Leave the replay."""
+        """Leave the replay or the comparison."""
         if self._live is None:
             raise ValueError("there is only a replay")
         self._on_pause()
@@ -263,7 +295,7 @@ class Session:
             raise ValueError("name: this viewer has no list of scenes")
         entry = self._gallery.get(name)
         self._on_pause()
-        self._replace(entry.simulation())
+        self._replace(entry.solver(self._method if self._method in entry.methods else "mpm"))
         self._begin_entry(entry)
 
     # ---- inside ----------------------------------------------------------------------------------------
@@ -273,6 +305,17 @@ class Session:
         self._leave_replay()
         self._recorded, self._playing = found, False
         self._begin_source(self._color)
+
+    def _compare(self, setting: Setting, values: Sequence[Any]) -> None:
+        running = self._running
+        found = compared.Compared(
+            setting, values, lambda change: cast(Running, running._rebuilt({**self._changes, **change}))
+        )
+        limits = None if self._scale.grows else self._scale.limits
+        self._leave_replay()
+        self._compared = found
+        self._begin_source(self._color)
+        self._scale = _color.Scale(self._color, limits)
 
     def _place(self, path: object) -> str:
         """A file that a browser names."""
@@ -286,8 +329,8 @@ class Session:
         return str(path.relative_to(self._folder))
 
     @property
-    def _source(self) -> Live | Recorded:
-        source = self._recorded or self._live
+    def _source(self) -> Live | Recorded | compared.Compared:
+        source = self._recorded or self._compared or self._live
         assert source is not None
         return source
 
@@ -327,7 +370,7 @@ class Session:
     def _leave_replay(self) -> None:
         if self._recorded is not None and self._recorded.ours:
             self._recorded.replay.close()
-        self._recorded = None
+        self._recorded = self._compared = None
 
     def _begin_simulation(self, color: str | None) -> None:
         """Begin a new simulation: find its settings."""
@@ -344,11 +387,12 @@ class Session:
         self._color = next(name for name in (color, "speed", "material", *known) if name in known)
         self._scale, self._fastest = _color.Scale(self._color), 0.0
         if self._curve_name not in source.curves:
-            self._curve_name = ENERGIES
+            self._curve_name = source.curves[0]
         self._curve = source.past(self._curve_name)
-        volume = now._state(("volume",)).fields["volume"]
-        self._spacing = float(np.mean(volume)) ** (1 / len(lower)) if len(volume) else 0.0
+        volumes = [one._state(("volume",)).fields["volume"] for one in source.shown]
+        self._spacings = [float(np.mean(v)) ** (1 / len(lower)) if len(v) else 0.0 for v in volumes]
         self._posed = None
+        self._probe_due, self._probe = self._probe is not None, None
         self._state_due = self._frame_due = True
 
     def _play_on(self) -> None:
@@ -396,6 +440,16 @@ class Session:
             self._frame += 1
             self._send(message | {"frame": self._frame}, (_bytes(vertices),))
             self._frame_due, self._under_way = False, True
+            self._probe_due = self._probe_due or self._probe is not None
+        if self._probe_due:
+            self._send_particle()
+
+    def _send_particle(self) -> None:
+        self._probe_due = False
+        found = None
+        if self._probe is not None:
+            found = probe.described(self._source.now, self._probe, self._color)
+        self._send({"type": "particle", "particle": found}, ())
 
     def _send_colliders(self) -> None:
         """Send the colliders, unless the browser has them already."""
@@ -403,36 +457,40 @@ class Session:
         colliders, scene = now._posed(), now.scene
         posed = tuple(now.time if one.moves else 0.0 for one in colliders)
         if posed != self._posed:
-            vertices = frames.segments(self._box, *outlines.of(colliders, scene.lower, scene.upper))
-            self._send({"type": "colliders"}, (_bytes(vertices),))
+            found = outlines.of(colliders, scene.lower, scene.upper)
+            parts = {
+                "faces": frames.faces(self._box, found.corners, found.normals),
+                "lines": frames.segments(self._box, found.starts, found.ends),
+            }
+            message = {"type": "colliders", "parts": [[name, len(part)] for name, part in parts.items()]}
+            self._send(message, (_bytes(np.concatenate(list(parts.values()))),))
             self._posed = posed
 
     def _picture(self) -> tuple[Message, frames.Vertices]:
         """A frame: its description for the browser, and its vertices."""
-        source, box = self._source, self._box
+        source = self._source
         names = [self._color, *(["v"] if self._lines["particles"] and self._has_velocities() else [])]
-        now = source.now._state(names)
-        x, values = now.fields["x"], now.fields[self._color]
-        limits = self._scale.take(values)
-        points, cells = (
-            frames.points(box, x, values, limits),
-            source.now._cells() if x.shape[1] == 2 else None,
-        )
-        parts = {"points": points} if cells is None else {"triangles": points[cells.ravel()]}
-        ways = {}
-        if "v" in now.fields:
-            ways["particles"] = frames.thinned(x, now.fields["v"])
-        if self._lines["grid"] and self._has_grid():
-            ways["grid"] = frames.thinned(*self._running._nodes())
-        for _, v in ways.values():
-            fastest = float(np.sqrt((v**2).sum(axis=1).max(initial=0)))
-            self._fastest = max(self._fastest, _color.round_up(fastest))
-        for name, (starts, v) in ways.items():
-            parts[name] = frames.lines(box, starts, v, self._fastest)
+        states = [one._state(names) for one in source.shown]
+        values = [state.fields[self._color] for state in states]
+        limits = self._scale.take(values[0] if len(values) == 1 else np.concatenate(values))
+        ways = [self._ways(one, state) for one, state in zip(source.shown, states, strict=True)]
+        for found in ways:
+            for _, v in found.values():
+                fastest = float(np.sqrt((v**2).sum(axis=1).max(initial=0)))
+                self._fastest = max(self._fastest, _color.round_up(fastest))
+        pictures = [
+            self._parts(*each, limits) for each in zip(source.shown, states, values, ways, strict=True)
+        ]
+        parts = [part for picture in pictures for part in picture.items()]
+        now = states[0]
         message = {
             "type": "frame",
-            "parts": [[name, len(vertices)] for name, vertices in parts.items()],
-            "particles": len(x),
+            "parts": [[name, len(vertices)] for name, vertices in parts],
+            "runs": [
+                {"parts": len(picture), "spacing": spacing}
+                for picture, spacing in zip(pictures, self._spacings, strict=True)
+            ],
+            "particles": sum(len(state.fields["x"]) for state in states),
             "time": now.time,
             "steps": now.step,
             "limits": limits,
@@ -440,7 +498,35 @@ class Session:
             "index": 0 if self._recorded is None else self._recorded.index,
             "recorded": 0 if self._recording is None else self._recording.frames,
         }
-        return message, np.concatenate(list(parts.values()))
+        return message, np.concatenate([vertices for _, vertices in parts])
+
+    def _ways(self, one: Source, state: State) -> dict[str, tuple[frames.Array, frames.Array]]:
+        """Where velocities are shown, and the velocities, by the kind of line."""
+        ways = {}
+        if "v" in state.fields:
+            ways["particles"] = frames.thinned(state.fields["x"], state.fields["v"])
+        if self._lines["grid"] and self._has_grid():
+            ways["grid"] = frames.thinned(*cast(Running, one)._nodes())
+        return ways
+
+    def _parts(
+        self,
+        one: Source,
+        state: State,
+        values: frames.Array,
+        ways: Mapping[str, tuple[frames.Array, frames.Array]],
+        limits: tuple[float, float],
+    ) -> dict[str, frames.Vertices]:
+        """The vertices of one run."""
+        x = state.fields["x"]
+        points, cells = (
+            frames.points(self._box, x, values, limits),
+            one._cells() if x.shape[1] == 2 else None,
+        )
+        parts = {"points": points} if cells is None else {"triangles": points[cells.ravel()]}
+        for name, (starts, v) in ways.items():
+            parts[name] = frames.lines(self._box, starts, v, self._fastest)
+        return parts
 
     def _state(self) -> Message:
         """The contents of all panels."""
@@ -469,7 +555,6 @@ class Session:
             "up": view.order[-1],
             "falls_up": bool(scene.gravity[view.order[-1]] > 0),
             "eye": [camera.AZIMUTH, camera.ELEVATION],
-            "spacing": self._spacing,
             "curve": self._curve[::stride],
             "curveName": self._curve_name,
             "curveLines": [name.replace("_", " ") for name in self._source.lines(self._curve_name)],
@@ -478,6 +563,10 @@ class Session:
             "loop": self._loops,
             "simulation": self._live is not None,
             "replay": None if recorded is None else self._described_replay(recorded),
+            "comparable": [[one.key, one.group, one.name] for one in compared.comparable(self._settings)],
+            "comparison": None
+            if self._compared is None
+            else {"key": self._compared.setting.key, "labels": self._compared.labels},
             "recording": None if recording is None else self._named(recording.path),
             "path": PATH if recording is None else self._named(recording.path),
             "fps": RECORDED_FPS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mpm.source import Running, Series, Source
@@ -49,6 +49,11 @@ class Live:
     def now(self) -> Source:
         """The state that is shown."""
         return self.simulation
+
+    @property
+    def shown(self) -> Sequence[Source]:
+        """All that are shown: this one."""
+        return (self.now,)
 
     def advance(self, steps: int) -> None:
         """Whole steps, but not more than `PATIENCE` allows."""
@@ -102,6 +107,11 @@ class Recorded:
     def now(self) -> Source:
         """The frame that is shown."""
         return self.replay[self.index]
+
+    @property
+    def shown(self) -> Sequence[Source]:
+        """All that are shown: this one."""
+        return (self.now,)
 
     @property
     def at_end(self) -> bool:

@@ -17,12 +17,16 @@ const MARKUP = `
     <span class="mpm-gap"></span>
     <label>Colour <select data-send="color" aria-label="Colour"></select></label>
     <button data-part="shot" title="Save the picture as png">Picture</button>
+    <button data-part="movie" title="Save what is drawn from now on as a movie; again: end it">Movie</button>
     <button data-part="full" title="Full screen (F)" >Full</button>
     <button data-part="help" title="Keys (?)" aria-label="Keys">?</button>
   </div>
   <div class="mpm-stage">
     <canvas class="mpm-picture" tabindex="0" aria-label="Particles"></canvas>
     <div class="mpm-scale"><b></b><i></i><ol></ol></div>
+    <div class="mpm-runs" hidden></div>
+    <div class="mpm-ring" hidden></div>
+    <dl class="mpm-card" hidden></dl>
     <div class="mpm-keys" hidden></div>
     <div class="mpm-error" role="alert" hidden><span></span><button aria-label="Dismiss">✕</button></div>
   </div>
@@ -34,6 +38,13 @@ const MARKUP = `
     <label>from <input data-part="low" placeholder="auto" inputmode="decimal" aria-label="Lower limit"></label>
     <label>to <input data-part="high" placeholder="auto" inputmode="decimal" aria-label="Upper limit"></label>
   </div>
+  <div class="mpm-bar mpm-ticks" data-part="eye" hidden>
+    <label>View <select data-part="views" aria-label="View"></select></label>
+    <button data-part="whole" title="See the whole domain again (double click)">Whole</button>
+    <span class="mpm-gap"></span>
+    <label>Hide <select data-part="cut" aria-label="Hide"></select></label>
+    <input data-part="depth" type="range" min="0" max="100" value="50" aria-label="Plane" disabled>
+  </div>
   <div class="mpm-bar mpm-ticks"><span class="mpm-status"></span></div>
   <div class="mpm-energy">
     <div class="mpm-legend"><select data-send="curve" aria-label="Curve"></select><span data-part="legend"></span></div>
@@ -41,6 +52,12 @@ const MARKUP = `
   </div>
 </main>
 <aside class="mpm-right">
+  <section data-part="compare">
+    <h4>Compare</h4>
+    <label>Parameter <select data-part="parameter" aria-label="Parameter"></select></label>
+    <div class="mpm-values" data-part="values"></div>
+    <div class="mpm-row"><button data-part="comparing">Compare</button><button data-part="alone">End</button></div>
+  </section>
   <section data-part="record">
     <h4>Record</h4>
     <label>File <input data-part="path" spellcheck="false"></label>
@@ -72,24 +89,32 @@ const fromStyle = (text) => text.match(/[\d.]+/g).slice(0, 3).map((value) => val
 const bytes = (data) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 const shown = (value) => (value === 0 ? "0" : Number(value.toPrecision(4)).toString());
 
+const GONE = ["restarting", "autorestarting", "terminating", "dead"]; // statuses of a kernel
+
 function render({ model, el }) {
   const root = document.createElement("div");
   root.className = "mpm-viewer";
-  root.innerHTML = `<div class="mpm-grid">${MARKUP}</div>`;
+  root.innerHTML = `<div class="mpm-grid">${MARKUP}</div><div class="mpm-line" role="status" hidden></div>`;
   el.append(root);
   const find = (selector) => root.querySelector(selector);
   const part = (name) => find(`[data-part=${name}]`);
   const control = (name) => find(`[data-send=${name}]`);
   const send = (type, values = {}) => {
     find(".mpm-error").hidden = true;
-    model.send({ type, ...values });
+    tell({ type, ...values });
   };
+  // A kernel that has gone is told of by its status.
+  const tell = (message) => { try { model.send(message); } catch { /* there is no line */ } };
 
-  let state = null, frame = null, curve = [], drawnAt = 0, drawnOn = "", waiting = false;
-  let colors = [], dark = false, drawn = [];
+  let state = null, frame = null, curve = [], drawnAt = 0, drawnOn = "", waiting = false, pages = 1;
+  let colors = [], dark = false, drawn = [], movie = null;
   const stage = find(".mpm-picture");
   const picture = new Picture(stage, redraw);
+  const probe = new Probe(picture, find(".mpm-card"), find(".mpm-ring"),
+    (vertex, pinned) => tell({ type: "probe", vertex, pinned }));
+  const eye = new Eye(picture, find, redraw);
   const chart = new Chart(find(".mpm-chart"));
+  const comparison = new Comparison(find, send, fail);
   if (!picture.gl) {
     fail("This browser has no WebGL2, which the picture needs.");
     return undefined;
@@ -115,49 +140,91 @@ function render({ model, el }) {
     const lift = (color, k) => color.map((value) => (dark ? value + (1 - k / 5) * 0.3 * (1 - value) : value));
     const shades = state.stops.map((stop, k) => lift(fromHex(stop), k));
     picture.draw(dark, shades, background);
+    probe.place();
+    probe.look();
     colors = shades.map((color) => `rgb(${color.map((value) => Math.round(255 * value))})`);
     find(".mpm-scale i").style.background = `linear-gradient(to top, ${colors})`;
+    if (movie && frame) movie.add(whole());
     chart.draw(curve, style.color, state.replay && frame ? frame.time : null);
-    if (frame && !frame.drawn) acknowledge();
+    if (frame && !frame.drawn && !document.hidden) acknowledge(); // a hidden page asks for no more
   }
 
   // The next frame comes when this one is on the screen; a replay keeps to its frames per second.
   function acknowledge() {
     frame.drawn = true;
+    drawn.push(performance.now());
     showRate();
     const number = frame.frame, pause = state.replay && state.playing ? state.replay.interval : 0;
     const left = Math.max(0, pause - (performance.now() - drawnAt));
     setTimeout(() => {
       drawnAt = performance.now();
-      model.send({ type: "drawn", frame: number });
+      tell({ type: "drawn", frame: number });
     }, left);
   }
 
   // ---- messages ----
 
   function receive(message, buffers) {
+    lost("");
+    if (message.type === "pages") pages = message.count;
     if (message.type === "state") showState(message);
-    if (message.type === "colliders") picture.fillColliders(bytes(buffers[0]));
+    if (message.type === "colliders") picture.fillColliders(message.parts, bytes(buffers[0]));
     if (message.type === "frame") showFrame(message, buffers[0]);
+    if (message.type === "particle") probe.show(message.particle);
     if (message.type === "error") fail(message.text);
     redraw();
   }
 
+  // Nobody answers: the page says so, and takes no orders until somebody does. No text: all is well.
+  function lost(text) {
+    find(".mpm-line").hidden = !text;
+    find(".mpm-line").textContent = text;
+    find(".mpm-grid").inert = Boolean(text);
+  }
+
+  // The line of a notebook's widget to its kernel has changed; if it is there, it answers.
+  function liveOrNot() {
+    lost("The kernel has gone or was restarted: run the cell again.");
+    tell({ type: "ready" });
+  }
+
   // Frames that were drawn within the last second.
   function showRate() {
-    const now = performance.now();
-    drawn = [...drawn.filter((time) => now - time < 1000), now];
+    drawn = drawn.filter((time) => performance.now() - time < 1000);
     const rate = state.playing && drawn.length > 1 ? ` · ${drawn.length} frames/s` : "";
+    const others = pages > 1 ? ` · shown by ${pages} pages` : "";
     find(".mpm-status").textContent =
-      `t = ${shown(frame.time)} s · step ${frame.steps} · ${frame.particles.toLocaleString("en")} particles${rate}`;
+      `t = ${shown(frame.time)} s · step ${frame.steps} · ${frame.particles.toLocaleString("en")} particles${rate}${others}`;
+  }
+
+  // The drawing of this moment with its colour scale.
+  function whole() {
+    const [low, high] = frame.limits, label = find(".mpm-scale b").textContent;
+    const labels = state.comparison ? state.comparison.labels : [];
+    return composed(stage, { colors, low, high, label, labels, time: frame.time, dark });
   }
 
   function save() {
     if (!frame) return;
     draw();
-    const [low, high] = frame.limits, label = find(".mpm-scale b").textContent;
-    const made = composed(stage, { colors, low, high, label, time: frame.time, dark });
-    download(made, `mpm-${shown(frame.time)}.png`);
+    const name = `mpm-${shown(frame.time)}.png`;
+    whole().toBlob((blob) => download(blob, name));
+  }
+
+  function film() {
+    if (!frame) return;
+    if (movie) return movie.stop();
+    draw();
+    try {
+      movie = new Movie(whole(), (blob, suffix) => {
+        movie = null;
+        part("movie").textContent = "Movie";
+        download(blob, `mpm.${suffix}`);
+      });
+      part("movie").textContent = "End movie";
+    } catch (error) {
+      fail(error.message);
+    }
   }
 
   function fail(text) {
@@ -167,7 +234,7 @@ function render({ model, el }) {
 
   function showFrame(message, data) {
     frame = message;
-    picture.fill(message.parts, bytes(data));
+    picture.fill(message.parts, message.runs, bytes(data));
     const last = curve[curve.length - 1], [point] = message.point;
     if (!state.replay && point && (!last || point[0] > last[0])) curve.push(point);
     showRate();
@@ -191,7 +258,9 @@ function render({ model, el }) {
     state = message;
     curve = [...message.curve];
     picture.show(message);
+    eye.show();
     root.classList.toggle("mpm-only-replay", !message.simulation);
+    root.classList.toggle("mpm-comparing", Boolean(message.comparison));
     showSettings(before);
     fillList(control("color"), message.colors, message.color);
     fillList(control("scene"), message.scenes.map(([name]) => [name, name]), message.scene);
@@ -222,6 +291,8 @@ function render({ model, el }) {
     });
     part("loop").checked = message.loop;
     if (document.activeElement !== part("speed")) part("speed").value = String(message.speed);
+    comparison.show(message);
+    if (frame) showRate();
     showButtons();
     if (!before || before.path !== message.path) part("path").value = message.path;
     if (!part("load").value || (before && before.recording && !message.recording))
@@ -230,7 +301,7 @@ function render({ model, el }) {
     const timeline = part("timeline");
     timeline.disabled = !message.replay;
     timeline.max = message.replay ? message.replay.frames - 1 : 0;
-    if (!message.replay) part("frame").textContent = "The simulation is shown.";
+    if (!message.replay) part("frame").textContent = `The ${message.comparison ? "comparison" : "simulation"} is shown.`;
     if (before && before.recording && !message.recording)
       part("recorded").textContent = `Saved ${before.recording}`;
   }
@@ -238,8 +309,8 @@ function render({ model, el }) {
   function showButtons() {
     const able = {
       play: !state.playing, pause: state.playing, step: true, reset: true,
-      record: !state.recording && !state.replay, stop: Boolean(state.recording),
-      load: true, simulation: Boolean(state.replay) && state.simulation,
+      record: !state.recording && !state.replay && !state.comparison, stop: Boolean(state.recording),
+      load: true, simulation: Boolean(state.replay || state.comparison) && state.simulation,
     };
     for (const [name, possible] of Object.entries(able)) control(name).disabled = !possible;
     root.classList.toggle("mpm-recording", Boolean(state.recording));
@@ -343,13 +414,15 @@ function render({ model, el }) {
     reset: () => send("reset"),
     color: (k) => { if (state.colors[k]) send("color", { name: state.colors[k][0] }); },
     full: fullScreen,
+    view: (name) => eye.from(name),
     help: () => { find(".mpm-keys").hidden = !find(".mpm-keys").hidden; },
-    close: () => { find(".mpm-keys").hidden = true; },
+    close: () => { find(".mpm-keys").hidden = true; probe.release(); },
   };
   find(".mpm-keys").innerHTML = keyList();
   part("help").addEventListener("click", actions.help);
   part("full").addEventListener("click", fullScreen);
   part("shot").addEventListener("click", save);
+  part("movie").addEventListener("click", film);
   root.tabIndex = -1; // a click anywhere gives the keys to the viewer
   // Notebooks have shortcuts for single keys: not while typing here.
   root.addEventListener("keydown", (event) => {
@@ -365,10 +438,19 @@ function render({ model, el }) {
   // No event says that a notebook has another theme.
   const theme = setInterval(() => { if (getComputedStyle(stage).backgroundColor !== drawnOn) redraw(); }, 500);
   stage.addEventListener("webglcontextlost", () => fail("The browser has given up the picture: run the cell again."));
-  model.on("msg:custom", receive);
-  model.send({ type: "ready" });
+  // The status of the kernel, which JupyterLab knows: one that has died and was started again has no line to break.
+  const kernel = model.widget_manager?.context?.sessionContext?.statusChanged;
+  const told = (context, status) => { if (GONE.includes(status)) liveOrNot(); };
+  kernel?.connect(told);
+  const heard = { "msg:custom": receive, line: lost, comm_live_update: liveOrNot };
+  for (const [name, listener] of Object.entries(heard)) model.on(name, listener);
+  document.addEventListener("visibilitychange", redraw);
+  tell({ type: "ready" });
   return () => {
-    model.off("msg:custom", receive);
+    for (const [name, listener] of Object.entries(heard)) model.off(name, listener);
+    document.removeEventListener("visibilitychange", redraw);
+    kernel?.disconnect(told);
+    if (movie) movie.stop();
     sizes.disconnect();
     clearInterval(theme);
   };

@@ -6,28 +6,15 @@ import asyncio
 import os
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from mpm import _check
 from mpm.source import Running, Series
+from mpm.viewer.scripts import SCRIPTS, text
 from mpm.viewer.session import Session
 
 AnyWidget: Any = _check.extra("anywidget", "the viewer needs anywidget", "widget").AnyWidget
-
-FOLDER = Path(__file__).parent
-SCRIPTS = (
-    "picture.js",
-    "chart.js",
-    "keys.js",
-    "screenshot.js",
-    "view.js",
-)  # one module when joined, in this order
-
-
-def _text(*names: str) -> str:
-    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
 
 
 class Viewer(AnyWidget):  # type: ignore[misc]
@@ -40,12 +27,14 @@ class Viewer(AnyWidget):  # type: ignore[misc]
         `mpm.gallery`, where scenes can be chosen from.
     scene : str, optional
         Name of the gallery's scene that `source` is.
+    method : str, optional
+        By which scenes of the gallery run that have it among their ``methods``.
     folder : str or path, optional
         Browsers record and load below it only. Default: anywhere.
     """
 
-    _esm = _text(*SCRIPTS)
-    _css = _text("style.css")
+    _esm = text(*SCRIPTS)
+    _css = text("style.css")
 
     def __init__(
         self,
@@ -53,10 +42,13 @@ class Viewer(AnyWidget):  # type: ignore[misc]
         *,
         gallery: ModuleType | None = None,
         scene: str | None = None,
+        method: str = "mpm",
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__()
-        self._session = Session(source, self._deliver, gallery=gallery, scene=scene, folder=folder)
+        self._session = Session(
+            source, self._deliver, gallery=gallery, scene=scene, method=method, folder=folder
+        )
         try:
             self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         except RuntimeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -144,8 +145,15 @@ def bar_width(height: int) -> int:
     return round(height * 0.19)
 
 
-def color_bar(image: Image, name: str, limits: tuple[float, float], extend: str = "neither") -> None:
-    """Draw the colour bar with its numbers and the quantity's name at the right; tips where values go on beyond it."""
+def color_bar(
+    image: Image,
+    name: str,
+    limits: tuple[float, float],
+    extend: str = "neither",
+    numbers: Sequence[float] | None = None,
+) -> None:
+    """Draw the colour bar with its numbers and the quantity's name at the right; tips where values go on beyond it.
+    By default the numbers are the ends of the scale and three between them."""
     height, width = image.shape[:2]
     size = max(9, round(height / 42))
     left, top = width - bar_width(height) + size, round(height * 0.2)
@@ -159,8 +167,10 @@ def color_bar(image: Image, name: str, limits: tuple[float, float], extend: str 
         if extend in ("min", "both"):
             image[top + length + k, inner] = _color.TABLE[0]
     write(image, name, (left, top - round(2.2 * size)), size)
-    for fraction in (0, 0.25, 0.5, 0.75, 1):
-        value = limits[0] + fraction * (limits[1] - limits[0])
+    if numbers is None:
+        numbers = [limits[0] + k / 4 * (limits[1] - limits[0]) for k in range(5)]
+    for value in numbers:
+        fraction = (value - limits[0]) / (limits[1] - limits[0])
         if abs(value) < 1e-9 * (limits[1] - limits[0]):  # the middle of a scale about 0
             value = 0.0
         row = top + round((1 - fraction) * (length - 1))

@@ -44,8 +44,12 @@ def scalars(source: Source) -> tuple[str, ...]:
 
 def check(source: Source, color: object, argument: str = "color") -> str:
     """The name of a quantity with one value per particle."""
-    known = isinstance(color, str) and color in SCALARS
-    return _check.choice(argument, color, scalars(source), why=source._missing(str(color)) if known else "")
+    why = ""
+    if isinstance(color, str) and color in SCALARS:
+        why = source._missing(color)
+    elif isinstance(color, str) and color in TENSORS:
+        why = f"; {color!r} has several components: put one of them into a field of yours, see particles.add_field"
+    return _check.choice(argument, color, scalars(source), why=why)
 
 
 def label(source: Source, color: str) -> str:
@@ -83,6 +87,14 @@ def span(color: str, shown: npt.NDArray[Any]) -> tuple[float, float]:
         half = abs(middle) / 2 or 0.5
         return (0.0, 1.0) if color in FROM_ZERO else (middle - half, middle + half)
     return low, high
+
+
+def whole(color: str, limits: tuple[float, float], most: int = 5) -> list[int] | None:
+    """What is written beside the colour bar of a label: at most so many whole numbers; None: it is a quantity."""
+    if color not in NUMBERS:
+        return None
+    low, high = math.ceil(limits[0] - 1e-9), math.floor(limits[1] + 1e-9)
+    return list(range(low, high + 1, max(1, -(-(high - low) // (most - 1)))))
 
 
 class Scale:

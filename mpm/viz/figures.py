@@ -18,7 +18,7 @@ from mpm.scene import Scene
 from mpm.source import Source
 from mpm.viz import color as _color
 from mpm.viz import legible
-from mpm.viz.render import Image, check_source
+from mpm.viz.render import Image, check_cut, check_source
 from mpm.viz.solid import renderer_of
 
 if TYPE_CHECKING:
@@ -46,6 +46,11 @@ class Picture(NamedTuple):
     particles: Artist
     domain: Artist
     colorbar: Axes
+
+    @property
+    def figure(self) -> Any:
+        """The figure that they are in: ``sim.plot().figure.savefig("picture.png")``."""
+        return self.colorbar.figure
 
 
 def _matplotlib() -> Any:
@@ -98,17 +103,20 @@ def plot(
     color: str = "speed",
     limits: tuple[float, float] | None = None,
     renderer: str = "builtin",
+    cut: Mapping[str, float] | None = None,
 ) -> Picture:
     """Draw the particles of a simulation or of a frame; see `Simulation.plot`."""
     renderer_of(renderer, sim)
     chosen, ends = check_picture(sim, color, limits)
+    check_cut(cut, sim)
     axes = axes_or_new(ax, (6.4, 5.4))
-    seen = look(sim, chosen, renderer)
+    seen = look(sim, chosen, renderer, cut)
     shown = seen.shown
     ends = ends or _color.span(chosen, shown)
     particles, domain = seen.draw(axes, ends)
     size = legible.factor(axes)
     bar = color_bar(axes, scale(ends), _color.label(sim, chosen), _color.beyond(shown, ends))
+    mark(bar, chosen, ends)
     axes.set_title(f"t = {sim.time:.4g} s", loc="left", fontsize=legible.points(size))
     legible.text(axes, size)
     return Picture(particles, domain, bar.ax)
@@ -130,7 +138,7 @@ class Look:
     draw: Callable[[Any, tuple[float, float]], tuple[Artist, Artist]]
 
 
-def look(sim: Source, color: str, renderer: str = "builtin") -> Look:
+def look(sim: Source, color: str, renderer: str = "builtin", cut: Mapping[str, float] | None = None) -> Look:
     """Copy from a state what drawing needs."""
     if sim.dimension == 2:
         state = sim._state((color, "volume"))
@@ -140,7 +148,7 @@ def look(sim: Source, color: str, renderer: str = "builtin") -> Look:
             return _plot_2d(scene, state, posed, triangles, axes, state.fields[color], ends)
 
         return Look(state.fields[color], flat)
-    picture = renderer_of(renderer, sim)(sim, color=color, size=STILL_SIZE, annotate=False)
+    picture = renderer_of(renderer, sim)(sim, color=color, size=STILL_SIZE, annotate=False, cut=cut)
     shot = picture._shoot(sim)
 
     def spatial(axes: Any, ends: tuple[float, float]) -> tuple[Artist, Artist]:
@@ -155,13 +163,21 @@ def color_bar(
 ) -> Any:
     """A colour bar beside axes, or beside all of `of`, with text in a size of `mpm.viz.legible`."""
     share = _bar_share(axes) if of is None else 0.8
+    size = legible.factor(axes) if text is None else text  # before the bar takes its part of the axes' cell
     bar = axes.figure.colorbar(
         mappable, ax=axes if of is None else of, shrink=share, aspect=25 * share, extend=extend
     )
     bar.set_label(label)
     bar.outline.set_visible(False)
-    legible.text(bar.ax, legible.factor(axes) if text is None else text)
+    legible.text(bar.ax, size)
     return bar
+
+
+def mark(bar: Any, color: str, limits: tuple[float, float]) -> None:
+    """Whole numbers beside the colour bar of a label."""
+    numbers = _color.whole(color, limits)
+    if numbers is not None:
+        bar.set_ticks(numbers)
 
 
 def check_picture(

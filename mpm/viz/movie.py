@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -170,11 +170,12 @@ def movie(
     limits: tuple[float, float] | None = None,
     size: tuple[int, int] = (960, 720),
     renderer: str = "builtin",
+    cut: Mapping[str, float] | None = None,
     progress: bool = False,
 ) -> None:
     """Run a simulation and write what it looks like; see `Simulation.movie`."""
     # Everything is checked before the file is begun, and the bar comes last: nothing is left over from an error.
-    picture = renderer_of(renderer, sim)(sim, color=color, limits=limits, size=size)
+    picture = renderer_of(renderer, sim)(sim, color=color, limits=limits, size=size, cut=cut)
     frame_count(duration, fps)
     _check.flag("progress", progress)
 

@@ -14,7 +14,7 @@ from mpm.settings import Setting
 from mpm.source import Running
 from mpm.viz import color as _color
 from mpm.viz import legible
-from mpm.viz.figures import Look, check_picture, color_bar, look, new_figure, scale
+from mpm.viz.figures import Look, check_picture, color_bar, look, mark, new_figure, scale
 from mpm.viz.solid import renderer_of
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def compare_plot(
         one.spines[:].set_visible(False)
     shown = np.concatenate([taken.shown for line in looks for taken in line])
     beyond, label = _color.beyond(shown, ends), _color.label(runs[0], color)
-    color_bar(axes[0, -1], scale(ends), label, beyond, of=axes, text=text)
+    mark(color_bar(axes[0, -1], scale(ends), label, beyond, of=axes, text=text), color, ends)
     return Comparison(figure, axes, tuple(runs))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,8 @@ class Renderer:
         Width and height, even, from 64 to 4096.
     annotate : bool
         Draw the time and the colour bar.
+    cut : mapping, optional
+        As in `Simulation.plot`.
     """
 
     _any_thread = True  # may another thread draw than the one that shoots?
@@ -69,6 +71,7 @@ class Renderer:
         limits: tuple[float, float] | None = None,
         size: tuple[int, int] = (960, 720),
         annotate: bool = True,
+        cut: Mapping[str, float] | None = None,
     ) -> None:
         check_source(sim)
         self.color = _color.check(sim, color)
@@ -77,6 +80,7 @@ class Renderer:
         self.width, self.height = check_size(size)
         self.annotate = _check.flag("annotate", annotate)
         self.dimension = sim.dimension
+        self.cut = check_cut(cut, sim)
         fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
         margin = 0.05 * self.height
         right = canvas.bar_width(self.height) if annotate else margin
@@ -115,10 +119,21 @@ class Renderer:
         if cells is None and not np.isfinite(x).all():  # possible in a trajectory of another program
             there = np.isfinite(x).all(axis=1)
             x, shown = x[there], shown[there]
+        if self.cut:
+            behind = self._behind(x)
+            x, shown = x[behind], shown[behind]
         spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
         placed = self._place_colliders(sim) if self.moving else (self.background, self.surfaces)
         triangles = None if cells is None else np.ascontiguousarray(cells, dtype=np.int32)
         return Shot(sim.time, x, shown, spacing, triangles, *placed)
+
+    def _behind(self, x: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Which positions (n, 3) a plane of the cut has on its far side from the camera."""
+        towards = self.camera.rows[2]
+        sides = [
+            x[:, axis] <= place if towards[axis] > 0 else x[:, axis] >= place for axis, place in self.cut
+        ]
+        return np.asarray(np.any(sides, axis=0))
 
     def _draw(self, shot: Shot) -> Image:
         """Draw the picture of a shot, shape (height, width, 3)."""
@@ -144,7 +159,7 @@ class Renderer:
         if self.labelled is not None and self.labelled[0] is background and self.labelled[1] == scale:
             return
         self.canvas = background.copy()
-        canvas.color_bar(self.canvas, self.label, *scale)
+        canvas.color_bar(self.canvas, self.label, *scale, _color.whole(self.color, scale[0]))
         self.labelled = (background, scale)
 
     def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:
@@ -253,6 +268,23 @@ def check_image(name: str, image: object) -> Image:
         allowed = "uint8 of shape (height, width, 3)"
         raise ValueError(f"{name} is {image.dtype} of shape {image.shape}: must be {allowed}")
     return image
+
+
+def check_cut(cut: object, sim: Source) -> tuple[tuple[int, float], ...]:
+    """Axes and places of the planes of a cut."""
+    if cut is None:
+        return ()
+    if not isinstance(cut, Mapping):
+        raise _check.wrong_type("cut", cut, 'a mapping from axes to places, such as {"y": 0.5}')
+    if sim.dimension == 2:
+        raise ValueError(f"cut = {_check.shown(cut)}: must be None in 2-D: nothing hides the particles")
+    low, high = sim.scene.lower, sim.scene.upper
+    planes = []
+    for name, place in cut.items():
+        axis = "xyz".index(_check.choice("key of cut", name, ("x", "y", "z")))
+        at = _check.number(f"cut[{name!r}]", place, low=float(low[axis]), high=float(high[axis]), unit="m")
+        planes.append((axis, at))
+    return tuple(planes)
 
 
 def check_size(size: object) -> tuple[int, int]:

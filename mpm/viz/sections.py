@@ -91,10 +91,10 @@ def field(
     if chosen in _color.FROM_ZERO:
         values = np.maximum(values, 0)  # a linear fit may fall below where the quantity ends steeply
     axes = axes_or_new(ax, SIZES[len(along)])
+    size = legible.factor(axes)  # before a colour bar takes its part of the axes' cell
     draw = _line if len(along) == 1 else _slice
     drawn = draw(sim, axes, lattice, values, ends, chosen, at)
     where = ", ".join(f"{'xyz'[axis]} = {place:.4g} m" for axis, place in at.items())
-    size = legible.factor(axes)
     axes.set_title(f"{where}, t = {sim.time:.4g} s", loc="left", fontsize=legible.points(size))
     axes.spines[["top", "right"]].set_visible(False)
     legible.text(axes, size)

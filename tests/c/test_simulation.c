@@ -83,6 +83,9 @@ static mpm_material material_of(int law)
         return (mpm_material){.law = law, .values = {1e4, 0.3, 0.4, 0.05, 0.2, 0.5, 0}};
     case MPM_OGDEN:
         return (mpm_material){.law = law, .values = {5e3, 1.5, -500, -2, 0, 0, 1e4}};
+    case MPM_JOHNSON_COOK:
+        return (mpm_material){.law = law,
+                              .values = {4e3, 8e3, 1.5, 1, 200, 300, 0.4, 0.02, 1, 0.9, 298, 900, 298, 10, 0.9}};
     case MPM_FIBRE_REINFORCED:
         return (mpm_material){.law = law, .values = {1e4, 0.3, 1e3, 2, 1, 1, 0}};
     default:
@@ -414,7 +417,7 @@ static void settings_are_checked(void)
     REFUSED(scheme.c_keep, NAN, "scheme.c_keep");
     REFUSED(dt, NAN, "dt");
     REFUSED(max_dt, 0, "max_dt");
-    REFUSED(on_leave, (mpm_leave)3, "on_leave");
+    REFUSED(on_leave[3], (mpm_leave)3, "on_leave");
     REFUSED(history, -1, "history");
     REFUSED(threads, 0, "threads");
     REFUSED(isa, "none such", "isa");

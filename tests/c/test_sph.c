@@ -34,7 +34,7 @@ static mpm_status add_ball(mpm_sph *sph, int dim)
                                .contact = MPM_STICKY, .motion = {.kind = MPM_MOTION_LINEAR, .vector = {0.5}}};
     const double low[3] = {0.3, -0.1, -0.2}, high[3] = {0.7, 0.3, 0.2};
     const mpm_status status = mpm_sph_add_collider(sph, &ball);
-    return status ? status : mpm_sph_fill_collider(sph, 0, low, high);
+    return status ? status : mpm_sph_fill_collider(sph, 0, low, high, NULL, NULL);
 }
 
 /* A block of fluid; the last particle is far away if `sparse`. */
@@ -77,7 +77,7 @@ static size_t live(const mpm_allocator *allocator, const mpm_sph_settings *setti
     assert(!mpm_sph_set_material(sph, &water) && mpm_sph_set_material(sph, &water) == MPM_BAD_ARGUMENT);
     mpm_status status = add_ball(sph, settings->dim);
     if (status && mpm_sph_get_boundary(sph)->count)
-        AGAIN(mpm_sph_fill_collider(sph, 0, (double[]){0.3, -0.1, -0.2}, (double[]){0.7, 0.3, 0.2}));
+        AGAIN(mpm_sph_fill_collider(sph, 0, (double[]){0.3, -0.1, -0.2}, (double[]){0.7, 0.3, 0.2}, NULL, NULL));
     else if (status)
         AGAIN(add_ball(sph, settings->dim));
     const ptrdiff_t count = places(settings, sparse, x, v);

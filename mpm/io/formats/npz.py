@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from typing import Any, BinaryIO
@@ -36,6 +37,8 @@ DAMAGE = (
     OverflowError,
     struct.error,
 )
+# NumPy reads the header as Python's literal, after its tokens.
+BAD_HEADS = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError)
 
 
 def read(data: bytes) -> dict[str, Array]:
@@ -78,7 +81,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
             major, _ = npy.read_magic(file)
             head = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
             shape, fortran, dtype = head(file, max_header_size=LONGEST_HEAD)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
+        except BAD_HEADS as error:
             raise FileFormatError(
                 f"has an array without a header ({_check.shortened(str(error), 100)})"
             ) from None

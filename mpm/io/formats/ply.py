@@ -1,4 +1,5 @@
-"""Stanford PLY, binary, little-endian: a vertex per particle with a property per component.
+"""Stanford PLY, binary, little-endian: a vertex per particle with a property per component, and the triangles of
+finite elements as faces.
 
 Turk: The PLY polygon file format (1994). Positions are ``x y z``, vectors ``vx vy vz``, tensors ``F_xx F_xy …``. PLY
 has no 64-bit integers: ``id`` is an ``int``.
@@ -35,6 +36,10 @@ def write(file: BinaryIO, state: State) -> None:
     for name, values in columns:
         vertices[name] = values
     properties = [f"property {TYPES[values.dtype.str[1:]]} {name}" for name, values in columns]
+    faces = state.faces()
+    of_faces = (
+        [f"element face {len(faces)}", "property list uchar int vertex_indices"] if faces is not None else []
+    )
     head = [
         "ply",
         "format binary_little_endian 1.0",
@@ -42,10 +47,15 @@ def write(file: BinaryIO, state: State) -> None:
         f"comment step {state.step}",
         f"element vertex {state.count}",
         *properties,
+        *of_faces,
         "end_header",
     ]
     file.write(("\n".join(head) + "\n").encode("utf-8"))
     file.write(vertices.tobytes())
+    if faces is not None:
+        records = np.empty(len(faces), dtype=[("count", "u1"), ("rows", "<i4", 3)])
+        records["count"], records["rows"] = 3, faces
+        file.write(records.tobytes())
 
 
 def _components(name: str, shape: tuple[int, ...]) -> list[str]:

@@ -1,4 +1,5 @@
-"""VTK's ``.vtp``, XML with appended raw data: one state of particles for ParaView, VTK and PyVista."""
+"""VTK's ``.vtp``, XML with appended raw data: one state for ParaView, VTK and PyVista: vertices, or the triangles
+of finite elements."""
 
 from __future__ import annotations
 
@@ -35,18 +36,23 @@ def write(file: BinaryIO, state: State) -> None:
     time = f'<DataArray type="Float64" Name="TimeValue" NumberOfTuples="1" format="ascii">{state.time!r}</DataArray>'
     data = [refer(name, state.spatial(name)) for name in state.fields if name != "x"]
     points = refer("Points", state.spatial("x"))
-    vertices = [refer("connectivity", np.arange(n)), refer("offsets", np.arange(1, n + 1))]
+    faces = state.faces()
+    corners = np.arange(n)[:, None] if faces is None else faces.astype(np.int64)
+    many, each = corners.shape
+    kind, verts, polys = ("Verts", many, 0) if faces is None else ("Polys", 0, many)
+    rows = [refer("connectivity", corners.ravel()), refer("offsets", each * np.arange(1, many + 1))]
     order = "LittleEndian" if sys.byteorder == "little" else "BigEndian"
     text = [
         '<?xml version="1.0"?>',
         f'<VTKFile type="PolyData" version="1.0" byte_order="{order}" header_type="UInt64">',
         f"<PolyData><FieldData>{time}</FieldData>",
-        f'<Piece NumberOfPoints="{n}" NumberOfVerts="{n}" NumberOfLines="0" NumberOfStrips="0" NumberOfPolys="0">',
+        f'<Piece NumberOfPoints="{n}" NumberOfVerts="{verts}" NumberOfLines="0" NumberOfStrips="0"'
+        f' NumberOfPolys="{polys}">',
         "<PointData>",
         *data,
-        f"</PointData><Points>{points}</Points><Verts>",
-        *vertices,
-        "</Verts></Piece></PolyData>",
+        f"</PointData><Points>{points}</Points><{kind}>",
+        *rows,
+        f"</{kind}></Piece></PolyData>",
         '<AppendedData encoding="raw">',
         "_",
     ]

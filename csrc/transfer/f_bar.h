@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * F-bar: particles strain with a volume change that is averaged over the nodes (f_bar.c).
+ */
+#pragma once
+#include "math/elementary.h"
+#include "math/matrix.h"
+
+/* det(I + A) - 1, without the rounding of 1. */
+INLINE wide f_bar_volume_change(matrix A)
+{
+#if DIM == 2
+    return matrix_trace(A) + matrix_det(A);
+#else
+    const wide second = matrix_trace(matrix_cofactor(A)); /* the sum of the principal minors */
+    return matrix_trace(A) + (second + matrix_det(A));
+#endif
+}
+
+/* The velocity gradient G' with I + dt G' = s (I + dt G), where s^d = (1 + mean)/det(I + dt G). */
+INLINE matrix f_bar_gradient(matrix G, wide dt, wide mean)
+{
+    const wide one = wide_set(1), own = f_bar_volume_change(matrix_scale(dt, G));
+    const wide excess = (mean - own) / (one + own), ratio = one + excess; /* s^d - 1, s^d */
+#if DIM == 2
+    const wide s = wide_sqrt(ratio), rest = excess / (one + s);
+#else
+    const wide s = wide_exp(wide_log(ratio) * wide_set((real)(1.0 / 3))), rest = excess / wide_fma(s, s, one + s);
+#endif
+    return matrix_add_diagonal(matrix_scale(s, G), rest / dt); /* rest is s - 1 */
+}

@@ -1,0 +1,252 @@
+"""What the viewer's page is for beside playing, in a headless Chromium: particles, views, clipping, comparisons.
+
+Run by ``make browser``. One page serves many checks. Pictures are left in ``out/screens``.
+"""
+
+import io
+
+import numpy as np
+import pytest
+
+import mpm
+from test_viewer_page import opened  # noqa: F401
+
+pytestmark = [pytest.mark.browser, pytest.mark.source]
+
+
+def pixels(page):
+    """The picture on the screen, (height, width, 3)."""
+    from PIL import Image
+
+    page.until(lambda: True, "")
+    page.page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+    data = page.viewer.locator(".mpm-picture").screenshot()
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
+
+
+def changed(a, b):
+    return int((np.abs(a - b).max(axis=2) > 8).sum())
+
+
+def point_at(page, place):
+    """Move the pointer to a place of the domain [m], in 2-D seen as at first."""
+    canvas = page.viewer.locator(".mpm-picture").bounding_box()
+    scene = page.session._source.now.scene
+    extent = scene.upper - scene.lower
+    scale = 0.93 * min(canvas["width"] / extent[0], canvas["height"] / extent[1])
+    from_middle = scale * (np.asarray(place) - (scene.lower + scene.upper) / 2)
+    x = canvas["x"] + canvas["width"] / 2 + from_middle[0]
+    y = canvas["y"] + canvas["height"] / 2 - from_middle[1]
+    page.page.mouse.move(x, y)
+    return x, y
+
+
+def told(page):
+    card = page.viewer.locator(".mpm-card")
+    terms, texts = card.locator("dt").all_text_contents(), card.locator("dd").all_text_contents()
+    return dict(zip(terms, texts, strict=True)) if card.is_visible() else {}
+
+
+def test_particles(opened):  # noqa: F811
+    page = opened(mpm.gallery.get("jelly").simulation(scale=0.5))
+    sim = page.session.simulation
+    row = len(sim.particles) // 2
+    seen = lambda: point_at(page, sim.particles.x[row]) and told(page).get("row")  # noqa: E731
+    page.until(
+        lambda: seen() == str(row), f"the particle under the pointer is told, not {seen()}, {told(page)}"
+    )
+    assert told(page)["body"] in {body.name for body in sim.scene.bodies} and "speed [m/s]" in told(page)
+    page.keep("hover")
+    page.page.mouse.click(*point_at(page, sim.particles.x[row]))
+    page.until(lambda: "pressure [Pa]" in told(page), "a click tells more")
+    point_at(page, (scene := sim.scene).lower + 0.98 * (scene.upper - scene.lower))
+    page.viewer.get_by_role("button", name="Step").click()
+    page.until(lambda: sim.steps == 1 and "step 1 " in page.shown(), "a step is taken")
+    page.until(lambda: float(told(page)["speed [m/s]"]) > 0, "the values are of now")
+    assert told(page)["row"] == str(row)
+    page.keep("pinned")
+    page.page.keyboard.press("Escape")
+    page.until(lambda: not told(page), "it is released")
+
+
+def test_views_and_clipping(opened):  # noqa: F811
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+    scene.add(
+        mpm.shapes.Box((0.2, 0.4, 0.1), (0.8, 0.6, 0.5)),
+        mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000),
+    )
+    sim = mpm.Simulation(scene, dx=1 / 16, sampling="lattice")
+    page = opened(sim)
+    select = lambda name, value: page.viewer.get_by_label(name, exact=True).select_option(value)  # noqa: E731
+
+    def size():
+        """Width and height of what is drawn, in metres, from the particles' colour."""
+        seen = pixels(page)
+        seen[:, int(0.85 * seen.shape[1]) :] = 0  # the colour scale
+        seen[:9] = seen[-9:] = seen[:, :9] = 0  # the frame of the focus
+        colourful = (seen.max(axis=2) - seen.min(axis=2)) > 60
+        rows, columns = np.flatnonzero(colourful.any(axis=1)), np.flatnonzero(colourful.any(axis=0))
+        metre = 0.93 * min(seen.shape[:2]) / (0.92 * np.sqrt(3))
+        return np.array([np.ptp(columns), np.ptp(rows)]) / metre
+
+    for view, expected in (("front", (0.6, 0.4)), ("right", (0.2, 0.4)), ("top", (0.6, 0.2))):
+        select("View", view)
+        np.testing.assert_allclose(size(), expected, atol=0.05)
+    page.viewer.locator(".mpm-picture").focus()  # lists keep the keys to themselves
+    page.page.keyboard.press("y")
+    assert page.viewer.get_by_label("View", exact=True).input_value() == "front"
+    select("Hide", "above x")
+    np.testing.assert_allclose(size(), (0.3, 0.4), atol=0.05)
+    page.viewer.get_by_label("Plane").fill("30")
+    np.testing.assert_allclose(size(), (0.1, 0.4), atol=0.05)
+    page.keep("clipped")
+    select("Hide", "none")
+    select("View", "isometric")
+    assert size()[0] > 0.5
+    page.keep("isometric")
+    page.viewer.get_by_role("button", name="Whole").click()
+    assert page.viewer.get_by_label("View", exact=True).input_value() == "free"
+
+
+def test_a_movie_of_what_is_seen(opened, tmp_path):  # noqa: F811
+    page = opened(mpm.gallery.get("jelly").simulation(scale=0.5))
+    button = page.viewer.get_by_role("button", name="Movie")
+    button.click()
+    for _ in range(5):
+        page.viewer.get_by_role("button", name="Step").click()
+        page.until(lambda: True, "")
+        page.page.wait_for_timeout(100)
+    with page.page.expect_download() as found:
+        page.viewer.get_by_role("button", name="End movie").click()
+    found.value.save_as(tmp_path / "movie.webm")
+    data = (tmp_path / "movie.webm").read_bytes()
+    assert data[:4] == b"\x1a\x45\xdf\xa3" and len(data) > 5000  # the mark of WebM
+    page.until(lambda: button.text_content() == "Movie", "another movie may begin")
+
+
+def with_a_moving_collider(dim):
+    """Only the collider moves, sideways."""
+    low, high = [0.1] * dim, [0.3] * dim
+    scene = mpm.Scene([0] * dim, [1] * dim)
+    scene.add(mpm.shapes.Box(low, high), mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000))
+    moves = mpm.motion.Linear([1.0] + [0.0] * (dim - 1))
+    scene.add_collider(mpm.shapes.Box([0.4] * dim, [0.6] * dim), motion=moves, name="pushed")
+    return mpm.Simulation(scene, dx=1 / 16, dt=1e-3, sampling="lattice")
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("replayed", [False, True])
+def test_colliders_are_solid_and_move(opened, dim, replayed, tmp_path):  # noqa: F811
+    sim = with_a_moving_collider(dim)
+    if replayed:
+        with sim.record(tmp_path / "run.vtkhdf", fps=1000):
+            sim.run(0.2)
+    page = opened(mpm.replay(tmp_path / "run.vtkhdf") if replayed else sim, width=1000)
+    if dim == 3:
+        page.viewer.get_by_label("View", exact=True).select_option("front")
+    first = pixels(page)
+    metre = 0.93 * min(first.shape[:2]) / (1 if dim == 2 else 0.92 * np.sqrt(3))
+
+    def grey(picture):
+        """How far right of the middle [m] the middle of the grey area is, and its width [m]."""
+        middle, band, edge = (
+            picture.shape[0] // 2,
+            int(0.08 * metre),
+            int(picture.shape[1] / 2 - 0.45 * metre),
+        )
+        part = picture[middle - band : middle + band, edge:-edge]
+        there = (np.abs(part - first[middle, 20]).max(axis=2) > 12) & (np.ptp(part, axis=2) < 30)
+        columns = np.flatnonzero(there.mean(axis=0) > 0.7)
+        return columns.mean() / metre - 0.45, np.ptp(columns) / metre
+
+    assert grey(first) == pytest.approx((0, 0.2), abs=0.02)
+    if replayed:
+        page.part("timeline").fill("199")
+    else:
+        sim.run(0.199)
+        page.viewer.get_by_role("button", name="Step").click()
+    page.until(lambda: "t = 0.2 s" in page.shown() or "t = 0.199 s" in page.shown(), "it has moved")
+    assert grey(pixels(page)) == pytest.approx((0.2, 0.2), abs=0.02)
+    page.keep(f"collider_{dim}_{'replay' if replayed else 'live'}")
+
+
+def test_colliders_let_what_is_behind_shine_through(opened):  # noqa: F811
+    looks = []
+    for there in (False, True):
+        scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+        scene.add(
+            mpm.shapes.Box((0.3, 0.6, 0.3), (0.7, 0.8, 0.7)),
+            mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000),
+        )
+        if there:
+            scene.add_collider(mpm.shapes.Box((0.1, 0.1, 0.1), (0.9, 0.3, 0.9)))
+        page = opened(mpm.Simulation(scene, dx=1 / 16, sampling="lattice"), width=1000)
+        for view in ("front", "back"):
+            page.viewer.get_by_label("View", exact=True).select_option(view)
+            seen = pixels(page)
+            metre = 0.93 * min(seen.shape[:2]) / (0.92 * np.sqrt(3))
+            row, column = (
+                int(side / 2 + metre / 64) for side in seen.shape[:2]
+            )  # between particles are gaps
+            looks.append([seen[row, column + int(at * metre)] for at in (0.0, 0.3, 0.45)])
+        page.viewer.get_by_label("View", exact=True).select_option("free")
+    page.viewer.get_by_role("button", name="Whole").click()
+    page.keep("veil")
+    # Particles, the space beside them, and outside the collider.
+    (body, empty, _), _, (veiled, surface, outside), (before, _, _) = np.array(looks)
+    assert (outside == empty).all() and (before == body).all()  # the particles are in front there
+    assert np.abs(surface - empty).max() > 20 and np.abs(veiled - body).max() > 20
+    assert np.abs(veiled - surface).max() > 20  # what is behind is seen
+    page.viewer.get_by_label("Hide", exact=True).select_option("below y")
+    page.viewer.get_by_label("Plane").fill("50")
+    page.viewer.get_by_label("View", exact=True).select_option("front")
+    seen = pixels(page)
+    assert (seen[row, column] == body).all()  # the collider is cut away
+
+
+def test_values_of_a_parameter_side_by_side(opened):  # noqa: F811
+    """Figure 3 of a paper: one parameter, three values, the same moment and the same colours."""
+    page = opened(mpm.gallery.get("jelly").simulation(scale=0.5), width=1600)
+    sim = page.session.simulation
+    page.control("steps").fill("100")
+    page.control("steps").press("Enter")
+    page.viewer.get_by_label("Parameter").select_option("material 1 E")
+    for k, value in enumerate(("1e4", "1e5", "1e6"), start=1):
+        page.viewer.get_by_label(f"Value {k}").fill(value)
+    page.viewer.get_by_role("button", name="Compare", exact=True).click()
+    names = page.viewer.locator(".mpm-runs span")
+    page.until(lambda: names.count() == 3, "three runs are shown")
+    assert names.all_text_contents() == ["E = 10000 Pa", "E = 100000 Pa", "E = 1e+06 Pa"]
+    page.viewer.get_by_role("button", name="Play").click()
+    page.until(lambda: page.session._compared.runs[0].time > 0.25, "they play")
+    page.viewer.get_by_role("button", name="Pause").click()
+    page.until(lambda: not page.session.playing, "they pause")
+    runs = page.session._compared.runs
+    assert [run.materials[1].E for run in runs] == [1e4, 1e5, 1e6] and sim.steps == 0
+    assert all(0 <= run.time - runs[0].time < run.dt * 1.01 for run in runs)
+    seen = pixels(page)
+    third = seen.shape[1] // 3
+    bodies = [np.ptp(seen[20:-20, k * third + 20 : (k + 1) * third - 20], axis=2) > 40 for k in range(3)]
+    bodies[2][:200, -150:] = False  # the colour scale
+    rows = [np.flatnonzero(body.any(axis=1)) for body in bodies]
+    assert all(np.ptp(found) > 30 for found in rows)  # each has bodies
+    heights = [int(body.sum()) for body in bodies]
+    assert len(set(heights)) == 3
+    page.keep("compared")
+    assert page.part("legend").text_content().startswith("E = 10000 Pa")
+    page.viewer.get_by_role("button", name="Reset").click()
+    page.until(
+        lambda: page.session._compared.runs[0].steps == 0 and "step 0 " in page.shown(), "they begin anew"
+    )
+    page.viewer.get_by_label("Value 4").fill("-1")
+    page.viewer.get_by_role("button", name="Compare", exact=True).click()
+    alert = page.viewer.get_by_role("alert")
+    page.until(lambda: "must be > 0" in (alert.text_content() or ""), "what is not allowed is said")
+    page.viewer.get_by_label("Parameter").select_option("transfer")
+    page.viewer.get_by_role("button", name="Compare", exact=True).click()
+    page.until(lambda: names.all_text_contents()[:1] == ["transfer = pic"], "words are compared, too")
+    page.keep("compared_words")
+    page.viewer.get_by_role("button", name="End", exact=True).click()
+    page.until(lambda: names.count() == 0 and page.session._compared is None, "the simulation is back")
