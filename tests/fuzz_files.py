@@ -22,7 +22,19 @@ import numpy as np
 
 import mpm
 import scenes
-from fuzz_mutations import VALUES, Kind, dumped, mesh, mutate_tree, numbers, patch, promising, raw, tiny
+from fuzz_mutations import (
+    VALUES,
+    Kind,
+    dumped,
+    edit_lines,
+    mesh,
+    mutate_tree,
+    numbers,
+    patch,
+    promising,
+    raw,
+    tiny,
+)
 from mpm.io import checkpoint, container, hdf5, hdf5_bytes
 from mpm.meshes import readers
 
@@ -366,24 +378,14 @@ class Mesh(Kind):
         if b"\0" in data:
             place = rng.choice((80, 84, rng.randrange(len(data))))
             return data[:place] + patch(rng, data[place : place + 50]) + data[place + 50 :]
+
+        def reworded(line: str) -> str:
+            words = line.split(" ")
+            words[rng.randrange(len(words))] = rng.choice(WORDS)
+            return " ".join(words)
+
         lines = data.decode("utf-8", "replace").split("\n")
-        for _ in range(rng.choice((1, 1, 2, 5, 20))):
-            k, kind = rng.randrange(len(lines)), rng.random()
-            if kind < 0.5:
-                words = lines[k].split(" ")
-                words[rng.randrange(len(words))] = rng.choice(WORDS)
-                lines[k] = " ".join(words)
-            elif kind < 0.6 and len(lines) > 1:
-                del lines[k]
-            elif kind < 0.7:
-                lines.insert(k, rng.choice(lines))
-            elif kind < 0.8:
-                other = rng.randrange(len(lines))
-                lines[k], lines[other] = lines[other], lines[k]
-            elif kind < 0.9:
-                lines[k] += rng.choice(("\\", " # x", " " + rng.choice(WORDS)))
-            else:
-                lines = lines[: k + 1]
+        lines = edit_lines(rng, lines, reworded, ("\\", " # x"), WORDS, (0.5, 0.6, 0.7, 0.8, 0.9))
         return "\n".join(lines).encode("utf-8", "replace")
 
     def use(self, path: Path, rng: random.Random) -> None:

@@ -7,7 +7,7 @@ import copy
 import json
 import random
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -199,3 +199,30 @@ def mesh() -> mpm.fem.Simulation:
     scene = mpm.Scene([0, 0], [1, 1])
     scene.add(mpm.shapes.Box([0.25, 0.25], [0.75, 0.75]), scenes.MATERIALS["neo_hookean"])
     return mpm.fem.Simulation(scene, spacing=0.25, threads=1)
+
+
+def edit_lines(
+    rng: random.Random,
+    lines: list[str],
+    reworded: Callable[[str], str],
+    endings: tuple[str, ...],
+    words: tuple[str, ...],
+    shares: tuple[float, float, float, float, float],
+) -> list[str]:
+    """Lines reworded, left out, repeated, exchanged and continued, with these cumulated shares; else an early end."""
+    for _ in range(rng.choice((1, 1, 2, 5, 20))):
+        k, kind = rng.randrange(len(lines)), rng.random()
+        if kind < shares[0]:
+            lines[k] = reworded(lines[k])
+        elif kind < shares[1] and len(lines) > 1:
+            del lines[k]
+        elif kind < shares[2]:
+            lines.insert(k, rng.choice(lines))
+        elif kind < shares[3]:
+            other = rng.randrange(len(lines))
+            lines[k], lines[other] = lines[other], lines[k]
+        elif kind < shares[4]:
+            lines[k] += rng.choice((*endings, " " + rng.choice(words)))
+        else:
+            lines = lines[: k + 1]
+    return lines

@@ -16,7 +16,7 @@ import numpy as np
 import mpm
 import scenes
 from fuzz_files import use_frames
-from fuzz_mutations import Kind, dumped, mutate_tree, numbers, patch, promising, raw, tiny
+from fuzz_mutations import Kind, dumped, edit_lines, mutate_tree, numbers, patch, promising, raw, tiny
 
 WORDS = (
     "nan", "inf", "1e999", "-1", "0", "1e300", "1e-320", "x", "y", "z", "volume", "P[x]", "Points:0", "1_0", "١",
@@ -28,31 +28,21 @@ WORDS = (
 
 def mutate_text(rng: random.Random, data: bytes) -> bytes:
     """Other words, lines left out, repeated, exchanged, and a text that ends early."""
-    lines = data.decode("latin-1").split("\n")
-    for _ in range(rng.choice((1, 1, 2, 5, 20))):
-        k, kind = rng.randrange(len(lines)), rng.random()
-        if kind < 0.55:
-            mark = "," if "," in lines[k] and rng.random() < 0.8 else " "
-            words = lines[k].split(mark)
-            place = rng.randrange(len(words))
-            if rng.random() < 0.2:
-                words.insert(place, rng.choice(WORDS))
-            elif rng.random() < 0.2:
-                del words[place]
-            else:
-                words[place] = rng.choice(WORDS)
-            lines[k] = mark.join(words)
-        elif kind < 0.65 and len(lines) > 1:
-            del lines[k]
-        elif kind < 0.75:
-            lines.insert(k, rng.choice(lines))
-        elif kind < 0.85:
-            other = rng.randrange(len(lines))
-            lines[k], lines[other] = lines[other], lines[k]
-        elif kind < 0.93:
-            lines[k] += rng.choice((" # x", " " + rng.choice(WORDS)))
+
+    def reworded(line: str) -> str:
+        mark = "," if "," in line and rng.random() < 0.8 else " "
+        words = line.split(mark)
+        place = rng.randrange(len(words))
+        if rng.random() < 0.2:
+            words.insert(place, rng.choice(WORDS))
+        elif rng.random() < 0.2:
+            del words[place]
         else:
-            lines = lines[: k + 1]
+            words[place] = rng.choice(WORDS)
+        return mark.join(words)
+
+    lines = data.decode("latin-1").split("\n")
+    lines = edit_lines(rng, lines, reworded, (" # x",), WORDS, (0.55, 0.65, 0.75, 0.85, 0.93))
     text = "\n".join(lines)
     try:
         return text.encode("latin-1")  # bytes that are no text stay
