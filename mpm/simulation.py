@@ -12,20 +12,16 @@ import numpy.typing as npt
 
 from mpm import _check, bodies, citations, config, grid, numerics, settings, walls
 from mpm import scene as _scene
-from mpm._core import Simulation as Core
-from mpm.admission import refuse_taken
 from mpm.checkup import GridLooks
-from mpm.colliders import Prepared, place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.colliders import Prepared, place, prepare, warn_of_thin_or_missing
 from mpm.equilibrium import Equilibrating
 from mpm.fieldtable import DISSIPATIONS
+from mpm.filled import Filled
 from mpm.interpolation import REACH, at_points, with_images
 from mpm.keeping import Format
-from mpm.laws import Material
 from mpm.numerics import StableDt
 from mpm.particles import NOT_KEPT, no_owner
-from mpm.populated import Populated
-from mpm.shapes import Shape
-from mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
+from mpm.snapshot import Snapshot, arrays_of, deciding, fields_of, fill
 
 if TYPE_CHECKING:
     from mpm.io.state import State
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "StableDt"]
 
 
-class Simulation(Equilibrating, Populated, kind="simulation"):
+class Simulation(Equilibrating, Filled, kind="simulation"):
     """A scene, discretised: nodes at ``lower + i·dx``, particles in its bodies.
 
     Parameters
@@ -187,10 +183,8 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     See `Simulation.cite`.
     """
 
-    __slots__ = ("_indices", "_materials", "_numerics", "_rng", "_rng_before")
+    __slots__ = ()
 
-    _core: Core
-    _parts: list[Part]
     _has_grid = True
     _resolution = "dx"
     _looks = GridLooks
@@ -264,13 +258,9 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
         )
         walls.refuse_periodic_fates(scene.walls, self._numerics.on_leave)
         walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
-        self._rng = bodies.generator(rng)
-        self._rng_before = copy.deepcopy(self._rng)
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
-        self._materials: list[Material] = []
-        self._indices: dict[Material, int] = {}
-        self._parts = []
+        self._fill_from(bodies.generator(rng))
         sampled = [bodies.sample(body, scene, self._numerics, self._rng) for body in scene.bodies]
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
         prepared = [prepare(collider, lower, upper, spacing) for collider in scene.colliders]
@@ -291,11 +281,7 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     def _of(cls, kept: Snapshot, threads: int | None, /) -> Self:
         self = cls.__new__(cls)
         self._numerics = replace(kept.numerics, threads=threads or config.get_num_threads())
-        self._rng = copy.deepcopy(kept.rng)
-        self._rng_before = copy.deepcopy(kept.rng)
-        self._materials = list(kept.materials)
-        self._indices = {material: index for index, material in enumerate(kept.materials)}
-        self._parts = list(kept.parts)
+        self._fill_from(copy.deepcopy(kept.rng), kept.materials, kept.parts)
         self._begin(kept.scene, kept.colliders, threads)
         fill(self._core, kept)
         return self
@@ -355,85 +341,10 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
             return NOT_KEPT.format(name)
         return no_owner(name) if name == "Jp" else ""
 
-    def _sampled_with(self) -> np.random.Generator:
-        """A generator in its state before the bodies of the scene were sampled."""
-        return copy.deepcopy(self._rng_before)
-
-    def _insert(self, sampled: bodies.Sampled) -> None:
-        """Hand a body to the core."""
-        body, x, chosen = sampled.body, sampled.x, self._numerics
-        material = body.material
-        numerics.refuse_material(chosen, material)
-        C = numerics.stored_C(chosen, body.initial_velocity_gradient(x), x, self._scene.lower)
-        volume = np.zeros_like(sampled.volume) if chosen.volume == "grid-density" else sampled.volume
-        warn_of_particles_inside(self._colliders, x, body.name, chosen.dx)  # may raise
-        if material not in self._indices:
-            refuse_taken(material, self._core.fields(), self._materials)
-            self._indices[material] = self._core.add_material(*material._core_arguments)
-            self._materials.append(material)
-        self._parts.append(sampled.part(self._core.next_id))
-        index = self._indices[material]
-        first = self._core.particles
-        self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
-        for parameter, field in material._varying_fields:
-            np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
-        if material._varies:
-            self._core.totals()  # takes them in, so that what is written later is told from them
-
-    def _find_volumes(self) -> None:
-        """Have the core compute missing volumes from the density of the grid."""
-        if self._numerics.volume == "grid-density":
-            self._core.totals()
-
     # ---- the run ---------------------------------------------------------------------------------------
 
     def _limit(self) -> str:
         return f" (limit: {self.stable_dt().limit})" if not self._numerics.dt else ""
-
-    @_check.options
-    def add(
-        self,
-        shape: Shape,
-        material: Material,
-        *,
-        velocity: _scene.Velocity = 0,
-        angular_velocity: npt.ArrayLike = 0,
-        F: _scene.Gradient | None = None,
-        name: str | None = None,
-    ) -> _scene.Body:
-        """Add a body between steps; arguments as in `Scene.add`. Earlier views go stale but stay valid. Particles that
-        come to lie among others warn.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `Scene.add`, and if no particle is sampled; nothing has changed.
-        """
-        body = _scene.make_body(
-            shape,
-            material,
-            velocity=velocity,
-            angular_velocity=angular_velocity,
-            F=F,
-            name=name,
-            dimension=self._scene.dimension,
-            taken={part.name for part in self._parts},
-            number=len(self._parts),
-        )
-        state = copy.deepcopy(self._rng.bit_generator.state)
-        try:
-            with self._adding():
-                sampled = bodies.sample(body, self._scene, self._numerics, self._rng)
-                if self._core.particles:
-                    bodies.warn_of_crowd(
-                        sampled, self.particles._copy("x"), self._scene.lower, self._numerics
-                    )
-                self._insert(sampled)
-                self._find_volumes()
-        except BaseException:
-            self._rng.bit_generator.state = state
-            raise
-        return body
 
     # ---- what it says ----------------------------------------------------------------------------------
 
@@ -446,11 +357,6 @@ class Simulation(Equilibrating, Populated, kind="simulation"):
     def dtype(self) -> str:
         """``"float64"`` or ``"float32"``."""
         return self._numerics.dtype
-
-    @property
-    def materials(self) -> tuple[Material, ...]:
-        """The materials in order of first use; ``particles.material`` indexes them."""
-        return tuple(self._materials)
 
     @property
     def grid(self) -> grid.Grid:
