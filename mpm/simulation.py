@@ -16,9 +16,9 @@ from mpm.checkup import GridLooks
 from mpm.colliders import Prepared, place, prepare, warn_of_thin_or_missing
 from mpm.equilibrium import Equilibrating
 from mpm.fieldtable import DISSIPATIONS
-from mpm.filled import Filled
 from mpm.interpolation import REACH, at_points, with_images
 from mpm.keeping import Format
+from mpm.materialpoints import MaterialPoints
 from mpm.numerics import StableDt
 from mpm.particles import NOT_KEPT, no_owner
 from mpm.snapshot import Snapshot, arrays_of, deciding, fields_of, fill
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "StableDt"]
 
 
-class Simulation(Equilibrating, Filled, kind="simulation"):
+class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
     """A scene, discretised: nodes at ``lower + i·dx``, particles in its bodies.
 
     Parameters

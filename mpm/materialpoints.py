@@ -18,10 +18,10 @@ from mpm.populated import Populated
 from mpm.shapes import Shape
 from mpm.snapshot import Part
 
-__all__ = ["Filled"]
+__all__ = ["MaterialPoints"]
 
 
-class Filled(Populated, abstract=True):
+class MaterialPoints(Populated, abstract=True):
     """Base of `mpm.Simulation`: bodies become particles, each with the index of its material."""
 
     __slots__ = ("_indices", "_materials", "_numerics", "_rng", "_rng_before")
