@@ -82,6 +82,7 @@ WORDS = MappingProxyType(
         "hyperelastic": "NeoHookean",
         "jelly": "NeoHookean",
         "rubber": "Ogden",
+        "hooke": "Hencky",
         "linear_elastic": "Hencky",
         "linearelastic": "Hencky",
         "bingham": "HerschelBulkley",
