@@ -39,6 +39,9 @@ Array = npt.NDArray[Any]
 VTKHDF_VERSION = (2, 2)
 # The oldest format with SWMR, so that the HDF5 in other programs need not be as new as ours.
 LIBRARY = ("v110", "v110")
+# A process that is killed while it writes may leave the first pages of a piece of memory in the file, but not the
+# others. No block of metadata that is smaller than a page lies in two: it is there as it was or as it is.
+PAGED = {"fs_strategy": "page", "fs_page_size": 4096}
 TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
 # Of an UnstructuredGrid: VTK's numbers of triangles and tetrahedra, by their number of corners.
 CELL_TYPES = {3: 5, 4: 10}
@@ -143,7 +146,7 @@ class Writer:
         self._last: dict[str, int] = {}
         self._filters = {"compression": compression, "shuffle": True} if compression else {}
         self._columns: list[_Column] = []
-        self._file = self._h5py.File(path, "w", libver=LIBRARY)
+        self._file = self._h5py.File(path, "w", libver=LIBRARY, **PAGED)
         self._descriptor = os.open(path, os.O_RDWR)
         # Also when the last reference to the writer is dropped, and at the end of the process.
         self._finish = weakref.finalize(self, _finish, self._file, self._descriptor, os.getpid())
