@@ -341,7 +341,7 @@ def test_what_does_not_change_is_written_once(tmp_path):
         assert frames > 20 and len(root["Points"]) == len(root["PointData/v"]) == frames * n
         assert all(len(root["PointData"][name]) == n for name in ("id", "mass", "material", "volume"))
         assert len(root["Vertices/Connectivity"]) == n
-    assert (tmp_path / "a.vtkhdf").stat().st_size < frames * n * 48 + 350_000  # measured: 336,000; without pages 250,000
+    assert (tmp_path / "a.vtkhdf").stat().st_size < frames * n * 48 + 350_000  # measured: 336,000
 
 
 @dims
