@@ -166,7 +166,10 @@ def test_an_external_link_to_a_pipe_is_not_waited_for(path):
 def test_a_damaged_file_that_is_marked_as_growing_is_not_waited_for(good, tmp_path):
     """HDF5 would reread it for ever, deaf to signals."""
     growing = good[1]
-    headers = [k for k in range(len(growing)) if growing[k : k + 4] == b"OHDR"]
+    extension = int.from_bytes(
+        growing[20:28], "little"
+    )  # of the superblock; how space is shared out: not read
+    headers = [k for k in range(len(growing)) if growing[k : k + 4] == b"OHDR" and k != extension]
     files = [tmp_path / f"{k}.vtkhdf" for k in range(2)]
     for file, header in zip(files, (headers[0], headers[-1]), strict=True):
         damaged = bytearray(growing)
