@@ -341,7 +341,7 @@ def test_what_does_not_change_is_written_once(tmp_path):
         assert frames > 20 and len(root["Points"]) == len(root["PointData/v"]) == frames * n
         assert all(len(root["PointData"][name]) == n for name in ("id", "mass", "material", "volume"))
         assert len(root["Vertices/Connectivity"]) == n
-    assert (tmp_path / "a.vtkhdf").stat().st_size < frames * n * 48 + 350_000  # measured: 336,000
+    assert (tmp_path / "a.vtkhdf").stat().st_size < frames * n * 48 + 300_000  # measured: 270,000
 
 
 @dims
@@ -651,7 +651,7 @@ def test_a_killed_process_leaves_all_whole_frames(tmp_path):
     kill_often(tmp_path, 8, seed=1)
 
 
-def test_no_metadata_lies_in_two_pages(tmp_path, monkeypatch):
+def test_no_small_block_of_metadata_lies_in_two_pages(tmp_path, monkeypatch):
     """A killed process may have written the first of two pages and not the second."""
     sim, blocks = make(2), {}
     with sim.record(tmp_path / "a.vtkhdf", fps=20000, fields=("v",)) as recording:
@@ -665,8 +665,9 @@ def test_no_metadata_lies_in_two_pages(tmp_path, monkeypatch):
     with mpm.replay(recording.path) as frames:
         for frame in frames:
             assert np.isfinite(frame.v).all()
-    assert len(blocks) > 100
-    assert not {at: size for at, size in blocks.items() if at // 4096 != (at + size - 1) // 4096}
+    small = {at: size for at, size in blocks.items() if size <= 512}
+    assert len(small) > 80
+    assert not {at: size for at, size in small.items() if at // 4096 != (at + size - 1) // 4096}
 
 
 @pytest.mark.slow

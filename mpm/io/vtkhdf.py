@@ -40,8 +40,8 @@ VTKHDF_VERSION = (2, 2)
 # The oldest format with SWMR, so that the HDF5 in other programs need not be as new as ours.
 LIBRARY = ("v110", "v110")
 # A process that is killed while it writes may leave the first pages of a piece of memory in the file, but not the
-# others. No block of metadata that is smaller than a page lies in two: it is there as it was or as it is.
-PAGED = {"fs_strategy": "page", "fs_page_size": 4096}
+# others. So that no block of metadata up to 512 bytes lies in two pages, all begin at a multiple of that.
+ALIGNED = {"alignment_threshold": 64, "alignment_interval": 512}
 TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
 # Of an UnstructuredGrid: VTK's numbers of triangles and tetrahedra, by their number of corners.
 CELL_TYPES = {3: 5, 4: 10}
@@ -146,7 +146,7 @@ class Writer:
         self._last: dict[str, int] = {}
         self._filters = {"compression": compression, "shuffle": True} if compression else {}
         self._columns: list[_Column] = []
-        self._file = self._h5py.File(path, "w", libver=LIBRARY, **PAGED)
+        self._file = self._h5py.File(path, "w", libver=LIBRARY, **ALIGNED)
         self._descriptor = os.open(path, os.O_RDWR)
         # Also when the last reference to the writer is dropped, and at the end of the process.
         self._finish = weakref.finalize(self, _finish, self._file, self._descriptor, os.getpid())
@@ -155,7 +155,10 @@ class Writer:
             texts = {"description": _as_bytes(description), "scene": _as_bytes(tree)}
             self._reserve(sum(array.nbytes for array in (*texts.values(), *arrays.values())))
             self._lay_out(first, totals, texts, arrays, cells)
-            self._file.swmr_mode = True  # HDF5 releases its lock
+            try:
+                self._file.swmr_mode = True  # HDF5 releases its lock
+            except RuntimeError as error:  # h5py raises this for an error of the file system
+                raise OSError(f"a recording could not begin ({error})") from error
             _locked(self._descriptor, shared=True)  # for as long as it is written to: see `repair`
             self._step_count = self._h5py.h5a.open(self._file["VTKHDF/Steps"].id, b"NSteps")
             self.append(first, totals, cells)
