@@ -29,6 +29,7 @@ class Parameter(TypedDict):
     low_open: bool
     high: float
     high_open: bool
+    ends_tangent: bool  # with a value other than 0, the law has no tangent
     meaning: str
 
 class HistoryField(TypedDict):
@@ -46,7 +47,7 @@ class Law(TypedDict):
     name: str  # "fixed_corotated"
     strain: str  # "F" | "J": which of them it keeps
     viscous: bool  # its stress depends on the velocity gradient
-    tangent: bool  # may take implicit steps
+    tangent: str | None  # of implicit steps: "energy" | "mapped", which includes the return map | None
     return_map: bool
     parameters: list[Parameter]
     history: list[HistoryField]

@@ -97,7 +97,8 @@ class Equilibrating(Solver, abstract=True):
             No equilibrium was found; nothing has changed.
         ValueError
             The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
-            bodies or nothing holds them; a collider deforms; a law has no tangent (sand); or ``f_bar=True``.
+            bodies or nothing holds them; a collider deforms; a law has no tangent (`Viscoelastic`, say); or
+            ``f_bar=True``.
 
         References
         ----------
@@ -111,7 +112,7 @@ class Equilibrating(Solver, abstract=True):
                 "dtype = 'float32': rounding is a large part of the load; equilibrate needs 'float64'"
             )
         for material in self.materials:
-            if not material._row["tangent"]:
+            if numerics.tangent_of(material) is None:
                 raise ValueError(
                     f"material = {material!r} has no tangent, which equilibrate needs: let it come to rest in a run"
                 )
@@ -332,6 +333,12 @@ class _Search:
 
 
 def _inviscid(material: Material) -> Material:
-    """A material without viscous stress, which does not hold at rest."""
+    """A material without stress that depends on a rate, which does not hold at rest."""
+    rates = {"viscosity": 0.0, "consistency": 0.0}
+    if material.law == "johnson_cook":
+        rates = {"C": 0.0}
+    if material.law == "mu_i":
+        rates = {"mu_2": material._parameter("mu_1")}
     names = [parameter["name"] for parameter in material._row["parameters"]]
-    return replace(cast(Any, material), viscosity=0.0) if "viscosity" in names else material
+    changes = {name: value for name, value in rates.items() if name in names}
+    return replace(cast(Any, material), **changes) if changes else material

@@ -590,11 +590,29 @@ def refuse_material(chosen: Numerics, material: Material) -> None:
             f"material = {material!r}: implicit steps take one value of {material._varies[0]} for all particles; use "
             "integrator='explicit', or a body for each value"
         )
-    if chosen.integrator.is_implicit and not material._row["tangent"]:
+    if not chosen.integrator.is_implicit:
+        return
+    tangent = tangent_of(material)
+    if tangent is None:
+        ending = [p["name"] for p in material._row["parameters"] if p["ends_tangent"]]
+        why = f" with {ending[0]} > 0" if ending else ""
         raise ValueError(
-            f"material = {material!r}: integrator={chosen.integrator.name!r} has no tangent for it; a return map that "
-            "follows the solve would let the material flow too little, so use integrator='explicit'"
+            f"material = {material!r}: integrator={chosen.integrator.name!r} has no tangent for it{why}; a return map "
+            "that follows the solve would let the material flow too little, so use integrator='explicit'"
         )
+    if tangent == "mapped" and chosen.integrator.name == "semi-implicit":
+        raise ValueError(
+            f"material = {material!r}: integrator='semi-implicit' has one linear solve, which does not see where the "
+            "material yields; use integrator='implicit-euler'"
+        )
+
+
+def tangent_of(material: Material) -> str | None:
+    """The tangent that a material has in implicit steps: "energy", "mapped" or None (`_core.Law`)."""
+    law = material._row
+    if any(p["ends_tangent"] and material._parameter(p["name"]) != 0 for p in law["parameters"]):
+        return None
+    return law["tangent"]
 
 
 def refuse_out_of_range(

@@ -312,7 +312,7 @@ class UserLaw(_Flowing):
 
     @property
     def _row(self) -> _core.Law:
-        unlimited = {"low": -math.inf, "low_open": True, "high": math.inf, "high_open": True}
+        unlimited = {"low": -math.inf, "low_open": True, "high": math.inf, "high_open": True, "ends_tangent": False}
         density = registry()["neo_hookean"]["parameters"][-1]
         parameters: list[Any] = [
             {"name": name, "unit": "1", **unlimited, "meaning": "of the user's law"}
@@ -322,7 +322,7 @@ class UserLaw(_Flowing):
             "name": self.name,
             "strain": "F",
             "viscous": False,
-            "tangent": False,
+            "tangent": None,
             "return_map": self.advance is not None,
             "parameters": [*parameters, density],
             "history": [_row_of(part) for part in self.history],

@@ -23,7 +23,7 @@ COVERAGE = bool(os.environ.get("MPM_COVERAGE"))  # as `make coverage` sets it
 if COVERAGE:
     FLAGS += ["-O0", "--coverage"]
 SKIPPED = 77  # as tests/c/check.h has it
-LONG = ("test_tangents",)
+LONG = ("test_tangents", "test_flow_tangents")
 SANITIZERS = {"plain": "", "asan": "address,undefined", "tsan": "thread"}
 
 pytestmark = [pytest.mark.source, pytest.mark.skipif(CC is None, reason="no C compiler")]

@@ -115,6 +115,7 @@ static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation op
     struct sums sums = {0};
     struct node_call call = {simulation, {.grid = grid, .held = &solver->held, .operation = operation, .trial = trial,
                                           .preconditioner = mpm_describe_preconditioner(simulation),
+                                          .along = operation == MPM_NODES_RESIDUAL && simulation->lacks_energy,
                                           .factor = factor, .sums = solver->sums}};
     mpm_sweeps_blocks(simulation, block_item, &call, grid->block_count);
     if (operation == MPM_NODES_RESIDUAL || operation == MPM_NODES_SYSTEM || operation == MPM_NODES_PRODUCT)
@@ -177,9 +178,10 @@ static mpm_newton_point evaluate(void *self, double step)
         visit_nodes(solve->simulation, MPM_NODES_TRY, trial, step);
     const double potential = sweep(solve, MPM_RESIDUAL, trial, 1, false);
     const struct sums sums = visit_nodes(solve->simulation, MPM_NODES_RESIDUAL, trial, 0);
-    const double energy = potential + sums.second;
+    const bool along = solve->simulation->lacks_energy;
+    const double energy = along ? potential : potential + sums.second;
     /* where a law has no energy, its derivatives are those of another state */
-    return (mpm_newton_point){energy, isfinite(energy) ? sqrt(sums.first) : INFINITY};
+    return (mpm_newton_point){energy, isfinite(energy) ? sqrt(sums.first) : INFINITY, along ? sums.second : 0};
 }
 
 /* The linear system about v, or that of the model which is linear about F^n. */
@@ -249,7 +251,7 @@ static bool solve_nonlinear(struct solve *solve, double *reference, double unit,
     const mpm_newton_problem problem = {
         .self = solve, .system = system_of(solve), .evaluate = evaluate, .linearize = linearize, .accept = accept,
         .tolerance = settings->tolerance, .unit = unit,
-        .floor = rounding_floor(solve->simulation, solve->dt),
+        .floor = rounding_floor(solve->simulation, solve->dt), .lacks_energy = solve->simulation->lacks_energy,
         .energy_rounding = settings->real_size == sizeof(float) ? 1e-5 : 1e-13,
         .most = settings->max_iterations, .most_products = MOST_PRODUCTS,
     };

@@ -212,7 +212,9 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
 {
     if (material->law < 0 || material->law > MPM_USER || (material->law == MPM_USER && !material->user))
         return MPM_BAD_ARGUMENT;
-    if (simulation->integrator->solve && !mpm_laws_have_tangent(material->law))
+    const mpm_law_tangent tangent = mpm_material_tangent(material);
+    if (simulation->integrator->solve &&
+        (tangent == MPM_LAW_NO_TANGENT || (tangent == MPM_LAW_MAPPED && simulation->integrator->linear)))
         return MPM_BAD_ARGUMENT;
     if (material->varying && !may_vary(simulation, material))
         return MPM_BAD_ARGUMENT;
@@ -226,6 +228,7 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
         return status;
     set_columns(simulation, &added);
     simulation->particles.has_F |= law->strain == MPM_KEEPS_F;
+    simulation->lacks_energy |= tangent == MPM_LAW_MAPPED;
     for (int k = 0; k < law->parameters; k++)
         if (law->parameter[k].is_yield_strain)
             simulation->yield_strain = fmin(simulation->yield_strain, material->values[k]);

@@ -86,7 +86,7 @@ mpm_status mpm_simulation_new(mpm_simulation **simulation, const mpm_allocator *
 void mpm_simulation_free(mpm_simulation *simulation);
 
 /** Registers a material; its index counts from 0. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT: no such
- *  law, or one without a tangent in a simulation with implicit steps. */
+ *  law, or one without a tangent in a simulation with implicit steps, or with a MAPPED one in a linear solve. */
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material);
 int mpm_simulation_materials(const mpm_simulation *simulation);
 

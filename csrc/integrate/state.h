@@ -24,6 +24,7 @@ struct mpm_simulation {
 
     mpm_material *materials;
     size_t material_count, material_capacity;
+    bool lacks_energy;   /* a material has stresses without an energy in implicit steps */
     double yield_strain; /* least strain at which a material yields; infinite: none does */
 
     mpm_particles particles;

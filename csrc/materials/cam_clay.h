@@ -59,17 +59,6 @@ INLINE wide cam_clay_power(const struct cam_clay *law, wide trace)
     return wide_min(wide_max(-trace * law->inverse_kappa, -most), most);
 }
 
-/* sinh(w)/w, given e^w. The series ends below rounding for |w| < 1/2. */
-INLINE wide cam_clay_sinhc(wide w, wide grown)
-{
-    const wide half = wide_set((real)0.5), w2 = w * w;
-    wide series = wide_set(1);
-    UNROLL for (int k = REAL_IS_FLOAT ? 4 : 7; k > 0; k--)
-        series = wide_fma(series * w2, wide_set((real)(1.0 / (2 * k * (2 * k + 1)))), wide_set(1));
-    const mask near = wide_less(wide_abs(w), half);
-    return wide_select(near, series, half * (grown - wide_set(1) / grown) / wide_select(near, wide_set(1), w));
-}
-
 /* A trial state beyond the surface, and the state at a value of u. */
 struct cam_clay_flow {
     wide w1, q1, Px;         /* of the trial state */
@@ -82,7 +71,7 @@ INLINE void cam_clay_try(const struct cam_clay *law, struct cam_clay_flow *f, wi
     const wide one = wide_set(1), w = u * f->w1;
     f->grown = wide_exp(w);
     f->lift = wide_exp(w * law->skew);
-    const wide around = law->bend / (f->Px * f->lift * cam_clay_sinhc(w, f->grown));
+    const wide around = law->bend / (f->Px * f->lift * wide_sinhc(w, f->grown));
     f->share = u / wide_fma(one - u, around, u);
     const wide Q = f->share * f->q1 / (law->slope * f->Px * f->lift), Q2 = wide_min(Q * Q, wide_set((real)1e15));
     const wide square = f->grown * f->grown;

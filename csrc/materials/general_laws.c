@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "materials/flow_tangent.h"
 #include "materials/law_switch.h"
 
 #define IF_FAST(...)
@@ -167,4 +168,22 @@ void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *pa
 #undef IF_GENERAL
     }
     *limited = wide_less(wide_set(1), wide_set(0)); /* no lane */
+}
+
+void MPM_KERNEL(general_laws_tangent)(int law, const union law_parameters *parameters, const wide *stretch,
+                                      const struct law_state *state, wide dt, struct law_tangent *tangent)
+{
+#define CALL_NO_TANGENT(name) break
+#define CALL_TANGENT(name) break
+#define CALL_MAPPED(name) \
+    *tangent = name##_tangent(&parameters->name, stretch, state, dt); \
+    return
+    switch (law) {
+#undef CASE
+#define CASE(enumerator, name, kind, speed, tangent) \
+    case enumerator: \
+        CALL_##tangent(name);
+        MPM_LAWS(CASE)
+    }
+    __builtin_unreachable();
 }

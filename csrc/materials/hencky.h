@@ -74,16 +74,6 @@ INLINE struct law_evaluation hencky_evaluate(const struct hencky *law, struct la
     return r;
 }
 
-/* (ln a - ln b)/(a - b) of positive numbers, 1/b where they are equal. */
-INLINE wide hencky_slope(wide a, wide b)
-{
-    const wide one = wide_set(1), gap = a - b, f = gap / b, m = a / b;
-    const mask near = wide_less(wide_set((real)0.7072), m) & wide_less(m, wide_set((real)1.4142));
-    const mask equal = wide_less_equal(gap, wide_set(0)) & wide_less_equal(wide_set(0), gap);
-    const wide close = (one - log_defect(f, m) / wide_select(equal, one, f)) / b;
-    return wide_select(near, close, (wide_log_any(a) - wide_log_any(b)) / wide_select(equal, one, gap));
-}
-
 INLINE struct law_tangent hencky_tangent(const struct hencky *law, const wide e[DIM], const struct law_state *state)
 {
     (void)state;

@@ -46,6 +46,9 @@ void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *para
                                        const matrix *C, struct law_evaluation *evaluation);
 void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *parameters, struct law_state *state,
                                          wide dt, const matrix *C, mask *limited);
+/* All laws with a MAPPED tangent, FAST ones too. */
+void MPM_KERNEL(general_laws_tangent)(int law, const union law_parameters *parameters, const wide *stretch,
+                                      const struct law_state *state, wide dt, struct law_tangent *tangent);
 
 INLINE void prepare_law(const int law, union law_parameters *parameters, const mpm_material *material)
 {
@@ -154,12 +157,13 @@ INLINE mask return_map(const int law, const union law_parameters *parameters, st
     return limited;
 }
 
-/* The derivatives of the energy of a law with a tangent, by the principal stretches of a trial F. */
+/* The derivatives by the principal stretches of a trial F, of a law with a tangent, in a step of size dt. */
 INLINE struct law_tangent law_tangent_at(const int law, const union law_parameters *parameters, const wide stretch[DIM],
-                                         const struct law_state *state)
+                                         const struct law_state *state, wide dt)
 {
 #define CALL_NO_TANGENT(name) __builtin_unreachable()
 #define CALL_TANGENT(name) return name##_tangent(&parameters->name, stretch, state)
+#define CALL_MAPPED(name) break
     switch (law) {
 #define CASE(enumerator, name, kind, speed, tangent) \
     case enumerator: \
@@ -167,9 +171,17 @@ INLINE struct law_tangent law_tangent_at(const int law, const union law_paramete
         MPM_LAWS(CASE)
 #undef CASE
 #undef CALL_TANGENT
+#undef CALL_MAPPED
 #undef CALL_NO_TANGENT
     }
-    __builtin_unreachable();
+    struct law_state copy;
+    wide value[DIM];
+    struct law_tangent tangent;
+    copy_law_state(law, parameters, state, &copy);
+    UNROLL for (int i = 0; i < DIM; i++)
+        value[i] = stretch[i];
+    MPM_KERNEL(general_laws_tangent)(law, parameters, value, &copy, dt, &tangent);
+    return tangent;
 }
 
 /* P(F) of an elastic law that keeps F. Where a law has no formula for it, P = tau F^-T, and `modulus` bounds that of its
@@ -199,7 +211,7 @@ INLINE void law_lame_at_rest(const int law, const union law_parameters *paramete
     wide stretch[DIM];
     UNROLL for (int i = 0; i < DIM; i++)
         stretch[i] = wide_set(1);
-    const struct law_tangent tangent = law_tangent_at(law, parameters, stretch, &state);
+    const struct law_tangent tangent = law_tangent_at(law, parameters, stretch, &state, wide_set(0));
     *lambda = tangent.second[0][1];
     *mu = (tangent.second[0][0] - *lambda) * wide_set((real)0.5);
 }

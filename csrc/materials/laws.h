@@ -25,6 +25,7 @@ typedef struct mpm_parameter {
     bool low_open, high_open;
     const char *meaning;
     bool is_yield_strain; /* a strain at which the material yields */
+    bool ends_tangent;    /* with a value other than 0, the law has no tangent */
     mpm_branches branches;
 } mpm_parameter;
 
@@ -61,7 +62,8 @@ typedef struct mpm_law {
 } mpm_law;
 
 /** X(enumerator, name, kind, speed, tangent): every law, in the order of its index. An INELASTIC law has a return map.
- *  A law with a TANGENT can take implicit steps. The standard scheme compiles a sweep for every FAST law. All GENERAL
+ *  A law with a TANGENT, or with a MAPPED one, can take implicit steps. A TANGENT is that of an energy, whose return map,
+ *  if there is one, acts after the step; a MAPPED one includes the return map (flow_tangent.h). The standard scheme compiles a sweep for every FAST law. All GENERAL
  *  laws share one sweep, which selects the law at run time: it is slightly slower, gives the same bits, and grows only
  *  by the law itself. */
 #define MPM_LAWS(X) \
@@ -69,22 +71,22 @@ typedef struct mpm_law {
     X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST, TANGENT) \
     X(MPM_FLUID, fluid, ELASTIC, FAST, TANGENT) \
     X(MPM_SNOW, snow, INELASTIC, FAST, TANGENT) \
-    X(MPM_SAND, sand, INELASTIC, FAST, NO_TANGENT) \
+    X(MPM_SAND, sand, INELASTIC, FAST, MAPPED) \
     X(MPM_SAINT_VENANT_KIRCHHOFF, saint_venant_kirchhoff, ELASTIC, GENERAL, TANGENT) \
     X(MPM_HENCKY, hencky, ELASTIC, GENERAL, TANGENT) \
     X(MPM_MOONEY_RIVLIN, mooney_rivlin, ELASTIC, GENERAL, TANGENT) \
-    X(MPM_VON_MISES, von_mises, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_VON_MISES, von_mises, INELASTIC, GENERAL, MAPPED) \
     X(MPM_NACC, nacc, INELASTIC, GENERAL, NO_TANGENT) \
-    X(MPM_DRUCKER_PRAGER, drucker_prager, INELASTIC, GENERAL, NO_TANGENT) \
-    X(MPM_MOHR_COULOMB, mohr_coulomb, INELASTIC, GENERAL, NO_TANGENT) \
-    X(MPM_CAM_CLAY, cam_clay, INELASTIC, GENERAL, NO_TANGENT) \
-    X(MPM_MU_I, mu_i, INELASTIC, GENERAL, NO_TANGENT) \
-    X(MPM_HERSCHEL_BULKLEY, herschel_bulkley, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_DRUCKER_PRAGER, drucker_prager, INELASTIC, GENERAL, MAPPED) \
+    X(MPM_MOHR_COULOMB, mohr_coulomb, INELASTIC, GENERAL, MAPPED) \
+    X(MPM_CAM_CLAY, cam_clay, INELASTIC, GENERAL, MAPPED) \
+    X(MPM_MU_I, mu_i, INELASTIC, GENERAL, MAPPED) \
+    X(MPM_HERSCHEL_BULKLEY, herschel_bulkley, INELASTIC, GENERAL, MAPPED) \
     X(MPM_VISCOELASTIC, viscoelastic, INELASTIC, GENERAL, NO_TANGENT) \
     X(MPM_COROTATED, corotated, ELASTIC, GENERAL, TANGENT) \
-    X(MPM_OGDEN, ogden, ELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_OGDEN, ogden, ELASTIC, GENERAL, TANGENT) \
     X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, NO_TANGENT) \
-    X(MPM_JOHNSON_COOK, johnson_cook, INELASTIC, GENERAL, NO_TANGENT)
+    X(MPM_JOHNSON_COOK, johnson_cook, INELASTIC, GENERAL, MAPPED)
 
 /** X(enumerator, name, inverts): the laws that have x_piola (law.h). Those that are finite for any F INVERT. */
 #define MPM_PIOLA_LAWS(X) \
@@ -135,18 +137,24 @@ static inline bool mpm_laws_inelastic(int index)
     }
 }
 
-/** Has law `index` a tangent? Likewise. */
-static inline bool mpm_laws_have_tangent(int index)
+/** The tangent of a law in implicit steps. */
+typedef enum mpm_law_tangent {
+    MPM_LAW_NO_TANGENT,
+    MPM_LAW_TANGENT, /* derivatives of an energy */
+    MPM_LAW_MAPPED   /* derivatives of the stress after the return map; there need be no energy */
+} mpm_law_tangent;
+
+/** That of law `index`; likewise. */
+static inline mpm_law_tangent mpm_laws_tangent(int index)
 {
-    enum { TANGENT = 1, NO_TANGENT = 0 };
     switch (index) {
 #define MPM_LAW_CASE(enumerator, name, kind, speed, tangent) \
     case enumerator: \
-        return tangent;
+        return MPM_LAW_##tangent;
         MPM_LAWS(MPM_LAW_CASE)
 #undef MPM_LAW_CASE
     default:
-        return false;
+        return MPM_LAW_NO_TANGENT;
     }
 }
 
@@ -211,4 +219,14 @@ static inline bool mpm_material_keeps(const mpm_material *material, int column, 
         if (material->column[c] == column)
             return true;
     return false;
+}
+
+/** The tangent of a material: that of its law, if no parameter ends it. */
+static inline mpm_law_tangent mpm_material_tangent(const mpm_material *material)
+{
+    const mpm_law *law = mpm_material_law(material);
+    for (int k = 0; k < law->parameters; k++)
+        if (law->parameter[k].ends_tangent && material->values[k] != 0)
+            return MPM_LAW_NO_TANGENT;
+    return mpm_laws_tangent(material->law);
 }

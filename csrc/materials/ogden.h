@@ -11,6 +11,7 @@
  */
 #pragma once
 #include "materials/law.h"
+#include "math/hencky.h"
 #include "math/singular.h"
 
 enum { OGDEN_TERMS = 3 };
@@ -83,4 +84,58 @@ INLINE struct law_evaluation ogden_evaluate(const struct ogden *law, struct law_
     r.isolated = law_isolated_modulus(r.wave, law->lambda * J * J);
     r.damping = zero;
     return r;
+}
+
+INLINE struct law_tangent ogden_tangent(const struct ogden *law, const wide e[DIM], const struct law_state *state)
+{
+    (void)state;
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), lambda = law->lambda;
+    const wide least = wide_set((real)(REAL_IS_FLOAT ? 1e-12 : 1e-100));
+    mask proper = wide_less(zero, one);
+    wide s[DIM], logarithm[DIM];
+    UNROLL for (int i = 0; i < DIM; i++)
+        proper &= wide_less(least, e[i]);
+    UNROLL for (int i = 0; i < DIM; i++) {
+        s[i] = wide_select(proper, e[i], one);
+        logarithm[i] = wide_log(s[i]);
+    }
+    const struct law_volume volume = law_volume_of(s);
+    const wide J = volume.J, inverse = one / J, square = (J - one) * (J + one);
+    struct law_tangent t = {.energy = half * lambda * (half * square - wide_log(J)), .viscosity = zero};
+    UNROLL for (int i = 0; i < DIM; i++) {
+        t.first[i] = zero;
+        UNROLL for (int j = 0; j < DIM; j++)
+            t.second[i][j] = zero;
+    }
+    UNROLL for (int k = 0; k < LAW_PAIRS; k++)
+        t.minus[k] = t.plus[k] = zero;
+    wide pull = zero; /* sum of mu_p, of the parts -mu_p ln J */
+    for (int p = 0; p < law->terms; p++) {
+        const wide mu = law->mu[p], alpha = law->alpha[p], beta = alpha - one;
+        wide first[DIM], sum = zero;
+        pull += mu;
+        UNROLL for (int i = 0; i < DIM; i++) {
+            const wide exponent = alpha * logarithm[i], power = wide_exp(exponent);
+            sum += power - one - exponent;
+            first[i] = mu * power / s[i];
+            t.first[i] += first[i];
+            t.second[i][i] = wide_fma(beta, first[i] / s[i], t.second[i][i]);
+        }
+        t.energy = wide_fma(mu / alpha, sum, t.energy);
+        UNROLL for (int i = 0; i < DIM; i++)
+            UNROLL for (int j = i + 1; j < DIM; j++) {
+                /* s_i^b - s_j^b = 2 (s_i s_j)^(b/2) sinh w, w = b (ln s_i - ln s_j)/2: nothing cancels where w is small */
+                const wide gap = s[i] - s[j], slope = hencky_slope(s[i], s[j]), w = half * beta * slope * gap;
+                const wide middle = wide_exp(half * beta * (logarithm[i] + logarithm[j]));
+                const wide close = mu * beta * middle * wide_sinhc(w, wide_exp(w)) * slope;
+                const mask apart = wide_less(half, wide_abs(w));
+                const wide quotient = (first[i] - first[j]) / wide_select(apart, gap, one);
+                t.minus[LAW_PAIR(i, j)] += wide_select(apart, quotient, close);
+                t.plus[LAW_PAIR(i, j)] += (first[i] + first[j]) / (s[i] + s[j]);
+            }
+    }
+    law_add_volumetric(&t, &volume, half * lambda * square * inverse - pull * inverse,
+                       (half * lambda * wide_fma(J, J, one) + pull) * inverse * inverse);
+    t.energy = wide_select(proper, t.energy, wide_set((real)__builtin_inf()));
+    return t;
 }

@@ -73,3 +73,14 @@ INLINE wide wide_exp(wide a)
         p = wide_fma(p, r, wide_set((real)inverse_factorial[k]));
     return wide_as_real(wide_as_int(p) + wide_int_shift_left(wide_to_int(n), MANTISSA_BITS));
 }
+
+/** sinh(w)/w, given e^w. The series ends below rounding for |w| < 1/2. */
+INLINE wide wide_sinhc(wide w, wide grown)
+{
+    const wide half = wide_set((real)0.5), w2 = w * w;
+    wide series = wide_set(1);
+    UNROLL for (int k = REAL_IS_FLOAT ? 4 : 7; k > 0; k--)
+        series = wide_fma(series * w2, wide_set((real)(1.0 / (2 * k * (2 * k + 1)))), wide_set(1));
+    const mask near = wide_less(wide_abs(w), half);
+    return wide_select(near, series, half * (grown - wide_set(1) / grown) / wide_select(near, wide_set(1), w));
+}

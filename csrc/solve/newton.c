@@ -22,9 +22,11 @@ static bool is_better(const mpm_newton_problem *problem, const mpm_newton_point 
 {
     if (!isfinite(point->residual) || !isfinite(point->energy))
         return false;
-    const double rounding = problem->energy_rounding * fabs(before->energy);
-    return point->residual < (1 - 1e-4) * before->residual || !isfinite(before->energy) ||
-           point->energy < before->energy - rounding;
+    if (point->residual < (1 - 1e-4) * before->residual || !isfinite(before->energy))
+        return true;
+    if (problem->lacks_energy)
+        return point->slope < 0;
+    return point->energy < before->energy - problem->energy_rounding * fabs(before->energy);
 }
 
 /* Halves the step until the point is better. Returns whether one was found. */

@@ -3,6 +3,9 @@
  * Newton's method with inexact linear solves and step halving, for the minimum of an energy. The vectors belong to the
  * method: v is the current point, x the correction of the linear solve.
  *
+ * Where the forces have no energy, a point is better if the residual still descends along the step, r x < 0: of a convex
+ * energy, its minimum along the step would lie beyond.
+ *
  * The linear system of the first iteration is that of the beginning of the step, with the forces linear in v: far from
  * the solution it is a better model than the tangent at v. Later systems are made positive semi-definite while the
  * residual is large (J. Teran, E. Sifakis, G. Irving, R. Fedkiw, Robust quasistatic finite elements and flesh
@@ -17,6 +20,7 @@ enum { MPM_NEWTON_MOST = 200 }; /* iterations */
 /** The energy and the norm of the residual at a point; not finite where the energy is not. */
 typedef struct mpm_newton_point {
     double energy, residual;
+    double slope; /* residual times the correction, x; where there is no energy, for step > 0 */
 } mpm_newton_point;
 
 typedef enum mpm_newton_model { MPM_NEWTON_INITIAL, MPM_NEWTON_PROJECTED, MPM_NEWTON_EXACT } mpm_newton_model;
@@ -34,6 +38,7 @@ typedef struct mpm_newton_problem {
     double unit;            /* the residual that counts as 1; 0: the first one */
     double floor;           /* the residual that rounding alone leaves */
     double energy_rounding; /* relative rounding error of the energy */
+    bool lacks_energy;      /* `energy` only tells whether a point is finite */
     int most;               /* iterations, at most MPM_NEWTON_MOST */
     int64_t most_products;  /* of one linear solve */
 } mpm_newton_problem;

@@ -191,7 +191,8 @@ typedef struct mpm_held {
 typedef enum mpm_node_operation {
     MPM_NODES_BEGIN,    /* guess = {v^, M}; v gets the given velocities */
     MPM_NODES_GIVE,     /* v gets the given velocities */
-    MPM_NODES_RESIDUAL, /* r = S [M (u - v^) - copies]; shares the rest among contacts. Sums: r M^-1 r, M |u - v^|^2/2 */
+    MPM_NODES_RESIDUAL, /* r = S [M (u - v^) - copies]; shares the rest among contacts. Sums: r M^-1 r, and
+                         * M |u - v^|^2/2, or r x if `along` */
     MPM_NODES_SYSTEM,   /* the same, after a sweep that keeps the tangent; D; r = -r, p = D^-1 r, x = 0. Sums as ADVANCE */
     MPM_NODES_PRODUCT,  /* q = S [M p + copies]. Sum: p q */
     MPM_NODES_ADVANCE,  /* x += a p, r -= a q. Sums: r M^-1 r, r D^-1 r */
@@ -206,6 +207,7 @@ typedef struct mpm_node_pass {
     mpm_node_operation operation;
     mpm_grid_vector trial; /* the vector of u */
     mpm_grid_vector preconditioner; /* whose fourth component is D: MPM_GRID_DIAGONAL, or MPM_GRID_GUESS for the mass */
+    bool along;
     double factor;         /* a */
     double (*sums)[2];     /* per block */
 } mpm_node_pass;

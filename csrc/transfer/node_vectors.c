@@ -116,6 +116,8 @@ static void residual(const mpm_node_pass *pass, ptrdiff_t b, const real *impulse
         put(r + 4 * held->node, whole);
     }
     pass->sums[b][0] = block_dot(pass, b, r, r, guess);
+    if (pass->along)
+        pass->sums[b][1] = block_dot(pass, b, r, vector_of(pass, MPM_GRID_CORRECTION, b), NULL);
 }
 
 /* r M^-1 r and r D^-1 r */

@@ -12,7 +12,8 @@
  *     Y_ii = sum_j psi_ij X_jj,  Y_ij = (m_ij + p_ij)/2 X_ij + (m_ij - p_ij)/2 X_ji
  *
  * Viscosity adds eta J (G + G^T - 2/3 tr G I) to the Kirchhoff stress, with G at the end of the step. The history of a
- * law, and J in its viscosity, are those of the beginning of the step.
+ * law, and J in its viscosity, are those of the beginning of the step. A law whose tangent includes the return map maps
+ * every trial F, and keeps nothing of it: the gather that ends the step does so once more.
  *
  * Along with the force, the sweeps that keep the tangent scatter sum_p w_ip dt^2 V_p 4/h^2 M_p, an estimate of the
  * diagonal of dt^2 H. M_p is the largest modulus of a wave.
@@ -102,13 +103,13 @@ INLINE void load_state(struct tile *tile, const mpm_sweep *sweep, const mpm_grou
 
 /* Evaluates a law at F = `trial`. Returns P F^nT; `law_part` gets the derivatives by principal stretches. */
 INLINE matrix evaluate_at(const int law, const union law_parameters *parameters, const struct tile *tile, matrix trial,
-                          struct tangent *t, struct law_tangent *law_part)
+                          wide dt, struct tangent *t, struct law_tangent *law_part)
 {
     const struct singular s = singular_decompose(trial);
     matrix V, P;
     principal_frames(&s, &t->U, &V);
     t->W = matrix_multiply(tile->state.F, V);
-    *law_part = law_tangent_at(law, parameters, s.value, &tile->state);
+    *law_part = law_tangent_at(law, parameters, s.value, &tile->state, dt);
     UNROLL for (int i = 0; i < DIM; i++)
         UNROLL for (int j = 0; j < DIM; j++)
             P.m[i][j] = t->U.m[i][j] * law_part->first[j];
@@ -273,7 +274,7 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
         const bool linear = trial == LINEARIZED;
         const matrix F = matrix_advance(linear ? zero : dt, G, tile.state.F);
         wide diagonal = zero;
-        matrix force = matrix_scale(viscous, evaluate_at(law, &parameters, &tile, F, &tangent, &law_part));
+        matrix force = matrix_scale(viscous, evaluate_at(law, &parameters, &tile, F, dt, &tangent, &law_part));
         tangent.viscosity = viscous * law_part.viscosity;
         if (trial != RESIDUAL) {
             tangent_fill(&tangent, &law_part, wide_set((real)arguments->solve.beta) * scale, arguments->solve.projects);

@@ -59,7 +59,7 @@ def refuse_scene(scene: _scene.Scene) -> None:
     for body in scene.bodies:
         refuse_varying(body.material, body.name, "finite elements")
         law = body.material._row
-        if law["strain"] != "F" or law["return_map"] or not law["tangent"]:
+        if law["strain"] != "F" or law["return_map"] or law["tangent"] != "energy":
             raise ValueError(
                 f"body {body.name!r}: {type(body.material).__name__} is no elastic solid; mpm.fem needs one, such as "
                 "Corotated, FixedCorotated or NeoHookean"

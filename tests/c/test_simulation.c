@@ -38,11 +38,6 @@ static mpm_settings with_integrator(mpm_settings s, int integrator)
     return s;
 }
 
-static bool takes_law(const mpm_settings *settings, int law)
-{
-    return !mpm_integrator_get(settings->integrator)->solve || mpm_laws_have_tangent(law);
-}
-
 /* The blocks cross the periodic faces and touch a mirror. */
 static mpm_settings with_images(mpm_settings s)
 {
@@ -91,6 +86,14 @@ static mpm_material material_of(int law)
     default:
         return (mpm_material){.law = law, .values = {1e4, 0.3}};
     }
+}
+
+static bool takes_law(const mpm_settings *settings, int law)
+{
+    const mpm_integrator *integrator = mpm_integrator_get(settings->integrator);
+    const mpm_material material = material_of(law);
+    const mpm_law_tangent tangent = mpm_material_tangent(&material);
+    return !integrator->solve || tangent == MPM_LAW_TANGENT || (tangent == MPM_LAW_MAPPED && !integrator->linear);
 }
 
 /* A drifting block of particles of the last material, with its lowest corner at `at` on every axis. Volumes are given
