@@ -1,4 +1,7 @@
-"""Implicit steps of laws whose return map acts within the solve: accuracy, convergence, history, refusal."""
+"""Implicit steps of laws whose return map acts within the solve: accuracy, convergence, history, refusal.
+
+`tests/c/test_flow_tangents.c` compares the tangents with finite differences, branch by branch.
+"""
 
 from dataclasses import replace
 
@@ -14,108 +17,159 @@ pytestmark = pytest.mark.numbers
 MAPPED = [row["name"] for row in _core.laws() if row["tangent"] == "mapped"]
 MATERIALS = {law: scenes.MATERIALS[law] for law in MAPPED}
 MATERIALS["von_mises"] = replace(MATERIALS["von_mises"], kinematic_hardening=0.0)
-SYMMETRIC = ("von_mises", "herschel_bulkley")  # their flow is associated, so that conjugate gradients solve for all of it
-IMPLICIT = ("implicit-euler", "implicit-midpoint")
+GRAINS = ("sand", "drucker_prager", "mohr_coulomb", "mu_i")  # whose tangent is far from symmetric
+DT = 5e-3
 
 
-def block(law, dim=2, *, n=8, squeeze=1.0, height=1.0, **options):
-    """A block on a floor, between mirrors, whose top moves down at `squeeze` [m/s]; the sides are free in 2-D."""
-    dx = 1 / n
-    low, high = [0.0] * dim, [1.0] * (dim - 1) + [height]
-    scene = mpm.Scene(low, [2.0] * dim, walls="mirror")
+def free(law, dim, F=0.98, **options):
+    """A small body in free flight, which is compressed, swirls, and so flows."""
+    scene = mpm.Scene([-1] * dim, [1] * dim)
+    side = 12 if dim == 2 else 8
+    points = mpm.shapes.Points(scenes.jittered(dim, side, 1 / 64) - 0.1, volume=(1 / 64) ** dim)
+    spin = 1.5 if dim == 2 else (0.5, -1.0, 1.5)
     scene.add(
-        mpm.shapes.Box(low, high), MATERIALS[law],
-        velocity=lambda x: -squeeze * x * np.array([0.0] * (dim - 1) + [1.0]), name=law,
+        points, MATERIALS[law], F=F * np.eye(dim), velocity=lambda x: 4 * scenes.swirl(x), angular_velocity=spin
+    )
+    return mpm.Simulation(scene, dx=1 / 32, **{"threads": 1, "dt": DT, **options})
+
+
+def layer(law, **options):
+    """A compressed layer between sticky plates, the upper of which moves at 1 % of the speed of shear waves."""
+    dx, speed = 1 / 16, 0.02
+    scene = mpm.Scene([0, 0], [0.25, 1], walls={"x": "periodic", "y": "sticky"})
+    scene.add(
+        mpm.shapes.Box((0, 0), (0.25, 0.5)), MATERIALS[law], F=0.985 * np.eye(2),
+        velocity=lambda x: x[:, 1:] / 0.5 * [speed, 0],
     )  # fmt: skip
+    lid = mpm.shapes.HalfSpace((0, 0.5), (0, -1))
+    scene.add_collider(lid, contact="sticky", motion=mpm.motion.Linear((speed, 0)), name="lid")
     return mpm.Simulation(scene, dx=dx, sampling="lattice", threads=1, **options)
 
 
-def test_all_plastic_laws_but_two_map_within_the_solve():
-    assert set(MAPPED) == {
-        "von_mises", "herschel_bulkley", "johnson_cook", "sand", "drucker_prager", "mohr_coulomb", "mu_i", "cam_clay",
-    }  # fmt: skip
+def history_of(sim):
+    """(n, components) of the only material."""
+    fields = [np.array(sim.particles[field["name"]]) for field in sim.materials[0]._row["history"]]
+    return np.concatenate([field.reshape(len(field), -1) for field in fields], axis=1)
+
+
+# ---- accuracy and convergence --------------------------------------------------------------------------
+
+
+def test_these_laws_map_within_the_solve():
+    others = {"von_mises", "herschel_bulkley", "johnson_cook", "cam_clay"}
+    assert set(MAPPED) == {*GRAINS, *others}
 
 
 @pytest.mark.parametrize("law", MAPPED)
-def test_a_slow_run_agrees_with_explicit_steps(law):
-    """In steps twenty times as long: forces and plastic state of a block that is squeezed by 4 %."""
-    slow = block(law, squeeze=0.04, transfer="flip", flip_ratio=0.9)
-    bound = slow.stable_dt
-    slow.run(1.0)
-    fast = block(law, squeeze=0.04, transfer="flip", flip_ratio=0.9, integrator="implicit-euler", dt=20 * bound, tolerance=1e-6)
-    fast.run(1.0)
-    print(law, fast.steps, slow.steps, np.abs(fast.particles.x - slow.particles.x).max(), fast.history["newton"].max(), fast.history["residual"].max())
+def test_slow_shear_agrees_with_explicit_steps(law):
+    """To a shear strain of 0.08, in steps 10 times as long as explicit ones, and 40 times where the law is not grains."""
+    explicit = layer(law)
+    explicit.run(2.0)
+    exact = np.array(explicit.compute("stress")).mean(axis=0)
+    for ratio in (10,) if law in GRAINS else (10, 40):
+        dt = 2.0 / round(explicit.steps / ratio)
+        sim = layer(law, integrator="implicit-euler", dt=dt, tolerance=1e-6, max_iterations=40)
+        sim.run(2.0)
+        assert sim.steps * (ratio - 1) < explicit.steps
+        error = np.abs(np.array(sim.compute("stress")).mean(axis=0) - exact)[:2, :2].max()
+        apart = np.array(sim.particles.x) - np.array(explicit.particles.x)
+        apart[:, 0] = (apart[:, 0] + 0.125) % 0.25 - 0.125
+        assert error < 0.02 * np.abs(exact).max()  # measured 1.2 %
+        assert np.abs(apart).max() < 0.06 * 0.04  # measured 3 % of the way of the lid
+        newton = sim.history["newton"][1:]
+        assert newton.mean() < (20 if law in GRAINS else 9)  # measured 17 (mu(I)) and 7
 
 
 @pytest.mark.parametrize("dim", scenes.DIMS)
 @pytest.mark.parametrize("law", MAPPED)
 def test_newtons_method_converges(law, dim):
-    sim = free(law, dim, integrator="implicit-euler", dt=5e-3, tolerance=1e-9, max_iterations=50)
+    """The residual falls faster than by the forcing of 0.1 alone where the tangent is that of the forces: 1e-9 in 8."""
+    sim = free(law, dim, integrator="implicit-euler", tolerance=1e-9)
     sim.step(3)
-    print(law, dim, sim.history["newton"], sim.history["residual"], sim.history["products"], sim.history["backtracks"])
+    assert sim.history["residual"][1:].max() <= 1e-9
+    assert sim.history["newton"].max() <= (16 if law in GRAINS else 9)
+    assert sim.health["stagnated"] == 0
 
 
-def free(law, dim, **options):
-    scene = mpm.Scene([-1] * dim, [1] * dim)
-    x = scenes.jittered(dim, 12, 1 / 64) - 0.1
-    spin = 1.5 if dim == 2 else (0.5, -1.0, 1.5)
-    scene.add(mpm.shapes.Points(x, volume=(1 / 64) ** dim), MATERIALS[law], velocity=lambda x: 4 * scenes.swirl(x), angular_velocity=spin)
-    return mpm.Simulation(scene, dx=1 / 32, threads=1, **options)
+# ---- what a step keeps ---------------------------------------------------------------------------------
 
 
-def history_of(sim):
-    """(n, components) of the only material."""
-    material, fields = sim.materials[0], []
-    for field in material._row["history"]:
-        fields.append(np.array(sim.particles[field["name"]]).reshape(len(sim.particles), -1))
-    return np.concatenate(fields, axis=1)
-
-
-@pytest.mark.parametrize("integrator", IMPLICIT)
+@pytest.mark.parametrize("dim", scenes.DIMS)
 @pytest.mark.parametrize("law", MAPPED)
-def test_the_history_advances_once(law, integrator):
-    """F and history after a step are those of one return map of (I + dt C) F."""
-    sim = free(law, 3, integrator=integrator, dt=5e-3)
+def test_the_history_advances_once_per_step(law, dim):
+    """F and history after a step are those of one return map of (I + dt C) F, however many Newton's method takes."""
+    sim = free(law, dim, integrator="implicit-euler")
     sim.step(2)
     F, history = np.array(sim.particles.F), history_of(sim)
     sim.step(1)
     C = np.array(sim.particles.C)
-    if integrator == "implicit-midpoint":
-        return
-    trial = F + 5e-3 * C @ F
-    mapped, after = sim.materials[0]._return_map(trial, history, 5e-3, np.zeros_like(C))
-    moved = np.abs(after - history).max() + np.abs(mapped - trial).max()
-    assert moved > 1e-4
-    assert np.abs(mapped - sim.particles.F).max() < 1e-12
-    assert np.abs(after - history_of(sim)).max() < 1e-11 * max(1, np.abs(after).max())
+    trial = F + DT * C @ F
+    mapped, after = sim.materials[0]._return_map(trial, history, DT, np.zeros_like(C))
+    assert np.abs(mapped - trial).max() > 1e-4
+    assert np.abs(mapped - np.array(sim.particles.F)).max() < 1e-13
+    assert (np.abs(after - history_of(sim)) < 1e-12 * (1 + np.abs(after))).all()
 
 
-@pytest.mark.parametrize("integrator", IMPLICIT)
-@pytest.mark.parametrize("dim", scenes.DIMS)
+@pytest.mark.parametrize("integrator", ["implicit-euler", "implicit-midpoint"])
 @pytest.mark.parametrize("law", MAPPED)
-def test_momentum_is_conserved(law, dim, integrator):
-    sim = free(law, dim, integrator=integrator, dt=5e-3, tolerance=1e-2)
+def test_momentum_is_conserved(law, integrator):
+    sim = free(law, 2, integrator=integrator, tolerance=1e-2)
     before = sim.totals().momentum
-    sim.step(3)
-    size = sim.totals().mass
-    assert np.abs(sim.totals().momentum - before).max() < 1e-14 * size
+    sim.step(5)
+    assert np.abs(sim.totals().momentum - before).max() < 1e-14 * sim.totals().mass  # measured 1e-15 m/s
 
 
 def test_a_step_that_is_not_solved_changes_nothing():
-    sim = free("drucker_prager", 2, integrator="implicit-euler", dt=5e-3, tolerance=1e-9, max_iterations=1)
-    sim.step(0)
+    sim = free("drucker_prager", 2, integrator="implicit-euler", tolerance=1e-9, max_iterations=2)
     before = sim.state_hash()
     with pytest.raises(mpm.ConvergenceError):
-        sim.step(3)
-    assert sim.state_hash() == before or sim.steps > 0
+        sim.step(1)
+    assert sim.state_hash() == before
 
 
-def test_what_is_not_solved_is_refused():
-    with pytest.raises(ValueError, match=r"VonMises.*kinematic_hardening > 0"):
+@pytest.mark.parametrize("law", MAPPED)
+def test_threads_and_restarts_do_not_change_a_bit(law, tmp_path):
+    hashes = set()
+    for threads in (1, 3):
+        sim = free(law, 2, integrator="implicit-euler", threads=threads)
+        sim.step(2)
+        sim.save(tmp_path / "half.h5")
+        sim.step(2)
+        other = mpm.load(tmp_path / "half.h5")
+        other.step(2)
+        hashes |= {sim.state_hash(), other.state_hash()}
+    assert len(hashes) == 1
+
+
+# ---- rest, and what is refused -------------------------------------------------------------------------
+
+
+def test_a_column_that_yields_under_its_weight_rests():
+    """Stress falls linearly with the depth, though the lower half flows."""
+    rho, g, dx = 1000.0, 9.81, 1 / 16
+    metal = mpm.materials.VonMises(E=2e5, nu=0.3, yield_stress=2e3, hardening=1e4, density=rho)
+    scene = mpm.Scene((0, 0), (4 * dx, 1.5), gravity=(0, -g), walls="mirror")
+    scene.add(mpm.shapes.Box((0, 0), (4 * dx, 1)), metal)
+    sim = mpm.Simulation(scene, dx=dx, sampling="lattice", threads=1)
+    found = sim.equilibrate(tolerance=1e-3)
+    y = np.array(sim.particles.x)[:, 1]
+    strain = np.array(sim.particles.plastic_strain)
+    assert found.residual <= 1e-3 and (strain[y > 0.7] == 0).all() and strain[y < 0.1].min() > 5e-3
+    stress = np.array(sim.compute("stress"))[:, 1, 1]
+    order = np.argsort(y)
+    middle = (y > 2 * dx) & (y < y.max() - 2 * dx)
+    depth = y[order[-1]] + dx / 4 - y
+    assert np.abs(stress + rho * g * depth)[middle].max() < 0.05 * rho * g
+
+
+def test_what_has_no_tangent_is_refused():
+    with pytest.raises(ValueError, match=r"VonMises.*no tangent for it with kinematic_hardening > 0"):
         scenes.free_body(2, "von_mises", integrator="implicit-euler")
+    with pytest.raises(ValueError, match="has no tangent, which equilibrate needs"):
+        scenes.free_body(2, "von_mises").equilibrate()
     for law in MAPPED:
-        with pytest.raises(ValueError, match=r"integrator='semi-implicit' has one linear solve"):
+        with pytest.raises(ValueError, match="integrator='semi-implicit' has one linear solve"):
             free(law, 2, integrator="semi-implicit")
     for law in ("nacc", "viscoelastic", "fibre_reinforced"):
-        with pytest.raises(ValueError, match="has no tangent for it"):
+        with pytest.raises(ValueError, match="no tangent for it"):
             scenes.free_body(3, law, integrator="implicit-euler")

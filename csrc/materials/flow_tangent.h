@@ -8,10 +8,13 @@
  *     P = U diag(tau_i/s_i) V^T:  Psi_i = tau_i/s_i,  Psi_ij = (D_ij - delta_ij tau_i)/(s_i s_j)
  *
  * D is that of the return map itself, not of its limit of short steps, and includes the rate in a step of size dt. Where
- * flow is not associated it has a skew part, which conjugate gradients cannot solve with: its symmetric part is kept.
+ * flow is not associated it has a skew part, which conjugate gradients cannot solve with: its symmetric part is kept. That of
+ * grains, whose shear stress follows the pressure but not the other way round, is indefinite, and is made positive
+ * semi-definite.
  */
 #pragma once
 #include "materials/law_switch.h"
+#include "materials/tangent.h"
 
 /* A trial state in principal axes. In plane strain, laws with an elastic strain out of plane have a third axis. */
 struct flow_trial {
@@ -236,6 +239,12 @@ INLINE struct law_tangent johnson_cook_tangent(const struct johnson_cook *law, c
 
 /* ---- grains ------------------------------------------------------------------------------------------------------- */
 
+INLINE struct law_tangent flow_definite(struct law_tangent t)
+{
+    law_tangent_project(&t);
+    return t;
+}
+
 INLINE struct law_tangent sand_tangent(const struct sand *law, const wide stretch[DIM], const struct law_state *state,
                                        wide dt)
 {
@@ -249,7 +258,7 @@ INLINE struct law_tangent sand_tangent(const struct sand *law, const wide stretc
                                         .by_trace = -law->slope, .mean_by_length = zero, .mean_by_trace = bulk};
     const struct flow_slopes parted = {zero, zero, zero, zero, zero};
     const struct flow_slopes flow = flow_select(press, flow_select(slide, sliding, flow_elastic(bulk)), parted);
-    return flow_radial_tangent(&t, &mapped, mu, DIM, &flow);
+    return flow_definite(flow_radial_tangent(&t, &mapped, mu, DIM, &flow));
 }
 
 INLINE struct law_tangent drucker_prager_tangent(const struct drucker_prager *law, const wide stretch[DIM],
@@ -275,7 +284,7 @@ INLINE struct law_tangent drucker_prager_tangent(const struct drucker_prager *la
     const struct flow_slopes both = {law->corner / whole, zero, zero, zero, zero};
     struct flow_slopes flow = flow_select(slides, flow_select(corner, both, sliding), elastic);
     flow = flow_select(flat, torn, flow);
-    return flow_radial_tangent(&t, &mapped, mu, 3, &flow);
+    return flow_definite(flow_radial_tangent(&t, &mapped, mu, 3, &flow));
 }
 
 /* The change x of the shear stress solves x^2 + (R + range p - S) x - R S = 0 (mu_i.h), R = mu dt Q sqrt(p). */
@@ -302,7 +311,7 @@ INLINE struct law_tangent mu_i_tangent(const struct mu_i *law, const wide stretc
         .by_trace = K * x_p / (root2 * mu), .mean_by_length = zero, .mean_by_trace = K};
     const struct flow_slopes parted = {zero, zero, zero, zero, zero};
     const struct flow_slopes flow = flow_select(parts, parted, flow_select(slides, sliding, elastic));
-    return flow_radial_tangent(&t, &mapped, mu, 3, &flow);
+    return flow_definite(flow_radial_tangent(&t, &mapped, mu, 3, &flow));
 }
 
 /* de'_r/de_s of principal strains in descending order. */
@@ -378,7 +387,7 @@ INLINE struct law_tangent mohr_coulomb_tangent(const struct mohr_coulomb *law, c
             const wide found = wide_select(apart, quotient, D[i][i] - D[i][j]);
             shear[LAW_PAIR(i, j)] = wide_min(wide_max(found, zero), two_mu);
         }
-    return flow_tangent(&t, &mapped, D, shear);
+    return flow_definite(flow_tangent(&t, &mapped, D, shear));
 }
 
 /* ---- clay --------------------------------------------------------------------------------------------------------- */
