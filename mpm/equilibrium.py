@@ -220,6 +220,8 @@ class _Search:
         self.pseudo_step = float(np.sqrt(FIRST_FALL * kept.numerics.dx / np.abs(b).max()))
         self.shortest = SHORTEST * self.pseudo_step
         self.residual = 1.0  # the force out of balance over the load
+        self.share = 0.0  # of the load
+        self.flows = any(numerics.tangent_of(material) == "mapped" for material in kept.materials)
 
     def _core(self, kept: Snapshot, threads: int) -> Core:
         """The same particles at rest in a core whose steps are pseudo-steps."""
@@ -282,24 +284,28 @@ class _Search:
                     raise self._failed("because pseudo-steps cannot be solved") from error
             except EscapeError as error:
                 raise self._failed("because particles leave the domain", error.rows) from error
-        s = self.core.dt
+        s, before = self.core.dt, self.residual * (self.share > 0) + share - self.share
+        self.share = share
         _, node_mass, node_v = (np.frombuffer(given) for given in self.core.grid())
         twice_kinetic = float((node_mass[:, None] * node_v.reshape(len(node_mass), -1) ** 2).sum())
         self.residual = float(np.sqrt(twice_kinetic) / (s * self.norm)) + self._last("residual")
-        self._adapt(s, s * float((self.mass * v * b).sum()), twice_kinetic, s * float(np.abs(v).max()))
+        work = s * float((self.mass * v * b).sum())
+        self._adapt(s, work, twice_kinetic, s * float(np.abs(v).max()), before / self.residual)
         v[...] = 0
 
-    def _adapt(self, s: float, work: float, twice_kinetic: float, moved: float) -> None:
+    def _adapt(self, s: float, work: float, twice_kinetic: float, moved: float, reduced: float) -> None:
         """Choose the next pseudo-step after one of size s, in which the load did `work` [J].
 
         The potential fell by half of v·(R + M v/s) s, where R is the force out of balance before the pseudo-step, and
-        R s = (1 + (ω s)²) M v.
+        R s = (1 + (ω s)²) M v. Where flow dissipates, the factor by which the pseudo-step reduced R is 1 + (ω s)².
         """
         elastic = self._last("elastic")
         fell = work - (elastic - self.elastic)
         self.elastic = elastic
         change = FASTER
-        if fell > ROUNDING * abs(elastic) and twice_kinetic > 0:
+        if self.flows:
+            change = OMEGA_S / np.sqrt(max(reduced - 1, 1e-9))
+        elif fell > ROUNDING * abs(elastic) and twice_kinetic > 0:
             change = OMEGA_S / np.sqrt(max(2 * fell / twice_kinetic - 2, 1e-9))
         if moved > 0:  # at most as s²
             change = min(change, np.sqrt(FARTHEST * self.dx / moved))

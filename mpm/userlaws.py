@@ -312,7 +312,13 @@ class UserLaw(_Flowing):
 
     @property
     def _row(self) -> _core.Law:
-        unlimited = {"low": -math.inf, "low_open": True, "high": math.inf, "high_open": True, "ends_tangent": False}
+        unlimited = {
+            "low": -math.inf,
+            "low_open": True,
+            "high": math.inf,
+            "high_open": True,
+            "ends_tangent": False,
+        }
         density = registry()["neo_hookean"]["parameters"][-1]
         parameters: list[Any] = [
             {"name": name, "unit": "1", **unlimited, "meaning": "of the user's law"}

@@ -28,7 +28,11 @@ def free(law, dim, F=0.98, **options):
     points = mpm.shapes.Points(scenes.jittered(dim, side, 1 / 64) - 0.1, volume=(1 / 64) ** dim)
     spin = 1.5 if dim == 2 else (0.5, -1.0, 1.5)
     scene.add(
-        points, MATERIALS[law], F=F * np.eye(dim), velocity=lambda x: 4 * scenes.swirl(x), angular_velocity=spin
+        points,
+        MATERIALS[law],
+        F=F * np.eye(dim),
+        velocity=lambda x: 4 * scenes.swirl(x),
+        angular_velocity=spin,
     )
     return mpm.Simulation(scene, dx=1 / 32, **{"threads": 1, "dt": DT, **options})
 
@@ -86,7 +90,8 @@ def test_newtons_method_converges(law, dim):
     """The residual falls faster than by the forcing of 0.1 alone where the tangent is that of the forces: 1e-9 in 8."""
     sim = free(law, dim, integrator="implicit-euler", tolerance=1e-9)
     sim.step(3)
-    assert sim.history["residual"][1:].max() <= 1e-9
+    moves = sim.history["newton"] > 0  # grains that have parted do not
+    assert moves.any() and sim.history["residual"][moves].max() <= 1e-9
     assert sim.history["newton"].max() <= (16 if law in GRAINS else 9)
     assert sim.health["stagnated"] == 0
 
