@@ -503,7 +503,7 @@ class Solver(Run):
         fps: float,
         color: str = "speed",
         limits: tuple[float, float] | None = None,
-        size: tuple[int, int] = (960, 720),
+        size: tuple[int, int] | None = None,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
         progress: bool = False,
@@ -525,8 +525,8 @@ class Solver(Run):
         limits : (float, float), optional
             Ends of the colour scale. Default: from 0 or the smallest to the largest value so far, without a few
             values far off.
-        size : (int, int)
-            Width and height in pixels, even.
+        size : (int, int), optional
+            Width and height in pixels, even. Default: as the domain needs, with about as many pixels as 960 x 720.
         renderer, cut
             As in `plot`.
         progress : bool, optional

@@ -223,7 +223,7 @@ def test_points_of_a_surface_are_on_it_and_leave_no_holes():
 def test_a_picture_of_a_3d_scene_holds_the_particles():
     sim = make(3)
     image = np.asarray(sim.plot()[0].get_array())
-    assert image.shape == (1000, 1200, 3) and image.dtype == np.uint8
+    assert image.shape[2:] == (3,) and image.dtype == np.uint8
     empty = make(3)
     empty.particles.delete(np.arange(len(empty.particles)))
     background = np.asarray(empty.plot()[0].get_array())
@@ -363,7 +363,7 @@ def test_a_cut_leaves_out_what_is_between_its_planes_and_the_camera(sign):
         renderer = viz.Renderer(sim, color="id", cut=dict.fromkeys(axes, 0.5))
         kept = np.any([away[axis] for axis in axes], axis=0)
         assert np.array_equal(renderer._shoot(sim).shown, np.flatnonzero(kept))
-        assert renderer.frame(sim).shape == (720, 960, 3)
+        assert renderer.frame(sim).shape == (renderer.height, renderer.width, 3)
     before = sim.state_hash()
     sim.plot(cut={"z": 0.0 if sign > 0 else 1.0})  # nothing is left
     assert sim.state_hash() == before

@@ -115,6 +115,13 @@ class Picture {
     [this.azimuth, this.elevation] = this.state.eye;
     this.zoom = 1;
     this.shift = [0, 0];
+    this.fit();
+  }
+
+  // The shape of the canvas is that of a 2-D domain, or of several side by side; within limits.
+  fit() {
+    const one = this.flat ? (1.04 * this.extent[0]) / this.extent[1] : 4 / 3;
+    this.canvas.style.aspectRatio = Math.min(3.2, Math.max(1, (one * this.across) / this.down));
   }
 
   // One buffer straight from the message, see Session.
@@ -122,6 +129,7 @@ class Picture {
     this.parts = parts;
     this.runs = runs;
     [this.across, this.down] = fields(runs.length);
+    this.fit();
     this.data = data;
     const gl = this.gl;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.frame);

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mpm import _check, _core
 from mpm.source import Source, is_source
-from mpm.viz import canvas, surfaces
+from mpm.viz import canvas, framing, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
 from mpm.viz.discs import draw as draw_discs
@@ -20,8 +20,6 @@ Image = npt.NDArray[np.uint8]
 
 # Pictures are drawn twice as large and averaged, so that discs move smoothly and have smooth rims.
 OVERSAMPLE = 2
-SIZE_LOW, SIZE_HIGH = 64, 4096
-NARROWEST = 0.05  # least width for the domain, in heights of the picture
 # A disc's radius over the distance of particles; more than half hides the gaps between jittered particles.
 COVER = {2: 0.95, 3: 0.75}
 SHADOW = np.array([0.80, 0.82, 0.86], dtype=np.float32)  # colour of the floor under material
@@ -53,8 +51,8 @@ class Renderer:
     limits : (float, float), optional
         Ends of the colour scale. Default: they grow with the values that were drawn (but for a few far off), so that
         colours of different frames compare.
-    size : (int, int)
-        Width and height, even, from 64 to 4096.
+    size : (int, int), optional
+        Width and height, even, from 64 to 4096. Default: as the domain needs, with about as many pixels as 960 x 720.
     annotate : bool
         Draw the time and the colour bar.
     cut : mapping, optional
@@ -69,7 +67,7 @@ class Renderer:
         *,
         color: str = "speed",
         limits: tuple[float, float] | None = None,
-        size: tuple[int, int] = (960, 720),
+        size: tuple[int, int] | None = None,
         annotate: bool = True,
         cut: Mapping[str, float] | None = None,
     ) -> None:
@@ -77,20 +75,15 @@ class Renderer:
         self.color = _color.check(sim, color)
         self.label = _color.label(sim, self.color)
         self.scale = _color.Scale(self.color, _color.check_limits(limits))
-        self.width, self.height = check_size(size)
         self.annotate = _check.flag("annotate", annotate)
+        chosen = framing.fitted(sim.scene, self.annotate) if size is None else framing.check_size(size)
+        self.width, self.height = chosen
+        self.unit = framing.text_unit(*chosen)
         self.dimension = sim.dimension
         self.cut = check_cut(cut, sim)
         fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
-        margin = 0.05 * self.height
-        right = canvas.bar_width(self.height) if annotate else margin
-        top = 1.9 * margin if annotate else margin
-        edges = (margin, top, self.width - right, self.height - margin)
-        if edges[2] - edges[0] < NARROWEST * self.height:
-            least = 2 * int(np.ceil((NARROWEST * self.height + margin + right) / 2))
-            shown = "the scene and its colour bar" if annotate else "the scene"
-            raise ValueError(f"size = {(self.width, self.height)}: {shown} needs a width of at least {least}")
-        frame = (OVERSAMPLE * edges[0], OVERSAMPLE * edges[1], OVERSAMPLE * edges[2], OVERSAMPLE * edges[3])
+        left, top, right, bottom = framing.edges(self.width, self.height, self.annotate)
+        frame = (OVERSAMPLE * left, OVERSAMPLE * top, OVERSAMPLE * right, OVERSAMPLE * bottom)
         scene = sim.scene
         self.camera = Camera(scene.lower, scene.upper, scene.gravity, frame)
         self.empty = canvas.background(self.camera, scene.lower, scene.upper, fine)
@@ -143,8 +136,8 @@ class Renderer:
         image = (self.canvas if self.annotate else shot.background).copy()
         self._paint(image, shot, limits)
         if self.annotate:
-            size = max(10, round(self.height / 32))
-            canvas.write(image, f"t = {shot.time:.3f} s", (round(0.05 * self.height), size), size)
+            size = max(10, round(self.unit / 32))
+            canvas.write(image, f"t = {shot.time:.3f} s", (round(framing.MARGIN * self.unit), size), size)
         return image
 
     def _place_colliders(self, sim: Source) -> tuple[Image, Sequence[surfaces.Surface]]:
@@ -285,13 +278,3 @@ def check_cut(cut: object, sim: Source) -> tuple[tuple[int, float], ...]:
         at = _check.number(f"cut[{name!r}]", place, low=float(low[axis]), high=float(high[axis]), unit="m")
         planes.append((axis, at))
     return tuple(planes)
-
-
-def check_size(size: object) -> tuple[int, int]:
-    """Width and height in pixels: even, as movies need them."""
-    if not isinstance(size, (tuple, list)) or len(size) != 2:
-        raise TypeError(f"size = {_check.shown(size)}: must be (width, height)")
-    width, height = (_check.integer("size", edge, low=SIZE_LOW, high=SIZE_HIGH) for edge in size)
-    if width % 2 or height % 2:
-        raise ValueError(f"size = {(width, height)}: both must be even")
-    return width, height
