@@ -464,14 +464,15 @@ class Solver(Run):
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
     ) -> Picture:
-        """Draw particles, or the triangles of 2-D elements, and colliders with Matplotlib; needs the extra ``plot``.
+        """Draw particles, or finite elements, and colliders with Matplotlib; needs the extra ``plot``.
 
-        Colliders are solid in 2-D. A 3-D picture is an image that shows them shaded and half transparent.
+        The triangles of finite elements are filled; in 3-D those of the surface, shaded. Colliders are solid in 2-D. A
+        3-D picture is an image that shows them shaded and half transparent.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Default: axes of a new figure.
+            Default: axes of a new figure, which fits the domain.
         color : str
             A quantity of `compute` or a field (``"J"``, ``"material"``, …) with one value per particle.
         limits : (float, float), optional
@@ -482,7 +483,7 @@ class Solver(Run):
             needs the extra ``3d`` and a second or two. 2-D scenes need ``"builtin"``.
         cut : mapping, optional
             Planes that open a 3-D scene, such as ``{"y": 0.5}`` [m], or two or three for a corner: particles between
-            them and the camera are left out. Colliders stay whole.
+            them and the camera are left out, and so are elements with their middle there. Colliders stay whole.
 
         Returns
         -------

@@ -318,11 +318,13 @@ def test_things_fall_down_in_pictures_whichever_way_gravity_points(up):
         scene = mpm.Scene((0, 0, 0), (1, 1, 1), gravity=gravity)
         scene.add(shapes.Points(x, volume=8e-6), SOLID)
         sim = mpm.Simulation(scene, dx=0.25, threads=1)
-        images.append(viz.Renderer(sim, annotate=False, limits=(0, 1)).frame(sim).astype(float))
+        images.append(
+            viz.Renderer(sim, annotate=False, limits=(0, 1), size=(960, 720)).frame(sim).astype(float)
+        )
     assert (
         np.abs(images[0] - images[1][:, ::-1]).mean() < 0.3
     )  # measured: 0.14, of lines and rims; 1.3 unmirrored
-    background = viz.Renderer(sim, annotate=False).canvas
+    background = viz.Renderer(sim, annotate=False, size=(960, 720)).canvas
     changed = np.argwhere(np.abs(images[1] - background).sum(axis=2) > 20)
     assert changed[:, 0].max() > 450 and changed[:, 0].min() < 330  # the shadow below the particle
 

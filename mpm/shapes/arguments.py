@@ -16,8 +16,8 @@ T = TypeVar("T", bound=type)
 
 
 def called_as(plane: str, space: str = "") -> Callable[[T], T]:
-    """Class decorator: errors of the constructor end with a right call, in the plane and in space; those of unknown and of
-    missing arguments, too."""
+    """Class decorator: errors of the constructor end with a right call, in the plane and in space; those of unknown and
+    of missing arguments, too."""
     call = f"; for example {plane}" + (f", in 3-D {space}" if space else "")
 
     def decorated(cls: T) -> T:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mpm import _check, _core
 from mpm.source import Source, is_source
-from mpm.viz import canvas, framing, surfaces
+from mpm.viz import canvas, facets, framing, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
 from mpm.viz.discs import draw as draw_discs
@@ -33,14 +33,16 @@ class Shot:
     x: npt.NDArray[Any]  # (n, d) [m]
     shown: npt.NDArray[Any]  # (n,), what the colours mean
     spacing: float  # of the particles [m]
-    triangles: npt.NDArray[np.int32] | None  # (m, 3), rows of the corners; None: particles are drawn
+    triangles: (
+        npt.NDArray[np.int32] | None
+    )  # (m, 3), rows of the corners, in space of a surface; None: particles
     background: Image  # with the colliders
     surfaces: Sequence[surfaces.Surface]  # of the colliders of a 3-D scene
 
 
 class Renderer:
-    """Draws states of one simulation on the same canvas: particles or 2-D triangles, and colliders, in 3-D half
-    transparent. For one thread at a time.
+    """Draws states of one simulation on the same canvas: particles, or the triangles of finite elements, in 3-D those
+    of their surface; and colliders, in 3-D half transparent. For one thread at a time.
 
     Parameters
     ----------
@@ -96,6 +98,7 @@ class Renderer:
         self.canvas = self.background  # with the colour bar
         self.labelled: tuple[Image, tuple[tuple[float, float], str]] | None = None
         self.floor = _Floor(self.camera) if sim.dimension == 3 else None
+        self._skin = facets.Skin()
 
     def frame(self, sim: Source) -> Image:
         """The current state, shape (height, width, 3)."""
@@ -108,17 +111,25 @@ class Renderer:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
         fields = sim._state((self.color, "volume")).fields
         x, shown, volume = fields["x"], fields[self.color], fields["volume"]
-        cells = sim._cells() if self.dimension == 2 else None
+        cells = sim._cells()
         if cells is None and not np.isfinite(x).all():  # possible in a trajectory of another program
             there = np.isfinite(x).all(axis=1)
             x, shown = x[there], shown[there]
-        if self.cut:
+        if self.cut and cells is None:
             behind = self._behind(x)
             x, shown = x[behind], shown[behind]
         spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
         placed = self._place_colliders(sim) if self.moving else (self.background, self.surfaces)
-        triangles = None if cells is None else np.ascontiguousarray(cells, dtype=np.int32)
+        triangles = None if cells is None else self._triangles(cells, x)
         return Shot(sim.time, x, shown, spacing, triangles, *placed)
+
+    def _triangles(self, cells: npt.NDArray[Any], x: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+        """The triangles that are drawn: the cells themselves, or the surface of those that the cut leaves."""
+        if self.dimension == 2:
+            return np.ascontiguousarray(cells, dtype=np.int32)
+        if self.cut:
+            cells = cells[self._behind(x[cells].mean(axis=1))]
+        return self._skin.of(cells)
 
     def _behind(self, x: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Which positions (n, 3) a plane of the cut has on its far side from the camera."""
@@ -159,28 +170,47 @@ class Renderer:
         if not len(shot.x):
             return
         column, row, near = self.camera.project(shot.x)
-        if shot.triangles is not None:
+        levels = _color.index(shot.shown, limits)
+        if near is None and shot.triangles is not None:
             column, row = (np.ascontiguousarray(at, dtype=np.float32) for at in (column, row))
-            values = _color.index(shot.shown, limits)
-            _core.paint_triangles(column, row, shot.triangles, values, _color.TABLE, OVERSAMPLE, image)
+            _core.paint_triangles(column, row, shot.triangles, levels, _color.TABLE, OVERSAMPLE, image)
             return
         if self.floor is not None:
-            self.floor.darken(image, column, row, shot.x, shot.spacing)
+            casts = slice(None) if shot.triangles is None else np.unique(shot.triangles)
+            self.floor.darken(image, column[casts], row[casts], shot.x[casts], shot.spacing)
         depth = None if near is None else near * np.float32(self.camera.scale)
+        size = OVERSAMPLE * self.width, OVERSAMPLE * self.height
+        if depth is not None and shot.triangles is not None:
+            self._paint_surface(image, shot, column, row, depth, levels, size)
+            return
         radius = max(1.5, COVER[self.dimension] * shot.spacing * self.camera.scale)
-        found = draw_discs(
-            column,
-            row,
-            depth,
-            radius=radius,
-            size=(OVERSAMPLE * self.width, OVERSAMPLE * self.height),
-            fine=OVERSAMPLE,
-        )
+        found = draw_discs(column, row, depth, radius=radius, size=size, fine=OVERSAMPLE)
         if found is not None:
-            found.paint(image, _color.index(shot.shown, limits), OVERSAMPLE)
-            if depth is not None:
-                for surface in shot.surfaces:
-                    surface.veil(image, found, depth + np.float32(radius), OVERSAMPLE)
+            found.paint(image, levels, OVERSAMPLE)
+            if depth is not None and shot.surfaces:
+                front = found.front(depth)
+                for one in shot.surfaces:
+                    one.veil(image, found.window, front, OVERSAMPLE)
+
+    def _paint_surface(
+        self,
+        image: Image,
+        shot: Shot,
+        column: npt.NDArray[Any],
+        row: npt.NDArray[Any],
+        depth: npt.NDArray[Any],
+        levels: npt.NDArray[np.uint8],
+        size: tuple[int, int],
+    ) -> None:
+        """The surface of tetrahedra, behind the colliders in front of it."""
+        assert shot.triangles is not None
+        seen, light = facets.shading(np.asarray(shot.x, np.float64), shot.triangles, self.camera.rows)
+        corners = shot.triangles[seen]
+        found = facets.draw(column, row, depth, corners, levels, light[seen], size=size, fine=OVERSAMPLE)
+        if found is not None:
+            found.paint(image, OVERSAMPLE)
+            for one in shot.surfaces:
+                one.veil(image, found.window, found.near, OVERSAMPLE)
 
 
 class _Floor:
