@@ -21,6 +21,7 @@ from mpm.keeping import Format
 from mpm.materialpoints import MaterialPoints
 from mpm.numerics import StableDt
 from mpm.particles import NOT_KEPT, no_owner
+from mpm.populated import Gone
 from mpm.snapshot import Snapshot, arrays_of, deciding, fields_of, fill
 
 if TYPE_CHECKING:
@@ -381,7 +382,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         """
         digest = self._digest(
             numerics.options(self._numerics),
-            repr([part.body.material for part in self._parts]),
+            repr([part.body.material for part in self._parts if not isinstance(part, Gone)]),
             repr(self._rng.bit_generator.state),
         )
         for part in deciding(self._core, self.dimension, self.dtype):
