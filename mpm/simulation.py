@@ -340,7 +340,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
     def _missing(self, name: str) -> str:
         if name in DISSIPATIONS and not self._numerics.dissipation:
             return NOT_KEPT.format(name)
-        return no_owner(name) if name == "Jp" else ""
+        return no_owner(name) if name == "Jp" else super()._missing(name)
 
     # ---- the run ---------------------------------------------------------------------------------------
 

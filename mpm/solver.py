@@ -166,7 +166,10 @@ class Solver(Run):
     @property
     def quantities(self) -> tuple[str, ...]:
         """Names of the quantities of `compute`."""
-        return tuple(derived.NAMES) if self.materials else derived.computable(self.particles.fields)
+        fields = self.particles.fields
+        if not self.materials:
+            return derived.computable(fields)
+        return tuple(name for name in derived.NAMES if name != "heat" or derived.keeps_heat(fields))
 
     def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
         """Compute one of `quantities` for these particles."""
@@ -220,7 +223,11 @@ class Solver(Run):
 
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
-        return ""
+        return (
+            "; heat is that of laws with a temperature, and this simulation has none"
+            if name == "heat"
+            else ""
+        )
 
     def _cells(self) -> npt.NDArray[Any] | None:
         """The rows of the corners (m, d + 1) of the triangles or tetrahedra of the bodies; None: there are particles
@@ -272,16 +279,20 @@ class Solver(Run):
 
         Parameters
         ----------
-        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density"}
+        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "heat"}
             Pressure is −tr σ/3 with σ_zz of plane strain in 2-D. Stresses come from the law, without the viscous
-            part. The kinetic energy is m v²/2, without the affine part that `totals` includes.
+            part. The kinetic energy is m v²/2, without the affine part that `totals` includes. The heat [J] is
+            V ρc (T − T_initial) with the rest volume V, and 0 for particles of laws without a temperature; a
+            simulation needs a law that has one (`mpm.materials.JohnsonCook`). Its sum is `mpm.totals.Totals.heat`.
 
         Returns
         -------
         ndarray, shape (n,), for the stress (n, d, d)
             A new float64 array.
         """
-        chosen = _check.choice("name", name, self.quantities)
+        chosen = _check.choice(
+            "name", name, self.quantities, why=self._missing(name) if name == "heat" else ""
+        )
         return self._quantity(chosen, Copies(self.particles))
 
     @_check.options

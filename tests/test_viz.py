@@ -232,7 +232,13 @@ def test_a_picture_of_a_3d_scene_holds_the_particles():
 
 def test_every_quantity_has_a_colour_except_tensors():
     sim = make(2)
-    allowed = {name for name in derived.NAMES if name != "stress"} | {"J", "mass", "volume", "material", "id"}
+    allowed = {name for name in derived.NAMES if name not in ("stress", "heat")} | {
+        "J",
+        "mass",
+        "volume",
+        "material",
+        "id",
+    }
     for name in allowed:
         assert viz.Renderer(sim, color=name, size=(64, 64)).frame(sim).shape == (64, 64, 3)
     for name in {*derived.NAMES, *sim.particles.fields} - allowed:
