@@ -2,6 +2,7 @@
  *
  * The registry of laws as Python sees it, and the laws as functions.
  */
+#include <math.h>
 #include <string.h>
 
 #include "integrate/conditions.h"
@@ -122,7 +123,7 @@ static int get_varying(PyObject *varying, mpm_material *material)
     if (count < 0 || (count && count <= most && mpm_python_get_doubles(varying, "varying", indices, count)))
         return -1;
     for (Py_ssize_t k = 0; k < count && count <= most; k++) {
-        if (!(indices[k] > (k ? indices[k - 1] : -1) && indices[k] < most))
+        if (!(indices[k] > (k ? indices[k - 1] : -1) && indices[k] < most) || indices[k] != floor(indices[k]))
             break;
         material->parameter[material->varying++] = (int)indices[k];
     }
