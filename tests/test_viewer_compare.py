@@ -67,8 +67,8 @@ def test_reset_begins_anew_and_the_simulation_comes_back():
         ("material 1 E", [1e4, -1], "must be > 0"),
         ("material 1 E", [1e4, "stiff"], "E"),
         ("transfer", ["apic", "fli"], "transfer"),
-        ("lower x", [0, 1], "key.*share the domain and the clock"),
-        ("steps", [1, 2], "key.*share the domain and the clock"),
+        ("lower x", [0, 1], "share the domain and the clock"),
+        ("steps", [1, 2], "key"),
     ],
 )
 def test_what_cannot_be_compared(key, values, error):
