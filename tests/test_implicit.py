@@ -467,7 +467,8 @@ def crushed(**options):
             elastic(30.0, "NeoHookean"),
             velocity=(20.0 * way, 0),
         )
-    return mpm.Simulation(scene, dx=1 / 16, integrator="implicit-euler", threads=1, **options)
+    numerics = {"integrator": "implicit-euler", "sampling": "stratified", "threads": 1}
+    return mpm.Simulation(scene, dx=1 / 16, **numerics, **options)
 
 
 def test_a_step_that_is_not_solved_raises_and_leaves_the_state():

@@ -119,7 +119,6 @@ ENTRIES = (
         numerics={
             "dx": 1 / 64,
             "particles_per_cell": 9,
-            "sampling": "lattice",
             "integrator": "implicit-euler",
             "max_dt": 1 / 75,
         },
@@ -134,7 +133,6 @@ ENTRIES = (
         build=stiff_disk,
         numerics={
             "dx": 1 / 32,
-            "sampling": "lattice",
             "integrator": "implicit-midpoint",
             "tolerance": 1e-4,
             "max_dt": 1 / 480,
@@ -150,6 +148,7 @@ ENTRIES = (
         numerics={
             "dx": 1 / 96,
             "particles_per_cell": 9,
+            "sampling": "stratified",  # on a lattice, the sheet is as symmetric as its scene, and does not fold
             "integrator": "implicit-euler",
             "max_dt": 1 / 120,
         },
