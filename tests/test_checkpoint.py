@@ -347,7 +347,7 @@ def test_bodies_come_and_go_after_loading_as_they_would_have():
         rng.random(5, dtype=np.float32)  # leaves half of a number behind
         scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -1), walls="separate")
         scene.add(mpm.shapes.Ball((0.3, 0.5), 0.15), scenes.MATERIALS["snow"])
-        sim = mpm.Simulation(scene, dx=0.125, rng=rng)
+        sim = mpm.Simulation(scene, dx=0.125, sampling="stratified", rng=rng)
         sim.add(mpm.shapes.Ball((0.7, 0.5), 0.15), scenes.MATERIALS["fluid"], velocity=lambda x: 0 * x)
         sim.particles.delete([1, 4])
         sim.step(2)

@@ -20,7 +20,7 @@ def stiff_drop(
     """A block of hard plastic falls onto a floor with an edge first, tips over and slides to rest.
 
     Its longitudinal waves are 400 times as fast as its impact. An implicit step of 1/120 s goes as far as 880 explicit
-    ones, and the shortest step, at the impact, as far as 210. Backward Euler takes the bounce.
+    ones, and the shortest step, at the impact, as far as 330. Backward Euler takes the bounce.
     """
     g = _check.number("gravity", gravity, unit="m/s²")
     scene = Scene(
