@@ -168,6 +168,11 @@ class Solver(Run):
         """Names of the quantities of `compute`."""
         return tuple(derived.NAMES) if self.materials else derived.computable(self.particles.fields)
 
+    @property
+    def _units(self) -> dict[str, str]:
+        """Units of all fields and quantities, in 3-D."""
+        return {name: unit for name, (_, unit) in derived.NAMES.items()} | self.particles.units
+
     def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
         """Compute one of `quantities` for these particles."""
         return derived.compute(name, particles, self.materials)
