@@ -40,6 +40,7 @@ class HistoryField(TypedDict):
     low: float
     high: float
     scales_volume: bool  # a factor of the whole volume ratio
+    heat_capacity: str | None  # of a temperature: the parameter that is its heat capacity per rest volume
     meaning: str
 
 class Law(TypedDict):

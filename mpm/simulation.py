@@ -21,6 +21,7 @@ from mpm.keeping import Format
 from mpm.materialpoints import MaterialPoints
 from mpm.numerics import StableDt
 from mpm.particles import NOT_KEPT, no_owner
+from mpm.populated import Gone
 from mpm.snapshot import Snapshot, arrays_of, deciding, fields_of, fill
 
 if TYPE_CHECKING:
@@ -339,7 +340,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
     def _missing(self, name: str) -> str:
         if name in DISSIPATIONS and not self._numerics.dissipation:
             return NOT_KEPT.format(name)
-        return no_owner(name) if name == "Jp" else ""
+        return no_owner(name) if name == "Jp" else super()._missing(name)
 
     # ---- the run ---------------------------------------------------------------------------------------
 
@@ -381,7 +382,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         """
         digest = self._digest(
             numerics.options(self._numerics),
-            repr([part.body.material for part in self._parts]),
+            repr([part.body.material for part in self._parts if not isinstance(part, Gone)]),
             repr(self._rng.bit_generator.state),
         )
         for part in deciding(self._core, self.dimension, self.dtype):

@@ -363,7 +363,7 @@ class Replay(_Recorded, _check.Strict, Closing):
         fps: float | None = None,
         color: str | None = None,
         limits: tuple[float, float] | None = None,
-        size: tuple[int, int] = (960, 720),
+        size: tuple[int, int] | None = None,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
         progress: bool = False,
@@ -380,8 +380,8 @@ class Replay(_Recorded, _check.Strict, Closing):
             times slower than the motion.
         color, limits
             As in `plot`; the limits grow with the values so far.
-        size : (int, int)
-            Width and height in pixels, even.
+        size : (int, int), optional
+            Width and height in pixels, even. Default: as the domain needs, with about as many pixels as 960 x 720.
         renderer, cut
             As in `plot`.
         progress : bool, optional

@@ -14,7 +14,7 @@ from mpm.totals import per_depth
 
 # From dark to light, so that it also reads in print: indigo, blue, teal, green, yellow.
 STOPS = ("1d2461", "264f9c", "1f86ad", "2fb295", "8bd065", "f3e24a")
-FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy")
+FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy", "heat")
 TENSORS = ("stress", *(name for name, row in fieldtable.KNOWN.items() if row["rank"] != "scalar"))
 SCALARS = {*derived.NAMES, *(n for n, row in fieldtable.KNOWN.items() if row["rank"] == "scalar")} - {
     "stress"
