@@ -128,7 +128,7 @@ static bool set_values(mpm_fem *fem, size_t index, const double *values, uint8_t
     return !words;
 }
 
-mpm_status mpm_fem_set_parameters(mpm_fem *fem, const int32_t *row, const double *values)
+mpm_status mpm_fem_parameters_set(mpm_fem *fem, const int32_t *row, const double *values)
 {
     const mpm_allocator *allocator = &fem->run.allocator;
     struct fem_parameters *parameters = &fem->parameters;
@@ -171,7 +171,7 @@ mpm_status mpm_fem_parameters_read_in(mpm_fem *fem)
     return mpm_store_read_in(&fem->parameters.store);
 }
 
-mpm_store *mpm_fem_get_parameters(mpm_fem *fem)
+mpm_store *mpm_fem_parameters_get(mpm_fem *fem)
 {
     return &fem->parameters.store;
 }

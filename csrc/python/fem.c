@@ -269,10 +269,10 @@ static PyObject *set_parameters(PyObject *self, PyObject *args)
     if (!mpm_python_get_buffer(values, &numbers, "values", "d", 2, 0)) {
         mpm_fem *fem = enter(self);
         if (fem && (rows.shape[0] != mpm_fem_elements(fem) || numbers.shape[0] != rows.shape[0] ||
-                    numbers.shape[1] != mpm_fem_get_parameters(fem)->fields.count - 1))
+                    numbers.shape[1] != mpm_fem_parameters_get(fem)->fields.count - 1))
             PyErr_SetString(PyExc_ValueError, "row, values: wrong shape");
         else if (fem)
-            result = mpm_python_core_finish(self, mpm_fem_set_parameters(fem, rows.buf, numbers.buf));
+            result = mpm_python_core_finish(self, mpm_fem_parameters_set(fem, rows.buf, numbers.buf));
         PyBuffer_Release(&numbers);
     }
     PyBuffer_Release(&rows);
@@ -281,13 +281,13 @@ static PyObject *set_parameters(PyObject *self, PyObject *args)
 
 static PyObject *element_field(PyObject *self, PyObject *name)
 {
-    return mpm_python_core_field(self, mpm_fem_get_parameters(((mpm_python_core *)self)->self), name);
+    return mpm_python_core_field(self, mpm_fem_parameters_get(((mpm_python_core *)self)->self), name);
 }
 
 static PyObject *element_fields(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return mpm_python_fields(&mpm_fem_get_parameters(((mpm_python_core *)self)->self)->fields);
+    return mpm_python_fields(&mpm_fem_parameters_get(((mpm_python_core *)self)->self)->fields);
 }
 
 static PyObject *forces(PyObject *self, PyObject *unused)

@@ -61,7 +61,7 @@ static mpm_status play(mpm_fem *fem, const mpm_material *material, int64_t steps
         status = mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none);
     if (!status && (status = mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none)) == MPM_BAD_ARGUMENT)
         status = MPM_OK; /* it is there already */
-    if (!status && material->varying && (status = mpm_fem_set_parameters(fem, row, moduli)) == MPM_BAD_ARGUMENT)
+    if (!status && material->varying && (status = mpm_fem_parameters_set(fem, row, moduli)) == MPM_BAD_ARGUMENT)
         status = MPM_OK;
     return status ? status : mpm_fem_run(fem, steps - mpm_fem_get_store(fem)->run->steps, INFINITY, INFINITY, NULL, NULL);
 }
@@ -103,17 +103,17 @@ static void arguments_are_checked(const mpm_allocator *allocator)
     flawed.parameter[0] = 2; /* the density */
     assert(mpm_fem_add_material(fem, &flawed) == MPM_BAD_ARGUMENT && !mpm_fem_add_material(fem, &graded));
     assert(!mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none));
-    assert(mpm_fem_set_parameters(fem, row, moduli) == MPM_BAD_ARGUMENT); /* no mesh */
+    assert(mpm_fem_parameters_set(fem, row, moduli) == MPM_BAD_ARGUMENT); /* no mesh */
     assert(!mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none));
     assert(mpm_fem_run(fem, 1, INFINITY, INFINITY, NULL, NULL) == MPM_BAD_ARGUMENT); /* no values */
     row[1] = 0;
-    assert(mpm_fem_set_parameters(fem, row, moduli) == MPM_BAD_ARGUMENT); /* twice the same row */
+    assert(mpm_fem_parameters_set(fem, row, moduli) == MPM_BAD_ARGUMENT); /* twice the same row */
     row[1] = 1;
     moduli[2] = -1;
-    assert(mpm_fem_set_parameters(fem, row, moduli) == MPM_BAD_ARGUMENT);
+    assert(mpm_fem_parameters_set(fem, row, moduli) == MPM_BAD_ARGUMENT);
     moduli[2] = 1e3;
-    assert(!mpm_fem_set_parameters(fem, row, moduli));
-    assert(mpm_fem_set_parameters(fem, row, moduli) == MPM_BAD_ARGUMENT); /* again */
+    assert(!mpm_fem_parameters_set(fem, row, moduli));
+    assert(mpm_fem_parameters_set(fem, row, moduli) == MPM_BAD_ARGUMENT); /* again */
     assert(!mpm_fem_run(fem, 3, INFINITY, INFINITY, NULL, NULL));
     mpm_fem_free(fem);
     mpm_fem_free(NULL);
