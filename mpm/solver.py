@@ -171,6 +171,11 @@ class Solver(Run):
             return derived.computable(fields)
         return tuple(name for name in derived.NAMES if name != "heat" or derived.keeps_heat(fields))
 
+    @property
+    def _units(self) -> dict[str, str]:
+        """Units of all fields and quantities, in 3-D."""
+        return {name: unit for name, (_, unit) in derived.NAMES.items()} | self.particles.units
+
     def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
         """Compute one of `quantities` for these particles."""
         return derived.compute(name, particles, self.materials)

@@ -83,6 +83,10 @@ class _Recorded:
         return {name: KNOWN[name]["unit"] if name in KNOWN else said.get(name, "1") for name in self.fields}
 
     @property
+    def _units(self) -> dict[str, str]:
+        return self.units
+
+    @property
     def quantities(self) -> tuple[str, ...]:
         """What `Frame.compute` can answer from what was recorded."""
         return derived.computable(self.fields)
