@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from mpm import _check, numerics, pointvolumes, sampling
 from mpm._check import FloatArray
+from mpm.populated import Gone
 from mpm.scene import Body, Scene
 from mpm.shapes import Points
 from mpm.snapshot import Part
+from mpm.totals import per_depth
 
 CROWDED = 1.5  # times the usual number of particles in a cell: two bodies have mass there
 SHOWN = 8  # bodies in `repr`, if there are more
@@ -118,15 +120,18 @@ def warn_of_crowd(
         )
 
 
-def listed(parts: Sequence[Part], left: Sequence[int], scene: Scene) -> Iterator[str]:
+def listed(parts: Sequence[Part | Gone], left: Sequence[int], scene: Scene) -> Iterator[str]:
     """Lines on bodies as they were added, and how many particles are left of each; of many bodies, the ends."""
     hidden = parts[SHOWN // 2 : -SHOWN // 2] if len(parts) > SHOWN + 1 else []
     for k, part in enumerate(parts):
         if hidden and k == SHOWN // 2:
-            count, mass = sum(one.particles for one in hidden), sum(one.mass for one in hidden)
-            yield f"… {len(hidden)} more bodies: {count} particles, {mass:.6g} {part.body._unit} …"
+            known = [one for one in hidden if not isinstance(one, Gone)]
+            count, mass = sum(one.particles for one in known), sum(one.mass for one in known)
+            fewer = f" ({len(hidden) - len(known)} of them without)" * (len(known) < len(hidden))
+            unit = per_depth("kg", scene.dimension)
+            yield f"… {len(hidden)} more bodies: {count} particles{fewer}, {mass:.6g} {unit} …"
         if not hidden or not SHOWN // 2 <= k < len(parts) - SHOWN // 2:
-            yield described(part, left[k], scene)
+            yield part.text if isinstance(part, Gone) else described(part, left[k], scene)
 
 
 def described(part: Part, left: int, scene: Scene) -> str:

@@ -20,11 +20,17 @@ NAMES = {
     "kinetic_energy": ("kinetic energy", "J"),
     "elastic_energy": ("elastic energy", "J"),
     "density": ("density", "kg/m³"),
+    "heat": ("heat", "J"),
 }
 
 # Fields of laws that are factors of the whole volume ratio.
 _VOLUME_SCALES = {
     field["name"] for law in registry().values() for field in law["history"] if field["scales_volume"]
+}
+
+# Fields of laws that are temperatures.
+_TEMPERATURES = {
+    field["name"] for law in registry().values() for field in law["history"] if field["heat_capacity"]
 }
 
 # Quantities that need only fields; the others need the laws.
@@ -103,6 +109,28 @@ def computable(fields: Sequence[str]) -> tuple[str, ...]:
     return tuple(n for n in NAMES if n in fields or _FROM_FIELDS.get(n, {None}) <= set(fields))
 
 
+def keeps_heat(fields: Sequence[str]) -> bool:
+    """Whether a temperature is among the fields, so that ``"heat"`` has a meaning."""
+    return not _TEMPERATURES.isdisjoint(fields)
+
+
+def heat(particles: Fields, materials: Sequence[Material]) -> FloatArray:
+    """V ρc (T − T_initial) of the particles (n,) [J]; 0 of laws without a temperature."""
+    index, result = particles["material"], np.zeros(len(particles))
+    for k, material in enumerate(materials):
+        rows = np.flatnonzero(index == k)
+        for field in material._row["history"]:
+            capacity, initial = field["heat_capacity"], field["initial_parameter"]
+            if not capacity or not initial:
+                continue
+            T = np.asarray(particles[field["name"]][rows])
+            varies = initial in material._varies
+            begin = particles[initial][rows] if varies else T.dtype.type(material._parameter(initial))
+            warmer = T.astype(np.float64) - begin  # exactly 0 where nothing has heated
+            result[rows] += particles["volume"][rows] * material._parameter(capacity) * warmer
+    return result
+
+
 def compute(name: str, particles: Fields, materials: Sequence[Material]) -> FloatArray:
     """The quantity of that name, one of `NAMES`, as a new float64 array (n, …)."""
     if name in ("speed", "kinetic_energy"):
@@ -113,6 +141,8 @@ def compute(name: str, particles: Fields, materials: Sequence[Material]) -> Floa
         return np.sqrt(square) if name == "speed" else 0.5 * particles["mass"] * square
     if name == "density":
         return np.asarray(particles["mass"] / (particles["volume"] * volume_ratio(particles)))
+    if name == "heat":
+        return heat(particles, materials)
     state = cauchy(particles, materials)
     if name == "elastic_energy":
         return np.asarray(state.energy * particles["volume"])

@@ -14,7 +14,7 @@ from mpm._core import Simulation as Core
 from mpm.admission import refuse_taken
 from mpm.colliders import warn_of_particles_inside
 from mpm.laws import Material
-from mpm.populated import Populated
+from mpm.populated import Gone, Populated
 from mpm.shapes import Shape
 from mpm.snapshot import Part
 
@@ -28,10 +28,13 @@ class MaterialPoints(Populated, abstract=True):
 
     _core: Core
     _numerics: numerics.Numerics
-    _parts: list[Part]
+    _parts: list[Part | Gone]
 
     def _fill_from(
-        self, rng: np.random.Generator, materials: Sequence[Material] = (), parts: Sequence[Part] = ()
+        self,
+        rng: np.random.Generator,
+        materials: Sequence[Material] = (),
+        parts: Sequence[Part | Gone] = (),
     ) -> None:
         """Begin with these materials and bodies; `rng` samples the next ones."""
         self._rng = rng

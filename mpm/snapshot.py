@@ -13,6 +13,7 @@ from mpm import _core, fieldtable
 from mpm.colliders import Prepared
 from mpm.laws import Material
 from mpm.numerics import Numerics
+from mpm.populated import Gone
 from mpm.scene import Body, Scene
 
 __all__ = ["Part", "Snapshot", "arrays_of", "deciding", "fields_of", "fill", "restore"]
@@ -51,7 +52,7 @@ class Snapshot:
     numerics: Numerics
     rng: np.random.Generator
     materials: tuple[Material, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[Part | Gone, ...]
     colliders: tuple[Prepared, ...]
     fields: tuple[fieldtable.Row, ...]
     arrays: dict[str, Array]

@@ -166,7 +166,15 @@ class Solver(Run):
     @property
     def quantities(self) -> tuple[str, ...]:
         """Names of the quantities of `compute`."""
-        return tuple(derived.NAMES) if self.materials else derived.computable(self.particles.fields)
+        fields = self.particles.fields
+        if not self.materials:
+            return derived.computable(fields)
+        return tuple(name for name in derived.NAMES if name != "heat" or derived.keeps_heat(fields))
+
+    @property
+    def _units(self) -> dict[str, str]:
+        """Units of all fields and quantities, in 3-D."""
+        return {name: unit for name, (_, unit) in derived.NAMES.items()} | self.particles.units
 
     def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
         """Compute one of `quantities` for these particles."""
@@ -218,9 +226,17 @@ class Solver(Run):
         """Hand the last collider of the scene to the core; after an error it is not there."""
         return place(cast(_core.Core, self._core), [prepared], first=len(self._colliders))[0]
 
+    def _kinds(self) -> tuple[str, ...]:
+        """What the materials are; recordings have the same from their reprs."""
+        return tuple(repr(material).partition("(")[0] for material in self.materials)
+
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
-        return ""
+        return (
+            "; heat is that of laws with a temperature, and this simulation has none"
+            if name == "heat"
+            else ""
+        )
 
     def _cells(self) -> npt.NDArray[Any] | None:
         """The rows of the corners (m, d + 1) of the triangles or tetrahedra of the bodies; None: there are particles
@@ -272,16 +288,20 @@ class Solver(Run):
 
         Parameters
         ----------
-        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density"}
+        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "heat"}
             Pressure is −tr σ/3 with σ_zz of plane strain in 2-D. Stresses come from the law, without the viscous
-            part. The kinetic energy is m v²/2, without the affine part that `totals` includes.
+            part. The kinetic energy is m v²/2, without the affine part that `totals` includes. The heat [J] is
+            V ρc (T − T_initial) with the rest volume V, and 0 for particles of laws without a temperature; a
+            simulation needs a law that has one (`mpm.materials.JohnsonCook`). Its sum is `mpm.totals.Totals.heat`.
 
         Returns
         -------
         ndarray, shape (n,), for the stress (n, d, d)
             A new float64 array.
         """
-        chosen = _check.choice("name", name, self.quantities)
+        chosen = _check.choice(
+            "name", name, self.quantities, why=self._missing(name) if name == "heat" else ""
+        )
         return self._quantity(chosen, Copies(self.particles))
 
     @_check.options
@@ -464,14 +484,15 @@ class Solver(Run):
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
     ) -> Picture:
-        """Draw particles, or the triangles of 2-D elements, and colliders with Matplotlib; needs the extra ``plot``.
+        """Draw particles, or finite elements, and colliders with Matplotlib; needs the extra ``plot``.
 
-        Colliders are solid in 2-D. A 3-D picture is an image that shows them shaded and half transparent.
+        The triangles of finite elements are filled; in 3-D those of the surface, shaded. Colliders are solid in 2-D. A
+        3-D picture is an image that shows them shaded and half transparent.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Default: axes of a new figure.
+            Default: axes of a new figure, which fits the domain.
         color : str
             A quantity of `compute` or a field (``"J"``, ``"material"``, …) with one value per particle.
         limits : (float, float), optional
@@ -482,7 +503,7 @@ class Solver(Run):
             needs the extra ``3d`` and a second or two. 2-D scenes need ``"builtin"``.
         cut : mapping, optional
             Planes that open a 3-D scene, such as ``{"y": 0.5}`` [m], or two or three for a corner: particles between
-            them and the camera are left out. Colliders stay whole.
+            them and the camera are left out, and so are elements with their middle there. Colliders stay whole.
 
         Returns
         -------
@@ -503,7 +524,7 @@ class Solver(Run):
         fps: float,
         color: str = "speed",
         limits: tuple[float, float] | None = None,
-        size: tuple[int, int] = (960, 720),
+        size: tuple[int, int] | None = None,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
         progress: bool = False,
@@ -525,8 +546,8 @@ class Solver(Run):
         limits : (float, float), optional
             Ends of the colour scale. Default: from 0 or the smallest to the largest value so far, without a few
             values far off.
-        size : (int, int)
-            Width and height in pixels, even.
+        size : (int, int), optional
+            Width and height in pixels, even. Default: as the domain needs, with about as many pixels as 960 x 720.
         renderer, cut
             As in `plot`.
         progress : bool, optional

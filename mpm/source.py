@@ -46,6 +46,10 @@ class Source(Protocol):
     def quantities(self) -> tuple[str, ...]:
         """What `compute` can answer."""
 
+    @property
+    def _units(self) -> Mapping[str, str]:
+        """Units of fields and quantities by name, in 3-D."""
+
     def compute(self, name: str) -> npt.NDArray[Any]:
         """A quantity of the particles, (n, …)."""
 
@@ -54,6 +58,9 @@ class Source(Protocol):
 
     def _posed(self) -> list[Placed]:
         """The colliders at their current poses."""
+
+    def _kinds(self) -> tuple[str, ...]:
+        """What the materials are, which the field ``material`` counts; may be empty."""
 
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this source lacks; may be empty."""

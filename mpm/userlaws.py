@@ -176,7 +176,8 @@ class UserLaw(_Flowing):
     A function is a ``scipy.LowLevelCallable``, a PyCapsule with the signature as its name, a function pointer of
     ctypes with ``argtypes`` and ``restype`` (`EVALUATE` and `RETURN_MAP` are prototypes), or a ``numba.cfunc`` of
     `NUMBA_EVALUATE` or `NUMBA_RETURN_MAP`. The context of a ``LowLevelCallable`` or capsule is passed on. Checkpoints
-    keep the name and the numbers; ``mpm.load(path, laws={name: law})`` brings the functions back. Explicit steps only.
+    keep the name and the numbers; ``mpm.load(path, laws={name: law})`` brings the functions back. Laws are equal that
+    have the same name, numbers and history, and functions with the same addresses and contexts. Explicit steps only.
 
     Parameters
     ----------
@@ -236,6 +237,7 @@ class UserLaw(_Flowing):
     reference: str = ""
     _dimensions: tuple[int, ...] = field(default=(), init=False, repr=False)
     _handle: Any = field(default=None, init=False, repr=False)
+    _pointers: tuple[Any, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         keep = cast(Any, object.__setattr__)
@@ -250,9 +252,11 @@ class UserLaw(_Flowing):
             raise ValueError(f"J_range = ({low!r}, {high!r}): must be 0 < least < 1 < largest")
         keep(self, "J_range", (low, high))
         if isinstance(self.evaluate, Absent):
+            keep(self, "_pointers", (self.evaluate, self.advance))
             return
         evaluate = Compiled("evaluate", self.evaluate, _EVALUATE)
         back = None if self.advance is None else Compiled("advance", self.advance, _RETURN_MAP)
+        keep(self, "_pointers", tuple(f and (f.address, f.context) for f in (evaluate, back)))
         rows = [
             (r["name"], r["unit"], r["rank"], r["initial"], r["low"], r["high"], r["scales_volume"])
             for r in self._row["history"]
@@ -344,9 +348,8 @@ class UserLaw(_Flowing):
         return replace(cast(Any, self), constants={**self.constants, **own}, density=density)  # type: ignore[no-any-return]
 
     def _key(self) -> tuple[Any, ...]:
-        functions = self.evaluate, self.advance
         numbers = tuple(self.constants.items()), self.density, self.moduli, self.J_range
-        return (self.name, *functions, *numbers, self.history, self.reference)
+        return (self.name, *self._pointers, *numbers, self.history, self.reference)
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, UserLaw) else NotImplemented
@@ -414,7 +417,7 @@ def _from_numbers(part: Sequence[Any]) -> HistoryField:
 def _row_of(part: str | HistoryField) -> _core.HistoryField:
     """The row of a field, as the registry has it."""
     if isinstance(part, str):
-        known: _core.HistoryField = {**_KNOWN[part], "initial_parameter": None}
+        known: _core.HistoryField = {**_KNOWN[part], "initial_parameter": None, "heat_capacity": None}
         return known
     return {
         "name": part.name,
@@ -425,6 +428,7 @@ def _row_of(part: str | HistoryField) -> _core.HistoryField:
         "low": part.low,
         "high": part.high,
         "scales_volume": False,
+        "heat_capacity": None,
         "meaning": "of a user's law",
     }
 

@@ -1,6 +1,7 @@
 """The books of dissipation: what laws take from the energy, against closed forms and the work of the stress."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -139,6 +140,38 @@ def test_heat_is_its_share_of_the_plastic_work():
     plastic = float((sim.particles.plastic_dissipation * volume).sum())
     assert totals.plastic_dissipation == pytest.approx(plastic, rel=1e-12)
     assert sim.history["heat"][-1] == totals.heat
+    np.testing.assert_allclose(sim.compute("heat"), heat * volume, rtol=1e-12, atol=0)
+
+
+@each("dtype", scenes.DTYPES)
+@each("d", scenes.DIMS)
+def test_the_heat_of_particles_adds_up_to_that_of_the_books(d, dtype, tmp_path):
+    """Also where the initial temperature varies and has no exact number, and beside a law without a temperature."""
+    metal = scenes.MATERIALS["johnson_cook"]
+    graded = replace(metal, initial_temperature=lambda x: 290.1 + 10 * x[:, 0], melting_temperature=400.7)
+    scene = mpm.Scene([0] * d, [1] * d)
+    bodies = (replace(metal, initial_temperature=298.1), graded, scenes.MATERIALS["neo_hookean"])
+    for k, material in enumerate(bodies):
+        scene.add(mpm.shapes.Box([0.1 + 0.25 * k] * d, [0.3 + 0.25 * k] * d), material, velocity=scenes.swirl)
+    sim = mpm.Simulation(scene, dx=1 / 16, dtype=dtype, dissipation=True)
+    assert (sim.compute("heat") == 0).all()
+    sim.step(30)
+    heat, index = sim.compute("heat"), sim.particles.material
+    assert (heat[index == 2] == 0).all() and (heat[index == 0] > 0).any() and (heat[index == 1] > 0).any()
+    assert heat.sum() == pytest.approx(
+        sim.totals().heat, rel=1e-6 if dtype == "float32" else 1e-12
+    )  # 5e-8, 5e-16
+    sim.record(tmp_path / "run.vtkhdf", fps=1, fields=("heat",)).close()
+    np.testing.assert_allclose(mpm.replay(tmp_path / "run.vtkhdf")[0]["heat"], heat, rtol=1e-6)
+
+
+def test_a_simulation_without_a_temperature_has_no_heat():
+    sim = bouncing(2, "float64")
+    assert "heat" not in sim.quantities
+    with pytest.raises(
+        ValueError, match="heat is that of laws with a temperature, and this simulation has none"
+    ):
+        sim.compute("heat")
 
 
 def ringing(material, **numerics):
@@ -185,7 +218,7 @@ def bouncing(d, dtype, laws=("von_mises", "fluid"), **numerics):
             scenes.MATERIALS[law],
             velocity=scenes.swirl,
         )
-    return mpm.Simulation(scene, dx=1 / 8, dtype=dtype, rng=3, **numerics)
+    return mpm.Simulation(scene, dx=1 / 8, dtype=dtype, sampling="stratified", rng=3, **numerics)
 
 
 @each("isa", _core.isas())

@@ -74,7 +74,7 @@ def damaging(library):
 def body(material, d, side=8, velocity=scenes.swirl, **options):
     scene = mpm.Scene([0] * d, [1] * d)
     scene.add(mpm.shapes.Box([0.25] * d, [0.75] * d), material, velocity=velocity)
-    return mpm.Simulation(scene, **{"dx": 1 / (2 * side), **options})
+    return mpm.Simulation(scene, **{"dx": 1 / (2 * side), "sampling": "stratified", **options})
 
 
 # --- what it computes ---------------------------------------------------------------------------------------------
@@ -325,6 +325,51 @@ def test_other_solvers_and_files_say_what_they_lack(law, damaging, tmp_path):
             mpm.load(path, laws=laws)
     stiffer = law._replaced({"mu": 100.0})
     assert mpm.load(path, laws={"own": stiffer}) == sim  # numbers come from the file
+
+
+def test_laws_are_equal_that_have_the_same_functions_and_numbers(library, law, damaging):
+    def made(**options):
+        functions = {
+            "evaluate": UserLaw.EVALUATE(("damaged", library)), "advance": UserLaw.RETURN_MAP(("damage", library))
+        }  # fmt: skip
+        same = {"name": "damaging", "constants": CONSTANTS, "density": 1, "history": damaging.history}
+        return UserLaw(**functions | same | options)
+
+    again = made()
+    assert again.evaluate != damaging.evaluate  # two objects for one address
+    assert again == damaging and hash(again) == hash(damaging) and len({again, damaging}) == 1
+    for options in (
+        {"evaluate": UserLaw.EVALUATE(("neo_hookean", library))},
+        {"advance": UserLaw.RETURN_MAP(("crumble", library))},
+        {"advance": None},
+        {"constants": {"mu": MU, "lam": 2 * LAMBDA}},
+        {"constants": {"lam": LAMBDA, "mu": MU}},  # the functions get them in this order
+        {"density": 2},
+        {"name": "other"},
+        {"moduli": "numeric"},
+        {"J_range": (1e-2, 1e2)},
+        {"reference": "nobody"},
+        {"history": damaging.history[:1]},
+    ):
+        assert made(**options) != damaging, options
+
+
+def test_laws_differ_by_the_context_of_their_functions(library):
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    context = ctypes.pythonapi.PyCapsule_SetContext
+    context.argtypes = [ctypes.py_object, ctypes.c_void_p]
+    signature = ctypes.create_string_buffer(
+        b"void(int,int,double*,double*,double*,double*,double*,double*,void*)"
+    )
+    address = ctypes.cast(library.neo_hookean, ctypes.c_void_p).value
+
+    def made(given):
+        capsule = new(address, signature, None)
+        context(capsule, given)
+        return UserLaw(name="own", evaluate=capsule, constants=CONSTANTS, density=1)
+
+    assert made(1) == made(1) != made(2)
 
 
 # --- checks -------------------------------------------------------------------------------------------------------

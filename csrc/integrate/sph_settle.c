@@ -332,10 +332,9 @@ mpm_status mpm_sph_settle_rows(mpm_sph *sph)
 {
     sph->settled = false;
     describe(sph);
-    if (!sph->store.count) {
+    if (!sph->store.count) { /* it stays unsettled: the next rows may come from a file */
         sph->measure = (mpm_sph_measure){.least_J = 1e300};
         sph->collider_dt = INFINITY;
-        sph->settled = true;
         return MPM_OK;
     }
     mpm_sph_solids_state(sph);

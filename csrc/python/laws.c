@@ -2,6 +2,7 @@
  *
  * The registry of laws as Python sees it, and the laws as functions.
  */
+#include <math.h>
 #include <string.h>
 
 #include "integrate/conditions.h"
@@ -25,11 +26,12 @@ static PyObject *describe_parameter(const mpm_parameter *p)
 
 static PyObject *describe_history(const mpm_law *law, const mpm_history_field *field)
 {
-    const int p = field->initial_parameter; /* counted from 1 */
-    return Py_BuildValue("{s:s,s:s,s:s,s:d,s:z,s:d,s:d,s:O,s:s}", "name", field->name, "unit", field->unit, "rank",
+    const int p = field->initial_parameter, c = field->heat_capacity; /* counted from 1 */
+    return Py_BuildValue("{s:s,s:s,s:s,s:d,s:z,s:d,s:d,s:O,s:z,s:s}", "name", field->name, "unit", field->unit, "rank",
                          mpm_python_rank_name(field->rank), "initial", field->initial, "initial_parameter",
                          p ? law->parameter[p - 1].name : NULL, "low", field->low, "high", field->high,
-                         "scales_volume", field->scales_volume ? Py_True : Py_False, "meaning", field->meaning);
+                         "scales_volume", field->scales_volume ? Py_True : Py_False, "heat_capacity",
+                         c ? law->parameter[c - 1].name : NULL, "meaning", field->meaning);
 }
 
 static PyObject *describe_law(const mpm_law *law)
@@ -124,7 +126,7 @@ static int get_varying(PyObject *varying, mpm_material *material)
     if (count < 0 || (count && count <= most && mpm_python_get_doubles(varying, "varying", indices, count)))
         return -1;
     for (Py_ssize_t k = 0; k < count && count <= most; k++) {
-        if (!(indices[k] > (k ? indices[k - 1] : -1) && indices[k] < most))
+        if (!(indices[k] > (k ? indices[k - 1] : -1) && indices[k] < most) || indices[k] != floor(indices[k]))
             break;
         material->parameter[material->varying++] = (int)indices[k];
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from mpm.io import generators, kept
 from mpm.io.description import Arrays, Reader, Tree, Writer, listing, mapping
 from mpm.laws import Material
 from mpm.particles import RESERVED
+from mpm.populated import Gone
 from mpm.scene import Body, Scene
 from mpm.snapshot import Part, Snapshot
 
@@ -40,16 +42,7 @@ def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
         "numerics": numerics.options(snapshot.numerics),
         "rng": generators.describe(snapshot.rng, writer),
         "materials": [writer.material(material) for material in snapshot.materials],
-        "parts": [
-            {
-                "body": _index(part.body, bodies, writer.fields),
-                "particles": part.particles,
-                "mass": part.mass,
-                "volume": part.volume,
-                "first_id": part.first_id,
-            }
-            for part in snapshot.parts
-        ],
+        "parts": [_part(part, bodies, writer) for part in snapshot.parts],
         "colliders": [
             {
                 "collider": _index(one.collider, colliders, writer.fields),
@@ -64,6 +57,18 @@ def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
     if snapshot.fields:
         tree["fields"] = [{k: v for k, v in row.items() if k in FIELD_KEYS} for row in snapshot.fields]
     return tree, kept.joined(writer.arrays, snapshot.arrays)
+
+
+def _part(part: Part | Gone, bodies: tuple[Body, ...], writer: Writer) -> Tree:
+    if isinstance(part, Gone):
+        return asdict(part)
+    return {
+        "body": _index(part.body, bodies, writer.fields),
+        "particles": part.particles,
+        "mass": part.mass,
+        "volume": part.volume,
+        "first_id": part.first_id,
+    }
 
 
 def _index(thing: Any, things: tuple[Any, ...], describe: Any) -> Any:
@@ -104,11 +109,16 @@ def _state(clock: Tree, state: Arrays) -> Arrays:
 
 def _parts(
     entries: list[Any], reader: Reader, scene: Scene, materials: tuple[Material, ...]
-) -> Iterator[Part]:
+) -> Iterator[Part | Gone]:
     taken: set[str] = set()
     next_id = 0
     for entry in entries:
         given = mapping(entry, "part")
+        if gone := Gone.restored(given, taken, next_id):
+            taken.add(gone.name)
+            next_id = gone.first_id + 1
+            yield gone
+            continue
         body: Body = _which(
             given["body"], scene.bodies, lambda tree: reader.body(tree, scene.dimension, taken)
         )
@@ -162,7 +172,7 @@ def quantities(snapshot: Snapshot) -> dict[str, Any]:
     # By name, not by index, so that an object in only one of two simulations does not shift the others.
     tree["materials"] = {str(number): material for number, material in enumerate(tree["materials"])}
     tree["parts"] = {
-        part.body.name: {name: entry[name] for name in ("particles", "mass", "volume")}
+        part.name: {name: entry[name] for name in ("particles", "mass", "volume") if name in entry}
         for part, entry in zip(snapshot.parts, tree["parts"], strict=True)
     }
     tree["colliders"] = {

@@ -26,7 +26,7 @@ from mpm.io.description import listing, mapping
 from mpm.io.kept import Kept
 from mpm.laws import Material, registry
 from mpm.numerics import StableDt
-from mpm.populated import Populated
+from mpm.populated import Gone, Populated
 from mpm.shapes import Points, Shape
 from mpm.sph import numerics, operators
 from mpm.sph.checkup import FluidLooks
@@ -167,7 +167,7 @@ class Simulation(Populated, kind="sph"):
     __slots__ = ("_fluid", "_numerics")
 
     _core: _core.SPH
-    _parts: list[_Part]
+    _parts: list[_Part | Gone]
     _resolution = "spacing"
     _looks = FluidLooks
     _instead: ClassVar[Mapping[str, str]] = {
@@ -511,7 +511,9 @@ class Simulation(Populated, kind="sph"):
         mass = self._fluid.density * chosen.spacing**self.dimension * share
         lefts = dict(zip([part.name for part in self._parts], self._lefts(), strict=True))
 
-        def line(part: _Part) -> str:
+        def line(part: _Part | Gone) -> str:
+            if isinstance(part, Gone):
+                return part.text
             left = lefts[part.name]
             fewer = f", of which {left} are left" * (left < part.particles)
             weight = (
@@ -532,12 +534,16 @@ class Simulation(Populated, kind="sph"):
         yield self._machine(chosen.dtype, self._core.memory())
 
 
-def _parts(entries: list[Any], counters: npt.NDArray[Any]) -> list[_Part]:
+def _parts(entries: list[Any], counters: npt.NDArray[Any]) -> list[_Part | Gone]:
     """The bodies of a file; `counters` begins with the steps and the next id."""
-    parts: list[_Part] = []
+    parts: list[_Part | Gone] = []
     next_id = 0
     for entry in entries:
         given = mapping(entry, "part")
+        if gone := Gone.restored(given, {other.name for other in parts}, next_id):
+            next_id = gone.first_id + 1
+            parts.append(gone)
+            continue
         part = _Part(
             _check.text("name", given["name"]),
             _check.text("text", given["text"]),

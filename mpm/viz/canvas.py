@@ -14,6 +14,7 @@ from mpm import _check
 from mpm._check import FloatArray
 from mpm.source import Source
 from mpm.viz import color as _color
+from mpm.viz import framing
 from mpm.viz.camera import Camera, corners
 
 Image = npt.NDArray[np.uint8]
@@ -140,9 +141,20 @@ def write(image: Image, text: str, at: tuple[int, int], size: int, ink: tuple[in
     window[:] = np.asarray(patch)
 
 
-def bar_width(height: int) -> int:
-    """Pixels at the right that the colour bar needs."""
-    return round(height * 0.19)
+def legend(image: Image, names: Sequence[str], limits: tuple[float, float]) -> None:
+    """Names beside squares of the colours of 0, 1, … at the top, right of the time; as many as there is room for."""
+    height, width = image.shape[:2]
+    unit = framing.text_unit(width, height)
+    size = max(9, round(unit / 42))
+    column, row = round(0.3 * unit), max(10, round(unit / 32))
+    colors = _color.TABLE[_color.index(np.arange(len(names)), limits)]
+    for name, ink in zip(names, colors, strict=True):
+        wide = 2 * size + round(font(size).getlength(name))
+        if column + wide > width:
+            return
+        image[row + 2 : row + 2 + size, column : column + size] = ink
+        write(image, name, (column + round(1.4 * size), row), size)
+        column += wide + size
 
 
 def color_bar(
@@ -155,9 +167,10 @@ def color_bar(
     """Draw the colour bar with its numbers and the quantity's name at the right; tips where values go on beyond it.
     By default the numbers are the ends of the scale and three between them."""
     height, width = image.shape[:2]
-    size = max(9, round(height / 42))
-    left, top = width - bar_width(height) + size, round(height * 0.2)
-    length, thick = round(height * 0.6), max(8, round(height / 48))
+    unit = framing.text_unit(width, height)
+    size = max(9, round(unit / 42))
+    left, top = width - round(framing.BAR * unit) + size, round(height * 0.2)
+    length, thick = round(height * 0.6), max(8, round(unit / 48))
     levels = 255 - (np.arange(length) * 256 // length)
     image[top : top + length, left : left + thick] = _color.TABLE[levels][:, None]
     for k in range(thick):

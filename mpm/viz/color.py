@@ -14,7 +14,7 @@ from mpm.totals import per_depth
 
 # From dark to light, so that it also reads in print: indigo, blue, teal, green, yellow.
 STOPS = ("1d2461", "264f9c", "1f86ad", "2fb295", "8bd065", "f3e24a")
-FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy")
+FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy", "heat")
 TENSORS = ("stress", *(name for name, row in fieldtable.KNOWN.items() if row["rank"] != "scalar"))
 SCALARS = {*derived.NAMES, *(n for n, row in fieldtable.KNOWN.items() if row["rank"] == "scalar")} - {
     "stress"
@@ -54,9 +54,14 @@ def check(source: Source, color: object, argument: str = "color") -> str:
 
 def label(source: Source, color: str) -> str:
     """What stands beside the colour bar."""
-    name, unit = derived.NAMES.get(color) or (color, source.particles.units.get(color, ""))
+    name, unit = derived.NAMES.get(color) or (color, source._units.get(color, ""))
     unit = per_depth(unit, source.dimension)
     return f"{name} [{unit}]" if unit not in ("", "1") else name
+
+
+def legend(source: Source, color: str) -> tuple[str, ...]:
+    """What the numbers of a label mean, from 0 on: the materials; nothing of others."""
+    return tuple(f"{k} {kind}" for k, kind in enumerate(source._kinds())) if color == "material" else ()
 
 
 def check_limits(limits: object) -> tuple[float, float] | None:
