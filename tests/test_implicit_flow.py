@@ -66,7 +66,7 @@ def test_these_laws_map_within_the_solve():
 
 @pytest.mark.parametrize("law", MAPPED)
 def test_slow_shear_agrees_with_explicit_steps(law):
-    """To a shear strain of 0.08, in steps 10 times as long as explicit ones, and 40 times where the law is not grains."""
+    """To a shear strain of 0.08, in steps of 10 explicit ones, and of 40 for laws other than grains."""
     explicit = layer(law)
     explicit.run(2.0)
     exact = np.array(explicit.compute("stress")).mean(axis=0)
