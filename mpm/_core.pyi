@@ -410,6 +410,13 @@ class FEM(Core):
     def set_mesh(self, rest: Any, nodes: Any, material: Any) -> None:
         """Positions at rest of all nodes, float64 (n, d); the nodes, int32 (m, d + 1), and the material, int32 (m,), of
         the elements. Once, before the first step or after `resume`."""
+    def set_parameters(self, row: Any, values: Any) -> None:
+        """After the mesh, where parameters vary: the row of each of its elements, int32 (m,), and by row all parameters
+        in the order of `element_fields` without "material", float64 (m, k)."""
+    def element_field(self, name: str) -> Field:
+        """As `field`, of the elements."""
+    def element_fields(self) -> list[Row]:
+        """As `fields`, of the elements: "material", then the parameters that vary."""
     def forces(self) -> bytes:
         """Of the elements on the nodes (n, d), float64 [N]."""
     def keep(self) -> dict[str, bytes]:

@@ -10,13 +10,12 @@ from mpm.laws import Material
 __all__ = ["refuse_taken", "refuse_varying"]
 
 
-def refuse_varying(material: Material, body: str, method: str) -> None:
-    """Raise ValueError if a parameter varies over the particles, which only `mpm.Simulation` knows."""
+def refuse_varying(material: Material, method: str, why: str) -> None:
+    """Raise ValueError if a parameter varies over the particles, which the method cannot have; `why` says why."""
     if material._varies:
-        of = f" of body {body!r}" if body else ""
         raise ValueError(
-            f"material{of} = {material!r}: {', '.join(material._varies)} varies, but {method} must have one value for "
-            "all: use mpm.Simulation, or a body for each value"
+            f"material = {material!r}: {', '.join(material._varies)} varies, but {method} must have one value for "
+            f"all, because {why}: use mpm.Simulation"
         )
 
 

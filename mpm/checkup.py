@@ -229,7 +229,7 @@ class Looks:
         index = self.sim.particles.material
         for k, material in enumerate(self.sim.materials):
             if (index == k).any():
-                yield float(np.sqrt(1 / _largest_compliance(self.sim, k, material))), k, material
+                yield float(np.sqrt(1 / self.largest_compliance(k, material))), k, material
 
     def speed(self) -> Iterator[Finding]:
         """Against that of sound."""
@@ -252,10 +252,32 @@ class Looks:
             of = x[index == k]
             if g == 0 or not len(of):
                 continue
-            share = g * float(np.ptp(of @ (gravity / g))) * _largest_compliance(self.sim, k, material)
+            share = g * float(np.ptp(of @ (gravity / g))) * self.largest_compliance(k, material)
             words = f"{type(material).__name__}: its weight is {share:.2g} of its stiffness"
             more = "" if share <= SOFT else ": it will be squeezed by as much; is the stiffness in Pa?"
             yield Finding("stiffness", share <= SOFT, words + more)
+
+    def parameters(self) -> Any:
+        """What has the parameters of materials that vary, row by row, and the index of the material."""
+        return self.sim.particles
+
+    def largest_compliance(self, k: int, material: Material) -> float:
+        """The density over E, over the bulk modulus of a fluid, or else over the modulus of longitudinal waves [s²/m²]:
+        the largest of particles of material k."""
+        particles = self.parameters()
+        rows = particles.material == k
+        density: Any = material.density
+        if isinstance(density, Varying):
+            density = particles["mass"][rows] / particles["volume"][rows]
+        for name in ("E", "bulk_modulus", "bulk"):
+            if name in material._varies:
+                return float(np.max(density / particles[name][rows]))
+            modulus = getattr(material, name, None)
+            if modulus is not None:
+                return float(np.max(density / modulus))
+        one = int(np.flatnonzero(rows)[0])
+        own = {name: float(particles[name][one]) for name in material._varies if name in particles.fields}
+        return 1 / material._replaced({"density": float(np.max(density)), **own}).wave_speed ** 2
 
 
 class GridLooks(Looks):
@@ -274,21 +296,3 @@ class GridLooks(Looks):
         good = typical >= FEW_PARTICLES * wanted
         more = "" if good else ": the material has thinned out and may break where it should not"
         yield Finding("particles", good, words + more)
-
-
-def _largest_compliance(sim: Any, k: int, material: Material) -> float:
-    """The density over E, over the bulk modulus of a fluid, or else over the modulus of longitudinal waves [s²/m²]: the
-    largest of particles of material k."""
-    rows = sim.particles.material == k
-    density: Any = material.density
-    if isinstance(density, Varying):
-        density = sim.particles["mass"][rows] / sim.particles["volume"][rows]
-    for name in ("E", "bulk_modulus", "bulk"):
-        if name in material._varies:
-            return float(np.max(density / sim.particles[name][rows]))
-        modulus = getattr(material, name, None)
-        if modulus is not None:
-            return float(np.max(density / modulus))
-    one = int(np.flatnonzero(rows)[0])
-    own = {name: float(sim.particles[name][one]) for name in material._varies if name in sim.particles.fields}
-    return 1 / material._replaced({"density": float(np.max(density)), **own}).wave_speed ** 2

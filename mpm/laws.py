@@ -131,13 +131,16 @@ class Material(_check.Strict):
         values = tuple(math.nan if name in varies else self._parameter(name) for name in names)
         return self._core_law, values, self._varying
 
-    def _sampled(self, x: FloatArray, body: str, dtype: str) -> dict[str, FloatArray]:
-        """The values (n,) of all that varies, of the particles of a body at x (n, d), as `dtype` holds them."""
+    def _sampled(self, x: FloatArray, body: str, dtype: str, row: str = "particle") -> dict[str, FloatArray]:
+        """The values (n,) of all that varies, of the particles of a body (or what else a `row` is) at x (n, d), as
+        `dtype` holds them."""
         values: dict[str, FloatArray] = {}
         for parameter in self._given_parameters():
             given = getattr(self, parameter["name"])
             if isinstance(given, Varying):
-                values[parameter["name"]] = given.at(parameter["name"], x, body, _limits(parameter), dtype)
+                values[parameter["name"]] = given.at(
+                    parameter["name"], x, body, _limits(parameter), dtype, row
+                )
                 if parameter["name"] == "nu" and callable(given.given):
                     warn_if_incompressible(f"largest nu(x) of {body!r}", float(values["nu"].max()))
         if not values:
@@ -149,7 +152,7 @@ class Material(_check.Strict):
                 self._replaced({name: float(value[particle]) for name, value in values.items()})
             except ValueError as error:
                 words = str(error)
-            raise ValueError(f"particle {particle} of {body!r}: {words}")
+            raise ValueError(f"{row} {particle} of {body!r}: {words}")
         return values
 
     def _unfit(self, values: Mapping[str, FloatArray], n: int) -> tuple[int, str] | None:

@@ -85,11 +85,18 @@ class Body:
         volume = _check.array("volume", volume, (len(x),))
         if not (volume > 0).all():
             raise ValueError(f"volume = {_check.shown(volume)}: must be > 0")
+        densities = None
+        if np.any(
+            self.angular_velocity
+        ):  # a material of one density: the centre of volume is the centre of mass
+            densities = self.material._sampled(x, self.name, "float64").get("density")
+        return self._velocity(x, volume if densities is None else densities * volume)
+
+    def _velocity(self, x: FloatArray, mass: FloatArray) -> FloatArray:
+        """As `initial_velocity`, of points of these masses (n,), of which only the ratios matter."""
         v = _evaluated("velocity", self.velocity, x, x.shape)
         if np.any(self.angular_velocity):
-            # A material of one density: the centre of volume is the centre of mass.
-            densities = self.material._sampled(x, self.name, "float64").get("density")
-            r = x - np.average(x, axis=0, weights=volume if densities is None else densities * volume)
+            r = x - np.average(x, axis=0, weights=mass)
             if x.shape[1] == 2:
                 v = v + self.angular_velocity * np.stack([-r[:, 1], r[:, 0]], axis=1)
             else:

@@ -171,6 +171,11 @@ class Solver(Run):
             return derived.computable(fields)
         return tuple(name for name in derived.NAMES if name != "heat" or derived.keeps_heat(fields))
 
+    @property
+    def _units(self) -> dict[str, str]:
+        """Units of all fields and quantities, in 3-D."""
+        return {name: unit for name, (_, unit) in derived.NAMES.items()} | self.particles.units
+
     def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
         """Compute one of `quantities` for these particles."""
         return derived.compute(name, particles, self.materials)
@@ -475,14 +480,15 @@ class Solver(Run):
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
     ) -> Picture:
-        """Draw particles, or the triangles of 2-D elements, and colliders with Matplotlib; needs the extra ``plot``.
+        """Draw particles, or finite elements, and colliders with Matplotlib; needs the extra ``plot``.
 
-        Colliders are solid in 2-D. A 3-D picture is an image that shows them shaded and half transparent.
+        The triangles of finite elements are filled; in 3-D those of the surface, shaded. Colliders are solid in 2-D. A
+        3-D picture is an image that shows them shaded and half transparent.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Default: axes of a new figure.
+            Default: axes of a new figure, which fits the domain.
         color : str
             A quantity of `compute` or a field (``"J"``, ``"material"``, …) with one value per particle.
         limits : (float, float), optional
@@ -493,7 +499,7 @@ class Solver(Run):
             needs the extra ``3d`` and a second or two. 2-D scenes need ``"builtin"``.
         cut : mapping, optional
             Planes that open a 3-D scene, such as ``{"y": 0.5}`` [m], or two or three for a corner: particles between
-            them and the camera are left out. Colliders stay whole.
+            them and the camera are left out, and so are elements with their middle there. Colliders stay whole.
 
         Returns
         -------
@@ -514,7 +520,7 @@ class Solver(Run):
         fps: float,
         color: str = "speed",
         limits: tuple[float, float] | None = None,
-        size: tuple[int, int] = (960, 720),
+        size: tuple[int, int] | None = None,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
         progress: bool = False,
@@ -536,8 +542,8 @@ class Solver(Run):
         limits : (float, float), optional
             Ends of the colour scale. Default: from 0 or the smallest to the largest value so far, without a few
             values far off.
-        size : (int, int)
-            Width and height in pixels, even.
+        size : (int, int), optional
+            Width and height in pixels, even. Default: as the domain needs, with about as many pixels as 960 x 720.
         renderer, cut
             As in `plot`.
         progress : bool, optional

@@ -46,6 +46,10 @@ class Source(Protocol):
     def quantities(self) -> tuple[str, ...]:
         """What `compute` can answer."""
 
+    @property
+    def _units(self) -> Mapping[str, str]:
+        """Units of fields and quantities by name, in 3-D."""
+
     def compute(self, name: str) -> npt.NDArray[Any]:
         """A quantity of the particles, (n, …)."""
 

@@ -1,4 +1,4 @@
-"""Parameters of materials that vary over the particles of a body."""
+"""Parameters of materials that vary over the particles or elements of a body."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Varying", "is_varying"]
 
 
 class Varying(_check.Strict):
-    """A parameter with a value for each particle of a body: an array, or a function of the position.
+    """A parameter with a value for each particle (element) of a body: an array, or a function of the position.
 
     Materials make it of an array or a function that is given for a number; equal ones compare and hash equal.
 
@@ -49,8 +49,16 @@ class Varying(_check.Strict):
         refuse_out_of_range(name, values, limits)
         return cls(_check.frozen(values.copy()))
 
-    def at(self, name: str, x: FloatArray, body: str, limits: Mapping[str, Any], dtype: str) -> FloatArray:
-        """The values (n,) of particles at x (n, d), in the numbers of `dtype` but in float64.
+    def at(
+        self,
+        name: str,
+        x: FloatArray,
+        body: str,
+        limits: Mapping[str, Any],
+        dtype: str,
+        row: str = "particle",
+    ) -> FloatArray:
+        """The values (n,) of particles, or what else a `row` is, at x (n, d), in the numbers of `dtype` but in float64.
 
         Raises
         ------
@@ -63,13 +71,13 @@ class Varying(_check.Strict):
             given = _check.array(title, called(title, given, x, f" of {body!r}"), (len(x),))
         elif len(given) != len(x):
             raise ValueError(
-                f"{name} has {len(given)} values: must have one for each of the {len(x)} particles of {body!r}, or be "
+                f"{name} has {len(given)} values: must have one for each of the {len(x)} {row}s of {body!r}, or be "
                 "a function of x"
             )
-        refuse_out_of_range(f"{title} of {body!r}", given, limits)
+        refuse_out_of_range(f"{title} of {body!r}", given, limits, row)
         with np.errstate(over="ignore", under="ignore"):
             values = given.astype(dtype).astype(np.float64)
-        refuse_out_of_range(f"{title} of {body!r} in {dtype}", values, limits)
+        refuse_out_of_range(f"{title} of {body!r} in {dtype}", values, limits, row)
         return values
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -116,7 +124,9 @@ def called(title: str, function: Callable[[FloatArray], npt.ArrayLike], x: Float
         ) from error
 
 
-def refuse_out_of_range(name: str, values: FloatArray, limits: Mapping[str, Any]) -> None:
+def refuse_out_of_range(
+    name: str, values: FloatArray, limits: Mapping[str, Any], row: str = "particle"
+) -> None:
     """Raise ValueError if one of the values (n,) is outside the limits of `_check.number`; it names the particle."""
     low, high = limits["low"], limits["high"]
     within = (values > low if limits["low_open"] else values >= low) & (
@@ -125,4 +135,4 @@ def refuse_out_of_range(name: str, values: FloatArray, limits: Mapping[str, Any]
     for particle in np.flatnonzero(~(within & np.isfinite(values)))[:1]:
         allowed = _check.interval(low, limits["low_open"], high, limits["high_open"])
         unit = f" [{limits['unit']}]" if limits["unit"] else ""
-        raise ValueError(f"{name}, particle {particle}: {float(values[particle])!r} must be {allowed}{unit}")
+        raise ValueError(f"{name}, {row} {particle}: {float(values[particle])!r} must be {allowed}{unit}")

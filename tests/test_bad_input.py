@@ -59,7 +59,7 @@ PLAIN_COLOR = [v for v in COLOR if v is not None] + ["pressure"]
 RENDERER = [*NAME, "pyvist", "pyvista"]  # the last draws no 2-D scenes
 CUT = [3, "y", ["y"], {"w": 0.5}, {"y": 0.5}, {"y": "a"}]  # of a 2-D scene
 LIMITS = ["ab", 1.0, {}, (1,), (1, 2, 3), (2, 1), (1, 1), (0, NAN), (-INF, 0), ("a", "b")]
-SIZE = [1, None, "ab", (1,), (64, 64, 3), (64.0, 64), (65, 64), (0, 64), (10**6, 64), (True, 64), (NAN, 64)]
+SIZE = [1, "ab", (1,), (64, 64, 3), (64.0, 64), (65, 64), (0, 64), (10**6, 64), (True, 64), (NAN, 64)]
 PICTURE = [
     None, 1, "ab", [[[0, 0, 0]]], np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((4, 4, 4), np.uint8),
     np.zeros((0, 4, 3), np.uint8),

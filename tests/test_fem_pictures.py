@@ -10,6 +10,7 @@ import mpm
 from loops import each
 from mpm import _core, fem, viz
 from mpm.errors import FileFormatError
+from mpm.io.state import surface
 from mpm.viz import color as colors
 from mpm.viz import render
 from viewers import Browser
@@ -289,14 +290,17 @@ def test_the_core_refuses_bad_triangles(change, message):
 
 
 @every_dim
-def test_the_viewer_shows_triangles_in_the_plane(d):
+def test_the_viewer_shows_triangles_or_the_surface(d):
     sim = bending(d)
     browser = Browser(sim)
-    name = "triangles" if d == 2 else "points"
-    assert [part for part, _ in browser.frame["parts"]] == [name]
-    rows = sim.elements.nodes.ravel() if d == 2 else slice(None)
-    x = sim.particles.x[rows]
-    assert np.abs(browser.positions(name) - x).max() < 1.3 / 65535  # of a box of side 1.2
+    nodes = sim.elements.nodes
+    rows = (
+        {"triangles": nodes.ravel()} if d == 2 else {"points": slice(None), "surface": surface(nodes).ravel()}
+    )
+    assert [part for part, _ in browser.frame["parts"]] == list(rows)
+    for name, row in rows.items():
+        x = sim.particles.x[row]
+        assert np.abs(browser.positions(name) - x).max() < 1.3 / 65535  # of a box of side 1.2
     assert browser.frame["particles"] == len(sim.particles) and render.OVERSAMPLE == 2
 
 

@@ -39,7 +39,7 @@ def test_threads_and_splits_change_no_bit(isa, dtype):
 @every_dim
 def test_files_copies_and_pickles_go_on_bit_for_bit(d, tmp_path):
     sim = busy(d, damping=(0.1, 1e-4))
-    sim.particles.add_field("heat", rank="vector", unit="K", initial=2.0)[:, 0] = 1.0
+    sim.particles.add_field("warmth", rank="vector", unit="K", initial=2.0)[:, 0] = 1.0
     sim.step(20)
     sim.save(tmp_path / "a.mpm")
     again = [mpm.load(tmp_path / "a.mpm"), copy.copy(sim), pickle.loads(pickle.dumps(sim))]

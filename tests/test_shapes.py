@@ -508,6 +508,35 @@ def test_bad_argument_is_refused(number):
         call()
 
 
+CALLS = [
+    (lambda: Ball(0.5, 0.2), "center: expected the shape .*, got one number: 0.5"),
+    (lambda: Ball((0.5, 0.5), (0.2, 0.2)), "radius: expected a number, got .0.2, 0.2."),
+    (lambda: Ball(0.5, 0.5, 0.2), "4 were given"),
+    (lambda: Ball((0.5, 0.5)), "needs radius="),
+    (lambda: Ball(centre=(0.5, 0.5), radius=0.2), "no option 'centre'; did you mean 'center'"),
+    (lambda: Box((0, 0), (1, 1, 1)), r"upper: expected the shape \(2,\) like lower, got \(3,\): \(1, 1, 1\)"),
+    (lambda: Box((1, 1), (0, 0)), r"got \(1, 1\), \(0, 0\) \(they are swapped\)"),
+    (lambda: Box((0, 1), (1, 1)), r"axis 1: 1 >= 1"),
+    (lambda: HalfSpace((0, 0), 1), "normal: expected .* like point"),
+    (lambda: Capsule((0, 0), (1, 0, 0), 1), "b: expected .* like a"),
+    (lambda: Cylinder((0, 0, 0), (0, 0, 0), 1), "a, b: expected two different"),
+    (lambda: Polygon([0, 0, 1, 0]), "vertices"),
+    (lambda: Points((0, 0)), "x: expected the shape"),
+    (lambda: mpm.shapes.DistanceGrid((0, 0), (1, 1), [(1, -1), (1, 1)]), "spacing: expected a number"),
+    (lambda: Mesh(), "a path, or"),
+]
+
+
+@each("call, words", CALLS)
+def test_errors_show_a_right_call(call, words):
+    with pytest.raises((TypeError, ValueError), match=words) as error:
+        call()
+    _, shown = str(error.value).split("; for example ")
+    for number, text in enumerate(shown.split(", in 3-D ")):
+        if "part.stl" not in text:
+            assert eval(text, vars(mpm.shapes)).dimension == 2 + number
+
+
 def test_every_shape_is_exported():
     kinds = (Ball, Box, Capsule, Cylinder, HalfSpace, Mesh, Points, Polygon, Shape)
     others = {"Cells", "Deforming", "DistanceGrid"}  # tested with finite elements and with the colliders

@@ -307,16 +307,10 @@ def test_what_takes_one_value_says_so():
         block(mpm.materials.NeoHookean(E=graded, nu=0.3, density=1), 2, integrator="implicit-euler")
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(
-        mpm.shapes.Box((0.25, 0.25), (0.75, 0.75)), mpm.materials.NeoHookean(E=graded, nu=0.3, density=1)
-    )
-    with pytest.raises(ValueError, match="E varies, but finite elements"):
-        mpm.fem.Simulation(scene, spacing=0.1)
-    scene = mpm.Scene((0, 0), (1, 1))
-    scene.add(
         mpm.shapes.Box((0, 0), (0.5, 0.5)),
         mpm.materials.Fluid(bulk_modulus=lambda x: 1e3 + x[:, 0], density=1e3),
     )
-    with pytest.raises(ValueError, match="bulk_modulus varies, but SPH"):
+    with pytest.raises(ValueError, match=r"bulk_modulus varies, but SPH .* sums over neighbours"):
         mpm.sph.Simulation(scene, spacing=0.1)
     sim = block(mpm.materials.Hencky(**GOOD), 2)
     sim.particles.add_field("E")

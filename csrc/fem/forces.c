@@ -15,25 +15,25 @@
  *
  * M. Mueller, M. Gross, Interactive virtual materials, Graphics Interface (2004) 239-246.
  */
-#include "fem/tiles.h"
-#include "materials/law_switch.h"
+#include "fem/laws.h"
 
 /* What a strip of tiles needs. */
 struct strip {
     const mpm_fem_sweep *sweep;
     const mpm_fem_strip *tiles;
-    const union law_parameters *parameters;
+    struct laws laws;
     const vec4 *x, *v;
     vec4 *copies;
     mpm_fem_found *found;
-    wide mu, lambda; /* at rest */
 };
 
 /* Adds the stress of stiffness-proportional damping. */
-NOINLINE void damp(const struct strip *strip, const int32_t *index, const struct shape *shape, const matrix *F,
-                   struct law_piola *piola)
+NOINLINE void damp(const struct strip *strip, const int32_t *index, ptrdiff_t tile, const struct shape *shape,
+                   const matrix *F, struct law_piola *piola)
 {
-    const wide b = wide_set((real)strip->sweep->damping), mu = strip->mu, lambda = strip->lambda;
+    const wide b = wide_set((real)strip->sweep->damping);
+    wide mu, lambda;
+    laws_lame(&strip->laws, tile, &mu, &lambda);
     const matrix rate = matrix_multiply_left_transposed(*F, gradient_of(strip->v, index, &shape->inverse));
     matrix stress;
     UNROLL for (int i = 0; i < DIM; i++)
@@ -55,9 +55,9 @@ INLINE void sweep_strip(const struct strip *strip, const int law)
         const int32_t *index = mesh->tile_nodes + tile * CORNERS * WIDTH;
         const struct shape shape = shape_load(mesh, tile);
         const matrix F = gradient_of(strip->x, index, &shape.inverse);
-        struct law_piola piola = law_piola_at(law, strip->parameters, F);
+        struct law_piola piola = law_piola_at(law, laws_at(&strip->laws, tile), F);
         if (strip->sweep->damping > 0)
-            damp(strip, index, &shape, &F, &piola);
+            damp(strip, index, tile, &shape, &F, &piola);
         scatter(strip->copies, index, &shape, &piola.P, piola.modulus);
         strip->found->elastic += wide_sum(shape.volume * piola.energy);
         finite = finite & wide_less(wide_abs(piola.energy), largest) & wide_less(piola.modulus, largest);
@@ -115,10 +115,7 @@ void MPM_KERNEL(forces_task)(const mpm_fem_sweep *sweep, ptrdiff_t task, int thr
     for (int32_t s = mesh->task_strip[task]; s < mesh->task_strip[task + 1]; s++) {
         const mpm_material *material = &sweep->materials[mesh->strips[s].material];
         union law_parameters parameters = {0};
-        prepare_law(material->law, &parameters, material);
-        if (sweep->damping > 0)
-            law_lame_at_rest(material->law, &parameters, &strip.mu, &strip.lambda);
-        strip.parameters = &parameters;
+        strip.laws = laws_of(sweep, material, &parameters);
         strip.tiles = &mesh->strips[s];
         switch (material->law) {
 #define CASE(enumerator, name, inverts) \

@@ -62,6 +62,10 @@ typedef struct mpm_fem_sweep {
     void *copies;           /* out: reals [copy][4]: force [N], sum of V M |grad N|^2 [N/m] */
     void *const *workspaces; /* per thread: 8 reals for each of `most_nodes` */
     mpm_fem_found *found;   /* out: per task */
+    void *const *parameters; /* of elements: of every field of theirs, reals [row] */
+    const int32_t *element_row; /* [tiles][lanes]: the row of an element; NULL: no material varies */
+    void *prepared;         /* [tiles][prepared_bytes]: the laws of elements whose parameters vary */
+    size_t prepared_bytes;
     void *tangent;          /* reals [tiles][MPM_FEM_TANGENT][lanes] */
     const void *p;          /* reals [row][4]: what K is multiplied with */
 } mpm_fem_sweep;
@@ -121,6 +125,10 @@ typedef struct mpm_fem_kernels {
     const char *isa;
     int dim, lanes;
     size_t real_size;
+    /** Bytes of a tile of a prepared law. */
+    size_t (*law_size)(int law);
+    /** Prepares the laws of elements whose parameters vary. */
+    mpm_fem_task *prepare;
     /** Forces of the elements: F, stress, energy, and the bound of the frequency. */
     mpm_fem_task *forces;
     /** Sums the copies, and measures the state. */

@@ -9,8 +9,7 @@
  * What the derivative of R would add is left out, so K is symmetric and never negative. M. Mueller, M. Gross, Interactive
  * virtual materials, Graphics Interface (2004) 239-246.
  */
-#include "fem/tiles.h"
-#include "materials/law_switch.h"
+#include "fem/laws.h"
 
 enum { TANGENT = MPM_FEM_TANGENT(DIM) };
 
@@ -83,14 +82,13 @@ void MPM_KERNEL(stiffness_linearize)(const mpm_fem_sweep *sweep, ptrdiff_t task,
     nodes_load(x, mesh, task, sweep->x, DIM);
     for (int32_t s = mesh->task_strip[task]; s < mesh->task_strip[task + 1]; s++) {
         const mpm_fem_strip *strip = &mesh->strips[s];
-        const mpm_material *material = &sweep->materials[strip->material];
         union law_parameters parameters = {0};
+        const struct laws laws = laws_of(sweep, &sweep->materials[strip->material], &parameters);
         struct tangent tangent;
-        prepare_law(material->law, &parameters, material);
-        law_lame_at_rest(material->law, &parameters, &tangent.mu, &tangent.lambda);
         for (ptrdiff_t tile = strip->first; tile < strip->end; tile++) {
             const int32_t *index = mesh->tile_nodes + tile * CORNERS * WIDTH;
             const struct shape shape = shape_load(mesh, tile);
+            laws_lame(&laws, tile, &tangent.mu, &tangent.lambda);
             tangent.R = polar_rotation(gradient_of(x, index, &shape.inverse));
             tangent_store(sweep, tile, &tangent);
             add_blocks(copies, index, &shape, &tangent, false);

@@ -91,7 +91,9 @@ mpm_status mpm_fem_new(mpm_fem **result, const mpm_allocator *allocator, const m
     mpm_field fields[MPM_FEM_FIELDS];
     memcpy(fields, rows, sizeof rows);
     strcpy(fields[MPM_FEM_VOLUME].unit, settings->dim == 2 ? "m2" : "m3");
-    const mpm_status status = mpm_store_add_fields(&fem->store, fields, MPM_FEM_FIELDS);
+    mpm_status status = mpm_store_add_fields(&fem->store, fields, MPM_FEM_FIELDS);
+    if (!status)
+        status = mpm_fem_parameters_begin(fem);
     if (status)
         mpm_fem_free(fem);
     else
@@ -108,6 +110,7 @@ void mpm_fem_free(mpm_fem *fem)
                       fem->materials};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         mpm_memory_free(&allocator, arrays[k]);
+    mpm_fem_parameters_clear(fem);
     mpm_fem_sweeps_clear(fem);
     mpm_fem_implicit_clear(fem);
     mpm_fem_mesh_clear(&fem->mesh, &allocator);
@@ -153,14 +156,22 @@ double *mpm_fem_numbers(mpm_fem *fem, int index, size_t *count)
 mpm_status mpm_fem_add_material(mpm_fem *fem, const mpm_material *material)
 {
     const int law = material->law;
-    if (law < 0 || law >= MPM_LAW_COUNT || material->varying || mpm_laws_inelastic(law) || mpm_laws_get(law)->strain != MPM_KEEPS_F ||
+    if (law < 0 || law >= MPM_LAW_COUNT || mpm_laws_inelastic(law) || mpm_laws_get(law)->strain != MPM_KEEPS_F ||
         !mpm_laws_have_tangent(law))
         return MPM_BAD_ARGUMENT;
+    mpm_material added = *material;
     if (mpm_memory_grow(&fem->run.allocator, (void **)&fem->materials, &fem->material_capacity, fem->material_count,
                         fem->material_count + 1, sizeof *material))
         return MPM_OUT_OF_MEMORY;
-    fem->materials[fem->material_count++] = *material;
-    return MPM_OK;
+    const mpm_status status = mpm_fem_parameters_add(fem, &added);
+    if (!status)
+        fem->materials[fem->material_count++] = added;
+    return status;
+}
+
+ptrdiff_t mpm_fem_elements(const mpm_fem *fem)
+{
+    return fem->mesh.elements;
 }
 
 int mpm_fem_materials(const mpm_fem *fem)
@@ -315,9 +326,15 @@ void mpm_fem_memory(const mpm_fem *fem, size_t *row_bytes, size_t *views, size_t
 {
     const mpm_fem_mesh *m = &fem->mesh;
     const size_t real = fem->settings.real_size, nodes = (size_t)m->nodes, lanes = (size_t)m->lanes;
+    const struct fem_parameters *parameters = &fem->parameters;
+    size_t element_rows, element_views;
     mpm_store_bytes(&fem->store, row_bytes, views);
+    mpm_store_bytes(&parameters->store, &element_rows, &element_views);
     *row_bytes += (2 * (size_t)m->dim + 8) * nodes * real;
-    *mesh = (size_t)m->tiles * lanes * ((size_t)(m->dim + 1) * sizeof(int32_t) + (size_t)MPM_FEM_SHAPE(m->dim) * real) +
+    *views += element_views;
+    *mesh = (parameters->prepared ? (size_t)m->tiles * (parameters->prepared_bytes + lanes * sizeof(int32_t)) : 0) +
+            element_rows +
+            (size_t)m->tiles * lanes * ((size_t)(m->dim + 1) * sizeof(int32_t) + (size_t)MPM_FEM_SHAPE(m->dim) * real) +
             (size_t)m->copies * (4 * real + 2 * sizeof(int32_t)) + (size_t)m->elements * sizeof(int32_t);
     *colliders = mpm_boundary_bytes(&fem->boundary);
 }

@@ -60,7 +60,8 @@ mpm_status mpm_fem_new(mpm_fem **fem, const mpm_allocator *allocator, const mpm_
 /** Frees all; NULL is allowed. */
 void mpm_fem_free(mpm_fem *fem);
 
-/** Adds a material. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT unless the law is elastic and keeps F. */
+/** Adds a material. Errors: MPM_OUT_OF_MEMORY; MPM_TOO_LARGE if there is no room for fields of parameters that vary;
+ *  MPM_BAD_ARGUMENT unless the law is elastic and keeps F, or if a parameter cannot vary. */
 mpm_status mpm_fem_add_material(mpm_fem *fem, const mpm_material *material);
 int mpm_fem_materials(const mpm_fem *fem);
 
@@ -78,6 +79,15 @@ mpm_status mpm_fem_add_nodes(mpm_fem *fem, ptrdiff_t count, const double *x, con
  *  if a node has no element. */
 mpm_status mpm_fem_set_mesh(mpm_fem *fem, const double *rest, ptrdiff_t elements, const int32_t *nodes,
                             const int32_t *material);
+
+/** Elements of the mesh. */
+ptrdiff_t mpm_fem_elements(const mpm_fem *fem);
+
+/** Gives the elements the parameters that vary, once, after the mesh: for every element of the mesh its row [elements], and
+ *  by row a value for every such parameter, in the order of `mpm_fem_parameters_get` [elements][parameters], of which
+ *  those of materials that do not vary in it are not read. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if no parameter
+ *  varies or two elements have one row, and if values are out of range or do not go together (conditions.h). */
+mpm_status mpm_fem_parameters_set(mpm_fem *fem, const int32_t *row, const double *values);
 
 /** Takes `steps` steps, or runs to the time `end`; may pause (run/run.h). Errors: MPM_OUT_OF_MEMORY, MPM_BAD_STATE,
  *  MPM_UNSTABLE, MPM_NO_CONVERGENCE, MPM_INTERRUPTED. After any of them the state is that of the last whole step. */
@@ -100,6 +110,9 @@ double mpm_fem_residual(const mpm_fem *fem);
 mpm_status mpm_fem_forces(mpm_fem *fem, double *forces);
 
 mpm_store *mpm_fem_get_store(mpm_fem *fem);
+
+/** The rows are elements: the first field is the index of their material, then come the parameters that vary. */
+mpm_store *mpm_fem_parameters_get(mpm_fem *fem);
 const mpm_boundary *mpm_fem_get_boundary(const mpm_fem *fem);
 const mpm_fem_settings *mpm_fem_get_settings(const mpm_fem *fem);
 

@@ -236,8 +236,7 @@ static struct solve describe(mpm_fem *fem, double dt)
                  .held = solver->held, .held_first = solver->held_first, .w = solver->vector[0], .r = solver->vector[1],
                  .p = solver->vector[2], .q = solver->vector[3], .x = solver->vector[4], .blocks = solver->blocks,
                  .sums = solver->sums, .next_x = fem->next_x, .next_v = fem->next_v, .reports = fem->reports},
-        .sweep = {.mesh = &fem->mesh, .materials = fem->materials, .x = fem->store.rows[MPM_FEM_X],
-                  .copies = fem->copies, .workspaces = (void *const *)fem->workspaces, .tangent = solver->tangent}};
+        .sweep = mpm_fem_sweeps_describe(fem)};
     memcpy(solve.pass.gravity, settings->gravity, sizeof settings->gravity);
     return solve;
 }

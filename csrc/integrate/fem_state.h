@@ -34,9 +34,19 @@ struct fem_solver {
     double residual;     /* of the last solve */
 };
 
+/** The parameters of elements that vary. */
+struct fem_parameters {
+    mpm_store store;      /* a row for each element, in the order of users; empty where no material varies */
+    int32_t *element_row; /* [tiles][lanes]: the row of an element */
+    void *prepared;       /* [tiles][prepared_bytes] */
+    size_t prepared_bytes;
+    bool current;         /* `prepared` belongs to the rows */
+};
+
 struct mpm_fem {
     mpm_run run;
     mpm_store store;
+    struct fem_parameters parameters;
     mpm_fem_settings settings;
     const mpm_fem_kernels *kernels;
     mpm_boundary boundary;
@@ -84,8 +94,17 @@ mpm_status mpm_fem_mesh_build(mpm_fem_mesh *mesh, const mpm_allocator *allocator
                               const int32_t *cells, const int32_t *material);
 void mpm_fem_mesh_clear(mpm_fem_mesh *mesh, const mpm_allocator *allocator);
 
+/* fem_parameters.c */
+mpm_status mpm_fem_parameters_begin(mpm_fem *fem);
+mpm_status mpm_fem_parameters_add(mpm_fem *fem, mpm_material *material);
+bool mpm_fem_parameters_missing(const mpm_fem *fem); /* a material varies, and its values have not been given */
+mpm_status mpm_fem_parameters_read_in(mpm_fem *fem);
+void mpm_fem_parameters_clear(mpm_fem *fem);
+
 /* fem_sweeps.c: needs the pool. */
 mpm_status mpm_fem_sweeps_reserve(mpm_fem *fem);
+mpm_fem_sweep mpm_fem_sweeps_describe(const mpm_fem *fem);
+void mpm_fem_sweeps_prepare(mpm_fem *fem); /* the laws of elements whose parameters vary */
 void mpm_fem_sweeps_forces(mpm_fem *fem, const void *x, const void *v, void *force, struct fem_measure *measure);
 struct fem_motion mpm_fem_sweeps_move(mpm_fem *fem, double dt);
 void mpm_fem_sweeps_clear(mpm_fem *fem);

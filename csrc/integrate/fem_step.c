@@ -28,6 +28,8 @@ struct step {
 
 static mpm_status settle(mpm_fem *fem)
 {
+    if (fem->parameters.prepared && !fem->parameters.current)
+        mpm_fem_sweeps_prepare(fem);
     mpm_fem_sweeps_forces(fem, fem->store.rows[MPM_FEM_X], fem->store.rows[MPM_FEM_V], fem->force, &fem->measure);
     if (fem->measure.out_of_range)
         return mpm_fem_trouble_rows(fem, fem->store.rows[MPM_FEM_X], MPM_FEM_OUT_OF_RANGE, fem->run.dt);
@@ -45,6 +47,8 @@ mpm_status mpm_fem_step_refresh(void *self)
     for (int f = MPM_FEM_X; f <= MPM_FEM_MASS; f++)
         fem->settled &= !mpm_view_may_be_written(fem->store.views[f]);
     mpm_status status = mpm_store_read_in(&fem->store);
+    if (!status)
+        status = mpm_fem_parameters_missing(fem) && fem->mesh.elements ? MPM_BAD_ARGUMENT : mpm_fem_parameters_read_in(fem);
     if (!status && fem->mesh.elements)
         status = mpm_fem_sweeps_reserve(fem);
     if (!status && fem->mesh.elements)

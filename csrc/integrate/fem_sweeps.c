@@ -49,6 +49,32 @@ struct elements {
     mpm_fem_sweep sweep;
 };
 
+mpm_fem_sweep mpm_fem_sweeps_describe(const mpm_fem *fem)
+{
+    const struct fem_parameters *parameters = &fem->parameters;
+    return (mpm_fem_sweep){.mesh = &fem->mesh, .materials = fem->materials, .x = fem->store.rows[MPM_FEM_X],
+                           .v = fem->store.rows[MPM_FEM_V], .copies = fem->copies,
+                           .workspaces = (void *const *)fem->workspaces, .found = fem->found,
+                           .parameters = parameters->store.rows, .element_row = parameters->element_row,
+                           .prepared = parameters->prepared, .prepared_bytes = parameters->prepared_bytes,
+                           .tangent = fem->solver.tangent};
+}
+
+static void prepare_task(void *context, ptrdiff_t task, int thread)
+{
+    const struct elements *call = context;
+    call->kernels->prepare(&call->sweep, task, thread);
+}
+
+void mpm_fem_sweeps_prepare(mpm_fem *fem)
+{
+    struct elements elements = {fem->kernels, mpm_fem_sweeps_describe(fem)};
+    const double start = mpm_clock_seconds();
+    mpm_pool_for(fem->run.pool, prepare_task, &elements, fem->mesh.tasks);
+    fem->parameters.current = true;
+    mpm_run_spend(&fem->run, MPM_FEM_PHASE_ELEMENTS, start);
+}
+
 static void forces_task(void *context, ptrdiff_t task, int thread)
 {
     const struct elements *call = context;
@@ -105,10 +131,10 @@ void mpm_fem_sweeps_forces(mpm_fem *fem, const void *x, const void *v, void *for
 {
     /* Implicit steps have the damping in their matrix. */
     const double damping = fem->settings.integrator == MPM_FEM_SYMPLECTIC_EULER ? fem->settings.damping[1] : 0;
-    struct elements elements = {fem->kernels,
-                                {.mesh = &fem->mesh, .materials = fem->materials, .x = x, .v = v,
-                                 .damping = damping, .copies = fem->copies,
-                                 .workspaces = (void *const *)fem->workspaces, .found = fem->found}};
+    struct elements elements = {fem->kernels, mpm_fem_sweeps_describe(fem)};
+    elements.sweep.x = x;
+    elements.sweep.v = v;
+    elements.sweep.damping = damping;
     double start = mpm_clock_seconds();
     mpm_pool_for(fem->run.pool, forces_task, &elements, fem->mesh.tasks);
     mpm_run_spend(&fem->run, MPM_FEM_PHASE_ELEMENTS, start);

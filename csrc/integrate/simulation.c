@@ -6,6 +6,7 @@
 
 #include "base/real.h"
 #include "integrate/dispatch.h"
+#include "integrate/parameters.h"
 #include "integrate/state.h"
 
 /* ---- the method ------------------------------------------------------------------------------------------------- */
@@ -120,35 +121,6 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_memory_free(&allocator, simulation);
 }
 
-static bool same_range(const mpm_field *field, const mpm_parameter *parameter)
-{
-    return !strcmp(field->unit, parameter->unit) && field->low == parameter->low && field->high == parameter->high &&
-           field->low_closed == !parameter->low_open && field->high_closed == !parameter->high_open;
-}
-
-/* Lists the fields of parameters that vary, except those that another material has added. */
-static mpm_status list_parameters(const mpm_simulation *simulation, const mpm_material *material, mpm_field *rows,
-                                  int *count)
-{
-    for (int k = 0; k < material->varying; k++) {
-        const mpm_parameter *parameter = &mpm_material_law(material)->parameter[material->parameter[k]];
-        const int found = mpm_fields_find(&simulation->store.fields, parameter->name);
-        if (found >= 0) {
-            const mpm_field *field = &simulation->store.fields.row[found];
-            if (field->owner != MPM_OWNER_LAW || field->rank != MPM_SCALAR || !same_range(field, parameter))
-                return MPM_BAD_ARGUMENT;
-            continue;
-        }
-        mpm_field *row = &rows[(*count)++];
-        *row = (mpm_field){.rank = MPM_SCALAR, .owner = MPM_OWNER_LAW, .state_of = MPM_STATE_OF_OWNERS,
-                           .low = parameter->low, .high = parameter->high, .low_closed = !parameter->low_open,
-                           .high_closed = !parameter->high_open, .initial = NAN};
-        if (mpm_store_name(row, parameter->name, parameter->unit))
-            return MPM_TOO_LARGE;
-    }
-    return MPM_OK;
-}
-
 /* Adds the fields of a material's history and of its parameters that vary, except those that another material has added.
  * On error nothing has changed. */
 static mpm_status add_history(mpm_simulation *simulation, const mpm_material *material)
@@ -170,7 +142,7 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_material *ma
         if (mpm_store_name(row, field->name, field->unit))
             return MPM_TOO_LARGE;
     }
-    const mpm_status status = list_parameters(simulation, material, rows, &count);
+    const mpm_status status = mpm_parameters_list(&simulation->store.fields, material, rows, &count);
     return status ? status : mpm_store_add_fields(&simulation->store, rows, count);
 }
 
@@ -186,26 +158,10 @@ static void set_columns(const mpm_simulation *simulation, mpm_material *material
             material->column[component++] = row->column + c;
     }
     for (int k = 0; k < material->varying; k++)
-        material->column[component++] =
-            fields->row[mpm_fields_find(fields, law->parameter[material->parameter[k]].name)].column;
+        material->column[component++] = fields->row[mpm_parameters_field(fields, material, k)].column;
     material->dissipates = simulation->settings.dissipation;
     for (int i = 0; i < 2 && material->dissipates; i++)
         material->dissipation[i] = fields->row[mpm_fields_find(fields, dissipations[i])].column;
-}
-
-/* Can kernels load the parameters that vary? They need room behind the history, and the density is none of them. */
-static bool may_vary(const mpm_simulation *simulation, const mpm_material *material)
-{
-    const mpm_law *law = mpm_material_law(material);
-    if (material->law == MPM_USER || simulation->integrator->solve || material->varying < 0 ||
-        material->varying >= law->parameters ||
-        mpm_law_history(law, simulation->settings.dim) + material->varying > MPM_LAW_HISTORY)
-        return false;
-    for (int k = 0; k < material->varying; k++)
-        if (material->parameter[k] <= (k ? material->parameter[k - 1] : -1) ||
-            material->parameter[k] >= law->parameters - 1)
-            return false;
-    return true;
 }
 
 mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material)
@@ -214,7 +170,8 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
         return MPM_BAD_ARGUMENT;
     if (simulation->integrator->solve && !mpm_laws_have_tangent(material->law))
         return MPM_BAD_ARGUMENT;
-    if (material->varying && !may_vary(simulation, material))
+    if (material->varying &&
+        (simulation->integrator->solve || !mpm_parameters_may_vary(material, simulation->settings.dim)))
         return MPM_BAD_ARGUMENT;
     const mpm_law *law = mpm_material_law(material);
     mpm_material added = *material;

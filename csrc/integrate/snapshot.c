@@ -7,6 +7,7 @@
 
 #include "base/real.h"
 #include "integrate/conditions.h"
+#include "integrate/parameters.h"
 #include "integrate/state.h"
 #include "state/block_map.h"
 
@@ -288,7 +289,7 @@ static bool are_parameters(const mpm_simulation *simulation, const mpm_snapshot 
         memcpy(values, material->values, sizeof values);
         for (size_t i = first; i < first + (size_t)group.count && material->varying; i++) {
             for (int k = 0; k < material->varying; k++) {
-                const int f = mpm_views_parameter_field(simulation, material, k);
+                const int f = mpm_parameters_field(&simulation->store.fields, material, k);
                 values[material->parameter[k]] = mpm_real_at(snapshot->field[f], i, size);
                 if (!mpm_field_allows(&simulation->store.fields.row[f], values[material->parameter[k]]))
                     return false;

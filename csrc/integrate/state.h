@@ -60,9 +60,6 @@ mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *
 /* views.c: the particles in their tiles as fields of the store */
 extern const mpm_store_method mpm_views_method;
 
-/** The field of the k-th parameter that varies in a material. */
-int mpm_views_parameter_field(const mpm_simulation *simulation, const mpm_material *material, int k);
-
 /* rebin.c */
 typedef enum mpm_bin_kind { MPM_BIN_ALL, MPM_BIN_WITHOUT_MASSLESS, MPM_BIN_MID_STEP } mpm_bin_kind; /* mpm_binning */
 mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind);

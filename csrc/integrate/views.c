@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/real.h"
-#include "integrate/conditions.h"
+#include "integrate/parameters.h"
 #include "integrate/state.h"
 
 /* Gives every component of a law's or a user's field its own column. */
@@ -116,76 +116,37 @@ static mpm_status read_in(void *self, int field, void *rows, int64_t differing)
 
 /* ---- parameters that must go together --------------------------------------------------------------------------- */
 
-int mpm_views_parameter_field(const mpm_simulation *simulation, const mpm_material *material, int k)
-{
-    return mpm_fields_find(&simulation->store.fields, mpm_material_law(material)->parameter[material->parameter[k]].name);
-}
-
-/* The rows of each varying parameter of a material: those that were written, or a copy of what is there (`own`). */
-struct parameter_rows {
-    const void *rows[MPM_LAW_PARAMETERS];
-    void *own[MPM_LAW_PARAMETERS];
-};
-
-static mpm_status find_rows(mpm_simulation *simulation, const mpm_material *material, void *const *written,
-                            struct parameter_rows *found)
+/* Finds the rows of each varying parameter of a material: those that were written, or a copy of what is there (`own`). */
+static mpm_status find_rows(mpm_simulation *simulation, void *const *written, mpm_parameter_rows *rows, void **own)
 {
     const mpm_store *store = &simulation->store;
-    for (int k = 0; k < material->varying; k++) {
-        const int field = mpm_views_parameter_field(simulation, material, k);
-        if ((found->rows[k] = written[field]))
+    for (int k = 0; k < rows->material->varying; k++) {
+        const int field = mpm_parameters_field(&store->fields, rows->material, k);
+        if ((rows->values[k] = written[field]))
             continue;
-        found->rows[k] = found->own[k] =
-            mpm_memory_new(&simulation->run.allocator, (size_t)store->count, store->real_size);
-        if (!found->own[k])
+        rows->values[k] = own[k] = mpm_memory_new(&simulation->run.allocator, (size_t)store->count, store->real_size);
+        if (!own[k])
             return MPM_OUT_OF_MEMORY;
-        write_out(simulation, field, found->own[k]);
+        write_out(simulation, field, own[k]);
     }
     return MPM_OK;
-}
-
-static void flag_rows(const mpm_simulation *simulation, int index, const struct parameter_rows *found, uint8_t *flaws,
-                      const char **words)
-{
-    const mpm_material *material = &simulation->materials[index];
-    const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
-    double values[MPM_LAW_PARAMETERS];
-    memcpy(values, material->values, sizeof values);
-    for (ptrdiff_t row = 0; row < simulation->store.count; row++) {
-        if (materials[row] != index)
-            continue;
-        for (int k = 0; k < material->varying; k++)
-            values[material->parameter[k]] = mpm_real_at(found->rows[k], (size_t)row, simulation->store.real_size);
-        const char *broken = mpm_conditions_broken(material->law, values);
-        if (!broken || (*words && broken != *words))
-            continue;
-        *words = broken; /* all rows of one report break the same condition */
-        flaws[row] = MPM_NOT_TOGETHER;
-    }
-}
-
-/* Does the material vary in a field that was written? */
-static bool was_written(const mpm_simulation *simulation, const mpm_material *material, void *const *written)
-{
-    for (int k = 0; k < material->varying; k++)
-        if (written[mpm_views_parameter_field(simulation, material, k)])
-            return true;
-    return false;
 }
 
 static mpm_status inspect_together(void *self, void *const *written, uint8_t *flaws, const char **words)
 {
     mpm_simulation *simulation = self;
+    const mpm_store *store = &simulation->store;
     mpm_status status = MPM_OK;
     for (size_t m = 0; m < simulation->material_count && !status; m++) {
-        const mpm_material *material = &simulation->materials[m];
-        struct parameter_rows found = {0};
-        if (!was_written(simulation, material, written))
+        mpm_parameter_rows rows = {&simulation->materials[m], (int32_t)m, store->rows[MPM_FIELD_MATERIAL], store->count,
+                                   store->real_size, {NULL}};
+        void *own[MPM_LAW_PARAMETERS] = {NULL};
+        if (!mpm_parameters_written(&store->fields, rows.material, written))
             continue;
-        if (!(status = find_rows(simulation, material, written, &found)))
-            flag_rows(simulation, (int)m, &found, flaws, words);
-        for (int k = 0; k < material->varying; k++)
-            mpm_memory_free(&simulation->run.allocator, found.own[k]);
+        if (!(status = find_rows(simulation, written, &rows, own)))
+            mpm_parameters_inspect(&rows, flaws, words);
+        for (int k = 0; k < rows.material->varying; k++)
+            mpm_memory_free(&simulation->run.allocator, own[k]);
     }
     return status;
 }

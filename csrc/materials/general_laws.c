@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "materials/law_switch.h"
+#include "materials/prepared.h"
 
 #define IF_FAST(...)
 
@@ -33,6 +34,23 @@ static void copy_lane(void *to, const void *from, size_t size, int lane)
 {
     for (size_t at = (size_t)lane * sizeof(real); at < size; at += sizeof(wide))
         memcpy((char *)to + at, (const char *)from + at, sizeof(real));
+}
+
+size_t MPM_KERNEL(general_laws_size)(int law)
+{
+    static const size_t sizes[MPM_LAW_COUNT] = {
+#define SIZE(enumerator, name, kind, speed, tangent) [enumerator] = sizeof(struct name),
+        MPM_LAWS(SIZE)
+#undef SIZE
+    };
+    return sizes[law];
+}
+
+void MPM_KERNEL(general_laws_prepare_lane)(const mpm_material *material, void *parameters, int lane)
+{
+    union law_parameters own = {0};
+    prepare_law(material->law, &own, material);
+    copy_lane(parameters, &own, MPM_KERNEL(general_laws_size)(material->law), lane);
 }
 
 /* The values of a lane's particle; padding, whose values are NaN, has those of lane 0. */
@@ -64,13 +82,7 @@ static bool agree(const mpm_material *material, const double *a, const double *b
 static unsigned prepare_lanes(const mpm_material *material, const struct law_state *state, int first,
                               union law_parameters *parameters)
 {
-    static const size_t sizes[MPM_LAW_COUNT] = {
-#define SIZE(enumerator, name, kind, speed, tangent) [enumerator] = sizeof(struct name),
-        MPM_LAWS(SIZE)
-#undef SIZE
-    };
     mpm_material one = *material;
-    union law_parameters own = {0};
     double leading[MPM_LAW_PARAMETERS];
     unsigned lanes = 0;
     read_values(material, state, first, leading);
@@ -81,8 +93,7 @@ static unsigned prepare_lanes(const mpm_material *material, const struct law_sta
         if (!agree(material, leading, one.values))
             continue;
         lanes |= 1u << q;
-        prepare_law(one.law, &own, &one);
-        copy_lane(parameters, &own, sizes[one.law], q);
+        MPM_KERNEL(general_laws_prepare_lane)(&one, parameters, q);
     }
     return lanes;
 }

@@ -242,13 +242,12 @@ static PyObject *totals(PyObject *self, PyObject *unused)
                          t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational, "dissipation", kept);
 }
 
-static PyObject *field(PyObject *self, PyObject *argument)
+PyObject *mpm_python_core_field(PyObject *self, mpm_store *store, PyObject *argument)
 {
     Py_ssize_t length;
     const char *name = PyUnicode_AsUTF8AndSize(argument, &length); /* NULL of a text that has no UTF-8 */
     if (!name && !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
         return NULL;
-    mpm_store *store = ((mpm_python_core *)self)->store; /* no run changes which fields there are */
     const int found = name && strlen(name) == (size_t)length ? mpm_fields_find(&store->fields, name) : -1;
     if (found < 0) {
         PyErr_SetObject(PyExc_KeyError, argument);
@@ -265,6 +264,11 @@ static PyObject *field(PyObject *self, PyObject *argument)
                                             store->fields.dim);
     mpm_view_release(view);
     return object;
+}
+
+static PyObject *field(PyObject *self, PyObject *argument)
+{
+    return mpm_python_core_field(self, ((mpm_python_core *)self)->store, argument); /* no run changes which fields there are */
 }
 
 static PyObject *fields(PyObject *self, PyObject *unused)

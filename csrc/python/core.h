@@ -55,6 +55,9 @@ int mpm_python_core_poll_signals(void *context);
 /** None, or the exception of a status. */
 PyObject *mpm_python_core_finish(PyObject *self, mpm_status status);
 
+/** The view of a store's field of that name as a buffer, or NULL with an exception: KeyError if there is none. */
+PyObject *mpm_python_core_field(PyObject *self, mpm_store *store, PyObject *name);
+
 /** Methods `keep` and `resume` for types whose fields are all kept by row: (self, unused), (self, dict). */
 PyObject *mpm_python_keep(PyObject *self, PyObject *unused);
 PyObject *mpm_python_resume(PyObject *self, PyObject *arrays);

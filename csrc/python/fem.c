@@ -260,6 +260,36 @@ static PyObject *set_mesh(PyObject *self, PyObject *args)
     return result;
 }
 
+static PyObject *set_parameters(PyObject *self, PyObject *args)
+{
+    PyObject *row, *values, *result = NULL;
+    Py_buffer rows, numbers;
+    if (!PyArg_ParseTuple(args, "OO", &row, &values) || mpm_python_get_buffer(row, &rows, "row", "i", 1, 0))
+        return NULL;
+    if (!mpm_python_get_buffer(values, &numbers, "values", "d", 2, 0)) {
+        mpm_fem *fem = enter(self);
+        if (fem && (rows.shape[0] != mpm_fem_elements(fem) || numbers.shape[0] != rows.shape[0] ||
+                    numbers.shape[1] != mpm_fem_parameters_get(fem)->fields.count - 1))
+            PyErr_SetString(PyExc_ValueError, "row, values: wrong shape");
+        else if (fem)
+            result = mpm_python_core_finish(self, mpm_fem_parameters_set(fem, rows.buf, numbers.buf));
+        PyBuffer_Release(&numbers);
+    }
+    PyBuffer_Release(&rows);
+    return result;
+}
+
+static PyObject *element_field(PyObject *self, PyObject *name)
+{
+    return mpm_python_core_field(self, mpm_fem_parameters_get(((mpm_python_core *)self)->self), name);
+}
+
+static PyObject *element_fields(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return mpm_python_fields(&mpm_fem_parameters_get(((mpm_python_core *)self)->self)->fields);
+}
+
 static PyObject *forces(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -292,6 +322,10 @@ static PyObject *memory(PyObject *self, PyObject *unused)
 static PyMethodDef methods[] = {
     {"add_nodes", add_nodes, METH_VARARGS, "add_nodes(x, v, mass, volume, material)"},
     {"set_mesh", set_mesh, METH_VARARGS, "set_mesh(rest, nodes, material): positions at rest of all nodes, and elements"},
+    {"set_parameters", set_parameters, METH_VARARGS,
+     "set_parameters(row, values): the row of each element of the mesh, and by row the parameters that vary"},
+    {"element_field", element_field, METH_O, "As `field`, of the elements: \"material\", or a parameter that varies."},
+    {"element_fields", element_fields, METH_NOARGS, "As `fields`, of the elements."},
     {"forces", forces, METH_NOARGS, "Forces of the elements on the nodes (n, d), float64 as bytes."},
     {"keep", mpm_python_keep, METH_NOARGS, "The complete state but for the mesh, as a dict of bytes."},
     {"resume", mpm_python_resume, METH_O, "resume(arrays): what `keep` gave, in a new simulation, before the mesh"},

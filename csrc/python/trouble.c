@@ -59,6 +59,7 @@ static void describe_owners(const char *name, char *text, size_t size)
 
 static void describe(const mpm_python_method *method, const mpm_trouble *t, char *text, size_t size)
 {
+    const char *row = t->row ? t->row : method->row;
     char range[256] = "";
     switch (t->reason) {
     case MPM_DT_ABOVE_BOUND:
@@ -106,12 +107,12 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
         return;
     case MPM_WRITTEN_NOT_FINITE:
         snprintf(text, size, "values that are not finite were written to %lld %s(s); the arrays keep them for you to mend",
-                 (long long)t->count, method->row);
+                 (long long)t->count, row);
         return;
     case MPM_WRITTEN_INVERTED:
         describe_range(t->field, range, sizeof range);
         snprintf(text, size, "%s was written to %lld %s(s); the arrays keep it for you to mend", range,
-                 (long long)t->count, method->row);
+                 (long long)t->count, row);
         return;
     case MPM_WRITTEN_OUTSIDE:
         snprintf(text, size, "positions outside the domain were written to %lld particle(s); the arrays keep them for "
@@ -120,14 +121,14 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
     case MPM_WRITTEN_NOT_STATE:
         if (t->field->owner == MPM_OWNER_LAW)
             describe_owners(t->field->name, range, sizeof range);
-        snprintf(text, size, "%lld %s(s): %s%s", (long long)t->count, method->row, range,
+        snprintf(text, size, "%lld %s(s): %s%s", (long long)t->count, row, range,
                  t->field->owner == MPM_OWNER_LAW
                      ? ""
                      : "J of a solid follows from F, and F of a fluid from J: write the other one");
         return;
     case MPM_WRITTEN_TOGETHER:
         snprintf(text, size, "values that do not go together were written to %lld %s(s): %s; the arrays keep them for you to mend",
-                 (long long)t->count, method->row, t->name);
+                 (long long)t->count, row, t->name);
         return;
     default:
         method->describe(t, text, size);

@@ -70,10 +70,11 @@ mpm_status mpm_store_add_fields(mpm_store *store, mpm_field *fields, int count)
     const int first = table->count;
     if (first + count > MPM_MOST_FIELDS)
         return MPM_TOO_LARGE;
-    mpm_status status = store->method ? store->method->lay_out(store->run->self, fields, count) : MPM_OK;
+    const bool in_tiles = store->method && store->method->lay_out;
+    mpm_status status = in_tiles ? store->method->lay_out(store->run->self, fields, count) : MPM_OK;
     for (int f = first; f < first + count && !status; f++) {
         table->row[f] = fields[f - first];
-        if (store->method)
+        if (in_tiles)
             continue;
         table->row[f].column = MPM_BY_ROW;
         if (!(status = grow(store, f, store->count)))
@@ -159,6 +160,8 @@ static enum mpm_flaw flaw_of(const mpm_store *store, int field, const void *rows
     const int components = components_of(store, field);
     double values[9];
     bool inside = true;
+    if (of->state_of == MPM_STATE_OF_OWNERS && isnan(mpm_real_at(store->rows[field], (size_t)row, store->real_size)))
+        return MPM_NOT_STATE;
     for (int c = 0; c < components; c++) {
         values[c] = mpm_real_at(rows, (size_t)(row * components + c), store->real_size);
         if (!isfinite(values[c]))
@@ -229,6 +232,7 @@ static mpm_status name_flaws(mpm_store *store, int field, const uint8_t *flaws)
         return MPM_OK;
     mpm_trouble_note(trouble, MPM_BAD_STATE, reasons[flaws[row]], 0);
     trouble->field = &store->fields.row[field];
+    trouble->row = store->row;
     mpm_trouble_add_rows(trouble, flaws, store->count, flaws[row]);
     return flaws[row] == MPM_OUTSIDE ? MPM_ESCAPED : MPM_BAD_STATE;
 }
@@ -269,6 +273,7 @@ static mpm_status inspect_together(mpm_store *store, const struct written *writt
     if (!status && words) {
         status = mpm_trouble_note(&store->run->trouble, MPM_BAD_STATE, MPM_WRITTEN_TOGETHER, 0);
         store->run->trouble.name = words;
+        store->run->trouble.row = store->row;
         mpm_trouble_add_rows(&store->run->trouble, flaws, store->count, MPM_NOT_TOGETHER);
     }
     mpm_memory_free(&store->run->allocator, flaws);
@@ -301,7 +306,7 @@ mpm_status mpm_store_read_in(mpm_store *store)
 static bool is_writable(const mpm_store *store, int field)
 {
     const mpm_field *row = &store->fields.row[field];
-    return is_by_row(store, field) ? row->state_of == MPM_STATE_OF_ALL && row->type == MPM_TYPE_REAL
+    return is_by_row(store, field) ? row->state_of != MPM_STATE_OF_NONE && row->type == MPM_TYPE_REAL
                                    : store->method->is_writable(store->run->self, row);
 }
 

@@ -2,7 +2,7 @@
  *
  * A store of rows: the field table, the ids and the views of users. Fields that are kept by row (MPM_BY_ROW) are plain
  * arrays in the store. A method that keeps other fields, in tiles for example, supplies functions that read them in and
- * write them out.
+ * write them out. Where a field by row is MPM_STATE_OF_OWNERS, the rows that hold NaN have none.
  *
  * When the state changes, every view becomes stale. A stale view with a live array is written out at once, any other on
  * request. A view is read in only if it may have been written since it was written out, and then only the rows that
@@ -15,7 +15,8 @@
 /** The flaw of a row whose fields break a condition on several of them; it continues `enum mpm_flaw`. */
 enum { MPM_NOT_TOGETHER = MPM_NOT_STATE + 1 };
 
-/** The functions that a method supplies for fields that are not kept by row. `rows` is an array [row][component]. */
+/** The functions that a method supplies for fields that are not kept by row; without `lay_out` all are, and only
+ *  `inspect_together` is called. `rows` is an array [row][component]. */
 typedef struct mpm_store_method {
     /** Assigns columns to `count` more fields of laws and users. On error (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE) nothing
      *  has changed. */
@@ -36,6 +37,7 @@ typedef struct mpm_store_method {
 typedef struct mpm_store {
     mpm_run *run;                   /* its `self` is the argument of the functions */
     const mpm_store_method *method; /* NULL: all fields are kept by row */
+    const char *row;                /* what a row is, in messages; NULL: what the run's method says */
     size_t real_size;               /* 4 or 8 */
     mpm_fields fields;
     ptrdiff_t count;                /* rows */

@@ -35,6 +35,7 @@ typedef struct mpm_trouble {
     mpm_reason reason;
     double dt;              /* of the failed step [s] */
     const mpm_field *field; /* MPM_WRITTEN_...: the field that was written */
+    const char *row;        /* the same: what a row is; NULL: what the method says */
     const char *name;       /* subject of the message; with `kind` and `value`, as the method's reason defines */
     int kind;
     double value[2];

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from mpm import _check
 from mpm import scene as _scene
 from mpm._check import FloatArray
-from mpm.admission import refuse_varying
 from mpm.fem import meshing
 from mpm.io.description import listing, mapping
 from mpm.laws import Material
@@ -45,6 +44,9 @@ class Meshed:
     element_material: npt.NDArray[np.int32]
     node_material: npt.NDArray[np.int32]
     density: FloatArray  # of the elements
+    varying: dict[
+        str, FloatArray
+    ]  # parameters of the elements (m,) by name, NaN where a material has one value
     parts: tuple[Part, ...]
 
 
@@ -57,7 +59,6 @@ def refuse_scene(scene: _scene.Scene) -> None:
                 f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall"
             )
     for body in scene.bodies:
-        refuse_varying(body.material, body.name, "finite elements")
         law = body.material._row
         if law["strain"] != "F" or law["return_map"] or not law["tangent"]:
             raise ValueError(
@@ -74,11 +75,25 @@ def materials_of(scene: _scene.Scene) -> tuple[Material, ...]:
     return tuple(dict.fromkeys(body.material for body in scene.bodies))
 
 
+def kept_materials(
+    scene: _scene.Scene, entries: Any, element_material: npt.NDArray[Any]
+) -> tuple[Material, ...]:
+    """The materials in the order of a file's indices. Those of two bodies may have become equal in the file, where
+    parameters are functions."""
+    numbered: dict[int, Material] = {}
+    try:
+        for entry, body in zip(entries, scene.bodies, strict=True):
+            numbered.setdefault(int(element_material[entry["first_element"]]), body.material)
+        return tuple(numbered[k] for k in range(len(numbered)))
+    except (KeyError, IndexError, TypeError) as error:
+        raise ValueError("parts and elements name materials that do not exist") from error
+
+
 def mesh_bodies(
     scene: _scene.Scene, spacing: float | None, dtype: str, materials: Sequence[Material]
 ) -> Meshed:
     xs, vs, rests, cells, parts = [], [], [], [], []
-    node_material, element_material, density = [], [], []
+    node_material, element_material, density, sampled = [], [], [], []
     nodes = elements = 0
     for body in scene.bodies:
         try:
@@ -95,18 +110,21 @@ def mesh_bodies(
             raise ValueError(
                 f"body {body.name!r}: an element has no volume in {dtype}; choose a larger spacing"
             )
-        weight = meshing.spread(volume, made.cells, len(x))
-        _refuse_out_of_range(body, weight, dtype)
         material, number = body.material, materials.index(body.material)
+        varying = material._sampled(x[made.cells].mean(axis=1), body.name, dtype, "element")
+        own = np.broadcast_to(varying.pop("density", material.density), len(volume))
+        mass = meshing.spread(own * volume, made.cells, len(x))
+        _refuse_out_of_range(body, meshing.spread(volume, made.cells, len(x)), mass, dtype)
         xs.append(x)
-        vs.append(_velocity(body, x, weight, dtype))
+        vs.append(_velocity(body, x, mass, dtype))
         rests.append(rest)
         cells.append(made.cells + np.int32(nodes))
         node_material.append(np.full(len(x), number, dtype=np.int32))
         element_material.append(np.full(len(volume), number, dtype=np.int32))
-        density.append(np.full(len(volume), material.density))
-        total = float(volume.sum())
-        parts.append(Part(body.name, nodes, len(x), elements, len(volume), material.density * total, total))
+        density.append(own)
+        sampled.append(varying)
+        total, weight = float(volume.sum()), float((own * volume).sum())
+        parts.append(Part(body.name, nodes, len(x), elements, len(volume), weight, total))
         nodes, elements = nodes + len(x), elements + len(volume)
     return Meshed(
         x=np.concatenate(xs),
@@ -116,15 +134,26 @@ def mesh_bodies(
         element_material=np.concatenate(element_material),
         node_material=np.concatenate(node_material),
         density=np.concatenate(density),
+        varying=_joined(sampled, parts),
         parts=tuple(parts),
     )
 
 
-def _refuse_out_of_range(body: _scene.Body, volume: FloatArray, dtype: str) -> None:
+def _joined(sampled: Sequence[dict[str, FloatArray]], parts: Sequence[Part]) -> dict[str, FloatArray]:
+    """The parameters of the elements of all bodies, from those of each."""
+    elements = sum(part.elements for part in parts)
+    joined = {name: np.full(elements, np.nan) for varying in sampled for name in varying}
+    for varying, part in zip(sampled, parts, strict=True):
+        for name, values in varying.items():
+            joined[name][part.first_element : part.first_element + part.elements] = values
+    return joined
+
+
+def _refuse_out_of_range(body: _scene.Body, volume: FloatArray, mass: FloatArray, dtype: str) -> None:
     """Raise ValueError if volumes or masses of nodes are too small or too large for the precision."""
     least, most = float(np.finfo(dtype).tiny), float(np.finfo(dtype).max)
     d = body.shape.dimension
-    for name, unit, values in (("volumes", "m³", volume), ("masses", "kg", body.material.density * volume)):
+    for name, unit, values in (("volumes", "m³", volume), ("masses", "kg", mass)):
         if not (least <= values.min() and values.max() <= most):
             other = " or float64" if dtype == "float32" else ""
             raise ValueError(
@@ -133,9 +162,9 @@ def _refuse_out_of_range(body: _scene.Body, volume: FloatArray, dtype: str) -> N
             )
 
 
-def _velocity(body: _scene.Body, x: FloatArray, volume: FloatArray, dtype: str) -> FloatArray:
+def _velocity(body: _scene.Body, x: FloatArray, mass: FloatArray, dtype: str) -> FloatArray:
     """At the beginning, which must be in the range of the precision."""
-    v = body.initial_velocity(x, volume)
+    v = np.ascontiguousarray(body._velocity(x, mass))
     fastest = float(np.abs(v).max())
     if not fastest <= float(np.finfo(dtype).max):
         raise ValueError(f"body {body.name!r}: velocity: {fastest:g} m/s is beyond the range of {dtype}")

@@ -22,6 +22,10 @@ class ElementLooks(Looks):
         """At rest."""
         return np.asarray(self.sim._rest, dtype=np.float64)
 
+    def parameters(self) -> Any:
+        """The elements have them."""
+        return self.sim.elements
+
     def inside(self) -> Iterator[Finding]:
         """Compression of the elements."""
         J = self.sim.elements["J"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
 from mpm._check import FloatArray
+from mpm._core import FEM
 from mpm.materials import Material
 
 Array = npt.NDArray[Any]
@@ -32,24 +34,34 @@ class Elements:
         Rest volume [m³] and mass [kg]; in 2-D per metre of depth.
     material : ndarray of int32, shape (m,), read-only
         Index of the material in `Simulation.materials`.
+
+    A parameter that varies over the elements, such as E, is a live array of its name, shape (m,), in the precision of
+    the simulation: values written to it take effect at the next step. It is NaN where the material has one value;
+    writing there is refused.
     """
 
-    __slots__ = ("_fixed", "_shape", "_x")
+    __slots__ = ("_fixed", "_parameters", "_shape", "_x")
 
-    def __init__(self, x: FloatArray, shape: FloatArray, fixed: Mapping[str, Array]) -> None:
-        self._x = x  # positions of the nodes
-        self._shape = shape  # (m, d, d), D_m^-1
-        self._fixed = fixed
+    _parameters: Parameters
+
+    def __init__(
+        self, x: FloatArray, shape: FloatArray, fixed: Mapping[str, Array], parameters: Parameters
+    ) -> None:
+        put = functools.partial(object.__setattr__, self)
+        put("_x", x)  # positions of the nodes
+        put("_shape", shape)  # (m, d, d), D_m^-1
+        put("_fixed", fixed)
+        put("_parameters", parameters)
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Names of the arrays."""
-        return tuple(FIELDS)
+        return (*FIELDS, *self._parameters.units)
 
     @property
     def units(self) -> dict[str, str]:
         """Units of the arrays in 3-D."""
-        return dict(FIELDS)
+        return FIELDS | self._parameters.units
 
     def __len__(self) -> int:
         return len(self._shape)
@@ -68,18 +80,53 @@ class Elements:
             return _check.frozen(np.asarray(edges @ self._shape))
         if name == "J":
             return _check.frozen(np.asarray(np.linalg.det(self["F"])))
+        if name in self._parameters.units:
+            return self._parameters[name]
         if name not in self._fixed:
-            near = _check.nearest(name, FIELDS)
-            raise KeyError(f"no field {name!r}; fields: {', '.join(FIELDS)}{near}")
+            near = _check.nearest(name, self.fields)
+            raise KeyError(f"no field {name!r}; fields: {', '.join(self.fields)}{near}")
         return self._fixed[name]
 
+    def __setitem__(self, name: str, values: npt.ArrayLike) -> None:
+        """Write values of a parameter that varies: (m,), or one for all elements whose material varies in it."""
+        view = self[name]
+        if name not in self._parameters.units:
+            raise ValueError(f"sim.elements.{name} is read-only")
+        given = _check.array(name, values, np.shape(values) and view.shape, finite=False)
+        view[...] = np.where(np.isnan(view), view, given) if given.ndim == 0 else given
+
     def __getattr__(self, name: str) -> Array:
-        if name.startswith("__") or name not in FIELDS:
-            raise AttributeError(f"Elements has no attribute {name!r}{_check.nearest(name, FIELDS)}")
+        if name.startswith("__") or name not in self.fields:
+            raise AttributeError(f"Elements has no attribute {name!r}{_check.nearest(name, self.fields)}")
         return self[name]
 
+    def __setattr__(self, name: str, values: npt.ArrayLike) -> None:
+        # `sim.elements.E *= 2` ends here, with the view that was changed in place.
+        if name not in self.fields:
+            raise AttributeError(f"Elements has no field {name!r}{_check.nearest(name, self.fields)}")
+        self[name] = values
+
     def __repr__(self) -> str:
-        return f"<Elements: {len(self)}, fields {' '.join(FIELDS)}>"
+        return f"<Elements: {len(self)}, fields {' '.join(self.fields)}>"
+
+
+class Parameters:
+    """The parameters that vary over the elements: live arrays, or copies, which unlike views are no possible writes."""
+
+    def __init__(self, core: FEM, live: bool = True) -> None:
+        self._core, self._live = core, live
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each by its name."""
+        return {row["name"]: row["unit"] for row in self._core.element_fields()[1:]}
+
+    def __getitem__(self, name: str) -> Array:
+        field = self._core.element_field(name)
+        if self._live:
+            return np.asarray(cast(Any, field))
+        data, dtype, shape = field.copy()
+        return np.frombuffer(data, dtype=dtype).reshape(shape)
 
 
 def fixed(

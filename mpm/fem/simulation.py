@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mpm import _check, _core, config, derived, fieldtable, settings, totals
 from mpm import scene as _scene
 from mpm._check import FloatArray
+from mpm.admission import refuse_taken
 from mpm.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.errors import SimulationError
 from mpm.fem import elements as _elements
@@ -21,6 +22,7 @@ from mpm.fem.bodies import (
     Meshed,
     Part,
     check_mesh,
+    kept_materials,
     materials_of,
     mean_edge,
     mesh_bodies,
@@ -62,11 +64,14 @@ class Simulation(Solver, kind="fem"):
 
     Every body is meshed once, see `mpm.fem.mesh`; the forces come from the deformation of the elements. Bodies do not
     touch each other, and none are added between steps. They meet walls and colliders: the collision rule acts on nodes
-    that are inside a collider or
-    beyond a face of the domain. A sticky collider so clamps the nodes in it, and the scene's `body_force` loads them.
-    Where both want a node, the wall holds it. A mirror wall lets no node at it cross or leave. A node that is beyond a
-    face by more than the spacing raises `mpm.EscapeError`. Linear triangles and tetrahedra are stiff in bending:
-    choose several of them across the thickness.
+    that are inside a collider or beyond a face of the domain. A sticky collider so clamps the nodes in it, and the
+    scene's `body_force` loads them. Where both want a node, the wall holds it. A mirror wall lets no node at it cross
+    or leave. A node that is beyond a face by more than the spacing raises `mpm.EscapeError`. Linear triangles and
+    tetrahedra are stiff in bending: choose several of them across the thickness.
+
+    A parameter that varies, see `mpm.materials`, has one value per element: an array over the elements of a body, in
+    the order of `mpm.fem.mesh`, or a function of x that is evaluated at their centroids. ``sim.elements["E"]`` is live
+    then.
 
     Parameters
     ----------
@@ -177,12 +182,18 @@ class Simulation(Solver, kind="fem"):
         _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision, "spacing")
         options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
         self._begin(scene, options, materials, number)
-        mass = meshing.spread(
-            meshed.density * meshing.volumes(meshed.rest, meshed.nodes), meshed.nodes, len(meshed.x)
-        )
-        volume = meshing.spread(meshing.volumes(meshed.rest, meshed.nodes), meshed.nodes, len(meshed.x))
+        volume = meshing.volumes(meshed.rest, meshed.nodes)
+        mass = meshing.spread(meshed.density * volume, meshed.nodes, len(meshed.x))
+        volume = meshing.spread(volume, meshed.nodes, len(meshed.x))
         self._core.add_nodes(meshed.x, meshed.v, mass, volume, meshed.node_material)
-        self._set_mesh(meshed.rest, meshed.nodes, meshed.element_material, meshed.parts)
+        self._set_mesh(
+            meshed.rest,
+            meshed.nodes,
+            meshed.element_material,
+            meshed.density,
+            meshed.varying,
+            meshed.parts,
+        )
         self._warn_of_places(scene, meshed)
 
     def _begin(
@@ -207,8 +218,9 @@ class Simulation(Solver, kind="fem"):
             threads=threads or config.get_num_threads(),
             isa=config.isa(),
         )
-        for material in materials:
-            core.add_material(material.law, material.parameters)
+        for number, material in enumerate(materials):
+            refuse_taken(material, core.element_fields(), materials[:number])
+            core.add_material(*material._core_arguments)
         prepared = [prepare(one, scene.lower, scene.upper, options.spacing) for one in scene.colliders]
         super().__init__(core, scene, colliders=place(core, prepared), threads=threads)
 
@@ -217,13 +229,18 @@ class Simulation(Solver, kind="fem"):
         rest: FloatArray,
         nodes: npt.NDArray[np.int32],
         material: npt.NDArray[np.int32],
+        density: FloatArray,
+        varying: Mapping[str, FloatArray],
         parts: tuple[Part, ...],
     ) -> None:
         """Hand the mesh to the core, in an order in which neighbours follow each other."""
         order = meshing.order_of(rest, nodes)
         self._core.set_mesh(rest, np.ascontiguousarray(nodes[order]), np.ascontiguousarray(material[order]))
+        if varying:
+            columns = [varying[name] for name in _elements.Parameters(self._core).units]
+            values = np.stack(columns, axis=1).astype(np.float64)
+            self._core.set_parameters(order.astype(np.int32), np.ascontiguousarray(values))
         volume = meshing.volumes(rest, nodes)
-        density = np.array([one.density for one in self._materials])[material]
         self._rest, self._parts = rest, parts
         self._shapes = _elements.inverse_shapes(rest, nodes)
         self._fixed = _elements.fixed(nodes, volume, density * volume, material)
@@ -260,6 +277,10 @@ class Simulation(Solver, kind="fem"):
             "nodes": self._fixed["nodes"],
             "element_material": self._fixed["material"],
         }
+        parameters = _elements.Parameters(self._core, live=False)
+        arrays |= {f"element.{name}": parameters[name] for name in parameters.units}
+        if any("density" in material._varies for material in self._materials):
+            arrays["element_density"] = self._fixed["mass"] / self._fixed["volume"]
         user = [_declared(row) for row in rows.values() if row["owner"] == "user"]
         numbers: dict[str, Any] = {
             "options": {**asdict(self._options_given), "damping": list(self._options_given.damping)},
@@ -276,13 +297,15 @@ class Simulation(Solver, kind="fem"):
         options, scene, arrays = options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
         refuse_scene(scene)
         _refuse_coarse_positions(scene.lower, scene.upper, options.spacing, _dtype(options.dtype), "spacing")
-        self._begin(scene, options, materials_of(scene), threads)
-        for row in listing(kept.numbers["fields"], "fields"):
-            self._core.add_field(row["name"], row["unit"], row["rank"], float(row["initial"]))
         try:
             rest, nodes, material = (arrays.pop(name) for name in ("rest", "nodes", "element_material"))
+            materials = kept_materials(scene, kept.numbers["parts"], material)
+            self._begin(scene, options, materials, threads)
+            density, varying = self._popped(arrays, material)
         except KeyError as missing:
             raise ValueError(f"{missing} is missing") from None
+        for row in listing(kept.numbers["fields"], "fields"):
+            self._core.add_field(row["name"], row["unit"], row["rank"], float(row["initial"]))
         check_mesh(scene.dimension, len(self._materials), rest, nodes, material)
         self._core.resume(
             {
@@ -294,12 +317,37 @@ class Simulation(Solver, kind="fem"):
         rest, nodes, material = (
             np.require(array, requirements=["C", "A"]) for array in (rest, nodes, material)
         )
-        self._set_mesh(rest, nodes, material, parts)
+        self._set_mesh(rest, nodes, material, density, varying, parts)
         try:
             self._core.keep()
         except SimulationError as error:  # no run saves such a state
             raise ValueError(str(error)) from error
         return self
+
+    def _popped(
+        self, arrays: dict[str, npt.NDArray[Any]], material: npt.NDArray[Any]
+    ) -> tuple[FloatArray, dict[str, npt.NDArray[Any]]]:
+        """Take the density of the elements and the parameters that vary out of the arrays of a file.
+
+        Raises
+        ------
+        KeyError, ValueError
+            One is missing, or is not what it must be.
+        """
+        varying = {
+            name: arrays.pop(f"element.{name}") for name in _elements.Parameters(self._core, live=False).units
+        }
+        densities = [one.density for one in self._materials]
+        if any("density" in one._varies for one in self._materials):
+            density = arrays.pop("element_density")
+            good = density.dtype == np.float64 and bool((density > 0).all() and np.isfinite(density).all())
+        else:
+            density, good = np.array(densities)[material], True
+        for values in varying.values():
+            good &= values.dtype == self.dtype and values.shape == material.shape
+        if not good or density.shape != material.shape:
+            raise ValueError("a parameter of the elements is out of range, or not one for each")
+        return density, varying
 
     def _options(self) -> dict[str, Any]:
         given = self._snapshot_options()
@@ -379,10 +427,20 @@ class Simulation(Solver, kind="fem"):
     @property
     def elements(self) -> _elements.Elements:
         """The elements at the present positions."""
-        return self._elements_at(self.particles._copy("x"))
+        return self._elements_at(self.particles._copy("x"), live=True)
 
-    def _elements_at(self, x: npt.NDArray[Any]) -> _elements.Elements:
-        return _elements.Elements(np.asarray(x, dtype=np.float64), self._shapes, self._fixed)
+    def _elements_at(self, x: npt.NDArray[Any], live: bool = False) -> _elements.Elements:
+        parameters = _elements.Parameters(self._core, live)
+        return _elements.Elements(np.asarray(x, dtype=np.float64), self._shapes, self._fixed, parameters)
+
+    @property
+    def _of_elements(self) -> tuple[str, ...]:
+        """Fields of the elements that are quantities."""
+        return (*OF_ELEMENTS, *_elements.Parameters(self._core).units)
+
+    @property
+    def _units(self) -> dict[str, str]:
+        return super()._units | _elements.Parameters(self._core).units
 
     def rows(self, body: str) -> slice:
         """The rows of a body's nodes.
@@ -437,7 +495,7 @@ class Simulation(Solver, kind="fem"):
     @property
     def quantities(self) -> tuple[str, ...]:
         """Names of the quantities of `compute`."""
-        return (*super().quantities, *OF_ELEMENTS)
+        return (*super().quantities, *self._of_elements)
 
     def compute(self, name: str, *, on: str = "nodes") -> FloatArray:
         """Compute a quantity.
@@ -445,7 +503,7 @@ class Simulation(Solver, kind="fem"):
         Parameters
         ----------
         name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "J", "F"}
-            As `mpm.Simulation.compute`; F and J = det F as in `elements`.
+            As `mpm.Simulation.compute`; F and J = det F as in `elements`. Or a parameter that varies, such as ``"E"``.
         on : {"nodes", "elements"}
             ``"nodes"``: for each node, the mean of its elements, weighted by volume; of the elastic energy the equal
             shares of its elements. ``"elements"``: the constant value in each element; not for ``"speed"`` and
@@ -459,8 +517,8 @@ class Simulation(Solver, kind="fem"):
         chosen = _check.choice("name", name, self.quantities)
         if _check.choice("on", on, ON) == "nodes":
             return self._quantity(chosen, Copies(self.particles))
-        if chosen in OF_ELEMENTS:
-            return np.array(self.elements[chosen])
+        if chosen in self._of_elements:
+            return np.array(self._elements_at(self.particles._copy("x"))[chosen], dtype=np.float64)
         if chosen in ("speed", "kinetic_energy"):
             raise ValueError(f"on = 'elements': {chosen!r} belongs to the nodes; must be 'nodes'")
         return _elements.at_elements(chosen, self.elements, self._materials)
@@ -469,7 +527,7 @@ class Simulation(Solver, kind="fem"):
         if name in ("speed", "kinetic_energy"):
             return derived.compute(name, particles, self._materials)
         elements = self._elements_at(particles["x"])
-        if name in OF_ELEMENTS:
+        if name in self._of_elements:
             return _elements.at_nodes(elements[name], elements, len(particles))
         values = _elements.at_elements(name, elements, self._materials)
         if name == "elastic_energy":

@@ -83,6 +83,10 @@ class _Recorded:
         return {name: KNOWN[name]["unit"] if name in KNOWN else said.get(name, "1") for name in self.fields}
 
     @property
+    def _units(self) -> dict[str, str]:
+        return self.units
+
+    @property
     def quantities(self) -> tuple[str, ...]:
         """What `Frame.compute` can answer from what was recorded."""
         return derived.computable(self.fields)
@@ -359,7 +363,7 @@ class Replay(_Recorded, _check.Strict, Closing):
         fps: float | None = None,
         color: str | None = None,
         limits: tuple[float, float] | None = None,
-        size: tuple[int, int] = (960, 720),
+        size: tuple[int, int] | None = None,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
         progress: bool = False,
@@ -376,8 +380,8 @@ class Replay(_Recorded, _check.Strict, Closing):
             times slower than the motion.
         color, limits
             As in `plot`; the limits grow with the values so far.
-        size : (int, int)
-            Width and height in pixels, even.
+        size : (int, int), optional
+            Width and height in pixels, even. Default: as the domain needs, with about as many pixels as 960 x 720.
         renderer, cut
             As in `plot`.
         progress : bool, optional

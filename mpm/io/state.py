@@ -67,9 +67,7 @@ class State:
         """The corners (k, 3) of the triangles; of tetrahedra, those on the surface, counter-clockwise from outside."""
         if self.cells is None or self.dimension == 2:
             return self.cells
-        every = np.concatenate([self.cells[:, corners] for corners in FACES])
-        _, first, counts = np.unique(np.sort(every, axis=1), axis=0, return_index=True, return_counts=True)
-        return np.asarray(every[np.sort(first[counts == 1])])
+        return surface(self.cells)
 
     def spatial(self, name: str) -> Array:
         """The field as files for space want it: (n,), or with the components of `ENDS`; the plane is z = 0."""
@@ -85,6 +83,13 @@ class State:
         if self.dimension == 2 and values.ndim == 3:
             padded[:, 2, 2] = self.out_of_plane.get(name, 0)
         return padded.reshape(len(values), 9) if values.ndim == 3 else padded
+
+
+def surface(cells: Array) -> Array:
+    """The faces (k, 3) that one tetrahedron (m, 4) alone has, counter-clockwise from outside."""
+    every = np.concatenate([cells[:, corners] for corners in FACES])
+    _, first, counts = np.unique(np.sort(every, axis=1), axis=0, return_index=True, return_counts=True)
+    return np.asarray(every[np.sort(first[counts == 1])])
 
 
 def in_dimension(values: Array, dimension: int) -> Array:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm import _check, config, derived, interrupts
+from mpm import _check, config, interrupts
 from mpm._check import FloatArray
 from mpm.fieldtable import LASTING
 from mpm.io import files, paths, sequence
@@ -201,7 +201,7 @@ def describe(sim: Running, *, fps: float, fields: Sequence[str], hdf5: bool = Tr
     """What is kept of a simulation beside its particles: scene, numerics, units, versions, where it comes from."""
     scene, versions = sim.scene, asdict(config.configuration())
     library = h5py() if hdf5 else None
-    units = {**{name: unit for name, (_, unit) in derived.NAMES.items()}, **sim.particles.units}
+    units = sim._units
     return {
         "summary": repr(sim),
         "scene": {

@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpm import _check
 
 Floats = NDArray[np.float64]
+T = TypeVar("T", bound=type)
+
+
+def called_as(plane: str, space: str = "") -> Callable[[T], T]:
+    """Class decorator: errors of the constructor end with a right call, in the plane and in space; those of unknown and
+    of missing arguments, too."""
+    call = f"; for example {plane}" + (f", in 3-D {space}" if space else "")
+
+    def decorated(cls: T) -> T:
+        init = _check.options(cls.__init__)  # type: ignore[misc]
+
+        @functools.wraps(init)
+        def checked(self: Any, *args: Any, **options: Any) -> None:
+            try:
+                init(self, *args, **options)
+            except (TypeError, ValueError) as error:
+                if type(error) not in (
+                    TypeError,
+                    ValueError,
+                ):  # what else a text can become does not fit them
+                    raise
+                raise type(error)(f"{error}{call}") from None
+
+        cls.__init__ = checked  # type: ignore[misc]
+        return cls
+
+    return decorated
 
 
 def as_array(value: ArrayLike, name: str, shape: str) -> Floats:
@@ -26,11 +57,14 @@ def as_array(value: ArrayLike, name: str, shape: str) -> Floats:
     return result
 
 
-def as_vector(value: ArrayLike, name: str, dimension: int | None = None) -> Floats:
+def as_vector(value: ArrayLike, name: str, dimension: int | None = None, like: str = "") -> Floats:
+    """Coordinates; `like` is the argument that has given the dimension."""
     wanted = f"({dimension},)" if dimension else "(2,) or (3,)"
     array = as_array(value, name, wanted)
     if array.ndim != 1 or len(array) not in ((dimension,) if dimension else (2, 3)):
-        raise ValueError(f"{name}: expected the shape {wanted}, got {array.shape}: {brief(array)}")
+        got = "one number" if array.ndim == 0 else f"{array.shape}"
+        as_other = f" like {like}" if like else ""
+        raise ValueError(f"{name}: expected the shape {wanted}{as_other}, got {got}: {brief(array)}")
     return array
 
 

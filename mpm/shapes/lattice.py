@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mpm.shapes.arguments import as_array, as_number, as_vector
+from mpm.shapes.arguments import as_array, as_number, as_vector, called_as
 from mpm.shapes.distances import describe, measure
 from mpm.shapes.geometry import padded
 from mpm.shapes.shape import Bools, Floats, Region, Shape
 
 
+@called_as("DistanceGrid(lower=(0, 0), spacing=0.5, values=[[1, 1, 1], [1, -0.5, 1], [1, 1, 1]])")
 class DistanceGrid(Shape):
     """The region where a signed distance, given on a lattice, is negative; d-linear between the nodes.
 

@@ -72,7 +72,9 @@ class Mesh(Shape):
         if (path is None) != (vertices is not None and faces is not None) or (vertices is None) != (
             faces is None
         ):
-            raise TypeError("path, vertices, faces: expected a path, or vertices= and faces=")
+            raise TypeError(
+                'path, vertices, faces: expected a path, or vertices= and faces=; for example Mesh("part.stl")'
+            )
         if path is not None:
             if not isinstance(path, (str, os.PathLike)):
                 raise TypeError(f"path: expected a path, got {path!r}")

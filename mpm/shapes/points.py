@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from mpm import _check
 from mpm.errors import FileFormatError
-from mpm.shapes.arguments import as_array, as_rows, brief
+from mpm.shapes.arguments import as_array, as_rows, brief, called_as
 from mpm.shapes.shape import Bools, Floats, Shape
 
 CHOICES = ("voronoi", "grid-density", "per-cell")
 OPEN = 2.0  # times the median reach of Voronoi cells: a cell that reaches farther lies at a free surface
 
 
+@called_as("Points([(0.1, 0.1), (0.2, 0.1)], volume=0.01)")
 class Points(Shape):
     """Particles at given positions: a body without an inside. Points are no solid and cannot be combined.
 

@@ -8,13 +8,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm.shapes.arguments import as_rows
+from mpm.shapes.arguments import as_rows, called_as
 from mpm.shapes.shape import Bools, Floats, Region, Shape
 
 Indices: TypeAlias = NDArray[np.int64]
 PAIRS = 1 << 16  # of runs of edges that are checked together
 
 
+@called_as("Polygon([(0, 0), (1, 0), (0, 1)])")
 class Polygon(Shape):
     """The inside of a polygon in 2-D, convex or not.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mpm.shapes.arguments import as_number, as_vector, brief
+from mpm.shapes.arguments import as_number, as_vector, brief, called_as
 from mpm.shapes.geometry import ball_volume, distance, padded, share_inside, similarity, unit
 from mpm.shapes.shape import Bools, Complement, Floats, Region, Shape
 
 
+@called_as("Box((0, 0), (0.5, 1))", "Box((0, 0, 0), (0.5, 1, 1))")
 class Box(Shape):
     """An axis-aligned box, lower <= x < upper.
 
@@ -36,10 +37,12 @@ class Box(Shape):
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
         low = as_vector(lower, "lower")
-        high = as_vector(upper, "upper", len(low))
+        high = as_vector(upper, "upper", len(low), "lower")
         if not (low < high).all():
+            k = int(np.argmin(low < high))
+            wrong = "they are swapped" if (low > high).all() else f"axis {k}: {low[k]:.10g} >= {high[k]:.10g}"
             raise ValueError(
-                f"lower, upper: expected lower < upper on every axis, got {brief(low)}, {brief(high)}"
+                f"lower, upper: expected lower < upper on every axis, got {brief(low)}, {brief(high)} ({wrong})"
             )
         self._set(lower=low, upper=high, dimension=len(low))
 
@@ -67,6 +70,7 @@ class Box(Shape):
         return float(np.prod(np.maximum(high - low, 0))) if inside is None else inside
 
 
+@called_as("Ball((0.5, 0.5), 0.2)", "Ball((0.5, 0.5, 0.5), 0.2)")
 class Ball(Shape):
     """A ball (3-D) or disc (2-D), |x - center| < radius.
 
@@ -106,6 +110,7 @@ class Ball(Shape):
         return ball_volume(self.radius, self.dimension)
 
 
+@called_as("HalfSpace((0, 0.1), (0, 1))", "HalfSpace((0, 0, 0.1), (0, 0, 1))")
 class HalfSpace(Shape):
     """The space on one side of a plane (3-D) or line (2-D): the side away from the normal.
 
@@ -129,7 +134,9 @@ class HalfSpace(Shape):
 
     def __init__(self, point: ArrayLike, normal: ArrayLike) -> None:
         p = as_vector(point, "point")
-        self._set(point=p, normal=unit(as_vector(normal, "normal", len(p)), "normal"), dimension=len(p))
+        self._set(
+            point=p, normal=unit(as_vector(normal, "normal", len(p), "point"), "normal"), dimension=len(p)
+        )
 
     def _contains(self, x: Floats) -> Bools:
         return np.asarray((x - self.point) @ self.normal < 0)
@@ -173,7 +180,7 @@ class _Rod(Shape):
 
     def __init__(self, a: ArrayLike, b: ArrayLike, radius: float) -> None:
         start = as_vector(a, "a")
-        end = as_vector(b, "b", len(start))
+        end = as_vector(b, "b", len(start), "a")
         if (start == end).all():
             raise ValueError(f"a, b: expected two different points, got {brief(start)} twice")
         self._set(a=start, b=end, radius=as_number(radius, "radius", positive=True), dimension=len(start))
@@ -197,6 +204,7 @@ class _Rod(Shape):
         return float(np.linalg.norm(self.b - self.a)) * across
 
 
+@called_as("Capsule((0, 0), (1, 0), 0.1)", "Capsule((0, 0, 0), (1, 0, 0), 0.1)")
 class Capsule(_Rod):
     """All points less than `radius` away from the line from `a` to `b`: a cylinder with round ends.
 
@@ -220,6 +228,7 @@ class Capsule(_Rod):
         return super()._volume() + ball_volume(self.radius, self.dimension)
 
 
+@called_as("Cylinder((0, 0), (1, 0), 0.1)", "Cylinder((0, 0, 0), (1, 0, 0), 0.1)")
 class Cylinder(_Rod):
     """A cylinder with flat ends; in 2-D, a rectangle at any angle, 2 · `radius` wide.
 

@@ -161,7 +161,9 @@ def fluid_of(materials: list[Any]) -> Fluid:
             raise ValueError(
                 f"material = {material!r}: SPH computes weakly compressible fluids; must be an mpm.materials.Fluid"
             )
-        refuse_varying(material, "", "SPH")
+        refuse_varying(
+            material, "SPH", "the sums over neighbours contain one rest density and one law of pressure"
+        )
         if replace(material, tension=True) != replace(materials[0], tension=True):
             raise ValueError(
                 f"material = {material!r}: the scene has {materials[0]!r} already; must be the same: the density by "

@@ -14,6 +14,7 @@ uniform vec4 cut;          // hides where dot(cut.xyz, position) > cut.w
 uniform bool lit;          // the fourth number is a normal, see frames.faces
 out vec4 color;
 out float beyond;
+out highp vec3 place; // before the eye [m]
 vec3 normal(float code) {
   float high = floor(code / 256.0);
   vec2 side = vec2(high, floor(code - 256.0 * high)) / 127.5 - 1.0;
@@ -24,6 +25,7 @@ vec3 normal(float code) {
 void main() {
   vec3 position = boxLower + vertex.xyz * boxSize;
   vec3 seen = turn * (position - middle);
+  place = seen;
   beyond = dot(cut.xyz, position) - cut.w;
   gl_Position = vec4(seen.xy * scale + shift, -seen.z * nearness, 1.0);
   gl_PointSize = pointSize;
@@ -41,11 +43,14 @@ const FRAGMENT = `#version 300 es
 precision mediump float;
 in vec4 color;
 in float beyond;
-uniform bool round, shaded;
+in highp vec3 place;
+uniform bool round, shaded, faceted;
 out vec4 pixel;
 void main() {
+  highp vec3 across = cross(dFdx(place), dFdy(place)); // towards the eye
   if (beyond > 0.0) discard;
   pixel = color;
+  if (faceted) pixel.rgb *= 0.66 + 0.4 * max(0.0, dot(vec3(-0.42, 0.72, 0.55), across) / max(length(across), 1e-30));
   if (!round) return;
   vec2 at = 2.0 * gl_PointCoord - 1.0;
   float far = dot(at, at);
@@ -115,6 +120,13 @@ class Picture {
     [this.azimuth, this.elevation] = this.state.eye;
     this.zoom = 1;
     this.shift = [0, 0];
+    this.fit();
+  }
+
+  // The shape of the canvas is that of a 2-D domain, or of several side by side; within limits.
+  fit() {
+    const one = this.flat ? (1.04 * this.extent[0]) / this.extent[1] : 4 / 3;
+    this.canvas.style.aspectRatio = Math.min(3.2, Math.max(1, (one * this.across) / this.down));
   }
 
   // One buffer straight from the message, see Session.
@@ -122,6 +134,7 @@ class Picture {
     this.parts = parts;
     this.runs = runs;
     [this.across, this.down] = fields(runs.length);
+    this.fit();
     this.data = data;
     const gl = this.gl;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.frame);
@@ -284,13 +297,20 @@ class Picture {
     this.hide(this.cut);
     if (this.flat) this.drawColliders(inks);
     this.use(this.buffers.frame);
+    // A surface hides its nodes, unless it is cut.
+    const hidden = !this.cut && parts.some(([name]) => name === "surface");
     for (const [name, count] of parts) {
-      if (name === "triangles") {
+      if (name === "triangles" || name === "surface") {
         gl.disable(gl.BLEND);
+        if (!this.flat) gl.enable(gl.DEPTH_TEST);
         gl.uniform4f(this.at("ink"), 0, 0, 0, 0);
         gl.uniform1i(this.at("round"), 0);
+        gl.uniform1i(this.at("faceted"), this.flat ? 0 : 1);
         gl.drawArrays(gl.TRIANGLES, first, count);
+        gl.uniform1i(this.at("faceted"), 0);
         gl.enable(gl.BLEND);
+      } else if (name === "points" && hidden) {
+        // nothing
       } else if (name === "points") {
         gl.disable(gl.BLEND);
         if (!this.flat) gl.enable(gl.DEPTH_TEST);

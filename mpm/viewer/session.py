@@ -34,6 +34,7 @@ from mpm.viewer.palettes import PALETTES
 from mpm.viewer.sources import ENERGIES, Live, Point, Recorded, label
 from mpm.viz import camera
 from mpm.viz import color as _color
+from mpm.viz.facets import Skin
 
 Message = dict[str, Any]
 Send = Callable[[Message, Sequence[memoryview]], None]
@@ -107,6 +108,7 @@ class Session:
         self._under_way = False
         self._frame_due = self._state_due = True
         self._posed: tuple[float, ...] | None = None  # the times of the colliders that the browser has
+        self._skin = Skin()
         self._probe: probe.Probe | None = None  # the particle that the browser points at
         self._probe_due = False
         if gallery is None or scene is None:
@@ -519,11 +521,13 @@ class Session:
     ) -> dict[str, frames.Vertices]:
         """The vertices of one run."""
         x = state.fields["x"]
-        points, cells = (
-            frames.points(self._box, x, values, limits),
-            one._cells() if x.shape[1] == 2 else None,
-        )
-        parts = {"points": points} if cells is None else {"triangles": points[cells.ravel()]}
+        points, cells = frames.points(self._box, x, values, limits), one._cells()
+        if cells is not None and x.shape[1] == 2:
+            parts = {"triangles": points[cells.ravel()]}
+        else:
+            parts = {"points": points}
+            if cells is not None:
+                parts["surface"] = points[self._skin.of(cells).ravel()]
         for name, (starts, v) in ways.items():
             parts[name] = frames.lines(self._box, starts, v, self._fastest)
         return parts

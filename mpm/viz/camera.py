@@ -41,8 +41,7 @@ class Camera:
         up = self.order[-1]
         self.turned = self.rows[1, up] < 0
         self.floor = float((upper if self.turned else lower)[up])  # the ground
-        seen = corners(lower - lower, upper - lower) @ self.rows[:2].T
-        low, high = seen.min(axis=0), seen.max(axis=0)
+        low, high = _seen(lower, upper, self.rows)
         left, top, right, bottom = frame
         self.scale = float(min((right - left) / (high[0] - low[0]), (bottom - top) / (high[1] - low[1])))
         middle = self.scale * (low + high) / 2
@@ -67,6 +66,19 @@ class Camera:
         """The points (n, 2) of a 2-D scene that are seen at pixels."""
         x = np.stack([column - self.offset[0], self.offset[1] - row], axis=1) / self.scale
         return np.asarray(x + self.lower)
+
+
+def extent(lower: FloatArray, upper: FloatArray, gravity: FloatArray) -> tuple[float, float]:
+    """Width and height [m] of the domain as the camera sees it."""
+    low, high = _seen(lower, upper, _axes(gravity)[1])
+    width, height = high - low
+    return float(width), float(height)
+
+
+def _seen(lower: FloatArray, upper: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The least and the largest projection (2,) of the domain, relative to its lower corner."""
+    seen = corners(lower - lower, upper - lower) @ rows[:2].T
+    return seen.min(axis=0), seen.max(axis=0)
 
 
 def _axes(gravity: FloatArray) -> tuple[tuple[int, ...], FloatArray]:

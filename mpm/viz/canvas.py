@@ -14,6 +14,7 @@ from mpm import _check
 from mpm._check import FloatArray
 from mpm.source import Source
 from mpm.viz import color as _color
+from mpm.viz import framing
 from mpm.viz.camera import Camera, corners
 
 Image = npt.NDArray[np.uint8]
@@ -140,11 +141,6 @@ def write(image: Image, text: str, at: tuple[int, int], size: int, ink: tuple[in
     window[:] = np.asarray(patch)
 
 
-def bar_width(height: int) -> int:
-    """Pixels at the right that the colour bar needs."""
-    return round(height * 0.19)
-
-
 def color_bar(
     image: Image,
     name: str,
@@ -155,9 +151,10 @@ def color_bar(
     """Draw the colour bar with its numbers and the quantity's name at the right; tips where values go on beyond it.
     By default the numbers are the ends of the scale and three between them."""
     height, width = image.shape[:2]
-    size = max(9, round(height / 42))
-    left, top = width - bar_width(height) + size, round(height * 0.2)
-    length, thick = round(height * 0.6), max(8, round(height / 48))
+    unit = framing.text_unit(width, height)
+    size = max(9, round(unit / 42))
+    left, top = width - round(framing.BAR * unit) + size, round(height * 0.2)
+    length, thick = round(height * 0.6), max(8, round(unit / 48))
     levels = 255 - (np.arange(length) * 256 // length)
     image[top : top + length, left : left + thick] = _color.TABLE[levels][:, None]
     for k in range(thick):

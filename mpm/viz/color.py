@@ -54,7 +54,7 @@ def check(source: Source, color: object, argument: str = "color") -> str:
 
 def label(source: Source, color: str) -> str:
     """What stands beside the colour bar."""
-    name, unit = derived.NAMES.get(color) or (color, source.particles.units.get(color, ""))
+    name, unit = derived.NAMES.get(color) or (color, source._units.get(color, ""))
     unit = per_depth(unit, source.dimension)
     return f"{name} [{unit}]" if unit not in ("", "1") else name
 

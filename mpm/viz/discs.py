@@ -51,6 +51,11 @@ class Discs:
             threads,
         )
 
+    def front(self, near: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """How near to the camera they come at the pixels of the window, (height, width), of discs whose middles are
+        that near [pixels]; infinite where none is."""
+        return np.where(self.seen >= 0, (near + np.float32(self.radius))[self.seen], np.float32(np.inf))
+
 
 def draw(
     column: npt.NDArray[Any],

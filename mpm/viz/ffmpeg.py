@@ -15,6 +15,12 @@ from mpm.io.files import Replacement
 QUALITY = ("-crf", "20", "-preset", "veryfast", "-threads", "1")
 
 
+def find() -> str:
+    """The path of ffmpeg, or an ImportError that names the extra."""
+    need, package = "writing mp4 needs imageio-ffmpeg", "imageio-ffmpeg"
+    return str(_check.extra("imageio_ffmpeg", need, "movie", package).get_ffmpeg_exe())
+
+
 class Encoder:
     """Encodes RGB images of one size with H.264, into a file that takes its place when it is whole.
 
@@ -36,10 +42,8 @@ class Encoder:
     """
 
     def __init__(self, path: Path, size: tuple[int, int], rate: float) -> None:
-        need, package = "writing mp4 needs imageio-ffmpeg", "imageio-ffmpeg"
-        imageio_ffmpeg = _check.extra("imageio_ffmpeg", need, "movie", package)
+        program = find()
         self._path = path.absolute()
-        program = imageio_ffmpeg.get_ffmpeg_exe()
         images = f"-f rawvideo -pix_fmt rgb24 -s {size[0]}x{size[1]} -r {rate:.6f} -i -".split()
         coded = ["-vcodec", "libx264", "-pix_fmt", "yuv420p", *QUALITY, "-movflags", "+faststart"]
         file = Replacement(self._path)

@@ -17,7 +17,7 @@ from mpm.io.state import State
 from mpm.scene import Scene
 from mpm.source import Source
 from mpm.viz import color as _color
-from mpm.viz import legible
+from mpm.viz import framing, legible
 from mpm.viz.render import Image, check_cut, check_source
 from mpm.viz.solid import renderer_of
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-STILL_SIZE = (1200, 1000)
 COLLIDER_NODES = 500  # along the longer side of the domain
+BORDER = 0.03  # around the domain of a 2-D scene, in its longer sides
 
 
 class Picture(NamedTuple):
@@ -109,13 +109,14 @@ def plot(
     renderer_of(renderer, sim)
     chosen, ends = check_picture(sim, color, limits)
     check_cut(cut, sim)
-    axes = axes_or_new(ax, (6.4, 5.4))
+    axes = axes_or_new(ax, framing.inches(sim.scene, border(sim)))
     seen = look(sim, chosen, renderer, cut)
     shown = seen.shown
     ends = ends or _color.span(chosen, shown)
     particles, domain = seen.draw(axes, ends)
-    size = legible.factor(axes)
-    bar = color_bar(axes, scale(ends), _color.label(sim, chosen), _color.beyond(shown, ends))
+    size = 1.0 if ax is None else legible.factor(axes)  # a figure of ours has room for it
+    label, beyond = _color.label(sim, chosen), _color.beyond(shown, ends)
+    bar = color_bar(axes, scale(ends), label, beyond, text=size)
     mark(bar, chosen, ends)
     axes.set_title(f"t = {sim.time:.4g} s", loc="left", fontsize=legible.points(size))
     legible.text(axes, size)
@@ -148,7 +149,8 @@ def look(sim: Source, color: str, renderer: str = "builtin", cut: Mapping[str, f
             return _plot_2d(scene, state, posed, triangles, axes, state.fields[color], ends)
 
         return Look(state.fields[color], flat)
-    picture = renderer_of(renderer, sim)(sim, color=color, size=STILL_SIZE, annotate=False, cut=cut)
+    size = framing.fitted(sim.scene, False, framing.STILL)
+    picture = renderer_of(renderer, sim)(sim, color=color, size=size, annotate=False, cut=cut)
     shot = picture._shoot(sim)
 
     def spatial(axes: Any, ends: tuple[float, float]) -> tuple[Artist, Artist]:
@@ -156,6 +158,11 @@ def look(sim: Source, color: str, renderer: str = "builtin", cut: Mapping[str, f
         return _show(picture._draw(shot), axes)
 
     return Look(shot.shown, spatial)
+
+
+def border(sim: Source) -> float:
+    """What `look` leaves around the domain, in its longer sides: images of 3-D scenes have margins of their own."""
+    return BORDER if sim.dimension == 2 else 0.0
 
 
 def color_bar(
@@ -233,7 +240,7 @@ def _plot_2d(
     draw_colliders(posed, scene, axes)
     domain = Rectangle(tuple(low), width, height, fill=False, edgecolor="0.45", linewidth=1)
     axes.add_patch(domain)
-    margin = 0.03 * max(width, height)
+    margin = BORDER * max(width, height)
     axes.set(
         xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin), aspect="equal"
     )

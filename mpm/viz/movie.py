@@ -13,13 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check
+from mpm.io import files
 from mpm.io.closing import Closing
 from mpm.io.paths import as_path, created, in_directory
 from mpm.progress import follow, frame_count
 from mpm.source import Running, Series, Source
 from mpm.viz import canvas
-from mpm.viz.ffmpeg import Encoder
-from mpm.viz.render import Image, Renderer, Shot, check_image, check_size
+from mpm.viz.ffmpeg import Encoder, find
+from mpm.viz.framing import check_size
+from mpm.viz.render import Image, Renderer, Shot, check_image
 from mpm.viz.solid import renderer_of
 
 # Frame rates that players show smoothly; with more or fewer frames per simulated second a movie is slower or faster.
@@ -37,8 +39,8 @@ class MovieWriter(Closing):
         movie is whole; in a directory, the ``frame_0000.png``, … of an earlier movie one by one.
     fps : float
         Frames per second; played with 10 to 60.
-    size : (int, int)
-        Width and height in pixels, even.
+    size : (int, int), optional
+        Width and height in pixels, even. Default: those of the first image.
 
     Raises
     ------
@@ -51,18 +53,23 @@ class MovieWriter(Closing):
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, fps: float, size: tuple[int, int] = (960, 720)
+        self, path: str | os.PathLike[str], *, fps: float, size: tuple[int, int] | None = None
     ) -> None:
         self.path = check_path(path)
-        self.size = check_size(size)
+        self.size = None if size is None else check_size(size)
         rate = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
         self.playback = min(max(rate, PLAYBACK_LOW), PLAYBACK_HIGH)
         self.frames = 0
         self.closed = False
         self._stills: list[Any] = []
         self._refused = False  # whether a png could not be written; then those of an earlier movie stay
-        mp4 = self.path.suffix.lower() == ".mp4"
-        self._encoder = Encoder(self.path, self.size, self.playback) if mp4 else None
+        self._mp4 = self.path.suffix.lower() == ".mp4"
+        self._encoder: Encoder | None = None
+        if self._mp4:
+            find()
+            files.check(self.path)
+            if self.size is not None:
+                self._encoder = Encoder(self.path, self.size, self.playback)
         if not self.path.suffix:
             canvas.pillow()
             self.path.mkdir(exist_ok=True)
@@ -72,6 +79,9 @@ class MovieWriter(Closing):
         check_image("image", image)
         if self.closed:
             raise ValueError("image: the movie is closed, nothing can be added")
+        if self.size is None:
+            self._begin(image)
+        assert self.size is not None
         width, height = self.size
         if image.shape[:2] != (height, width):
             raise ValueError(f"image has shape {image.shape}: must be {(height, width, 3)}")
@@ -88,6 +98,14 @@ class MovieWriter(Closing):
                     self._refused = True
                     raise
         self.frames += 1
+
+    def _begin(self, image: npt.NDArray[np.uint8]) -> None:
+        """Take the size of the first image."""
+        height, width = image.shape[:2]
+        size = check_size((width, height))
+        if self._mp4:
+            self._encoder = Encoder(self.path, size, self.playback)
+        self.size = size
 
     def close(self) -> None:
         """Finish the file with the images so far; an `OSError` if it could not be written: an older one stays."""
@@ -168,7 +186,7 @@ def movie(
     fps: float,
     color: str = "speed",
     limits: tuple[float, float] | None = None,
-    size: tuple[int, int] = (960, 720),
+    size: tuple[int, int] | None = None,
     renderer: str = "builtin",
     cut: Mapping[str, float] | None = None,
     progress: bool = False,

@@ -13,8 +13,8 @@ from mpm import _check
 from mpm.settings import Setting
 from mpm.source import Running
 from mpm.viz import color as _color
-from mpm.viz import legible
-from mpm.viz.figures import Look, check_picture, color_bar, look, mark, new_figure, scale
+from mpm.viz import framing, legible
+from mpm.viz.figures import Look, border, check_picture, color_bar, look, mark, new_figure, scale
 from mpm.viz.solid import renderer_of
 
 if TYPE_CHECKING:
@@ -199,10 +199,9 @@ def _span(color: str, looks: list[list[Look]]) -> tuple[float, float]:
 
 
 def _shape(sim: Running, rows: int, columns: int) -> tuple[float, float]:
-    """Inches of a figure whose pictures are as wide as the domain needs."""
-    extent = sim.scene.upper - sim.scene.lower
-    tall = float(np.clip(extent[1] / extent[0], 0.3, 2)) if sim.dimension == 2 else 0.85
-    width, height = PANEL * columns + 1, PANEL * tall * rows + 0.5
+    """Inches of a figure whose pictures fit the domain."""
+    wide, high = framing.panel(sim.scene, border(sim), PANEL)
+    width, height = wide * columns + 1, high * rows + 0.5
     shrink = min(1.0, LARGEST / width, LARGEST / height)
     return max(3.0, shrink * width), max(2.0, shrink * height)
 

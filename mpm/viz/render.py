@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mpm import _check, _core
 from mpm.source import Source, is_source
-from mpm.viz import canvas, surfaces
+from mpm.viz import canvas, facets, framing, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
 from mpm.viz.discs import draw as draw_discs
@@ -20,8 +20,6 @@ Image = npt.NDArray[np.uint8]
 
 # Pictures are drawn twice as large and averaged, so that discs move smoothly and have smooth rims.
 OVERSAMPLE = 2
-SIZE_LOW, SIZE_HIGH = 64, 4096
-NARROWEST = 0.05  # least width for the domain, in heights of the picture
 # A disc's radius over the distance of particles; more than half hides the gaps between jittered particles.
 COVER = {2: 0.95, 3: 0.75}
 SHADOW = np.array([0.80, 0.82, 0.86], dtype=np.float32)  # colour of the floor under material
@@ -35,14 +33,16 @@ class Shot:
     x: npt.NDArray[Any]  # (n, d) [m]
     shown: npt.NDArray[Any]  # (n,), what the colours mean
     spacing: float  # of the particles [m]
-    triangles: npt.NDArray[np.int32] | None  # (m, 3), rows of the corners; None: particles are drawn
+    triangles: (
+        npt.NDArray[np.int32] | None
+    )  # (m, 3), rows of the corners, in space of a surface; None: particles
     background: Image  # with the colliders
     surfaces: Sequence[surfaces.Surface]  # of the colliders of a 3-D scene
 
 
 class Renderer:
-    """Draws states of one simulation on the same canvas: particles or 2-D triangles, and colliders, in 3-D half
-    transparent. For one thread at a time.
+    """Draws states of one simulation on the same canvas: particles, or the triangles of finite elements, in 3-D those
+    of their surface; and colliders, in 3-D half transparent. For one thread at a time.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class Renderer:
     limits : (float, float), optional
         Ends of the colour scale. Default: they grow with the values that were drawn (but for a few far off), so that
         colours of different frames compare.
-    size : (int, int)
-        Width and height, even, from 64 to 4096.
+    size : (int, int), optional
+        Width and height, even, from 64 to 4096. Default: as the domain needs, with about as many pixels as 960 x 720.
     annotate : bool
         Draw the time and the colour bar.
     cut : mapping, optional
@@ -69,7 +69,7 @@ class Renderer:
         *,
         color: str = "speed",
         limits: tuple[float, float] | None = None,
-        size: tuple[int, int] = (960, 720),
+        size: tuple[int, int] | None = None,
         annotate: bool = True,
         cut: Mapping[str, float] | None = None,
     ) -> None:
@@ -77,20 +77,15 @@ class Renderer:
         self.color = _color.check(sim, color)
         self.label = _color.label(sim, self.color)
         self.scale = _color.Scale(self.color, _color.check_limits(limits))
-        self.width, self.height = check_size(size)
         self.annotate = _check.flag("annotate", annotate)
+        chosen = framing.fitted(sim.scene, self.annotate) if size is None else framing.check_size(size)
+        self.width, self.height = chosen
+        self.unit = framing.text_unit(*chosen)
         self.dimension = sim.dimension
         self.cut = check_cut(cut, sim)
         fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
-        margin = 0.05 * self.height
-        right = canvas.bar_width(self.height) if annotate else margin
-        top = 1.9 * margin if annotate else margin
-        edges = (margin, top, self.width - right, self.height - margin)
-        if edges[2] - edges[0] < NARROWEST * self.height:
-            least = 2 * int(np.ceil((NARROWEST * self.height + margin + right) / 2))
-            shown = "the scene and its colour bar" if annotate else "the scene"
-            raise ValueError(f"size = {(self.width, self.height)}: {shown} needs a width of at least {least}")
-        frame = (OVERSAMPLE * edges[0], OVERSAMPLE * edges[1], OVERSAMPLE * edges[2], OVERSAMPLE * edges[3])
+        left, top, right, bottom = framing.edges(self.width, self.height, self.annotate)
+        frame = (OVERSAMPLE * left, OVERSAMPLE * top, OVERSAMPLE * right, OVERSAMPLE * bottom)
         scene = sim.scene
         self.camera = Camera(scene.lower, scene.upper, scene.gravity, frame)
         self.empty = canvas.background(self.camera, scene.lower, scene.upper, fine)
@@ -103,6 +98,7 @@ class Renderer:
         self.canvas = self.background  # with the colour bar
         self.labelled: tuple[Image, tuple[tuple[float, float], str]] | None = None
         self.floor = _Floor(self.camera) if sim.dimension == 3 else None
+        self._skin = facets.Skin()
 
     def frame(self, sim: Source) -> Image:
         """The current state, shape (height, width, 3)."""
@@ -115,17 +111,25 @@ class Renderer:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
         fields = sim._state((self.color, "volume")).fields
         x, shown, volume = fields["x"], fields[self.color], fields["volume"]
-        cells = sim._cells() if self.dimension == 2 else None
+        cells = sim._cells()
         if cells is None and not np.isfinite(x).all():  # possible in a trajectory of another program
             there = np.isfinite(x).all(axis=1)
             x, shown = x[there], shown[there]
-        if self.cut:
+        if self.cut and cells is None:
             behind = self._behind(x)
             x, shown = x[behind], shown[behind]
         spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
         placed = self._place_colliders(sim) if self.moving else (self.background, self.surfaces)
-        triangles = None if cells is None else np.ascontiguousarray(cells, dtype=np.int32)
+        triangles = None if cells is None else self._triangles(cells, x)
         return Shot(sim.time, x, shown, spacing, triangles, *placed)
+
+    def _triangles(self, cells: npt.NDArray[Any], x: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+        """The triangles that are drawn: the cells themselves, or the surface of those that the cut leaves."""
+        if self.dimension == 2:
+            return np.ascontiguousarray(cells, dtype=np.int32)
+        if self.cut:
+            cells = cells[self._behind(x[cells].mean(axis=1))]
+        return self._skin.of(cells)
 
     def _behind(self, x: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Which positions (n, 3) a plane of the cut has on its far side from the camera."""
@@ -143,8 +147,8 @@ class Renderer:
         image = (self.canvas if self.annotate else shot.background).copy()
         self._paint(image, shot, limits)
         if self.annotate:
-            size = max(10, round(self.height / 32))
-            canvas.write(image, f"t = {shot.time:.3f} s", (round(0.05 * self.height), size), size)
+            size = max(10, round(self.unit / 32))
+            canvas.write(image, f"t = {shot.time:.3f} s", (round(framing.MARGIN * self.unit), size), size)
         return image
 
     def _place_colliders(self, sim: Source) -> tuple[Image, Sequence[surfaces.Surface]]:
@@ -166,28 +170,47 @@ class Renderer:
         if not len(shot.x):
             return
         column, row, near = self.camera.project(shot.x)
-        if shot.triangles is not None:
+        levels = _color.index(shot.shown, limits)
+        if near is None and shot.triangles is not None:
             column, row = (np.ascontiguousarray(at, dtype=np.float32) for at in (column, row))
-            values = _color.index(shot.shown, limits)
-            _core.paint_triangles(column, row, shot.triangles, values, _color.TABLE, OVERSAMPLE, image)
+            _core.paint_triangles(column, row, shot.triangles, levels, _color.TABLE, OVERSAMPLE, image)
             return
         if self.floor is not None:
-            self.floor.darken(image, column, row, shot.x, shot.spacing)
+            casts = slice(None) if shot.triangles is None else np.unique(shot.triangles)
+            self.floor.darken(image, column[casts], row[casts], shot.x[casts], shot.spacing)
         depth = None if near is None else near * np.float32(self.camera.scale)
+        size = OVERSAMPLE * self.width, OVERSAMPLE * self.height
+        if depth is not None and shot.triangles is not None:
+            self._paint_surface(image, shot, column, row, depth, levels, size)
+            return
         radius = max(1.5, COVER[self.dimension] * shot.spacing * self.camera.scale)
-        found = draw_discs(
-            column,
-            row,
-            depth,
-            radius=radius,
-            size=(OVERSAMPLE * self.width, OVERSAMPLE * self.height),
-            fine=OVERSAMPLE,
-        )
+        found = draw_discs(column, row, depth, radius=radius, size=size, fine=OVERSAMPLE)
         if found is not None:
-            found.paint(image, _color.index(shot.shown, limits), OVERSAMPLE)
-            if depth is not None:
-                for surface in shot.surfaces:
-                    surface.veil(image, found, depth + np.float32(radius), OVERSAMPLE)
+            found.paint(image, levels, OVERSAMPLE)
+            if depth is not None and shot.surfaces:
+                front = found.front(depth)
+                for one in shot.surfaces:
+                    one.veil(image, found.window, front, OVERSAMPLE)
+
+    def _paint_surface(
+        self,
+        image: Image,
+        shot: Shot,
+        column: npt.NDArray[Any],
+        row: npt.NDArray[Any],
+        depth: npt.NDArray[Any],
+        levels: npt.NDArray[np.uint8],
+        size: tuple[int, int],
+    ) -> None:
+        """The surface of tetrahedra, behind the colliders in front of it."""
+        assert shot.triangles is not None
+        seen, light = facets.shading(np.asarray(shot.x, np.float64), shot.triangles, self.camera.rows)
+        corners = shot.triangles[seen]
+        found = facets.draw(column, row, depth, corners, levels, light[seen], size=size, fine=OVERSAMPLE)
+        if found is not None:
+            found.paint(image, OVERSAMPLE)
+            for one in shot.surfaces:
+                one.veil(image, found.window, found.near, OVERSAMPLE)
 
 
 class _Floor:
@@ -285,13 +308,3 @@ def check_cut(cut: object, sim: Source) -> tuple[tuple[int, float], ...]:
         at = _check.number(f"cut[{name!r}]", place, low=float(low[axis]), high=float(high[axis]), unit="m")
         planes.append((axis, at))
     return tuple(planes)
-
-
-def check_size(size: object) -> tuple[int, int]:
-    """Width and height in pixels: even, as movies need them."""
-    if not isinstance(size, (tuple, list)) or len(size) != 2:
-        raise TypeError(f"size = {_check.shown(size)}: must be (width, height)")
-    width, height = (_check.integer("size", edge, low=SIZE_LOW, high=SIZE_HIGH) for edge in size)
-    if width % 2 or height % 2:
-        raise ValueError(f"size = {(width, height)}: both must be even")
-    return width, height

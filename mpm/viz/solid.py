@@ -63,26 +63,26 @@ class SolidRenderer(Renderer):
             if self.floor is not None:
                 column, row, _ = self.camera.project(x)
                 self.floor.darken(image, column, row, x, shot.spacing)
-            cloud = self._pyvista.PolyData(x)
+            if shot.triangles is None:
+                cloud = self._pyvista.PolyData(x)
+            else:
+                faces = np.pad(shot.triangles, ((0, 0), (1, 0)), constant_values=3)
+                cloud = self._pyvista.PolyData(x, faces=faces.ravel())
             cloud["ink"] = _color.TABLE[_color.index(shot.shown, limits)]
         seen = self._seen(cloud, 2 * COVER[3] * shot.spacing * self.camera.scale)
         cover = seen[..., 3:].astype(np.float32) / 255
         image[:] = (image * (1 - cover) + seen[..., :3] * cover).round().astype(np.uint8)
 
     def _seen(self, cloud: Any, diameter: float) -> npt.NDArray[np.uint8]:
-        """Render particles (of a diameter in fine pixels) and surfaces, (height, width, 4): colour and cover."""
+        """Render particles (of a diameter in fine pixels), or triangles, and surfaces, (height, width, 4): colour and
+        cover."""
         fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
         plotter = self._pyvista.Plotter(off_screen=True, window_size=fine, lighting="light kit")
         try:
             if cloud is not None:
-                plotter.add_mesh(
-                    cloud,
-                    scalars="ink",
-                    rgb=True,
-                    render_points_as_spheres=True,
-                    point_size=max(3.0, diameter),
-                    **LIGHT,
-                )
+                spheres = {"render_points_as_spheres": True, "point_size": max(3.0, diameter)}
+                particles = cloud.n_verts > 0
+                plotter.add_mesh(cloud, scalars="ink", rgb=True, **(spheres if particles else {}), **LIGHT)
             for surface in self._surfaces:
                 if surface.n_points:
                     plotter.add_mesh(

@@ -13,7 +13,7 @@ from mpm._check import FloatArray
 from mpm.source import Source
 from mpm.viz.camera import Camera
 from mpm.viz.canvas import COLLIDER
-from mpm.viz.discs import LIGHT, Discs
+from mpm.viz.discs import LIGHT
 from mpm.viz.discs import draw as draw_discs
 
 Image = npt.NDArray[np.uint8]
@@ -71,20 +71,20 @@ class Surface:
         ink = np.array(COLLIDER) * self.light[covered][:, None]
         part[covered] = (part[covered] * (1 - OPACITY) + OPACITY * ink).round().astype(np.uint8)
 
-    def veil(self, image: Image, found: Discs, front: npt.NDArray[np.float32], fine: int) -> None:
-        """Blend it over discs that it hides into an image on which `fine` x `fine` pixels make one; `front` (n,) is how
-        near each disc comes [pixels]."""
-        # Whole pixels of the image that lie in both windows; those of discs begin and end with one.
-        left, top = (-(-max(self.window[k], found.window[k]) // fine) * fine for k in (0, 1))
+    def veil(
+        self, image: Image, window: tuple[int, int, int, int], front: npt.NDArray[np.float32], fine: int
+    ) -> None:
+        """Blend it over a body that it hides into an image on which `fine` x `fine` pixels make one. `front` (height,
+        width) is how near the body comes at the pixels of a window; infinite where it is not."""
+        # Whole pixels of the image that lie in both windows; those of bodies begin and end with one.
+        left, top = (-(-max(self.window[k], window[k]) // fine) * fine for k in (0, 1))
         right, bottom = (
-            min(window[k] + window[k + 2] for window in (self.window, found.window)) // fine * fine
-            for k in (0, 1)
+            min(one[k] + one[k + 2] for one in (self.window, window)) // fine * fine for k in (0, 1)
         )
         if right <= left or bottom <= top:
             return
         own = _part(self.window, left, top, right, bottom)
-        seen = found.seen[_part(found.window, left, top, right, bottom)]
-        hides = (seen >= 0) & (self.near[own] > front[seen])
+        hides = self.near[own] > front[_part(window, left, top, right, bottom)]
         if not hides.any():
             return
         shape = ((bottom - top) // fine, fine, (right - left) // fine, fine)

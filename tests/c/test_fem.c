@@ -12,7 +12,8 @@
 enum { SIDE = 7, NODES = SIDE * SIDE, ELEMENTS = 2 * (SIDE - 1) * (SIDE - 1) };
 
 static double rest[2 * NODES], still[2 * NODES], mass[NODES], volume[NODES];
-static int32_t cells[3 * ELEMENTS], none[ELEMENTS];
+static double moduli[ELEMENTS];
+static int32_t cells[3 * ELEMENTS], none[ELEMENTS], row[ELEMENTS];
 
 /* A square of triangles, 1 m wide. */
 static void lay_out(void)
@@ -29,6 +30,10 @@ static void lay_out(void)
             memcpy(cells + 3 * e, square, sizeof square);
             e += 2;
         }
+    for (e = 0; e < ELEMENTS; e++) {
+        row[e] = e;
+        moduli[e] = 1e3 + 10 * e;
+    }
 }
 
 static mpm_fem_settings settings_of(mpm_fem_integrator integrator)
@@ -44,16 +49,20 @@ static mpm_fem_settings settings_of(mpm_fem_integrator integrator)
 
 static const mpm_material rubber = {.law = MPM_FIXED_COROTATED, .values = {1e3, 0.3}};
 
+static const mpm_material graded = {.law = MPM_FIXED_COROTATED, .values = {NAN, 0.3}, .varying = 1}; /* in E */
+
 /* The nodes, the mesh and `steps` steps of a new simulation, as far as memory is there. */
-static mpm_status play(mpm_fem *fem, int64_t steps)
+static mpm_status play(mpm_fem *fem, const mpm_material *material, int64_t steps)
 {
     mpm_status status = MPM_OK;
     if (!mpm_fem_materials(fem))
-        status = mpm_fem_add_material(fem, &rubber);
+        status = mpm_fem_add_material(fem, material);
     if (!status && !mpm_fem_get_store(fem)->count)
         status = mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none);
     if (!status && (status = mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none)) == MPM_BAD_ARGUMENT)
         status = MPM_OK; /* it is there already */
+    if (!status && material->varying && (status = mpm_fem_parameters_set(fem, row, moduli)) == MPM_BAD_ARGUMENT)
+        status = MPM_OK;
     return status ? status : mpm_fem_run(fem, steps - mpm_fem_get_store(fem)->run->steps, INFINITY, INFINITY, NULL, NULL);
 }
 
@@ -89,18 +98,36 @@ static void arguments_are_checked(const mpm_allocator *allocator)
     assert(mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none) == MPM_BAD_ARGUMENT); /* a second mesh */
     assert(!mpm_fem_run(fem, 3, INFINITY, INFINITY, NULL, NULL));
     mpm_fem_free(fem);
+    assert(!mpm_fem_new(&fem, allocator, &settings)); /* a parameter that varies */
+    mpm_material flawed = graded;
+    flawed.parameter[0] = 2; /* the density */
+    assert(mpm_fem_add_material(fem, &flawed) == MPM_BAD_ARGUMENT && !mpm_fem_add_material(fem, &graded));
+    assert(!mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none));
+    assert(mpm_fem_parameters_set(fem, row, moduli) == MPM_BAD_ARGUMENT); /* no mesh */
+    assert(!mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none));
+    assert(mpm_fem_run(fem, 1, INFINITY, INFINITY, NULL, NULL) == MPM_BAD_ARGUMENT); /* no values */
+    row[1] = 0;
+    assert(mpm_fem_parameters_set(fem, row, moduli) == MPM_BAD_ARGUMENT); /* twice the same row */
+    row[1] = 1;
+    moduli[2] = -1;
+    assert(mpm_fem_parameters_set(fem, row, moduli) == MPM_BAD_ARGUMENT);
+    moduli[2] = 1e3;
+    assert(!mpm_fem_parameters_set(fem, row, moduli));
+    assert(mpm_fem_parameters_set(fem, row, moduli) == MPM_BAD_ARGUMENT); /* again */
+    assert(!mpm_fem_run(fem, 3, INFINITY, INFINITY, NULL, NULL));
+    mpm_fem_free(fem);
     mpm_fem_free(NULL);
 }
 
 /* A call that was refused memory and is repeated has the same result as an undisturbed call. */
-static void refused_memory_leaves_no_trace(mpm_fem_integrator integrator)
+static void refused_memory_leaves_no_trace(mpm_fem_integrator integrator, const mpm_material *material)
 {
     struct ledger ledger = {0};
     const mpm_allocator allocator = {count_allocate, count_release, &ledger};
     const mpm_fem_settings settings = settings_of(integrator);
     mpm_totals expected, totals;
     mpm_fem *fem;
-    assert(!mpm_fem_new(&fem, &allocator, &settings) && !play(fem, 40) && !mpm_fem_totals(fem, &expected));
+    assert(!mpm_fem_new(&fem, &allocator, &settings) && !play(fem, material, 40) && !mpm_fem_totals(fem, &expected));
     assert(expected.kinetic > 0 && expected.elastic > 0);
     mpm_fem_free(fem);
     assert(ledger.live == 0);
@@ -110,9 +137,9 @@ static void refused_memory_leaves_no_trace(mpm_fem_integrator integrator)
         if (status)
             assert(status == MPM_OUT_OF_MEMORY && !fem && !mpm_fem_new(&fem, &allocator, &settings));
         refused = status == MPM_OUT_OF_MEMORY;
-        status = play(fem, 40);
+        status = play(fem, material, 40);
         refused |= status == MPM_OUT_OF_MEMORY;
-        assert(!status || (status == MPM_OUT_OF_MEMORY && !play(fem, 40)));
+        assert(!status || (status == MPM_OUT_OF_MEMORY && !play(fem, material, 40)));
         status = mpm_fem_totals(fem, &totals);
         refused |= status == MPM_OUT_OF_MEMORY;
         assert(!status || (status == MPM_OUT_OF_MEMORY && !mpm_fem_totals(fem, &totals)));
@@ -129,7 +156,9 @@ int main(void)
     lay_out();
     arguments_are_checked(&allocator);
     assert(ledger.live == 0);
-    refused_memory_leaves_no_trace(MPM_FEM_SYMPLECTIC_EULER);
-    refused_memory_leaves_no_trace(MPM_FEM_LINEARLY_IMPLICIT);
+    refused_memory_leaves_no_trace(MPM_FEM_SYMPLECTIC_EULER, &rubber);
+    refused_memory_leaves_no_trace(MPM_FEM_SYMPLECTIC_EULER, &graded);
+    refused_memory_leaves_no_trace(MPM_FEM_LINEARLY_IMPLICIT, &rubber);
+    refused_memory_leaves_no_trace(MPM_FEM_LINEARLY_IMPLICIT, &graded);
     return 0;
 }
