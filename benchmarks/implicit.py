@@ -164,7 +164,9 @@ def snowball(n: int, integrator: str, **options: object) -> mpm.Simulation:
     """A ball of snow, n cells wide, that is thrown on a floor."""
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81), walls="separate")
     scene.add(mpm.shapes.Ball((0.5, 0.12), 0.1), mpm.materials.Snow(), velocity=(0, -5))
-    return mpm.Simulation(scene, dx=0.2 / n, threads=1, integrator=integrator, **options)
+    return mpm.Simulation(
+        scene, dx=0.2 / n, sampling="stratified", threads=1, integrator=integrator, **options
+    )
 
 
 # ---- accuracy and conservation -------------------------------------------------------------------------

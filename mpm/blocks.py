@@ -61,6 +61,7 @@ MATERIALS = {
 }
 CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
 CELLS_QUICK = {2: 32, 3: 8}
+SAMPLING = "stratified"  # a lattice is spread more evenly over cells and lanes than particles that have moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,9 @@ class Case:
         body = shapes.Box([1.0] * self.dimension, [2.0] * self.dimension)
         scene = Scene([0] * self.dimension, [3] * self.dimension, gravity=[0] * (self.dimension - 1) + [-9.8])
         scene.add(body, MATERIALS[self.material], velocity=stir)
+        numerics: dict[str, Any] = {"dtype": self.dtype, "sampling": SAMPLING, "threads": threads, **options}
         with config.using_isa(isa):
-            return Simulation(scene, dx=1 / self.cells, dtype=self.dtype, threads=threads, **options)
+            return Simulation(scene, dx=1 / self.cells, **numerics)
 
 
 def stir(x: FloatArray) -> FloatArray:

@@ -98,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="an option of the scene or of the simulation, such as dx=0.01, E=1e6 or sampling=poisson; may be repeated",
     )
+    _add_cut(demo)
     demo.set_defaults(command=_demo)
 
     info = commands.add_parser("info", help="versions, compiler, kernel sets, threads")
@@ -143,6 +144,7 @@ def _parser() -> argparse.ArgumentParser:
         "--movie", type=Path, metavar="FILE", help="write a .mp4, a .gif or a directory of png"
     )
     replay.add_argument("--color", metavar="NAME", help="of plot and movie, default: speed or material")
+    _add_cut(replay)
     replay.add_argument(
         "--export", metavar="PATTERN", help="write every frame, such as 'frames/f_{:04d}.bgeo'"
     )
@@ -180,6 +182,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     view.set_defaults(command=_view)
     return parser
+
+
+def _add_cut(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cut",
+        type=_plane,
+        action="append",
+        metavar="AXIS=PLACE",
+        help="open pictures of a 3-D scene at a plane, such as y=0.5 [m]; may be repeated for a corner",
+    )
+
+
+def _plane(text: str) -> tuple[str, float]:
+    axis, _, place = text.partition("=")
+    try:
+        return axis, float(place)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be AXIS=PLACE, such as y=0.5") from None
 
 
 def _scene(text: str) -> str:
@@ -242,6 +262,7 @@ def _demo(name: str, out: Path, **options: Any) -> int:
     if not _suits(entry, options["method"]):
         return 2
     options["settings"] = dict(options["settings"])
+    options["cut"] = dict(options["cut"]) if options["cut"] else None
     try:
         return demo.run(entry, out, **options)
     except TypeError as error:
@@ -263,6 +284,7 @@ def _suits(entry: gallery.Entry, method: str) -> bool:
 def _replay(path: Path, **options: Any) -> int:
     from mpm.io import inspection
 
+    options["cut"] = dict(options["cut"]) if options["cut"] else None
     return inspection.run(path, **options)
 
 

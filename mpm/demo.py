@@ -50,6 +50,7 @@ def run(
     formats: Sequence[str] = (),
     method: str = "mpm",
     settings: Mapping[str, Any] | None = None,
+    cut: Mapping[str, float] | None = None,
 ) -> int:
     """Run a gallery scene into a directory.
 
@@ -68,6 +69,8 @@ def run(
         One of the methods of the entry.
     settings : mapping, optional
         Keywords of the scene's function or of the solver, by name: they override the entry's own.
+    cut : mapping, optional
+        Of the movie and the pictures, as in `Simulation.plot`.
 
     Returns
     -------
@@ -78,6 +81,10 @@ def run(
     of_scene = inspect.signature(entry.build).parameters.keys() & given.keys()
     scene = entry.scene(**{name: given.pop(name) for name in sorted(of_scene)})
     sim = entry.solver(method=method, scene=scene, threads=threads, **{"dtype": dtype, **given})
+    if cut is not None:
+        from mpm.viz.render import check_cut
+
+        check_cut(cut, sim)
     count = entry.frames if frames is None else frames
     out.mkdir(parents=True, exist_ok=True)
     print(sim)
@@ -85,7 +92,7 @@ def run(
     outcome = Outcome()
     recording = _record(sim, entry, out / f"{entry.name}.vtkhdf", outcome)
     first = recording.seconds if recording is not None else 0.0  # writing before the run
-    sheet = _play(sim, entry, count, out, outcome)
+    sheet = _play(sim, entry, count, out, cut, outcome)
     if recording is not None:
         recording.close()
         outcome.wall -= recording.seconds - first
@@ -125,12 +132,14 @@ def _export_frames(
             outcome.written += [files[0], files[-1]]
 
 
-def _play(sim: Solver, entry: Entry, count: int, out: Path, outcome: Outcome) -> list[Image]:
+def _play(
+    sim: Solver, entry: Entry, count: int, out: Path, cut: Mapping[str, float] | None, outcome: Outcome
+) -> list[Image]:
     """Run frame by frame, drawing each while the next is computed; returns some of the pictures for the sheet."""
     bar = find_spec("tqdm") is not None
     chosen = set(np.linspace(0, count, min(SHEET_FRAMES, count + 1)).round().astype(int).tolist())
     sheet: list[Image] = []
-    renderer, writer = _movie(sim, entry, out / f"{entry.name}.mp4", outcome)
+    renderer, writer = _movie(sim, entry, out / f"{entry.name}.mp4", cut, outcome)
 
     def use(image: Image, i: int) -> None:
         if writer is not None:
@@ -166,7 +175,9 @@ def _play(sim: Solver, entry: Entry, count: int, out: Path, outcome: Outcome) ->
     return sheet
 
 
-def _movie(sim: Solver, entry: Entry, path: Path, outcome: Outcome) -> tuple[Any, Any]:
+def _movie(
+    sim: Solver, entry: Entry, path: Path, cut: Mapping[str, float] | None, outcome: Outcome
+) -> tuple[Any, Any]:
     """Renderer and writer, if the extras are installed."""
     if find_spec("PIL") is None:
         outcome.missing.append(
@@ -175,7 +186,7 @@ def _movie(sim: Solver, entry: Entry, path: Path, outcome: Outcome) -> tuple[Any
         return None, None
     from mpm.viz import MovieWriter, Renderer
 
-    renderer = Renderer(sim, color=entry.color, limits=entry.limits)
+    renderer = Renderer(sim, color=entry.color, limits=entry.limits, cut=cut)
     try:
         return renderer, MovieWriter(path, fps=entry.fps)
     except ImportError as error:

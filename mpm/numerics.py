@@ -18,7 +18,7 @@ from mpm.totals import per_depth
 
 DType: TypeAlias = Literal["float32", "float64"]
 
-SAMPLINGS = ("stratified", "lattice", "random", "poisson")
+SAMPLINGS = ("lattice", "stratified", "random", "poisson")
 VOLUMES = ("sampler", "grid-density")
 TRANSFERS = ("pic", "flip", "apic", "aflip", "asflip", "xpic", "tpic")
 KERNELS = ("linear", "quadratic", "cubic")
@@ -176,7 +176,7 @@ def check(
     *,
     dx: object,
     particles_per_cell: object = None,
-    sampling: object = "stratified",
+    sampling: object = "lattice",
     volume: object = "sampler",
     transfer: object = "apic",
     kernel: object = "quadratic",

@@ -40,17 +40,16 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
     dx : float
         Cell size [m]; (upper − lower)/dx must be whole, and at least 4 along a periodic axis.
     particles_per_cell : int, optional
-        Default 2^d; ``"stratified"`` and ``"lattice"`` sampling need k^d. Cells that a shape cuts have fewer; the
+        Default 2^d; ``"lattice"`` and ``"stratified"`` sampling need k^d. Cells that a shape cuts have fewer; the
         part that it fills is their volume, so that each body has the mass of its shape.
-    sampling : {"stratified", "lattice", "random", "poisson"}
-        One jittered point per sub-cell, its centre, uniform random points, or random points that keep a distance from
-        each other (blue noise; a tile of them repeats after about 3000 points). Random points do not follow the
-        directions of the grid, but they leave noise in stress and pressure and make a body a little softer than
-        its material (a frequency 2 % low with 2^d particles per cell; a beam bends more), and a smaller dx helps
-        little. Jittered points do so, too. ``"lattice"`` is several times better in both: take it for elastic bodies
-        and for convergence studies.
+    sampling : {"lattice", "stratified", "random", "poisson"}
+        The centres of k^d sub-cells of each cell, one jittered point in each sub-cell, uniform random points, or
+        random points that keep a distance from each other (blue noise; a tile of them repeats after about 3000
+        points). On the lattice, errors are of second order in `dx`. Irregular points do not follow the directions of
+        the grid, but they leave noise in stress and pressure and make a body a little softer than its material (a
+        frequency 2 % low with 2^d particles per cell; a beam bends more), and a smaller dx helps little.
     rng : int or numpy.random.Generator
-        Generator of the sampling. An int gives the same particles each time.
+        Generator of irregular samplings. An int gives the same particles each time.
     volume : {"sampler", "grid-density"}
         The rest volume of a particle: its share of the shape, or m dx^d / Σ w m_i from the masses of the nodes
         around it at its insertion (Stomakhin et al. 2013, step 2). ``"grid-density"`` is too large at free surfaces,
@@ -197,7 +196,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         *,
         dx: float,
         particles_per_cell: int | None = None,
-        sampling: str = "stratified",
+        sampling: str = "lattice",
         rng: int | np.random.Generator = 0,
         volume: str = "sampler",
         transfer: str = "apic",

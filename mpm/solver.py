@@ -226,6 +226,10 @@ class Solver(Run):
         """Hand the last collider of the scene to the core; after an error it is not there."""
         return place(cast(_core.Core, self._core), [prepared], first=len(self._colliders))[0]
 
+    def _kinds(self) -> tuple[str, ...]:
+        """What the materials are; recordings have the same from their reprs."""
+        return tuple(repr(material).partition("(")[0] for material in self.materials)
+
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
         return (

@@ -59,6 +59,9 @@ class Source(Protocol):
     def _posed(self) -> list[Placed]:
         """The colliders at their current poses."""
 
+    def _kinds(self) -> tuple[str, ...]:
+        """What the materials are, which the field ``material`` counts; may be empty."""
+
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this source lacks; may be empty."""
 

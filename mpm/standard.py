@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from mpm import fieldtable, gallery, laws, materials, shapes
+from mpm.blocks import SAMPLING
 from mpm.scene import Scene
 from mpm.simulation import Simulation
 
@@ -183,13 +184,13 @@ def _spheres(quick: bool) -> Simulation:
     rubber = materials.FixedCorotated(E=1e5, nu=0.3, density=1000)
     for side in (-1, 1):
         scene.add(shapes.Ball([0.5 + 0.1 * side, 0.5, 0.5], 0.0962), rubber, velocity=[-2 * side, 0, 0])
-    return Simulation(scene, dx=1 / (32 if quick else 256), dtype="float32", threads=1)
+    return Simulation(scene, dx=1 / (32 if quick else 256), dtype="float32", sampling=SAMPLING, threads=1)
 
 
 def _column(quick: bool) -> Simulation:
     """A round column of sand; a million particles, 8 per cell."""
     scene = gallery.sand_column_3d()
-    return Simulation(scene, dx=1 / (32 if quick else 172), dtype="float32", threads=1)
+    return Simulation(scene, dx=1 / (32 if quick else 172), dtype="float32", sampling=SAMPLING, threads=1)
 
 
 def _snow(name: str, quick: bool) -> Simulation:

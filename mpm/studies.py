@@ -97,7 +97,13 @@ def _block(
         lower, upper = [low] * dimension, [low + 1] * dimension
         lower[-1], upper[-1] = low + k / len(laws), low + (k + 1) / len(laws)
         scene.add(shapes.Box(lower, upper), law, velocity=lambda x: blocks.stir(x - low + 1))
-    return Simulation(scene, **{"dx": 1 / cells, "dtype": "float32", "threads": 1, **options})
+    numerics: dict[str, Any] = {
+        "dx": 1 / cells,
+        "dtype": "float32",
+        "sampling": blocks.SAMPLING,
+        "threads": 1,
+    }
+    return Simulation(scene, **{**numerics, **options})
 
 
 def _of_points(dimension: int, cells: int, bodies: Mapping[str, FloatArray]) -> Simulation:
@@ -216,7 +222,7 @@ def _dam(dimension: int, cells: int) -> Simulation:
     lower, upper, tank = [0.0] * dimension, [1.0] * dimension, [3.0, *[1.0] * (dimension - 2), 2.0]
     scene = Scene(lower, tank, gravity=[0] * (dimension - 1) + [-9.8], walls="separate")
     scene.add(shapes.Box(lower, upper), blocks.MATERIALS["fluid"])
-    return Simulation(scene, dx=1 / cells, dtype="float32", threads=1)
+    return Simulation(scene, dx=1 / cells, dtype="float32", sampling=blocks.SAMPLING, threads=1)
 
 
 def _flow(cells: Mapping[int, int]) -> Iterator[list[Variant]]:

@@ -81,6 +81,7 @@ def make(dim: int, dtype: str, transfer: str, law: str, collides: bool, variant:
             dissipation=variant % 3 == 1,
             artificial_viscosity=(0.06, 1.5) if variant % 5 in (3, 4) else None,
             dtype=dtype,
+            sampling="stratified",
             rng=variant,
             threads=1 + variant % 3,
             history=(1, 3, 0)[variant // 2 % 3],

@@ -120,7 +120,9 @@ def free_body(dim: int, law: str = "neo_hookean", side: int = 24, h: float = 1 /
 
 
 def three_materials(dim: int, cells: int = 16, **numerics):
-    """Two solids and a fluid in a box with gravity and one-sided walls: they collide with it and with each other."""
+    """Two solids and a fluid in a box with gravity and one-sided walls: they collide with it and with each other.
+
+    Particles are jittered, so that none is the mirror image of another."""
     scene = mpm.Scene(
         [-0.5] * dim, [0.5] * dim, gravity=[0.5] * (dim - 1) + [-9.81], walls="separate", friction=0.2
     )
@@ -133,7 +135,7 @@ def three_materials(dim: int, cells: int = 16, **numerics):
             velocity=[1.0 - number] * dim,
             angular_velocity=1.0 if dim == 2 else (1, 0, 1),
         )
-    return mpm.Simulation(scene, dx=1 / cells, **numerics)
+    return mpm.Simulation(scene, **{"dx": 1 / cells, "sampling": "stratified", **numerics})
 
 
 def single(x, material=None, v=0, volume=1.0, h=1.0, lower=0.0, upper=16.0, **numerics):

@@ -33,7 +33,7 @@ def test_bodies_that_overlap_are_told(dim):
     both.add(HalfSpace([0.1] * dim, [0] * (dim - 1) + [1]), JELLY, name="ground")
     both.add(Box([0.65] * dim, [0.7] * dim), JELLY, name="corner")  # in the ball's bounds, but not in it
     with pytest.warns(UserWarning) as told:
-        sim = mpm.Simulation(both, dx=1 / 16)
+        sim = mpm.Simulation(both, dx=1 / 16, sampling="stratified")
     x = sim.particles.x[4**dim * 2**dim :]
     ball = ((x - 0.5) ** 2).sum(axis=1) < 0.2**2
     within = int((ball & (x < 0.5).all(axis=1)).sum())
@@ -250,7 +250,7 @@ def test_a_body_that_is_too_small_for_the_cells_is_told():
     with pytest.warns(
         UserWarning, match=r"particles of 'seed' would have .* times the volume .* too small for dx = 0.03125"
     ):
-        mpm.Simulation(small, dx=1 / 32)
+        mpm.Simulation(small, dx=1 / 32, sampling="stratified")
 
 
 def test_a_warning_that_is_an_error_leaves_nothing_added():

@@ -548,7 +548,7 @@ TARGETS = {
                      {"parameter": "dx", "values": [0.25], "times": 0},
                      {"source": [None, 1, "sim", []], "parameter": NAME, "values": [1, None, "ab", {}, [], ["a"], [-1]],
                       "times": [*(v for v in NUMBER if not isinstance(v, (list, np.ndarray))), -1.0, [], (2, 1)],
-                      "color": [v for v in COLOR if v is not None], "limits": LIMITS,
+                      "color": [v for v in COLOR if v is not None], "limits": LIMITS, "cut": CUT,
                       "size": ["ab", (1,), (1, 2, 3), (0, 1), (1e9, 1), (NAN, 1), 3],
                       "figure": [1, "f", object(), []]}),
 }

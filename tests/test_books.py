@@ -218,7 +218,7 @@ def bouncing(d, dtype, laws=("von_mises", "fluid"), **numerics):
             scenes.MATERIALS[law],
             velocity=scenes.swirl,
         )
-    return mpm.Simulation(scene, dx=1 / 8, dtype=dtype, rng=3, **numerics)
+    return mpm.Simulation(scene, dx=1 / 8, dtype=dtype, sampling="stratified", rng=3, **numerics)
 
 
 @each("isa", _core.isas())

@@ -162,7 +162,7 @@ def test_a_run_that_only_raises_again_changes_no_bit():
     scene.add(mpm.shapes.Box((0.28, 0.28), (0.72, 0.72)), soft, velocity=(-100, 30))
     scheme = {"transfer": "aflip", "advect": "particle", "kernel": "linear", "gradient": "bspline"}
     with pytest.warns(UserWarning, match="linear"):
-        sim = mpm.Simulation(scene, dx=1 / 16, dtype="float32", **scheme)
+        sim = mpm.Simulation(scene, dx=1 / 16, dtype="float32", sampling="stratified", **scheme)
     with pytest.raises(mpm.EscapeError):
         sim.step(200)
     assert dict(zip(_core.snapshot_names()[1], sim._snapshot().arrays["counters"], strict=True))[
@@ -347,7 +347,7 @@ def test_bodies_come_and_go_after_loading_as_they_would_have():
         rng.random(5, dtype=np.float32)  # leaves half of a number behind
         scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -1), walls="separate")
         scene.add(mpm.shapes.Ball((0.3, 0.5), 0.15), scenes.MATERIALS["snow"])
-        sim = mpm.Simulation(scene, dx=0.125, rng=rng)
+        sim = mpm.Simulation(scene, dx=0.125, sampling="stratified", rng=rng)
         sim.add(mpm.shapes.Ball((0.7, 0.5), 0.15), scenes.MATERIALS["fluid"], velocity=lambda x: 0 * x)
         sim.particles.delete([1, 4])
         sim.step(2)

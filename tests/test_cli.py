@@ -206,7 +206,7 @@ def test_view_serves_a_scene(tmp_path, capsys, monkeypatch, server):
         assert cli.main(["view", "disks", "--no-browser", *options]) == 0
         session, port, token = server.asked[-1]
         assert session._folder == folder.resolve() and session._scene == "disks"
-        assert len(session.simulation.particles) == 1617
+        assert len(session.simulation.particles) == 1624
         assert capsys.readouterr().out == f"http://127.0.0.1:{port}/?token={token}   Ctrl-C ends it\n"
     assert [port for _, port, _ in server.asked] == [8866, 1234]
     assert len({token for _, _, token in server.asked}) == 2

@@ -475,7 +475,7 @@ def test_torques_are_about_the_moving_reference_point(dim):
         [0, 1], [[0.1] * dim, [0.3] * dim], angles=[0, 2] if dim == 2 else [(0, 0, 0), (1, -1, 2)]
     )
     scene.add_collider(Ball([0.1] * dim, 1.5), contact="sticky", motion=turning, name="c")
-    sim = mpm.Simulation(scene, dx=0.25, dt=0.01)
+    sim = mpm.Simulation(scene, dx=0.25, dt=0.01, sampling="stratified")
     sim.step()
     m, v, r = sim.grid.mass, sim.grid.v, sim.grid.x - 0.2
     np.testing.assert_allclose(sim.history["impulse:c"], [m @ v], rtol=1e-12)

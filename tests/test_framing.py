@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import materials, shapes, viz
+from mpm import cli, materials, shapes, viz
 from mpm.viz import framing
 from mpm.viz.camera import corners
+from viewers import Browser
 
 SOLID = materials.FixedCorotated(E=2e4, nu=0.3, density=1000)
 dims = pytest.mark.parametrize("dim", [2, 3])
@@ -84,3 +85,79 @@ def test_compared_pictures_fit_the_domain(upper):
     assert sum(box.width for box in boxes) * max(box.height for box in boxes) > 0.6 * (
         compared.figure.bbox.width * compared.figure.bbox.height
     )
+
+
+# --- names of materials, planes of cuts ---------------------------------------------------------------------------
+
+
+def two_materials(dim):
+    scene = mpm.Scene([0] * dim, [1] * dim)
+    scene.add(shapes.Box([0.25] * dim, [0.5] * dim), SOLID)
+    scene.add(shapes.Box([0.5] * dim, [0.75] * dim), materials.Fluid(bulk_modulus=1e5, density=1000))
+    return mpm.Simulation(scene, dx=0.125, threads=1)
+
+
+@dims
+def test_pictures_of_the_material_name_the_materials(dim, tmp_path):
+    sim = two_materials(dim)
+    names = ["0 FixedCorotated", "1 Fluid"]
+    sim.record(tmp_path / "a.vtkhdf", fps=1e6).close()
+    with mpm.replay(tmp_path / "a.vtkhdf") as frames:
+        for source in (sim, frames[0]):
+            bar = source.plot(color="material").colorbar
+            assert [label.get_text() for label in bar.get_yticklabels()] == names
+            image = viz.Renderer(source, color="material").frame(source)
+            head = image[: framing.edges(*image.shape[1::-1], True)[1].__int__()].reshape(-1, 3)
+            for ink in viz.color.TABLE[[0, -1]]:  # a square of each colour
+                assert 100 < (head == ink).all(axis=1).sum() < 1000
+            head = viz.Renderer(source, color="mass").frame(source)[:60].reshape(-1, 3)
+            assert not (head == viz.color.TABLE[-1]).all(axis=1).any()
+    browser = Browser(sim)
+    assert browser.state["materials"] == ()
+    assert not browser.ask("color", name="material")
+    assert browser.state["materials"] == tuple(names)
+
+
+def test_compared_pictures_are_cut_as_others_are():
+    sim = two_materials(3)
+    compared = mpm.compare_plot(sim, "nu", [0.1, 0.3], times=0.0, color="material", cut={"y": 0.4})
+    alone = sim.plot(color="material", cut={"y": 0.4})
+    whole = sim.plot(color="material")
+    found = [axes.images[0].get_array() for axes in compared.axes[0]]
+    assert np.array_equal(found[0], alone.particles.get_array()) and np.array_equal(*found)
+    assert not np.array_equal(found[0], whole.particles.get_array())
+    for cut in ({"w": 0.4}, {"y": 2.0}, 0.4):
+        with pytest.raises((TypeError, ValueError), match="cut"):
+            mpm.compare_plot(sim, "nu", [0.1, 0.3], times=0.0, cut=cut)
+
+
+def test_the_command_line_cuts_pictures(tmp_path, capsys):
+    sim = two_materials(3)
+    path = tmp_path / "a.vtkhdf"
+    sim.record(path, fps=1e6).close()
+    for name, options in {
+        "whole": [],
+        "cut": ["--cut", "y=0.4"],
+        "corner": ["--cut", "y=0.4", "--cut", "x=0.4"],
+    }.items():
+        assert cli.main(["replay", str(path), "--plot", str(tmp_path / f"{name}.png"), *options]) == 0
+    pictures = [(tmp_path / f"{name}.png").read_bytes() for name in ("whole", "cut", "corner")]
+    assert len(set(pictures)) == 3
+    out = tmp_path / "out"
+    command = ["demo", "twisted-bar", "--frames", "1", "--out", str(out), "--set", "dx=0.1", "--threads", "1"]
+    seen = []
+    for options in ([], ["--cut", "y=0"]):
+        assert cli.main([*command, *options]) == 0
+        seen.append((out / "twisted-bar_frames.png").read_bytes())
+    assert seen[0] != seen[1]
+    capsys.readouterr()
+    for text in ("y", "y=", "y=a"):
+        with pytest.raises(SystemExit):
+            cli.main(["demo", "jelly", "--cut", text])
+        assert "AXIS=PLACE" in capsys.readouterr().err
+    for arguments in (["demo", "jelly", "--out", str(out / "new")], ["replay", str(path)]):
+        assert (
+            cli.main([*arguments, "--cut", "y=0.4"]) == 1
+        )  # in the plane nothing is hidden; nothing is drawn
+        assert "cut" in capsys.readouterr().err
+    assert not (out / "new").exists()

@@ -154,7 +154,7 @@ def test_the_cube_leaves_the_floor_again():
 
 
 def test_the_disks_exchange_their_momentum_and_are_mirror_images():
-    sim = small("disks", sampling="lattice")
+    sim = small("disks")
     start = sim.totals()
     assert math.hypot(*start.momentum) <= 1e-14 * start.mass * 0.1
     sim.run(2.5)
@@ -225,7 +225,7 @@ def test_the_drum_takes_the_fluid_along():
     # Gravity pulls it back: the centre is on the side that rises. Measured: 0.10 m.
     assert sim.totals().center_of_mass[0] > 0.02
     assert sim.history["torque:drum"].sum() > 0
-    assert not sim.history["wall_impulse"].any()
+    assert np.abs(sim.history["wall_impulse"]).max() < 1e-6  # the domain's walls; measured 9e-8 N s/m, of 54
 
 
 def test_the_hourglass_runs_through_its_neck_and_nowhere_else():

@@ -105,7 +105,7 @@ def test_a_moving_mesh_is_sampled_wherever_the_domain_comes(name, monkeypatch):
         scene = mpm.Scene((0, 0, 0), (1, 1, 1))
         scene.add(Box((0.4, 0.4, 0.9), (0.6, 0.6, 1)), DUST)
         scene.add_collider(mesh, motion=MOTIONS[name], name="moving")
-        return mpm.Simulation(scene, dx=dx, max_dt=0.05, on_leave="delete")
+        return mpm.Simulation(scene, dx=dx, max_dt=0.05, on_leave="delete", sampling="stratified")
 
     cut = moving()
     monkeypatch.setattr(colliders, "describe", lambda shape, dx, region: describe(shape, dx))
@@ -155,11 +155,11 @@ def test_what_needs_much_memory_is_said_and_what_needs_too_much_refused(monkeypa
     with pytest.warns(
         UserWarning, match=r"shape: needs 30 x 30 x 29 distances, 0\.0625 m apart: 0\.00021 GB"
     ):
-        mpm.Simulation(scene, dx=1 / 8)
+        mpm.Simulation(scene, dx=1 / 8, sampling="stratified")
     monkeypatch.setattr(meshes.distance, "MOST_NUMBERS", 20_000)
     wanted = r"shape: would need 30 x .* above 0\.00016 GB; choose a larger dx.* \(collider 'dune'\)"
     with pytest.raises(ValueError, match=wanted):
-        mpm.Simulation(scene, dx=1 / 8)
+        mpm.Simulation(scene, dx=1 / 8, sampling="stratified")
     with pytest.raises(ValueError, match=r"above 0\.00016 GB"):
         frames = [ball(0.2, (0.5, 0.5, z)) for z in (0.3, 0.4)]
         describe(Deforming([0, 1], frames), 1 / 8)

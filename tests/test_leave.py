@@ -24,7 +24,7 @@ def test_material_pressed_into_a_wall_stays_within_half_a_cell(dim, dtype):
     scene = mpm.Scene((0.0,) * dim, (1.0,) * dim, gravity=(-200.0,) * dim, walls="separate")
     jelly = mpm.materials.NeoHookean(E=2e4, nu=0.3, density=1000)
     scene.add(mpm.shapes.Box((0.1,) * dim, (0.3,) * dim), jelly, velocity=(-5.0,) * dim)
-    sim = mpm.Simulation(scene, dx=DX, dtype=dtype)
+    sim = mpm.Simulation(scene, dx=DX, dtype=dtype, sampling="stratified")
     lowest = 0.0
     for _ in range(30):
         sim.step(5)

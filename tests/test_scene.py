@@ -147,7 +147,7 @@ def test_random_numbers_come_from_rng():
     scene.add(corners(2, 0.25, 0.75), SOLID)
 
     def x(rng):
-        return np.array(mpm.Simulation(scene, dx=DX, rng=rng, threads=1).particles.x)
+        return np.array(mpm.Simulation(scene, dx=DX, sampling="stratified", rng=rng, threads=1).particles.x)
 
     assert np.array_equal(x(7), x(7)) and not np.array_equal(x(7), x(8))
     generator = np.random.default_rng(7)
@@ -426,7 +426,7 @@ def test_repr_of_a_simulation():
     assert f"2-D: {len(sim.particles)} particles, t = 0 s after 0 steps" in text
     mass = f"{WATER.density * np.pi / 16:.6g} kg/m (exact)"
     assert "drop: Ball(" in text and f": {len(sim.particles)} particles, {mass}" in text
-    assert "32 x 32 cells of 0.03125 m, 4 particles per cell (stratified)" in text
+    assert "32 x 32 cells of 0.03125 m, 4 particles per cell (lattice)" in text
     assert "APIC, quadratic B-spline, MLS gradient" in text and "float32, 2 threads" in text
     assert (
         repr(sim.particles) == f"<Particles: {len(sim.particles)}, fields x v F C J mass volume material id>"

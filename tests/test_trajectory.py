@@ -114,7 +114,7 @@ def with_colliders(dim):
     scene.add(shapes.Box([0.3] * dim, [0.6] * dim), materials.Snow(), velocity=[2.0] + [0] * (dim - 1))
     push = motion.Sinusoid([0.2] + [0.0] * (dim - 1), 3.0)
     scene.add_collider(shapes.Ball([0.5] + [0.1] * (dim - 1), 0.19), friction=0.3, motion=push)
-    return mpm.Simulation(scene, dx=1 / 16)
+    return mpm.Simulation(scene, dx=1 / 16, sampling="stratified")
 
 
 @dims

@@ -270,7 +270,8 @@ def test_runs_with_the_automatic_step(dim, scheme):
         mpm.materials.FixedCorotated(E=2e3, nu=0.3, density=1000),
         velocity=[1.0] * (dim - 1) + [-3.0],
     )
-    sim = mpm.Simulation(scene, dx=1 / 16, **scheme)
+    # On a lattice, rows cross cells at once, and the linear kernel gains 2.3 %.
+    sim = mpm.Simulation(scene, dx=1 / 16, sampling="stratified", **scheme)
     start = sim.totals()
     sim.run(0.15 if dim == 2 else 0.08)
     end = sim.totals()

@@ -74,7 +74,7 @@ def damaging(library):
 def body(material, d, side=8, velocity=scenes.swirl, **options):
     scene = mpm.Scene([0] * d, [1] * d)
     scene.add(mpm.shapes.Box([0.25] * d, [0.75] * d), material, velocity=velocity)
-    return mpm.Simulation(scene, **{"dx": 1 / (2 * side), **options})
+    return mpm.Simulation(scene, **{"dx": 1 / (2 * side), "sampling": "stratified", **options})
 
 
 # --- what it computes ---------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ def compared(values=VALUES):
 def test_each_run_is_that_of_its_value_alone():
     browser = compared()
     assert browser.state["comparison"]["labels"] == ["E = 10000 Pa", "E = 100000 Pa", "E = 1e+06 Pa"]
+    assert browser.state["comparison"]["name"] == "E"
     browser.ask("play")
     browser.draw(4)
     runs = browser.session._compared.runs
@@ -66,7 +67,7 @@ def test_reset_begins_anew_and_the_simulation_comes_back():
         ("material 1 E", [1e4, -1], "must be > 0"),
         ("material 1 E", [1e4, "stiff"], "E"),
         ("transfer", ["apic", "fli"], "transfer"),
-        ("lower x", [0, 1], "key"),
+        ("lower x", [0, 1], "share the domain and the clock"),
         ("steps", [1, 2], "key"),
     ],
 )

@@ -130,7 +130,7 @@ def test_labels_have_whole_numbers_beside_their_colour_bar():
     assert colors.whole("id", (0.0, 99.0)) == [0, 25, 50, 75]
     picture = make(2).plot(color="material")
     picture.colorbar.figure.canvas.draw()
-    assert [text.get_text() for text in picture.colorbar.get_yticklabels()] == ["0", "1"]
+    assert [text.get_text() for text in picture.colorbar.get_yticklabels()] == ["0 FixedCorotated", "1 Fluid"]
     own, default = np.zeros((2, 200, 200, 3), np.uint8)
     canvas.color_bar(own, "material", (0, 1), "neither", [0, 1])
     canvas.color_bar(default, "material", (0, 1))

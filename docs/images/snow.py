@@ -14,7 +14,7 @@ scene.add(mpm.shapes.Ball((0.52, 0.7), 0.15), mpm.materials.Snow.preset("referen
 wedge = mpm.shapes.HalfSpace((0.5, 0.4), (-1, 0.6)) & mpm.shapes.HalfSpace((0.5, 0.4), (1, 0.6))
 scene.add_collider(wedge, friction=0.3, name="wedge")
 scheme = {"transfer": "flip", "flip_ratio": 0.95, "kernel": "cubic", "advect": "particle"}
-sim = mpm.Simulation(scene, dx=1 / 128, particles_per_cell=9, **scheme)
+sim = mpm.Simulation(scene, dx=1 / 128, particles_per_cell=9, sampling="stratified", **scheme)
 
 renderer = mpm.viz.Renderer(sim, color="speed", limits=(0, 6), size=(420, 400), annotate=False)
 pictures = []

@@ -133,7 +133,7 @@ ENTRIES = (
         duration=0.1,
         fps=200.0,
         build=taylor_green,
-        numerics={"dx": 1 / 40, "sampling": "lattice"},
+        numerics={"dx": 1 / 40},
         sph={"spacing": 1 / 40, "smoothing": 2.0, "kernel": "wendland"},
         limits=(0.0, 1.0),
     ),

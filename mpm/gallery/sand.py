@@ -79,7 +79,7 @@ ENTRIES = (
         duration=0.75,
         fps=80.0,
         build=sand_column,
-        numerics={"dx": 1 / 128},
+        numerics={"dx": 1 / 128, "sampling": "stratified"},
         limits=(0.0, 1.5),
     ),
     Entry(
@@ -88,7 +88,7 @@ ENTRIES = (
         duration=0.75,
         fps=80.0,
         build=sand_column_3d,
-        numerics={"dx": 1 / 80},
+        numerics={"dx": 1 / 80, "sampling": "stratified"},
         limits=(0.0, 1.5),
     ),
 )

@@ -18,7 +18,13 @@ from mpm.materials import SNOW_PRESETS
 from mpm.scene import Scene
 from mpm.walls import RULES
 
-FLIP = {"transfer": "flip", "flip_ratio": 0.95, "advect": "particle", "kernel": "cubic"}
+FLIP = {
+    "transfer": "flip",
+    "flip_ratio": 0.95,
+    "advect": "particle",
+    "kernel": "cubic",
+    "sampling": "stratified",
+}
 PAPER = {**FLIP, "gradient": "bspline", "volume": "grid-density"}
 THROWN = ("ball", "box", "ring", "triangle")
 

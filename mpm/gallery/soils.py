@@ -112,7 +112,7 @@ ENTRIES = (
         duration=0.75,
         fps=80.0,
         build=clay_indentation,
-        numerics={"dx": 1 / 80},
+        numerics={"dx": 1 / 80, "sampling": "stratified"},
         color="yield_pressure",
         limits=(1e5, 5e5),
     ),
@@ -122,7 +122,7 @@ ENTRIES = (
         duration=2.25,
         fps=60.0,
         build=sand_hourglass,
-        numerics={"dx": 1 / 80},
+        numerics={"dx": 1 / 80, "sampling": "stratified"},
         limits=(0.0, 2.0),
     ),
 )

@@ -146,7 +146,7 @@ ENTRIES = (
         duration=2.5,
         fps=100.0,
         build=beam,
-        numerics={"dx": 0.1, "sampling": "lattice"},
+        numerics={"dx": 0.1},
         limits=(0.0, 1.5),
     ),
     Entry(
@@ -155,7 +155,7 @@ ENTRIES = (
         duration=20.0,
         fps=10.0,
         build=bar,
-        numerics={"dx": 0.5, "sampling": "lattice"},
+        numerics={"dx": 0.5},
         limits=(0.0, 0.1),
     ),
     Entry(

@@ -20,7 +20,7 @@ def stiff_drop(
     """A block of hard plastic falls onto a floor with an edge first, tips over and slides to rest.
 
     Its longitudinal waves are 400 times as fast as its impact. An implicit step of 1/120 s goes as far as 880 explicit
-    ones, and the shortest step, at the impact, as far as 210. Backward Euler takes the bounce.
+    ones, and the shortest step, at the impact, as far as 330. Backward Euler takes the bounce.
     """
     g = _check.number("gravity", gravity, unit="m/s²")
     scene = Scene(
@@ -119,7 +119,6 @@ ENTRIES = (
         numerics={
             "dx": 1 / 64,
             "particles_per_cell": 9,
-            "sampling": "lattice",
             "integrator": "implicit-euler",
             "max_dt": 1 / 75,
         },
@@ -134,7 +133,6 @@ ENTRIES = (
         build=stiff_disk,
         numerics={
             "dx": 1 / 32,
-            "sampling": "lattice",
             "integrator": "implicit-midpoint",
             "tolerance": 1e-4,
             "max_dt": 1 / 480,
@@ -150,6 +148,7 @@ ENTRIES = (
         numerics={
             "dx": 1 / 96,
             "particles_per_cell": 9,
+            "sampling": "stratified",  # on a lattice, the sheet is as symmetric as its scene, and does not fold
             "integrator": "implicit-euler",
             "max_dt": 1 / 120,
         },

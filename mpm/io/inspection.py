@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from mpm.io.export import export as _export
@@ -17,6 +18,7 @@ def run(
     frame: int | None,
     movie: Path | None,
     color: str | None,
+    cut: Mapping[str, float] | None,
     export: str | None,
     fields: list[str] | None,
     repair: bool,
@@ -32,6 +34,8 @@ def run(
         raise ValueError(f"--frame {frame}: must come with --plot")
     if color is not None and plot is None and movie is None:
         raise ValueError(f"--color {color}: must come with --plot or --movie")
+    if cut is not None and plot is None and movie is None:
+        raise ValueError(f"--cut {' '.join(cut)}: must come with --plot or --movie")
     if fields is not None and export is None:
         raise ValueError(f"--fields {' '.join(fields)}: must come with --export")
     if repair:
@@ -42,10 +46,10 @@ def run(
             raise ValueError(f"--frame {frame}: must be >= {-count} and < {count}, there are {count} frames")
         print(_summary(frames))
         if plot is not None:
-            _draw(frames, plot, -1 if frame is None else frame, color)
+            _draw(frames, plot, -1 if frame is None else frame, color, cut)
             print(f"wrote {plot}")
         if movie is not None:
-            frames.movie(movie, color=color)
+            frames.movie(movie, color=color, cut=cut)
             print(f"wrote {movie}")
         if export is not None:
             files = _export(frames, export, fields=fields)
@@ -58,12 +62,12 @@ def _place(path: Path) -> str:
     return f"{path} ({path.stat().st_size / 1e6:.3g} MB)" if path.is_file() else str(path)
 
 
-def _draw(frames: Replay, path: Path, number: int, color: str | None) -> None:
-    from mpm.viz.figures import new_figure, save_figure
+def _draw(
+    frames: Replay, path: Path, number: int, color: str | None, cut: Mapping[str, float] | None
+) -> None:
+    from mpm.viz.figures import save_figure
 
-    figure = new_figure((6.4, 5.4))
-    frames.plot(number, ax=figure.subplots(), color=color)
-    save_figure(path, figure)
+    save_figure(path, frames.plot(number, color=color, cut=cut).figure)
 
 
 def _summary(frames: Replay) -> str:

@@ -221,6 +221,11 @@ class Frame(_Recorded):
     def _cells(self) -> Array | None:
         return self.cells
 
+    def _kinds(self) -> tuple[str, ...]:
+        """What the materials were, where the file says so."""
+        said = self._reader.description.get("materials", ())
+        return tuple(str(one).partition("(")[0] for one in said) if isinstance(said, list) else ()
+
     def _missing(self, name: str) -> str:
         """An addition to the error for a name that was not recorded; may be empty."""
         return not_recorded(name)

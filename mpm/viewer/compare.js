@@ -10,6 +10,7 @@ class Comparison {
     this.list = part("parameter");
     this.values = part("values");
     this.end = part("alone");
+    this.differences = part("differences");
     this.names = find(".mpm-runs");
     this.list.addEventListener("change", () => this.offer());
     part("comparing").addEventListener("click", () => this.compare());
@@ -31,6 +32,9 @@ class Comparison {
     }
     const labels = state.comparison ? state.comparison.labels : [];
     this.end.disabled = !state.comparison;
+    this.differences.textContent = state.comparison
+      ? `The runs differ in ${state.comparison.name.replaceAll("_", " ")} alone; everything else is as in the settings.`
+      : "One clock and one picture for all: settings of the domain and of the run are the same for all runs. Reset with other values to change them.";
     this.names.hidden = !labels.length;
     this.names.style.gridTemplateColumns = `repeat(${fields(labels.length)[0]}, minmax(0, 1fr))`;
     this.names.classList.toggle("mpm-four", labels.length === 4);

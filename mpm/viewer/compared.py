@@ -24,7 +24,9 @@ def comparable(settings: Sequence[Setting]) -> list[Setting]:
 def check(settings: Sequence[Setting], key: object, values: object) -> tuple[Setting, list[Any]]:
     """The setting, and two to four different values that it allows."""
     known = {setting.key: setting for setting in comparable(settings)}
-    setting = known[_check.choice("key", key, tuple(known))]
+    kept = [setting.key for setting in settings if setting.group in KEPT]
+    why = "; all runs share the domain and the clock: reset with another value instead" if key in kept else ""
+    setting = known[_check.choice("key", key, tuple(known), why=why)]
     if not isinstance(values, list) or not FEWEST <= len(values) <= MOST:
         raise ValueError(f"values = {_check.shown(values)}: must be {FEWEST} to {MOST} values")
     checked = [setting.check(value) for value in values]

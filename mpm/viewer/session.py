@@ -545,6 +545,7 @@ class Session:
             "colors": [[name, _color.label(now, name)] for name in _color.scalars(now)],
             "color": self._color,
             "stops": PALETTES[self._palette],
+            "materials": _color.legend(now, self._color),
             "palette": self._palette,
             "palettes": list(PALETTES),
             "limits": None if self._scale.grows else self._scale.limits,
@@ -570,7 +571,11 @@ class Session:
             "comparable": [[one.key, one.group, one.name] for one in compared.comparable(self._settings)],
             "comparison": None
             if self._compared is None
-            else {"key": self._compared.setting.key, "labels": self._compared.labels},
+            else {
+                "key": self._compared.setting.key,
+                "name": self._compared.setting.name,
+                "labels": self._compared.labels,
+            },
             "recording": None if recording is None else self._named(recording.path),
             "path": PATH if recording is None else self._named(recording.path),
             "fps": RECORDED_FPS,

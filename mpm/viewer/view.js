@@ -57,6 +57,7 @@ const MARKUP = `
     <label>Parameter <select data-part="parameter" aria-label="Parameter"></select></label>
     <div class="mpm-values" data-part="values"></div>
     <div class="mpm-row"><button data-part="comparing">Compare</button><button data-part="alone">End</button></div>
+    <p data-part="differences"></p>
   </section>
   <section data-part="record">
     <h4>Record</h4>
@@ -197,11 +198,18 @@ function render({ model, el }) {
       `t = ${shown(frame.time)} s · step ${frame.steps} · ${frame.particles.toLocaleString("en")} particles${rate}${others}`;
   }
 
+  // What is written beside the colour scale, from below: the materials where it has a colour for each.
+  function marks(low, high) {
+    const names = state.materials;
+    if (names.length > 1 && low === 0 && high === names.length - 1) return [...names];
+    return [0, 0.25, 0.5, 0.75, 1].map((share) => shown(low + share * (high - low)));
+  }
+
   // The drawing of this moment with its colour scale.
   function whole() {
     const [low, high] = frame.limits, label = find(".mpm-scale b").textContent;
     const labels = state.comparison ? state.comparison.labels : [];
-    return composed(stage, { colors, low, high, label, labels, time: frame.time, dark });
+    return composed(stage, { colors, marks: marks(low, high), label, labels, time: frame.time, dark });
   }
 
   function save() {
@@ -239,9 +247,9 @@ function render({ model, el }) {
     if (!state.replay && point && (!last || point[0] > last[0])) curve.push(point);
     showRate();
     const [low, high] = message.limits;
-    find(".mpm-scale ol").replaceChildren(...[1, 0.75, 0.5, 0.25, 0].map((share) => {
+    find(".mpm-scale ol").replaceChildren(...marks(low, high).reverse().map((text) => {
       const item = document.createElement("li");
-      item.textContent = shown(low + share * (high - low));
+      item.textContent = text;
       return item;
     }));
     if (state.replay) {

@@ -141,6 +141,22 @@ def write(image: Image, text: str, at: tuple[int, int], size: int, ink: tuple[in
     window[:] = np.asarray(patch)
 
 
+def legend(image: Image, names: Sequence[str], limits: tuple[float, float]) -> None:
+    """Names beside squares of the colours of 0, 1, … at the top, right of the time; as many as there is room for."""
+    height, width = image.shape[:2]
+    unit = framing.text_unit(width, height)
+    size = max(9, round(unit / 42))
+    column, row = round(0.3 * unit), max(10, round(unit / 32))
+    colors = _color.TABLE[_color.index(np.arange(len(names)), limits)]
+    for name, ink in zip(names, colors, strict=True):
+        wide = 2 * size + round(font(size).getlength(name))
+        if column + wide > width:
+            return
+        image[row + 2 : row + 2 + size, column : column + size] = ink
+        write(image, name, (column + round(1.4 * size), row), size)
+        column += wide + size
+
+
 def color_bar(
     image: Image,
     name: str,

@@ -59,6 +59,11 @@ def label(source: Source, color: str) -> str:
     return f"{name} [{unit}]" if unit not in ("", "1") else name
 
 
+def legend(source: Source, color: str) -> tuple[str, ...]:
+    """What the numbers of a label mean, from 0 on: the materials; nothing of others."""
+    return tuple(f"{k} {kind}" for k, kind in enumerate(source._kinds())) if color == "material" else ()
+
+
 def check_limits(limits: object) -> tuple[float, float] | None:
     """Ends of the colour scale, low < high."""
     if limits is None:

@@ -117,7 +117,7 @@ def plot(
     size = 1.0 if ax is None else legible.factor(axes)  # a figure of ours has room for it
     label, beyond = _color.label(sim, chosen), _color.beyond(shown, ends)
     bar = color_bar(axes, scale(ends), label, beyond, text=size)
-    mark(bar, chosen, ends)
+    mark(bar, sim, chosen, ends)
     axes.set_title(f"t = {sim.time:.4g} s", loc="left", fontsize=legible.points(size))
     legible.text(axes, size)
     return Picture(particles, domain, bar.ax)
@@ -180,11 +180,11 @@ def color_bar(
     return bar
 
 
-def mark(bar: Any, color: str, limits: tuple[float, float]) -> None:
-    """Whole numbers beside the colour bar of a label."""
-    numbers = _color.whole(color, limits)
+def mark(bar: Any, sim: Source, color: str, limits: tuple[float, float]) -> None:
+    """Whole numbers beside the colour bar of a label, and what they mean."""
+    numbers, names = _color.whole(color, limits), _color.legend(sim, color)
     if numbers is not None:
-        bar.set_ticks(numbers)
+        bar.set_ticks(numbers, labels=[names[k] if 0 <= k < len(names) else str(k) for k in numbers])
 
 
 def check_picture(

@@ -15,6 +15,7 @@ from mpm.source import Running
 from mpm.viz import color as _color
 from mpm.viz import framing, legible
 from mpm.viz.figures import Look, border, check_picture, color_bar, look, mark, new_figure, scale
+from mpm.viz.render import check_cut
 from mpm.viz.solid import renderer_of
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def compare_plot(
     times: float | Sequence[float],
     color: str = "speed",
     limits: tuple[float, float] | None = None,
+    cut: Mapping[str, float] | None = None,
     size: tuple[float, float] | None = None,
     figure: Figure | None = None,
 ) -> Comparison:
@@ -65,10 +67,10 @@ def compare_plot(
         At least one, of what the setting allows.
     times : float or sequence of float
         When pictures are taken [s], ascending, after the begin of each run.
-    color, limits
+    color, limits, cut
         As in `Simulation.plot`. Default of the limits: those of all pictures.
     size : (float, float), optional
-        Of a new figure [inches].
+        Of a new figure [inches]. Default: as the domain needs.
     figure : matplotlib.figure.Figure, optional
         An empty figure or part of one (`Figure.subfigures`).
 
@@ -92,7 +94,8 @@ def compare_plot(
     runs = [make(value) for value in wanted]
     for run in runs:
         check_picture(run, color, limits)
-    looks = _run(runs, instants, color)
+        check_cut(cut, run)
+    looks = _run(runs, instants, color, cut)
     ends = _color.check_limits(limits) or _span(color, looks)
     if figure is None:
         figure = new_figure(shape or _shape(runs[0], len(instants), len(runs)))
@@ -108,7 +111,7 @@ def compare_plot(
         one.spines[:].set_visible(False)
     shown = np.concatenate([taken.shown for line in looks for taken in line])
     beyond, label = _color.beyond(shown, ends), _color.label(runs[0], color)
-    mark(color_bar(axes[0, -1], scale(ends), label, beyond, of=axes, text=text), color, ends)
+    mark(color_bar(axes[0, -1], scale(ends), label, beyond, of=axes, text=text), runs[0], color, ends)
     return Comparison(figure, axes, tuple(runs))
 
 
@@ -181,7 +184,9 @@ def _values(values: Any, rows: int) -> list[Any]:
     return several
 
 
-def _run(runs: list[Any], instants: list[float], color: str) -> list[list[Look]]:
+def _run(
+    runs: list[Any], instants: list[float], color: str, cut: Mapping[str, float] | None
+) -> list[list[Look]]:
     """Run each to the times; what is to be seen there, by time and value."""
     looks: list[list[Look]] = [[] for _ in instants]
     for run in runs:
@@ -189,7 +194,7 @@ def _run(runs: list[Any], instants: list[float], color: str) -> list[list[Look]]
         for row, instant in zip(looks, instants, strict=True):
             if (duration := start + instant - run.time) > 0:
                 run.run(duration)
-            row.append(look(run, color))
+            row.append(look(run, color, cut=cut))
     return looks
 
 

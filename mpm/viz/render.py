@@ -76,6 +76,7 @@ class Renderer:
         check_source(sim)
         self.color = _color.check(sim, color)
         self.label = _color.label(sim, self.color)
+        self.legend = _color.legend(sim, self.color)
         self.scale = _color.Scale(self.color, _color.check_limits(limits))
         self.annotate = _check.flag("annotate", annotate)
         chosen = framing.fitted(sim.scene, self.annotate) if size is None else framing.check_size(size)
@@ -164,6 +165,8 @@ class Renderer:
             return
         self.canvas = background.copy()
         canvas.color_bar(self.canvas, self.label, *scale, _color.whole(self.color, scale[0]))
+        if self.legend:
+            canvas.legend(self.canvas, self.legend, scale[0])
         self.labelled = (background, scale)
 
     def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:
