@@ -189,7 +189,7 @@ def test_a_law_with_history_is_its_file_its_row_and_its_class(tmp_path):
         shutil.copy(ROOT / name, tree)
     materials = tree / "csrc" / "materials"
     (materials / "ageing.h").write_text(LAW)
-    sand = "X(MPM_SAND, sand, INELASTIC, FAST, NO_TANGENT)"
+    sand = "X(MPM_SAND, sand, INELASTIC, FAST, MAPPED)"
     edited(materials / "laws.h", (sand, f"{sand} X(MPM_AGEING, ageing, INELASTIC, GENERAL, NO_TANGENT)"))
     edited(materials / "law_rows.h", ("\n};\n", f"\n{ROW}}};\n"))
     edited(

@@ -210,7 +210,8 @@ static mpm_newton_point evaluate(void *self, double step)
     for (int i = 0; i < 2; i++)
         e->trial[i] = e->v[i] + step * e->linear.x[i];
     const double energy = e->of(e->trial, g, H);
-    return (mpm_newton_point){energy, isfinite(energy) ? fmax(sqrt(g[0] * g[0] + g[1] * g[1]), e->least) : e->none};
+    const double residual = isfinite(energy) ? fmax(sqrt(g[0] * g[0] + g[1] * g[1]), e->least) : e->none;
+    return (mpm_newton_point){.energy = energy, .residual = residual};
 }
 
 static mpm_krylov_residual linearize(void *self, mpm_newton_model model)
