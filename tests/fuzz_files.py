@@ -35,7 +35,7 @@ from fuzz_mutations import (
     raw,
     tiny,
 )
-from mpm.io import checkpoint, container, hdf5, hdf5_bytes
+from mpm.io import checkpoint, container, hdf5, hdf5_bytes, vtkhdf_reader
 from mpm.meshes import readers
 
 # --- trajectories ----------------------------------------------------------------------------------------------------
@@ -132,6 +132,15 @@ class Trajectory(Kind):
             text = raw(rng, data[address : address + size])[:size]
         return data[:address] + text.ljust(size) + data[address + size :]
 
+    def parse(self, data: bytes, path: Path) -> None:
+        path.write_bytes(data)
+        file = vtkhdf_reader.Reader(path)
+        try:
+            for name in ("x", *file.fields):
+                file.field(0, name)
+        finally:
+            file.close()
+
     def use(self, path: Path, rng: random.Random) -> None:
         use_frames(path, rng)
         if rng.random() > 0.97:
@@ -199,7 +208,7 @@ class Checkpoint(Kind):
         grids = [mpm.shapes.DistanceGrid((0, 0), 0.125, far - r) for r in (0.1, 0.18)]
         scene.add_collider(mpm.shapes.Deforming([0.0, 0.1], grids))
         sim = mpm.Simulation(scene, dx=1 / 16, threads=1, transfer="flip", on_leave="delete")
-        sim.particles.add_field("heat", unit="K")
+        sim.particles.add_field("warmth", unit="K")
         return [tiny(2), tiny(3), sim]
 
     def mutate(self, rng: random.Random, number: int) -> bytes:
@@ -261,6 +270,10 @@ class Checkpoint(Kind):
         )
         data = (preamble + header).ljust(start, b"\0") + body
         return data + hashlib.blake2b(data, digest_size=container.DIGEST).digest() if header else b""
+
+    def parse(self, data: bytes, path: Path) -> None:
+        with promising(ValueError, "laws"):
+            checkpoint.loads(data, threads=1, laws=self.laws)
 
     def use(self, path: Path, rng: random.Random) -> None:
         with promising(ValueError, "laws"):
@@ -387,6 +400,9 @@ class Mesh(Kind):
         lines = data.decode("utf-8", "replace").split("\n")
         lines = edit_lines(rng, lines, reworded, ("\\", " # x"), WORDS, (0.5, 0.6, 0.7, 0.8, 0.9))
         return "\n".join(lines).encode("utf-8", "replace")
+
+    def parse(self, data: bytes, path: Path) -> None:
+        (readers._read_obj if self.suffix == ".obj" else readers._read_stl)(path, data)
 
     def use(self, path: Path, rng: random.Random) -> None:
         vertices, faces = readers.read(path)

@@ -171,6 +171,10 @@ class Kind:
     def use(self, path: Path, rng: random.Random) -> None:
         raise NotImplementedError
 
+    def parse(self, data: bytes, path: Path) -> None:
+        """Call the reader alone, many times a second. `path`: where a reader of files finds them, in memory."""
+        raise NotImplementedError
+
 
 @contextlib.contextmanager
 def promising(kind: type[Exception], words: str) -> Iterator[None]:

@@ -17,6 +17,7 @@ import mpm
 import scenes
 from fuzz_files import use_frames
 from fuzz_mutations import Kind, dumped, edit_lines, mutate_tree, numbers, patch, promising, raw, tiny
+from mpm.io import formats
 
 WORDS = (
     "nan", "inf", "1e999", "-1", "0", "1e300", "1e-320", "x", "y", "z", "volume", "P[x]", "Points:0", "1_0", "١",
@@ -91,6 +92,9 @@ class Points(Kind):
     def mutate(self, rng: random.Random, number: int) -> bytes:
         data = self.seeds[number % len(self.seeds)]
         return raw(rng, data) if rng.random() < 0.1 else mutate_text(rng, data)
+
+    def parse(self, data: bytes, path: Path) -> None:
+        formats.READERS[self.suffix](data)
 
     def use(self, path: Path, rng: random.Random) -> None:
         found = mpm.shapes.Points.from_file(path)

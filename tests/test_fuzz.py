@@ -87,6 +87,39 @@ def test_planted_defects_are_found(tmp_path, monkeypatch):
         signal.signal(signal.SIGALRM, previous)
 
 
+class PlantedReader(fuzz_files.Obj):
+    """As `Planted`, of the reader alone."""
+
+    def parse(self, data, path):
+        if b"plant-memory" in data:
+            np.ones(20 << 20)
+        if b"plant-raise" in data:
+            raise IndexError("list index out of range")
+        super().parse(data, path)
+
+
+@pytest.mark.numbers
+def test_planted_defects_of_readers_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(fuzz, "BATCH", 10)
+    monkeypatch.setitem(fuzz.KINDS, "planted", PlantedReader)
+    words = {"plant-raise": "IndexError"}
+    if Path("/proc/self/status").exists():
+        words["plant-memory"] = "takes memory"
+    previous = signal.signal(signal.SIGALRM, fuzz._hang)
+    try:
+        for word, found in words.items():
+            out = tmp_path / word
+            monkeypatch.setattr(fuzz_files, "WORDS", (word, "0"))
+            outcomes = fuzz.fuzz_readers("planted", 20, 1, out, first=7, most=40)
+            failures = [name for name in outcomes if name not in ("used", "refused")]
+            assert len(failures) == 1 and found in failures[0] and outcomes["used"] and outcomes["refused"]
+            [kept] = out.iterdir()
+            number = int(kept.stem.rpartition("-")[2])
+            assert 7 <= number < 47 and word.encode() in kept.read_bytes()
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+
+
 def test_mutations_repeat_and_reach_behind_checksums(tmp_path, monkeypatch):
     monkeypatch.setattr(fuzz.hdf5_bytes, "PATIENCE", 0.0)
     kinds = {name: fuzz.KINDS[name](tmp_path) for name in KINDS}
