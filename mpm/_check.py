@@ -89,6 +89,9 @@ WORDS = MappingProxyType(
         "stvk": "SaintVenantKirchhoff",
         "soil": "DruckerPrager",
         "clay": "CamClay",
+        "t": "time",
+        "p": "pressure",
+        "velocity": "speed",
     }
 )
 
@@ -193,9 +196,10 @@ def options(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _resolution(name: str, known: Sequence[str]) -> str:
-    """Methods have different words for their resolution."""
-    other = {"dx": "spacing", "spacing": "dx"}.get(name)
-    return f"; its resolution is {other!r}" if other in known else ""
+    """Methods have different words for their resolution, and users have more."""
+    own = next((word for word in ("dx", "spacing") if word in known), "")
+    foreign = name in ("dx", "spacing", "resolution", "cell_size", "grid_spacing", "h")
+    return f"; its resolution is {own!r} [m]" if own and foreign else ""
 
 
 def _title(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:

@@ -60,7 +60,7 @@ def make_collider(
         raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
     if not shape._has_inside:
         raise TypeError(f"shape = {_check.shown(shape)}: must be a solid; single points have no surface")
-    rule = _check.choice("contact", contact, RULES)
+    rule = _check.choice("contact", contact, RULES, {"friction": "separate", "frictional": "separate"})
     coefficient = _check.number("friction", friction, low=0)
     if coefficient and rule not in FRICTIONAL:
         raise ValueError(f"friction = {coefficient:g}: a {rule!r} collider has none; must be 0")

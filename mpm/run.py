@@ -165,6 +165,8 @@ class Run(_check.Strict):
     @_check.options
     def step(self, n: int = 1) -> None:
         """Advance by `n` whole steps; errors as in `run`."""
+        if isinstance(n, float):
+            raise TypeError(f"n = {n!r}: must be an integer, a number of steps; run({n!r}) takes seconds")
         self._advance(steps=_check.integer("n", n, low=0, high=STEPS_MAX))
 
     def _advance(

@@ -127,6 +127,15 @@ class Body:
         return F
 
 
+def _gravity(gravity: npt.ArrayLike | None, dimension: int) -> FloatArray:
+    """A constant one: a vector, since a number has no direction."""
+    try:
+        return _check.array("gravity", np.zeros(dimension) if gravity is None else gravity, (dimension,))
+    except (TypeError, ValueError) as error:
+        down = (*[0] * (dimension - 1), -9.81)
+        raise type(error)(f"{error}; for example gravity={down}") from None
+
+
 @dataclass(frozen=True, slots=True)
 class VaryingGravity:
     """The body force of a gravity that depends on time, and of another body force."""
@@ -180,7 +189,11 @@ def make_body(
             "must be one of mpm.materials"
         )
     if not isinstance(material, Material):
-        raise _check.wrong_type("material", material, "one of mpm.materials")
+        error = _check.wrong_type("material", material, "one of mpm.materials")
+        example = "mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)"
+        raise TypeError(
+            f"{error}; for example {example}; mpm.materials.library() has those of real materials"
+        )
     refuse_dimension(material, dimension)
     return Body(
         shape=shape,
@@ -314,9 +327,7 @@ class Scene(_check.Strict):
             _check.array("gravity(0)", gravity(0.0), (d,))
             body_force = VaryingGravity(gravity, body_force)
             gravity = None
-        self._gravity = _check.frozen(
-            _check.array("gravity", np.zeros(d) if gravity is None else gravity, (d,))
-        )
+        self._gravity = _check.frozen(_gravity(gravity, d))
         self._body_force = body_force
         self._walls = _walls.resolve(walls, friction, d)
         self._bodies: list[Body] = []

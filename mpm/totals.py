@@ -206,7 +206,9 @@ class History(Mapping[str, FloatArray]):
         # Python calls this only if the ordinary look-up has failed. A history without a core has no columns.
         column = not name.startswith("_") and name in list(self)
         raise AttributeError(
-            f"History has no attribute {name!r}" + (f"; it is a column: history[{name!r}]" if column else ""),
+            f"History has no attribute {name!r}"
+            + (f"; it is a column: history[{name!r}]" if column else "")
+            + ("; mpm.plot.history(sim) draws it" if name == "plot" else ""),
             name=name,
             obj=self,
         )

@@ -313,3 +313,30 @@ def test_friction_is_of_walls_given_by_name():
 def test_options_are_named(call, match):
     with pytest.raises(TypeError, match=match):
         call()
+
+
+# --- first steps --------------------------------------------------------------------------------------------------
+
+
+FIRST_STEPS = [
+    (lambda: mpm.Scene((0, 0), (1, 1), gravity=9.81), "not one number; for example gravity=.0, -9.81."),
+    (lambda: mpm.Scene((0, 0, 0), (1, 1, 1), gravity="down"), "for example gravity=.0, 0, -9.81."),
+    (lambda: mpm.Scene((0, 0), (1, 1)).add(Box((0, 0), (1, 1)), "water"), r"mpm.materials.library\(\)"),
+    (lambda: scene().add_collider(Ball((0.5, 0.5), 0.2), contact="friction"), "did you mean 'separate'"),
+    (lambda: mpm.Simulation(scene(), resolution=64), "its resolution is 'dx'"),
+    (lambda: mpm.fem.Simulation(scene(), cell_size=0.1), "its resolution is 'spacing'"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).step(0.1), r"run\(0.1\) takes seconds"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).t, "did you mean 'time'"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).history.plot, r"mpm.plot.history\(sim\) draws it"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).plot(color="velocity"), "did you mean 'speed'"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).plot().savefig, r"sim.plot\(\).figure.savefig"),
+    (lambda: mpm.fem.Simulation(scene(), spacing=1 / 8).clamp, "contact='sticky'"),
+    (lambda: mpm.fem.Simulation(scene(), spacing=1 / 8).add_load, r"body_force=f\(x, t\)"),
+    (lambda: Ball((0, 0, 0), 1).rotate(1, axis="y"), "such as .0, 1, 0. for y"),
+]
+
+
+@pytest.mark.parametrize(("call", "hint"), FIRST_STEPS)
+def test_first_steps_that_fail_say_what_to_do(call, hint):
+    with pytest.raises((TypeError, ValueError, AttributeError), match=hint):
+        call()

@@ -141,7 +141,15 @@ class Simulation(Solver, kind="fem"):
     _looks = ElementLooks
     _instead: ClassVar[Mapping[str, str]] = {
         "equilibrate": "run with damping, such as damping=(5, 0), and integrator='linearly-implicit-euler', until "
-        "totals().kinetic is small; mpm.Simulation has it"
+        "totals().kinetic is small; mpm.Simulation has it",
+        **dict.fromkeys(
+            ("fix", "clamp", "constrain"), "a collider of the scene with contact='sticky' holds what is in it"
+        ),
+        **dict.fromkeys(
+            ("load", "add_load", "add_force"), "loads are gravity= and body_force=f(x, t) of the scene"
+        ),
+        "nodes": "they are its particles, sim.particles; their numbers by element are sim.elements.nodes",
+        "displacement": "subtract positions from before: sim.particles.x - x",
     }
 
     @_check.options

@@ -169,6 +169,8 @@ class Shape:
         else:
             if axis is None:
                 raise ValueError("axis: a rotation in 3-D needs one, such as axis=(0, 0, 1)")
+            if isinstance(axis, str):
+                raise TypeError(f"axis: expected a vector, such as (0, 1, 0) for y, got {axis!r}")
             a = as_vector(axis, "axis", 3)
             matrix, words = rotation(angle, unit(a, "axis")), f"{angle:.10g}, axis={brief(a)}"
         return self._affine_about(matrix, about, "rotate", words)

@@ -44,14 +44,14 @@ precision mediump float;
 in vec4 color;
 in float beyond;
 in highp vec3 place;
-uniform bool round, shaded, faceted;
+uniform bool disc, shaded, faceted;
 out vec4 pixel;
 void main() {
   highp vec3 across = cross(dFdx(place), dFdy(place)); // towards the eye
   if (beyond > 0.0) discard;
   pixel = color;
   if (faceted) pixel.rgb *= 0.66 + 0.4 * max(0.0, dot(vec3(-0.42, 0.72, 0.55), across) / max(length(across), 1e-30));
-  if (!round) return;
+  if (!disc) return;
   vec2 at = 2.0 * gl_PointCoord - 1.0;
   float far = dot(at, at);
   if (far > 1.0) discard;
@@ -304,7 +304,7 @@ class Picture {
         gl.disable(gl.BLEND);
         if (!this.flat) gl.enable(gl.DEPTH_TEST);
         gl.uniform4f(this.at("ink"), 0, 0, 0, 0);
-        gl.uniform1i(this.at("round"), 0);
+        gl.uniform1i(this.at("disc"), 0);
         gl.uniform1i(this.at("faceted"), this.flat ? 0 : 1);
         gl.drawArrays(gl.TRIANGLES, first, count);
         gl.uniform1i(this.at("faceted"), 0);
@@ -315,7 +315,7 @@ class Picture {
         gl.disable(gl.BLEND);
         if (!this.flat) gl.enable(gl.DEPTH_TEST);
         gl.uniform4f(this.at("ink"), 0, 0, 0, 0);
-        gl.uniform1i(this.at("round"), 1);
+        gl.uniform1i(this.at("disc"), 1);
         gl.drawArrays(gl.POINTS, first, count);
         gl.enable(gl.BLEND);
       } else this.lines(inks[name], first, count);
@@ -350,7 +350,7 @@ class Picture {
 
   triangles(ink, count) {
     this.gl.uniform4fv(this.at("ink"), ink);
-    this.gl.uniform1i(this.at("round"), 0);
+    this.gl.uniform1i(this.at("disc"), 0);
     if (count) this.gl.drawArrays(this.gl.TRIANGLES, 0, count);
   }
 
@@ -368,7 +368,7 @@ class Picture {
 
   lines(ink, first, count) {
     this.gl.uniform4fv(this.at("ink"), ink);
-    this.gl.uniform1i(this.at("round"), 0);
+    this.gl.uniform1i(this.at("disc"), 0);
     if (count) this.gl.drawArrays(this.gl.LINES, first, count);
   }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,12 @@ class Picture(NamedTuple):
     particles: Artist
     domain: Artist
     colorbar: Axes
+
+    def __getattr__(self, name: str) -> Never:
+        """Python calls this only if the ordinary look-up has failed."""
+        own = name in ("savefig", "show", "axes", "set_size_inches")
+        hint = f"; its figure has it: sim.plot().figure.{name}" if own else ""
+        raise AttributeError(f"Picture has no attribute {name!r}{hint}", name=name, obj=self)
 
     @property
     def figure(self) -> Any:
