@@ -307,4 +307,4 @@ def test_totals_keep_the_digits_of_single_precision(dim, isa):
     assert len(sim.particles) > 500
     for name in ("mass", "momentum", "center_of_mass", "kinetic"):
         error = np.abs(getattr(found, name) - exact[name]).max() / np.abs(exact[name]).max()
-        assert error < 1e-6, (name, error)  # measured up to 5.4e-7
+        assert error < 1e-6, (name, error)  # measured up to 6.4e-7

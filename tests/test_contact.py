@@ -80,7 +80,7 @@ def test_a_plate_carries_a_block_up_to_the_friction(acceleration):
     sim.run(end)
     taken = sim.totals().center_of_mass[0] - start
     expected = min(acceleration, friction * G) * end**2 / 2
-    assert taken == pytest.approx(expected, rel=5e-3)  # measured 1e-4 and 1.7e-3
+    assert taken == pytest.approx(expected, rel=5e-3)  # measured 8e-5 and 1.8e-3
 
 
 def disk_on_a_line(modulus, dx, end):
@@ -178,13 +178,13 @@ def test_nothing_gets_deeper_than_half_a_cell_into_a_collider(dim, name, dtype):
     scene = mpm.Scene([0] * dim, [1] * dim, walls="separate")
     scene.add(Box([0.3] * dim, [0.7] * dim), SOFT)
     scene.add_collider(shape, motion=motion, name="c")
-    sim = mpm.Simulation(scene, dx=dx, dtype=dtype)
+    sim = mpm.Simulation(scene, dx=dx, dtype=dtype, sampling="stratified")
     deepest = 0.0
     while sim.time < duration:
         sim.step()
         deepest = min(deepest, sim.collider_distance("c", sim.particles.x).min())
     assert np.abs(sim.history["impulse:c"]).sum() > 0
-    assert deepest > -0.5 * dx, deepest / dx  # measured -0.05 to -0.27
+    assert deepest > -0.5 * dx, deepest / dx  # measured -0.03 to -0.11
 
 
 RADIUS = 1.6

@@ -74,7 +74,7 @@ def test_velocity_is_the_given_one_plus_the_rotation_about_the_centre_of_mass(di
     scene = mpm.Scene([0] * dim, [1] * dim)
     v, omega = np.array([1.0, 2.0, 3.0][:dim]), (3.0 if dim == 2 else np.array([1.0, -2.0, 3.0]))
     scene.add(shapes.Ball([0.5] * dim, 0.3), SOLID, velocity=v, angular_velocity=omega)
-    sim = mpm.Simulation(scene, dx=DX, dtype=dtype, threads=1)
+    sim = mpm.Simulation(scene, dx=DX, dtype=dtype, sampling="stratified", threads=1)
     x = np.array(sim.particles.x, dtype=float)
     r = x - np.average(x, axis=0, weights=sim.particles.volume)
     turning = np.cross(omega, r) if dim == 3 else omega * np.stack([-r[:, 1], r[:, 0]], axis=1)
