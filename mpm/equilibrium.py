@@ -340,11 +340,11 @@ class _Search:
 
 def _inviscid(material: Material) -> Material:
     """A material without stress that depends on a rate, which does not hold at rest."""
-    rates = {"viscosity": 0.0, "consistency": 0.0}
+    rates: dict[str, Any] = {"viscosity": 0.0, "consistency": 0.0}
     if material.law == "johnson_cook":
         rates = {"C": 0.0}
     if material.law == "mu_i":
-        rates = {"mu_2": material._parameter("mu_1")}
+        rates = {"mu_2": cast(Any, material).mu_1}
     names = [parameter["name"] for parameter in material._row["parameters"]]
     changes = {name: value for name, value in rates.items() if name in names}
     return replace(cast(Any, material), **changes) if changes else material

@@ -585,11 +585,6 @@ def stored_C(
 
 def refuse_material(chosen: Numerics, material: Material) -> None:
     """Raise ValueError if the integrator cannot take a step with a material's law."""
-    if chosen.integrator.is_implicit and material._varying:
-        raise ValueError(
-            f"material = {material!r}: implicit steps take one value of {material._varies[0]} for all particles; use "
-            "integrator='explicit', or a body for each value"
-        )
     if not chosen.integrator.is_implicit:
         return
     tangent = tangent_of(material)
@@ -610,7 +605,8 @@ def refuse_material(chosen: Numerics, material: Material) -> None:
 def tangent_of(material: Material) -> str | None:
     """The tangent that a material has in implicit steps: "energy", "mapped" or None (`_core.Law`)."""
     law = material._row
-    if any(p["ends_tangent"] and material._parameter(p["name"]) != 0 for p in law["parameters"]):
+    ending = [p["name"] for p in law["parameters"] if p["ends_tangent"]]
+    if any(name in material._varies or material._parameter(name) != 0 for name in ending):
         return None
     return law["tangent"]
 

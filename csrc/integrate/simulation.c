@@ -172,8 +172,7 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
     if (simulation->integrator->solve &&
         (tangent == MPM_LAW_NO_TANGENT || (tangent == MPM_LAW_MAPPED && simulation->integrator->linear)))
         return MPM_BAD_ARGUMENT;
-    if (material->varying &&
-        (simulation->integrator->solve || !mpm_parameters_may_vary(material, simulation->settings.dim)))
+    if (material->varying && !mpm_parameters_may_vary(material, simulation->settings.dim))
         return MPM_BAD_ARGUMENT;
     const mpm_law *law = mpm_material_law(material);
     mpm_material added = *material;

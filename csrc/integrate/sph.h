@@ -88,8 +88,8 @@ void mpm_sph_drop_collider(mpm_sph *sph);
 
 /** Gives a collider its particles: the points of the fluid's lattice that are within it at t = 0, up to 2h below its
  *  surface, and in the box from `low` to `high` of its own space (where it is as described). Errors: MPM_OUT_OF_MEMORY;
- *  MPM_TOO_LARGE: too many points; MPM_BAD_ARGUMENT: no such collider, or it has particles already; MPM_INTERRUPTED by
- *  `poll`, which may be NULL, and then it has none. */
+ *  MPM_TOO_LARGE: too many points, or points too far away; MPM_BAD_ARGUMENT: no such collider, or it has particles
+ *  already; MPM_INTERRUPTED by `poll`, which may be NULL, and then it has none. */
 mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3], mpm_poll poll,
                                  void *context);
 /** How many it has got. */

@@ -41,13 +41,17 @@ struct lattice_range {
     int64_t first[3], end[3];
 };
 
-/* The lattice points whose own place may be between `low` and `high`. */
-static struct lattice_range range_of(const mpm_sph *sph, const mpm_collider *collider, const double low[3],
-                                     const double high[3])
+/* So many are looked at in some minutes: more are a mistake, and farther ones have no number. */
+static const double most_points = 1e9, farthest = 1e12;
+
+/* The lattice points whose own place may be between `low` and `high`; false if they are too many or too far away. */
+static bool find_range(const mpm_sph *sph, const mpm_collider *collider, const double low[3], const double high[3],
+                       struct lattice_range *range)
 {
     const mpm_sph_settings *s = &sph->settings;
     const double reach = 2 * s->smoothing * s->spacing;
-    struct lattice_range range = {{0}, {1, 1, 1}};
+    double points = 1;
+    *range = (struct lattice_range){{0}, {1, 1, 1}};
     for (int a = 0; a < s->dim; a++) {
         double least = INFINITY, largest = -INFINITY;
         for (int corner = 0; corner < 1 << s->dim; corner++) {
@@ -58,10 +62,15 @@ static struct lattice_range range_of(const mpm_sph *sph, const mpm_collider *col
             least = fmin(least, x[a]);
             largest = fmax(largest, x[a]);
         }
-        range.first[a] = (int64_t)floor((least - s->lower[a]) / s->spacing);
-        range.end[a] = (int64_t)ceil((largest - s->lower[a]) / s->spacing) + 1;
+        const double first = floor((least - s->lower[a]) / s->spacing);
+        const double end = ceil((largest - s->lower[a]) / s->spacing) + 1;
+        if (!(first >= -farthest && first < end && end <= farthest)) /* or it is no number */
+            return false;
+        range->first[a] = (int64_t)first;
+        range->end[a] = (int64_t)end;
+        points *= end - first;
     }
-    return range;
+    return points <= most_points;
 }
 
 static void lattice_point(const mpm_sph_settings *s, const int64_t at[3], double x[3])
@@ -126,8 +135,9 @@ static mpm_status make_points(mpm_sph *sph, const mpm_collider *collider, const 
                               const mpm_goal *goal, struct sph_solid *solid)
 {
     const mpm_sph_settings *s = &sph->settings;
-    const struct lattice_range all = range_of(sph, collider, low, high);
-    struct lattice_range block;
+    struct lattice_range all, block;
+    if (!find_range(sph, collider, low, high, &all))
+        return MPM_TOO_LARGE;
     size_t capacity = 0;
     mpm_status status = MPM_OK;
     for (int64_t z = all.first[2]; z < all.end[2]; z += BLOCK)

@@ -138,6 +138,21 @@ NOINLINE void map_varying(const mpm_material *material, struct law_state *state,
     *limited = wide_less(wide_set(0), is_limited);
 }
 
+void MPM_KERNEL(general_laws_tangent)(const mpm_material *material, const wide stretch[DIM], const struct law_state *state,
+                                      wide dt, struct law_tangent *tangent)
+{
+    unsigned left = ALL_LANES;
+    while (left) {
+        union law_parameters parameters = {0};
+        const unsigned lanes = prepare_lanes(material, state, __builtin_ctz(left), &parameters) & left;
+        const struct law_tangent found = law_tangent_at(material->law, &parameters, stretch, state, dt);
+        for (int q = 0; q < WIDTH; q++)
+            if (lanes >> q & 1)
+                copy_lane(tangent, &found, sizeof found, q);
+        left &= ~lanes;
+    }
+}
+
 /* ---- all others ------------------------------------------------------------------------------------------------------ */
 
 void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *parameters, const struct law_state *state,
@@ -181,8 +196,8 @@ void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *pa
     *limited = wide_less(wide_set(1), wide_set(0)); /* no lane */
 }
 
-void MPM_KERNEL(general_laws_tangent)(int law, const union law_parameters *parameters, const wide *stretch,
-                                      const struct law_state *state, wide dt, struct law_tangent *tangent)
+void MPM_KERNEL(general_laws_mapped)(int law, const union law_parameters *parameters, const wide *stretch,
+                                     const struct law_state *state, wide dt, struct law_tangent *tangent)
 {
 #define CALL_NO_TANGENT(name) break
 #define CALL_TANGENT(name) break

@@ -47,8 +47,8 @@ void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *para
 void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *parameters, struct law_state *state,
                                          wide dt, const matrix *C, mask *limited);
 /* All laws with a MAPPED tangent, FAST ones too. */
-void MPM_KERNEL(general_laws_tangent)(int law, const union law_parameters *parameters, const wide *stretch,
-                                      const struct law_state *state, wide dt, struct law_tangent *tangent);
+void MPM_KERNEL(general_laws_mapped)(int law, const union law_parameters *parameters, const wide *stretch,
+                                     const struct law_state *state, wide dt, struct law_tangent *tangent);
 
 INLINE void prepare_law(const int law, union law_parameters *parameters, const mpm_material *material)
 {
@@ -180,7 +180,7 @@ INLINE struct law_tangent law_tangent_at(const int law, const union law_paramete
     copy_law_state(law, parameters, state, &copy);
     UNROLL for (int i = 0; i < DIM; i++)
         value[i] = stretch[i];
-    MPM_KERNEL(general_laws_tangent)(law, parameters, value, &copy, dt, &tangent);
+    MPM_KERNEL(general_laws_mapped)(law, parameters, value, &copy, dt, &tangent);
     return tangent;
 }
 
