@@ -324,7 +324,7 @@ def test_the_stiff_block_lies_flat_at_the_end():
     x = sim.particles.x
     # The bounding box of the block as it started is 0.41 m high.
     assert np.ptp(x, axis=0) == pytest.approx([0.3, 0.3], abs=0.02) and x[:, 1].min() < 2 * sim.dx
-    assert sim.compute("speed").max() < 0.4  # measured 0.23, as it slides
+    assert sim.compute("speed").max() < 0.4  # measured 0.03
 
 
 def test_the_cantilever_sags_as_far_as_beam_theory_says():
@@ -426,5 +426,5 @@ def test_jellies_remember_differently():
     sim = small("jelly-stack")
     sim.run(1.0)
     height = {name: np.ptp(sim.particles.x[sim.rows(name), 1]) for name in ("elastic", "plastic")}
-    assert height["elastic"] < 0.3 and sim.particles.plastic_strain.max() > 0.5  # measured 1.07
+    assert height["elastic"] < 0.3 and sim.particles.plastic_strain.max() > 0.5  # measured 0.97
     assert not sim.health["left_domain"]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import mpm
 from test_browser import eventually, free_port, new_page, report, running
 
 pytestmark = [pytest.mark.browser, pytest.mark.source]
@@ -267,7 +268,8 @@ def test_the_gallery_without_a_notebook(chromium, tmp_path):
         viewer = page.locator(".mpm-viewer")
         viewer.wait_for()
         status = viewer.locator(".mpm-status")
-        eventually(lambda: "1,617 particles" in (status.text_content() or ""), "the disks are shown")
+        count = len(mpm.gallery.get("disks").simulation().particles)
+        eventually(lambda: f"{count:,} particles" in (status.text_content() or ""), "the disks are shown")
         viewer.get_by_label("Scene").select_option("jelly")
         eventually(lambda: "3,904 particles" in status.text_content(), "another scene is shown")
         viewer.get_by_role("button", name="Play").click()
