@@ -1,8 +1,9 @@
 """The speed of runs with a parameter that varies over that with one value, for each method that takes such materials.
 
-    python benchmarks/varying.py [fem] [--rounds 7] [--dtype float64]
+    python benchmarks/varying.py [fem] [implicit] [--rounds 7] [--dtype float64]
 
 ``fem``: the block of tetrahedra of ``python -m mpm bench F1``, explicit and implicit steps, for each of its laws.
+``implicit``: the block of `mpm.blocks` with implicit Euler steps, for each law that has a tangent.
 One thread, processor time, interleaved rounds: medians of the ratios. `benchmarks/laws.py --varying` has the particles
 of explicit steps.
 """
@@ -15,9 +16,11 @@ from typing import Any
 from laws import seconds, vary
 
 import mpm
+from mpm import blocks
 from mpm.fem import bench
 
 CELLS = 16  # along a side: 24,576 tetrahedra
+SIDE, DT = 12, 5e-3  # cells along a side of the block of particles, time step of implicit steps [s]
 IMPLICIT = "linearly-implicit-euler"
 
 
@@ -44,7 +47,22 @@ def fem(dtype: str, rounds: int) -> Iterator[tuple[str, float]]:
             yield f"fem, {name}, {integrator}", ratio(make, material, rounds, steps)
 
 
-PARTS = {"fem": fem}
+def implicit(dtype: str, rounds: int) -> Iterator[tuple[str, float]]:
+    for name, material in blocks.MATERIALS.items():
+        if not material._row["tangent"]:
+            continue
+
+        def make(one: Any) -> mpm.Simulation:
+            scene = mpm.Scene([0] * 3, [3] * 3, gravity=(0, 0, -9.8))
+            scene.add(mpm.shapes.Box([1] * 3, [2] * 3), one, velocity=blocks.stir)
+            return mpm.Simulation(
+                scene, dx=1 / SIDE, integrator="implicit-euler", dt=DT, dtype=dtype, threads=1
+            )
+
+        yield f"implicit, {name}", ratio(make, material, rounds, 1)
+
+
+PARTS = {"fem": fem, "implicit": implicit}
 
 
 def main() -> None:

@@ -8,10 +8,10 @@ the body's particles, or a function f(x) of positions (n, d) that returns (n,) v
 where the particles begin, and keeps it in a live field of the parameter's name, such as ``sim.particles["E"]``; the
 field is NaN for particles of other materials. A density is in the masses instead. Where a field of the history begins
 with a parameter, that field varies too; writing to the parameter later does not begin it anew. The bound of the time
-step counts every particle with its own values. `mpm.Simulation` with explicit steps takes such materials; a run takes
-about twice as long. `mpm.fem.Simulation` takes them with a value for each element: the function is evaluated at the
-centroids, ``sim.elements["E"]`` is the field, and a run takes as long as with one value. `UserLaw` takes numbers; its
-function may read what varies from a field of its history.
+step counts every particle with its own values. `mpm.Simulation` takes such materials; a run takes up to twice as long
+with explicit steps, less with implicit ones. `mpm.fem.Simulation` takes them with a value for each element: the
+function is evaluated at the centroids, ``sim.elements["E"]`` is the field, and a run takes as long as with one value.
+`UserLaw` takes numbers; its function may read what varies from a field of its history.
 
 >>> graded = mpm.materials.NeoHookean(E=lambda x: 1e5 * (1 + x[:, 0]), nu=0.3, density=1000)
 >>> graded.at(x=(0.5, 0)).E

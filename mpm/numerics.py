@@ -585,11 +585,6 @@ def stored_C(
 
 def refuse_material(chosen: Numerics, material: Material) -> None:
     """Raise ValueError if the integrator cannot take a step with a material's law."""
-    if chosen.integrator.is_implicit and material._varying:
-        raise ValueError(
-            f"material = {material!r}: implicit steps take one value of {material._varies[0]} for all particles; use "
-            "integrator='explicit', or a body for each value"
-        )
     if chosen.integrator.is_implicit and not material._row["tangent"]:
         raise ValueError(
             f"material = {material!r}: integrator={chosen.integrator.name!r} has no tangent for it; a return map that "

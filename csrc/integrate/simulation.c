@@ -170,8 +170,7 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
         return MPM_BAD_ARGUMENT;
     if (simulation->integrator->solve && !mpm_laws_have_tangent(material->law))
         return MPM_BAD_ARGUMENT;
-    if (material->varying &&
-        (simulation->integrator->solve || !mpm_parameters_may_vary(material, simulation->settings.dim)))
+    if (material->varying && !mpm_parameters_may_vary(material, simulation->settings.dim))
         return MPM_BAD_ARGUMENT;
     const mpm_law *law = mpm_material_law(material);
     mpm_material added = *material;

@@ -137,6 +137,21 @@ NOINLINE void map_varying(const mpm_material *material, struct law_state *state,
     *limited = wide_less(wide_set(0), is_limited);
 }
 
+void MPM_KERNEL(general_laws_tangent)(const mpm_material *material, const wide stretch[DIM], const struct law_state *state,
+                                      struct law_tangent *tangent)
+{
+    unsigned left = ALL_LANES;
+    while (left) {
+        union law_parameters parameters = {0};
+        const unsigned lanes = prepare_lanes(material, state, __builtin_ctz(left), &parameters) & left;
+        const struct law_tangent found = law_tangent_at(material->law, &parameters, stretch, state);
+        for (int q = 0; q < WIDTH; q++)
+            if (lanes >> q & 1)
+                copy_lane(tangent, &found, sizeof found, q);
+        left &= ~lanes;
+    }
+}
+
 /* ---- all others ------------------------------------------------------------------------------------------------------ */
 
 void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *parameters, const struct law_state *state,

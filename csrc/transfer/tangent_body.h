@@ -20,6 +20,7 @@
  * The including file defines gather_gradient, scatter_stress and FAMILY(name), the exported name of an operation.
  */
 #pragma once
+#include "materials/prepared.h"
 #include "materials/tangent.h"
 #include "math/singular.h"
 #include "transfer/kernels.h"
@@ -90,7 +91,7 @@ INLINE void load_state(struct tile *tile, const mpm_sweep *sweep, const mpm_grou
     const mpm_material *material = &sweep->materials[group->material];
     const bool keeps_J = law_keeps_J(law);
     tile_load(tile, sweep->particles, t, keeps_J, false);
-    tile_load_history(tile, sweep->particles, t, material, law_history(law, material));
+    tile_load_history(tile, sweep->particles, t, material, law_history(law, material) + material->varying);
     if (keeps_J) {
         const wide stretch = DIM == 2 ? wide_sqrt(tile->state.J)
                                       : wide_exp(wide_set((real)(1.0 / 3)) * wide_log(tile->state.J));
@@ -100,15 +101,30 @@ INLINE void load_state(struct tile *tile, const mpm_sweep *sweep, const mpm_grou
     }
 }
 
+/* The derivatives of a law whose parameters vary. What the call needs in memory is copied, so that the originals stay in
+ * registers. */
+INLINE struct law_tangent varying_tangent(const mpm_material *material, const wide stretch[DIM],
+                                          const struct law_state *state)
+{
+    const struct law_state copy = *state;
+    wide at[DIM];
+    struct law_tangent found;
+    UNROLL for (int i = 0; i < DIM; i++)
+        at[i] = stretch[i];
+    MPM_KERNEL(general_laws_tangent)(material, at, &copy, &found);
+    return found;
+}
+
 /* Evaluates a law at F = `trial`. Returns P F^nT; `law_part` gets the derivatives by principal stretches. */
-INLINE matrix evaluate_at(const int law, const union law_parameters *parameters, const struct tile *tile, matrix trial,
-                          struct tangent *t, struct law_tangent *law_part)
+INLINE matrix evaluate_at(const mpm_material *material, const union law_parameters *parameters, const struct tile *tile,
+                          matrix trial, struct tangent *t, struct law_tangent *law_part)
 {
     const struct singular s = singular_decompose(trial);
     matrix V, P;
     principal_frames(&s, &t->U, &V);
     t->W = matrix_multiply(tile->state.F, V);
-    *law_part = law_tangent_at(law, parameters, s.value, &tile->state);
+    *law_part = material->varying ? varying_tangent(material, s.value, &tile->state)
+                                  : law_tangent_at(material->law, parameters, s.value, &tile->state);
     UNROLL for (int i = 0; i < DIM; i++)
         UNROLL for (int j = 0; j < DIM; j++)
             P.m[i][j] = t->U.m[i][j] * law_part->first[j];
@@ -248,8 +264,9 @@ enum trial {
 
 /* Scatters dt f of the trial velocity, and returns the energy sum of V Psi and dt V times the dissipation. */
 INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
-                          struct workspace *work, const int law, const enum trial trial)
+                          struct workspace *work, const mpm_material *material, const enum trial trial)
 {
+    const int law = material->law;
     const struct constants k = group_constants(sweep, (struct durations){0}, group);
     const wide dt = wide_set((real)arguments->solve.dt), zero = wide_set(0);
     const wide per_dx2 = wide_set((real)(4 / (sweep->dx * sweep->dx)));
@@ -257,7 +274,8 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
     wide sum = zero;
     double energy = 0;
     struct run run;
-    prepare_law(law, &parameters, &sweep->materials[group->material]);
+    if (!material->varying)
+        prepare_law(law, &parameters, material);
     nodes_read(work, group, arguments->solve.nodes);
     run_begin(&run);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
@@ -273,7 +291,7 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
         const bool linear = trial == LINEARIZED;
         const matrix F = matrix_advance(linear ? zero : dt, G, tile.state.F);
         wide diagonal = zero;
-        matrix force = matrix_scale(viscous, evaluate_at(law, &parameters, &tile, F, &tangent, &law_part));
+        matrix force = matrix_scale(viscous, evaluate_at(material, &parameters, &tile, F, &tangent, &law_part));
         tangent.viscosity = viscous * law_part.viscosity;
         if (trial != RESIDUAL) {
             tangent_fill(&tangent, &law_part, wide_set((real)arguments->solve.beta) * scale, arguments->solve.projects);
@@ -338,7 +356,7 @@ INLINE void trial_task(const mpm_sweep *sweep, const mpm_arguments *arguments, p
     begin_task(sweep, task, work);
     for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
-        sweep->measures[task].elastic += trial_group(sweep, arguments, group, work, sweep->materials[group->material].law, trial);
+        sweep->measures[task].elastic += trial_group(sweep, arguments, group, work, &sweep->materials[group->material], trial);
     }
 }
 
