@@ -108,13 +108,12 @@ asan: $(VENV)/installed-test
 # The scalar kernels alone, without optimisation: the other instruction sets compile the same lines with other vectors.
 COVERAGE := MPM_COVERAGE=1 MPM_ISAS=scalar
 coverage: $(VENV)/installed-test
-	@.ci/packages $(PY) coverage
 	$(COVERAGE) $(PY) setup.py -q build --build-base build/cov
 	find build/cov -name "*.gcda" -delete
 	PYTHONPATH=$$(echo $(CURDIR)/build/cov/lib.*) PYTHONSAFEPATH=1 MPM_TESTED=build/cov \
 	  $(PYTEST) $(SPREAD) -p no:cacheprovider -m "$(QUICK) and not source and not numbers" $(ARGS)
 	$(COVERAGE) $(PYTEST) -q tests/test_c.py -k "test_program and plain" --basetemp=build/cov/programs
-	$(PY) -m gcovr --root . --filter csrc/ --merge-lines --print-summary build/cov
+	$(PY) tests/c_coverage.py build/cov
 
 wheel: $(VENV)/installed-build
 	.ci/wheel $(PY) $(PYTHONS)

@@ -307,20 +307,22 @@ def test_wrong_soils_are_refused():
 # --- stiff volumes ---------------------------------------------------------------------------------------------------
 
 
+@each("law", (M.MohrCoulomb, M.DruckerPrager))
 @each("nu", (0.4999, 0.4999995))
 @each("dtype", scenes.DTYPES)
-def test_flow_of_a_nearly_incompressible_soil_gains_no_energy(nu, dtype):
-    """Where 2 mu e drowns beside lambda tr e in single precision; with flow from differences of stresses, the energy
-    of float32 grew by a factor of 59 and of 10^7."""
+def test_flow_of_a_nearly_incompressible_soil_gains_no_energy(law, nu, dtype):
+    """Where 2 mu e drowns beside lambda tr e in single precision. With Mohr-Coulomb's flow from differences of
+    stresses, the energy of float32 grew by a factor of 59 and of 10^7. With Drucker-Prager's F from rounded factors,
+    it grew by 2.6 %: of a block that parts, every rounding of det F is a pressure."""
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -3), walls="slip")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # nu
-        soil = M.MohrCoulomb(E=100, nu=nu, density=1, cohesion=0.03, dilation_angle_deg=8)
+        soil = law(E=100, nu=nu, density=1, cohesion=0.03, dilation_angle_deg=8)
     scene.add(mpm.shapes.Box((0.25, 0.25), (0.75, 0.75)), soil, velocity=lambda x: 0.3 * (0.5 - x[:, ::-1]))
     sim = mpm.Simulation(scene, dx=1 / 16, dtype=dtype, threads=1)
     sim.step(3000)
     energy = sim.history["energy"]
-    assert energy.max() < 1.001 * energy[0]  # measured 1.0003 in float32
+    assert energy.max() < 1.0001 * energy[0]  # measured 1.000004 in float32
     assert (sim.particles.Jp != 1).any()
 
 

@@ -269,7 +269,7 @@ def test_the_automatic_step_keeps_its_distance_and_grows_slowly(dim, dtype, law)
         assert sim.dt <= bound
     dt = sim.history["dt"]
     assert (dt[1:] <= 1.1 * dt[:-1] * (1 + 1e-12)).all()
-    assert len(np.unique(dt)) > 3  # sand soon has no stress any more
+    assert len(np.unique(dt)) > 2  # 3 with mu(I), which soon has no stress any more
 
 
 def test_it_grows_by_a_tenth_per_step_after_a_jolt():

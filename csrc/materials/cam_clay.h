@@ -140,7 +140,7 @@ INLINE mask cam_clay_return_map(const struct cam_clay *law, struct law_state *st
 
     matrix F = state->F;
     wide Fzz = state->history[CAM_CLAY_FZZ];
-    hencky_return(&t, &F, &Fzz, keep, t.trace + compacted, yields);
+    hencky_return(&t, &F, &Fzz, keep, compacted, yields);
     state->F = F;
     state->history[CAM_CLAY_FZZ] = Fzz;
     const wide Jp = state->history[CAM_CLAY_JP], new_Pc = (middle + middle) / f.grown;
@@ -171,8 +171,6 @@ INLINE struct law_evaluation cam_clay_evaluate(const struct cam_clay *law, struc
     /* that of Hencky's solid with the bulk modulus of this pressure */
     const wide bulk = law->attraction * law->inverse_kappa * grown;
     const struct hencky tangent = {law->mu, wide_fnma(two_mu, third, bulk)};
-    const wide pressed = matrix_largest_eigenvalue_bound(matrix_scale(-one, r.tau));
-    r.wave = two_mu + tangent.lambda + wide_max(pressed, zero);
     r.damping = zero;
     hencky_bound_shear(&tangent, t.deviator, &r);
     return r;

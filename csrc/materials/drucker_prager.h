@@ -71,7 +71,7 @@ INLINE mask drucker_prager_return_map(const struct drucker_prager *law, struct l
     (void)dt, (void)velocity_gradient;
     const wide zero = wide_set(0), one = wide_set(1), mu = law->elastic.mu, three_mu = wide_set(3) * mu, K = law->bulk;
     const struct hencky_trial t = hencky_trial_of(state->F, state->history[DRUCKER_PRAGER_FZZ]);
-    const wide before = state->history[DRUCKER_PRAGER_GAP], volume = t.trace + wide_log_any(before);
+    const wide before = state->history[DRUCKER_PRAGER_GAP], lift = wide_log_any(before), volume = t.trace + lift;
     const wide p = -K * volume, q = wide_set((real)2.4494897427831781) * mu * t.length; /* 2 sqrt(3/2) */
     const wide over = q - wide_fma(law->friction, p, law->strength);
     const mask flat = t.sound & wide_less(p, -law->tension) & wide_less_equal(q, law->corner);
@@ -83,16 +83,18 @@ INLINE mask drucker_prager_return_map(const struct drucker_prager *law, struct l
     const wide flow = over / wide_fma(K * law->friction, law->dilation, three_mu);
     const wide slid_q = wide_fnma(three_mu, flow, q), slid_p = wide_fma(K * law->dilation, flow, p);
     const mask corner = slides & wide_less(slid_p, -law->tension), parts = flat | corner;
-    const wide new_q = wide_select(corner, law->corner, wide_select(slides, slid_q, q));
-    const wide new_p = wide_select(parts, -law->tension, wide_select(slides, slid_p, p));
+    const wide new_q = wide_select(corner, law->corner, slid_q);
     const wide dilated = wide_select(corner, law->dilation * (q - law->corner) / three_mu, zero);
-    const wide opened = wide_select(parts, (new_p - p) / K - dilated, zero);
+    const wide opened = wide_select(parts, volume - law->tension / K - dilated, zero);
 
-    const wide trace = -new_p / K, keep = new_q / wide_select(wide_less(zero, q), q, one);
+    /* of the trace, as strain: p = -K tr e and back has lost its last digit */
+    const wide slid = wide_fnma(law->dilation, wide_select(slides, flow, zero), lift);
+    const wide rise = wide_select(parts, law->tension / K - t.trace, slid);
+    const wide keep = new_q / wide_select(wide_less(zero, q), q, one);
     matrix F = state->F;
     wide Fzz = state->history[DRUCKER_PRAGER_FZZ], Jp = state->history[DRUCKER_PRAGER_JP], gap = before;
-    hencky_return(&t, &F, &Fzz, wide_select(slides, keep, one), trace, changes);
-    const mask limited = hencky_keep_volume(&Jp, &gap, t.trace - trace, wide_exp(opened), changes);
+    hencky_return(&t, &F, &Fzz, wide_select(slides, keep, one), rise, changes);
+    const mask limited = hencky_keep_volume(&Jp, &gap, -rise, wide_exp(opened), changes);
     state->F = F;
     state->history[DRUCKER_PRAGER_FZZ] = Fzz;
     state->history[DRUCKER_PRAGER_JP] = Jp;

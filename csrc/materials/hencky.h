@@ -47,21 +47,27 @@ INLINE struct law_evaluation hencky_respond(const struct hencky *law, matrix str
 /* Two stretches with logarithms e_i - e_j = x > 0 shear with the matrix gamma 1 1^T + diag(tau_j, tau_i), which acts on
  * (A_ij, A_ji), with gamma = 2 mu x/(e^2x - 1) - tau_j. So no curvature exceeds 2 mu x coth x - tau_j or tau_i, and no
  * rank-one A has more than lambda above the former or 2 mu x/(1 - e^-2x). x coth x <= sqrt(1 + x^2), and
- * x/(1 - e^-2x) <= x + 1/2. */
-INLINE wide hencky_bound_wave(const struct hencky *law, matrix strain, struct law_evaluation *r)
+ * x/(1 - e^-2x) <= x + 1/2. Sets `wave` by the strain and tau; returns the former curvature, and a bound of tau_i. */
+INLINE wide hencky_bound_wave(const struct hencky *law, matrix strain, struct law_evaluation *r, wide *largest)
 {
-    const wide one = wide_set(1), two_mu = law->mu + law->mu;
-    const matrix deviator = matrix_add_diagonal(strain, wide_set((real)(-1.0 / DIM)) * matrix_trace(strain));
-    const wide spread2 = wide_set(2) * matrix_dot(deviator, deviator); /* at least x^2 */
-    const wide longitudinal = wide_fma(two_mu, wide_sqrt(one + spread2) - one, r->wave);
-    r->wave = wide_max(longitudinal, wide_fma(two_mu, wide_sqrt(spread2), law->mu));
+    const wide zero = wide_set(0), one = wide_set(1), two_mu = law->mu + law->mu, share = wide_set((real)(1.0 / DIM));
+    const matrix deviator = matrix_add_diagonal(strain, -share * matrix_trace(strain));
+    const wide spread2 = wide_set(2) * matrix_dot(deviator, deviator), spread = wide_sqrt(spread2); /* at least x */
+    /* the principal tau_i lie within sqrt((d - 1)/d) |dev tau| of their mean, and dev tau = 2 mu dev e */
+    const wide mean = share * matrix_trace(r->tau);
+    const wide reach = two_mu * spread * wide_set((real)(DIM == 3 ? 0.57735026918962573 : 0.5));
+    const wide principal = two_mu + law->lambda + wide_max(reach - mean, zero);
+    const wide longitudinal = wide_fma(two_mu, wide_sqrt(one + spread2) - one, principal);
+    *largest = mean + reach;
+    r->wave = wide_max(longitudinal, wide_fma(two_mu, spread, law->mu));
     return longitudinal;
 }
 
 INLINE void hencky_bound_shear(const struct hencky *law, matrix strain, struct law_evaluation *r)
 {
-    const wide longitudinal = hencky_bound_wave(law, strain, r);
-    r->isolated = wide_max(law_isolated_modulus(longitudinal, law->lambda), matrix_largest_eigenvalue_bound(r->tau));
+    wide largest;
+    const wide longitudinal = hencky_bound_wave(law, strain, r, &largest);
+    r->isolated = wide_max(law_isolated_modulus(longitudinal, law->lambda), largest);
 }
 
 INLINE struct law_evaluation hencky_evaluate(const struct hencky *law, struct law_state state, matrix velocity_gradient)

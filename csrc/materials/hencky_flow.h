@@ -45,20 +45,23 @@ NOINLINE void hencky_return_far(const matrix *F, matrix *moved, wide keep, wide 
     *moved = matrix_select(far, singular_compose(&s, value), *moved);
 }
 
-/* Moves the lanes of `changes` to the deviator keep dev e, 0 <= keep <= 1, and to another trace. */
-INLINE void hencky_return(const struct hencky_trial *t, matrix *F, wide *Fzz, wide keep, wide trace, mask changes)
+/* Moves the lanes of `changes` to the deviator keep dev e, 0 <= keep <= 1, and to a trace that is larger by `rise`. A
+ * difference of traces would have their rounding: where volumes are stiff (nu near 1/2), this is pressure from nowhere. */
+INLINE void hencky_return(const struct hencky_trial *t, matrix *F, wide *Fzz, wide keep, wide rise, mask changes)
 {
-    const wide third = wide_set((real)(1.0 / 3)), shift = third * (trace - t->trace), less = keep - wide_set(1);
-    matrix moved = matrix_scale(wide_exp(shift), hencky_move(matrix_scale(less, t->deviator), *F));
+    const wide third = wide_set((real)(1.0 / 3)), one = wide_set(1), shift = third * rise, less = keep - one;
+    const matrix grown = hencky_growth(matrix_scale(less, t->deviator));
+    const wide swell = wide_expm1(shift);
+    matrix moved = matrix_advance(one, matrix_add_diagonal(matrix_scale(one + swell, grown), swell), *F);
     if (__builtin_expect(mask_any(changes & t->far), 0)) {
         const matrix copy = *F; /* copies in memory, so that the originals stay in registers */
         matrix far = moved;
-        hencky_return_far(&copy, &far, keep, third * t->trace, third * trace, t->far);
+        hencky_return_far(&copy, &far, keep, third * t->trace, third * (t->trace + rise), t->far);
         moved = far;
     }
     *F = matrix_select(changes, moved, *F);
     if (DIM == 2)
-        *Fzz = wide_select(changes, *Fzz * wide_exp(wide_fma(less, t->zz, shift)), *Fzz);
+        *Fzz = wide_select(changes, wide_fma(wide_expm1(wide_fma(less, t->zz, shift)), *Fzz, *Fzz), *Fzz);
 }
 
 /* The response to the elastic strain of a state. */

@@ -78,7 +78,7 @@ INLINE mask herschel_bulkley_return_map(const struct herschel_bulkley *law, stru
         const wide keep = wide_select(flows, wide_max(tau - drop, zero) / wide_select(flows, tau, one), one);
         matrix F = state->F;
         wide Fzz = state->history[HERSCHEL_BULKLEY_FZZ];
-        hencky_return(&t, &F, &Fzz, keep, t.trace, flows);
+        hencky_return(&t, &F, &Fzz, keep, wide_set(0), flows);
         state->F = F;
         state->history[HERSCHEL_BULKLEY_FZZ] = Fzz;
     }

@@ -173,7 +173,7 @@ INLINE mask johnson_cook_return_map(const struct johnson_cook *law, struct law_s
     const wide q = wide_max(wide_fnma(wide_set(3) * law->mu, g, f.q1), zero);
     matrix F = state->F;
     wide moved = Fzz;
-    hencky_return(&t, &F, &moved, q / wide_select(yields, f.q1, one), t.trace, yields);
+    hencky_return(&t, &F, &moved, q / wide_select(yields, f.q1, one), wide_set(0), yields);
     state->F = F;
     state->history[JOHNSON_COOK_FZZ] = moved;
     wide faster = one;
@@ -227,8 +227,6 @@ INLINE struct law_evaluation johnson_cook_evaluate(const struct johnson_cook *la
     /* that of Hencky's solid with the modulus d2 U/d(ln J)2; where that is negative, 0 bounds it */
     const wide modulus = wide_max(wide_fma(J * J, cold.stiffness, -pJ), zero);
     const struct hencky tangent = {law->mu, wide_fnma(two_mu, wide_set((real)(1.0 / 3)), modulus)};
-    const wide pressed = matrix_largest_eigenvalue_bound(matrix_scale(-one, r.tau));
-    r.wave = two_mu + tangent.lambda + wide_max(pressed, zero);
     r.damping = zero;
     hencky_bound_shear(&tangent, t.deviator, &r);
     return r;

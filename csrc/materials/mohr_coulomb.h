@@ -10,8 +10,9 @@
  * places to the edge tau_1 = tau_2 or tau_2 = tau_3, or if these cross there to the apex tau_i = c cot phi, where
  * grains part: the gap g takes the rest of the volume. The trial strain includes ln g/3 along each axis. Jp = det F_P
  * takes what F_E loses. Flow is found as a change of strain: differences of stresses, which lose the digits of 2 mu e
- * beside lambda tr e where nu is near 1/2, would feed energy to the deviator. E. A. de Souza Neto, D. Peric & D. R. J. Owen, Computational Methods for Plasticity (2008),
- * section 8.2; gaps as in Tampubolon et al., ACM TOG 36(4) (2017) 105.
+ * beside lambda tr e where nu is near 1/2, would feed energy to the deviator. E. A. de Souza Neto, D. Peric & D. R. J.
+ * Owen, Computational Methods for Plasticity (2008), section 8.2; gaps as in Tampubolon et al., ACM TOG 36(4) (2017)
+ * 105.
  */
 #pragma once
 #include "materials/hencky_flow.h"
@@ -63,6 +64,12 @@ struct mohr_coulomb_strain {
     mask yields, parts;
 };
 
+/* What flow adds to principal strains in any order. */
+struct mohr_coulomb_flow {
+    wide change[3];
+    mask yields, parts;
+};
+
 /* By how much stress exceeds the yield surface, given the largest strain, the smallest, and the part of `rest`. */
 INLINE wide mohr_coulomb_over(const struct mohr_coulomb *law, wide high, wide low, wide rest)
 {
@@ -96,30 +103,62 @@ INLINE struct mohr_coulomb_strain mohr_coulomb_map(const struct mohr_coulomb *la
     return r;
 }
 
-/* The return map for a tile in which the lanes of `may` may yield or close gaps. Returns the lanes whose history it
- * limited. */
-NOINLINE mask mohr_coulomb_yield(const struct mohr_coulomb *law, matrix *F, wide *Fzz, wide *Jp, wide *gap, mask may)
+INLINE struct mohr_coulomb_flow mohr_coulomb_flow_of(const struct mohr_coulomb *law, const wide strain[3])
 {
-    const wide zero = wide_set(0), one = wide_set(1), third = wide_set((real)(1.0 / 3)), lift = wide_log_any(*gap);
-    const struct singular s = singular_decompose(*F);
-    wide strain[3], value[3];
-    UNROLL for (int i = 0; i < 3; i++)
-        strain[i] = wide_fma(third, lift, wide_log_any(i < DIM ? s.value[i < DIM ? i : 0] : *Fzz));
     const wide upper = wide_max(strain[0], strain[1]), lower = wide_min(strain[0], strain[1]);
     const wide high = wide_max(upper, strain[2]), low = wide_min(lower, strain[2]);
     const wide middle = wide_max(lower, wide_min(upper, strain[2]));
     const struct mohr_coulomb_strain r = mohr_coulomb_map(law, high, middle, low);
-
-    const mask changes = may & (r.yields | wide_less(*gap, one) | wide_less(one, *gap));
-    const wide flowed = (r.high - high) + (r.middle - middle) + (r.low - low); /* of the trace */
+    struct mohr_coulomb_flow flow = {.yields = r.yields, .parts = r.parts};
     UNROLL for (int i = 0; i < 3; i++) {
         const wide lesser = wide_select(wide_less(low, strain[i]), r.middle, r.low);
-        value[i] = wide_exp(wide_select(wide_less(strain[i], high), lesser, r.high));
+        flow.change[i] = wide_select(wide_less(strain[i], high), lesser, r.high) - strain[i];
     }
-    *F = matrix_select(changes, singular_compose(&s, value), *F);
+    return flow;
+}
+
+/* For large strains: F and its flow, in the lanes of `far`. */
+NOINLINE void mohr_coulomb_yield_far(const struct mohr_coulomb *law, const matrix *F, wide zz, wide lift, mask far,
+                                     matrix *moved, struct mohr_coulomb_flow *flow)
+{
+    const struct singular s = singular_decompose(*F);
+    wide strain[3], value[DIM];
+    UNROLL for (int i = 0; i < 3; i++)
+        strain[i] = wide_fma(wide_set((real)(1.0 / 3)), lift, i < DIM ? wide_log_any(s.value[i < DIM ? i : 0]) : zz);
+    const struct mohr_coulomb_flow found = mohr_coulomb_flow_of(law, strain);
+    UNROLL for (int i = 0; i < DIM; i++)
+        value[i] = wide_exp(strain[i] + found.change[i]);
+    *moved = matrix_select(far, singular_compose(&s, value), *moved);
+    UNROLL for (int i = 0; i < 3; i++)
+        flow->change[i] = wide_select(far, found.change[i], flow->change[i]);
+    flow->yields = (far & found.yields) | (mask_not(far) & flow->yields);
+    flow->parts = (far & found.parts) | (mask_not(far) & flow->parts);
+}
+
+/* The return map for a tile in which the lanes of `may` may yield or close gaps. Returns the lanes whose history it
+ * limited. */
+NOINLINE mask mohr_coulomb_yield(const struct mohr_coulomb *law, const struct hencky_trial *t, matrix *F, wide *Fzz,
+                                 wide *Jp, wide *gap, mask may)
+{
+    const wide zero = wide_set(0), one = wide_set(1), third = wide_set((real)(1.0 / 3)), lift = wide_log_any(*gap);
+    const wide mean = third * t->trace, raised = third * lift;
+    const struct spectrum s = spectrum_of(t->deviator);
+    wide strain[3], value[DIM];
+    UNROLL for (int i = 0; i < 3; i++)
+        strain[i] = (i < DIM ? s.value[i < DIM ? i : 0] : t->zz) + (mean + raised);
+    struct mohr_coulomb_flow flow = mohr_coulomb_flow_of(law, strain);
+    UNROLL for (int i = 0; i < DIM; i++)
+        value[i] = wide_expm1(flow.change[i] + raised);
+    matrix moved = matrix_advance(one, spectrum_spread(&s, value), *F);
+    if (__builtin_expect(mask_any(may & t->far), 0))
+        mohr_coulomb_yield_far(law, F, t->zz + mean, lift, t->far, &moved, &flow);
+
+    const mask changes = may & (flow.yields | wide_less(*gap, one) | wide_less(one, *gap));
+    const wide flowed = flow.change[0] + flow.change[1] + flow.change[2]; /* of the trace */
+    *F = matrix_select(changes, moved, *F);
     if (DIM == 2)
-        *Fzz = wide_select(changes, value[2], *Fzz);
-    const wide opened = wide_select(r.parts, -flowed, zero);
+        *Fzz = wide_select(changes, wide_fma(wide_expm1(flow.change[2] + raised), *Fzz, *Fzz), *Fzz);
+    const wide opened = wide_select(flow.parts, -flowed, zero);
     return hencky_keep_volume(Jp, gap, -flowed - lift, wide_exp(opened), changes);
 }
 
@@ -138,8 +177,9 @@ INLINE mask mohr_coulomb_return_map(const struct mohr_coulomb *law, struct law_s
     const mask may = t.sound & (mask_not(inside) | wide_less(gap, one) | wide_less(one, gap));
     if (!mask_any(may))
         return wide_less(one, zero);
-    matrix F = state->F; /* copies in memory, so that the state stays in registers */
-    const mask limited = mohr_coulomb_yield(law, &F, &Fzz, &Jp, &gap, may);
+    matrix F = state->F; /* copies in memory, so that the originals stay in registers */
+    const struct hencky_trial trial = t;
+    const mask limited = mohr_coulomb_yield(law, &trial, &F, &Fzz, &Jp, &gap, may);
     state->F = F;
     state->history[MOHR_COULOMB_FZZ] = Fzz;
     state->history[MOHR_COULOMB_JP] = Jp;

@@ -45,7 +45,7 @@ INLINE mask mu_i_return_map(const struct mu_i *law, struct law_state *state, wid
     (void)velocity_gradient;
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), mu = law->elastic.mu, K = law->bulk;
     const struct hencky_trial t = hencky_trial_of(state->F, state->history[MU_I_FZZ]);
-    const wide before = state->history[MU_I_GAP], volume = t.trace + wide_log_any(before);
+    const wide before = state->history[MU_I_GAP], lift = wide_log_any(before), volume = t.trace + lift;
     const wide p = -K * volume, tau = wide_set((real)1.4142135623730951) * mu * t.length;
     const wide excess = wide_fnma(law->least, p, tau);
     const mask parts = t.sound & wide_less_equal(p, zero);
@@ -62,13 +62,13 @@ INLINE mask mu_i_return_map(const struct mu_i *law, struct law_state *state, wid
     const wide x = wide_select(grows, small, half * (root - linear));
     const wide slid = wide_max(tau - x, zero) / wide_select(slides, tau, one);
     const wide keep = wide_select(parts, zero, wide_select(slides, slid, one));
-    const wide trace = wide_select(parts, zero, volume);
+    const wide rise = wide_select(parts, -t.trace, lift);
 
     matrix F = state->F;
     wide Fzz = state->history[MU_I_FZZ], Jp = state->history[MU_I_JP], gap = before;
-    hencky_return(&t, &F, &Fzz, keep, trace, changes);
+    hencky_return(&t, &F, &Fzz, keep, rise, changes);
     const wide opened = wide_select(parts, volume, zero);
-    const mask limited = hencky_keep_volume(&Jp, &gap, t.trace - trace, wide_exp(opened), changes);
+    const mask limited = hencky_keep_volume(&Jp, &gap, -rise, wide_exp(opened), changes);
     state->F = F;
     state->history[MU_I_FZZ] = Fzz;
     state->history[MU_I_JP] = Jp;

@@ -20,6 +20,7 @@
 #pragma once
 #include "materials/sand.h"
 #include "math/singular.h"
+#include "math/spectrum.h"
 
 enum { NACC_JP, NACC_FZZ, NACC_ALPHA }; /* index in the history */
 
@@ -82,14 +83,31 @@ INLINE wide nacc_sinh(wide x)
     return wide_select(wide_less(x, half), x * series, half * (grown - wide_set(1) / grown));
 }
 
-/* For lanes that yield: F with U diag(sqrt(scale (s^2 - mean) + to)) V^T. */
-NOINLINE void nacc_move(matrix *F, wide scale, wide mean, wide to, mask yields)
+/* For large strains: F with U diag(sqrt(scale (s^2 - mean) + to)) V^T. */
+NOINLINE void nacc_move_far(const matrix *F, matrix *moved, wide scale, wide mean, wide to, mask far)
 {
     const struct singular s = singular_decompose(*F);
     wide value[DIM];
     UNROLL for (int i = 0; i < DIM; i++)
         value[i] = wide_sqrt(wide_max(wide_fma(scale, wide_fma(s.value[i], s.value[i], -mean), to), wide_set(0)));
-    *F = matrix_select(yields, singular_compose(&s, value), *F);
+    *moved = matrix_select(far, singular_compose(&s, value), *moved);
+}
+
+/* For lanes that yield: the same, by W F with W = sqrt((scale (b - mean I) + to I) b^-1), where no stretch is small. */
+NOINLINE void nacc_move(matrix *F, const matrix *deviator, wide scale, wide mean, wide to, mask yields)
+{
+    const struct spectrum s = spectrum_of(*deviator);
+    wide ratio[DIM], least = wide_set(REAL_LARGEST);
+    UNROLL for (int i = 0; i < DIM; i++) {
+        const wide before = mean + s.value[i], after = wide_max(wide_fma(scale, s.value[i], to), wide_set(0));
+        least = wide_min(least, wide_fma(wide_set((real)-0.25), mean, before));
+        ratio[i] = wide_sqrt(after / before);
+    }
+    matrix moved = matrix_multiply(spectrum_spread(&s, ratio), *F);
+    const mask far = mask_not(wide_less_equal(wide_set(0), least));
+    if (__builtin_expect(mask_any(yields & far), 0))
+        nacc_move_far(F, &moved, scale, mean, to, far);
+    *F = matrix_select(yields, moved, *F);
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
@@ -127,8 +145,9 @@ INLINE mask nacc_return_map(const struct nacc *law, struct law_state *state, wid
     const wide gained = wide_log_any(b.J) - half * ln_J2;
 
     const wide to = wide_select(beyond, wide_exp(third * ln_J2), b.mean);
-    matrix F = state->F; /* a copy in memory, so that the state stays in registers */
-    nacc_move(&F, scale, b.mean, to, yields);
+    matrix F = state->F; /* copies in memory, so that the originals stay in registers */
+    const matrix deviator = b.deviator;
+    nacc_move(&F, &deviator, scale, b.mean, to, yields);
     state->F = F;
     wide J = matrix_det(F);
 #if DIM == 2

@@ -8,12 +8,13 @@
  *     tau = K tr e I + 2 g_0 mu dev e + sum 2 g_k mu dev e_k + 2 eta J dev D,  D = sym grad v    [Pa]
  *
  * E and nu are those of fast deformation. At a constant F, dev e_k falls by e^(-dt/tau_k); the return map does so
- * exactly, with F_k = V_k R_k, where V_k^2 = F C_k F^T:  C_k -> F^-1 V_k'^2 F^-T. S. Reese & S. Govindjee, Int. J.
- * Solids Structures 35 (1998) 3455. Deviators are those of three dimensions; in plane strain C_k,zz = 1/det C_k in the
- * plane.
+ * exactly. It multiplies b_k = F C_k F^T by e^a, where a = 2 (e^(-dt/tau_k) - 1) dev e_k, which commutes with it:
+ * C_k -> C_k + F^-1 (e^a - I) b_k F^-T: no change, no rounding. S. Reese & S. Govindjee, Int. J. Solids Structures 35
+ * (1998) 3455. Deviators are those of three dimensions; in plane strain C_k,zz = 1/det C_k in the plane.
  */
 #pragma once
 #include "materials/hencky_flow.h"
+#include "math/traceless.h"
 
 enum { VISCOELASTIC_BRANCHES = 2 };
 
@@ -44,6 +45,8 @@ INLINE struct viscoelastic viscoelastic_prepare(const double *values)
 
 enum { VISCOELASTIC_COMPONENTS = DIM * (DIM + 1) / 2 };
 
+#define VISCOELASTIC_SHORT2 ((real)4e-4) /* |a|^2 of a step that needs few terms */
+
 /* C_k, and its zz in plane strain */
 INLINE matrix viscoelastic_metric(const struct law_state *state, int k, wide *zz)
 {
@@ -58,15 +61,89 @@ INLINE matrix viscoelastic_metric(const struct law_state *state, int k, wide *zz
     return C;
 }
 
-/* The strain of a branch, and that out of plane. */
-INLINE matrix viscoelastic_strain(const struct law_state *state, int k, matrix *C, wide *zz)
+/* A branch: b = F C F^T = m (I + d) with tr d = 0, in 2-D the trace in the plane. Where d is small, functions of b
+ * are polynomials of d. */
+struct viscoelastic_branch {
+    matrix C, FC, b, d;
+    wide m, C_zz;
+    struct traceless of_d;
+    struct polynomial strain; /* dev e_k, of three dimensions */
+    wide zz;                  /* dev e_k out of plane */
+    mask far;                 /* d is not small */
+};
+
+/* 1/2 ln(I + d) */
+INLINE struct polynomial viscoelastic_half_log(const struct traceless *d)
 {
-    *C = viscoelastic_metric(state, k, zz);
-    const matrix b = matrix_symmetric(matrix_multiply_transposed(matrix_multiply(state->F, *C), state->F));
-    matrix strain;
-    hencky_half_log(&b, &strain);
-    *zz = wide_set((real)(DIM == 2 ? 0.5 : 0)) * wide_log_any(*zz);
+    const int degree = REAL_IS_FLOAT ? 10 : 22;
+    struct polynomial p = polynomial_constant(wide_set((real)(-0.5 / degree)));
+    UNROLL for (int k = degree - 1; k >= 0; k--)
+        p = polynomial_raise(p, d, (real)(k == 0 ? 0 : k % 2 ? 0.5 / k : -0.5 / k));
+    return p;
+}
+
+INLINE struct viscoelastic_branch viscoelastic_branch_of(const struct law_state *state, int k)
+{
+    struct viscoelastic_branch r;
+    r.C = viscoelastic_metric(state, k, &r.C_zz);
+    r.FC = matrix_multiply(state->F, r.C);
+    r.b = matrix_symmetric(matrix_multiply_transposed(r.FC, state->F));
+    r.m = wide_set((real)(1.0 / DIM)) * matrix_trace(r.b);
+    r.d = matrix_add_diagonal(matrix_scale(wide_set(1) / r.m, r.b), wide_set(-1));
+    r.of_d = traceless_of(r.d);
+    r.far = mask_not(wide_less_equal(r.of_d.half, wide_set(HENCKY_NEAR2 / 2)));
+    r.strain = viscoelastic_half_log(&r.of_d);
+    const wide mean = polynomial_mean(r.strain, &r.of_d);
+    r.strain.c[0] -= mean;
+    r.zz = wide_set(0);
+    if (DIM == 2) { /* the two means of dev e_k: the plane has 1/2 ln m + mean, and what is out of plane 1/2 ln C_zz */
+        const wide half = wide_set((real)0.5), over = half * (wide_log_any(r.C_zz) - wide_log_any(r.m)) - mean;
+        r.strain.c[0] -= wide_set((real)(1.0 / 3)) * over;
+        r.zz = wide_set((real)(2.0 / 3)) * over;
+    }
+    return r;
+}
+
+/* Puts dev e_k, also out of plane, into the lanes of `far`, whose strains are large. */
+NOINLINE void viscoelastic_strain_far(const matrix *b, matrix *strain, wide *zz, wide C_zz, mask far)
+{
+    matrix found = *strain;
+    hencky_half_log_far(b, &found, far);
+    const wide over = wide_set((real)(DIM == 2 ? 0.5 : 0)) * wide_log_any(C_zz);
+    const wide mean = (matrix_trace(found) + over) * wide_set((real)(1.0 / 3));
+    *strain = matrix_select(far, matrix_add_diagonal(found, -mean), *strain);
+    if (DIM == 2)
+        *zz = wide_select(far, over - mean, *zz);
+}
+
+/* The strain dev e_k of a branch, that out of plane in r->zz. */
+INLINE matrix viscoelastic_strain(struct viscoelastic_branch *r)
+{
+    matrix strain = polynomial_of(r->strain, r->d);
+    if (__builtin_expect(mask_any(r->far), 0)) {
+        matrix b = r->b, found = strain; /* copies in memory, so that the originals stay in registers */
+        wide zz = r->zz;
+        viscoelastic_strain_far(&b, &found, &zz, r->C_zz, r->far);
+        strain = found;
+        r->zz = zz;
+    }
     return strain;
+}
+
+/* Puts the change of C in a step into the lanes of `far`, with large strains or a long step. */
+NOINLINE void viscoelastic_relax_far(const matrix *F, const matrix *b, wide C_zz, wide less, matrix *change,
+                                   mask far)
+{
+    matrix strain = *b;
+    wide zz = wide_set(0);
+    viscoelastic_strain_far(b, &strain, &zz, C_zz, far);
+    const matrix cofactor = matrix_cofactor(*F);
+    const matrix inverse = matrix_scale(wide_set(1) / matrix_det_from(*F, cofactor), cofactor); /* F^-T */
+    matrix growth;
+    const matrix scaled = matrix_scale(less, strain);
+    hencky_growth_far(&scaled, &growth, far);
+    const matrix gained = matrix_multiply_left_transposed(inverse, hencky_product(growth, *b));
+    *change = matrix_select(far, matrix_multiply(gained, inverse), *change);
 }
 
 /* Lanes with a NaN or an inverted F keep their history, so that the trouble stays visible. */
@@ -74,34 +151,46 @@ INLINE mask viscoelastic_return_map(const struct viscoelastic *law, struct law_s
                                     matrix velocity_gradient)
 {
     (void)velocity_gradient;
-    const wide zero = wide_set(0), one = wide_set(1);
-    const matrix cofactor = matrix_cofactor(state->F);
-    const wide J = matrix_det_from(state->F, cofactor);
+    const wide zero = wide_set(0), one = wide_set(1), J = matrix_det(state->F);
     const mask sound = wide_less(zero, J) & wide_less_equal(J, wide_set(REAL_LARGEST));
     UNROLL for (int k = 0; k < VISCOELASTIC_BRANCHES; k++) {
         if (!law->is_used[k])
             continue;
-        wide zz;
-        matrix C;
-        const matrix strain = viscoelastic_strain(state, k, &C, &zz);
-        const wide mean = (matrix_trace(strain) + zz) * wide_set((real)(1.0 / 3));
-        const wide less = wide_exp(-dt * law->rate[k]) - one;
-        const matrix change = matrix_scale(less, matrix_add_diagonal(strain, -mean)), F = state->F;
-        matrix moved;
-        hencky_move_any(&change, &F, &moved);
-        /* C' = (I + D) C (I + D^T) with D = F^-1 (e^change - I) F, F^-1 = cofactor^T/J: no change, no rounding */
-        const matrix gained = matrix_add(moved, matrix_scale(-one, F));
-        const matrix D = matrix_scale(one / J, matrix_multiply_left_transposed(cofactor, gained));
-        const matrix DC = matrix_multiply(D, C), square = matrix_multiply_transposed(DC, D);
-        matrix after;
-        UNROLL for (int i = 0; i < DIM; i++)
-            UNROLL for (int j = i; j < DIM; j++)
-                after.m[i][j] = C.m[i][j] + (DC.m[i][j] + DC.m[j][i] + square.m[i][j]);
+        const struct viscoelastic_branch r = viscoelastic_branch_of(state, k);
+        const wide less = wide_set(2) * wide_expm1(-dt * law->rate[k]);
+        const struct polynomial a = polynomial_scale(less, r.strain), square = polynomial_multiply(a, a, &r.of_d);
+        const wide size2 = wide_set(DIM) * polynomial_mean(square, &r.of_d);
+        const mask far = r.far | mask_not(wide_less_equal(size2, wide_set(VISCOELASTIC_SHORT2)));
+        struct polynomial grown = polynomial_constant(one); /* e^a - I */
+        UNROLL for (int n = REAL_IS_FLOAT ? 3 : 7; n > 1; n--) {
+            grown = polynomial_scale(wide_set((real)(1.0 / n)), polynomial_multiply(grown, a, &r.of_d));
+            grown.c[0] += one;
+        }
+        grown = polynomial_multiply(grown, a, &r.of_d);
+        /* in powers of b: F^-1 (h_0 + h_1 b + h_2 b^2) b F^-T = h_0 C + (F C)^T (h_1 I + h_2 b) F C */
+        const wide inverse = one / r.m, last = grown.c[DIM - 1];
+        wide h0 = grown.c[0] - grown.c[1], h1 = inverse * grown.c[1];
+        matrix inner;
+        if (DIM == 3) {
+            h0 += last;
+            h1 -= wide_set(2) * inverse * last;
+            const matrix middle = matrix_add_diagonal(matrix_scale(inverse * inverse * last, r.b), h1);
+            inner = matrix_multiply(middle, r.FC);
+        } else
+            inner = matrix_scale(h1, r.FC);
+        matrix change = matrix_add(matrix_scale(h0, r.C), matrix_multiply_left_transposed(r.FC, inner));
+        if (__builtin_expect(mask_any(far), 0)) {
+            const matrix F = state->F, b = r.b; /* copies in memory, so that the originals stay in registers */
+            matrix found = change;
+            viscoelastic_relax_far(&F, &b, r.C_zz, less, &found, far);
+            change = found;
+        }
         int c = k * VISCOELASTIC_COMPONENTS;
         UNROLL for (int i = 0; i < DIM; i++)
             UNROLL for (int j = i; j < DIM; j++) {
-                const mask good = sound & wide_less_equal(wide_abs(after.m[i][j]), wide_set(REAL_LARGEST));
-                state->history[c] = wide_select(good, after.m[i][j], state->history[c]);
+                const wide after = r.C.m[i][j] + change.m[i][j];
+                const mask good = sound & wide_less_equal(wide_abs(after), wide_set(REAL_LARGEST));
+                state->history[c] = wide_select(good, after, state->history[c]);
                 c++;
             }
     }
@@ -112,12 +201,27 @@ INLINE mask viscoelastic_return_map(const struct viscoelastic *law, struct law_s
 INLINE wide viscoelastic_add(const struct hencky *spring, matrix strain, const wide *zz, struct law_evaluation *sum)
 {
     struct law_evaluation r = hencky_respond(spring, strain, zz);
-    const wide own = hencky_bound_wave(spring, strain, &r) - spring->lambda;
+    wide largest;
+    const wide own = hencky_bound_wave(spring, strain, &r, &largest) - spring->lambda;
     sum->tau = matrix_add(sum->tau, r.tau);
     sum->tau_zz += r.tau_zz;
     sum->energy += r.energy;
     sum->wave += r.wave;
-    return wide_max(own, matrix_largest_eigenvalue_bound(r.tau));
+    return wide_max(own, largest);
+}
+
+/* Adds a branch, whose strain is a deviator: in 3-D its principal stresses lie within sqrt(2/3) |tau| of 0. */
+INLINE wide viscoelastic_add_branch(const struct hencky *spring, matrix strain, const wide *zz, struct law_evaluation *sum)
+{
+    if (DIM == 2)
+        return viscoelastic_add(spring, strain, zz, sum);
+    const wide two_mu = spring->mu + spring->mu, length2 = matrix_dot(strain, strain), spread2 = length2 + length2;
+    const wide spread = wide_sqrt(spread2), reach = two_mu * spread * wide_set((real)0.57735026918962573);
+    const wide own = wide_fma(two_mu, wide_sqrt(wide_set(1) + spread2), reach);
+    sum->tau = matrix_add(sum->tau, matrix_scale(two_mu, strain));
+    sum->energy = wide_fma(spring->mu, length2, sum->energy);
+    sum->wave += wide_max(own + spring->lambda, wide_fma(two_mu, spread, spring->mu));
+    return own;
 }
 
 INLINE struct law_evaluation viscoelastic_evaluate(const struct viscoelastic *law, struct law_state state,
@@ -131,10 +235,9 @@ INLINE struct law_evaluation viscoelastic_evaluate(const struct viscoelastic *la
     r.isolated = viscoelastic_add(&law->spring, strain, NULL, &r) + wide_max(wide_set(DIM) * law->lambda, zero);
     UNROLL for (int k = 0; k < VISCOELASTIC_BRANCHES; k++)
         if (law->is_used[k]) {
-            wide zz;
-            matrix C;
-            const matrix own = viscoelastic_strain(&state, k, &C, &zz);
-            r.isolated += viscoelastic_add(&law->branch[k], own, DIM == 2 ? &zz : NULL, &r);
+            struct viscoelastic_branch branch = viscoelastic_branch_of(&state, k);
+            const matrix own = viscoelastic_strain(&branch);
+            r.isolated += viscoelastic_add_branch(&law->branch[k], own, DIM == 2 ? &branch.zz : NULL, &r);
         }
     const wide eta_J = law->viscosity * state.J, rate = third * matrix_trace(velocity_gradient);
     UNROLL for (int i = 0; i < DIM; i++)

@@ -10,6 +10,7 @@
 #pragma once
 #include "math/elementary.h"
 #include "math/singular.h"
+#include "math/spectrum.h"
 
 #define HENCKY_NEAR2 ((real)0.04)    /* |b - I|^2 */
 #define HENCKY_SHORT2 ((real)0.0144) /* |a|^2 of a step e^a F without a decomposition */
@@ -57,14 +58,30 @@ INLINE matrix hencky_strain(matrix f, mask *far)
     return strain;
 }
 
-/** e^a F for a symmetric `a` of |a|^2 <= HENCKY_SHORT2. */
-INLINE matrix hencky_move(matrix a, matrix f)
+/** e^a - I for a symmetric `a` of |a|^2 <= HENCKY_SHORT2: e^a F = F + (e^a - I) F rounds only what changes of F. */
+INLINE matrix hencky_growth(matrix a)
 {
     const int degree = REAL_IS_FLOAT ? 5 : 10;
     matrix p = matrix_add_diagonal(matrix_scale(wide_set((real)(1.0 / degree)), a), wide_set(1));
-    UNROLL for (int k = degree - 1; k > 0; k--)
+    UNROLL for (int k = degree - 1; k > 1; k--)
         p = matrix_add_diagonal(matrix_scale(wide_set((real)(1.0 / k)), hencky_product(p, a)), wide_set(1));
-    return matrix_multiply(p, f);
+    return hencky_product(p, a);
+}
+
+/** e^a F for such an `a`. */
+INLINE matrix hencky_move(matrix a, matrix f)
+{
+    return matrix_multiply(matrix_add_diagonal(hencky_growth(a), wide_set(1)), f);
+}
+
+/** Puts e^a - I for an `a` of any length into the lanes of `far`. */
+NOINLINE void hencky_growth_far(const matrix *a, matrix *growth, mask far)
+{
+    const struct spectrum s = spectrum_of(*a);
+    wide value[DIM];
+    UNROLL for (int i = 0; i < DIM; i++)
+        value[i] = wide_expm1(s.value[i]);
+    *growth = matrix_select(far, spectrum_spread(&s, value), *growth);
 }
 
 /** e^a F for a symmetric `a` of any length. */
@@ -83,20 +100,14 @@ NOINLINE void hencky_move_any(const matrix *a, const matrix *f, matrix *moved)
     *moved = found;
 }
 
-/** 1/2 ln b of a positive definite `b`, exactly symmetric. */
-NOINLINE void hencky_half_log(const matrix *b, matrix *strain)
+/** Puts 1/2 ln b of a positive definite `b` into the lanes of `far`. */
+NOINLINE void hencky_half_log_far(const matrix *b, matrix *strain, mask far)
 {
-    const matrix e = matrix_add_diagonal(*b, wide_set(-1));
-    matrix found = hencky_strain_near(e);
-    const mask far = mask_not(wide_less_equal(matrix_dot(e, e), wide_set(HENCKY_NEAR2)));
-    if (__builtin_expect(mask_any(far), 0)) {
-        const struct singular s = singular_decompose(*b);
-        wide value[DIM];
-        UNROLL for (int i = 0; i < DIM; i++)
-            value[i] = wide_set((real)0.5) * wide_log_any(s.value[i]);
-        found = matrix_select(far, singular_spread(&s, value), found);
-    }
-    *strain = found;
+    const struct singular s = singular_decompose(*b);
+    wide value[DIM];
+    UNROLL for (int i = 0; i < DIM; i++)
+        value[i] = wide_set((real)0.5) * wide_log_any(s.value[i]);
+    *strain = matrix_select(far, singular_spread(&s, value), *strain);
 }
 
 /** (ln a - ln b)/(a - b) of positive numbers, 1/b where they are equal. */

@@ -106,10 +106,28 @@ static void test_exponential(double limit)
     assert(worst < limit);
 }
 
+/* Also where e^a is 1 up to rounding. */
+static void test_exponential_less_one(double limit)
+{
+    double worst = 0;
+    for (int i = 0; i < 300000; i++) {
+        const double fraction = ldexp((double)(random_bits() >> 11), -53);
+        const real a = i % 2 ? (real)(2 * fraction - 1) : (real)ldexp(2 * fraction - 1, -(i % 60));
+        if (a != 0)
+            note(&worst, ulps(wide_lane(wide_expm1(wide_set(a)), 0), expm1l((long double)a)));
+    }
+    assert(wide_lane(wide_expm1(wide_set(0)), 0) == 0);
+    assert(wide_lane(wide_expm1(wide_set((real)-1e6)), 0) == -1);
+    assert(wide_lane(wide_expm1(wide_set((real)1e6)), 0) < (real)INFINITY);
+    printf("less one    %.2f ulp\n", worst);
+    assert(worst < limit);
+}
+
 int main(void)
 {
     test_logarithm(2); /* measured 0.9 in float, 1.1 in double; with fused operations the same */
     test_logarithmic_excess(4, 16); /* measured 2.7 and 5.3, 2.8 and 7.9 */
     test_exponential(2); /* measured 1.2 and 1.1 */
+    test_exponential_less_one(6); /* measured 4.0 and 4.3 */
     return 0;
 }
