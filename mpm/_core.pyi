@@ -30,6 +30,7 @@ class Parameter(TypedDict):
     high: float
     high_open: bool
     ends_tangent: bool  # with a value other than 0, the law has no tangent
+    branches: bool  # the code of the law branches on its value
     meaning: str
 
 class HistoryField(TypedDict):

@@ -322,6 +322,7 @@ class UserLaw(_Flowing):
             "high": math.inf,
             "high_open": True,
             "ends_tangent": False,
+            "branches": False,
         }
         density = registry()["neo_hookean"]["parameters"][-1]
         parameters: list[Any] = [

@@ -7,6 +7,7 @@ import pytest
 
 import fem_scenes
 import mpm
+import scenes
 from loops import each
 from mpm import fem
 from mpm.io import checkpoint, container
@@ -323,6 +324,8 @@ def test_errors_name_parameter_value_and_element(wrong, message):
     with pytest.raises(ValueError, match="element 2 of 'body0': bulk_modulus"):
         c10 = np.where(np.arange(18) == 2, 1e9, 1e3)
         simulation(replace(fem_scenes.LAWS["mooney_rivlin"], c10=c10))
+    with pytest.raises(ValueError, match="mu_2 of Ogden decides which terms the law has"):
+        simulation(replace(scenes.MATERIALS["ogden"], mu_2=lambda x: -1 - x[:, 0]))
 
 
 def test_the_doctor_and_pictures_know_varying_elements():

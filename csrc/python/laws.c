@@ -18,10 +18,10 @@ static int find_law(const char *name)
 
 static PyObject *describe_parameter(const mpm_parameter *p)
 {
-    return Py_BuildValue("{s:s,s:s,s:d,s:O,s:d,s:O,s:O,s:s}", "name", p->name, "unit", p->unit, "low", p->low, "low_open",
+    return Py_BuildValue("{s:s,s:s,s:d,s:O,s:d,s:O,s:O,s:O,s:s}", "name", p->name, "unit", p->unit, "low", p->low, "low_open",
                          p->low_open ? Py_True : Py_False, "high", p->high, "high_open",
                          p->high_open ? Py_True : Py_False, "ends_tangent", p->ends_tangent ? Py_True : Py_False,
-                         "meaning", p->meaning);
+                         "branches", p->branches ? Py_True : Py_False, "meaning", p->meaning);
 }
 
 static PyObject *describe_history(const mpm_law *law, const mpm_history_field *field)

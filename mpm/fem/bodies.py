@@ -65,6 +65,12 @@ def refuse_scene(scene: _scene.Scene) -> None:
                 f"body {body.name!r}: {type(body.material).__name__} is no elastic solid; mpm.fem needs one, such as "
                 "Corotated, FixedCorotated or NeoHookean"
             )
+        for parameter in law["parameters"]:
+            if parameter["branches"] and parameter["name"] in body.material._varies:
+                raise ValueError(
+                    f"body {body.name!r}: {parameter['name']} of {type(body.material).__name__} decides which terms "
+                    "the law has; mpm.fem needs one value of it for all elements of a body"
+                )
         if callable(body.F):
             raise ValueError(
                 f"body {body.name!r}: F is a function of x; must be one matrix: elements deform by what their nodes do"
