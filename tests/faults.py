@@ -138,7 +138,7 @@ def grid_2d() -> Any:
     walls = {"x": "periodic", "y-": "mirror", "y+": "slip"}
     scene = scene_of(2, M["neo_hookean"], M["sand"], M["von_mises"], walls=walls)
     sim = mpm.Simulation(scene, dx=1 / 12, threads=2, on_leave="delete", history=2)
-    sim.particles.add_field("heat", unit="K")
+    sim.particles.add_field("warmth", unit="K")
     return sim
 
 

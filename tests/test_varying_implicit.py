@@ -32,6 +32,7 @@ def uneven(law, n):
         values["bulk_modulus"] = np.full(n, material.bulk_modulus)  # as the other moduli ask for
     if law == "ogden":  # a modulus and its exponent have one sign, or the modulus is 0
         values["mu_2"] = np.where(values["mu_2"] == 0, 0, -1)
+        values["mu_3"] = np.abs(values["mu_3"])
     return replace(material, **values)
 
 
@@ -76,7 +77,7 @@ def test_newton_converges_with_other_values_in_each_particle(law, d):
 )  # plastic ones switch branches
 def test_the_difference_from_explicit_steps_is_of_first_order(law):
     apart, material = [], uneven(law, count(2))
-    for dt in (4e-4, 2e-4):
+    for dt in (2e-4, 1e-4):
         runs = [
             block(material, 2, integrator=name, dt=dt, **options)
             for name, options in (("explicit", {}), ("implicit-euler", {"tolerance": 1e-9}))

@@ -66,7 +66,7 @@ class Row(tuple):
     __dataclass_fields__ = {}  # noqa: RUF012
 
 
-INSPECTED = dict.fromkeys(["frame", "movie", "color", "export", "fields"]) | {"repair": False}
+INSPECTED = dict.fromkeys(["frame", "movie", "color", "cut", "export", "fields"]) | {"repair": False}
 
 # What writes files, by their names.
 WRITERS = {
