@@ -99,7 +99,8 @@ class Populated(Solver, abstract=True):
         if self._core.particles == sum(part.particles for part in self._parts):
             return [part.particles for part in self._parts]
         ends = [(part.first_id, part.first_id + part.particles) for part in self._parts]
-        rows = np.searchsorted(self.particles._copy("id"), ends)
+        # A damaged file may have particles without a body.
+        rows = np.searchsorted(self.particles._copy("id"), np.array(ends, dtype=np.int64).reshape(-1, 2))
         return [int(count) for count in rows[:, 1] - rows[:, 0]]
 
     @contextmanager

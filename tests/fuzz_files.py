@@ -147,9 +147,8 @@ class Trajectory(Kind):
             from mpm.io.inspection import run
 
             with contextlib.redirect_stdout(None):
-                run(
-                    path, plot=None, frame=None, movie=None, color=None, export=None, fields=None, repair=True
-                )
+                choices = ("plot", "frame", "movie", "color", "cut", "export", "fields")
+                run(path, **dict.fromkeys(choices), repair=True)
 
 
 def use_frames(path: Path, rng: random.Random) -> None:

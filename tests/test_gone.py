@@ -109,3 +109,10 @@ def test_a_forged_one_is_refused():
         parts[0] = {"name": "block", "first_id": 0} | wrong
         with pytest.raises(mpm.FileFormatError):
             checkpoint.loads(b"".join(checkpoint.container.pack(tree, arrays)))
+
+
+def test_a_forged_file_without_bodies_can_be_shown():
+    tree, arrays = checkpoint.container.unpack(checkpoint.dumps(simulation("sph")))
+    tree["numbers"]["parts"] = []
+    sim = checkpoint.loads(b"".join(checkpoint.container.pack(tree, arrays)))
+    assert f"{len(sim.particles)} particles" in repr(sim)
