@@ -35,6 +35,8 @@ static mpm_material material_of(int law)
         return (mpm_material){.law = law, .values = {1e5, 0.2, 0.025, 0.0075, 10, 0.6, 20, DENSITY}};
     case MPM_MOONEY_RIVLIN:
         return (mpm_material){.law = law, .values = {2e4, 1e4, 1e5, DENSITY}};
+    case MPM_OGDEN:
+        return (mpm_material){.law = law, .values = {4e4, 1.5, -1e4, -2, 2e3, 3, 2e5, DENSITY}};
     default:
         return (mpm_material){.law = law, .values = {1e5, 0.3, DENSITY}};
     }
