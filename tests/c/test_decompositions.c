@@ -11,6 +11,7 @@
  * rank-deficient, repeated, reflected, denormal and huge. All residuals are relative to |F|, in units of the machine's
  * epsilon. Likewise the spectra of symmetric matrices. */
 #include "check.h"
+#include "random.h"
 
 #include <float.h>
 #include <math.h>
@@ -20,16 +21,6 @@
 #include "math/polar.h"
 #include "math/singular.h"
 #include "math/spectrum.h"
-
-static uint64_t random_state = 1;
-
-static double uniform(double low, double high) /* xorshift64* */
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return low + (high - low) * ldexp((double)((random_state * 0x2545f4914f6cdd1dull) >> 11), -53);
-}
 
 struct square {
     long double m[DIM][DIM];

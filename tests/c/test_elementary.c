@@ -5,22 +5,13 @@
 #define MPM_DIM 3
 #define MPM_ISA_SCALAR 1
 #include "check.h"
+#include "random.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "math/elementary.h"
-
-static uint64_t random_state = 1;
-
-static uint64_t random_bits(void) /* xorshift64* */
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return random_state * 0x2545f4914f6cdd1dull;
-}
 
 static real from_bits(uint64_t bits)
 {

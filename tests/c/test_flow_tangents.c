@@ -4,6 +4,7 @@
 /* The tangents of laws whose stress is that after the return map: at random trial strains and histories, against the
  * return map itself in other axes, finite differences and quotients, for every branch of the map. */
 #include "check.h"
+#include "random.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -43,16 +44,6 @@ static const struct example {
     {MPM_CAM_CLAY, 0.1, {4e5, 0.05, 0.15, 1.2, 5e4, 2e4}, {{0.97, 1.03}, {0.97, 1.03}, {1e4, 2e5}}, false, false, false},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
-
-static uint64_t random_state = 1;
-
-static double uniform(double low, double high) /* xorshift64* */
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return low + (high - low) * ldexp((double)((random_state * 0x2545f4914f6cdd1dull) >> 11), -53);
-}
 
 static void set_lane(wide *a, int q, double value)
 {

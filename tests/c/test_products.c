@@ -3,6 +3,7 @@
 /* The sweeps of implicit steps at a random deformed state, for every law with a tangent in every family of schemes: the
  * force is minus the gradient of the energy, H is its derivative and symmetric, and a projected H nowhere negative. */
 #include "check.h"
+#include "random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,18 +41,6 @@ static mpm_material material_of(int law)
     default:
         return (mpm_material){.law = law, .values = {1e5, 0.3, DENSITY}};
     }
-}
-
-/* ---- random numbers, the same for every precision and instruction set -------------------------------------------- */
-
-static uint64_t random_state;
-
-static double uniform(double low, double high) /* xorshift64* */
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return low + (high - low) * ldexp((double)((random_state * 0x2545f4914f6cdd1dull) >> 11), -53);
 }
 
 /* ---- a simulation whose sweeps can be called --------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 /* The derivatives of the energy of every law with a tangent, at random principal stretches, against the law's stress,
  * finite differences and quotients; and their projection onto positive semi-definite ones. */
 #include "check.h"
+#include "random.h"
 
 #include <float.h>
 #include <math.h>
@@ -47,16 +48,6 @@ static const struct example {
     {MPM_OGDEN, false, 1e6, {6e5, 1, 0, 0, 0, 0, 1e6}, 0},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
-
-static uint64_t random_state = 1;
-
-static double uniform(double low, double high) /* xorshift64* */
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return low + (high - low) * ldexp((double)((random_state * 0x2545f4914f6cdd1dull) >> 11), -53);
-}
 
 static void set_lane(wide *a, int q, double value)
 {
