@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The GENERAL laws of the registry, out of line. Like the files of transfer/, it is compiled for each kernel set.
+ * Every law of the registry, the laws of users, and any law whose parameters vary. Like the files of transfer/, it is
+ * compiled for each kernel set.
  */
 #include <string.h>
 
@@ -8,23 +9,20 @@
 #include "materials/law_switch.h"
 #include "materials/prepared.h"
 
-#define IF_FAST(...)
-
 void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters, const mpm_material *material)
 {
-#define IF_GENERAL(enumerator, name, kind) \
+    switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) \
     case enumerator: \
         parameters->name = name##_prepare(material->values); \
         return;
-    switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name, kind)
         MPM_LAWS(CASE)
+#undef CASE
     case MPM_USER:
         parameters->user = user_prepare(material);
         return;
     case MPM_VARYING:
         parameters->varying = (struct varying){material};
-#undef IF_GENERAL
     }
 }
 
@@ -138,8 +136,8 @@ NOINLINE void map_varying(const mpm_material *material, struct law_state *state,
     *limited = wide_less(wide_set(0), is_limited);
 }
 
-void MPM_KERNEL(general_laws_tangent)(const mpm_material *material, const wide stretch[DIM], const struct law_state *state,
-                                      wide dt, struct law_tangent *tangent)
+NOINLINE void tangent_varying(const mpm_material *material, const wide stretch[DIM], const struct law_state *state,
+                              wide dt, struct law_tangent *tangent)
 {
     unsigned left = ALL_LANES;
     while (left) {
@@ -153,63 +151,104 @@ void MPM_KERNEL(general_laws_tangent)(const mpm_material *material, const wide s
     }
 }
 
-/* ---- all others ------------------------------------------------------------------------------------------------------ */
+/* ---- all laws -------------------------------------------------------------------------------------------------------- */
+
+/* One function for each law: compilers take more than twice as long for one that is twice as long. */
+#define ELASTIC(name)
+#define INELASTIC(name) \
+    NOINLINE void name##_call_return_map(const union law_parameters *parameters, struct law_state *state, wide dt, \
+                                         const matrix *C, mask *limited) \
+    { \
+        *limited = name##_return_map(&parameters->name, state, dt, *C); \
+    }
+#define NO_TANGENT(name)
+#define TANGENT(name) \
+    NOINLINE void name##_call_tangent(const union law_parameters *parameters, const wide *stretch, \
+                                      const struct law_state *state, wide dt, struct law_tangent *tangent) \
+    { \
+        (void)dt; \
+        *tangent = name##_tangent(&parameters->name, stretch, state); \
+    }
+#define MAPPED(name) \
+    NOINLINE void name##_call_tangent(const union law_parameters *parameters, const wide *stretch, \
+                                      const struct law_state *state, wide dt, struct law_tangent *tangent) \
+    { \
+        *tangent = name##_tangent(&parameters->name, stretch, state, dt); \
+    }
+#define CALLS(enumerator, name, kind, speed, tangent) \
+    NOINLINE void name##_call_evaluate(const union law_parameters *parameters, const struct law_state *state, \
+                                       const matrix *C, struct law_evaluation *evaluation) \
+    { \
+        *evaluation = name##_evaluate(&parameters->name, *state, *C); \
+    } \
+    kind(name) \
+    tangent(name)
+MPM_LAWS(CALLS)
+#undef ELASTIC
+#undef INELASTIC
+#undef NO_TANGENT
+#undef TANGENT
+#undef MAPPED
+#undef CALLS
 
 void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *parameters, const struct law_state *state,
                                        const matrix *C, struct law_evaluation *evaluation)
 {
-#define IF_GENERAL(enumerator, name, kind) \
-    case enumerator: \
-        *evaluation = name##_evaluate(&parameters->name, *state, *C); \
-        return;
     switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) \
+    case enumerator: \
+        name##_call_evaluate(parameters, state, C, evaluation); \
+        return;
         MPM_LAWS(CASE)
+#undef CASE
     case MPM_USER:
         *evaluation = user_evaluate(&parameters->user, state);
         return;
     case MPM_VARYING:
         evaluate_varying(parameters->varying.material, state, C, evaluation);
-#undef IF_GENERAL
     }
 }
 
 void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *parameters, struct law_state *state,
                                          wide dt, const matrix *C, mask *limited)
 {
-#define MAP_ELASTIC(name) break
-#define MAP_INELASTIC(name) \
-    *limited = name##_return_map(&parameters->name, state, dt, *C); \
+#define CALL_ELASTIC(name) break
+#define CALL_INELASTIC(name) \
+    name##_call_return_map(parameters, state, dt, C, limited); \
     return
-#define IF_GENERAL(enumerator, name, kind) \
-    case enumerator: \
-        MAP_##kind(name);
     switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) \
+    case enumerator: \
+        CALL_##kind(name);
         MPM_LAWS(CASE)
+#undef CASE
     case MPM_USER:
         user_return_map(&parameters->user, state, dt, *C);
         break;
     case MPM_VARYING:
         map_varying(parameters->varying.material, state, dt, C, limited);
         return;
-#undef IF_GENERAL
     }
     *limited = wide_less(wide_set(1), wide_set(0)); /* no lane */
 }
 
-void MPM_KERNEL(general_laws_mapped)(int law, const union law_parameters *parameters, const wide *stretch,
-                                     const struct law_state *state, wide dt, struct law_tangent *tangent)
+void MPM_KERNEL(general_laws_tangent)(int law, const union law_parameters *parameters, const wide *stretch,
+                                      const struct law_state *state, wide dt, struct law_tangent *tangent)
 {
 #define CALL_NO_TANGENT(name) break
-#define CALL_TANGENT(name) break
-#define CALL_MAPPED(name) \
-    *tangent = name##_tangent(&parameters->name, stretch, state, dt); \
+#define CALL_TANGENT(name) \
+    name##_call_tangent(parameters, stretch, state, dt, tangent); \
     return
+#define CALL_MAPPED CALL_TANGENT
     switch (law) {
-#undef CASE
 #define CASE(enumerator, name, kind, speed, tangent) \
     case enumerator: \
         CALL_##tangent(name);
         MPM_LAWS(CASE)
+#undef CASE
+    case MPM_VARYING:
+        tangent_varying(parameters->varying.material, stretch, state, dt, tangent);
+        return;
     }
     __builtin_unreachable();
 }

@@ -39,30 +39,19 @@ union law_parameters {
     struct varying varying;
 };
 
-/* GENERAL laws are compiled once per kernel set, in general_laws.c, whoever calls them. FAST laws are inlined; where
- * `law` is a constant, the switch disappears. */
+/* The laws of the registry, the laws of users, and varying parameters: compiled once per kernel set, in general_laws.c. A
+ * call costs a few per cent of a step, and an inlined law seconds of compilation. So FAST laws are inlined, too, but
+ * only in the sweeps of a run's steps, which ask for it (`inlined_evaluate`, `inlined_return_map`). */
 void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters, const mpm_material *material);
 void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *parameters, const struct law_state *state,
                                        const matrix *C, struct law_evaluation *evaluation);
 void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *parameters, struct law_state *state,
                                          wide dt, const matrix *C, mask *limited);
-/* All laws with a MAPPED tangent, FAST ones too. */
-void MPM_KERNEL(general_laws_mapped)(int law, const union law_parameters *parameters, const wide *stretch,
-                                     const struct law_state *state, wide dt, struct law_tangent *tangent);
+void MPM_KERNEL(general_laws_tangent)(int law, const union law_parameters *parameters, const wide *stretch,
+                                      const struct law_state *state, wide dt, struct law_tangent *tangent);
 
 INLINE void prepare_law(const int law, union law_parameters *parameters, const mpm_material *material)
 {
-#define IF_FAST(enumerator, name) \
-    case enumerator: \
-        parameters->name = name##_prepare(material->values); \
-        return;
-#define IF_GENERAL(enumerator, name)
-    switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name)
-        MPM_LAWS(CASE)
-#undef CASE
-#undef IF_FAST
-    }
     MPM_KERNEL(general_laws_prepare)(law, parameters, material);
 }
 
@@ -92,21 +81,29 @@ INLINE void copy_law_state(const int law, const union law_parameters *parameters
 INLINE struct law_evaluation evaluate_law(const int law, const union law_parameters *parameters, struct law_state state,
                                           matrix C)
 {
-#define IF_FAST(enumerator, name) \
-    case enumerator: \
-        return name##_evaluate(&parameters->name, state, C);
-    switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name)
-        MPM_LAWS(CASE)
-#undef CASE
-#undef IF_FAST
-    }
     struct law_state copy;
     const matrix gradient = C;
     struct law_evaluation evaluation;
     copy_law_state(law, parameters, &state, &copy);
     MPM_KERNEL(general_laws_evaluate)(law, parameters, &copy, &gradient, &evaluation);
     return evaluation;
+}
+
+INLINE struct law_evaluation inlined_evaluate(const int law, const union law_parameters *parameters,
+                                              struct law_state state, matrix C)
+{
+#define IF_FAST(enumerator, name) \
+    case enumerator: \
+        return name##_evaluate(&parameters->name, state, C);
+#define IF_GENERAL(enumerator, name)
+    switch (law) {
+#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name)
+        MPM_LAWS(CASE)
+#undef CASE
+#undef IF_FAST
+#undef IF_GENERAL
+    }
+    return evaluate_law(law, parameters, state, C);
 }
 
 /* Does the law keep J instead of F? */
@@ -132,12 +129,23 @@ INLINE wide law_volume_scale(const mpm_law *row, const struct law_state *state)
 INLINE mask return_map(const int law, const union law_parameters *parameters, struct law_state *state, wide dt,
                        matrix C)
 {
+    struct law_state copy;
+    const matrix gradient = C;
+    mask limited;
+    copy_law_state(law, parameters, state, &copy);
+    MPM_KERNEL(general_laws_return_map)(law, parameters, &copy, dt, &gradient, &limited);
+    copy_law_state(law, parameters, &copy, state);
+    return limited;
+}
+
+INLINE mask inlined_return_map(const int law, const union law_parameters *parameters, struct law_state *state, wide dt,
+                               matrix C)
+{
 #define CALL_ELASTIC(name) __builtin_unreachable()
 #define CALL_INELASTIC(name) return name##_return_map(&parameters->name, state, dt, C)
 #define IF_FAST(enumerator, name, kind) \
     case enumerator: \
         CALL_##kind(name);
-#undef IF_GENERAL
 #define IF_GENERAL(enumerator, name, kind)
     switch (law) {
 #define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name, kind)
@@ -148,39 +156,20 @@ INLINE mask return_map(const int law, const union law_parameters *parameters, st
 #undef CALL_ELASTIC
 #undef CALL_INELASTIC
     }
-    struct law_state copy;
-    const matrix gradient = C;
-    mask limited;
-    copy_law_state(law, parameters, state, &copy);
-    MPM_KERNEL(general_laws_return_map)(law, parameters, &copy, dt, &gradient, &limited);
-    copy_law_state(law, parameters, &copy, state);
-    return limited;
+    return return_map(law, parameters, state, dt, C);
 }
 
 /* The derivatives by the principal stretches of a trial F, of a law with a tangent, in a step of size dt. */
 INLINE struct law_tangent law_tangent_at(const int law, const union law_parameters *parameters, const wide stretch[DIM],
                                          const struct law_state *state, wide dt)
 {
-#define CALL_NO_TANGENT(name) __builtin_unreachable()
-#define CALL_TANGENT(name) return name##_tangent(&parameters->name, stretch, state)
-#define CALL_MAPPED(name) break
-    switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
-    case enumerator: \
-        CALL_##tangent(name);
-        MPM_LAWS(CASE)
-#undef CASE
-#undef CALL_TANGENT
-#undef CALL_MAPPED
-#undef CALL_NO_TANGENT
-    }
     struct law_state copy;
     wide value[DIM];
     struct law_tangent tangent;
     copy_law_state(law, parameters, state, &copy);
     UNROLL for (int i = 0; i < DIM; i++)
         value[i] = stretch[i];
-    MPM_KERNEL(general_laws_mapped)(law, parameters, value, &copy, dt, &tangent);
+    MPM_KERNEL(general_laws_tangent)(law, parameters, value, &copy, dt, &tangent);
     return tangent;
 }
 

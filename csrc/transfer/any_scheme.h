@@ -4,7 +4,7 @@
  */
 #pragma once
 #define ARENA_DEGREE MPM_CUBIC
-enum { ANY_SCHEME = 1 };
+#define ANY_SCHEME 1
 #include "transfer/particle_limits.h"
 #include "transfer/stencil_any.h"
 

@@ -73,10 +73,11 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
 }
 
 /* Brings the trial F back onto the yield surface. Padding is at rest, so it is never clipped. */
-INLINE void yield(const struct constants *k, const int law, const union law_parameters *parameters, struct tile *tile,
-                  const struct motion *motion, struct tally *tally)
+INLINE void yield(const struct constants *k, const int law, const bool inlines, const union law_parameters *parameters,
+                  struct tile *tile, const struct motion *motion, struct tally *tally)
 {
-    const mask clipped = return_map(law, parameters, &tile->state, k->gather_dt, motion->gradient);
+    const mask clipped = inlines ? inlined_return_map(law, parameters, &tile->state, k->gather_dt, motion->gradient)
+                                 : return_map(law, parameters, &tile->state, k->gather_dt, motion->gradient);
     tally->clipped += __builtin_popcount(mask_bits(clipped));
 }
 

@@ -3,7 +3,7 @@
  * Searches for particles: the one that limits the time step, and those in trouble. A search repeats the arithmetic of
  * the sweep that measured them. Searches are rare, so one body serves all laws and schemes.
  */
-enum { ANY_SCHEME = 1 };
+#define ANY_SCHEME 1
 #include "transfer/particle_limits.h"
 
 static void load(struct tile *tile, const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t t)

@@ -4,7 +4,7 @@
  * instruction set, the workspace of a thread, and how a group's momentum reaches the copies of its task.
  */
 #pragma once
-enum { ANY_SCHEME = 0 };
+#define ANY_SCHEME 0
 #include "transfer/particle_limits.h"
 #if defined(MPM_ONE_LANE)
 #include "transfer/stencil_scalar.h"

@@ -14,13 +14,17 @@ enum pieces {
     STORE_MOTION = 8, /* v and C alone; the last piece of its operation */
     ADVANCE = 16,     /* F or J, x, history, stored with v and C */
     MEASURE = 32,     /* totals, limits, troubles */
-    SCATTER = 64      /* momentum and stress to the nodes */
+    SCATTER = 64,     /* momentum and stress to the nodes */
+
+    P2G = SCATTER,
+    G2P = GATHER | COLLIDE | ADVANCE | MEASURE,
+    G2P2G = G2P | P2G
 };
 
-/* `dissipates`: the books of dissipation are kept. */
+/* `inlines`: FAST laws are inlined. `dissipates`: the books of dissipation are kept. */
 INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work,
-                        mpm_measure *result, struct durations dt, const int law, const unsigned pieces,
-                        const bool dissipates)
+                        mpm_measure *result, struct durations dt, const int law, const bool inlines,
+                        const unsigned pieces, const bool dissipates)
 {
     const mpm_material *material = &sweep->materials[group->material];
     const int own = law == MPM_VARYING ? material->law : law;
@@ -73,10 +77,11 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         if (advances && __builtin_expect(dissipates, 0))
             trial = dissipation_trial(&tile, keeps_J);
         if (advances && inelastic)
-            yield(&k, law, &parameters, &tile, &motion, &tally);
+            yield(&k, law, inlines, &parameters, &tile, &motion, &tally);
         if (!keeps_J)
             tile.state.J = matrix_det(tile.state.F);
-        const struct law_evaluation evaluation = evaluate_law(law, &parameters, tile.state, tile.C);
+        const struct law_evaluation evaluation = inlines ? inlined_evaluate(law, &parameters, tile.state, tile.C)
+                                                         : evaluate_law(law, &parameters, tile.state, tile.C);
         if (advances && __builtin_expect(dissipates, 0))
             dissipate_copies(sweep, material, &k, &parameters, trial, tile, motion.gradient, evaluation,
                              group->first_tile + t);
@@ -132,12 +137,14 @@ static bool may_invert(const mpm_sweep *sweep, double dt, const mpm_block_report
     return mpm_kernels_may_invert(range, dt / sweep->dx, DIM);
 }
 
-/* An operation on a group whose law is known at run time only. */
-typedef void (*group_operation)(const mpm_sweep *, const mpm_group *, ptrdiff_t task, struct workspace *, mpm_measure *,
-                                struct durations, int law);
+/* The body of an operation: what it does to a group. */
+typedef void group_body(const mpm_sweep *, const mpm_group *, ptrdiff_t task, struct workspace *, mpm_measure *,
+                        struct durations, int law);
 
+/* `fast`: for each law, a body for this law alone, or NULL. */
 INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_block_report *blocks, ptrdiff_t task,
-                       struct workspace *work, const unsigned pieces, const group_operation any_law)
+                       struct workspace *work, const unsigned pieces, group_body *const fast[],
+                       group_body *const any_law)
 {
     const mpm_grid *grid = sweep->grid;
     mpm_measure *result = &sweep->measures[task];
@@ -156,46 +163,56 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
         const int law = mpm_material_kernel_law(&sweep->materials[group->material]);
         if (blocks && !may_invert(sweep, dt.ending, blocks, group))
             continue;
-        const bool keeps = (pieces & MEASURE) && sweep->materials[group->material].dissipates;
-        if (ANY_SCHEME || pieces & (FORESEE | STORE_MOTION) || keeps) { /* one body for all laws: it is large, or calls no law */
-            any_law(sweep, group, task, work, result, dt, law);
-            continue;
-        }
-        switch (law) {
-#define FAST(enumerator) \
-    case enumerator: \
-        sweep_group(sweep, group, task, work, result, dt, enumerator, pieces, false); \
-        break;
-#define GENERAL(enumerator)
-#define CASE(enumerator, name, kind, speed, tangent) speed(enumerator)
-            MPM_LAWS(CASE)
-#undef FAST
-#undef GENERAL
-#undef CASE
-        default:
-            any_law(sweep, group, task, work, result, dt, law);
-        }
+        const bool keeps_books = (pieces & MEASURE) && sweep->materials[group->material].dissipates;
+        group_body *const body = fast[law] && !keeps_books ? fast[law] : any_law;
+        body(sweep, group, task, work, result, dt, law);
     }
 }
 
-/* The operations of this family. Each is a separate function, compiled for its own pieces only. So is its body for any
- * law: within the operation, it would take registers from the FAST laws. */
-#define OPERATION(name, ending, beginning, pieces) \
-    NOINLINE void name##_any_law(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, \
-                                 struct workspace *work, mpm_measure *result, struct durations dt, int law) \
+#define BODY(name, law, inlines, pieces, dissipates) \
+    NOINLINE void name(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work, \
+                       mpm_measure *result, struct durations dt, int run_time_law) \
     { \
-        const bool dissipates = ((pieces) & MEASURE) && sweep->materials[group->material].dissipates; \
-        sweep_group(sweep, group, task, work, result, dt, law, pieces, dissipates); \
-    } \
+        (void)run_time_law; \
+        sweep_group(sweep, group, task, work, result, dt, law, inlines, pieces, dissipates); \
+    }
+
+/* The standard scheme has a body for each FAST law in each operation of which a step consists. Each is a function of its
+ * own: in one, they would take registers from each other, and the time to compile a function grows faster than it. */
+#if ANY_SCHEME
+#define STANDARD_LAWS(X)
+#else
+#define STANDARD_LAWS MPM_LAWS
+#endif
+#define FAST_BODY(name, law, pieces) BODY(name, law, true, pieces, false)
+#define FAST_ENTRY(name, law) [law] = name,
+#define GENERAL_BODY(name, law, pieces)
+#define GENERAL_ENTRY(name, law)
+#define P2G_BODY(enumerator, name, kind, speed, tangent) speed##_BODY(p2g_##name, enumerator, P2G)
+#define G2P_BODY(enumerator, name, kind, speed, tangent) speed##_BODY(g2p_##name, enumerator, G2P)
+#define G2P2G_BODY(enumerator, name, kind, speed, tangent) speed##_BODY(g2p2g_##name, enumerator, G2P2G)
+#define P2G_ENTRY(enumerator, name, kind, speed, tangent) speed##_ENTRY(p2g_##name, enumerator)
+#define G2P_ENTRY(enumerator, name, kind, speed, tangent) speed##_ENTRY(g2p_##name, enumerator)
+#define G2P2G_ENTRY(enumerator, name, kind, speed, tangent) speed##_ENTRY(g2p2g_##name, enumerator)
+STANDARD_LAWS(P2G_BODY)
+STANDARD_LAWS(G2P_BODY)
+STANDARD_LAWS(G2P2G_BODY)
+
+/* The operations of this family, compiled for their own pieces only; the last argument holds their FAST bodies. The body
+ * for any law also keeps the books of dissipation. */
+#define OPERATION(name, ending, beginning, pieces, ...) \
+    BODY(name##_any_law, run_time_law, ANY_SCHEME && (pieces) == G2P2G, pieces, \
+         ((pieces) & MEASURE) && sweep->materials[group->material].dissipates) \
     void FAMILY(name)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread) \
     { \
+        static group_body *const fast[MPM_VARYING + 1] = {__VA_ARGS__}; \
         const struct durations dt = {ending, beginning}; \
         const mpm_block_report *blocks = (pieces) & FORESEE ? arguments->dry_run.blocks : NULL; \
-        sweep_task(sweep, dt, blocks, task, sweep->workspaces[thread], pieces, name##_any_law); \
+        sweep_task(sweep, dt, blocks, task, sweep->workspaces[thread], pieces, fast, name##_any_law); \
     }
-OPERATION(p2g, 0, arguments->p2g.dt, SCATTER)
-OPERATION(g2p, arguments->g2p.dt, 0, GATHER | COLLIDE | ADVANCE | MEASURE)
-OPERATION(g2p2g, arguments->g2p2g.dt, arguments->g2p2g.next_dt, GATHER | COLLIDE | ADVANCE | MEASURE | SCATTER)
-OPERATION(measure, 0, 0, MEASURE)
-OPERATION(dry_run, arguments->dry_run.dt, 0, GATHER | FORESEE)
-OPERATION(synchronize, arguments->synchronize.dt, 0, GATHER | COLLIDE | STORE_MOTION)
+OPERATION(p2g, 0, arguments->p2g.dt, P2G, STANDARD_LAWS(P2G_ENTRY))
+OPERATION(g2p, arguments->g2p.dt, 0, G2P, STANDARD_LAWS(G2P_ENTRY))
+OPERATION(g2p2g, arguments->g2p2g.dt, arguments->g2p2g.next_dt, G2P2G, STANDARD_LAWS(G2P2G_ENTRY))
+OPERATION(measure, 0, 0, MEASURE, )
+OPERATION(dry_run, arguments->dry_run.dt, 0, GATHER | FORESEE, )
+OPERATION(synchronize, arguments->synchronize.dt, 0, GATHER | COLLIDE | STORE_MOTION, )

@@ -102,20 +102,6 @@ INLINE void load_state(struct tile *tile, const mpm_sweep *sweep, const mpm_grou
     }
 }
 
-/* The derivatives of a law whose parameters vary. What the call needs in memory is copied, so that the originals stay in
- * registers. */
-INLINE struct law_tangent varying_tangent(const mpm_material *material, const wide stretch[DIM],
-                                          const struct law_state *state, wide dt)
-{
-    const struct law_state copy = *state;
-    wide at[DIM];
-    struct law_tangent found;
-    UNROLL for (int i = 0; i < DIM; i++)
-        at[i] = stretch[i];
-    MPM_KERNEL(general_laws_tangent)(material, at, &copy, dt, &found);
-    return found;
-}
-
 /* Evaluates a law at F = `trial`. Returns P F^nT; `law_part` gets the derivatives by principal stretches. */
 INLINE matrix evaluate_at(const mpm_material *material, const union law_parameters *parameters, const struct tile *tile,
                           matrix trial, wide dt, struct tangent *t, struct law_tangent *law_part)
@@ -124,8 +110,7 @@ INLINE matrix evaluate_at(const mpm_material *material, const union law_paramete
     matrix V, P;
     principal_frames(&s, &t->U, &V);
     t->W = matrix_multiply(tile->state.F, V);
-    *law_part = material->varying ? varying_tangent(material, s.value, &tile->state, dt)
-                                  : law_tangent_at(material->law, parameters, s.value, &tile->state, dt);
+    *law_part = law_tangent_at(mpm_material_kernel_law(material), parameters, s.value, &tile->state, dt);
     UNROLL for (int i = 0; i < DIM; i++)
         UNROLL for (int j = 0; j < DIM; j++)
             P.m[i][j] = t->U.m[i][j] * law_part->first[j];
@@ -275,8 +260,7 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
     wide sum = zero;
     double energy = 0;
     struct run run;
-    if (!material->varying)
-        prepare_law(law, &parameters, material);
+    prepare_law(mpm_material_kernel_law(material), &parameters, material);
     nodes_read(work, group, arguments->solve.nodes);
     run_begin(&run);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
