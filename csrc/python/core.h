@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The base of the types of all methods: an object around a run and its store. A method's type adds a constructor and what
- * it has beyond the others.
+ * The base of the types of all methods: an object around a run and its store. A method's type adds a constructor and
+ * what it has beyond the others.
  */
 #pragma once
 #include "python/module.h"
@@ -22,8 +22,8 @@ typedef struct mpm_python_method {
     void (*describe)(const mpm_trouble *trouble, char *text, size_t size);
     /** A list: the residuals of a solve that did not converge. NULL: the method does not solve. */
     PyObject *(*residuals)(const void *self);
-    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe. NULL beyond
-     *  the last. Used by mpm_python_keep and mpm_python_resume. */
+    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe. NULL
+     *  beyond the last. Used by mpm_python_keep and mpm_python_resume. */
     double *(*numbers)(void *self, int index, size_t *count);
     size_t lengths; /* so many of these numbers, the first ones, are not negative */
 } mpm_python_method;
@@ -49,7 +49,7 @@ void mpm_python_core_dealloc(PyObject *self);
 /** Begins a call: the object itself, or NULL with an exception while another thread runs it. */
 mpm_python_core *mpm_python_core_enter(PyObject *self);
 
-/** An `mpm_poll` that handles signals; `context` is a PyThreadState **, that of the caller, which has released the GIL. */
+/** An `mpm_poll` that handles signals; `context`: the PyThreadState ** of the caller, which has released the GIL. */
 int mpm_python_core_poll_signals(void *context);
 
 /** None, or the exception of a status. */

@@ -65,8 +65,8 @@ int mpm_python_find_name(const char *name, const char *const *names, int count);
 /** The contact of that name, -1 if there is none. */
 int mpm_python_find_contact(const char *name);
 
-/** Parts of the settings of all methods: `count` walls, the cells per axis, the fate of what leaves the domain. -1 with an
- *  exception otherwise. */
+/** Parts of the settings of all methods: `count` walls, the cells per axis, the fate of what leaves the domain. -1 with
+ *  an exception otherwise. */
 int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out);
 int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out);
 int mpm_python_get_leave(PyObject *fates, int count, mpm_leave *out);

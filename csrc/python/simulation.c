@@ -139,8 +139,8 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "volume, mass: must be positive and normal numbers of the precision");
         goto done;
     }
-    result = mpm_python_core_finish(self, mpm_simulation_add(core, count, views[0].buf, views[1].buf, views[2].buf, views[3].buf,
-                                             views[4].buf, views[5].buf, material));
+    result = mpm_python_core_finish(self, mpm_simulation_add(core, count, views[0].buf, views[1].buf, views[2].buf,
+                                                             views[3].buf, views[4].buf, views[5].buf, material));
 done:
     for (int i = 0; i < held; i++)
         PyBuffer_Release(&views[i]);
