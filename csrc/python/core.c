@@ -70,7 +70,7 @@ static PyObject *add_material(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO|O", &law, &parameters, &varying) ||
         mpm_python_get_material(law, parameters, varying, &material))
         return NULL;
-    mpm_python_core *core = mpm_python_core_enter(self); /* after all conversions, which may run any Python code */
+    mpm_python_core *core = mpm_python_core_enter(self);
     if (!core)
         return NULL;
     const mpm_status status = core->method->add_material(core->self, &material);
@@ -98,11 +98,15 @@ static PyObject *collider_distance(PyObject *self, PyObject *args)
 {
     Py_ssize_t index;
     PyObject *points;
+    Py_buffer x;
     double time;
-    mpm_python_core *core;
-    if (!PyArg_ParseTuple(args, "nOd", &index, &points, &time) || !(core = mpm_python_core_enter(self)))
+    if (!PyArg_ParseTuple(args, "nOd", &index, &points, &time) ||
+        mpm_python_get_buffer(points, &x, "points", "d", 2, 0))
         return NULL;
-    return mpm_python_collider_distances(core->boundary, index, points, time);
+    const mpm_python_core *core = mpm_python_core_enter(self);
+    PyObject *result = core ? mpm_python_collider_distances(core->boundary, index, &x, time) : NULL;
+    PyBuffer_Release(&x);
+    return result;
 }
 
 static PyObject *delete_particles(PyObject *self, PyObject *mask)

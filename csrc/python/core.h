@@ -46,7 +46,9 @@ mpm_python_core *mpm_python_core_new(PyTypeObject *type, const mpm_python_method
 int mpm_python_core_traverse(PyObject *self, visitproc visit, void *arg);
 void mpm_python_core_dealloc(PyObject *self);
 
-/** Begins a call: the object itself, or NULL with an exception while another thread runs it. */
+/** Begins a call: the object itself, or NULL with an exception while another thread runs it. All that may run Python
+ *  code comes before it, because that code may begin a run: what reads arguments, their buffers included, and what
+ *  makes containers, which may collect garbage. */
 mpm_python_core *mpm_python_core_enter(PyObject *self);
 
 /** An `mpm_poll` that handles signals; `context`: the PyThreadState ** of the caller, which has released the GIL. */
@@ -61,6 +63,10 @@ PyObject *mpm_python_core_field(PyObject *self, mpm_store *store, PyObject *name
 /** Methods `keep` and `resume` for types whose fields are all kept by row: (self, unused), (self, dict). */
 PyObject *mpm_python_keep(PyObject *self, PyObject *unused);
 PyObject *mpm_python_resume(PyObject *self, PyObject *arrays);
+
+/** Methods `snapshot` and `restore` of a simulation of the Material Point Method, likewise. */
+PyObject *mpm_python_snapshot(PyObject *self, PyObject *unused);
+PyObject *mpm_python_restore(PyObject *self, PyObject *arrays);
 
 /** The messages of a simulation of the Material Point Method. */
 void mpm_python_describe_simulation(const mpm_trouble *trouble, char *text, size_t size);

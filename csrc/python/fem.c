@@ -220,9 +220,7 @@ static PyObject *add_nodes(PyObject *self, PyObject *args)
     Py_buffer views[MOST_ARRAYS];
     if (!PyArg_ParseTuple(args, "OOOOO", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4]))
         return NULL;
-    mpm_fem *fem = enter(self);
-    if (!fem)
-        return NULL;
+    mpm_fem *fem = ((mpm_python_core *)self)->self;
     const mpm_fem_settings *settings = mpm_fem_get_settings(fem);
     const int dim = settings->dim, width[] = {dim, dim, 0, 0, 0};
     const bool narrow = settings->real_size == sizeof(float);
@@ -245,16 +243,14 @@ static PyObject *set_mesh(PyObject *self, PyObject *args)
     Py_buffer positions, views[2];
     if (!PyArg_ParseTuple(args, "OOO", &rest, &objects[0], &objects[1]))
         return NULL;
-    mpm_fem *fem = enter(self);
-    if (!fem)
-        return NULL;
-    const int dim = mpm_fem_get_settings(fem)->dim, width[] = {dim + 1, 0};
+    const int dim = ((mpm_python_core *)self)->store->fields.dim, width[] = {dim + 1, 0};
     if (mpm_python_get_buffer(rest, &positions, "rest", "d", 2, 0))
         return NULL;
     if (!hold_arrays(objects, names, formats, width, 2, views)) {
-        if (positions.shape[0] != mpm_fem_get_store(fem)->count || positions.shape[1] != dim)
+        mpm_fem *fem = enter(self);
+        if (fem && (positions.shape[0] != mpm_fem_get_store(fem)->count || positions.shape[1] != dim))
             PyErr_SetString(PyExc_ValueError, "rest: wrong shape");
-        else if (enter(self))
+        else if (fem)
             result = mpm_python_core_finish(
                 self, mpm_fem_set_mesh(fem, positions.buf, views[0].shape[0], views[0].buf, views[1].buf));
         for (int k = 0; k < 2; k++)
