@@ -67,7 +67,19 @@ def __dir__() -> list[str]:
     return __all__
 
 
-__getattr__ = _check.names_of_module(__name__, __all__)
+HOOKE = (
+    "Hooke's law of small strain is not objective, a rotation would cause stress: Corotated is Hooke's law in the "
+    "rotated frame, Hencky that of the logarithmic strain"
+)
+HINTS = {
+    **dict.fromkeys(("hooke", "hookean", "hookeslaw", "linear", "linearelastic", "linearelasticity"), HOOKE),
+    **dict.fromkeys(("elastic", "elasticity"), f"NeoHookean is the usual law of large strain. {HOOKE}"),
+    **dict.fromkeys(
+        ("gas", "idealgas", "air"), "Fluid(bulk_modulus=gamma * p0, gamma=1.4, ...) is an ideal gas"
+    ),
+}
+
+__getattr__ = _check.names_of_module(__name__, __all__, HINTS)
 
 
 @_check.strict_options
@@ -104,7 +116,7 @@ class FixedCorotated(_Elastic):
 class Corotated(_Elastic):
     """Corotated linear elasticity: Ψ = μ |F − R|² + λ/2 tr²(RᵀF − I), R the rotation of F.
 
-    The linear law for the strain that is left without the rotation, and so without the errors of linear elasticity in
+    Hooke's law in the rotated frame: linear in the strain RᵀF − I, and so without the errors of linear elasticity in
     large rotations. It is defined for every F, inverted ones included, but its pressure does not see J: a body can be
     squeezed to no volume with a finite force.
 
@@ -191,7 +203,8 @@ class SaintVenantKirchhoff(_Elastic):
 class Hencky(_Elastic):
     """Hencky's elasticity: Ψ = μ e:e + λ/2 (tr e)² with the logarithmic strain e = ½ ln FFᵀ.
 
-    Tension and compression to inverse stretches have opposite stresses. `Sand` is elastic in this way.
+    Hooke's law of the logarithmic strain. Tension and compression to inverse stretches have opposite stresses.
+    `Sand` is elastic in this way.
 
     Parameters
     ----------
@@ -258,7 +271,12 @@ class MooneyRivlin(Material):
             )
 
 
-@_check.strict_options
+@_check.strict_options(
+    hints={
+        "bulk_modulus": "K = density c² with ten times the largest speed as c keeps the density within about 1 %"
+    }
+    | dict.fromkeys(("c", "sound_speed", "speed_of_sound"), "bulk_modulus = density c², with c = {}")
+)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fluid(Material):
     """Weakly compressible fluid of pressure p = (K/γ)(J^−γ − 1), with an optional Newtonian viscosity.
@@ -273,7 +291,8 @@ class Fluid(Material):
     Parameters
     ----------
     bulk_modulus : float
-        K [Pa], > 0; the speed of sound at rest is √(K/density).
+        K [Pa], > 0; the speed of sound at rest is c = √(K/density). With c = 10 v, where v is the largest speed, the
+        density changes by about 1 %: K = 100 density v². A larger K shortens the time step and changes little else.
     density : float
         Initial density [kg/m³], > 0.
     gamma : float, optional

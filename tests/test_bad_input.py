@@ -67,6 +67,8 @@ PICTURE = [
 NO_PATH = [1, None, b"a", ["a"], {}, ""]
 SIM = [None, 1, "sim", mpm.Simulation, []]
 AXES = [1, "ax", object(), []]
+FIGSIZE = ["ab", (1,), (1, 2, 3), (0, 1), (1e9, 1), (NAN, 1), 3]
+INTO = {"ax": AXES, "figsize": FIGSIZE}
 FILE = [1, None, "", ["x"], {}, b"\0.ply", "a"]
 FIELDS = [1, "v", {"v"}, [1], ["vv"], ["v", "v"], [None], [b"v"], [["v"]], iter("v")]
 WALLS = [
@@ -290,7 +292,7 @@ TARGETS = {
                    "parameters": [None, "E", 1, {}, [], [1], ["density"], ["e"], ["E", "E"], [None]]}),
     "Response.plot": (lambda c, **k: P.oedometer(c.solid, axial_strain=0.1, steps=1).plot(**{"ax": c.ax, **k}), {},
                       {"x": [v for v in NAME if v is not None] + ["Jp"], "y": [v for v in NAME if v is not None],
-                       "ax": AXES}),
+                       **INTO}),
     "Scene.add": (lambda c, **k: c.scene.add(**k), {"shape": SHAPE, "material": WATER}, ADD),
     "Scene.add in 3-D": (lambda c, **k: c.space.add(**k), {"shape": BALL, "material": WATER}, IN_SPACE),
     "Body.initial_velocity": (lambda c, **k: c.scene.bodies[0].initial_velocity(**k), {"x": [(0, 0)], "volume": [1]},
@@ -488,10 +490,10 @@ TARGETS = {
     "Frame.collider_distance": (lambda c, **k: c.frames[0].collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
                                 {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
     "Frame.plot": (lambda c, **k: c.frames[0].plot(**{"ax": c.ax, **k}), {},
-                   {"ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "cut": CUT}),
+                   {**INTO, "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "cut": CUT}),
     "Replay.at": (lambda c, **k: c.frames.at(**k), {"time": 0.0}, {"time": [*NUMBER, -1.0, 1e9]}),
     "Replay.plot": (lambda c, **k: c.frames.plot(**{"i": 0, "ax": c.ax, **k}), {},
-                    {"i": ["0", None, 0.0, [0], 99, -99, True], "ax": AXES, "color": PLAIN_COLOR, "limits": LIMITS,
+                    {"i": ["0", None, 0.0, [0], 99, -99, True], **INTO, "color": PLAIN_COLOR, "limits": LIMITS,
                      "renderer": RENDERER, "cut": CUT}),
     "Replay.movie": (lambda c, **k: c.frames.movie(**{"path": c.folder / "frames", **k}), {"size": (64, 64)},
                      {"path": [1, None, "a.avi", ""], "fps": [v for v in POSITIVE if v is not None],
@@ -536,20 +538,20 @@ TARGETS = {
     "integrators.VortexPair": (lambda c, **k: integrators.VortexPair(**k), {},
                                {"circulation": NUMBER, "distance": POSITIVE, "core": POSITIVE}),
     "viz.plot_history": (lambda c, **k: viz.plot_history(**{"history": c.sim.history, "ax": c.ax, **k}), {},
-                         {"history": [None, 1, {}, mpm.Simulation], "ax": AXES}),
+                         {"history": [None, 1, {}, mpm.Simulation], **INTO}),
     "samples.path": (lambda c, **k: mpm.samples.path(**k), {"name": "jelly"}, {"name": NAME}),
     "plot.history": (lambda c, **k: mpm.plot.history(**{"source": c.sim, "ax": c.ax, **k}), {},
-                     {"source": SIM, "columns": [1, None, {}, [], ["kinetik"], [1], b"dt"], "ax": AXES}),
+                     {"source": SIM, "columns": [1, None, {}, [], ["kinetik"], [1], b"dt"], **INTO}),
     "plot.field": (lambda c, **k: mpm.plot.field(**{"sim": c.sim, "ax": c.ax, "y": 0.5, **k}), {"name": "speed"},
                    {"sim": SIM, "name": [v for v in COLOR if v is not None], "x": [v for v in NUMBER if v is not None],
                     "y": NUMBER, "z": [0.5, *(v for v in NUMBER if v is not None)],
-                    "width": [v for v in POSITIVE if v is not None], "limits": LIMITS, "ax": AXES}),
+                    "width": [v for v in POSITIVE if v is not None], "limits": LIMITS, **INTO}),
     "compare_plot": (lambda c, **k: mpm.compare_plot(**{"source": c.sim, **k}),
                      {"parameter": "dx", "values": [0.25], "times": 0},
                      {"source": [None, 1, "sim", []], "parameter": NAME, "values": [1, None, "ab", {}, [], ["a"], [-1]],
                       "times": [*(v for v in NUMBER if not isinstance(v, (list, np.ndarray))), -1.0, [], (2, 1)],
                       "color": [v for v in COLOR if v is not None], "limits": LIMITS, "cut": CUT,
-                      "size": ["ab", (1,), (1, 2, 3), (0, 1), (1e9, 1), (NAN, 1), 3],
+                      "figsize": FIGSIZE,
                       "figure": [1, "f", object(), []]}),
 }
 FLOWS = {
@@ -602,9 +604,9 @@ METHODS = {
                                {"name": [*NAME, "presure", "grad"], "points": ROWS}),
     "Simulation.threads": (lambda c, **k: setattr(c.sim, *k.popitem()), {"threads": 1}, {"threads": [*COUNT, 10**9]}),
     "Simulation.plot": (lambda c, **k: c.sim.plot(**{"ax": c.ax, **k}), {},
-                        {"color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER, "cut": CUT}),
+                        {"color": COLOR, "limits": LIMITS, **INTO, "renderer": RENDERER, "cut": CUT}),
     "viz.plot": (lambda c, **k: viz.plot(**{"sim": c.sim, "ax": c.ax, **k}), {},
-                 {"sim": SIM, "color": COLOR, "limits": LIMITS, "ax": AXES, "renderer": RENDERER, "cut": CUT}),
+                 {"sim": SIM, "color": COLOR, "limits": LIMITS, **INTO, "renderer": RENDERER, "cut": CUT}),
     "Simulation.save": (lambda c, **k: c.sim.save(**{"path": c.folder / "a.mpm", **k}), {}, {"path": NO_PATH}),
     "load": (lambda c, **k: mpm.load(**{"path": saved(c), **k}), {"threads": 2},
              {"path": NO_PATH, "threads": [*(v for v in COUNT if v is not None), 10**9],

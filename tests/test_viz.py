@@ -246,6 +246,17 @@ def test_every_quantity_has_a_colour_except_tensors():
             sim.plot(color=name)
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+def test_vectors_of_users_are_drawn_by_their_magnitude(dim):
+    sim = make(dim)
+    sim.particles.add_field("pull", rank="vector", unit="N")[:, :2] = (3, 4)
+    sim.particles.add_field("web", rank="symmetric")
+    assert set(viz.Renderer(sim, color="pull")._shoot(sim).shown) == {5.0}
+    assert viz.color.label(sim, "pull") == "pull [N]"
+    with pytest.raises(ValueError, match="color = 'web': must be one of"):
+        sim.plot(color="web")
+
+
 def test_energies_of_a_run():
     sim = make(2)
     lines = viz.plot_history(sim.history)

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 ON = ("nodes", "elements")
 OF_ELEMENTS = ("J", "F")  # fields of elements that are quantities
+OF_NODES = ("speed", "kinetic_energy", "displacement")  # quantities that elements do not have
 
 
 class Simulation(Solver, kind="fem"):
@@ -149,7 +150,7 @@ class Simulation(Solver, kind="fem"):
             ("load", "add_load", "add_force"), "loads are gravity= and body_force=f(x, t) of the scene"
         ),
         "nodes": "they are its particles, sim.particles; their numbers by element are sim.elements.nodes",
-        "displacement": "subtract positions from before: sim.particles.x - x",
+        "displacement": "compute('displacement') gives it",
     }
 
     @_check.options
@@ -448,7 +449,7 @@ class Simulation(Solver, kind="fem"):
 
     @property
     def _units(self) -> dict[str, str]:
-        return super()._units | _elements.Parameters(self._core).units
+        return super()._units | {"displacement": "m"} | _elements.Parameters(self._core).units
 
     def rows(self, body: str) -> slice:
         """The rows of a body's nodes.
@@ -503,23 +504,24 @@ class Simulation(Solver, kind="fem"):
     @property
     def quantities(self) -> tuple[str, ...]:
         """Names of the quantities of `compute`."""
-        return (*super().quantities, *self._of_elements)
+        return (*super().quantities, "displacement", *self._of_elements)
 
     def compute(self, name: str, *, on: str = "nodes") -> FloatArray:
         """Compute a quantity.
 
         Parameters
         ----------
-        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "J", "F"}
-            As `mpm.Simulation.compute`; F and J = det F as in `elements`. Or a parameter that varies, such as ``"E"``.
+        name : str
+            ``"displacement"``: u = x − X [m] from the positions X at rest. ``"J"``, ``"F"``: as in `elements`. A
+            parameter that varies, such as ``"E"``. Others (``"speed"``, ``"stress"``, …) as `mpm.Simulation.compute`.
         on : {"nodes", "elements"}
             ``"nodes"``: for each node, the mean of its elements, weighted by volume; of the elastic energy the equal
-            shares of its elements. ``"elements"``: the constant value in each element; not for ``"speed"`` and
-            ``"kinetic_energy"``.
+            shares of its elements. ``"elements"``: the constant value in each element; not for ``"displacement"``,
+            ``"speed"`` and ``"kinetic_energy"``.
 
         Returns
         -------
-        ndarray, shape (n,) or (m,), for the stress and F (n, d, d) or (m, d, d)
+        ndarray, shape (n,) or (m,), for the displacement (n, d), for the stress and F (n, d, d) or (m, d, d)
             A new float64 array.
         """
         chosen = _check.choice("name", name, self.quantities)
@@ -527,12 +529,14 @@ class Simulation(Solver, kind="fem"):
             return self._quantity(chosen, Copies(self.particles))
         if chosen in self._of_elements:
             return np.array(self._elements_at(self.particles._copy("x"))[chosen], dtype=np.float64)
-        if chosen in ("speed", "kinetic_energy"):
+        if chosen in OF_NODES:
             raise ValueError(f"on = 'elements': {chosen!r} belongs to the nodes; must be 'nodes'")
         return _elements.at_elements(chosen, self.elements, self._materials)
 
     def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
-        if name in ("speed", "kinetic_energy"):
+        if name == "displacement":
+            return np.asarray(particles["x"], dtype=np.float64) - self._rest
+        if name in OF_NODES:
             return derived.compute(name, particles, self._materials)
         elements = self._elements_at(particles["x"])
         if name in self._of_elements:

@@ -171,7 +171,8 @@ class Simulation(Populated, kind="sph"):
     _resolution = "spacing"
     _looks = FluidLooks
     _instead: ClassVar[Mapping[str, str]] = {
-        "equilibrate": "run with alpha=0.1 or more until totals().kinetic is small; a column of fluid begins near rest"
+        **Populated._instead,
+        "equilibrate": "run with alpha=0.1 or more until totals().kinetic is small; a column of fluid begins near rest",
     }
 
     @_check.options
