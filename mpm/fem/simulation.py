@@ -47,10 +47,10 @@ from mpm.io.description import listing
 from mpm.io.kept import Kept
 from mpm.io.state import State
 from mpm.laws import Material
-from mpm.numerics import MAX_HISTORY, StableDt, _dtype, _refuse_coarse_positions, _time_step
 from mpm.particles import Copies
 from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import Solver
+from mpm.stepping import MAX_HISTORY, StableDt, checked_dtype, refuse_coarse_positions, time_step
 
 if TYPE_CHECKING:
     from mpm.integrators import System
@@ -172,8 +172,8 @@ class Simulation(Solver, kind="fem"):
     ) -> None:
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
-        step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
-        precision = _dtype(dtype)
+        step, bound, unstable = time_step(dt, max_dt, allow_unstable)
+        precision = checked_dtype(dtype)
         chosen = _check.choice("integrator", integrator, INTEGRATORS)
         solver = checked_solver(chosen, tolerance, max_iterations, precision)
         rayleigh = checked_damping(damping)
@@ -188,7 +188,7 @@ class Simulation(Solver, kind="fem"):
         meshed = mesh_bodies(scene, spacing, precision, materials)
         if spacing is None:
             spacing = mean_edge(meshed.rest, meshed.nodes)
-        _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision, "spacing")
+        refuse_coarse_positions(scene.lower, scene.upper, spacing, precision, "spacing")
         options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
         self._begin(scene, options, materials, number)
         volume = meshing.volumes(meshed.rest, meshed.nodes)
@@ -305,7 +305,9 @@ class Simulation(Solver, kind="fem"):
         self = cls.__new__(cls)
         options, scene, arrays = options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
         refuse_scene(scene)
-        _refuse_coarse_positions(scene.lower, scene.upper, options.spacing, _dtype(options.dtype), "spacing")
+        refuse_coarse_positions(
+            scene.lower, scene.upper, options.spacing, checked_dtype(options.dtype), "spacing"
+        )
         try:
             rest, nodes, material = (arrays.pop(name) for name in ("rest", "nodes", "element_material"))
             materials = kept_materials(scene, kept.numbers["parts"], material)

@@ -25,11 +25,11 @@ from mpm.errors import SimulationError
 from mpm.io.description import listing, mapping
 from mpm.io.kept import Kept
 from mpm.laws import Material, registry
-from mpm.numerics import StableDt
 from mpm.populated import Gone, Populated
 from mpm.shapes import Points, Shape
 from mpm.sph import numerics, operators
 from mpm.sph.checkup import FluidLooks
+from mpm.stepping import StableDt
 
 __all__ = ["Simulation"]
 
