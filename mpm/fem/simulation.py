@@ -290,7 +290,7 @@ class Simulation(Solver, kind="fem"):
         arrays |= {f"element.{name}": parameters[name] for name in parameters.units}
         if any("density" in material._varies for material in self._materials):
             arrays["element_density"] = self._fixed["mass"] / self._fixed["volume"]
-        user = [_declared(row) for row in rows.values() if row["owner"] == "user"]
+        user = [fieldtable.declared(row) for row in rows.values() if row["owner"] == "user"]
         numbers: dict[str, Any] = {
             "options": {**asdict(self._options_given), "damping": list(self._options_given.damping)},
             "parts": [asdict(part) for part in self._parts],
@@ -618,7 +618,3 @@ class Simulation(Solver, kind="fem"):
             size = f"with edges of about {edge:.3g} m"
         yield f"method  linear {kind} {size}, {given.integrator}{damped}, {self._stepping(given.dt)}"
         yield self._machine(given.dtype, self._core.memory())
-
-
-def _declared(row: fieldtable.Row) -> dict[str, Any]:
-    return {"name": row["name"], "unit": row["unit"], "rank": row["rank"], "initial": row["initial"]}
