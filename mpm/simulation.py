@@ -19,10 +19,10 @@ from mpm.fieldtable import DISSIPATIONS
 from mpm.interpolation import REACH, at_points, with_images
 from mpm.keeping import Format
 from mpm.materialpoints import MaterialPoints
-from mpm.numerics import StableDt
 from mpm.particles import NOT_KEPT, no_owner
 from mpm.populated import Gone
 from mpm.snapshot import Snapshot, arrays_of, deciding, fields_of, fill
+from mpm.stepping import StableDt
 
 if TYPE_CHECKING:
     from mpm.io.state import State

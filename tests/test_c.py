@@ -29,18 +29,23 @@ SANITIZERS = {"plain": "", "asan": "address,undefined", "tsan": "thread"}
 pytestmark = [pytest.mark.source, pytest.mark.skipif(CC is None, reason="no C compiler")]
 
 
+def comment_of(name: str, label: str) -> str | None:
+    """The text of the comment `label: ...` of tests/c/`name`.c, which may have several lines."""
+    text = (PROGRAMS / f"{name}.c").read_text()
+    found = re.search(rf"^/\* {label}: (.*?) \*/$", text, re.MULTILINE | re.DOTALL)
+    return found and found[1].replace("\n *", " ")
+
+
 def sources_of(name: str) -> list[str]:
-    """What tests/c/`name`.c links, as its line `sources: ...` says: files of the core, or `library` for all."""
-    line = re.search(r"^/\* sources: (.*) \*/$", (PROGRAMS / f"{name}.c").read_text(), re.MULTILINE)
-    assert line, f"{name}.c has no line `/* sources: ... */`"
-    return line[1].split()
+    """What tests/c/`name`.c links, as its comment `sources: ...` says: files of the core, or `library` for all."""
+    sources = comment_of(name, "sources")
+    assert sources is not None, f"{name}.c has no comment `/* sources: ... */`"
+    return sources.split()
 
 
 def variants_of(name: str) -> list[tuple[str, ...]]:
     """The compiler's flags of each variant of tests/c/`name`.c, those for other processors than x86 left out there."""
-    text = (PROGRAMS / f"{name}.c").read_text()
-    found = re.search(r"^/\* variants: (.*?) \*/$", text, re.MULTILINE | re.DOTALL)
-    variants = [tuple(one.replace("\n *", " ").split()) for one in found[1].split("|")] if found else [()]
+    variants = [tuple(one.split()) for one in (comment_of(name, "variants") or "").split("|")]
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     return [flags for flags in variants if x86 or not any(flag.startswith("-m") for flag in flags)]
 

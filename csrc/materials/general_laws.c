@@ -26,7 +26,7 @@ void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters,
     }
 }
 
-/* ---- parameters that vary ------------------------------------------------------------------------------------------ */
+/* ---- parameters that vary ---------------------------------------------------------------------------------------- */
 
 /* Copies one lane of an object that consists of `wide` members, and of others that are the same for all lanes. */
 static void copy_lane(void *to, const void *from, size_t size, int lane)
@@ -76,8 +76,8 @@ static bool agree(const mpm_material *material, const double *a, const double *b
     return true;
 }
 
-/* Prepares the law for the lanes that take the branches of lane `first`, each with its own values; all others have those
- * of lane `first`. Returns the lanes. */
+/* Prepares the law for the lanes that take the branches of lane `first`, each with its own values; all others have
+ * those of lane `first`. Returns the lanes. */
 static unsigned prepare_lanes(const mpm_material *material, const struct law_state *state, int first,
                               union law_parameters *parameters)
 {
@@ -116,7 +116,8 @@ NOINLINE void evaluate_varying(const mpm_material *material, const struct law_st
     }
 }
 
-NOINLINE void map_varying(const mpm_material *material, struct law_state *state, wide dt, const matrix *C, mask *limited)
+NOINLINE void map_varying(const mpm_material *material, struct law_state *state, wide dt, const matrix *C,
+                          mask *limited)
 {
     const struct law_state trial = *state;
     wide is_limited = wide_set(0);
@@ -125,7 +126,8 @@ NOINLINE void map_varying(const mpm_material *material, struct law_state *state,
         union law_parameters parameters = {0};
         const unsigned lanes = prepare_lanes(material, &trial, __builtin_ctz(left), &parameters) & left;
         struct law_state mapped = trial;
-        const wide found = wide_select(return_map(material->law, &parameters, &mapped, dt, *C), wide_set(1), wide_set(0));
+        const wide found =
+            wide_select(return_map(material->law, &parameters, &mapped, dt, *C), wide_set(1), wide_set(0));
         for (int q = 0; q < WIDTH; q++)
             if (lanes >> q & 1) {
                 copy_lane(state, &mapped, sizeof mapped, q);
@@ -151,9 +153,9 @@ NOINLINE void tangent_varying(const mpm_material *material, const wide stretch[D
     }
 }
 
-/* ---- all laws -------------------------------------------------------------------------------------------------------- */
+/* ---- all laws ---------------------------------------------------------------------------------------------------- */
 
-/* One function for each law: compilers take more than twice as long for one that is twice as long. */
+/* Each law is a function of its own: the time to compile one grows faster than its length. */
 #define ELASTIC(name)
 #define INELASTIC(name) \
     NOINLINE void name##_call_return_map(const union law_parameters *parameters, struct law_state *state, wide dt, \

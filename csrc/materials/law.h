@@ -69,9 +69,9 @@ struct law_piola {
 enum { LAW_PAIRS = DIM * (DIM - 1) / 2 };
 #define LAW_PAIR(i, j) ((i) + (j)-1) /* of principal directions i < j */
 
-/** Derivatives of an energy Psi by the principal stretches e_i of F = U e V^T, in the convention of math/singular.h. A
- *  stress after a return map need not have an energy: then Psi_i are the stresses tau_i/e_i, and Psi_ij the symmetric part
- *  of their derivatives. */
+/** Derivatives of an energy Psi by the principal stretches e_i of F = U e V^T, in the convention of math/singular.h.
+ *  Laws begin with an initialiser, which leaves the other members 0. A stress after a return map need not have an
+ *  energy: then Psi_i are the stresses tau_i/e_i, and Psi_ij the symmetric part of their derivatives. */
 struct law_tangent {
     wide energy;            /* Psi [J/m3]; infinite where the law has no energy */
     wide first[DIM];        /* Psi_i [Pa], so that P = U diag(Psi_i) V^T */

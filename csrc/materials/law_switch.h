@@ -39,8 +39,8 @@ union law_parameters {
     struct varying varying;
 };
 
-/* The laws of the registry, the laws of users, and varying parameters: compiled once per kernel set, in general_laws.c. A
- * call costs a few per cent of a step, and an inlined law seconds of compilation. So FAST laws are inlined, too, but
+/* The laws of the registry, the laws of users, and varying parameters: compiled once per kernel set, in general_laws.c.
+ * A call costs a few per cent of a step, and an inlined law seconds of compilation. So FAST laws are inlined, too, but
  * only in the sweeps of a run's steps, which ask for it (`inlined_evaluate`, `inlined_return_map`). */
 void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters, const mpm_material *material);
 void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *parameters, const struct law_state *state,
@@ -173,8 +173,8 @@ INLINE struct law_tangent law_tangent_at(const int law, const union law_paramete
     return tangent;
 }
 
-/* P(F) of an elastic law that keeps F. Where a law has no formula for it, P = tau F^-T, and `modulus` bounds that of its
- * waves by the largest |F^-T g|. */
+/* P(F) of an elastic law that keeps F. Where a law has no formula for it, P = tau F^-T, and `modulus` bounds that of
+ * its waves by the largest |F^-T g|. */
 INLINE struct law_piola law_piola_at(const int law, const union law_parameters *parameters, matrix F)
 {
     switch (law) {

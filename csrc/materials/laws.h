@@ -44,7 +44,7 @@ typedef struct mpm_history_field {
     int initial_parameter; /* 1 + index of the parameter that new particles begin with instead; 0: none */
     double low, high; /* range of values that users may write: low < value < high */
     bool scales_volume; /* the whole volume ratio is det F times this field */
-    int heat_capacity;  /* of a temperature: 1 + index of the parameter that is its heat capacity per rest volume; 0: none */
+    int heat_capacity;  /* of a temperature: 1 + index of the parameter that is the heat capacity [J/(m3 K)]; 0: none */
     const char *meaning;
 } mpm_history_field;
 
@@ -62,10 +62,10 @@ typedef struct mpm_law {
 } mpm_law;
 
 /** X(enumerator, name, kind, speed, tangent): every law, in the order of its index. An INELASTIC law has a return map.
- *  A law with a TANGENT, or with a MAPPED one, can take implicit steps. A TANGENT is that of an energy, whose return map,
- *  if there is one, acts after the step; a MAPPED one includes the return map (flow_tangent.h). All laws are compiled once
- *  per kernel set, and share one sweep, which selects the law at run time. FAST laws are compiled into the sweeps of
- *  steps as well: those are up to 6 % faster, have the same bits, and take seconds to compile. */
+ *  A law with a TANGENT, or with a MAPPED one, can take implicit steps. A TANGENT is that of an energy, whose return
+ *  map, if there is one, acts after the step; a MAPPED one includes the return map (flow_tangent.h). All laws are
+ *  compiled once per kernel set, and share one sweep, which selects the law at run time. FAST laws are compiled into
+ *  the sweeps of steps as well: those are up to 6 % faster, have the same bits, and take seconds to compile. */
 #define MPM_LAWS(X) \
     X(MPM_FIXED_COROTATED, fixed_corotated, ELASTIC, FAST, TANGENT) \
     X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST, TANGENT) \

@@ -177,8 +177,9 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
         sweep_group(sweep, group, task, work, result, dt, law, inlines, pieces, dissipates); \
     }
 
-/* The standard scheme has a body for each FAST law in each operation of which a step consists. Each is a function of its
- * own: in one, they would take registers from each other, and the time to compile a function grows faster than it. */
+/* The standard scheme has a body for each FAST law in each operation of which a step consists. Each is a function of
+ * its own: in one, they would take registers from each other, and the time to compile one grows faster than its
+ * length. */
 #if ANY_SCHEME
 #define STANDARD_LAWS(X)
 #else
@@ -198,8 +199,8 @@ STANDARD_LAWS(P2G_BODY)
 STANDARD_LAWS(G2P_BODY)
 STANDARD_LAWS(G2P2G_BODY)
 
-/* The operations of this family, compiled for their own pieces only; the last argument holds their FAST bodies. The body
- * for any law also keeps the books of dissipation. */
+/* The operations of this family, compiled for their own pieces only; the last argument holds their FAST bodies. The
+ * body for any law also keeps the books of dissipation. */
 #define OPERATION(name, ending, beginning, pieces, ...) \
     BODY(name##_any_law, run_time_law, ANY_SCHEME && (pieces) == G2P2G, pieces, \
          ((pieces) & MEASURE) && sweep->materials[group->material].dissipates) \

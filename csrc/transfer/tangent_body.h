@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sweeps of implicit steps: the force of a trial velocity, and its derivative. With g_ip the gradient of weight i at
- * particle p (of moving least squares, or of the B-spline), a trial velocity v on the nodes gives
+ * The sweeps of implicit steps: the force of a trial velocity, and its derivative. With g_ip the gradient of weight i
+ * at particle p (of moving least squares, or of the B-spline), a trial velocity v on the nodes gives
  *
  *     G_p = sum_i v_i g_ip^T,  F_p = (I + dt G_p) F_p^n,  f_i = -sum_p V_p P(F_p) F_p^nT g_ip
  *     (H u)_i = sum_p V_p [dP/dF : (G_p(u) F_p^n)] F_p^nT g_ip                        dt f(v + u) = dt f(v) - dt^2 H u
@@ -341,7 +341,8 @@ INLINE void trial_task(const mpm_sweep *sweep, const mpm_arguments *arguments, p
     begin_task(sweep, task, work);
     for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
-        sweep->measures[task].elastic += trial_group(sweep, arguments, group, work, &sweep->materials[group->material], trial);
+        sweep->measures[task].elastic +=
+            trial_group(sweep, arguments, group, work, &sweep->materials[group->material], trial);
     }
 }
 
