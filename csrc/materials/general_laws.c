@@ -6,6 +6,7 @@
 
 #include "materials/flow_tangent.h"
 #include "materials/law_switch.h"
+#include "materials/moduli.h"
 #include "materials/prepared.h"
 
 #define IF_FAST(...)
@@ -201,6 +202,7 @@ void MPM_KERNEL(general_laws_mapped)(int law, const union law_parameters *parame
 {
 #define CALL_NO_TANGENT(name) break
 #define CALL_TANGENT(name) break
+#define CALL_MODULI(name) break
 #define CALL_MAPPED(name) \
     *tangent = name##_tangent(&parameters->name, stretch, state, dt); \
     return
@@ -212,4 +214,39 @@ void MPM_KERNEL(general_laws_mapped)(int law, const union law_parameters *parame
         MPM_LAWS(CASE)
     }
     __builtin_unreachable();
+}
+
+static void moduli_of(int law, const union law_parameters *parameters, const struct law_trial *trial,
+                      struct law_moduli *moduli)
+{
+    *moduli = (struct law_moduli){0};
+    switch (law) {
+#undef CASE
+#define CASE(enumerator, name) \
+    case enumerator: \
+        name##_moduli(&parameters->name, trial, moduli); \
+        return;
+        MPM_MODULI_LAWS(CASE)
+    }
+    __builtin_unreachable();
+}
+
+void MPM_KERNEL(general_laws_moduli)(const mpm_material *material, const union law_parameters *parameters,
+                                     const struct law_trial *trial, struct law_moduli *moduli)
+{
+    if (!material->varying) {
+        moduli_of(material->law, parameters, trial, moduli);
+        return;
+    }
+    unsigned left = ALL_LANES;
+    while (left) {
+        union law_parameters own = {0};
+        struct law_moduli found;
+        const unsigned lanes = prepare_lanes(material, trial->begin, __builtin_ctz(left), &own) & left;
+        moduli_of(material->law, &own, trial, &found);
+        for (int q = 0; q < WIDTH; q++)
+            if (lanes >> q & 1)
+                copy_lane(moduli, &found, sizeof found, q);
+        left &= ~lanes;
+    }
 }

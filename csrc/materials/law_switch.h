@@ -164,6 +164,7 @@ INLINE struct law_tangent law_tangent_at(const int law, const union law_paramete
 #define CALL_NO_TANGENT(name) __builtin_unreachable()
 #define CALL_TANGENT(name) return name##_tangent(&parameters->name, stretch, state)
 #define CALL_MAPPED(name) break
+#define CALL_MODULI(name) __builtin_unreachable()
     switch (law) {
 #define CASE(enumerator, name, kind, speed, tangent) \
     case enumerator: \
@@ -172,6 +173,7 @@ INLINE struct law_tangent law_tangent_at(const int law, const union law_paramete
 #undef CASE
 #undef CALL_TANGENT
 #undef CALL_MAPPED
+#undef CALL_MODULI
 #undef CALL_NO_TANGENT
     }
     struct law_state copy;

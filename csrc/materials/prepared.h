@@ -14,3 +14,8 @@ void MPM_KERNEL(general_laws_prepare_lane)(const mpm_material *material, void *p
 /** As law_tangent_at (law_switch.h), with the parameters of each lane behind the history in `state`. */
 void MPM_KERNEL(general_laws_tangent)(const mpm_material *material, const wide stretch[DIM], const struct law_state *state,
                                       wide dt, struct law_tangent *tangent);
+
+/** The moduli of a material's law at a trial F; `parameters` are prepared unless they vary. */
+union law_parameters;
+void MPM_KERNEL(general_laws_moduli)(const mpm_material *material, const union law_parameters *parameters,
+                                     const struct law_trial *trial, struct law_moduli *moduli);
