@@ -14,7 +14,7 @@ SPREAD := -n auto --dist worksteal
 BUILD := $(PY) setup.py -q build_ext --inplace
 SANITIZED := MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
 QUICK := not slow and not notebook
-VIEWER := viewer viewer_compare viewer_hub viewer_probe viewer_settings# Python alone: nothing for sanitizers
+VIEWER := viewer viewer_compare viewer_frames viewer_hub viewer_probe viewer_settings# Python alone: nothing for sanitizers
 
 # An environment that was moved or copied, or whose Python has disappeared, is made anew.
 ifneq ($(wildcard $(VENV)),)

@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 
 import mpm
-from mpm import numerics
+from mpm import numerics, stepping
 
 STEPS = 2000
 # The linear kernel has no bound of the time step that holds always: a free surface can blow up.
@@ -117,7 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("steps", nargs="?", type=int, default=STEPS)
     parser.add_argument("--schemes", action="store_true", help="every transfer, kernel and gradient")
-    parser.add_argument("--dtype", choices=numerics.DTYPES, help="of --schemes; default float64")
+    parser.add_argument("--dtype", choices=stepping.DTYPES, help="of --schemes; default float64")
     chosen = parser.parse_args()
     if chosen.steps < 1:
         parser.error(f"steps = {chosen.steps}: must be >= 1")

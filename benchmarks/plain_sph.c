@@ -62,7 +62,8 @@ static void add(struct particle *p, const struct particle *q, const struct parti
             continue;
         const float r = sqrtf(r2), u = r / h;
         if (!forces)
-            p->density += mass * factor * (u < 1 ? 2.f / 3 - u * u + 0.5f * u * u * u : (2 - u) * (2 - u) * (2 - u) / 6);
+            p->density +=
+                mass * factor * (u < 1 ? 2.f / 3 - u * u + 0.5f * u * u * u : (2 - u) * (2 - u) * (2 - u) / 6);
         else if (r2 > 0) {
             const float slope = (u < 1 ? -2 * u + 1.5f * u * u : -0.5f * (2 - u) * (2 - u)) * factor / h / r;
             const float push = p->pressure / (p->density * p->density) + q->pressure / (q->density * q->density);

@@ -19,7 +19,7 @@ LONG = 12  # a class with more members has a page of its own
 # What public functions return or take, and nobody makes by name.
 RESULTS = (
     "mpm.scene.Body", "mpm.colliders.Collider", "mpm.particles.Particles", "mpm.totals.Totals", "mpm.totals.History",
-    "mpm.solver.Solver", "mpm.numerics.StableDt", "mpm.grid.Grid", "mpm.equilibrium.Equilibrium",
+    "mpm.solver.Solver", "mpm.stepping.StableDt", "mpm.grid.Grid", "mpm.equilibrium.Equilibrium",
     "mpm.settings.Setting", "mpm.checkup.Report", "mpm.checkup.Finding", "mpm.comparison.Comparison",
     "mpm.io.compare.Difference", "mpm.config.Configuration", "mpm.io.trajectory.Recording", "mpm.io.replay.Replay",
     "mpm.io.replay.Frame", "mpm.laws.Evaluation", "mpm.viewer.widget.Viewer",

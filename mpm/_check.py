@@ -14,7 +14,7 @@ import numbers
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -78,22 +78,29 @@ WORDS = MappingProxyType(
         "metal": "VonMises",
         "plastic": "VonMises",
         "mises": "VonMises",
-        "elastic": "NeoHookean",
+        "elastoplastic": "VonMises",
+        "plasticity": "VonMises",
         "hyperelastic": "NeoHookean",
         "jelly": "NeoHookean",
         "rubber": "Ogden",
-        "hooke": "Hencky",
-        "linear_elastic": "Hencky",
-        "linearelastic": "Hencky",
         "bingham": "HerschelBulkley",
         "stvk": "SaintVenantKirchhoff",
+        "svk": "SaintVenantKirchhoff",
+        "maxwell": "Viscoelastic",
+        "kelvinvoigt": "Viscoelastic",
         "soil": "DruckerPrager",
         "clay": "CamClay",
         "t": "time",
         "p": "pressure",
         "velocity": "speed",
+        "field": "color",
+        "quantity": "color",
+        "clim": "limits",
+        "vmin": "limits",
+        "vmax": "limits",
     }
 )
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def nearest(name: str, names: Iterable[str], words: Mapping[str, str] = WORDS) -> str:
@@ -115,11 +122,16 @@ def component(name: str, names: Iterable[str]) -> str:
     return ""
 
 
-def names_of_module(module: str, names: Iterable[str]) -> Callable[[str], NoReturn]:
-    """The ``__getattr__`` of a module: called when the ordinary look-up failed."""
+def names_of_module(
+    module: str, names: Iterable[str], hints: Mapping[str, str] = NOTHING
+) -> Callable[[str], NoReturn]:
+    """The ``__getattr__`` of a module: called when the ordinary look-up failed. `hints` say what to use instead of
+    names that users may expect, by these in lower case without separators."""
 
     def __getattr__(name: str) -> NoReturn:
-        raise AttributeError(f"module {module!r} has no attribute {name!r}{nearest(name, names)}")
+        hint = hints.get(_plain(name).replace("-", ""))
+        near = f"; {hint}" if hint else nearest(name, names)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{near}")
 
     return __getattr__
 
@@ -160,9 +172,16 @@ def extra(module: str, need: str, extra: str, package: str = "") -> Any:
         raise ImportError(f"{need}: {to_install(extra, package or module)}") from None
 
 
-def options(function: Callable[P, R]) -> Callable[P, R]:
+@overload
+def options(function: Callable[P, R]) -> Callable[P, R]: ...
+@overload
+def options(*, hints: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def options(function: Callable[..., Any] | None = None, *, hints: Mapping[str, str] = NOTHING) -> Any:
     """Decorator: an unknown keyword raises a TypeError that proposes the nearest one, or lists all; what has to be a
-    keyword and is none, or is missing, is named."""
+    keyword and is none, or is missing, is named. `hints` say what to do, by names of unknown or missing keywords; in
+    those of unknown ones, ``{}`` is the value."""
+    if function is None:
+        return functools.partial(options, hints=hints)
     parameters = inspect.signature(function).parameters
     known = [
         name
@@ -180,16 +199,19 @@ def options(function: Callable[P, R]) -> Callable[P, R]:
     by_place = math.inf if variadic else len(parameters) - len(by_keyword)
 
     @functools.wraps(function)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name in kwargs:
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        for name, value in kwargs.items():
             if name not in known:
-                near = _resolution(name, known) or nearest(name, known) or f"; there are {', '.join(known)}"
+                hint = f"; {hints[name].format(shown(value))}" if name in hints else _resolution(name, known)
+                near = hint or nearest(name, known) or f"; there are {', '.join(known)}"
                 raise TypeError(f"{_title(function, args)}() has no option {name!r}{near}")
         if by_keyword and len(args) > by_place:
             raise TypeError(f"{_title(function, args)}() takes by keyword: {', '.join(by_keyword)}")
-        missing = [f"{name}=" for name, place in needed.items() if name not in kwargs and len(args) <= place]
+        missing = [name for name, place in needed.items() if name not in kwargs and len(args) <= place]
         if missing:
-            raise TypeError(f"{_title(function, args)}() needs {', '.join(missing)}")
+            how = "".join(f"; {hints[name]}" for name in missing if name in hints)
+            needs = ", ".join(f"{name}=" for name in missing)
+            raise TypeError(f"{_title(function, args)}() needs {needs}{how}")
         return function(*args, **kwargs)
 
     return checked
@@ -210,9 +232,15 @@ def _title(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
     return f"{type(arguments[0]).__qualname__}.{name}" if inherited else title
 
 
-def strict_options(cls: T) -> T:
+@overload
+def strict_options(cls: T) -> T: ...
+@overload
+def strict_options(*, hints: Mapping[str, str]) -> Callable[[T], T]: ...
+def strict_options(cls: Any = None, *, hints: Mapping[str, str] = NOTHING) -> Any:
     """Class decorator: `options` for the ``__init__``, a generated one (of a dataclass) too."""
-    cls.__init__ = options(cls.__init__)  # type: ignore[misc]
+    if cls is None:
+        return functools.partial(strict_options, hints=hints)
+    cls.__init__ = options(hints=hints)(cls.__init__)
     return cls
 
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from mpm import _check, colliders
 from mpm.colliders import Placed
 from mpm.laws import Material
-from mpm.numerics import StableDt
 from mpm.solver import Solver
+from mpm.stepping import StableDt
 from mpm.varying import Varying
 
 __all__ = ["Finding", "GridLooks", "Looks", "Report", "doctor"]

@@ -76,9 +76,9 @@ class Equilibrating(Solver, abstract=True):
         """Bring the particles to rest under gravity and the body force, at the present time; any integrator continues.
 
         The load grows in increments from none; the stress that is there stays. Velocities are 0 afterwards. Colliders
-        are held where they are, and viscosity has no effect. Plastic laws yield on the way as in implicit steps. The
-        mass of the nodes regularises the problem, so bodies may slide or roll where nothing resists. Time, history and
-        recordings do not change, and views stay live.
+        are held where they are, viscosity has no effect, and `Viscoelastic` rests relaxed. Plastic laws yield on the
+        way as in implicit steps. The mass of the nodes regularises the problem, so bodies may slide or roll where
+        nothing resists. Time, history and recordings do not change, and views stay live.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Equilibrating(Solver, abstract=True):
             No equilibrium was found; nothing has changed.
         ValueError
             The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
-            bodies or nothing holds them; a collider deforms; a law has no tangent (`Viscoelastic`, say); or
+            bodies or nothing holds them; a collider deforms; a law has no tangent (`UserLaw`); or
             ``f_bar=True``.
 
         References

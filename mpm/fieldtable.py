@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from mpm import _core
 
@@ -14,6 +14,7 @@ __all__ = [
     "TAKEN",
     "Row",
     "components",
+    "declared",
     "is_name",
     "row",
     "shape",
@@ -82,6 +83,11 @@ def shape(rank: str, dimension: int) -> tuple[int, ...]:
     if rank == "scalar":
         return ()
     return (dimension, dimension) if rank == "tensor" else (len(components(dimension)[rank]),)
+
+
+def declared(row: Row) -> dict[str, Any]:
+    """What `add_field` of a core takes, as files keep it."""
+    return {"name": row["name"], "unit": row["unit"], "rank": row["rank"], "initial": row["initial"]}
 
 
 def is_name(name: str) -> bool:

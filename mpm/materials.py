@@ -20,19 +20,17 @@ function is evaluated at the centroids, ``sim.elements["E"]`` is the field, and 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
-
-import numpy.typing as npt
+from typing import ClassVar
 
 from mpm import _check
-from mpm._check import FloatArray
+from mpm.inelastic import _Flowing
 from mpm.known import Known, catalogue
-from mpm.laws import Material, _Elastic, _Flowing, _Plastic, plastic
+from mpm.laws import Material, _Elastic
 from mpm.metals import JohnsonCook, VonMises
 from mpm.rubber import FibreReinforced, Ogden
-from mpm.soils import NACC, CamClay, DruckerPrager, MohrCoulomb, MuI
+from mpm.snow import Snow
+from mpm.soils import NACC, CamClay, DruckerPrager, MohrCoulomb, MuI, Sand
 from mpm.userlaws import HistoryField, UserLaw
 
 __all__ = [
@@ -67,7 +65,19 @@ def __dir__() -> list[str]:
     return __all__
 
 
-__getattr__ = _check.names_of_module(__name__, __all__)
+HOOKE = (
+    "Hooke's law of small strain is not objective, a rotation would cause stress: Corotated is Hooke's law in the "
+    "rotated frame, Hencky that of the logarithmic strain"
+)
+HINTS = {
+    **dict.fromkeys(("hooke", "hookean", "hookeslaw", "linear", "linearelastic", "linearelasticity"), HOOKE),
+    **dict.fromkeys(("elastic", "elasticity"), f"NeoHookean is the usual law of large strain. {HOOKE}"),
+    **dict.fromkeys(
+        ("gas", "idealgas", "air"), "Fluid(bulk_modulus=gamma * p0, gamma=1.4, ...) is an ideal gas"
+    ),
+}
+
+__getattr__ = _check.names_of_module(__name__, __all__, HINTS)
 
 
 @_check.strict_options
@@ -104,7 +114,7 @@ class FixedCorotated(_Elastic):
 class Corotated(_Elastic):
     """Corotated linear elasticity: Ψ = μ |F − R|² + λ/2 tr²(RᵀF − I), R the rotation of F.
 
-    The linear law for the strain that is left without the rotation, and so without the errors of linear elasticity in
+    Hooke's law in the rotated frame: linear in the strain RᵀF − I, and so without the errors of linear elasticity in
     large rotations. It is defined for every F, inverted ones included, but its pressure does not see J: a body can be
     squeezed to no volume with a finite force.
 
@@ -191,7 +201,8 @@ class SaintVenantKirchhoff(_Elastic):
 class Hencky(_Elastic):
     """Hencky's elasticity: Ψ = μ e:e + λ/2 (tr e)² with the logarithmic strain e = ½ ln FFᵀ.
 
-    Tension and compression to inverse stretches have opposite stresses. `Sand` is elastic in this way.
+    Hooke's law of the logarithmic strain. Tension and compression to inverse stretches have opposite stresses.
+    `Sand` is elastic in this way.
 
     Parameters
     ----------
@@ -258,7 +269,12 @@ class MooneyRivlin(Material):
             )
 
 
-@_check.strict_options
+@_check.strict_options(
+    hints={
+        "bulk_modulus": "K = density c² with ten times the largest speed as c keeps the density within about 1 %"
+    }
+    | dict.fromkeys(("c", "sound_speed", "speed_of_sound"), "bulk_modulus = density c², with c = {}")
+)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fluid(Material):
     """Weakly compressible fluid of pressure p = (K/γ)(J^−γ − 1), with an optional Newtonian viscosity.
@@ -273,7 +289,8 @@ class Fluid(Material):
     Parameters
     ----------
     bulk_modulus : float
-        K [Pa], > 0; the speed of sound at rest is √(K/density).
+        K [Pa], > 0; the speed of sound at rest is c = √(K/density). With c = 10 v, where v is the largest speed, the
+        density changes by about 1 %: K = 100 density v². A larger K shortens the time step and changes little else.
     density : float
         Initial density [kg/m³], > 0.
     gamma : float, optional
@@ -301,198 +318,6 @@ class Fluid(Material):
         Material.__post_init__(self)
         if "gamma" not in self._varies and -1 < self.gamma < 1:
             raise ValueError(f"gamma = {self.gamma!r}: must be -1, or >= 1 and <= 20")
-
-
-SNOW_PRESETS: dict[str, dict[str, float]] = {
-    "reference": {},
-    "lower_hardening": {"hardening": 5.0},
-    "lower_young": {"E": 4.8e4},
-    "lower_critical_compression": {"critical_compression": 1.9e-2},
-    "lower_critical_stretch": {"critical_stretch": 5e-3},
-    "both_lower": {"critical_compression": 1.9e-2, "critical_stretch": 5e-3},
-}
-
-
-@_check.strict_options
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Snow(_Plastic):
-    """Snow: fixed corotated elasticity that yields at critical stretches and hardens under compaction.
-
-    The deformation gradient is a product F = F_E F_P of an elastic and a plastic part; ``particles.F`` is F_E,
-    ``particles.Jp`` is J_P = det F_P, and J J_P is the whole volume ratio. Every step clamps the principal stretches of
-    F_E to [1 − θ_c, 1 + θ_s]; the excess goes into F_P. Energy and stress follow `FixedCorotated` at F_E with both
-    moduli times e^{ξ(1 − J_P)}: compacted snow (J_P < 1) is stiffer, torn snow softer. J_P stays within ``Jp_limits``;
-    ``clipped`` in ``Simulation.health`` counts the corrections.
-
-    Small critical values give powder, large ones chunks. Low hardening gives ductile snow, high hardening brittle
-    snow. A low E gives powdery snow, a high E icy snow. The defaults come from the paper. In 2-D (plane strain) the
-    stretch out of plane is 1 and takes no part.
-
-    Parameters
-    ----------
-    E : float, optional
-        Young's modulus before hardening [Pa], > 0, default 1.4e5.
-    nu : float, optional
-        Poisson's ratio, > −1 and < 0.5, default 0.2; a warning above 0.49.
-    density : float, optional
-        Initial density [kg/m³], > 0, default 400.
-    critical_compression : float, optional
-        θ_c, > 0 and < 1, default 0.025: elastic down to the stretch 1 − θ_c.
-    critical_stretch : float, optional
-        θ_s, > 0 and at most 10⁶, default 0.0075: elastic up to the stretch 1 + θ_s.
-    hardening : float, optional
-        ξ, >= 0, default 10.
-    Jp_limits : (float, float) or None, optional
-        Least and largest J_P, the one from 0 to 1, the other at least 1; default (0.6, 20). None: no limits, as in the
-        paper; snow that is compacted far then stiffens until the time step is very small.
-
-    See Also
-    --------
-    Snow.preset : the paper's kinds of snow by name.
-
-    References
-    ----------
-    Stomakhin, Schroeder, Chai, Teran, Selle: A material point method for snow simulation. ACM TOG 32(4) (2013)
-    102.
-    """
-
-    law: ClassVar[str] = "snow"
-    inverts: ClassVar[bool] = True
-
-    E: float = 1.4e5
-    nu: float = 0.2
-    density: float = 400.0
-    critical_compression: float = 2.5e-2
-    critical_stretch: float = 7.5e-3
-    hardening: float = 10.0
-    Jp_limits: tuple[float, float] | None = (0.6, 20.0)
-
-    def __post_init__(self) -> None:
-        Material.__post_init__(self)
-        if self.Jp_limits is None:
-            return
-        low, high = _check.array("Jp_limits", self.Jp_limits, (2,)).tolist()
-        if not 0 <= low <= 1 <= high:
-            raise ValueError(f"Jp_limits = ({low!r}, {high!r}): must be 0 <= least <= 1 <= largest, or None")
-        object.__setattr__(self, "Jp_limits", (low, high))
-
-    def _parameter(self, name: str) -> float:
-        limits = {"least_Jp": 0, "largest_Jp": 1}
-        if name in limits:
-            return (self.Jp_limits or (0.0, math.inf))[limits[name]]
-        return Material._parameter(self, name)
-
-    @classmethod
-    @_check.options
-    def preset(cls, name: str) -> Snow:
-        """The snow of that name in the paper's comparison of parameters (Fig. 9).
-
-        Parameters
-        ----------
-        name : str
-            ``"reference"`` (the defaults); ``"lower_hardening"`` (ξ = 5); ``"lower_young"`` (E = 4.8e4 Pa);
-            ``"lower_critical_compression"`` (θ_c = 0.019); ``"lower_critical_stretch"`` (θ_s = 0.005);
-            ``"both_lower"`` (both critical values).
-
-        Raises
-        ------
-        TypeError, ValueError
-            No preset has that name; the message proposes the nearest.
-        """
-        return cls(**cast(Any, SNOW_PRESETS)[_check.choice("name", name, tuple(SNOW_PRESETS))])
-
-    def stress(self, F: npt.ArrayLike, Jp: npt.ArrayLike = 1.0) -> FloatArray:
-        """First Piola–Kirchhoff stress P = τ F⁻ᵀ without yielding, from the C code of the step.
-
-        Parameters
-        ----------
-        F : array_like, shape (m, d, d)
-            Elastic deformation gradients F_E, d = 2 (plane strain) or 3.
-        Jp : float or array_like, shape (m,), optional
-            Plastic volume ratios, > 0.
-
-        Returns
-        -------
-        ndarray, shape (m, d, d)
-            P = ∂Ψ/∂F_E [Pa], in float64.
-
-        Raises
-        ------
-        TypeError, ValueError
-            F or Jp has another shape or range, or is not finite, or F is singular.
-        """
-        checked = self._gradients(F)
-        return self._stress(checked, plastic(Jp, len(checked)))
-
-    def energy(self, F: npt.ArrayLike, Jp: npt.ArrayLike = 1.0) -> FloatArray:
-        """Energy per rest volume without yielding, from the C code of the step.
-
-        Parameters
-        ----------
-        F : array_like, shape (m, d, d)
-            Elastic deformation gradients F_E, d = 2 (plane strain) or 3.
-        Jp : float or array_like, shape (m,), optional
-            Plastic volume ratios, > 0.
-
-        Returns
-        -------
-        ndarray, shape (m,)
-            Ψ [J/m³], in float64.
-
-        Raises
-        ------
-        TypeError, ValueError
-            F or Jp has another shape or range, or is not finite.
-        """
-        checked = self._gradients(F)
-        return self._energy(checked, plastic(Jp, len(checked)))
-
-
-@_check.strict_options
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sand(_Plastic):
-    """Sand: grains that slide where shear exceeds their friction, and part without resistance.
-
-    The deformation gradient is a product F = F_E F_P of an elastic and a plastic part; ``particles.F`` is F_E,
-    ``particles.Jp`` is J_P = det F_P, and J J_P is the whole volume ratio. With e the logarithms of the principal
-    stretches of F_E, Ψ = μ e:e + λ/2 (tr e)² and τ = 2μ e + λ tr e I along the same axes. Every step brings stresses
-    back to ‖dev τ‖ <= α (d c cot φ − tr τ) (Drucker and Prager). Sliding does so and keeps the volume; where all
-    stresses are tensile, parting removes them and adds to J_P. Grains that come together again press on each other
-    once J_P is back at 1, so `Jp` shows where sand is loose. `Jp` stays below 10⁶; ``clipped`` in
-    ``Simulation.health`` counts the corrections.
-
-    In 3-D α = √(2/3) · 2 sin φ/(3 − sin φ), as in the paper: the Mohr–Coulomb criterion in triaxial compression. It is
-    stronger than this criterion elsewhere: a 3-D body that flows in a plane, as between smooth plates, has the friction
-    angle arcsin(3 α/√2), 44° for φ = 30° and 55° for 35°. In 2-D α = sin φ/√2 is the Mohr–Coulomb criterion for the
-    stresses in the plane; the stretch out of plane is 1 and takes no part. φ does not change with deformation.
-
-    Parameters
-    ----------
-    E : float, optional
-        Young's modulus [Pa], > 0, default 3.537e5.
-    nu : float, optional
-        Poisson's ratio, > −1 and < 0.5, default 0.3; a warning above 0.49.
-    density : float, optional
-        Initial density [kg/m³], > 0, default 2200.
-    friction_angle_deg : float, optional
-        Angle of internal friction φ, > 0° and < 90°, default 35°.
-    cohesion : float, optional
-        c [Pa], >= 0, default 0: shear strength without pressure, as in moist sand. Grains of a cohesive sand part at
-        the mean tension c cot φ, and stick again when they meet.
-
-    References
-    ----------
-    Klar, Gast, Pradhana, Fu, Schroeder, Jiang, Teran: Drucker-Prager elastoplasticity for sand animation. ACM TOG
-    35(4) (2016) 103; without its hardening. Volume as in Tampubolon et al., ACM TOG 36(4) (2017) 105.
-    """
-
-    law: ClassVar[str] = "sand"
-
-    E: float = 3.537e5
-    nu: float = 0.3
-    density: float = 2200.0
-    friction_angle_deg: float = 35.0
-    cohesion: float = 0.0
 
 
 @_check.strict_options

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mpm import _check
-from mpm.laws import Material, _Elastic, _Flowing
+from mpm.inelastic import _Flowing
+from mpm.laws import Material, _Elastic
 from mpm.varying import Varying
 
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,17 @@ import numpy.typing as npt
 from mpm import _check, _core, config, walls
 from mpm.laws import Material
 from mpm.scene import Scene
+from mpm.stepping import (
+    MAX_HISTORY,
+    WHOLE,
+    DType,
+    checked_dtype,
+    nearest_dx,
+    refuse_coarse_positions,
+    refuse_short_steps,
+    time_step,
+)
 from mpm.totals import per_depth
-
-DType: TypeAlias = Literal["float32", "float64"]
 
 SAMPLINGS = ("lattice", "stratified", "random", "poisson")
 VOLUMES = ("sampler", "grid-density")
@@ -25,7 +33,6 @@ KERNELS = ("linear", "quadratic", "cubic")
 GRADIENTS = ("mls", "bspline")
 ADVECTIONS = ("pic", "particle")
 F_UPDATES = ("linear", "cayley")
-DTYPES = ("float64", "float32")
 
 PRECONDITIONERS = ("mass", "stiffness")
 INTEGRATORS = ("explicit", "semi-implicit", "implicit-euler", "implicit-midpoint")
@@ -59,16 +66,9 @@ MOST_VISCOSITY = 100  # of settings.c
 # Each order costs one more sweep over all particles, and the series has converged long before.
 MAX_XPIC_ORDER = 50
 
-# (upper - lower)/dx must be a whole number within this tolerance.
-WHOLE = 1e-9
 SMALLEST_DX, LARGEST_DX = 1e-90, 1e90
-LEAST_STEP = {name: float(np.finfo(name).tiny) for name in ("float64", "float32")}  # as kernels see it [s]
-MAX_HISTORY = 2**31 - 1
 MAX_PER_CELL = 10_000
 MOST_AT_NODE = 1000  # times the mass of the heaviest particle
-# The required resolution of positions everywhere in the domain, as a share of a cell. Bodies are sampled in double
-# precision; single precision need only show positions, because the core keeps them relative to their block.
-RESOLVED = {"float64": 1 / 1024, "float32": 1 / 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,26 +150,6 @@ class Numerics:
     dissipation: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StableDt:
-    """The bound of the time step in the current state.
-
-    Attributes
-    ----------
-    dt : float
-        The bound itself [s], no safety factor in it.
-    limit : {"isolated", "wave", "motion", "acceleration", "viscosity", "none"}
-        What binds: the stiffness of a particle that is alone in its cells, a wave crossing a cell, a particle
-        or its strain moving too far, gravity, viscosity; nothing without particles.
-    particle : int or None
-        The row that binds, if one does.
-    """
-
-    dt: float
-    limit: str
-    particle: int | None
-
-
 def check(
     lower: npt.NDArray[np.float64],
     upper: npt.NDArray[np.float64],
@@ -207,10 +187,10 @@ def check(
     sampling = _check.choice("sampling", sampling, SAMPLINGS)
     # Within these limits, volumes of cells and their inverses do not overflow.
     spacing = _check.number("dx", dx, low=SMALLEST_DX, high=LARGEST_DX, unit="m")
-    step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
-    precision = _dtype(dtype)
+    step, bound, unstable = time_step(dt, max_dt, allow_unstable)
+    precision = checked_dtype(dtype)
     refuse_short_steps(step, bound, precision)
-    _refuse_coarse_positions(lower, upper, spacing, precision)
+    refuse_coarse_positions(lower, upper, spacing, precision)
     scheme = _scheme(transfer, kernel, gradient, flip_ratio, xpic_order, advect, f_update, c_damping)
     scheme = replace(
         scheme,
@@ -468,56 +448,6 @@ class _Users:
             )
 
 
-def _time_step(dt: object, max_dt: object, allow_unstable: object) -> tuple[float, float, bool]:
-    """(dt or 0 for automatic, max_dt or inf, allow_unstable)."""
-    unstable = _check.flag("allow_unstable", allow_unstable)
-    bound = math.inf if max_dt is None else _check.number("max_dt", max_dt, low=0, low_open=True, unit="s")
-    if isinstance(dt, str):
-        if dt != "auto":
-            raise ValueError(f"dt = {dt!r}: must be 'auto' or a number > 0 [s]")
-        if unstable:
-            raise ValueError("allow_unstable = True: dt='auto' does not use it; it is for a fixed dt")
-        return 0.0, bound, False
-    if isinstance(dt, (bool, np.bool_)) or dt is None:
-        raise _check.wrong_type("dt", dt, "'auto' or a number > 0 [s]")
-    step = _check.number("dt", dt, low=0, low_open=True, unit="s")
-    if max_dt is not None:
-        raise ValueError(f"max_dt = {bound:g}: a fixed dt does not use it; it is for dt='auto'")
-    return step, bound, unstable
-
-
-def refuse_short_steps(dt: float, max_dt: float, dtype: str) -> None:
-    """Raise ValueError for steps that the precision knows as 0."""
-    for name, value in (("dt", dt), ("max_dt", max_dt)):
-        if 0 < value < LEAST_STEP[dtype]:
-            raise ValueError(f"{name} = {value:g} s: must be >= {LEAST_STEP[dtype]:g} s in {dtype}")
-
-
-def _refuse_coarse_positions(
-    lower: npt.NDArray[np.float64],
-    upper: npt.NDArray[np.float64],
-    dx: float,
-    dtype: DType,
-    size: str = "dx",
-) -> None:
-    """Raise ValueError where neighbouring numbers of the precision are too far apart for positions in cells.
-
-    `size` is the user's name of dx.
-    """
-    farthest = float(np.maximum(np.abs(lower), np.abs(upper)).max())
-    for name in dict.fromkeys(("float64", dtype)):
-        with np.errstate(over="ignore"):
-            apart = float(np.spacing(np.dtype(name).type(farthest)))
-        if not apart <= RESOLVED[name] * dx:
-            if not math.isfinite(apart):
-                raise ValueError(f"upper or lower reach to {farthest:g} m: must be a {name} number")
-            raise ValueError(
-                f"{size} = {dx:g}: must be >= {apart / RESOLVED[name]:.3g} in a domain that reaches to {farthest:g} m, "
-                f"where {name} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
-                + (", or choose dtype='float64'" if name == "float32" else "")
-            )
-
-
 def _cells(extent: npt.NDArray[np.float64], dx: float) -> tuple[int, ...]:
     """Cells along each axis; the domain has to be a whole number of them."""
     exact = extent / dx
@@ -526,20 +456,9 @@ def _cells(extent: npt.NDArray[np.float64], dx: float) -> tuple[int, ...]:
     whole = np.rint(exact)
     if (np.abs(exact - whole) <= WHOLE * np.maximum(1, whole)).all() and (whole >= 1).all():
         return tuple(int(count) for count in whole)
-    near = _nearest_dx(extent, dx)
+    near = nearest_dx(extent, dx)
     proposal = f"; the nearest dx that fits is {near!r}" if near else "; no dx near it fits all axes"
     raise ValueError(f"dx = {dx!r}: (upper - lower)/dx = {exact.tolist()} must be whole{proposal}")
-
-
-def _nearest_dx(extent: npt.NDArray[np.float64], dx: float) -> float | None:
-    """The dx closest to the given one that divides all sides of the domain."""
-    side = float(extent.min())
-    centre = max(1, round(side / dx))
-    candidates = np.arange(max(1, centre - 1000), centre + 1001)
-    exact = extent[:, None] / (side / candidates)
-    fits = (np.abs(exact - np.rint(exact)) <= WHOLE * np.maximum(1, np.rint(exact))).all(axis=0)
-    spacings = side / candidates[fits]
-    return float(spacings[np.argmin(np.abs(spacings - dx))]) if len(spacings) else None
 
 
 def _particles_per_cell(value: object, sampling: str, d: int) -> int:
@@ -554,18 +473,6 @@ def _particles_per_cell(value: object, sampling: str, d: int) -> int:
             "'random' and 'poisson' take any"
         )
     return count
-
-
-def _dtype(value: Any) -> DType:
-    for name in DTYPES:
-        if isinstance(value, str):
-            if value == name:
-                return name  # type: ignore[return-value]
-        elif isinstance(value, (type, np.dtype)) and value == np.dtype(name):
-            return name  # type: ignore[return-value]
-    if isinstance(value, (str, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
-        raise ValueError(f"dtype = {value!r}: must be 'float64' or 'float32'")
-    raise _check.wrong_type("dtype", value, "'float64' or 'float32'")
 
 
 def stored_C(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,8 @@ class Particles:
     __slots__ = ("_core",)
 
     _core: Core
+    _quantities: ClassVar[tuple[str, ...]] = tuple(derived.NAMES)
+    """Names that no field of users may have, because the solver computes them."""
 
     def __init__(self, core: Core) -> None:
         object.__setattr__(self, "_core", core)
@@ -171,7 +173,7 @@ class Particles:
         add = getattr(self._core, "add_field", None)
         if add is None:
             raise NotImplementedError("this solver keeps no fields of users")
-        taken = {*self.fields, *KNOWN, *derived.NAMES, *RESERVED, *TAKEN, *dir(type(self))}
+        taken = {*self.fields, *KNOWN, *self._quantities, *RESERVED, *TAKEN, *dir(type(self))}
         _check.text("name", name)
         if not (name in TAKEN or (is_name(name) and name.isascii() and len(name) < 32)):
             raise ValueError(

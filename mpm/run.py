@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 PARTICLES_PER_THREAD = 4096  # by default, fewer are not worth a thread
 STEPS_MAX = 2**62
+# What to call in place of options that `run` and `step` do not have.
+OF_RUN = {
+    **dict.fromkeys(("steps", "n", "n_steps", "num_steps"), "step({}) takes steps"),
+    **dict.fromkeys(
+        ("until", "end", "t_end", "t_final", "t", "time"), "run({} - sim.time) ends at that time"
+    ),
+    "dt": "the time step is an option of the simulation: dt={}",
+}
+OF_STEP = {**dict.fromkeys(("duration", "seconds", "time", "t"), "run({}) takes seconds"), "dt": OF_RUN["dt"]}
 
 
 class Run(_check.Strict):
@@ -78,7 +87,7 @@ class Run(_check.Strict):
 
     # ---- the run ---------------------------------------------------------------------------------------
 
-    @_check.options
+    @_check.options(hints=OF_RUN)
     def run(
         self,
         duration: float,
@@ -162,7 +171,7 @@ class Run(_check.Strict):
             if due:
                 call(self)
 
-    @_check.options
+    @_check.options(hints=OF_STEP)
     def step(self, n: int = 1) -> None:
         """Advance by `n` whole steps; errors as in `run`."""
         if isinstance(n, float):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from mpm import _check, bodysettings, numerics, walls
+from mpm import _check, bodysettings, numerics, stepping, walls
 from mpm.laws import Material
 from mpm.scene import Scene
 from mpm.setting import Setting
@@ -94,7 +94,7 @@ def _of_numerics(chosen: numerics.Numerics) -> list[Setting]:
         setting("particles_per_cell", low=1, high=numerics.MAX_PER_CELL, whole=True, meaning="at the start"),
         setting("dt", "s", optional=True, meaning="time step", **positive),
         setting("max_dt", "s", optional=True, meaning="upper limit of the automatic time step", **positive),
-        setting("history", low=0, high=numerics.MAX_HISTORY, whole=True, meaning="record every n-th step"),
+        setting("history", low=0, high=stepping.MAX_HISTORY, whole=True, meaning="record every n-th step"),
     ]
     if "flip_ratio" in given:
         found.append(setting("flip_ratio", low=0, high=1, meaning="share of FLIP"))

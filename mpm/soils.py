@@ -1,4 +1,4 @@
-"""Soils: clays, and granular materials with the stress out of plane. They are part of `mpm.materials`."""
+"""Soils: granular materials and clays. They are part of `mpm.materials`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,57 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mpm import _check, _core
-from mpm.laws import Material, _Elastic, _Flowing
+from mpm.inelastic import _Flowing, _Plastic
+from mpm.laws import Material, _Elastic
 
 CONES = ("compression", "extension", "plane-strain")
+
+
+@_check.strict_options
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sand(_Plastic):
+    """Sand: grains that slide where shear exceeds their friction, and part without resistance.
+
+    The deformation gradient is a product F = F_E F_P of an elastic and a plastic part; ``particles.F`` is F_E,
+    ``particles.Jp`` is J_P = det F_P, and J J_P is the whole volume ratio. With e the logarithms of the principal
+    stretches of F_E, Ψ = μ e:e + λ/2 (tr e)² and τ = 2μ e + λ tr e I along the same axes. Every step brings stresses
+    back to ‖dev τ‖ <= α (d c cot φ − tr τ) (Drucker and Prager). Sliding does so and keeps the volume; where all
+    stresses are tensile, parting removes them and adds to J_P. Grains that come together again press on each other
+    once J_P is back at 1, so `Jp` shows where sand is loose. `Jp` stays below 10⁶; ``clipped`` in
+    ``Simulation.health`` counts the corrections.
+
+    In 3-D α = √(2/3) · 2 sin φ/(3 − sin φ), as in the paper: the Mohr–Coulomb criterion in triaxial compression. It is
+    stronger than this criterion elsewhere: a 3-D body that flows in a plane, as between smooth plates, has the friction
+    angle arcsin(3 α/√2), 44° for φ = 30° and 55° for 35°. In 2-D α = sin φ/√2 is the Mohr–Coulomb criterion for the
+    stresses in the plane; the stretch out of plane is 1 and takes no part. φ does not change with deformation.
+
+    Parameters
+    ----------
+    E : float, optional
+        Young's modulus [Pa], > 0, default 3.537e5.
+    nu : float, optional
+        Poisson's ratio, > −1 and < 0.5, default 0.3; a warning above 0.49.
+    density : float, optional
+        Initial density [kg/m³], > 0, default 2200.
+    friction_angle_deg : float, optional
+        Angle of internal friction φ, > 0° and < 90°, default 35°.
+    cohesion : float, optional
+        c [Pa], >= 0, default 0: shear strength without pressure, as in moist sand. Grains of a cohesive sand part at
+        the mean tension c cot φ, and stick again when they meet.
+
+    References
+    ----------
+    Klar, Gast, Pradhana, Fu, Schroeder, Jiang, Teran: Drucker-Prager elastoplasticity for sand animation. ACM TOG
+    35(4) (2016) 103; without its hardening. Volume as in Tampubolon et al., ACM TOG 36(4) (2017) 105.
+    """
+
+    law: ClassVar[str] = "sand"
+
+    E: float = 3.537e5
+    nu: float = 0.3
+    density: float = 2200.0
+    friction_angle_deg: float = 35.0
+    cohesion: float = 0.0
 
 
 @_check.strict_options

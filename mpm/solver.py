@@ -90,8 +90,11 @@ class Solver(Run):
     _resolution: ClassVar[str] = ""
     """The attribute that is its resolution [m]; without one, it takes no colliders between steps."""
     _looks: ClassVar[type[Any] | None] = None
-    _instead: ClassVar[Mapping[str, str]] = {}
-    """What to do instead of methods that other solvers have, by their names."""
+    _instead: ClassVar[Mapping[str, str]] = {
+        "displacement": "particles keep no position at rest: keep x = sim.particles.x.copy() before the run, and "
+        "subtract it from sim.particles.x"
+    }
+    """What to do instead of methods and quantities that other solvers have, by their names."""
 
     def __init_subclass__(cls, kind: str | None = None, abstract: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -113,10 +116,9 @@ class Solver(Run):
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in derived.NAMES:
+            hint = f"; compute({name!r}) gives it" if name in self.quantities else self._missing(name)
             raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r}; compute({name!r}) gives it",
-                name=name,
-                obj=self,
+                f"{type(self).__name__} has no attribute {name!r}{hint}", name=name, obj=self
             )
         if name in KNOWN or name in IN_WORDS:
             field = IN_WORDS.get(name, name)
@@ -232,11 +234,9 @@ class Solver(Run):
 
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
-        return (
-            "; heat is that of laws with a temperature, and this simulation has none"
-            if name == "heat"
-            else ""
-        )
+        if name == "heat":
+            return "; heat is that of laws with a temperature, and this simulation has none"
+        return f"; {self._instead[name]}" if name in self._instead else ""
 
     def _cells(self) -> npt.NDArray[Any] | None:
         """The rows of the corners (m, d + 1) of the triangles or tetrahedra of the bodies; None: there are particles
@@ -299,9 +299,8 @@ class Solver(Run):
         ndarray, shape (n,), for the stress (n, d, d)
             A new float64 array.
         """
-        chosen = _check.choice(
-            "name", name, self.quantities, why=self._missing(name) if name == "heat" else ""
-        )
+        why = self._missing(name) if isinstance(name, str) else ""
+        chosen = _check.choice("name", name, self.quantities, why=why)
         return self._quantity(chosen, Copies(self.particles))
 
     @_check.options
@@ -479,6 +478,7 @@ class Solver(Run):
         self,
         *,
         ax: Axes | None = None,
+        figsize: tuple[float, float] | None = None,
         color: str = "speed",
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
@@ -493,8 +493,11 @@ class Solver(Run):
         ----------
         ax : matplotlib.axes.Axes, optional
             Default: axes of a new figure, which fits the domain.
+        figsize : (float, float), optional
+            Width and height of the new figure [inches].
         color : str
-            A quantity of `compute` or a field (``"J"``, ``"material"``, …) with one value per particle.
+            A quantity of `compute` or a field (``"J"``, ``"material"``, …) with one value per particle; or one that is
+            a vector, such as the displacement of finite elements or a field of yours, which is drawn by its magnitude.
         limits : (float, float), optional
             Ends of the colour scale. Default: the smallest (for a quantity without a sign, 0) and largest value; if
             a few values lie far off, the 1st and 99.5th percentile. A tip on the colour bar marks values beyond.
@@ -513,7 +516,7 @@ class Solver(Run):
         """
         from mpm.viz import plot
 
-        return plot(self, ax=ax, color=color, limits=limits, renderer=renderer, cut=cut)
+        return plot(self, ax=ax, figsize=figsize, color=color, limits=limits, renderer=renderer, cut=cut)
 
     @_check.options
     def movie(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Never
 
@@ -37,9 +37,18 @@ UNITS = {
 # What users may take for names of totals.
 WORDS = {
     "t": "time", "times": "time", "step": "dt", "com": "center_of_mass", "centre_of_mass": "center_of_mass",
-    "x": "center_of_mass", "p": "momentum", "l": "angular_momentum", "potential": "gravitational",
-    "strain_energy": "elastic", "total": "energy", "total_energy": "energy", "e": "energy",
+    "x": "center_of_mass", "p": "momentum", "l": "angular_momentum", "ke": "kinetic", "kinetic_energy": "kinetic",
+    "potential": "gravitational", "potential_energy": "gravitational", "pe": "gravitational",
+    "elastic_energy": "elastic", "strain_energy": "elastic", "total": "energy", "total_energy": "energy",
+    "e": "energy",
 }  # fmt: skip
+
+
+def proposal(name: object, names: Collection[str]) -> str:
+    """The sentence that proposes a total for a wrong name, or nothing."""
+    if not isinstance(name, str):
+        return ""
+    return _check.component(name, names) or _check.nearest(name, names, WORDS)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -94,6 +103,14 @@ class Totals:
         """kinetic + elastic + gravitational [J]; what is dissipated is not in it."""
         return self.kinetic + self.elastic + self.gravitational
 
+    def __getattr__(self, name: str) -> Never:
+        # Python calls this only if the ordinary look-up has failed.
+        names = [*(field.name for field in fields(self)), "energy"]
+        recorded = f"; sim.history[{name!r}] has it" if name in UNITS else ""
+        raise AttributeError(
+            f"Totals has no attribute {name!r}{recorded or proposal(name, names)}", name=name, obj=self
+        )
+
     def __repr__(self) -> str:
         names = [field.name for field in fields(self) if getattr(self, field.name) is not None] + ["energy"]
         d, width = len(self.momentum), max(17, *(len(name) + 1 for name in names))
@@ -109,10 +126,7 @@ class Recorded(dict[str, FloatArray]):
     __slots__ = ()
 
     def __missing__(self, name: object) -> Never:
-        near = ""
-        if isinstance(name, str):
-            near = _check.component(name, self) or _check.nearest(name, self, WORDS)
-        raise KeyError(f"no totals {name!r}; there are {', '.join(self)}{near}")
+        raise KeyError(f"no totals {name!r}; there are {', '.join(self)}{proposal(name, self)}")
 
     def __call__(self) -> Recorded:
         """These totals."""
@@ -186,12 +200,7 @@ class History(Mapping[str, FloatArray]):
             return self["kinetic"] + self["elastic"] + self["gravitational"]
         if name not in columns:
             names = list(self)
-            near = (
-                _check.component(name, names) or _check.nearest(name, names, WORDS)
-                if isinstance(name, str)
-                else ""
-            )
-            raise KeyError(f"history has no {name!r}; it has {', '.join(names)}{near}")
+            raise KeyError(f"history has no {name!r}; it has {', '.join(names)}{proposal(name, names)}")
         values = np.frombuffer(self._core.history_array(list(columns).index(name)), dtype=np.float64).copy()
         return values.reshape(-1, columns[name]) if columns[name] > 1 else values
 

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Literal, Self, cast
 import numpy as np
 
 from mpm import _check, _core, fieldtable
-from mpm.laws import Material, _Flowing, registry
+from mpm.inelastic import _Flowing
+from mpm.laws import Material, registry
 
 __all__ = ["HistoryField", "UserLaw"]
 

@@ -326,7 +326,42 @@ FIRST_STEPS = [
     (lambda: mpm.Simulation(scene(), resolution=64), "its resolution is 'dx'"),
     (lambda: mpm.fem.Simulation(scene(), cell_size=0.1), "its resolution is 'spacing'"),
     (lambda: mpm.Simulation(scene(), dx=1 / 8).step(0.1), r"run\(0.1\) takes seconds"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).run(steps=10), r"; step\(10\) takes steps"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).run(t_end=0.2), r"; run\(0.2 - sim.time\) ends at that time"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).run(0.1, dt=1e-3), "option of the simulation: dt=0.001"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).step(duration=0.1), r"; run\(0.1\) takes seconds"),
     (lambda: mpm.Simulation(scene(), dx=1 / 8).t, "did you mean 'time'"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).totals().potential, "did you mean 'gravitational'"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).totals().kinetic_energy, "did you mean 'kinetic'"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).totals().momentum_y, "'momentum'. Its component y is .:, 1."),
+    (
+        lambda: mpm.Simulation(scene(), dx=1 / 8).totals().wall_impulse,
+        r"sim.history\['wall_impulse'\] has it",
+    ),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).displacement, "keep x = sim.particles.x.copy"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).compute("displacement"), "keep x = sim.particles.x.copy"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).plot(color="displacement"), "keep x = sim.particles.x.copy"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).plot(vmax=1), "did you mean 'limits'"),
+    (
+        lambda: mpm.Simulation(scene(), dx=1 / 8).heat,
+        "attribute 'heat'; heat is that of laws with a temperature",
+    ),
+    (lambda: mpm.fem.Simulation(scene(), spacing=1 / 8).displacement, r"compute\('displacement'\) gives it"),
+    (
+        lambda: mpm.materials.Fluid(density=1000),
+        "needs bulk_modulus=; K = density c² with ten times the largest",
+    ),
+    (lambda: mpm.materials.Fluid(density=1000, c=20), "bulk_modulus = density c², with c = 20"),
+    *(
+        (
+            lambda name=name: getattr(mpm.materials, name),
+            "not objective.* Corotated is Hooke's law in the rotated",
+        )
+        for name in ("Hooke", "Linear", "LinearElastic", "linear_elasticity", "Elastic")
+    ),
+    (lambda: mpm.materials.Rubber, "did you mean 'Ogden'"),
+    (lambda: mpm.materials.KelvinVoigt, "did you mean 'Viscoelastic'"),
+    (lambda: mpm.materials.IdealGas, "Fluid.* is an ideal gas"),
     (lambda: mpm.Simulation(scene(), dx=1 / 8).history.plot, r"mpm.plot.history\(sim\) draws it"),
     (lambda: mpm.Simulation(scene(), dx=1 / 8).plot(color="velocity"), "did you mean 'speed'"),
     (lambda: mpm.Simulation(scene(), dx=1 / 8).plot().savefig, r"sim.plot\(\).figure.savefig"),

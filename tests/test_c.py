@@ -29,18 +29,23 @@ SANITIZERS = {"plain": "", "asan": "address,undefined", "tsan": "thread"}
 pytestmark = [pytest.mark.source, pytest.mark.skipif(CC is None, reason="no C compiler")]
 
 
+def comment_of(name: str, label: str) -> str | None:
+    """The text of the comment `label: ...` of tests/c/`name`.c, which may have several lines."""
+    text = (PROGRAMS / f"{name}.c").read_text()
+    found = re.search(rf"^/\* {label}: (.*?) \*/$", text, re.MULTILINE | re.DOTALL)
+    return found and found[1].replace("\n *", " ")
+
+
 def sources_of(name: str) -> list[str]:
-    """What tests/c/`name`.c links, as its line `sources: ...` says: files of the core, or `library` for all."""
-    line = re.search(r"^/\* sources: (.*) \*/$", (PROGRAMS / f"{name}.c").read_text(), re.MULTILINE)
-    assert line, f"{name}.c has no line `/* sources: ... */`"
-    return line[1].split()
+    """What tests/c/`name`.c links, as its comment `sources: ...` says: files of the core, or `library` for all."""
+    sources = comment_of(name, "sources")
+    assert sources is not None, f"{name}.c has no comment `/* sources: ... */`"
+    return sources.split()
 
 
 def variants_of(name: str) -> list[tuple[str, ...]]:
     """The compiler's flags of each variant of tests/c/`name`.c, those for other processors than x86 left out there."""
-    text = (PROGRAMS / f"{name}.c").read_text()
-    found = re.search(r"^/\* variants: (.*?) \*/$", text, re.MULTILINE | re.DOTALL)
-    variants = [tuple(one.replace("\n *", " ").split()) for one in found[1].split("|")] if found else [()]
+    variants = [tuple(one.split()) for one in (comment_of(name, "variants") or "").split("|")]
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     return [flags for flags in variants if x86 or not any(flag.startswith("-m") for flag in flags)]
 
@@ -91,7 +96,8 @@ def is_slow(name: str, variant: tuple[str, ...], sanitizer: str) -> bool:
 
 def programs() -> list:
     """Every program, all its variants, with every sanitizer that can find something; `make test` runs quick ones, and
-    the first variant of a long one."""
+    the first variant of a long one. Sanitizers run that variant alone: others compile for minutes, and are the same
+    source."""
     return [
         pytest.param(
             *(path.stem, variant, sanitizer),
@@ -102,6 +108,7 @@ def programs() -> list:
         for variant in variants_of(path.stem)
         for sanitizer in SANITIZERS
         if sanitizer != "tsan" or sources_of(path.stem)  # what links nothing of the core has no threads
+        if sanitizer == "plain" or path.stem not in LONG or variant == variants_of(path.stem)[0]
     ]
 
 

@@ -7,7 +7,7 @@ succeed; then the object has to answer afterwards.
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,17 +34,62 @@ class Raising:
     __index__ = __float__ = __len__ = __getitem__ = __iter__ = __buffer__ = __bool__ = __call__ = _raise
 
 
+class Acting:
+    """A number, a sequence or an array that does something whenever it is read."""
+
+    def __init__(self, good: Any, action: Any) -> None:
+        self.good, self.action = good, action
+
+    def __index__(self) -> int:
+        self.action()
+        return int(self.good)
+
+    def __float__(self) -> float:
+        self.action()
+        return float(self.good)
+
+    def __len__(self) -> int:
+        self.action()
+        return len(self.good)
+
+    def __getitem__(self, k: int) -> Any:
+        self.action()
+        return self.good[k]
+
+    def __buffer__(self, flags: int) -> memoryview:  # from CPython 3.12 on
+        self.action()
+        return memoryview(self.good)
+
+
+class ActingKey(str):
+    """A key of a dict that does something whenever it is looked up."""
+
+    __hash__ = str.__hash__
+    action: Any
+
+    def __eq__(self, other: object) -> bool:
+        self.action()
+        return str.__eq__(self, other)
+
+
+def acting_keys(good: dict[str, Any], action: Any) -> dict[str, Any]:
+    keys = {ActingKey(name): value for name, value in good.items()}
+    for key in keys:
+        key.action = action
+    return keys
+
+
 # --- kinds of arguments ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Kind:
-    """An argument: a good one, wrong ones, and those that may be either. `read`: while it is read, Python may run."""
+    """An argument: a good one, wrong ones, and those that may be either. `acting` makes one that acts while read."""
 
     good: Any
     wrong: tuple[Any, ...]
     either: tuple[Any, ...] = ()
-    read: bool = False
+    acting: Callable[[Any, Any], Any] | None = None
 
 
 def text(good: str) -> Kind:
@@ -55,13 +100,13 @@ def text(good: str) -> Kind:
 def number(good: float) -> Kind:
     wrong = (None, "1", b"1", [], {}, 1j, object(), 10**400, Raising())
     return Kind(
-        good, wrong, (NAN, INF, -INF, -1.0, 0.0, -0.0, 1e300, -1e300, 5e-324, True, np.float32(1)), True
+        good, wrong, (NAN, INF, -INF, -1.0, 0.0, -0.0, 1e300, -1e300, 5e-324, True, np.float32(1)), Acting
     )
 
 
 def whole(good: int, *either: int) -> Kind:
     wrong = (None, "1", b"1", 1.5, NAN, [], 1j, object(), 2**63, -(2**63) - 1, 10**30, Raising())
-    return Kind(good, wrong, (-1, 0, True, *either), True)
+    return Kind(good, wrong, (-1, 0, True, *either), Acting)
 
 
 def flag() -> Kind:
@@ -74,7 +119,9 @@ def vector(*good: float) -> Kind:
         None, 1, NAN, "ab", "abc", b"", [], {}, {"set"}, good[1:], (*good, 1.0), [None] * n, ["1"] * n, [1j] * n,
         [[1.0]] * n, [10**400] * n, Raising(), [Raising()] * n,
     )  # fmt: skip
-    return Kind(good, wrong, ([NAN] * n, [INF] * n, [-1e300] * n, [5e-324] * n, np.zeros(n), range(n)), True)
+    return Kind(
+        good, wrong, ([NAN] * n, [INF] * n, [-1e300] * n, [5e-324] * n, np.zeros(n), range(n)), Acting
+    )
 
 
 def array(good: np.ndarray, *, counted: bool = True, or_none: bool = False) -> Kind:
@@ -102,8 +149,8 @@ def array(good: np.ndarray, *, counted: bool = True, or_none: bool = False) -> K
     read_only = good.copy()
     read_only.flags.writeable = False
     if counted:
-        return Kind(read_only, (*wrong, *lengths), tuple(either))
-    return Kind(read_only, tuple(wrong), (*either, *lengths))
+        return Kind(read_only, (*wrong, *lengths), tuple(either), Acting)
+    return Kind(read_only, tuple(wrong), (*either, *lengths), Acting)
 
 
 def group(*kinds: Kind) -> Kind:
@@ -139,7 +186,7 @@ def kept(good: dict[str, Any]) -> Kind:
         if len(data) > 1:
             wrong += [good | {name: data[:-1].copy()}, good | {name: np.repeat(data, 2)[::2]}]
             either += [good | {name: np.full(len(data), byte, np.uint8)} for byte in (0, 0x7F, 0x80, 0xFF)]
-    return Kind(good, tuple(wrong), tuple(either))
+    return Kind(good, tuple(wrong), tuple(either), acting_keys)
 
 
 # --- the objects, and their methods ----------------------------------------------------------------------------------
@@ -469,34 +516,12 @@ def test_attributes_are_set_with_good_values_only(name):
     assert core.threads == 2
 
 
-class Acting:
-    """A number or a sequence that does something whenever it is read."""
-
-    def __init__(self, good: Any, action: Any) -> None:
-        self.good, self.action = good, action
-
-    def __index__(self) -> int:
-        self.action()
-        return int(self.good)
-
-    def __float__(self) -> float:
-        self.action()
-        return float(self.good)
-
-    def __len__(self) -> int:
-        self.action()
-        return len(self.good)
-
-    def __getitem__(self, k: int) -> Any:
-        self.action()
-        return self.good[k]
-
-
 ACTIONS = {
     "deletes": lambda core: core.delete_particles(np.ones(core.particles, np.uint8)),
     "steps": lambda core: core.step(1),
     "drops": lambda core: core.drop_collider(),
     "collides": lambda core: core.add_collider(*(kind.good for kind in COLLIDER)),
+    "adds": lambda core: core.add_field(f"field {len(core.fields())}", "1", "scalar", 0.0),
 }
 
 
@@ -505,7 +530,7 @@ ACTIONS = {
 def test_arguments_may_act_while_they_are_read(name, method, action):
     kinds = METHODS[name][method]
     for k, kind in enumerate(kinds):
-        if kind.read:
+        if kind.acting:
             core = BEFORE.get(method, filled)(name)
 
             def act(core=core):
@@ -514,7 +539,7 @@ def test_arguments_may_act_while_they_are_read(name, method, action):
 
             good = [kind.good for kind in kinds]
             with contextlib.suppress(*CLEAN):
-                getattr(core, method)(*good[:k], Acting(kind.good, act), *good[k + 1 :])
+                getattr(core, method)(*good[:k], kind.acting(kind.good, act), *good[k + 1 :])
             answers(core)
 
 

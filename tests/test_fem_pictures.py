@@ -1,5 +1,6 @@
 """What is drawn, viewed and recorded of a mesh: filled triangles, cells in files."""
 
+import pickle
 import re
 
 import numpy as np
@@ -124,6 +125,45 @@ def test_J_and_F_of_elements_are_quantities(tmp_path):
     with mpm.replay(tmp_path / "a.vtkhdf") as replay:
         np.testing.assert_array_equal(replay[0].J, sim.compute("J"))
         np.testing.assert_array_equal(replay[0].F, sim.compute("F"))
+
+
+def test_the_displacement_is_a_quantity_of_the_nodes_and_drawn_by_its_magnitude(tmp_path):
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Ball((0.5, 0.5), 0.3), SOLID)
+    sim = fem.Simulation(scene, spacing=0.1)
+    assert not sim.compute("displacement").any()
+    u = np.stack([0.1 * sim.particles.x[:, 1], -0.2 * sim.particles.x[:, 0]], axis=1)
+    sim.particles.x += u
+    again = pickle.loads(pickle.dumps(sim))
+    for one in (sim, again):
+        np.testing.assert_allclose(one.compute("displacement"), u, rtol=0, atol=1e-15)  # measured: 6e-17
+    picture, length = sim.plot(color="displacement"), np.linalg.norm(sim.compute("displacement"), axis=1)
+    assert picture.colorbar.get_ylabel() == "displacement [m]" and picture.particles.get_clim()[0] == 0
+    np.testing.assert_array_equal(picture.particles.get_array(), length)
+    assert viz.Renderer(sim, color="displacement")._shoot(sim).shown.tolist() == length.tolist()
+    sim.record(tmp_path / "a.vtkhdf", fps=1e4, fields=("displacement",)).close()
+    sim.record(tmp_path / "b.vtkhdf", fps=1e4).close()
+    with mpm.replay(tmp_path / "a.vtkhdf") as replay, mpm.replay(tmp_path / "b.vtkhdf") as other:
+        np.testing.assert_array_equal(replay[0].displacement, sim.compute("displacement"))
+        assert replay[0].units["displacement"] == "m"
+        np.testing.assert_array_equal(replay[0].plot(color="displacement").particles.get_array(), length)
+        with pytest.raises(ValueError, match=r"fields=\('displacement',\)\) keeps it"):
+            other[0].plot(color="displacement")
+    with pytest.raises(ValueError, match="'displacement' belongs to the nodes"):
+        sim.compute("displacement", on="elements")
+    with pytest.raises(ValueError, match="already the name"):
+        sim.particles.add_field("displacement", rank="vector")
+
+
+def test_the_displacement_begins_at_the_shape_at_rest():
+    """A body that begins stretched by F is displaced by (F − I) X from its first node."""
+    F = np.diag([1.2, 1.0])
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Box((0.2, 0.2), (0.8, 0.4)), SOLID, F=F)
+    sim = fem.Simulation(scene, spacing=0.1)
+    u, x = sim.compute("displacement"), sim.particles.x
+    assert not u[:, 1].any() and np.ptp(u[:, 0]) == pytest.approx(0.6 * (1 - 1 / 1.2), rel=1e-12)
+    np.testing.assert_allclose(u[:, 0], (x[:, 0] - x[0, 0]) * (1 - 1 / 1.2), atol=1e-15)
 
 
 def test_frames_may_have_other_cells(tmp_path, monkeypatch):

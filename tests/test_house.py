@@ -114,6 +114,17 @@ def test_no_file_is_too_long_to_read():
     assert not long
 
 
+@source
+def test_no_line_of_c_is_too_wide():
+    wide = [
+        f"{name_of(path)}:{number}"
+        for path in OWN_C_FILES
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > 120
+    ]
+    assert not wide, "\n".join(wide)
+
+
 def functions_of(path: Path) -> dict[str, str]:
     """Name -> text of every function that a C file defines, from its first line to its closing brace."""
     head = r"^(?:[A-Za-z_][\w ]*[ *])(\w+)\([^;{}]*\)\n\{\n.*?^\}$"

@@ -97,7 +97,7 @@ def test_linear_solves_take_laws_with_an_energy(law):
     sim = layer(law, integrator="semi-implicit", dt=2.0 / round(explicit.steps / 10))
     sim.run(2.0)
     error = np.abs(np.array(sim.compute("stress")).mean(axis=0) - exact)[:2, :2].max()
-    assert error < 0.02 * np.abs(exact).max()
+    assert error < 0.02 * np.abs(exact).max()  # measured 1 %, of what relaxes
 
 
 @pytest.mark.parametrize("dim", scenes.DIMS)
@@ -108,7 +108,8 @@ def test_newtons_method_converges(law, dim):
     sim.step(3)
     moves = sim.history["newton"] > 0  # grains that have parted do not
     assert moves.any() and sim.history["residual"][moves].max() <= 1e-9
-    assert sim.history["newton"].max() <= (24 if law == "nacc" else 16 if law in GRAINS else 9)
+    most = 24 if law == "nacc" else 16 if law in GRAINS else 9  # measured 22 (NACC), 8 without grains
+    assert sim.history["newton"].max() <= most
     assert sim.health["stagnated"] == 0
 
 

@@ -148,7 +148,7 @@ def test_a_function_may_make_what_is_compared():
         ({"values": [1e4, -1]}, "E = -1"),
         ({"times": (0.2, 0.1)}, "must ascend"),
         ({"color": "stress"}, "color"),
-        ({"size": (3, 2), "figure": Figure()}, "size"),
+        ({"figsize": (3, 2), "figure": Figure()}, "figsize = .3, 2.: must not be given with figure"),
     ],
 )
 def test_a_comparison_is_refused_before_it_runs(change, message, monkeypatch):
@@ -156,6 +156,41 @@ def test_a_comparison_is_refused_before_it_runs(change, message, monkeypatch):
     given = {"parameter": "E", "values": [1e4], "times": 0.1, **change}
     with pytest.raises(ValueError, match=message):
         mpm.compare_plot(make(), **given)
+
+
+# --- size -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["plot", "frame", "history", "energies", "field", "point"])
+def test_a_new_figure_has_the_size_that_is_asked_for(what, tmp_path):
+    sim = make(2)
+    with sim.record(tmp_path / "a.vtkhdf", fps=1e6):
+        sim.step(2)
+
+    def energies(**options):
+        return mpm.viz.plot_history(sim.history, **options)[0]
+
+    draw = {
+        "plot": lambda **options: sim.plot(**options).particles,
+        "frame": lambda **options: mpm.replay(tmp_path / "a.vtkhdf").plot(-1, **options).particles,
+        "history": lambda **options: mpm.plot.history(sim, ["dt", "kinetic"], **options)[0],
+        "energies": energies,
+        "field": lambda **options: mpm.plot.field(sim, "speed", y=0.5, **options),
+        "point": mpm.point.oedometer(SOLID, axial_strain=0.01, steps=2).plot,
+    }[what]
+    figure = draw(figsize=(5, 3)).figure
+    assert figure.get_size_inches().tolist() == [5, 3]
+    with pytest.raises(ValueError, match=r"figsize = \(5, 3\): must not be given with ax"):
+        draw(figsize=(5, 3), ax=Figure().add_subplot())
+    for wrong, error in (((0, 3), ValueError), (5, TypeError)):
+        with pytest.raises(error, match="figsize"):
+            draw(figsize=wrong)
+
+
+def test_a_small_figure_has_small_text():
+    sim = make(2)
+    large, small = (sim.plot(figsize=size).colorbar.yaxis.label for size in ((6.4, 4.8), (3.2, 2.4)))
+    assert small.get_fontsize() < 0.7 * large.get_fontsize()
 
 
 # --- legible -----------------------------------------------------------------------------------------------------
@@ -184,7 +219,7 @@ def test_text_is_within_the_figure_and_apart(size, what):
     figure = Figure(figsize=size, layout="constrained")
     if what == "compare":
         figure = mpm.compare_plot(
-            sim, "density", [500.0, 1000.0, 2000.0], times=(0.0, 0.001), size=size
+            sim, "density", [500.0, 1000.0, 2000.0], times=(0.0, 0.001), figsize=size
         ).figure
     else:
         draw = {"plot": sim.plot, "history": lambda ax: mpm.plot.history(sim, ax=ax)}

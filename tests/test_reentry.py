@@ -1,6 +1,7 @@
 """Python code that runs where nobody expects it: writing threads, finalizers, and while arguments are read."""
 
 import gc
+import sys
 import threading
 import time
 
@@ -104,22 +105,54 @@ def test_a_finalizer_may_call_while_an_error_is_made(eager_collector):
     Calling.action = Garbage.action
 
 
-def test_a_run_may_begin_while_arguments_are_read():
-    sim = scenes.free_body(2, side=48, dt=1e-4)
-    threads = []
-
+def with_index(core, begin):
     class Index:
         def __index__(self):
-            threads.append(threading.Thread(target=lambda: sim.step(3000)))
-            threads[0].start()
-            time.sleep(0.02)
+            begin()
             return 0
 
-    n, core = 4, sim._core
+    n = 4
     arrays = np.full((n, 2), 0.1), np.zeros((n, 2)), np.zeros((n, 2, 2)), np.tile(np.eye(2), (n, 1, 1))
+    return core.add_particles, *arrays, np.full(n, 1e-4), np.full(n, 1e-4), Index()
+
+
+def with_key(core, begin):
+    class Key(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            begin()
+            return str.__eq__(self, other)
+
+    return core.restore, {Key(name): value for name, value in core.snapshot().items()}
+
+
+def with_buffer(core, begin):
+    if sys.version_info < (3, 12):
+        pytest.skip("only C can export a buffer")
+
+    class Points:
+        def __buffer__(self, flags):
+            begin()
+            return memoryview(np.zeros((1, 2)))
+
+    return core.collider_distance, 0, Points(), 0.0
+
+
+@pytest.mark.parametrize("call_of", [with_index, with_key, with_buffer])
+def test_a_run_may_begin_while_arguments_are_read(call_of):
+    sim = scenes.free_body(2, side=48, dt=1e-4)
+    thread = threading.Thread(target=lambda: sim.step(3000))
+
+    def begin():
+        if not thread.ident:
+            thread.start()
+            time.sleep(0.02)
+
+    call, *arguments = call_of(sim._core, begin)
     with pytest.raises(mpm.BusyError):
-        core.add_particles(*arrays, np.full(n, 1e-4), np.full(n, 1e-4), Index())
-    threads[0].join()
+        call(*arguments)
+    thread.join()
     assert sim.steps == 3000
 
 

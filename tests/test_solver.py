@@ -138,8 +138,8 @@ def test_it_runs_to_times_and_tells_its_state(sim):
     sim.step(2)
     assert repr(sim).startswith("<Springs 2-D: 6 particles, t = 0.0225 s after 2")
     assert sim.totals().momentum[1] == pytest.approx(-0.6 * 9.81 * 0.0225) and sim.health == {}
-    with pytest.raises(TypeError, match=r"Springs.run\(\) has no option 'until'; there are duration"):
-        sim.run(until=1)
+    with pytest.raises(TypeError, match=r"Springs.run\(\) has no option 'quietly'; there are duration"):
+        sim.run(1, quietly=True)
 
 
 def test_views_are_live_and_named(sim):

@@ -8,10 +8,10 @@
  *     ./a.out PARTICLES STEPS ROUNDS nodes h dt gravity low high mass volume first second
  *
  * PARTICLES is an array of NumPy's, (n, 2 DIM) of REAL: x and v of each. The grid has `nodes` nodes a side, a cell of h
- * [m] between two of them, node 0 at x = 0; nodes up to `low` and from `high` on are in walls that let go but do not let
- * through. Then acceleration along the last axis, mass and rest volume of a particle, and the law's parameters: bulk
- * modulus and 0 of a fluid, mu and lambda of a solid. Prints for each round, which begins with the state of the file,
- * seconds by the clock and of processor time; then what the last one ends with: mass centre, momentum, kinetic energy.
+ * [m] between two of them, node 0 at x = 0; nodes up to `low` and from `high` on are in walls that let go but do not
+ * let through. Then acceleration along the last axis, mass and rest volume of a particle, and the law's parameters:
+ * bulk modulus and 0 of a fluid, mu and lambda of a solid. Prints for each round, which begins with the state of the
+ * file, seconds by the clock and of processor time; then how the last one ends: mass centre, momentum, kinetic energy.
  */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>

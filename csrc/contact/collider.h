@@ -57,8 +57,8 @@ void mpm_collider_clear(mpm_collider *collider, const mpm_allocator *allocator);
 /** The state during a step of size `dt` > 0 that begins at `time`; at rest if `dt` = 0. */
 mpm_collider_state mpm_collider_state_at(const mpm_collider *collider, double time, double dt);
 
-/** A bound of the speed [m/s] of the points that are at most `extent` [m] from the reference point and do not deform, in a
- *  state of a step. */
+/** A bound of the speed [m/s] of the points that are at most `extent` [m] from the reference point and do not deform,
+ *  in a state of a step. */
 double mpm_collider_speed(const mpm_collider_state *state, double extent);
 
 /** The longest step from `time` on, at most `dt` > 0, in which no such point moves farther than `reach` [m]. */
@@ -94,7 +94,7 @@ typedef struct mpm_holder {
     mpm_shape_reading at;
 } mpm_holder;
 
-/** Finds the near colliders that hold x [m], the deepest first; equally deep ones keep their order. Returns how many. */
+/** Finds the near colliders that hold x [m], the deepest first; equally deep ones in their order. Returns how many. */
 int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const double x[3],
                               const mpm_collider_book *books, mpm_holder holders[MPM_MOST_HOLDERS]);
 

@@ -64,6 +64,6 @@ void mpm_constraint_share(mpm_held_node *node, const double residual[3]);
  *  speeds of the held directions, and turns the impulses of half a step into those of the whole step. */
 void mpm_constraint_finish(mpm_held_node *node, double v[3], double m);
 
-/** Revises the contacts after a solve that gave the velocity v to a node, with impulses shared. Returns whether anything
- *  changed by more than the fraction `tolerance`; then the directions have been found anew. */
+/** Revises the contacts after a solve that gave the velocity v to a node, with impulses shared. Returns whether
+ *  anything changed by more than the fraction `tolerance`; then the directions have been found anew. */
 bool mpm_constraint_revise(mpm_held_node *node, int dim, const double v[3], double tolerance);

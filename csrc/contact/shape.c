@@ -313,7 +313,8 @@ static double lattice(const double *numbers, int dim, const double x[3], double 
 static double deforming(const double *numbers, int dim, double time, const double x[3], double normal[3],
                         double velocity[3])
 {
-    const ptrdiff_t nodes = (ptrdiff_t)mpm_lattice_nodes(numbers, dim), last = (ptrdiff_t)numbers[MPM_LATTICE_HEADER] - 1;
+    const ptrdiff_t nodes = (ptrdiff_t)mpm_lattice_nodes(numbers, dim),
+                    last = (ptrdiff_t)numbers[MPM_LATTICE_HEADER] - 1;
     const double *times = numbers + DEFORMING_HEADER, *phi = times + 2 * last + 1;
     ptrdiff_t interval = 0;
     while (interval < last - 1 && times[interval + 1] <= time)

@@ -177,8 +177,10 @@ static bool is_hidden(const struct drawing *drawing, float near, const struct pa
     const struct screens *large = &drawing->large;
     const struct part over = squares(part, large->bits);
     /* A disc covers at most two large screens each way. Mostly these hide it. */
-    const float *top = large->farthest + over.top * large->columns, *bottom = large->farthest + over.bottom * large->columns;
-    if ((top[over.left] >= near) & (top[over.right] >= near) & (bottom[over.left] >= near) & (bottom[over.right] >= near))
+    const float *top = large->farthest + over.top * large->columns,
+                *bottom = large->farthest + over.bottom * large->columns;
+    if ((top[over.left] >= near) & (top[over.right] >= near) & (bottom[over.left] >= near) &
+        (bottom[over.right] >= near))
         return true;
     const struct part all = squares(part, drawing->small.bits);
     for (ptrdiff_t y = over.top; y <= over.bottom; y++)

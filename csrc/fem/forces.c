@@ -8,10 +8,10 @@
  *     P = R (2 mu e + lambda tr e I)                        stress; in a law (materials/), and each law has its own
  *     f_k = -V P grad N_k,  f_0 = -sum f_k                  forces on the corners
  *
- * grad N_k, row k - 1 of D_m^-1, points from the opposite face to corner k: -V grad N_k = A_k n_k/d with the area and the
- * outward normal of that face at rest. Stiffness-proportional damping adds b F (2 mu dE/dt + lambda tr(dE/dt) I) to P, with
- * the moduli at rest and the rate dE/dt = sym(F^T dF/dt) of Green's strain: it resists no rigid motion, has no torque,
- * and is b K v at rest.
+ * grad N_k, row k - 1 of D_m^-1, points from the opposite face to corner k: -V grad N_k = A_k n_k/d with the area and
+ * the outward normal of that face at rest. Stiffness-proportional damping adds b F (2 mu dE/dt + lambda tr(dE/dt) I) to
+ * P, with the moduli at rest and the rate dE/dt = sym(F^T dF/dt) of Green's strain: it resists no rigid motion, has no
+ * torque, and is b K v at rest.
  *
  * M. Mueller, M. Gross, Interactive virtual materials, Graphics Interface (2004) 239-246.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Passes over the nodes. `sum` ends the forces: it adds the copies of every node, in task order, and measures the state.
- * `move` is a step, symplectic Euler:
+ * Passes over the nodes. `sum` ends the forces: it adds the copies of every node, in task order, and measures the
+ * state. `move` is a step, symplectic Euler:
  *
  *     v <- v + dt (f/m + g + b - a v)      then colliders and walls, by the collision rule (contact/collision.h)
  *     x <- x + dt v

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Prepares the laws of elements whose parameters vary: once, not in every step, because parameters change only where users
- * write them.
+ * Prepares the laws of elements whose parameters vary: once, not in every step, because parameters change only
+ * where users write them.
  */
 #include "fem/tiles.h"
 #include "materials/prepared.h"
@@ -14,7 +14,8 @@ static void prepare_strip(const mpm_fem_sweep *sweep, const mpm_fem_strip *strip
         for (int k = 0; k < WIDTH; k++) {
             const int32_t row = sweep->element_row[tile * WIDTH + k];
             for (int v = 0; v < material->varying; v++)
-                one.values[material->parameter[v]] = (double)((const real *)sweep->parameters[material->column[v]])[row];
+                one.values[material->parameter[v]] =
+                    (double)((const real *)sweep->parameters[material->column[v]])[row];
             MPM_KERNEL(general_laws_prepare_lane)
             (&one, (char *)sweep->prepared + (size_t)tile * sweep->prepared_bytes, lane_of(k));
         }

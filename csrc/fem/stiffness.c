@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The stiffness of the elements, corotated: K = sum_e R K_e R^T with the linear stiffness K_e at rest, as products with a
- * vector and as the blocks on the diagonal.
+ * The stiffness of the elements, corotated: K = sum_e R K_e R^T with the linear stiffness K_e at rest, as products with
+ * a vector and as the blocks on the diagonal.
  *
  *     K p:       P = R (2 mu sym(R^T dF) + lambda tr(R^T dF) I),  dF = D_p D_m^-1
  *     K_ii:      sum_e V [mu |g|^2 I + (lambda + mu) (R g) (R g)^T],  g = grad N_i
  *
- * What the derivative of R would add is left out, so K is symmetric and never negative. M. Mueller, M. Gross, Interactive
- * virtual materials, Graphics Interface (2004) 239-246.
+ * What the derivative of R would add is left out, so K is symmetric and never negative. M. Mueller, M. Gross,
+ * Interactive virtual materials, Graphics Interface (2004) 239-246.
  */
 #include "fem/laws.h"
 

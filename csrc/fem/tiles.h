@@ -42,9 +42,11 @@ INLINE void corner_load(wide out[DIM], const vec4 *nodes, const int32_t *index)
         parts = _mm512_insertf32x4(parts, (__m128)nodes[index[4 * j + 2]], 2);
         r[j] = _mm512_insertf32x4(parts, (__m128)nodes[index[4 * j + 3]], 3);
 #elif defined(MPM_ISA_AVX512)
-        r[j] = _mm512_insertf64x4(_mm512_castpd256_pd512((__m256d)nodes[index[2 * j]]), (__m256d)nodes[index[2 * j + 1]], 1);
+        r[j] = _mm512_insertf64x4(_mm512_castpd256_pd512((__m256d)nodes[index[2 * j]]),
+                                  (__m256d)nodes[index[2 * j + 1]], 1);
 #elif defined(MPM_ISA_AVX2) && REAL_IS_FLOAT
-        r[j] = _mm256_insertf128_ps(_mm256_castps128_ps256((__m128)nodes[index[2 * j]]), (__m128)nodes[index[2 * j + 1]], 1);
+        r[j] = _mm256_insertf128_ps(_mm256_castps128_ps256((__m128)nodes[index[2 * j]]),
+                                    (__m128)nodes[index[2 * j + 1]], 1);
 #else
         r[j] = (wide)nodes[index[j]];
 #endif

@@ -4,8 +4,8 @@
  *
  *     A w = M v + dt (f + M (g + b)) + J,   A = (1 + a dt) M + (dt^2 + b dt) K
  *
- * with the impulses J of contacts, which act along the directions that they hold (contact/constraint.h). S removes these
- * directions. D is the block of A on the diagonal.
+ * with the impulses J of contacts, which act along the directions that they hold (contact/constraint.h). S removes
+ * these directions. D is the block of A on the diagonal.
  *
  * D. Baraff, A. Witkin, Large steps in cloth simulation, SIGGRAPH (1998) 43-54.
  */
@@ -56,7 +56,8 @@ INLINE void project(const mpm_held_node *held, real r[DIM])
 }
 
 /* z = S D^-1 r */
-INLINE void precondition(const mpm_fem_solve *solve, ptrdiff_t row, const mpm_held_node *held, const real *r, real z[DIM])
+INLINE void precondition(const mpm_fem_solve *solve, ptrdiff_t row, const mpm_held_node *held,
+                         const real *r, real z[DIM])
 {
     const real *b = (const real *)solve->blocks + row * MPM_FEM_BLOCK;
 #if DIM == 2
@@ -108,8 +109,8 @@ void MPM_KERNEL(vectors_blocks)(const mpm_fem_solve *solve, ptrdiff_t chunk)
     }
 }
 
-/* The velocity that the solve begins with: that of the beginning of the step, as the contacts give it; w = v if `factor`
- * is 0, else w stays and is given. */
+/* The velocity that the solve begins with: that of the beginning of the step, as the contacts give it; w = v if
+ * `factor` is 0, else w stays and is given. */
 void MPM_KERNEL(vectors_guess)(const mpm_fem_solve *solve, ptrdiff_t chunk)
 {
     const struct rows rows = rows_of(solve, chunk);

@@ -17,7 +17,8 @@ unsigned mpm_describe_vectors(const mpm_simulation *simulation)
                         1u << MPM_GRID_DIRECTION | 1u << MPM_GRID_PRODUCT | 1u << MPM_GRID_CORRECTION };
     const mpm_scheme *scheme = &simulation->settings.scheme;
     return (simulation->integrator->solve ? OF_A_SOLVE | 1u << mpm_describe_preconditioner(simulation) : 0) |
-           (unsigned)scheme->midpoint << MPM_GRID_MIDPOINT | (unsigned)scheme->f_bar << MPM_GRID_VOLUME_CHANGE | 1u << MPM_GRID_VELOCITY |
+           (unsigned)scheme->midpoint << MPM_GRID_MIDPOINT | (unsigned)scheme->f_bar << MPM_GRID_VOLUME_CHANGE |
+           1u << MPM_GRID_VELOCITY |
            (unsigned)mpm_scheme_recomputes_velocity(scheme) << MPM_GRID_PREVIOUS |
            (unsigned)mpm_scheme_is_split(scheme) << MPM_GRID_BEFORE |
            (unsigned)(scheme->transfer == MPM_XPIC) << MPM_GRID_FILTERED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Linear finite elements for elastic bodies: triangles in 2-D (plane strain), tetrahedra in 3-D. The rows are the nodes,
- * with lumped masses. The mesh is given once, before the first step, and its elements keep their nodes for ever.
+ * Linear finite elements for elastic bodies: triangles in 2-D (plane strain), tetrahedra in 3-D. The rows are the
+ * nodes, with lumped masses. The mesh is given once, before the first step, and its elements keep their nodes for ever.
  */
 #pragma once
 #include "contact/boundary.h"
@@ -19,7 +19,11 @@ enum { MPM_FEM_X, MPM_FEM_V, MPM_FEM_MASS, MPM_FEM_VOLUME, MPM_FEM_MATERIAL, MPM
 enum { MPM_FEM_HEALTH_REFUSED, MPM_FEM_HEALTH_PRODUCTS, MPM_FEM_HEALTH_COUNT };
 
 /** How steps advance time. */
-typedef enum mpm_fem_integrator { MPM_FEM_SYMPLECTIC_EULER, MPM_FEM_LINEARLY_IMPLICIT, MPM_FEM_INTEGRATORS } mpm_fem_integrator;
+typedef enum mpm_fem_integrator {
+    MPM_FEM_SYMPLECTIC_EULER,
+    MPM_FEM_LINEARLY_IMPLICIT,
+    MPM_FEM_INTEGRATORS
+} mpm_fem_integrator;
 
 /** Phases whose seconds are counted. */
 enum { MPM_FEM_PHASE_ELEMENTS, MPM_FEM_PHASE_NODES, MPM_FEM_PHASE_VIEWS, MPM_FEM_PHASE_COUNT };
@@ -83,10 +87,10 @@ mpm_status mpm_fem_set_mesh(mpm_fem *fem, const double *rest, ptrdiff_t elements
 /** Elements of the mesh. */
 ptrdiff_t mpm_fem_elements(const mpm_fem *fem);
 
-/** Gives the elements the parameters that vary, once, after the mesh: for every element of the mesh its row [elements], and
- *  by row a value for every such parameter, in the order of `mpm_fem_parameters_get` [elements][parameters], of which
- *  those of materials that do not vary in it are not read. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if no parameter
- *  varies or two elements have one row, and if values are out of range or do not go together (conditions.h). */
+/** Gives the elements the parameters that vary, once, after the mesh: for every element of the mesh its row [elements],
+ *  and by row a value for every such parameter, in the order of `mpm_fem_parameters_get` [elements][parameters], of
+ *  which those of materials that do not vary in it are not read. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if no
+ *  parameter varies, two elements have one row, or values are out of range or do not go together (conditions.h). */
 mpm_status mpm_fem_parameters_set(mpm_fem *fem, const int32_t *row, const double *values);
 
 /** Takes `steps` steps, or runs to the time `end`; may pause (run/run.h). Errors: MPM_OUT_OF_MEMORY, MPM_BAD_STATE,

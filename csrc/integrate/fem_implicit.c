@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Linearly implicit Euler steps (csrc/fem/vectors.c has the equation): one linear solve per step, by conjugate gradients
- * from the velocities at its beginning. Contacts hold directions of velocities during the solve; it is repeated while
- * they change, at most MPM_CONTACT_SOLVES times.
+ * Linearly implicit Euler steps (csrc/fem/vectors.c has the equation): one linear solve per step, by conjugate
+ * gradients from the velocities at its beginning. Contacts hold directions of velocities during the solve; it is
+ * repeated while they change, at most MPM_CONTACT_SOLVES times.
  *
  * The system is linear, so a step is stable at any size for small strains; large rotations and contacts limit it by
  * accuracy. Damping and stiffness are those of the rotated elements at rest.
@@ -38,7 +38,8 @@ mpm_status mpm_fem_implicit_reserve(mpm_fem *fem)
         there &= (solver->vector[k] = mpm_memory_new(allocator, 4 * nodes, real)) != NULL;
     there &= (solver->blocks = mpm_memory_new(allocator, MPM_FEM_BLOCK * nodes, real)) != NULL;
     there &= (solver->sums = mpm_memory_new(allocator, (size_t)fem->chunks, sizeof *solver->sums)) != NULL;
-    there &= (solver->held_first = mpm_memory_new(allocator, (size_t)fem->chunks + 1, sizeof *solver->held_first)) != NULL;
+    there &=
+        (solver->held_first = mpm_memory_new(allocator, (size_t)fem->chunks + 1, sizeof *solver->held_first)) != NULL;
     solver->tangent = mpm_memory_new(
         allocator, (size_t)fem->mesh.tiles * (size_t)(MPM_FEM_TANGENT(fem->mesh.dim) * fem->mesh.lanes), real);
     if (there && solver->tangent)
@@ -117,7 +118,8 @@ static void add_colliders(const mpm_fem *fem, const double x[3], const double v[
 }
 
 /* The contacts of a node, with its velocity after gravity. */
-static mpm_held_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt, bool near, const mpm_collider_book *books)
+static mpm_held_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt, bool near,
+                                   const mpm_collider_book *books)
 {
     mpm_held_node node = {.node = (int32_t)row};
     double x[3] = {0}, v[3] = {0};

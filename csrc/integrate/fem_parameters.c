@@ -118,7 +118,8 @@ static bool set_values(mpm_fem *fem, size_t index, const double *values, uint8_t
         for (ptrdiff_t row = 0; row < rows.count; row++) {
             if (rows.materials[row] != rows.index)
                 continue;
-            mpm_real_set(store->rows[field], (size_t)row, values[row * fields + field - FIRST_PARAMETER], rows.real_size);
+            mpm_real_set(store->rows[field], (size_t)row, values[row * fields + field - FIRST_PARAMETER],
+                         rows.real_size);
             const double kept = mpm_real_at(store->rows[field], (size_t)row, rows.real_size);
             if (!isfinite(kept) || !mpm_field_allows(&store->fields.row[field], kept))
                 return false;
@@ -137,7 +138,8 @@ mpm_status mpm_fem_parameters_set(mpm_fem *fem, const int32_t *row, const double
         return MPM_BAD_ARGUMENT;
     uint8_t *flaws = mpm_memory_new(allocator, (size_t)fem->mesh.elements, 1);
     void *prepared = mpm_memory_new(allocator, tiles, parameters->prepared_bytes);
-    parameters->element_row = mpm_memory_new(allocator, tiles * (size_t)fem->mesh.lanes, sizeof *parameters->element_row);
+    parameters->element_row =
+        mpm_memory_new(allocator, tiles * (size_t)fem->mesh.lanes, sizeof *parameters->element_row);
     mpm_status status = flaws && prepared && parameters->element_row
                             ? mpm_store_reserve(&parameters->store, fem->mesh.elements)
                             : MPM_OUT_OF_MEMORY;

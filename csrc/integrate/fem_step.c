@@ -48,7 +48,8 @@ mpm_status mpm_fem_step_refresh(void *self)
         fem->settled &= !mpm_view_may_be_written(fem->store.views[f]);
     mpm_status status = mpm_store_read_in(&fem->store);
     if (!status)
-        status = mpm_fem_parameters_missing(fem) && fem->mesh.elements ? MPM_BAD_ARGUMENT : mpm_fem_parameters_read_in(fem);
+        status = mpm_fem_parameters_missing(fem) && fem->mesh.elements ? MPM_BAD_ARGUMENT
+                                                                       : mpm_fem_parameters_read_in(fem);
     if (!status && fem->mesh.elements)
         status = mpm_fem_sweeps_reserve(fem);
     if (!status && fem->mesh.elements)
@@ -250,7 +251,8 @@ void mpm_fem_step_finish(void *self, mpm_status status, bool moved)
 {
     mpm_fem *fem = self;
     const double start = mpm_clock_seconds();
-    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE || status == MPM_ESCAPED) /* the next dt is planned anew, not from the last refused attempt */
+    /* The next dt is planned anew, not from the last refused attempt. */
+    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE || status == MPM_ESCAPED)
         fem->natural_dt = fem->approach = 0;
     if (moved)
         mpm_store_outdate_all(&fem->store, false);

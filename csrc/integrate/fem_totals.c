@@ -48,7 +48,8 @@ int32_t mpm_fem_totals_row(const mpm_fem *fem, mpm_limit limit)
     for (ptrdiff_t row = 0; row < fem->store.count; row++) {
         const double mass = mpm_real_at(fem->store.rows[MPM_FEM_MASS], (size_t)row, size);
         if (limit == MPM_LIMIT_WAVE &&
-            (double)(fem->settings.dim + 1) * mpm_real_at(fem->force, 4 * (size_t)row + 3, size) / mass >= fem->measure.rate2)
+            (double)(fem->settings.dim + 1) * mpm_real_at(fem->force, 4 * (size_t)row + 3, size) / mass >=
+                fem->measure.rate2)
             return (int32_t)row;
         for (size_t a = 0; limit == MPM_LIMIT_MOTION && a < dim; a++)
             if (fabs(mpm_real_at(fem->store.rows[MPM_FEM_V], (size_t)row * dim + a, size)) >= fem->measure.speed)

@@ -10,9 +10,9 @@
 
 enum { MOST_PRODUCTS = 5000 };
 
-/* After a revision of the contacts, the tolerance refers to so many times their impulses, or to the first residual of the
- * step if that is less. A larger number lets the pull of released nodes stay. A smaller one costs products: with 1, a
- * block that falls on a corner takes nine times as many. */
+/* After a revision of the contacts, the tolerance refers to so many times their impulses, or to the first residual of
+ * the step if that is less. A larger number lets the pull of released nodes stay. A smaller one costs products: with 1,
+ * a block that falls on a corner takes nine times as many. */
 static const double OF_CONTACT = 300;
 
 /* One solve: the argument of the solvers' functions. */
@@ -213,8 +213,8 @@ static mpm_linear_system system_of(struct solve *solve)
 
 /* ---- one solve between two revisions of the contacts ------------------------------------------------------------ */
 
-/* The residual that rounding alone leaves: forces of the size of the modulus, with the error epsilon, at all nodes. Some
- * searches fail at a few dozen times as much (NOISE of newton.c). */
+/* The residual that rounding alone leaves: forces of the size of the modulus, with the error epsilon, at all nodes.
+ * Some searches fail at a few dozen times as much (NOISE of newton.c). */
 static double rounding_floor(const mpm_simulation *simulation, double dt)
 {
     const mpm_measure *most = &simulation->measure;
@@ -248,8 +248,8 @@ static bool solve_linear(struct solve *solve, mpm_newton *result)
     return true;
 }
 
-/* Backward Euler. `reference` is the first residual of the step, 0 before it is known; `unit` is the residual that counts
- * as 1, 0: the first one. */
+/* Backward Euler. `reference` is the first residual of the step, 0 before it is known; `unit` is the residual that
+ * counts as 1, 0: the first one. */
 static bool solve_nonlinear(struct solve *solve, double *reference, double unit, mpm_newton *result)
 {
     const mpm_settings *settings = &solve->simulation->settings;
@@ -366,8 +366,9 @@ static bool solve_between_contacts(struct solve *solve, struct held_call *call)
     const double load = simulation->settings.load * solve->dt;
     double reference = 0, unit = load;
     for (int k = 1;; k++) {
-        const bool solved = simulation->integrator->linear ? solve_linear(solve, &solution->newton)
-                                                           : solve_nonlinear(solve, &reference, unit, &solution->newton);
+        const bool solved = simulation->integrator->linear
+                                ? solve_linear(solve, &solution->newton)
+                                : solve_nonlinear(solve, &reference, unit, &solution->newton);
         solution->newtons += solution->newton.iterations;
         solution->backtracks += solution->newton.backtracks;
         solution->residual = solution->newton.residual[solution->newton.iterations];

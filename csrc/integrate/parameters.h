@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters of laws that vary over the rows of a store: particles, or elements of a mesh. Each has a scalar field of its
- * name, which is NaN in rows of materials that do not vary in it.
+ * Parameters of laws that vary over the rows of a store: particles, or elements of a mesh. Each has a scalar field of
+ * its name, which is NaN in rows of materials that do not vary in it.
  */
 #pragma once
 #include <stdint.h>
@@ -9,8 +9,8 @@
 #include "base/status.h"
 #include "materials/laws.h"
 
-/** Are the parameters of a law of the registry that vary listed in ascending order, without the density, and do they fit
- *  behind its history in `dim` dimensions? */
+/** Are the parameters of a law of the registry that vary listed in ascending order, without the density, and do they
+ *  fit behind its history in `dim` dimensions? */
 bool mpm_parameters_may_vary(const mpm_material *material, int dim);
 
 /** Appends to `rows` the fields of parameters that vary which the table lacks. Errors: MPM_TOO_LARGE if a name is too
@@ -33,6 +33,6 @@ typedef struct mpm_parameter_rows {
     const void *values[MPM_LAW_PARAMETERS]; /* of each parameter that varies: reals [row] */
 } mpm_parameter_rows;
 
-/** Flags rows with MPM_NOT_TOGETHER whose parameters break a condition (conditions.h), and puts it into `words`. All rows of
- *  one report break the same condition. */
+/** Flags rows with MPM_NOT_TOGETHER whose parameters break a condition (conditions.h), and puts it into `words`. All
+ *  rows of one report break the same condition. */
 void mpm_parameters_inspect(const mpm_parameter_rows *rows, uint8_t *flaws, const char **words);

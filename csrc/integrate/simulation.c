@@ -58,8 +58,8 @@ static mpm_boundary boundary_of(const mpm_settings *settings)
     return boundary;
 }
 
-/* The fields of what laws dissipate, per rest volume, in the order of MPM_DISSIPATION_PLASTIC and ..._VISCOUS. Any value may
- * be written: it is what has been dissipated so far. */
+/* The fields of what laws dissipate, per rest volume, in the order of MPM_DISSIPATION_PLASTIC and ..._VISCOUS. Any
+ * value may be written: it is what has been dissipated so far. */
 static const char *const dissipations[] = {"plastic_dissipation", "viscous_dissipation"};
 
 static mpm_status add_dissipation(mpm_simulation *simulation)
@@ -92,7 +92,8 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     simulation->settings.scheme.midpoint = simulation->integrator->midpoint;
     simulation->yield_strain = INFINITY;
     simulation->is_synchronized = true;
-    simulation->particles = mpm_particles_empty(settings->dim, kernels->lanes, settings->scheme.degree, settings->real_size);
+    simulation->particles =
+        mpm_particles_empty(settings->dim, kernels->lanes, settings->scheme.degree, settings->real_size);
     simulation->store = (mpm_store){.run = &simulation->run, .method = &mpm_views_method,
                                     .real_size = settings->real_size, .fields = mpm_fields_of_core(settings->dim)};
     if (settings->dim == 2)
@@ -121,8 +122,8 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_memory_free(&allocator, simulation);
 }
 
-/* Adds the fields of a material's history and of its parameters that vary, except those that another material has added.
- * On error nothing has changed. */
+/* Adds the fields of a material's history and of its parameters that vary, except those that another material has
+ * added. On error nothing has changed. */
 static mpm_status add_history(mpm_simulation *simulation, const mpm_material *material)
 {
     const mpm_law *law = mpm_material_law(material);
@@ -254,7 +255,8 @@ static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
     const mpm_status status = mpm_store_reserve(&simulation->store, count);
     if (status)
         return status;
-    return mpm_particles_reserve(&simulation->particles, &simulation->run.allocator, (size_t)((count + lanes - 1) / lanes));
+    return mpm_particles_reserve(&simulation->particles, &simulation->run.allocator,
+                                 (size_t)((count + lanes - 1) / lanes));
 }
 
 static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
@@ -280,7 +282,8 @@ static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
 }
 
 /* Initial values of new particles of a material, in the columns of laws and users. */
-static void set_initial(const mpm_simulation *simulation, const mpm_material *material, double initial[MPM_MOST_COLUMNS])
+static void set_initial(const mpm_simulation *simulation, const mpm_material *material,
+                        double initial[MPM_MOST_COLUMNS])
 {
     const int dim = simulation->settings.dim;
     const mpm_law *law = mpm_material_law(material);
@@ -397,8 +400,8 @@ mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double 
     goal.poll = poll;
     goal.context = context;
     const mpm_status status = mpm_run_towards(&simulation->run, &goal);
-    /* Removal reorders particles, so it waits for the end of the whole run: a pause changes nothing. An error that names
-     * rows must leave them as it found them, so then it waits for the next run. */
+    /* Removal reorders particles, so it waits for the end of the whole run: a pause changes nothing. An error that
+     * names rows must leave them as it found them, so then it waits for the next run. */
     const bool paused = !status && !mpm_run_is_over(&simulation->run, &goal);
     const bool names = status == MPM_BAD_STATE || status == MPM_UNSTABLE || status == MPM_ESCAPED;
     if (simulation->frozen && !paused && !names) {

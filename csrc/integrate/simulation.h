@@ -41,8 +41,8 @@ typedef struct mpm_settings {
     double tolerance;  /* implicit: residual over that of v^n + dt g, 1e-10 .. 0.1; in single precision from 1e-4 */
     int max_iterations; /* implicit: Newton iterations, at most MPM_NEWTON_MOST */
     mpm_preconditioner preconditioner; /* implicit */
-    double load;       /* implicit Euler and midpoint: the force, in the norm of M^-1 [N/kg^1/2], whose impulse in a step
-                        * counts as a residual of 1; 0: the tolerance is relative to the first residual */
+    double load;       /* implicit Euler and midpoint: the force, in the norm of M^-1 [N/kg^1/2], whose impulse in a
+                        * step counts as a residual of 1; 0: the tolerance is relative to the first residual */
 } mpm_settings;
 
 /** Valid settings: a box of 32 cells of 1/32 m per axis, from the origin; slip walls, no gravity, the standard scheme

@@ -124,7 +124,8 @@ static void copy_field(mpm_particles *particles, const mpm_field *field, size_t 
 }
 
 /* The same for all fields. */
-static void copy_fields(const mpm_simulation *simulation, mpm_particles *particles, const mpm_snapshot *snapshot, bool back)
+static void copy_fields(const mpm_simulation *simulation, mpm_particles *particles, const mpm_snapshot *snapshot,
+                        bool back)
 {
     for (int f = 0; f < simulation->store.fields.count; f++)
         copy_field(particles, &simulation->store.fields.row[f], mpm_snapshot_components(simulation, f),
@@ -332,14 +333,14 @@ static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot
     uint8_t *seen = mpm_memory_new(&simulation->run.allocator, snapshot->particles, 1);
     if (!seen)
         return MPM_OUT_OF_MEMORY;
-    *flaw = !is_clock(snapshot)                              ? "the clock or a counter is out of range"
-            : !are_groups(simulation, snapshot)              ? "groups of particles do not fit the domain or the materials"
+    *flaw = !is_clock(snapshot) ? "the clock or a counter is out of range"
+            : !are_groups(simulation, snapshot) ? "groups of particles do not fit the domain or the materials"
             : !isfinite(largest_drift(simulation, snapshot)) ? "a particle is not where its group is"
-            : !are_masses_and_motions(simulation, snapshot)  ? "a mass, volume, velocity or its gradient is out of range"
-            : !are_parameters(simulation, snapshot)          ? "a parameter of a particle is out of range"
-            : !are_ids(snapshot)                             ? "numbers of particles do not ascend"
-            : !are_rows(snapshot, seen)                      ? "rows of particles are missing or doubled"
-                                                             : NULL;
+            : !are_masses_and_motions(simulation, snapshot) ? "a mass, volume, velocity or its gradient is out of range"
+            : !are_parameters(simulation, snapshot) ? "a parameter of a particle is out of range"
+            : !are_ids(snapshot) ? "numbers of particles do not ascend"
+            : !are_rows(snapshot, seen) ? "rows of particles are missing or doubled"
+            : NULL;
     mpm_memory_free(&simulation->run.allocator, seen);
     return *flaw ? MPM_BAD_STATE : MPM_OK;
 }
@@ -386,8 +387,8 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
 static mpm_status make_room(mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     mpm_history *history = &simulation->run.history;
-    if (mpm_memory_grow(&simulation->run.allocator, (void **)&history->records, &history->capacity, 0, snapshot->records,
-                        (size_t)mpm_history_length(history) * sizeof *history->records))
+    if (mpm_memory_grow(&simulation->run.allocator, (void **)&history->records, &history->capacity, 0,
+                        snapshot->records, (size_t)mpm_history_length(history) * sizeof *history->records))
         return MPM_OUT_OF_MEMORY;
     return mpm_store_reserve(&simulation->store, (ptrdiff_t)snapshot->particles);
 }

@@ -17,8 +17,8 @@ typedef struct mpm_snapshot {
     double *numbers;                    /* the clock, see mpm_snapshot_number */
     int64_t *counters;                  /* see mpm_snapshot_counter */
     int32_t *group;                     /* [groups][MPM_SNAPSHOT_GROUP] */
-    void *field[MPM_MOST_FIELDS];       /* reals of the rows of the field table, [particles][components]; positions in cells
-                                         * from the first node of the group's block, J as the first number of F */
+    void *field[MPM_MOST_FIELDS];       /* reals of the rows of the field table, [particles][components]; positions in
+                                         * cells from the first node of the group's block, J as the first number of F */
     int32_t *row;                       /* [particles] */
     int64_t *id;                        /* [row] */
     double *history;                    /* [records][mpm_history_length] */

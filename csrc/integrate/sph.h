@@ -77,11 +77,11 @@ void mpm_sph_free(mpm_sph *sph);
 /** The mass of a particle over density times spacing^dim: that with which the density of a full lattice is exact. */
 double mpm_sph_calibration(const mpm_sph_settings *settings);
 
-/** Sets the fluid, before the first particle. Errors: MPM_BAD_ARGUMENT: another law than MPM_FLUID, or a second fluid. */
+/** Sets the fluid, before the first particle. Errors: MPM_BAD_ARGUMENT: a law other than MPM_FLUID, a second fluid. */
 mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material);
 
-/** Adds a collider (copied) without friction, between runs. Errors: as mpm_boundary_add; MPM_BAD_ARGUMENT for shapes that
- *  deform; MPM_TOO_LARGE: too many colliders. */
+/** Adds a collider (copied) without friction, between runs. Errors: as mpm_boundary_add; MPM_BAD_ARGUMENT for shapes
+ *  that deform; MPM_TOO_LARGE: too many colliders. */
 mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider);
 /** Takes the last collider away. There must be one. */
 void mpm_sph_drop_collider(mpm_sph *sph);
@@ -124,6 +124,6 @@ void mpm_sph_memory(const mpm_sph *sph, size_t *particles, size_t *lists, size_t
 mpm_status mpm_sph_interpolate(mpm_sph *sph, ptrdiff_t count, const double *x, mpm_rank rank, bool is_velocity,
                                const double *quantity, double *result);
 
-/** Span `index` of the numbers that are state beside rows, clock, history and the books of colliders: the automatic step,
- *  and the impulses since the last record. NULL after the last one. */
+/** Span `index` of the numbers that are state beside rows, clock, history and the books of colliders: the automatic
+ *  step, and the impulses since the last record. NULL after the last one. */
 double *mpm_sph_numbers(mpm_sph *sph, int index, size_t *count);

@@ -7,7 +7,8 @@
 
 #include "integrate/sph_state.h"
 
-enum { CHUNK = 2048, MOST_RANGES = 16, LEAST_TILES = 16, GUESS = 200 }; /* entries per tile, until a task knows better */
+enum { CHUNK = 2048, MOST_RANGES = 16, LEAST_TILES = 16 };
+enum { GUESS = 200 }; /* entries per tile, until a task knows better */
 
 static ptrdiff_t chunks_of(ptrdiff_t count)
 {
@@ -235,7 +236,9 @@ static mpm_status make_tiles(mpm_sph *sph)
     if (status)
         return status;
     sph->tile_count = count;
-    sph->tasks = count / LEAST_TILES < 1 ? 1 : count / LEAST_TILES > MPM_SPH_TASKS ? MPM_SPH_TASKS : count / LEAST_TILES;
+    sph->tasks = count / LEAST_TILES < 1               ? 1
+                 : count / LEAST_TILES > MPM_SPH_TASKS ? MPM_SPH_TASKS
+                                                       : count / LEAST_TILES;
     for (ptrdiff_t t = 0; t <= sph->tasks; t++)
         sph->task_tile[t] = count * t / sph->tasks;
     sph->pass.tiles = sph->tiles.data;

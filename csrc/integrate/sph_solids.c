@@ -3,8 +3,8 @@
  * Colliders as particles: points of the fluid's lattice within 2h below their surface, which move with it. They have
  * density and pressure like the fluid. A pressure of the fluid mirrored onto a surface would add energy instead.
  *
- * Points near a face of the domain have images beyond it, as the fluid has. Where two colliders overlap, only the earlier
- * one has points.
+ * Points near a face of the domain have images beyond it, as the fluid has. Where two colliders overlap, only the
+ * earlier one has points.
  */
 #include <math.h>
 #include <string.h>
@@ -279,7 +279,8 @@ mpm_status mpm_sph_solids_pose(mpm_sph *sph, size_t index)
             continue;
         for (int c = 0; c < 3; c++) {
             const int a = (c + 1) % 3, b = (c + 2) % 3;
-            v[c] = now->velocity[c] + now->spin[a] * (x[b] - now->reference[b]) - now->spin[b] * (x[a] - now->reference[a]);
+            v[c] = now->velocity[c] + now->spin[a] * (x[b] - now->reference[b]) -
+                   now->spin[b] * (x[a] - now->reference[a]);
         }
         append_images(sph, solid, x, v);
     }

@@ -42,7 +42,7 @@ struct mpm_sph {
     bool record_pending; /* a step was taken, and its record waits for its densities */
     bool J_pending;      /* J in the slots is newer than in the rows */
     mpm_sph_measure measure;
-    double collider_dt;  /* the longest step that colliders near the fluid allow; infinite: longer than the rest does [s] */
+    double collider_dt;  /* the longest step that colliders near the fluid allow [s]; infinite: longer than the rest */
     size_t fastest;      /* the collider that sets it */
     double natural_dt;   /* of the last automatic step, without its end [s] */
     mpm_books books;

@@ -77,7 +77,8 @@ static void add_cloud(const struct sums *sums, int index, const double x[3], dou
     const double reach = 2 * sph->pass.h * 1.05;
     int64_t low[3] = {0}, high[3] = {0};
     for (int a = 0; a < sph->settings.dim; a++) {
-        const double from = floor((x[a] - reach - sph->pass.origin[a]) * sph->pass.inverse_side) - (double)cloud->low[a];
+        const double from =
+            floor((x[a] - reach - sph->pass.origin[a]) * sph->pass.inverse_side) - (double)cloud->low[a];
         const double to = floor((x[a] + reach - sph->pass.origin[a]) * sph->pass.inverse_side) - (double)cloud->low[a];
         if (!(to >= 0 && from < (double)cloud->cells[a]))
             return;

@@ -41,9 +41,9 @@ static void tighten(mpm_stable_dt *bound, double dt, mpm_limit limit)
         *bound = (mpm_stable_dt){dt, limit, -1};
 }
 
-/* The kinematic viscosity of the least density of the state [m2/s]: at free surfaces and in spray the sums lack neighbours.
- * The largest eigenvalue of the viscous force over it and h^-2 is 12 in a full lattice and at most 7 in small clusters, by
- * the vector form; 24 and 31 by the central one. A step is stable up to 2 over the eigenvalue. */
+/* The kinematic viscosity of the least density of the state [m2/s]: at free surfaces and in spray the sums lack
+ * neighbours. The largest eigenvalue of the viscous force over it and h^-2 is 12 in a full lattice and at most 7 in
+ * small clusters, by the vector form; 24 and 31 by the central one. A step is stable up to 2 over the eigenvalue. */
 static double largest_viscosity(const mpm_sph *sph)
 {
     const double form = sph->settings.viscosity == MPM_SPH_CENTRAL ? 2 : 1;
@@ -94,7 +94,8 @@ int32_t mpm_sph_totals_limiting_row(const mpm_sph *sph, mpm_limit limit)
     const size_t size = sph->settings.real_size;
     double most = -INFINITY;
     int32_t found = -1;
-    if (limit == MPM_LIMIT_MOTION ? isfinite(sph->collider_dt) : limit != MPM_LIMIT_WAVE || sph->material.values[1] <= 1)
+    if (limit == MPM_LIMIT_MOTION ? isfinite(sph->collider_dt)
+                                  : limit != MPM_LIMIT_WAVE || sph->material.values[1] <= 1)
         return -1;
     for (ptrdiff_t row = 0; row < sph->store.count; row++) {
         double value = 0;

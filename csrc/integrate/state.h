@@ -87,7 +87,7 @@ mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation); /* the bound
 double mpm_timestep_plan(const mpm_simulation *simulation, double time, double end); /* of a step from `time` on */
 mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt); /* refuses dt above the bound */
 void mpm_timestep_foresee(mpm_simulation *simulation); /* plans the automatic step from the last measured state */
-bool mpm_timestep_revise(mpm_simulation *simulation);  /* shrinks the plan to the bound of a new state; did it change? */
+bool mpm_timestep_revise(mpm_simulation *simulation);  /* shrinks the plan to a new state's bound; did it change? */
 void mpm_timestep_halve(mpm_simulation *simulation, double *dt); /* after a refusal */
 
 /* sweeps.c: the operations of the kernels on a simulation; they need the pool. `dt`: size of the step */

@@ -22,8 +22,8 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
     return totals;
 }
 
-/* The columns of the whole material come first, then those of dissipation or of an integrator that solves, which exclude
- * each other, then two for every collider. */
+/* The columns of the whole material come first, then those of dissipation or of an integrator that solves, which
+ * exclude each other, then two for every collider. */
 mpm_history_section mpm_totals_section(const void *self, int index)
 {
     const mpm_simulation *simulation = self;
@@ -33,7 +33,8 @@ mpm_history_section mpm_totals_section(const void *self, int index)
     if (index == 1 && simulation->settings.dissipation)
         return mpm_books_dissipation(&simulation->books);
     if (index == 1 && integrator->columns)
-        return (mpm_history_section){integrator->columns, integrator->column_count, integrator->recorded(simulation), NULL};
+        return (mpm_history_section){integrator->columns, integrator->column_count, integrator->recorded(simulation),
+                                     NULL};
     const bool has_own = simulation->settings.dissipation || integrator->columns;
     return mpm_books_collider(&simulation->boundary, (size_t)index - (has_own ? 2 : 1));
 }

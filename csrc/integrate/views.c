@@ -36,8 +36,9 @@ static bool is_writable(const void *self, const mpm_field *field)
     for (size_t g = 0; g < simulation->particles.group_count; g++) {
         const mpm_material *material = &simulation->materials[simulation->particles.groups[g].material];
         const bool keeps_J = mpm_laws_get(material->law)->strain == MPM_KEEPS_J;
-        if (field->state_of == MPM_STATE_OF_OWNERS ? mpm_material_keeps(material, field->column, simulation->settings.dim)
-                                                   : keeps_J == (field->state_of == MPM_STATE_OF_J_LAWS))
+        if (field->state_of == MPM_STATE_OF_OWNERS
+                ? mpm_material_keeps(material, field->column, simulation->settings.dim)
+                : keeps_J == (field->state_of == MPM_STATE_OF_J_LAWS))
             return true;
     }
     return false;
@@ -116,7 +117,7 @@ static mpm_status read_in(void *self, int field, void *rows, int64_t differing)
 
 /* ---- parameters that must go together --------------------------------------------------------------------------- */
 
-/* Finds the rows of each varying parameter of a material: those that were written, or a copy of what is there (`own`). */
+/* Finds the rows of each varying parameter of a material: those written, or a copy of what is there (`own`). */
 static mpm_status find_rows(mpm_simulation *simulation, void *const *written, mpm_parameter_rows *rows, void **own)
 {
     const mpm_store *store = &simulation->store;

@@ -78,8 +78,8 @@ INLINE void cam_clay_try(const struct cam_clay *law, struct cam_clay_flow *f, wi
     f->off = (Q2 + square - wide_set(2)) / (Q2 + square + one);
 }
 
-/* Finds u by false position with halved weights (the Illinois rule) and now and then by halving. Lanes that are done keep
- * their state. As e^(2 w) <= 2, w does not exceed 0.35: e^w_1 may be beyond all numbers. */
+/* Finds u by false position with halved weights (the Illinois rule) and now and then by halving. Lanes that are done
+ * keep their state. As e^(2 w) <= 2, w does not exceed 0.35: e^w_1 may be beyond all numbers. */
 NOINLINE void cam_clay_solve(const struct cam_clay *law, struct cam_clay_flow *f, wide *u, mask yields)
 {
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), small = wide_set(4 * REAL_EPSILON);

@@ -79,8 +79,7 @@ INLINE struct law_tangent fixed_corotated_tangent(const struct fixed_corotated *
         const wide strain = e[i] - one;
         t.energy = wide_fma(law->mu * strain, strain, t.energy);
         t.first[i] = two_mu * strain;
-        UNROLL for (int j = 0; j < DIM; j++)
-            t.second[i][j] = i == j ? two_mu : zero;
+        t.second[i][i] = two_mu;
         UNROLL for (int j = i + 1; j < DIM; j++) {
             t.minus[LAW_PAIR(i, j)] = two_mu;
             t.plus[LAW_PAIR(i, j)] = wide_fnma(two_mu + two_mu, one / wide_max(e[i] + e[j], least), two_mu);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The derivatives of the stress after a return map that is isotropic in logarithmic strain (J. C. Simo, Comput. Methods
- * Appl. Mech. Eng. 99 (1992) 61-112). In principal axes, the map takes trial strains e_i = ln s_i to stresses tau_i:
+ * The derivatives of the stress after an isotropic return map, mostly one in logarithmic strain (J. C. Simo, Comput.
+ * Methods Appl. Mech. Eng. 99 (1992) 61-112). In principal axes, the map takes trial strains e_i = ln s_i to stresses
+ * tau_i:
  *
  *     tau_i = 2 mu L' n_i + m,  n = dev e/L,  L = |dev e|,  t = tr e       mostly; L', m: functions of L and t
  *     D_ij = dtau_i/de_j = 2 mu L'/L (dev - n n) + 2 mu n (dL'/dL n + dL'/dt 1) + 1 (dm/dL n + dm/dt 1)
  *     P = U diag(tau_i/s_i) V^T:  Psi_i = tau_i/s_i,  Psi_ij = (D_ij - delta_ij tau_i)/(s_i s_j)
  *
- * D is that of the return map itself, not of its limit of short steps, and includes the rate in a step of size dt. Where
- * flow is not associated it has a skew part, which conjugate gradients cannot solve with: its symmetric part is kept. That of
- * grains, whose shear stress follows the pressure but not the other way round, is indefinite, and is made positive
- * semi-definite.
+ * D is that of the return map itself, not of its limit of short steps, and includes the rate in a step of size dt.
+ * Where flow is not associated it has a skew part, which conjugate gradients cannot solve with: its symmetric part is
+ * kept. That of grains, whose shear stress follows the pressure but not the other way round, is indefinite, and is made
+ * positive semi-definite.
  */
 #pragma once
 #include "materials/law_switch.h"
@@ -146,7 +147,7 @@ INLINE wide flow_zz(const struct law_state *state, int fzz)
     (t).state.J = matrix_det((t).state.F); \
     const struct law_evaluation mapped = name##_evaluate(law, (t).state, flow_still())
 
-/* ---- flow at constant volume -------------------------------------------------------------------------------------- */
+/* ---- flow at constant volume ------------------------------------------------------------------------------------- */
 
 /* Without kinematic hardening, whose backstress need not share the axes of the strain. */
 INLINE struct law_tangent von_mises_tangent(const struct von_mises *law, const wide stretch[DIM],
@@ -237,7 +238,7 @@ INLINE struct law_tangent johnson_cook_tangent(const struct johnson_cook *law, c
     return flow_radial_tangent(&t, &mapped, law->mu, 3, &chosen);
 }
 
-/* ---- grains ------------------------------------------------------------------------------------------------------- */
+/* ---- grains ------------------------------------------------------------------------------------------------------ */
 
 INLINE struct law_tangent flow_definite(struct law_tangent t)
 {
@@ -301,7 +302,8 @@ INLINE struct law_tangent mu_i_tangent(const struct mu_i *law, const wide stretc
     const wide linear = wide_fma(law->range, p, reach - S), product = reach * S;
     const wide root = wide_sqrt(wide_max(wide_fma(linear, linear, wide_set(4) * product), zero));
     const mask grows = wide_less(zero, linear);
-    const wide x = wide_select(grows, (product + product) / wide_select(grows, linear + root, one), half * (root - linear));
+    const wide x = wide_select(grows, (product + product) / wide_select(grows, linear + root, one),
+                               half * (root - linear));
     const wide whole = wide_select(slides & wide_less(zero, root), root, one), R_p = half * reach / press;
     const wide x_tau = (x + reach) / whole;
     const wide x_p = (R_p * S - law->least * reach - (R_p + law->range + law->least) * x) / whole;
@@ -324,7 +326,8 @@ INLINE void mohr_coulomb_slopes(const struct mohr_coulomb *law, const struct moh
     /* by how much the flow grows with each strain */
     const wide f[3] = {
         wide_select(right, law->right * (law->tensile + two_V),
-                    wide_select(left, law->left * (law->tensile + law->tensile + two_V), law->plane * (law->tensile + law->volume))),
+                    wide_select(left, law->left * (law->tensile + law->tensile + two_V),
+                                law->plane * (law->tensile + law->volume))),
         wide_select(right, law->right * (law->tensile + two_V),
                     wide_select(left, law->left * (two_V - law->pressed), law->plane * law->volume)),
         wide_select(right, law->right * (two_V - law->pressed - law->pressed),
@@ -355,8 +358,8 @@ INLINE struct law_tangent mohr_coulomb_tangent(const struct mohr_coulomb *law, c
     UNROLL for (int i = 0; i < 3; i++)
         e[i] = lift + (i < DIM ? wide_log(t.s[i % DIM]) : zz);
     const wide upper = wide_max(e[0], e[1]), lower = wide_min(e[0], e[1]);
-    const struct mohr_coulomb_strain r = mohr_coulomb_map(law, wide_max(upper, e[2]), wide_max(lower, wide_min(upper, e[2])),
-                                                          wide_min(lower, e[2]));
+    const struct mohr_coulomb_strain r = mohr_coulomb_map(
+        law, wide_max(upper, e[2]), wide_max(lower, wide_min(upper, e[2])), wide_min(lower, e[2]));
     mohr_coulomb_slopes(law, &r, E);
     /* place[i][r] is 1 where axis i is the r-th of the descending order, else 0; the first of equal ones comes first */
     UNROLL for (int i = 0; i < DIM; i++) {
@@ -390,12 +393,12 @@ INLINE struct law_tangent mohr_coulomb_tangent(const struct mohr_coulomb *law, c
     return flow_definite(flow_tangent(&t, &mapped, D, shear));
 }
 
-/* ---- clay --------------------------------------------------------------------------------------------------------- */
+/* ---- clay -------------------------------------------------------------------------------------------------------- */
 
-/* The return map solves Q^2 + e^(2 w) = 2, Q = q/(M P_x e^m) (cam_clay.h). With h = (1/u - 1) B/(P_x e^m sinh(w)/w) and the
- * share 1/(1 + h) of q, the changes are
+/* The return map solves Q^2 + e^(2 w) = 2, Q = q/(M P_x e^m) (cam_clay.h). With h = (1/u - 1) B/(P_x e^m sinh(w)/w) and
+ * the share 1/(1 + h) of q, the changes are
  *
- *     d ln Q = d ln q_1 + around/(u S) du - share d ln P_x + ((1 - share)(skew + c) - skew) dw,   S = u + (1 - u) around
+ *     d ln Q = d ln q_1 + around/(u S) du - share d ln P_x + ((1 - share)(skew + c) - skew) dw,  S = u + (1 - u) around
  *     dw = w_1 du + u dw_1,  c = d ln(sinh(w)/w)/dw,  Q^2 d ln Q + e^(2 w) dw = 0 */
 INLINE struct law_tangent cam_clay_tangent(const struct cam_clay *law, const wide stretch[DIM],
                                            const struct law_state *state, wide dt)
@@ -413,7 +416,8 @@ INLINE struct law_tangent cam_clay_tangent(const struct cam_clay *law, const wid
     /* u by the shares of shear or of w, whichever is known better */
     const wide w1 = half * wide_log_any((P1 + P1) / Pc), crossing = (w1 + w1) / law->A;
     const wide Px = P1 * wide_exp(-crossing * law->inverse_kappa);
-    const wide P2 = law->attraction - wide_set((real)(1.0 / 3)) * (matrix_trace(mapped.tau) + (DIM == 2 ? mapped.tau_zz : zero));
+    const wide P2 = law->attraction -
+                    wide_set((real)(1.0 / 3)) * (matrix_trace(mapped.tau) + (DIM == 2 ? mapped.tau_zz : zero));
     const wide Pc2 = t.state.history[CAM_CLAY_PC] + law->attraction;
     const wide w = half * wide_log_any((P2 + P2) / wide_max(Pc2, law->least)), lift = wide_exp(w * law->skew);
     const wide grown = wide_exp(w), sinhc = wide_sinhc(w, grown);
@@ -454,7 +458,7 @@ INLINE struct law_tangent cam_clay_tangent(const struct cam_clay *law, const wid
     return flow_radial_tangent(&t, &mapped, mu, 3, &chosen);
 }
 
-/* With b_i = s_i^2, m their mean and d = b - m, the map gives b' = c d + m (nacc.h), and beyond a tip a constant pressure:
+/* With b_i = s_i^2, m their mean and d = b - m, the map gives b' = c d + m (nacc.h), beyond a tip a constant pressure:
  *
  *     tau_i = mu J'^(-2/3) c d_i + kappa/2 (J'^2 - 1),  J'^2 = prod b'_i
  *     d ln c = (M^2 (p_0 + tip - 2 p) dp/room + 4/3 tr de - d|d|^2/|d|^2)/2,  dp = -kappa J^2 tr de  where it slides
@@ -473,7 +477,8 @@ INLINE struct law_tangent nacc_tangent(const struct nacc *law, const wide stretc
     const wide J2 = after.J * after.J, mu = law->mu * after.shrink;
     const wide length2 = wide_fma(b.zz, b.zz, matrix_dot(b.deviator, b.deviator));
     const wide whole = wide_select(yield.slides, wide_max(length2, tiny), one);
-    const wide room = wide_select(yield.slides, wide_max(yield.room, wide_set(REAL_EPSILON) * law->M2 * yield.p0 * yield.p0), one);
+    const wide least = wide_set(REAL_EPSILON) * law->M2 * yield.p0 * yield.p0;
+    const wide room = wide_select(yield.slides, wide_max(yield.room, least), one);
     const wide slope = law->M2 * (yield.p0 + yield.tip - yield.p - yield.p) * law->kappa * b.J * b.J / room;
     wide D[DIM][DIM], shear[LAW_PAIRS];
     UNROLL for (int j = 0; j < DIM; j++) {

@@ -98,13 +98,6 @@ INLINE struct law_tangent fluid_tangent(const struct fluid *law, const wide e[DI
     struct law_tangent t = {.viscosity = law->viscosity * state->J};
     const wide power = fluid_power(law, J, &t.energy);
     t.energy = wide_select(proper, t.energy * K_gamma, wide_set((real)__builtin_inf()));
-    UNROLL for (int i = 0; i < DIM; i++) {
-        t.first[i] = zero;
-        UNROLL for (int j = 0; j < DIM; j++)
-            t.second[i][j] = zero;
-    }
-    UNROLL for (int k = 0; k < LAW_PAIRS; k++)
-        t.minus[k] = t.plus[k] = zero;
     law_add_volumetric(&t, &volume, K_gamma * (one - power * inverse), stiff * power * inverse * inverse);
     return t;
 }

@@ -29,7 +29,7 @@ void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters,
     }
 }
 
-/* ---- parameters that vary ------------------------------------------------------------------------------------------ */
+/* ---- parameters that vary ---------------------------------------------------------------------------------------- */
 
 /* Copies one lane of an object that consists of `wide` members, and of others that are the same for all lanes. */
 static void copy_lane(void *to, const void *from, size_t size, int lane)
@@ -79,8 +79,8 @@ static bool agree(const mpm_material *material, const double *a, const double *b
     return true;
 }
 
-/* Prepares the law for the lanes that take the branches of lane `first`, each with its own values; all others have those
- * of lane `first`. Returns the lanes. */
+/* Prepares the law for the lanes that take the branches of lane `first`, each with its own values; all others have
+ * those of lane `first`. Returns the lanes. */
 static unsigned prepare_lanes(const mpm_material *material, const struct law_state *state, int first,
                               union law_parameters *parameters)
 {
@@ -119,7 +119,8 @@ NOINLINE void evaluate_varying(const mpm_material *material, const struct law_st
     }
 }
 
-NOINLINE void map_varying(const mpm_material *material, struct law_state *state, wide dt, const matrix *C, mask *limited)
+NOINLINE void map_varying(const mpm_material *material, struct law_state *state, wide dt, const matrix *C,
+                          mask *limited)
 {
     const struct law_state trial = *state;
     wide is_limited = wide_set(0);
@@ -128,7 +129,8 @@ NOINLINE void map_varying(const mpm_material *material, struct law_state *state,
         union law_parameters parameters = {0};
         const unsigned lanes = prepare_lanes(material, &trial, __builtin_ctz(left), &parameters) & left;
         struct law_state mapped = trial;
-        const wide found = wide_select(return_map(material->law, &parameters, &mapped, dt, *C), wide_set(1), wide_set(0));
+        const wide found =
+            wide_select(return_map(material->law, &parameters, &mapped, dt, *C), wide_set(1), wide_set(0));
         for (int q = 0; q < WIDTH; q++)
             if (lanes >> q & 1) {
                 copy_lane(state, &mapped, sizeof mapped, q);
@@ -139,8 +141,8 @@ NOINLINE void map_varying(const mpm_material *material, struct law_state *state,
     *limited = wide_less(wide_set(0), is_limited);
 }
 
-void MPM_KERNEL(general_laws_tangent)(const mpm_material *material, const wide stretch[DIM], const struct law_state *state,
-                                      wide dt, struct law_tangent *tangent)
+void MPM_KERNEL(general_laws_tangent)(const mpm_material *material, const wide stretch[DIM],
+                                      const struct law_state *state, wide dt, struct law_tangent *tangent)
 {
     unsigned left = ALL_LANES;
     while (left) {
@@ -154,7 +156,7 @@ void MPM_KERNEL(general_laws_tangent)(const mpm_material *material, const wide s
     }
 }
 
-/* ---- all others ------------------------------------------------------------------------------------------------------ */
+/* ---- all others -------------------------------------------------------------------------------------------------- */
 
 void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *parameters, const struct law_state *state,
                                        const matrix *C, struct law_evaluation *evaluation)

@@ -46,7 +46,7 @@ NOINLINE void hencky_return_far(const matrix *F, matrix *moved, wide keep, wide 
 }
 
 /* Moves the lanes of `changes` to the deviator keep dev e, 0 <= keep <= 1, and to a trace that is larger by `rise`. A
- * difference of traces would have their rounding: where volumes are stiff (nu near 1/2), this is pressure from nowhere. */
+ * difference of traces would have their rounding: where volumes are stiff (nu near 1/2), this is spurious pressure. */
 INLINE void hencky_return(const struct hencky_trial *t, matrix *F, wide *Fzz, wide keep, wide rise, mask changes)
 {
     const wide third = wide_set((real)(1.0 / 3)), one = wide_set(1), shift = third * rise, less = keep - one;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Metal at high rates, pressures and temperatures: the yield stress of Johnson and Cook, heat from plastic work (Taylor
- * and Quinney), and a pressure of Mie and Grueneisen about the Hugoniot curve of a linear shock speed, U_s = c0 + s u_p.
+ * and Quinney), and a pressure of Mie and Grueneisen about the Hugoniot curve of a linear shock speed,
+ * U_s = c0 + s u_p.
  *
  *     F = F_E F_P,  det F_P = 1,  e = 1/2 ln F_E F_E^T,  x = 1 - J                  F_E is the particle's F
  *     dev tau = 2 mu dev e,  tr tau/3 = -p J                                        Kirchhoff stress [Pa]
@@ -19,9 +20,9 @@
  * (1983) 541; G. I. Taylor & H. Quinney, Proc. R. Soc. Lond. A 143 (1934) 307; M. A. Meyers, Dynamic Behavior of
  * Materials (1994), chapters 4 and 5.
  *
- * The return map has one unknown, the growth g of ep. The stress falls with it, q = q_1 - 3 mu g from the trial q_1, and
- * the work of the step is (y_0 + q) g/2, y_0 being the yield stress of the strain and temperature before it at the rate
- * of the step. So hardening, rate and temperature are those of the end of the step.
+ * The return map has one unknown, the growth g of ep. The stress falls with it, q = q_1 - 3 mu g from the trial q_1,
+ * and the work of the step is (y_0 + q) g/2, y_0 being the yield stress of the strain and temperature before it at the
+ * rate of the step. So hardening, rate and temperature are those of the end of the step.
  */
 #pragma once
 #include "materials/hencky_flow.h"

@@ -26,8 +26,8 @@
  *
  *     x_tangent(law, stretch, &state, dt)
  *
- * with the derivatives of the stress after the return map (flow_tangent.h). A law with axes of its own, which are not those
- * of F, has
+ * with the derivatives of the stress after the return map (flow_tangent.h). A law with axes of its own, which are not
+ * those of F, has
  *
  *     x_moduli(law, &trial, &moduli)
  *
@@ -74,9 +74,9 @@ struct law_piola {
 enum { LAW_PAIRS = DIM * (DIM - 1) / 2 };
 #define LAW_PAIR(i, j) ((i) + (j)-1) /* of principal directions i < j */
 
-/** Derivatives of an energy Psi by the principal stretches e_i of F = U e V^T, in the convention of math/singular.h. A
- *  stress after a return map need not have an energy: then Psi_i are the stresses tau_i/e_i, and Psi_ij the symmetric part
- *  of their derivatives. */
+/** Derivatives of an energy Psi by the principal stretches e_i of F = U e V^T, in the convention of math/singular.h.
+ *  Laws begin with an initialiser, which leaves the other members 0. A stress after a return map need not have an
+ *  energy: then Psi_i are the stresses tau_i/e_i, and Psi_ij the symmetric part of their derivatives. */
 struct law_tangent {
     wide energy;            /* Psi [J/m3]; infinite where the law has no energy */
     wide first[DIM];        /* Psi_i [Pa], so that P = U diag(Psi_i) V^T */
@@ -94,7 +94,7 @@ struct law_trial {
     bool derives, projects; /* whether to find the moduli, and to make them positive semi-definite */
 };
 
-/** The symmetric matrix of d^2 x d^2 components, row by row as far as the diagonal; e = c d + d' is the component (c, d'). */
+/** A symmetric matrix over d^2 components, row by row as far as the diagonal. Component (i, j) is number i d + j. */
 enum { LAW_MODULI = DIM * DIM * (DIM * DIM + 1) / 2 };
 #define LAW_MODULUS(e, f) ((e) * ((e) + 1) / 2 + (f)) /* of components e >= f */
 

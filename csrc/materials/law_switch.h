@@ -186,8 +186,8 @@ INLINE struct law_tangent law_tangent_at(const int law, const union law_paramete
     return tangent;
 }
 
-/* P(F) of an elastic law that keeps F. Where a law has no formula for it, P = tau F^-T, and `modulus` bounds that of its
- * waves by the largest |F^-T g|. */
+/* P(F) of an elastic law that keeps F. Where a law has no formula for it, P = tau F^-T, and `modulus` bounds that of
+ * its waves by the largest |F^-T g|. */
 INLINE struct law_piola law_piola_at(const int law, const union law_parameters *parameters, matrix F)
 {
     switch (law) {

@@ -44,7 +44,7 @@ typedef struct mpm_history_field {
     int initial_parameter; /* 1 + index of the parameter that new particles begin with instead; 0: none */
     double low, high; /* range of values that users may write: low < value < high */
     bool scales_volume; /* the whole volume ratio is det F times this field */
-    int heat_capacity;  /* of a temperature: 1 + index of the parameter that is its heat capacity per rest volume; 0: none */
+    int heat_capacity;  /* of a temperature: 1 + index of the parameter that is the heat capacity [J/(m3 K)]; 0: none */
     const char *meaning;
 } mpm_history_field;
 
@@ -62,11 +62,11 @@ typedef struct mpm_law {
 } mpm_law;
 
 /** X(enumerator, name, kind, speed, tangent): every law, in the order of its index. An INELASTIC law has a return map.
- *  All laws but those with NO_TANGENT can take implicit steps. A TANGENT is that of an energy, whose return map, if there
- *  is one, acts after the step; a MAPPED one includes the return map (flow_tangent.h). MODULI are those of an energy, too,
- *  which includes the return map, and has axes of its own (moduli.h). The standard scheme compiles a sweep for every FAST
- *  law. All GENERAL laws share one sweep, which selects the law at run time: it is slightly slower, gives the same bits,
- *  and grows only by the law itself. */
+ *  All laws but those with NO_TANGENT can take implicit steps. A TANGENT is that of an energy, whose return map, if
+ *  there is one, acts after the step; a MAPPED one includes the return map (flow_tangent.h). MODULI are those of an
+ *  energy that includes the return map and has axes of its own (moduli.h). The standard scheme compiles a sweep for
+ *  every FAST law. All GENERAL laws share one sweep, which selects the law at run time: it is slightly slower, gives
+ *  the same bits, and grows only by the law itself. */
 #define MPM_LAWS(X) \
     X(MPM_FIXED_COROTATED, fixed_corotated, ELASTIC, FAST, TANGENT) \
     X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST, TANGENT) \

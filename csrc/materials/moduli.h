@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The derivatives of the stress of laws with axes of their own: of fibres, of flow that has hardened in a direction, or of
- * a strain that has relaxed. In the principal frame of F their derivative has no simple form, so it is kept as the symmetric
- * matrix of its components, column by column: that of a change with G = 1 at one place, and 0 elsewhere.
+ * The derivatives of the stress of laws with axes of their own: of fibres, of flow that has hardened in a direction, or
+ * of a strain that has relaxed. In the principal frame of F their derivative has no simple form, so it is kept as the
+ * symmetric matrix of its components. Column e is the change for a gradient G with 1 at component e, and 0 elsewhere.
  *
- * Most of them are sums of parts that are isotropic in F H, with an H that stays as it is during the step. A part is then
- * one of the laws of tangent.h, with F H and F^n H for F and F^n, and is projected like that; a sum of positive
- * semi-definite matrices is one.
+ * Some of these laws are sums of parts that are isotropic in F H, with an H that stays as it is during the step. The
+ * derivative of a part is that of tangent.h, with F H and F^n H for F and F^n. Each part is projected by itself, since
+ * the sum of positive semi-definite matrices is positive semi-definite.
  */
 #pragma once
 #include "materials/law_switch.h"
@@ -45,7 +45,8 @@ INLINE void moduli_add(struct law_moduli *m, const struct law_trial *trial, stru
 
 /* With w^n = F^n a: fibres add P F^nT = 2 Psi' w w^nT, and 2 Psi' (G w^n) w^nT + 4 Psi'' (w . G w^n) w w^nT, both never
  * negative. */
-INLINE void fibre_reinforced_moduli(const struct fibre_reinforced *law, const struct law_trial *trial, struct law_moduli *m)
+INLINE void fibre_reinforced_moduli(const struct fibre_reinforced *law, const struct law_trial *trial,
+                                    struct law_moduli *m)
 {
     const wide two = wide_set(2);
     struct tangent t;
@@ -121,8 +122,8 @@ INLINE void viscoelastic_moduli(const struct viscoelastic *law, const struct law
  *     dE_ij = L_ij (s_i X_ij + s_j X_ji),  L_ij = (ln s_i - ln s_j)/(s_i^2 - s_j^2),  w_ij = (X_ij - X_ji)/(s_i + s_j)
  *     dP = (dT + w T - T w - T s^-1 X^T) s^-1
  *
- * What is never negative of it is the adjoint of the first line: 2 s_i L_ij dT_ij. The rest, of the size of the stress, is
- * left out where it shall be definite. */
+ * The projection keeps 2 s_i L_ij dT_ij alone, the part that dT has by itself, which is never negative. The rest is of
+ * the size of the stress. */
 INLINE void von_mises_moduli(const struct von_mises *law, const struct law_trial *trial, struct law_moduli *m)
 {
     const wide zero = wide_set(0), one = wide_set(1), two_mu = law->elastic.mu + law->elastic.mu;

@@ -40,8 +40,8 @@ INLINE struct law_evaluation neo_hookean_evaluate(const struct neo_hookean *law,
     return r;
 }
 
-/* P = mu F + (lambda ln J - mu) F^-T. A direction u g^T, u and g unit vectors, has the curvature mu + (mu + lambda (1 - ln
- * J)) q^2, q = u F^-T g. */
+/* P = mu F + (lambda ln J - mu) F^-T. A direction u g^T, u and g unit vectors, has the curvature
+ * mu + (mu + lambda (1 - ln J)) q^2, q = u F^-T g. */
 INLINE struct law_piola neo_hookean_piola(const struct neo_hookean *law, matrix F)
 {
     const wide one = wide_set(1), half = wide_set((real)0.5), zero = wide_set(0);
@@ -72,8 +72,7 @@ INLINE struct law_tangent neo_hookean_tangent(const struct neo_hookean *law, con
     UNROLL for (int i = 0; i < DIM; i++) {
         t.energy = wide_fma(half * mu, wide_fma(e[i], e[i], -one), t.energy);
         t.first[i] = mu * e[i];
-        UNROLL for (int j = 0; j < DIM; j++)
-            t.second[i][j] = i == j ? mu : zero;
+        t.second[i][i] = mu;
     }
     UNROLL for (int k = 0; k < LAW_PAIRS; k++)
         t.minus[k] = t.plus[k] = mu;

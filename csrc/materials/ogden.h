@@ -102,13 +102,6 @@ INLINE struct law_tangent ogden_tangent(const struct ogden *law, const wide e[DI
     const struct law_volume volume = law_volume_of(s);
     const wide J = volume.J, inverse = one / J, square = (J - one) * (J + one);
     struct law_tangent t = {.energy = half * lambda * (half * square - wide_log(J)), .viscosity = zero};
-    UNROLL for (int i = 0; i < DIM; i++) {
-        t.first[i] = zero;
-        UNROLL for (int j = 0; j < DIM; j++)
-            t.second[i][j] = zero;
-    }
-    UNROLL for (int k = 0; k < LAW_PAIRS; k++)
-        t.minus[k] = t.plus[k] = zero;
     wide pull = zero; /* sum of mu_p, of the parts -mu_p ln J */
     for (int p = 0; p < law->terms; p++) {
         const wide mu = law->mu[p], alpha = law->alpha[p], beta = alpha - one;
@@ -124,7 +117,7 @@ INLINE struct law_tangent ogden_tangent(const struct ogden *law, const wide e[DI
         t.energy = wide_fma(mu / alpha, sum, t.energy);
         UNROLL for (int i = 0; i < DIM; i++)
             UNROLL for (int j = i + 1; j < DIM; j++) {
-                /* s_i^b - s_j^b = 2 (s_i s_j)^(b/2) sinh w, w = b (ln s_i - ln s_j)/2: nothing cancels where w is small */
+                /* s_i^b - s_j^b = 2 (s_i s_j)^(b/2) sinh w, w = b (ln s_i - ln s_j)/2: no cancellation at small w */
                 const wide gap = s[i] - s[j], slope = hencky_slope(s[i], s[j]), w = half * beta * slope * gap;
                 const wide middle = wide_exp(half * beta * (logarithm[i] + logarithm[j]));
                 const wide close = mu * beta * middle * wide_sinhc(w, wide_exp(w)) * slope;

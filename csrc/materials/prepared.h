@@ -12,8 +12,8 @@ size_t MPM_KERNEL(general_laws_size)(int law);
 void MPM_KERNEL(general_laws_prepare_lane)(const mpm_material *material, void *parameters, int lane);
 
 /** As law_tangent_at (law_switch.h), with the parameters of each lane behind the history in `state`. */
-void MPM_KERNEL(general_laws_tangent)(const mpm_material *material, const wide stretch[DIM], const struct law_state *state,
-                                      wide dt, struct law_tangent *tangent);
+void MPM_KERNEL(general_laws_tangent)(const mpm_material *material, const wide stretch[DIM],
+                                      const struct law_state *state, wide dt, struct law_tangent *tangent);
 
 /** The moduli of a material's law at a trial F; `parameters` are prepared unless they vary. */
 union law_parameters;

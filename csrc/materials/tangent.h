@@ -5,8 +5,8 @@
  *
  *     X = U^T G W,  Y_ii = sum_j psi_ij X_jj,  Y_ij = (m_ij + p_ij)/2 X_ij + (m_ij - p_ij)/2 X_ji
  *
- * Its projection onto positive semi-definite ones: in the principal frame the derivative falls into a d x d block and, for
- * every pair of directions, the eigenvalues m_ij and p_ij (A. Stomakhin et al., SCA 2012).
+ * Its projection onto positive semi-definite ones: in the principal frame the derivative falls into a d x d block and,
+ * for every pair of directions, the eigenvalues m_ij and p_ij (A. Stomakhin et al., SCA 2012).
  */
 #pragma once
 #include "materials/law.h"

@@ -211,7 +211,8 @@ INLINE wide viscoelastic_add(const struct hencky *spring, matrix strain, const w
 }
 
 /* Adds a branch, whose strain is a deviator: in 3-D its principal stresses lie within sqrt(2/3) |tau| of 0. */
-INLINE wide viscoelastic_add_branch(const struct hencky *spring, matrix strain, const wide *zz, struct law_evaluation *sum)
+INLINE wide viscoelastic_add_branch(const struct hencky *spring, matrix strain, const wide *zz,
+                                    struct law_evaluation *sum)
 {
     if (DIM == 2)
         return viscoelastic_add(spring, strain, zz, sum);

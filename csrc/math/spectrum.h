@@ -5,12 +5,12 @@
  *     2-D    a = m I + r E                                         eigenvalues m + r, m - r
  *     3-D    a = m I + s (x P + r E - x/2 (I - P))                 m + s x, m + s (r - x/2), m - s (r + x/2)
  *
- * P projects onto an eigenvector, E is a reflection in the plane across it: f(a) is a sum of I, P and E. With tr a = 3 m,
- * |a - m I|^2 = 6 s^2 and the sign of s chosen so that h = det((a - m I)/s)/2 >= 0, x in [sqrt 3, 2] is the largest root
- * of x^3 - 3 x = 2 h. No other one is nearer to it than sqrt 3, so that P, the adjugate of (a - m I)/s - x I over its
- * trace, is precise. The two others may be equal: then E is arbitrary, and f(a) is not, as long as f is the same for
- * equal eigenvalues. Errors are below 12 roundings of the eigenvalue or the value of f that is largest
- * (tests/c/test_decompositions.c).
+ * P projects onto an eigenvector, E is a reflection in the plane across it: f(a) is a sum of I, P and E. With
+ * m = tr a/3, |a - m I|^2 = 6 s^2 and the sign of s chosen so that h = det((a - m I)/s)/2 >= 0, x in [sqrt 3, 2] is the
+ * largest root of x^3 - 3 x = 2 h. No other one is nearer to it than sqrt 3, so that P, the adjugate of
+ * (a - m I)/s - x I over its trace, is precise. The two others may be equal: then E is arbitrary, and f(a) is not, as
+ * long as f is the same for equal eigenvalues. Errors are below 12 roundings of the eigenvalue or the value of f that
+ * is largest (tests/c/test_decompositions.c).
  */
 #pragma once
 #include "math/matrix.h"

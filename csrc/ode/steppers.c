@@ -33,9 +33,9 @@ static mpm_status symplectic_euler(mpm_march *march, double h)
 }
 
 /* ---- Verlet --------------------------------------------------------------------------------------------------------
- * The state is x and x*, the start makes x* from v. It is kept as x - x*, of which the difference of two positions would
- * lose digits. The velocity is implied: (x' - x*)/2h of equal steps, which is (x - x*)/h + h/2 a at x. Forces that depend
- * on the velocity see (x - x*)/h + h/2 a*, right to the second order. */
+ * The state is x and x*, the start makes x* from v. It is kept as x - x*, of which the difference of two positions
+ * would lose digits. The velocity is implied: (x' - x*)/2h of equal steps, which is (x - x*)/h + h/2 a at x. Forces
+ * that depend on the velocity see (x - x*)/h + h/2 a*, right to the second order. */
 
 static mpm_status start_verlet(mpm_march *march, double h)
 {
@@ -106,9 +106,10 @@ static mpm_status implicit_midpoint(mpm_march *march, double h)
     return status;
 }
 
-/* ---- the registry --------------------------------------------------------------------------------------------------*/
+/* ---- the registry ------------------------------------------------------------------------------------------------ */
 
-#define HAIRER_1 "E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed., Springer (1993)"
+#define HAIRER_1 \
+    "E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed., Springer (1993)"
 #define HAIRER_2 "E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer (1996)"
 #define GEOMETRIC "E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, 2nd ed., Springer (2006)"
 

@@ -186,7 +186,8 @@ static mpm_status shear(void *self, const double *x, double t, double *v)
 static mpm_status vortex_pair(void *self, const double *x, double t, double *v)
 {
     const mpm_plane_field *field = self;
-    const double strength = field->number[0] / (2 * PI), d = field->number[1], core2 = field->number[2] * field->number[2];
+    const double strength = field->number[0] / (2 * PI), d = field->number[1],
+                 core2 = field->number[2] * field->number[2];
     const double travelled = t * strength * d / (d * d + core2);
     for (ptrdiff_t i = 0; i < field->points; i++) {
         const double dx = x[2 * i] - travelled, above = x[2 * i + 1] - d / 2, below = x[2 * i + 1] + d / 2;

@@ -108,31 +108,31 @@ PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state,
     return result;
 }
 
-PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure measure, const void *context)
+typedef mpm_shape_reading (*distance_at)(const void *context, const double x[3]);
+
+/* (phi (m,), normal (m, d)) as bytes, at each of the points, float64 (m, d). */
+static PyObject *distances(const Py_buffer *points, int dim, distance_at measure, const void *context)
 {
-    Py_buffer view;
-    if (mpm_python_get_buffer(points, &view, "points", "d", 2, 0))
+    const Py_ssize_t count = points->shape[0];
+    if (points->shape[1] != dim) {
+        PyErr_Format(PyExc_ValueError, "points: expected the shape (m, %d)", dim);
         return NULL;
-    const Py_ssize_t count = view.shape[0];
+    }
     PyObject *phi = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(double));
     PyObject *normal = PyBytes_FromStringAndSize(NULL, count * dim * (Py_ssize_t)sizeof(double));
-    if (view.shape[1] != dim)
-        PyErr_Format(PyExc_ValueError, "points: expected the shape (m, %d)", dim);
-    if (!phi || !normal || view.shape[1] != dim) {
+    if (!phi || !normal) {
         Py_XDECREF(phi);
         Py_XDECREF(normal);
-        PyBuffer_Release(&view);
         return NULL;
     }
     double *phis = (double *)PyBytes_AsString(phi), *normals = (double *)PyBytes_AsString(normal);
     for (Py_ssize_t i = 0; i < count; i++) {
         double x[3] = {0};
-        memcpy(x, (const double *)view.buf + i * dim, (size_t)dim * sizeof *x);
+        memcpy(x, (const double *)points->buf + i * dim, (size_t)dim * sizeof *x);
         const mpm_shape_reading at = measure(context, x);
         phis[i] = at.phi;
         memcpy(normals + i * dim, at.normal, (size_t)dim * sizeof *normals);
     }
-    PyBuffer_Release(&view);
     return Py_BuildValue("NN", phi, normal);
 }
 
@@ -147,7 +147,8 @@ static mpm_shape_reading measure_collider(const void *context, const double x[3]
     return mpm_collider_read(posed->collider, &posed->state, x, UINT64_MAX);
 }
 
-PyObject *mpm_python_collider_distances(const mpm_boundary *boundary, Py_ssize_t index, PyObject *points, double time)
+PyObject *mpm_python_collider_distances(const mpm_boundary *boundary, Py_ssize_t index, const Py_buffer *points,
+                                        double time)
 {
     if (index < 0 || (size_t)index >= boundary->count) {
         PyErr_SetString(PyExc_ValueError, "index: no such collider");
@@ -155,7 +156,7 @@ PyObject *mpm_python_collider_distances(const mpm_boundary *boundary, Py_ssize_t
     }
     const mpm_collider *collider = &boundary->colliders[index];
     struct posed_collider posed = {collider, mpm_collider_state_at(collider, time, 0)};
-    return mpm_python_distances(points, boundary->dim, measure_collider, &posed);
+    return distances(points, boundary->dim, measure_collider, &posed);
 }
 
 static mpm_shape_reading measure_shape(const void *context, const double x[3])
@@ -167,15 +168,19 @@ static PyObject *shape_distance(PyObject *module, PyObject *args)
 {
     module_state *state = PyModule_GetState(module);
     PyObject *nodes, *numbers, *points;
-    Py_buffer view;
+    PyObject *result = NULL;
+    Py_buffer x, view;
     mpm_shape shape;
     int dim;
     if (!PyArg_ParseTuple(args, "iOOO", &dim, &nodes, &numbers, &points) ||
-        take_shape(nodes, numbers, dim, &state->allocator, &shape, &view))
+        mpm_python_get_buffer(points, &x, "points", "d", 2, 0))
         return NULL;
-    PyObject *result = mpm_python_distances(points, dim, measure_shape, &shape);
-    mpm_memory_free(&state->allocator, shape.nodes);
-    PyBuffer_Release(&view);
+    if (!take_shape(nodes, numbers, dim, &state->allocator, &shape, &view)) {
+        result = distances(&x, dim, measure_shape, &shape);
+        mpm_memory_free(&state->allocator, shape.nodes);
+        PyBuffer_Release(&view);
+    }
+    PyBuffer_Release(&x);
     return result;
 }
 
@@ -259,10 +264,14 @@ static PyObject *colliders_distance(PyObject *self, PyObject *args)
 {
     Py_ssize_t index;
     PyObject *points;
+    Py_buffer x;
     double time;
-    if (!PyArg_ParseTuple(args, "nOd", &index, &points, &time))
+    if (!PyArg_ParseTuple(args, "nOd", &index, &points, &time) ||
+        mpm_python_get_buffer(points, &x, "points", "d", 2, 0))
         return NULL;
-    return mpm_python_collider_distances(&((colliders *)self)->boundary, index, points, time);
+    PyObject *result = mpm_python_collider_distances(&((colliders *)self)->boundary, index, &x, time);
+    PyBuffer_Release(&x);
+    return result;
 }
 
 static PyObject *colliders_time(PyObject *self, void *unused)

@@ -70,12 +70,13 @@ static PyObject *add_material(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO|O", &law, &parameters, &varying) ||
         mpm_python_get_material(law, parameters, varying, &material))
         return NULL;
-    mpm_python_core *core = mpm_python_core_enter(self); /* after all conversions, which may run any Python code */
+    mpm_python_core *core = mpm_python_core_enter(self);
     if (!core)
         return NULL;
     const mpm_status status = core->method->add_material(core->self, &material);
     if (status == MPM_TOO_LARGE) {
-        PyErr_Format(PyExc_ValueError, "material: no room for its fields: a simulation has %d at most", MPM_MOST_FIELDS);
+        PyErr_Format(PyExc_ValueError, "material: no room for its fields: a simulation has %d at most",
+                     MPM_MOST_FIELDS);
         return NULL;
     }
     return status ? mpm_python_raise(self, status) : PyLong_FromLong(core->method->materials(core->self) - 1);
@@ -97,11 +98,15 @@ static PyObject *collider_distance(PyObject *self, PyObject *args)
 {
     Py_ssize_t index;
     PyObject *points;
+    Py_buffer x;
     double time;
-    mpm_python_core *core;
-    if (!PyArg_ParseTuple(args, "nOd", &index, &points, &time) || !(core = mpm_python_core_enter(self)))
+    if (!PyArg_ParseTuple(args, "nOd", &index, &points, &time) ||
+        mpm_python_get_buffer(points, &x, "points", "d", 2, 0))
         return NULL;
-    return mpm_python_collider_distances(core->boundary, index, points, time);
+    const mpm_python_core *core = mpm_python_core_enter(self);
+    PyObject *result = core ? mpm_python_collider_distances(core->boundary, index, &x, time) : NULL;
+    PyBuffer_Release(&x);
+    return result;
 }
 
 static PyObject *delete_particles(PyObject *self, PyObject *mask)
@@ -268,7 +273,8 @@ PyObject *mpm_python_core_field(PyObject *self, mpm_store *store, PyObject *argu
 
 static PyObject *field(PyObject *self, PyObject *argument)
 {
-    return mpm_python_core_field(self, ((mpm_python_core *)self)->store, argument); /* no run changes which fields there are */
+    /* No lock: no run changes which fields there are. */
+    return mpm_python_core_field(self, ((mpm_python_core *)self)->store, argument);
 }
 
 static PyObject *fields(PyObject *self, PyObject *unused)
@@ -289,8 +295,9 @@ static PyObject *add_field(PyObject *self, PyObject *args)
     const mpm_status status = mpm_store_add_field(core->store, name, unit, mpm_python_rank_of(rank), initial);
     if (status != MPM_TOO_LARGE)
         return mpm_python_core_finish(self, status);
-    PyErr_Format(PyExc_ValueError, "fields: no room for '%s': a name has 31 bytes at most, a unit 15, and a simulation %d "
-                 "fields", name, MPM_MOST_FIELDS);
+    PyErr_Format(PyExc_ValueError,
+                 "fields: no room for '%s': a name has 31 bytes at most, a unit 15, and a simulation %d fields", name,
+                 MPM_MOST_FIELDS);
     return NULL;
 }
 
@@ -337,7 +344,8 @@ static PyObject *history_array(PyObject *self, PyObject *argument)
 }
 
 /* A dict from names to values; takes the references of the values. */
-static PyObject *name_values(const char *const *names, PyObject *(*value)(const mpm_run *run, int index), PyObject *self)
+static PyObject *name_values(const char *const *names, PyObject *(*value)(const mpm_run *run, int index),
+                             PyObject *self)
 {
     const mpm_python_core *core = mpm_python_core_enter(self);
     PyObject *dict = core ? PyDict_New() : NULL;
@@ -425,8 +433,8 @@ static PyMethodDef methods[] = {
     {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},
     {"step", step, METH_VARARGS, "step(n, pause=inf): n whole steps, or to the first that reaches pause [s]"},
     {"run", run_to, METH_VARARGS,
-     "run(end, pause=inf, steps=2**63 - 1): advance to exactly the time end [s], or to the first step that reaches pause "
-     "[s], by so many steps at most"},
+     "run(end, pause=inf, steps=2**63 - 1): advance to exactly the time end [s], or to the first step that reaches "
+     "pause [s], by so many steps at most"},
     {"step_forced", step_forced, METH_VARARGS,
      "step_forced(body_force, end): one step with the accelerations (n, d), to the time end [s] at most"},
     {"hold", hold, METH_O, "Calls pieces(); meanwhile calls from other threads raise BusyError."},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The base of the types of all methods: an object around a run and its store. A method's type adds a constructor and what
- * it has beyond the others.
+ * The base of the types of all methods: an object around a run and its store. A method's type adds a constructor and
+ * what it has beyond the others.
  */
 #pragma once
 #include "python/module.h"
@@ -22,8 +22,8 @@ typedef struct mpm_python_method {
     void (*describe)(const mpm_trouble *trouble, char *text, size_t size);
     /** A list: the residuals of a solve that did not converge. NULL: the method does not solve. */
     PyObject *(*residuals)(const void *self);
-    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe. NULL beyond
-     *  the last. Used by mpm_python_keep and mpm_python_resume. */
+    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe. NULL
+     *  beyond the last. Used by mpm_python_keep and mpm_python_resume. */
     double *(*numbers)(void *self, int index, size_t *count);
     size_t lengths; /* so many of these numbers, the first ones, are not negative */
 } mpm_python_method;
@@ -46,10 +46,12 @@ mpm_python_core *mpm_python_core_new(PyTypeObject *type, const mpm_python_method
 int mpm_python_core_traverse(PyObject *self, visitproc visit, void *arg);
 void mpm_python_core_dealloc(PyObject *self);
 
-/** Begins a call: the object itself, or NULL with an exception while another thread runs it. */
+/** Begins a call: the object itself, or NULL with an exception while another thread runs it. All that may run Python
+ *  code comes before it, because that code may begin a run: what reads arguments, their buffers included, and what
+ *  makes containers, which may collect garbage. */
 mpm_python_core *mpm_python_core_enter(PyObject *self);
 
-/** An `mpm_poll` that handles signals; `context` is a PyThreadState **, that of the caller, which has released the GIL. */
+/** An `mpm_poll` that handles signals; `context`: the PyThreadState ** of the caller, which has released the GIL. */
 int mpm_python_core_poll_signals(void *context);
 
 /** None, or the exception of a status. */
@@ -61,6 +63,10 @@ PyObject *mpm_python_core_field(PyObject *self, mpm_store *store, PyObject *name
 /** Methods `keep` and `resume` for types whose fields are all kept by row: (self, unused), (self, dict). */
 PyObject *mpm_python_keep(PyObject *self, PyObject *unused);
 PyObject *mpm_python_resume(PyObject *self, PyObject *arrays);
+
+/** Methods `snapshot` and `restore` of a simulation of the Material Point Method, likewise. */
+PyObject *mpm_python_snapshot(PyObject *self, PyObject *unused);
+PyObject *mpm_python_restore(PyObject *self, PyObject *arrays);
 
 /** The messages of a simulation of the Material Point Method. */
 void mpm_python_describe_simulation(const mpm_trouble *trouble, char *text, size_t size);

@@ -74,30 +74,33 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
     switch (t->reason) {
     case MPM_FEM_NOT_FINITE:
         snprintf(text, size,
-                 "velocities or energies of nodes are not finite at dt = %g s; the step was not taken: choose a smaller dt",
+                 "velocities or energies of nodes are not finite at dt = %g s; the step was not taken: choose a "
+                 "smaller dt",
                  t->dt);
         return;
     case MPM_FEM_MOVES_TOO_FAR:
         snprintf(text, size,
-                 "a node would move farther than the size of a cell at dt = %g s; the step was not taken: choose a smaller "
-                 "dt", t->dt);
+                 "a node would move farther than the size of a cell at dt = %g s; the step was not taken: choose a "
+                 "smaller dt",
+                 t->dt);
         return;
     case MPM_FEM_WOULD_INVERT:
         snprintf(text, size,
-                 "elements at %lld node(s) would leave the range of their law at dt = %g s; the step was not taken: choose "
-                 "a smaller dt, or a law that is finite for inverted elements, such as FixedCorotated",
+                 "elements at %lld node(s) would leave the range of their law at dt = %g s; the step was not taken: "
+                 "choose a smaller dt, or a law that is finite for inverted elements, such as FixedCorotated",
                  (long long)t->count, t->dt);
         return;
     case MPM_FEM_OUT_OF_RANGE:
         snprintf(text, size,
-                 "elements at %lld node(s) are crushed or turned inside out, which is beyond the range of their law: mend x "
-                 "of the nodes, or choose a law that is finite for inverted elements, such as FixedCorotated",
+                 "elements at %lld node(s) are crushed or turned inside out, which is beyond the range of their law: "
+                 "mend x of the nodes, or choose a law that is finite for inverted elements, such as FixedCorotated",
                  (long long)t->count);
         return;
     case MPM_FEM_OUTSIDE:
         snprintf(text, size,
-                 "%lld node(s) are outside of the domain, beyond a face by more than the spacing: enlarge it, or mend x of "
-                 "the nodes", (long long)t->count);
+                 "%lld node(s) are outside of the domain, beyond a face by more than the spacing: enlarge it, or mend "
+                 "x of the nodes",
+                 (long long)t->count);
         return;
     default:
         snprintf(text, size, "unknown trouble");
@@ -129,10 +132,10 @@ static int get_settings(PyObject *args, PyObject *kwargs, mpm_fem_settings *sett
     PyObject *lower, *upper, *gravity, *walls;
     int allow_unstable;
     *settings = (mpm_fem_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOO(dd)(sdL)ddpiis", names, &settings->dim, &dtype, &lower, &upper,
-                                     &settings->dx, &gravity, &walls, &settings->damping[0], &settings->damping[1],
-                                     &integrator, &settings->tolerance, &iterations, &settings->dt, &settings->max_dt,
-                                     &allow_unstable, &settings->history,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOO(dd)(sdL)ddpiis", names, &settings->dim, &dtype, &lower,
+                                     &upper, &settings->dx, &gravity, &walls, &settings->damping[0],
+                                     &settings->damping[1], &integrator, &settings->tolerance, &iterations,
+                                     &settings->dt, &settings->max_dt, &allow_unstable, &settings->history,
                                      &settings->threads, &settings->isa))
         return -1;
     if (settings->dim != 2 && settings->dim != 3) {
@@ -211,14 +214,13 @@ static int are_within(const Py_buffer *view, double least, double most, const ch
 
 static PyObject *add_nodes(PyObject *self, PyObject *args)
 {
-    static const char *const names[] = {"x", "v", "mass", "volume", "material"}, *const formats[] = {"d", "d", "d", "d", "i"};
+    static const char *const names[] = {"x", "v", "mass", "volume", "material"};
+    static const char *const formats[] = {"d", "d", "d", "d", "i"};
     PyObject *objects[MOST_ARRAYS], *result = NULL;
     Py_buffer views[MOST_ARRAYS];
     if (!PyArg_ParseTuple(args, "OOOOO", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4]))
         return NULL;
-    mpm_fem *fem = enter(self);
-    if (!fem)
-        return NULL;
+    mpm_fem *fem = ((mpm_python_core *)self)->self;
     const mpm_fem_settings *settings = mpm_fem_get_settings(fem);
     const int dim = settings->dim, width[] = {dim, dim, 0, 0, 0};
     const bool narrow = settings->real_size == sizeof(float);
@@ -241,16 +243,14 @@ static PyObject *set_mesh(PyObject *self, PyObject *args)
     Py_buffer positions, views[2];
     if (!PyArg_ParseTuple(args, "OOO", &rest, &objects[0], &objects[1]))
         return NULL;
-    mpm_fem *fem = enter(self);
-    if (!fem)
-        return NULL;
-    const int dim = mpm_fem_get_settings(fem)->dim, width[] = {dim + 1, 0};
+    const int dim = ((mpm_python_core *)self)->store->fields.dim, width[] = {dim + 1, 0};
     if (mpm_python_get_buffer(rest, &positions, "rest", "d", 2, 0))
         return NULL;
     if (!hold_arrays(objects, names, formats, width, 2, views)) {
-        if (positions.shape[0] != mpm_fem_get_store(fem)->count || positions.shape[1] != dim)
+        mpm_fem *fem = enter(self);
+        if (fem && (positions.shape[0] != mpm_fem_get_store(fem)->count || positions.shape[1] != dim))
             PyErr_SetString(PyExc_ValueError, "rest: wrong shape");
-        else if (enter(self))
+        else if (fem)
             result = mpm_python_core_finish(
                 self, mpm_fem_set_mesh(fem, positions.buf, views[0].shape[0], views[0].buf, views[1].buf));
         for (int k = 0; k < 2; k++)
@@ -321,7 +321,8 @@ static PyObject *memory(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"add_nodes", add_nodes, METH_VARARGS, "add_nodes(x, v, mass, volume, material)"},
-    {"set_mesh", set_mesh, METH_VARARGS, "set_mesh(rest, nodes, material): positions at rest of all nodes, and elements"},
+    {"set_mesh", set_mesh, METH_VARARGS,
+     "set_mesh(rest, nodes, material): positions at rest of all nodes, and elements"},
     {"set_parameters", set_parameters, METH_VARARGS,
      "set_parameters(row, values): the row of each element of the mesh, and by row the parameters that vary"},
     {"element_field", element_field, METH_O, "As `field`, of the elements: \"material\", or a parameter that varies."},

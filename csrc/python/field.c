@@ -132,8 +132,8 @@ PyObject *mpm_python_fields(const mpm_fields *fields)
     PyObject *list = PyList_New(0);
     for (int f = 0; list && f < fields->count; f++) {
         const mpm_field *row = &fields->row[f];
-        mpm_python_append(&list, Py_BuildValue("{s:s,s:s,s:s,s:s,s:d,s:O,s:O}", "name", row->name, "unit", row->unit, "rank",
-                                               rank_names[row->rank], "owner", owners[row->owner], "initial",
+        mpm_python_append(&list, Py_BuildValue("{s:s,s:s,s:s,s:s,s:d,s:O,s:O}", "name", row->name, "unit", row->unit,
+                                               "rank", rank_names[row->rank], "owner", owners[row->owner], "initial",
                                                row->initial, "lasting", row->lasting ? Py_True : Py_False, "kept",
                                                row->column >= 0 ? Py_True : Py_False));
     }
@@ -141,7 +141,7 @@ PyObject *mpm_python_fields(const mpm_fields *fields)
 }
 
 static PyMethodDef field_methods[] = {
-    {"copy", field_copy, METH_NOARGS, 
+    {"copy", field_copy, METH_NOARGS,
      "copy() -> (bytes, format, shape), as it is now. Unlike a view it is no possible write."},
     {NULL, NULL, 0, NULL},
 };

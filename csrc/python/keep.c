@@ -79,13 +79,17 @@ PyObject *mpm_python_keep(PyObject *self, PyObject *unused)
 {
     (void)unused;
     mpm_totals totals;
-    const mpm_python_core *core = mpm_python_core_enter(self);
-    if (!core)
-        return NULL;
-    const mpm_status status = core->method->totals(core->self, &totals); /* reads in views */
-    if (status)
-        return mpm_python_raise(self, status);
     PyObject *dict = PyDict_New();
+    const mpm_python_core *core = dict ? mpm_python_core_enter(self) : NULL;
+    if (!core) {
+        Py_XDECREF(dict);
+        return NULL;
+    }
+    const mpm_status status = core->method->totals(core->self, &totals); /* reads in views */
+    if (status) {
+        Py_DECREF(dict);
+        return mpm_python_raise(self, status);
+    }
     for (int k = 0; dict && k < arrays_of(core); k++) {
         const mpm_kept kept = mpm_kept_take(core->store);
         const size_t bytes = bytes_of(core, k, kept.rows, kept.record_count);
@@ -119,7 +123,7 @@ static void take_books(mpm_collider_book *books, size_t count, const void *from)
     }
 }
 
-/* Do all arrays have the bytes that they must have? */
+/* Do all arrays have the bytes that they must have? Views that are not held have none. */
 static bool fit(const mpm_python_core *core, const Py_buffer *views, const mpm_kept *kept)
 {
     for (int k = 0; k < arrays_of(core); k++) {
@@ -169,25 +173,23 @@ static PyObject *resume(mpm_python_core *core, const Py_buffer *views)
 
 PyObject *mpm_python_resume(PyObject *self, PyObject *arrays)
 {
-    Py_buffer views[ARRAYS];
+    Py_buffer views[ARRAYS] = {0}; /* releasing one that was not taken is harmless */
     PyObject *result = NULL;
-    int held = 0;
+    bool held = true;
     if (!PyDict_Check(arrays)) {
         PyErr_SetString(PyExc_TypeError, "arrays: must be a dict");
         return NULL;
     }
     mpm_python_core *core = (mpm_python_core *)self; /* no run changes which fields there are */
-    const int count = arrays_of(core);
-    for (; held < count; held++) {
-        PyObject *array = PyDict_GetItemString(arrays, name_of(core, held));
+    for (int k = 0; held && k < arrays_of(core); k++) {
+        PyObject *array = PyDict_GetItemString(arrays, name_of(core, k));
         if (!array)
-            PyErr_Format(PyExc_ValueError, "arrays: '%s' is missing", name_of(core, held));
-        if (!array || PyObject_GetBuffer(array, &views[held], PyBUF_C_CONTIGUOUS))
-            break;
+            PyErr_Format(PyExc_ValueError, "arrays: '%s' is missing", name_of(core, k));
+        held = array && !PyObject_GetBuffer(array, &views[k], PyBUF_C_CONTIGUOUS);
     }
-    if (held == count && mpm_python_core_enter(self))
+    if (held && mpm_python_core_enter(self))
         result = resume(core, views);
-    for (int k = 0; k < held; k++)
+    for (int k = 0; k < ARRAYS; k++)
         PyBuffer_Release(&views[k]);
     return result;
 }

@@ -18,9 +18,10 @@ static int find_law(const char *name)
 
 static PyObject *describe_parameter(const mpm_parameter *p)
 {
-    return Py_BuildValue("{s:s,s:s,s:d,s:O,s:d,s:O,s:O,s:s}", "name", p->name, "unit", p->unit, "low", p->low, "low_open",
-                         p->low_open ? Py_True : Py_False, "high", p->high, "high_open",
-                         p->high_open ? Py_True : Py_False, "branches", p->branches ? Py_True : Py_False, "meaning", p->meaning);
+    return Py_BuildValue("{s:s,s:s,s:d,s:O,s:d,s:O,s:O,s:s}", "name", p->name, "unit", p->unit, "low", p->low,
+                         "low_open", p->low_open ? Py_True : Py_False, "high", p->high, "high_open",
+                         p->high_open ? Py_True : Py_False, "branches", p->branches ? Py_True : Py_False, "meaning",
+                         p->meaning);
 }
 
 static PyObject *describe_history(const mpm_law *law, const mpm_history_field *field)
@@ -161,11 +162,13 @@ static PyObject *evaluate(PyObject *module, PyObject *args)
 {
     (void)module;
     const char *isa, *dtype;
-    PyObject *law, *parameters, *F, *history = Py_None, *gradient = Py_None, *varying = NULL, *out[5] = {0}, *result = NULL;
+    PyObject *law, *parameters, *F, *history = Py_None, *gradient = Py_None, *varying = NULL;
+    PyObject *out[5] = {0}, *result = NULL;
     Py_buffer views[VIEWS];
     int dim;
     mpm_evaluation evaluation;
-    if (!PyArg_ParseTuple(args, "OOOiss|OOO", &law, &parameters, &F, &dim, &isa, &dtype, &history, &gradient, &varying) ||
+    if (!PyArg_ParseTuple(args, "OOOiss|OOO", &law, &parameters, &F, &dim, &isa, &dtype, &history, &gradient,
+                          &varying) ||
         mpm_python_get_material(law, parameters, varying, &evaluation.material))
         return NULL;
     if (evaluation.material.varying && history == Py_None) {
@@ -279,7 +282,9 @@ PyMethodDef mpm_python_law_methods[] = {
     {"core_fields", core_fields, METH_NOARGS, "The fields that every simulation has, a dict per row."},
     {"laws", laws, METH_NOARGS, "The registry of constitutive laws."},
     {"unfit", unfit, METH_VARARGS, "unfit(law, values)"},
-    {"evaluate", evaluate, METH_VARARGS, "evaluate(law, parameters, F, dim, isa, dtype, history=None, velocity_gradient=None, varying=())"},
-    {"return_map", return_map, METH_VARARGS, "return_map(law, parameters, F, history, dim, isa, dtype, dt=0.0, velocity_gradient=None, varying=())"},
+    {"evaluate", evaluate, METH_VARARGS,
+     "evaluate(law, parameters, F, dim, isa, dtype, history=None, velocity_gradient=None, varying=())"},
+    {"return_map", return_map, METH_VARARGS,
+     "return_map(law, parameters, F, history, dim, isa, dtype, dt=0.0, velocity_gradient=None, varying=())"},
     {NULL, NULL, 0, NULL},
 };

@@ -60,11 +60,11 @@ static int add_exceptions(PyObject *module, module_state *state)
     state->instability_error =
         add_exception(module, "InstabilityError", "mpm.InstabilityError",
                       "The time step is too large, or a material left the range of its law.", state->simulation_error);
-    state->convergence_error =
-        add_exception(module, "ConvergenceError", "mpm.ConvergenceError",
-                      "An implicit step was not solved. Attribute: residuals, relative to the first one, before the first\n"
-                      "and after every iteration.",
-                      state->simulation_error);
+    state->convergence_error = add_exception(
+        module, "ConvergenceError", "mpm.ConvergenceError",
+        "An implicit step was not solved. Attribute: residuals, relative to the first one, before the first\n"
+        "and after every iteration.",
+        state->simulation_error);
     state->escape_error = add_exception(module, "EscapeError", "mpm.EscapeError", "Particles left the domain.",
                                         state->simulation_error);
     state->busy_error = add_exception(module, "BusyError", "mpm.BusyError",

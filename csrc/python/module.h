@@ -65,8 +65,8 @@ int mpm_python_find_name(const char *name, const char *const *names, int count);
 /** The contact of that name, -1 if there is none. */
 int mpm_python_find_contact(const char *name);
 
-/** Parts of the settings of all methods: `count` walls, the cells per axis, the fate of what leaves the domain. -1 with an
- *  exception otherwise. */
+/** Parts of the settings of all methods: `count` walls, the cells per axis, the fate of what leaves the domain. -1 with
+ *  an exception otherwise. */
 int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out);
 int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out);
 int mpm_python_get_leave(PyObject *fates, int count, mpm_leave *out);
@@ -89,16 +89,10 @@ typedef PyObject *(*mpm_python_collider_user)(PyObject *self, const mpm_collider
 PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state, mpm_python_collider_user use,
                                    PyObject *self);
 
-/** (phi (m,), normal (m, d)) as bytes: the results of `measure` at each of the points, float64 (m, d). */
-typedef mpm_shape_reading (*mpm_python_measure)(const void *context, const double x[3]);
-PyObject *mpm_python_distances(PyObject *points, int dim, mpm_python_measure measure, const void *context);
-
-/** The same for a collider where it is at `time` [s]; ValueError if there is none of that index. */
-PyObject *mpm_python_collider_distances(const mpm_boundary *boundary, Py_ssize_t index, PyObject *points, double time);
-
-/** Converts the snapshot of an up-to-date simulation to a dict of bytes, and back (None, or NULL with an exception). */
-PyObject *mpm_python_snapshot(mpm_simulation *core);
-PyObject *mpm_python_restore(mpm_simulation *core, PyObject *arrays);
+/** Distance and normal of a collider where it is at `time` [s], (phi (m,), normal (m, d)) as bytes, at each of the
+ *  points, float64 (m, d). ValueError if there is no collider of that index. */
+PyObject *mpm_python_collider_distances(const mpm_boundary *boundary, Py_ssize_t index, const Py_buffer *points,
+                                        double time);
 
 /** (names of the snapshot's numbers, of its counters). */
 PyObject *mpm_python_snapshot_names(PyObject *module, PyObject *unused);

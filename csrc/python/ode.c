@@ -38,7 +38,10 @@ static const mpm_stepper *find_stepper(const char *name)
 
 /* ---- a call: its buffers, and the thread that lets Python in ----------------------------------------------------- */
 
-enum { TIMES, X, V, ENERGY, DT, INVERSE_MASS, MASS, BODIES, NUMBERS, ASKED_X, ASKED_V, ASKED_F, ASKED_P, ASKED_Q, BUFFERS };
+enum {
+    TIMES, X, V, ENERGY, DT, INVERSE_MASS, MASS, BODIES, NUMBERS,
+    ASKED_X, ASKED_V, ASKED_F, ASKED_P, ASKED_Q, BUFFERS
+};
 
 struct call {
     Py_buffer buffer[BUFFERS]; /* releasing one that was not taken is harmless */

@@ -38,7 +38,8 @@ int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out)
         return -1;
     for (int a = 0; a < dim; a++) {
         if (!(values[a] >= 1 && values[a] <= MPM_MOST_CELLS)) {
-            PyErr_Format(PyExc_ValueError, "cells: the domain must have 1 to %d cells along every axis", MPM_MOST_CELLS);
+            PyErr_Format(PyExc_ValueError, "cells: the domain must have 1 to %d cells along every axis",
+                         MPM_MOST_CELLS);
             return -1;
         }
         out[a] = (int64_t)values[a];
@@ -118,7 +119,8 @@ static int get_integrator(PyObject *integrator, mpm_settings *out)
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings)
 {
     static char *names[] = {"dim", "dtype", "lower", "cells", "dx", "gravity", "walls", "scheme", "integrator",
-                            "dt", "max_dt", "allow_unstable", "on_leave", "dissipation", "history", "threads", "isa", NULL};
+                            "dt", "max_dt", "allow_unstable", "on_leave", "dissipation", "history", "threads", "isa",
+                            NULL};
     const char *dtype;
     PyObject *lower, *cells, *gravity, *walls, *on_leave, *scheme, *integrator;
     int allow_unstable, dissipation;

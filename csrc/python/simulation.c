@@ -91,7 +91,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
     return (PyObject *)core;
 }
 
-/* ---- particles, nodes, snapshots -------------------------------------------------------------------------------- */
+/* ---- particles, nodes ------------------------------------------------------------------------------------------- */
 
 static int all_normal(const double *values, Py_ssize_t count, const mpm_simulation *core, int or_zero)
 {
@@ -139,8 +139,8 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "volume, mass: must be positive and normal numbers of the precision");
         goto done;
     }
-    result = mpm_python_core_finish(self, mpm_simulation_add(core, count, views[0].buf, views[1].buf, views[2].buf, views[3].buf,
-                                             views[4].buf, views[5].buf, material));
+    result = mpm_python_core_finish(self, mpm_simulation_add(core, count, views[0].buf, views[1].buf, views[2].buf,
+                                                             views[3].buf, views[4].buf, views[5].buf, material));
 done:
     for (int i = 0; i < held; i++)
         PyBuffer_Release(&views[i]);
@@ -169,23 +169,6 @@ static PyObject *grid(PyObject *self, PyObject *unused)
     return Py_BuildValue("NNN", x, mass, v);
 }
 
-static PyObject *snapshot(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    mpm_totals t;
-    mpm_simulation *core = enter(self);
-    if (!core)
-        return NULL;
-    mpm_status status = mpm_simulation_totals(core, &t); /* reads in views */
-    return status ? mpm_python_raise(self, status) : mpm_python_snapshot(core);
-}
-
-static PyObject *restore(PyObject *self, PyObject *arrays)
-{
-    mpm_simulation *core = enter(self);
-    return core ? mpm_python_restore(core, arrays) : NULL;
-}
-
 static PyObject *memory(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -202,8 +185,8 @@ static PyMethodDef methods[] = {
     {"add_particles", add_particles, METH_VARARGS,
      "add_particles(x, v, C, F, volume, mass, material); C, F may be None: 0, identity"},
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
-    {"snapshot", snapshot, METH_NOARGS, "The complete state as a dict of bytes."},
-    {"restore", restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},
+    {"snapshot", mpm_python_snapshot, METH_NOARGS, "The complete state as a dict of bytes."},
+    {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {NULL, NULL, 0, NULL},
 };

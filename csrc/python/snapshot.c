@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "python/module.h"
+#include "python/core.h"
 
 enum { GROUP, ROW, ID, HISTORY, BOOKS, NUMBERS, COUNTERS, FIELDS, ARRAYS = FIELDS + MPM_MOST_FIELDS };
 
@@ -77,11 +77,24 @@ static void set_array(mpm_snapshot *snapshot, int array, void *memory)
         snapshot->field[array - FIELDS] = memory;
 }
 
-PyObject *mpm_python_snapshot(mpm_simulation *core)
+PyObject *mpm_python_snapshot(PyObject *self, PyObject *unused)
 {
+    (void)unused;
+    mpm_totals totals;
     mpm_snapshot snapshot = {0};
-    mpm_snapshot_measure(core, &snapshot);
     PyObject *arrays = PyDict_New();
+    const mpm_python_core *entered = arrays ? mpm_python_core_enter(self) : NULL;
+    if (!entered) {
+        Py_XDECREF(arrays);
+        return NULL;
+    }
+    mpm_simulation *core = entered->self;
+    const mpm_status status = mpm_simulation_totals(core, &totals); /* reads in views */
+    if (status) {
+        Py_DECREF(arrays);
+        return mpm_python_raise(self, status);
+    }
+    mpm_snapshot_measure(core, &snapshot);
     for (int k = 0; arrays && k < ARRAYS; k++) {
         if (!is_there(core, k))
             continue;
@@ -104,58 +117,66 @@ static size_t count_by(mpm_simulation *core, const Py_buffer *view, int array)
     return (size_t)view->len / bytes_of(core, &one, array);
 }
 
-PyObject *mpm_python_restore(mpm_simulation *core, PyObject *arrays)
+/* Do all arrays have the bytes that they must have? Views that are not held have none. */
+static bool fit(mpm_simulation *core, const Py_buffer *views, const mpm_snapshot *snapshot)
 {
-    Py_buffer views[ARRAYS];
-    mpm_snapshot snapshot = {0};
+    for (int k = 0; k < ARRAYS; k++) {
+        const size_t bytes = is_there(core, k) ? bytes_of(core, snapshot, k) : 0;
+        if ((size_t)views[k].len == bytes)
+            continue;
+        PyErr_Format(PyExc_ValueError, "arrays: '%s' has %zd bytes, not %zd", name_of(core, k), views[k].len,
+                     (Py_ssize_t)bytes);
+        return false;
+    }
+    return true;
+}
+
+static PyObject *restore(mpm_simulation *core, const Py_buffer *views)
+{
     const char *flaw = NULL;
+    mpm_snapshot snapshot = {.groups = count_by(core, &views[GROUP], GROUP),
+                             .particles = count_by(core, &views[ID], ID),
+                             .records = count_by(core, &views[HISTORY], HISTORY)};
+    if (!fit(core, views, &snapshot))
+        return NULL;
+    for (int k = 0; k < ARRAYS; k++)
+        set_array(&snapshot, k, views[k].buf);
+    switch (mpm_snapshot_restore(core, &snapshot, &flaw)) {
+    case MPM_OK:
+        Py_RETURN_NONE;
+    case MPM_BAD_STATE:
+        PyErr_SetString(PyExc_ValueError, flaw);
+        return NULL;
+    case MPM_TOO_LARGE:
+        PyErr_SetString(PyExc_ValueError, "too many particles or blocks for one simulation");
+        return NULL;
+    default:
+        return PyErr_NoMemory();
+    }
+}
+
+PyObject *mpm_python_restore(PyObject *self, PyObject *arrays)
+{
+    Py_buffer views[ARRAYS] = {0}; /* releasing one that was not taken is harmless */
     PyObject *result = NULL;
-    int held[ARRAYS] = {0}, fit = 1;
+    bool held = true;
     if (!PyDict_Check(arrays)) {
         PyErr_SetString(PyExc_TypeError, "arrays: must be a dict");
         return NULL;
     }
-    for (int k = 0; k < ARRAYS; k++) {
+    mpm_simulation *core = ((mpm_python_core *)self)->self; /* no run changes which fields there are */
+    for (int k = 0; held && k < ARRAYS; k++) {
         if (!is_there(core, k))
             continue;
         PyObject *array = PyDict_GetItemString(arrays, name_of(core, k));
-        if (!array) {
+        if (!array)
             PyErr_Format(PyExc_ValueError, "arrays: '%s' is missing", name_of(core, k));
-            goto done;
-        }
-        if (PyObject_GetBuffer(array, &views[k], PyBUF_C_CONTIGUOUS))
-            goto done;
-        held[k] = 1;
-        set_array(&snapshot, k, views[k].buf);
+        held = array && !PyObject_GetBuffer(array, &views[k], PyBUF_C_CONTIGUOUS);
     }
-    snapshot.groups = count_by(core, &views[GROUP], GROUP);
-    snapshot.particles = count_by(core, &views[ID], ID);
-    snapshot.records = count_by(core, &views[HISTORY], HISTORY);
-    for (int k = 0; k < ARRAYS && fit; k++)
-        if (held[k] && (size_t)views[k].len != bytes_of(core, &snapshot, k)) {
-            PyErr_Format(PyExc_ValueError, "arrays: '%s' has %zd bytes, not %zd", name_of(core, k), views[k].len,
-                         (Py_ssize_t)bytes_of(core, &snapshot, k));
-            fit = 0;
-        }
-    if (!fit)
-        goto done;
-    switch (mpm_snapshot_restore(core, &snapshot, &flaw)) {
-    case MPM_OK:
-        result = Py_NewRef(Py_None);
-        break;
-    case MPM_BAD_STATE:
-        PyErr_SetString(PyExc_ValueError, flaw);
-        break;
-    case MPM_TOO_LARGE:
-        PyErr_SetString(PyExc_ValueError, "too many particles or blocks for one simulation");
-        break;
-    default:
-        PyErr_NoMemory();
-    }
-done:
+    if (held && mpm_python_core_enter(self))
+        result = restore(core, views);
     for (int k = 0; k < ARRAYS; k++)
-        if (held[k])
-            PyBuffer_Release(&views[k]);
+        PyBuffer_Release(&views[k]);
     return result;
 }
 

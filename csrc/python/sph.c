@@ -60,8 +60,8 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
         snprintf(text, size, "forces are not finite at dt = %g s: pressures overflow; the step was not taken", t->dt);
     else
         snprintf(text, size,
-                 "a particle would move more than half the smoothing length at dt = %g s; the step was not taken: choose a "
-                 "smaller dt, or look for particles that lie too close together",
+                 "a particle would move more than half the smoothing length at dt = %g s; the step was not taken: "
+                 "choose a smaller dt, or look for particles that lie too close together",
                  t->dt);
 }
 
@@ -86,17 +86,17 @@ static mpm_sph *enter(PyObject *self)
 static int get_settings(PyObject *args, PyObject *kwargs, mpm_sph_settings *settings)
 {
     static char *names[] = {"dim", "dtype", "lower", "cells", "spacing", "smoothing", "density", "kernel", "viscosity",
-                            "alpha", "xsph", "tension", "gravity", "walls", "dt", "max_dt", "allow_unstable", "on_leave",
-                            "history", "threads", "isa", NULL};
+                            "alpha", "xsph", "tension", "gravity", "walls", "dt", "max_dt", "allow_unstable",
+                            "on_leave", "history", "threads", "isa", NULL};
     static const char *const kernels[] = {"cubic", "wendland"}, *const viscosities[] = {"vector", "central"};
     const char *dtype, *kernel, *viscosity;
     PyObject *lower, *cells, *gravity, *walls, *on_leave;
     int allow_unstable, tension;
     *settings = (mpm_sph_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdddssddpOOddpOiis", names, &settings->dim, &dtype, &lower, &cells,
-                                     &settings->spacing, &settings->smoothing, &settings->density, &kernel, &viscosity,
-                                     &settings->alpha, &settings->xsph, &tension, &gravity, &walls, &settings->dt,
-                                     &settings->max_dt, &allow_unstable, &on_leave, &settings->history,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdddssddpOOddpOiis", names, &settings->dim, &dtype, &lower,
+                                     &cells, &settings->spacing, &settings->smoothing, &settings->density, &kernel,
+                                     &viscosity, &settings->alpha, &settings->xsph, &tension, &gravity, &walls,
+                                     &settings->dt, &settings->max_dt, &allow_unstable, &on_leave, &settings->history,
                                      &settings->threads, &settings->isa))
         return -1;
     if (settings->dim != 2 && settings->dim != 3) {

@@ -52,7 +52,8 @@ static void describe_owners(const char *name, char *text, size_t size)
     }
     size_t end = (size_t)snprintf(text, size, "%s is a state of", name);
     for (int k = 0; k < count && end < size; k++)
-        end += (size_t)snprintf(text + end, size - end, "%s %s", k == 0 ? "" : k == count - 1 ? " and" : ",", owners[k]);
+        end += (size_t)snprintf(text + end, size - end, "%s %s", k == 0 ? "" : k == count - 1 ? " and" : ",",
+                                owners[k]);
     if (end < size)
         snprintf(text + end, size - end, count ? " only" : " other materials only"); /* of a user's law */
 }
@@ -77,8 +78,8 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
     case MPM_COLLIDER_TOO_FAST:
         if (t->value[1] <= 0)
             snprintf(text, size,
-                     "collider '%.100s', which moves with up to %g m/s near material, and that material come together by "
-                     "too much at every dt down to %g s; the step was not taken: look at their motion",
+                     "collider '%.100s', which moves with up to %g m/s near material, and that material come together "
+                     "by too much at every dt down to %g s; the step was not taken: look at their motion",
                      t->name, t->value[0], t->dt);
         else
             snprintf(text, size,
@@ -88,25 +89,26 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
         return;
     case MPM_NOT_CONVERGED:
         snprintf(text, size,
-                 "the implicit step was not solved at dt = %g s and was not taken: choose dt=\"auto\" or a smaller dt, more "
-                 "max_iterations, or a larger tolerance",
+                 "the implicit step was not solved at dt = %g s and was not taken: choose dt=\"auto\" or a smaller dt, "
+                 "more max_iterations, or a larger tolerance",
                  t->dt);
         return;
     case MPM_LEFT_RANGE:
         snprintf(text, size,
-                 "the volume ratio J of %lld particle(s) has left the range of its law: the material is crushed or torn "
-                 "apart; a smaller dt, a stiffer material or a finer grid may help, or mend F and J by hand",
+                 "the volume ratio J of %lld particle(s) has left the range of its law: the material is crushed or "
+                 "torn apart; a smaller dt, a stiffer material or a finer grid may help, or mend F and J by hand",
                  (long long)t->count);
         return;
     case MPM_LEFT_DOMAIN:
         snprintf(text, size,
-                 "%lld particle(s) left the domain%s%.100s%s; enlarge it, use on_leave=\"clamp\" or \"delete\", or delete "
-                 "or move the particles",
+                 "%lld particle(s) left the domain%s%.100s%s; enlarge it, use on_leave=\"clamp\" or \"delete\", or "
+                 "delete or move the particles",
                  (long long)t->count, t->name ? ", the first one at the collider '" : "",
                  t->name ? t->name : "", t->name ? "'" : "");
         return;
     case MPM_WRITTEN_NOT_FINITE:
-        snprintf(text, size, "values that are not finite were written to %lld %s(s); the arrays keep them for you to mend",
+        snprintf(text, size,
+                 "values that are not finite were written to %lld %s(s); the arrays keep them for you to mend",
                  (long long)t->count, row);
         return;
     case MPM_WRITTEN_INVERTED:
@@ -127,7 +129,8 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
                      : "J of a solid follows from F, and F of a fluid from J: write the other one");
         return;
     case MPM_WRITTEN_TOGETHER:
-        snprintf(text, size, "values that do not go together were written to %lld %s(s): %s; the arrays keep them for you to mend",
+        snprintf(text, size,
+                 "values that do not go together were written to %lld %s(s): %s; the arrays keep them for you to mend",
                  (long long)t->count, row, t->name);
         return;
     default:
@@ -144,7 +147,8 @@ void mpm_python_describe_simulation(const mpm_trouble *t, char *text, size_t siz
         return;
     case MPM_MOVES_TOO_FAR:
         snprintf(text, size,
-                 "a node would move more than one cell at dt = %g s; the step was not taken: choose a smaller dt", t->dt);
+                 "a node would move more than one cell at dt = %g s; the step was not taken: choose a smaller dt",
+                 t->dt);
         return;
     case MPM_WOULD_INVERT:
         snprintf(text, size,

@@ -54,8 +54,8 @@ mpm_status mpm_history_fit(mpm_history *history, const mpm_allocator *allocator,
 
 mpm_status mpm_history_reserve(mpm_history *history, const mpm_allocator *allocator)
 {
-    return mpm_memory_grow(allocator, (void **)&history->records, &history->capacity, history->count, history->count + 1,
-                           (size_t)mpm_history_length(history) * sizeof(double))
+    return mpm_memory_grow(allocator, (void **)&history->records, &history->capacity, history->count,
+                           history->count + 1, (size_t)mpm_history_length(history) * sizeof(double))
                ? MPM_OUT_OF_MEMORY
                : MPM_OK;
 }

@@ -48,8 +48,8 @@ int mpm_history_length(const mpm_history *history);
 /** Column `index` of the history, counted from 0; its width is 0 beyond the last. */
 mpm_history_column mpm_history_get(const mpm_history *history, int index);
 
-/** Fits records of `before` doubles to the present columns, of which the last ones are new, or are gone. New columns are 0
- *  in earlier records. Errors: MPM_OUT_OF_MEMORY, with the records as they were; never where columns are gone. */
+/** Fits records of `before` doubles to the present columns, of which the last ones are new, or are gone. New columns
+ *  are 0 in earlier records. Errors: MPM_OUT_OF_MEMORY, with the records as they were; never where columns are gone. */
 mpm_status mpm_history_fit(mpm_history *history, const mpm_allocator *allocator, int before);
 
 /** Makes room for one more record. A step calls it before it begins, so that recording a whole step cannot fail. */

@@ -76,9 +76,9 @@ mpm_goal mpm_run_goal(const mpm_run *run, int64_t steps, double end);
 
 /* ---- for a method's `advance` ----------------------------------------------------------------------------------- */
 
-/** The automatic step of a method that conserves energy as long as dt stays the same, such as symplectic Euler: a dt that
- *  follows the vibrations of the material makes them grow. The last step is held until the limit falls below it, or has
- *  doubled; then dt is set with room to spare. `held` is 0 at first. */
+/** The automatic step of a method that conserves energy as long as dt stays the same, such as symplectic Euler: a dt
+ *  that follows the vibrations of the material makes them grow. The last step is held until the limit falls below it,
+ *  or has doubled; then dt is set with room to spare. `held` is 0 at first. */
 double mpm_run_hold_dt(double held, double limit);
 
 /** The size of a step that begins at `time`: as planned, but the last step ends exactly at `end` and is not tiny. A

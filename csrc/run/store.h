@@ -29,8 +29,8 @@ typedef struct mpm_store_method {
     /** Reads in the `differing` rows, none of which has a flaw. Fields come in the order of the table. Only the first
      *  field may fail, and then nothing has changed. */
     mpm_status (*read_in)(void *self, int field, void *rows, int64_t differing);
-    /** Flags rows (MPM_NOT_TOGETHER) whose fields break a condition on several of them, and puts it into `words`; changes
-     *  nothing. `written` has the rows of each field that was written, NULL for others. Errors: MPM_OUT_OF_MEMORY. */
+    /** Flags rows (MPM_NOT_TOGETHER) whose fields break a condition on several of them, and puts it into `words`;
+     *  changes nothing. `written` has the rows of each written field, NULL for others. Errors: MPM_OUT_OF_MEMORY. */
     mpm_status (*inspect_together)(void *self, void *const *written, uint8_t *flaws, const char **words);
 } mpm_store_method;
 
@@ -57,8 +57,8 @@ mpm_status mpm_store_add_fields(mpm_store *store, mpm_field *fields, int count);
 mpm_status mpm_store_name(mpm_field *row, const char *name, const char *unit);
 
 /** Adds a field of users, which no step reads or changes. All present and later rows begin with `initial` (of a tensor:
- *  the diagonal). Errors: as above; MPM_TOO_LARGE if the name or the unit is too long; MPM_BAD_ARGUMENT if one of them is
- *  missing, the name is taken, or the rank does not exist. */
+ *  the diagonal). Errors: as above; MPM_TOO_LARGE if the name or the unit is too long; MPM_BAD_ARGUMENT if one of them
+ *  is missing, the name is taken, or the rank does not exist. */
 mpm_status mpm_store_add_field(mpm_store *store, const char *name, const char *unit, mpm_rank rank, double initial);
 
 /** Makes room for `extra` more rows of the fields that are kept by row. Errors: MPM_OUT_OF_MEMORY. */
@@ -70,7 +70,7 @@ void mpm_store_add_rows(mpm_store *store, ptrdiff_t extra);
 /** Keeps the rows with new_row[row] >= 0, in their order, and fills in their new numbers. Views are made anew. */
 void mpm_store_keep_rows(mpm_store *store, int32_t *new_row);
 
-/** The view of a field (borrowed), up to date. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if there is no such field. */
+/** The view of a field (borrowed), up to date. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT: no such field. */
 mpm_status mpm_store_get(mpm_store *store, int field, mpm_view **view);
 
 /** Reads in what was written to views, after inspecting all of it. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_STATE and

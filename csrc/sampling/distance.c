@@ -115,7 +115,8 @@ static void build(struct tree *tree, int32_t faces)
                 axis = a;
         const int32_t half = box->count / 2;
         select_face(tree, box->first, box->first + box->count - 1, box->first + half, axis);
-        waiting[waits].first = box->first + half, waiting[waits].count = box->count - half, waiting[waits++].parent = at;
+        waiting[waits].first = box->first + half, waiting[waits].count = box->count - half,
+        waiting[waits++].parent = at;
         waiting[waits].first = box->first, waiting[waits].count = half, waiting[waits++].parent = -1;
     }
 }

@@ -3,8 +3,8 @@
  * Newton's method with inexact linear solves and step halving, for the minimum of an energy. The vectors belong to the
  * method: v is the current point, x the correction of the linear solve.
  *
- * Where the forces have no energy, a point is better if the residual still descends along the step, r x < 0: of a convex
- * energy, its minimum along the step would lie beyond.
+ * Where the forces have no energy, a point is better if the residual still descends along the step, r x < 0: of a
+ * convex energy, its minimum along the step would lie beyond.
  *
  * The linear system of the first iteration is that of the beginning of the step, with the forces linear in v: far from
  * the solution it is a better model than the tangent at v. Later systems are made positive semi-definite while the

@@ -126,7 +126,8 @@ void MPM_KERNEL(cloud_reflect)(const mpm_sph_pass *pass, int index, ptrdiff_t be
     const mpm_sph_cloud *cloud = &pass->clouds[index];
     const int32_t *rows = pass->image_row[index == MPM_SPH_IMAGES];
     for (ptrdiff_t p = begin; p < end; p++) {
-        const real *own = (const real *)pass->record + (size_t)pass->slot_of_row[rows[cloud->order[p]]] * MPM_SPH_RECORD;
+        const real *own =
+            (const real *)pass->record + (size_t)pass->slot_of_row[rows[cloud->order[p]]] * MPM_SPH_RECORD;
         real *image = (real *)pass->record + (cloud->first + p) * MPM_SPH_RECORD;
         image[RECORD_P] = own[RECORD_P];
         image[RECORD_S] = own[RECORD_S];

@@ -150,7 +150,8 @@ static inline double mpm_sph_factor(mpm_sph_kernel kernel, int dim)
 static inline double mpm_sph_shape(mpm_sph_kernel kernel, double q)
 {
     const double outer = q < 2 ? 2 - q : 0, inner = q < 1 ? 1 - q : 0, t = 0.5 * outer;
-    return kernel == MPM_SPH_CUBIC ? (outer * outer * outer - 4 * inner * inner * inner) / 6 : t * t * t * t * (1 + 2 * q);
+    return kernel == MPM_SPH_CUBIC ? (outer * outer * outer - 4 * inner * inner * inner) / 6
+                                   : t * t * t * t * (1 + 2 * q);
 }
 
 /** The first particle of a cloud whose key is at least `key`, which is at most the number of its cells. */

@@ -4,8 +4,8 @@
  *
  *     v <- v + dt (force + g + b)      x <- x + dt (v + drift)
  *
- * A particle that would be beyond a wall changes places with its image, as in the mirrored whole; beyond a periodic face
- * it enters at the opposite one. Colliders (contact/collider.h) take velocity into them from what is inside.
+ * A particle that would be beyond a wall changes places with its image, as in the mirrored whole; beyond a periodic
+ * face it enters at the opposite one. Colliders (contact/collider.h) take velocity into them from what is inside.
  */
 #include "sph/smoothing.h"
 
@@ -89,7 +89,8 @@ void MPM_KERNEL(kick_write)(const mpm_sph_pass *pass, ptrdiff_t begin, ptrdiff_t
 {
     const int32_t *order = pass->clouds[MPM_SPH_FLUID].order;
     for (ptrdiff_t slot = begin; slot < end; slot++) {
-        memcpy((real *)pass->x + (size_t)order[slot] * DIM, (const real *)pass->next + slot * 2 * DIM, DIM * sizeof(real));
+        memcpy((real *)pass->x + (size_t)order[slot] * DIM, (const real *)pass->next + slot * 2 * DIM,
+               DIM * sizeof(real));
         memcpy((real *)pass->v + (size_t)order[slot] * DIM, (const real *)pass->next + slot * 2 * DIM + DIM,
                DIM * sizeof(real));
     }

@@ -121,8 +121,10 @@ static adder *adder_for(const mpm_sph_pass *pass, bool smooth)
     if (smooth || (pass->eta == 0 && !extras))
         return cubic ? cubic_inviscid : wendland_inviscid;
     if (pass->viscosity == MPM_SPH_VECTOR)
-        return cubic ? (extras ? cubic_vector_extras : cubic_vector) : extras ? wendland_vector_extras : wendland_vector;
-    return cubic ? (extras ? cubic_central_extras : cubic_central) : extras ? wendland_central_extras : wendland_central;
+        return cubic ? (extras ? cubic_vector_extras : cubic_vector)
+                     : extras ? wendland_vector_extras : wendland_vector;
+    return cubic ? (extras ? cubic_central_extras : cubic_central)
+                 : extras ? wendland_central_extras : wendland_central;
 }
 
 static struct particles load_particles(const real *records, int count)

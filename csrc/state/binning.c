@@ -224,7 +224,8 @@ static inline __attribute__((always_inline)) void for_each_slot(const struct pla
             continue;
         }
         const mpm_group *from = &plan->old->groups[feed.from];
-        const uint8_t *shift = plan->shift + (size_t)from->first_tile * lanes, *end = shift + (size_t)from->tiles * lanes;
+        const uint8_t *shift = plan->shift + (size_t)from->first_tile * lanes,
+                      *end = shift + (size_t)from->tiles * lanes;
         /* memchr finds the next tile with such a particle */
         for (const uint8_t *next = shift; (next = memchr(next, feed.shift, (size_t)(end - next)));) {
             const uint8_t *tile = shift + (size_t)(next - shift) / lanes * lanes;
@@ -264,7 +265,8 @@ static void set_node_range(mpm_group *group, int dim, int degree, const uint32_t
 
 /* Loops over the groups of an item. */
 #define FOR_GROUPS_OF_ITEM(plan, item, g) \
-    for (size_t g = (size_t)(item)*GROUPS_PER_ITEM; g < ((size_t)(item) + 1) * GROUPS_PER_ITEM && g < (plan)->map.count; g++)
+    for (size_t g = (size_t)(item) * GROUPS_PER_ITEM; \
+         g < ((size_t)(item) + 1) * GROUPS_PER_ITEM && g < (plan)->map.count; g++)
 
 static void count_item(void *context, ptrdiff_t item, int thread)
 {
@@ -280,7 +282,8 @@ static void count_item(void *context, ptrdiff_t item, int thread)
 /* Calls `item` for all new groups. */
 static void for_groups(struct plan *plan, mpm_pool_item item, void *context)
 {
-    mpm_pool_for(plan->request->pool, item, context, (ptrdiff_t)((plan->map.count + GROUPS_PER_ITEM - 1) / GROUPS_PER_ITEM));
+    mpm_pool_for(plan->request->pool, item, context,
+                 (ptrdiff_t)((plan->map.count + GROUPS_PER_ITEM - 1) / GROUPS_PER_ITEM));
 }
 
 /* Gives every group its tiles; the histogram becomes the first place of each cell. */
@@ -309,7 +312,8 @@ static mpm_status lay_groups(struct plan *plan)
 /* The entry of `source` for the p-th particle of a group, found without a division, which is slow. */
 static int32_t *source_of(const struct cursor *cursor, uint32_t p)
 {
-    return cursor->source + (p >> cursor->lane_bits << cursor->lane_bits) + cursor->lane[p & ((1u << cursor->lane_bits) - 1)];
+    return cursor->source + (p >> cursor->lane_bits << cursor->lane_bits) +
+           cursor->lane[p & ((1u << cursor->lane_bits) - 1)];
 }
 
 static void set_source(const struct cursor *cursor, size_t slot)

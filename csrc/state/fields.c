@@ -18,7 +18,8 @@ double mpm_fields_initial(mpm_rank rank, int dim, int c, double initial)
 }
 
 static const mpm_field of_core[MPM_CORE_FIELDS] = {
-    [MPM_FIELD_X] = {"x", "m", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .check = MPM_CHECK_INSIDE, .column = MPM_COLUMN_X},
+    [MPM_FIELD_X] = {"x", "m", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .check = MPM_CHECK_INSIDE,
+                     .column = MPM_COLUMN_X},
     [MPM_FIELD_V] = {"v", "m/s", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .column = MPM_COLUMN_V},
     [MPM_FIELD_F] = {"F", "1", MPM_TENSOR, .state_of = MPM_STATE_OF_F_LAWS, .check = MPM_CHECK_DET, .initial = 1},
     [MPM_FIELD_C] = {"C", "1/s", MPM_TENSOR, .state_of = MPM_STATE_OF_ALL, .column = MPM_COLUMN_C},

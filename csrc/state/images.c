@@ -275,8 +275,9 @@ mpm_status mpm_images_find(mpm_grid *grid, const mpm_allocator *allocator, const
                    (before && !(images->raw_before = mpm_memory_new(allocator, blocks, block_bytes))) ||
                    (solves && !(images->raw_impulse = mpm_memory_new(allocator, blocks, block_bytes)))))
         return MPM_OUT_OF_MEMORY;
-    grid->bytes += blocks * ((1u + before + solves) * block_bytes + sizeof *images->blocks + sizeof *images->first_node) +
-                   harvest.node_count * sizeof *images->nodes + harvest.list_count * sizeof *images->list;
+    grid->bytes +=
+        blocks * ((1u + before + solves) * block_bytes + sizeof *images->blocks + sizeof *images->first_node) +
+        harvest.node_count * sizeof *images->nodes + harvest.list_count * sizeof *images->list;
     return MPM_OK;
 }
 

@@ -109,7 +109,8 @@ void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocato
 
 size_t mpm_particles_bytes(const mpm_particles *particles)
 {
-    size_t tile = tile_bytes(particles, particles->dim + 1) + 2 * (size_t)particles->lanes * sizeof(int32_t); /* spares */
+    size_t tile =
+        tile_bytes(particles, particles->dim + 1) + 2 * (size_t)particles->lanes * sizeof(int32_t); /* spares */
     for (int c = 0; c < particles->columns; c++)
         tile += tile_bytes(particles, particles->width[c]);
     return particles->capacity * tile + particles->group_count * sizeof(mpm_group);
@@ -136,7 +137,8 @@ void mpm_particles_pad(mpm_particles *particles, const mpm_group *group)
             const size_t first = mpm_particles_index(slot, (size_t)k, (size_t)particles->width[c], (size_t)lanes);
             const double value = padding(particles, c, k);
             for (int p = filled; p < lanes; p++)
-                mpm_real_set(particles->column[c], first + (size_t)mpm_particles_lane(lanes, p), value, particles->real_size);
+                mpm_real_set(particles->column[c], first + (size_t)mpm_particles_lane(lanes, p), value,
+                             particles->real_size);
         }
     for (int p = filled; p < lanes; p++)
         particles->row[slot + (size_t)mpm_particles_lane(lanes, p)] = -1;

@@ -47,8 +47,8 @@ double MPM_KERNEL(collide_begin_nodes)(const mpm_colliders *colliders, const mpm
     return find_near_colliders(colliders, block->block, 0, BLOCK_SIDE - 1, dt, books);
 }
 
-void MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM], const int64_t own[DIM],
-                              unsigned flips, real mass, real v[DIM])
+void MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM],
+                              const int64_t own[DIM], unsigned flips, real mass, real v[DIM])
 {
     mpm_contact_point point = {.mass = (double)mass, .flips = flips};
     double w[3] = {0};
@@ -57,7 +57,8 @@ void MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const
         point.image[a] = colliders->lower[a] + (double)own[a] * colliders->dx;
         w[a] = (double)v[a];
     }
-    if (mpm_collider_touch(colliders->list, colliders->count, &point, w, colliders->books + (size_t)b * colliders->count))
+    if (mpm_collider_touch(colliders->list, colliders->count, &point, w,
+                           colliders->books + (size_t)b * colliders->count))
         for (int a = 0; a < DIM; a++)
             v[a] = (real)w[a];
 }
@@ -100,8 +101,8 @@ static bool tile_meets_colliders(const mpm_colliders *colliders, const mpm_group
     return mpm_collider_can_hold(colliders->list, colliders->count, centre, radius, books);
 }
 
-void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *group, const struct tile *tile, wide mass,
-                           wide v[DIM], mpm_collider_book *books)
+void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *group, const struct tile *tile,
+                              wide mass, wide v[DIM], mpm_collider_book *books)
 {
     if (WIDTH > 1 && !tile_meets_colliders(colliders, group, tile, books))
         return;

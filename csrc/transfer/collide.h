@@ -13,8 +13,8 @@ double MPM_KERNEL(collide_begin_nodes)(const mpm_colliders *colliders, const mpm
 
 /** Applies colliders to a node of block `b`. The node has coordinates `own` and is the image of the node at `at`, or is
  *  that node. `v`: the velocity at `at` before contact; at `own` it has the opposite sign along the axes in `flips`. */
-void MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM], const int64_t own[DIM],
-                              unsigned flips, real mass, real v[DIM]);
+void MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM],
+                              const int64_t own[DIM], unsigned flips, real mass, real v[DIM]);
 
 /** Can the particles of a group, wherever they drifted since the binning, touch a collider? Marks it in `books`. */
 bool MPM_KERNEL(collide_reaches)(const mpm_colliders *colliders, const mpm_group *group, double dt,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * F-bar. Where a material hardly changes its volume, each particle's det F is a constraint, and there are more particles
- * than degrees of freedom at the nodes: bodies are too stiff, and the pressure oscillates from particle to particle.
- * With F-bar, the volume change of a step is averaged over the nodes, which leaves about one constraint per node,
+ * F-bar. Where a material hardly changes its volume, each particle's det F is a constraint, and there are more
+ * particles than degrees of freedom at the nodes: bodies are too stiff, and the pressure oscillates from particle to
+ * particle. F-bar averages the volume change of a step over the nodes, which leaves about one constraint per node,
  *
  *     e_p = det(I + dt grad v) - 1,   e_i = sum_p w V0 K e_p/sum_p w V0 K,   e = sum_i w e_i
  *     F <- s (I + dt grad v) F,  s^d = (1 + e)/(1 + e_p);   J <- (1 + e) J
@@ -11,8 +11,8 @@
  * T. J. Charlton, M. Cortis, C. E. Augarde, Comput. Methods Appl. Mech. Eng. 333 (2018) 1: F-bar of increments in the
  * material point method; Y. Zhao, C. Jiang, J. Choo, Int. J. Numer. Methods Eng. 124 (2023) 5334: averages by the
  * transfers of explicit steps.) K is the law's modulus of volume changes, d times the bulk modulus in d dimensions, at
- * the beginning of the step. With this weight the force is symmetric in the volume changes of any two particles, also of
- * different materials, and no mode is stiffer than without the average. Momentum does not know of the average.
+ * the beginning of the step. With this weight the force is symmetric in the volume changes of any two particles, also
+ * of different materials, and no mode is stiffer than without the average. Momentum does not know of the average.
  *
  * It is found after the grid pass, and G2P reads it (sweep_any.c).
  */
@@ -20,9 +20,9 @@
 #include "transfer/any_scheme.h"
 #include "transfer/nodes.h"
 
-/* The least weight over the mass of a particle, where the stiffest one has about 1: a law without stiffness, such as that
- * of sand that has parted, still has an average. It is far below the share of the softest solid beside the stiffest, for
- * averages weighed by mass gain energy. */
+/* The least weight over the mass of a particle, where the stiffest one has about 1: a law without stiffness, such as
+ * that of sand that has parted, still has an average. It is far below the share of the softest solid beside the
+ * stiffest, for averages weighed by mass gain energy. */
 #define LEAST_WEIGHT ((real)(REAL_IS_FLOAT ? 1e-14 : 1e-28))
 
 /* Adds {w a e_p, 0, 0, w a} to the nodes, with a proportional to V0 K. */

@@ -321,7 +321,8 @@ static void add_mirror_impulse(const mpm_grid_pass *pass, ptrdiff_t b)
             if (pass->scheme.midpoint) /* the forces acted for half a step */
                 given += given - (double)fold_vec4(images->raw_before, fold, node->node)[a];
             if (node->normals >> a & 1)
-                pass->reports[b].impulse[a] += (double)momentum[3] * ((double)v[a] - pass->dt * pass->gravity[a]) - given;
+                pass->reports[b].impulse[a] +=
+                    (double)momentum[3] * ((double)v[a] - pass->dt * pass->gravity[a]) - given;
         }
     }
 }
@@ -331,11 +332,13 @@ static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
     const mpm_grid *grid = pass->grid;
     const mpm_node_block *block = &grid->blocks[b];
     const bool split = mpm_scheme_is_split(&pass->scheme), folded = block->fold >= 0;
-    real *node = folded ? block_vec4s(grid->images.raw, block->fold) : nodes_of(pass, MPM_GRID_VELOCITY, b), gravity[4] = {0};
+    real *node = folded ? block_vec4s(grid->images.raw, block->fold) : nodes_of(pass, MPM_GRID_VELOCITY, b);
+    real gravity[4] = {0};
     pass->reports[b] = (mpm_block_report){0};
     sum_copies(node, grid, block, grid->copies);
     if (split) {
-        copy_block(folded ? block_vec4s(grid->images.raw_before, block->fold) : nodes_of(pass, MPM_GRID_BEFORE, b), node);
+        copy_block(folded ? block_vec4s(grid->images.raw_before, block->fold) : nodes_of(pass, MPM_GRID_BEFORE, b),
+                   node);
         add_forces(node, grid, block);
     }
     if (folded) /* grid_pass_fold continues after the barrier */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Nodes at contacts (contact/constraint.h): finds what holds them, and enters the impulses of their contacts. Walls hold
- * the nodes at and beyond a face, colliders the nodes within them. Mirrors and periodic faces act through images alone.
+ * Nodes at contacts (contact/constraint.h): finds what holds them, and enters the impulses of their contacts. Walls
+ * hold the nodes at and beyond a face, colliders the nodes within them. Mirrors and periodic faces act by images alone.
  */
 #include <math.h>
 
@@ -96,7 +96,8 @@ static void find_walls(const mpm_grid_pass *pass, const int64_t at[DIM], const m
     for (int face = 0; face < 2 * DIM; face++) {
         const mpm_wall *wall = &pass->walls[face];
         const int a = face / 2;
-        if (wall->contact == MPM_MIRROR || wall->contact == MPM_PERIODIC || (face % 2 ? at[a] < pass->cells[a] : at[a] > 0))
+        if (wall->contact == MPM_MIRROR || wall->contact == MPM_PERIODIC ||
+            (face % 2 ? at[a] < pass->cells[a] : at[a] > 0))
             continue;
         mpm_held_contact contact = {.friction = wall->friction, .contact = wall->contact, .collider = MPM_HELD_BY_WALL};
         contact.normal[a] = face % 2 ? -1 : 1;
@@ -169,8 +170,9 @@ void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *hel
                 wall[a] += contact->collider == MPM_HELD_BY_WALL ? impulse[a] : 0;
             }
             if (contact->collider != MPM_HELD_BY_WALL)
-                mpm_collider_enter(&pass->colliders.books[(size_t)b * pass->colliders.count + (size_t)contact->collider],
-                                   &pass->colliders.list[contact->collider], x, impulse);
+                mpm_collider_enter(
+                    &pass->colliders.books[(size_t)b * pass->colliders.count + (size_t)contact->collider],
+                    &pass->colliders.list[contact->collider], x, impulse);
         }
     }
 }

@@ -23,7 +23,8 @@ void MPM_KERNEL(node_vectors_block)(const mpm_node_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(node_vectors_fold)(const mpm_node_pass *pass, ptrdiff_t fold);
 int32_t MPM_KERNEL(held_nodes_room)(const mpm_grid_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block);
-int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block, double tolerance);
+int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block,
+                                      double tolerance);
 void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block);
 void MPM_KERNEL(exchange_write_out)(const mpm_exchange *exchange);
 void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange);

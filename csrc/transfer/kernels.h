@@ -16,14 +16,14 @@
 #include "state/binning.h"
 #include "transfer/scheme.h"
 
-/** X(enumerator, name, standard, any): every operation on particles, with the files of its sweep for the standard scheme
- *  and for any other scheme. */
+/** X(enumerator, name, standard, any): every operation on particles, with the files of its sweep for the standard
+ *  scheme and for any other scheme. */
 #define MPM_OPERATIONS(X) \
     X(MPM_P2G, p2g, sweep, sweep_any)                 /* mass and momentum with the stress of the step, to the grid */ \
-    X(MPM_G2P, g2p, sweep, sweep_any)                 /* v, C, F, x of the step that ends, and MEASURE of the new state */ \
+    X(MPM_G2P, g2p, sweep, sweep_any)                 /* v, C, F, x of the step that ends; MEASURE of the new state */ \
     X(MPM_G2P2G, g2p2g, sweep, sweep_any)             /* G2P and the P2G of the step that begins, in one sweep */ \
     X(MPM_MEASURE, measure, sweep, sweep_any)         /* totals, time-step limits and troubles of the present state */ \
-    X(MPM_DRY_RUN, dry_run, sweep, sweep_any)         /* how far G2P would move and strain particles; writes nothing */ \
+    X(MPM_DRY_RUN, dry_run, sweep, sweep_any)         /* how far G2P would move, strain particles; writes nothing */ \
     X(MPM_SYNCHRONIZE, synchronize, sweep, sweep_any) /* v and C whose stores the last G2P2G has deferred */ \
     X(MPM_FILTER, filter, sweep_any, sweep_any)       /* XPIC: the velocities v_k to particles and back to the grid */ \
     X(MPM_REST_VOLUME, rest_volume, sweep_any, sweep_any) /* volumes that are 0, from the density of the grid */ \
@@ -194,7 +194,8 @@ typedef enum mpm_node_operation {
     MPM_NODES_GIVE,     /* v gets the given velocities */
     MPM_NODES_RESIDUAL, /* r = S [M (u - v^) - copies]; shares the rest among contacts. Sums: r M^-1 r, and
                          * M |u - v^|^2/2, or r x if `along` */
-    MPM_NODES_SYSTEM,   /* the same, after a sweep that keeps the tangent; D; r = -r, p = D^-1 r, x = 0. Sums as ADVANCE */
+    MPM_NODES_SYSTEM,   /* the same, after a sweep that keeps the tangent; D; r = -r, p = D^-1 r, x = 0. Sums as
+                         * ADVANCE */
     MPM_NODES_PRODUCT,  /* q = S [M p + copies]. Sum: p q */
     MPM_NODES_ADVANCE,  /* x += a p, r -= a q. Sums: r M^-1 r, r D^-1 r */
     MPM_NODES_REDIRECT, /* p = D^-1 r + a p */

@@ -238,7 +238,8 @@ void MPM_KERNEL(node_vectors_block)(const mpm_node_pass *pass, ptrdiff_t b)
     case MPM_NODES_RESIDUAL:
     case MPM_NODES_SYSTEM:
     case MPM_NODES_PRODUCT:
-        sum_copies(block->fold < 0 ? own : block_vec4s(grid->images.raw_impulse, block->fold), grid, block, grid->copies);
+        sum_copies(block->fold < 0 ? own : block_vec4s(grid->images.raw_impulse, block->fold), grid, block,
+                   grid->copies);
         if (block->fold < 0)
             use_copies(pass, b, own); /* otherwise node_vectors_fold continues after the barrier */
         break;

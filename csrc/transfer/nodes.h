@@ -25,7 +25,8 @@ INLINE uint64_t nodes_at_walls(const mpm_node_block *block, const int64_t cells[
     uint64_t found = 0;
     for (int a = DIM - 1, apart = 1; a >= 0; a--, apart *= BLOCK_SIDE) {
         const int period = apart * BLOCK_SIDE; /* of the first nodes along the axis, which come in runs of `apart` */
-        const uint64_t first_nodes = (period < 64 ? all / ((UINT64_C(1) << period) - 1) : 1) * ((UINT64_C(1) << apart) - 1);
+        const uint64_t first_nodes =
+            (period < 64 ? all / ((UINT64_C(1) << period) - 1) : 1) * ((UINT64_C(1) << apart) - 1);
         const int64_t first = (int64_t)block->block[a] * BLOCK_SIDE;
         for (int k = 0; k < BLOCK_SIDE; k++)
             if (first + k <= 0 || first + k >= cells[a])

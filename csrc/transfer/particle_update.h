@@ -58,7 +58,8 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
         if (keeps_J) {
             tile->state.J *= matrix_det(increment(half_dt, motion->gradient)) / det;
         } else {
-            const matrix F = tile->state.F, twice = matrix_scale(wide_set(2) / det, matrix_multiply_left_transposed(cofactor, F));
+            const matrix F = tile->state.F,
+                         twice = matrix_scale(wide_set(2) / det, matrix_multiply_left_transposed(cofactor, F));
             UNROLL for (int i = 0; i < DIM; i++)
                 UNROLL for (int j = 0; j < DIM; j++)
                     tile->state.F.m[i][j] = twice.m[i][j] - F.m[i][j];

@@ -45,7 +45,7 @@ typedef struct mpm_scheme {
     bool cayley;           /* F <- (I - dt/2 grad v)^-1 (I + dt/2 grad v) F instead of (I + dt grad v) F */
     bool midpoint;         /* move and strain with the velocity in mid step, which an implicit solve has found */
     double c_keep;         /* share of the symmetric part of C that a step keeps, 0 .. 1 (with an affine velocity) */
-    bool f_bar;            /* strain with the volume change averaged over the nodes (f_bar.c); explicit, not with cayley */
+    bool f_bar;            /* strain with the volume change averaged over nodes (f_bar.c); explicit, not with cayley */
     double viscosity[2];   /* coefficients of the artificial viscosity, linear and quadratic, at least 0; explicit */
 } mpm_scheme;
 

@@ -157,7 +157,8 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
         if (blocks && !may_invert(sweep, dt.ending, blocks, group))
             continue;
         const bool keeps = (pieces & MEASURE) && sweep->materials[group->material].dissipates;
-        if (ANY_SCHEME || pieces & (FORESEE | STORE_MOTION) || keeps) { /* one body for all laws: it is large, or calls no law */
+        /* One body for all laws where it is large, or calls no law. */
+        if (ANY_SCHEME || pieces & (FORESEE | STORE_MOTION) || keeps) {
             any_law(sweep, group, task, work, result, dt, law);
             continue;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sweeps of implicit steps: the force of a trial velocity, and its derivative. With g_ip the gradient of weight i at
- * particle p (of moving least squares, or of the B-spline), a trial velocity v on the nodes gives
+ * The sweeps of implicit steps: the force of a trial velocity, and its derivative. With g_ip the gradient of weight i
+ * at particle p (of moving least squares, or of the B-spline), a trial velocity v on the nodes gives
  *
  *     G_p = sum_i v_i g_ip^T,  F_p = (I + dt G_p) F_p^n,  f_i = -sum_p V_p P(F_p) F_p^nT g_ip
  *     (H u)_i = sum_p V_p [dP/dF : (G_p(u) F_p^n)] F_p^nT g_ip                        dt f(v + u) = dt f(v) - dt^2 H u
@@ -43,8 +43,8 @@ INLINE void load_state(struct tile *tile, const mpm_sweep *sweep, const mpm_grou
     }
 }
 
-/* The derivatives of a law whose parameters vary. What the call needs in memory is copied, so that the originals stay in
- * registers. */
+/* The derivatives of a law whose parameters vary. What the call needs in memory is copied, so that the originals stay
+ * in registers. */
 INLINE struct law_tangent varying_tangent(const mpm_material *material, const wide stretch[DIM],
                                           const struct law_state *state, wide dt)
 {
@@ -268,16 +268,17 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
         const mask alive = wide_less(zero, tile.mass);
         const matrix G = gather_gradient(sweep, work, &k, &tile);
         const wide scale = dt * tile.volume;
+        const matrix F = matrix_advance(trial == LINEARIZED ? zero : dt, G, tile.state.F);
         const struct question question = {
-            material, &parameters, &tile, G, matrix_advance(trial == LINEARIZED ? zero : dt, G, tile.state.F), dt, scale,
-            wide_set((real)arguments->solve.beta) * (dt * scale), arguments->solve.projects,
-            (real *)arguments->solve.tangent + at * (arguments->solve.reals * WIDTH)};
+            material, &parameters, &tile, G, F, dt, scale, wide_set((real)arguments->solve.beta) * (dt * scale),
+            arguments->solve.projects, (real *)arguments->solve.tangent + at * (arguments->solve.reals * WIDTH)};
         const struct answer r =
             material->has_moduli ? answer_by_moduli(&question, trial) : answer_framed(&question, trial);
         const wide diagonal = wide_select(alive, per_dx2 * r.diagonal, zero);
         const wide found = wide_fma(tile.volume, r.energy, dissipation(r.viscosity, G));
         sum += wide_select(alive, found, zero);
-        const matrix force = matrix_select(alive, matrix_scale(wide_set(-1), r.force), matrix_scale(zero, matrix_identity()));
+        const matrix minus = matrix_scale(wide_set(-1), r.force), none = matrix_scale(zero, matrix_identity());
+        const matrix force = matrix_select(alive, minus, none);
         scatter_stress(sweep, work, &run, &k, &tile, force, diagonal, left < WIDTH ? (int)left : WIDTH);
         if (WIDTH == 1 && t % LONGEST_SUM == LONGEST_SUM - 1) {
             energy += wide_sum(sum);
@@ -330,7 +331,8 @@ INLINE void trial_task(const mpm_sweep *sweep, const mpm_arguments *arguments, p
     begin_task(sweep, task, work);
     for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
-        sweep->measures[task].elastic += trial_group(sweep, arguments, group, work, &sweep->materials[group->material], trial);
+        sweep->measures[task].elastic +=
+            trial_group(sweep, arguments, group, work, &sweep->materials[group->material], trial);
     }
 }
 

@@ -38,7 +38,8 @@ INLINE void tile_load(struct tile *tile, const mpm_particles *particles, ptrdiff
         tile->x[a] = wide_load(tile_vector(particles, MPM_COLUMN_X, t) + a * WIDTH);
         tile->v[a] = with_velocity ? wide_load(tile_vector(particles, MPM_COLUMN_V, t) + a * WIDTH) : wide_set(0);
         UNROLL for (int b = 0; b < DIM; b++)
-            tile->C.m[a][b] = with_velocity ? wide_load(tile_vector(particles, MPM_COLUMN_C + a, t) + b * WIDTH) : wide_set(0);
+            tile->C.m[a][b] =
+                with_velocity ? wide_load(tile_vector(particles, MPM_COLUMN_C + a, t) + b * WIDTH) : wide_set(0);
         if (!keeps_J)
             UNROLL for (int b = 0; b < DIM; b++)
                 tile->state.F.m[a][b] = wide_load(tile_vector(particles, MPM_COLUMN_C + DIM + a, t) + b * WIDTH);
@@ -61,7 +62,8 @@ INLINE void tile_prefetch(const mpm_particles *particles, ptrdiff_t t, const boo
     __builtin_prefetch(tile_scalar(particles, MPM_COLUMN_VOLUME, t));
     for (int column = 0; column < F + (keeps_J ? 1 : DIM); column++)
         for (int a = 0; a < (keeps_J && column == F ? 1 : DIM); a++)
-            if (column == MPM_COLUMN_X || column >= F || (!defers && column != MPM_COLUMN_MASS && column != MPM_COLUMN_VOLUME))
+            if (column == MPM_COLUMN_X || column >= F ||
+                (!defers && column != MPM_COLUMN_MASS && column != MPM_COLUMN_VOLUME))
                 __builtin_prefetch(tile_vector(particles, column, t) + a * WIDTH, 1);
     if (defers)
         for (int a = 0; a < DIM; a++)

@@ -19,7 +19,7 @@ PORT = 8967
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
 
-def main(name="jelly", steps=700):
+def main(name="jelly", steps=560):
     """Play the scene for some steps, and keep a picture of it."""
     command = [sys.executable, "-m", "mpm", "view", name, "--no-browser", f"--port={PORT}"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}

@@ -27,10 +27,13 @@ class Nodes(Particles):
     """
 
     __slots__ = ()
+    _quantities = (*Particles._quantities, "displacement")
 
     def _near(self, name: str, names: Sequence[str]) -> str:
         if name in ("F", "J"):
             return f"; elements have it, sim.elements.{name}; sim.compute({name!r}) is its mean at the nodes"
+        if name == "displacement":
+            return f"; sim.compute({name!r}) computes it"
         return super()._near(name, names)
 
     def delete(self, rows_or_mask: npt.ArrayLike | slice) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mpm import _check
-from mpm.numerics import MAX_HISTORY, _dtype, _time_step
+from mpm.stepping import MAX_HISTORY, checked_dtype, time_step
 
 INTEGRATORS = ("symplectic-euler", "linearly-implicit-euler")
 # Options of implicit steps, with their defaults: set with the other integrator, they raise.
@@ -88,8 +88,8 @@ def options_of(tree: Any) -> Options:
     names = [field.name for field in fields(Options)]
     if sorted(given) != sorted(names):
         raise ValueError(f"the options are {_check.shown(sorted(given))}: must be {', '.join(names)}")
-    step, bound, unstable = _time_step(given["dt"] or "auto", given["max_dt"], given["allow_unstable"])
-    dtype = _dtype(given["dtype"])
+    step, bound, unstable = time_step(given["dt"] or "auto", given["max_dt"], given["allow_unstable"])
+    dtype = checked_dtype(given["dtype"])
     return Options(
         spacing=_check.number("spacing", given["spacing"], low=0, low_open=True, unit="m"),
         integrator=_check.choice("integrator", given["integrator"], INTEGRATORS),

@@ -47,16 +47,17 @@ from mpm.io.description import listing
 from mpm.io.kept import Kept
 from mpm.io.state import State
 from mpm.laws import Material
-from mpm.numerics import MAX_HISTORY, StableDt, _dtype, _refuse_coarse_positions, _time_step
 from mpm.particles import Copies
 from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import Solver
+from mpm.stepping import MAX_HISTORY, StableDt, checked_dtype, refuse_coarse_positions, time_step
 
 if TYPE_CHECKING:
     from mpm.integrators import System
 
 ON = ("nodes", "elements")
 OF_ELEMENTS = ("J", "F")  # fields of elements that are quantities
+OF_NODES = ("speed", "kinetic_energy", "displacement")  # quantities that elements do not have
 
 
 class Simulation(Solver, kind="fem"):
@@ -149,7 +150,7 @@ class Simulation(Solver, kind="fem"):
             ("load", "add_load", "add_force"), "loads are gravity= and body_force=f(x, t) of the scene"
         ),
         "nodes": "they are its particles, sim.particles; their numbers by element are sim.elements.nodes",
-        "displacement": "subtract positions from before: sim.particles.x - x",
+        "displacement": "compute('displacement') gives it",
     }
 
     @_check.options
@@ -171,8 +172,8 @@ class Simulation(Solver, kind="fem"):
     ) -> None:
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
-        step, bound, unstable = _time_step(dt, max_dt, allow_unstable)
-        precision = _dtype(dtype)
+        step, bound, unstable = time_step(dt, max_dt, allow_unstable)
+        precision = checked_dtype(dtype)
         chosen = _check.choice("integrator", integrator, INTEGRATORS)
         solver = checked_solver(chosen, tolerance, max_iterations, precision)
         rayleigh = checked_damping(damping)
@@ -187,7 +188,7 @@ class Simulation(Solver, kind="fem"):
         meshed = mesh_bodies(scene, spacing, precision, materials)
         if spacing is None:
             spacing = mean_edge(meshed.rest, meshed.nodes)
-        _refuse_coarse_positions(scene.lower, scene.upper, spacing, precision, "spacing")
+        refuse_coarse_positions(scene.lower, scene.upper, spacing, precision, "spacing")
         options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
         self._begin(scene, options, materials, number)
         volume = meshing.volumes(meshed.rest, meshed.nodes)
@@ -289,7 +290,7 @@ class Simulation(Solver, kind="fem"):
         arrays |= {f"element.{name}": parameters[name] for name in parameters.units}
         if any("density" in material._varies for material in self._materials):
             arrays["element_density"] = self._fixed["mass"] / self._fixed["volume"]
-        user = [_declared(row) for row in rows.values() if row["owner"] == "user"]
+        user = [fieldtable.declared(row) for row in rows.values() if row["owner"] == "user"]
         numbers: dict[str, Any] = {
             "options": {**asdict(self._options_given), "damping": list(self._options_given.damping)},
             "parts": [asdict(part) for part in self._parts],
@@ -304,7 +305,9 @@ class Simulation(Solver, kind="fem"):
         self = cls.__new__(cls)
         options, scene, arrays = options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
         refuse_scene(scene)
-        _refuse_coarse_positions(scene.lower, scene.upper, options.spacing, _dtype(options.dtype), "spacing")
+        refuse_coarse_positions(
+            scene.lower, scene.upper, options.spacing, checked_dtype(options.dtype), "spacing"
+        )
         try:
             rest, nodes, material = (arrays.pop(name) for name in ("rest", "nodes", "element_material"))
             materials = kept_materials(scene, kept.numbers["parts"], material)
@@ -448,7 +451,7 @@ class Simulation(Solver, kind="fem"):
 
     @property
     def _units(self) -> dict[str, str]:
-        return super()._units | _elements.Parameters(self._core).units
+        return super()._units | {"displacement": "m"} | _elements.Parameters(self._core).units
 
     def rows(self, body: str) -> slice:
         """The rows of a body's nodes.
@@ -503,23 +506,24 @@ class Simulation(Solver, kind="fem"):
     @property
     def quantities(self) -> tuple[str, ...]:
         """Names of the quantities of `compute`."""
-        return (*super().quantities, *self._of_elements)
+        return (*super().quantities, "displacement", *self._of_elements)
 
     def compute(self, name: str, *, on: str = "nodes") -> FloatArray:
         """Compute a quantity.
 
         Parameters
         ----------
-        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "J", "F"}
-            As `mpm.Simulation.compute`; F and J = det F as in `elements`. Or a parameter that varies, such as ``"E"``.
+        name : str
+            ``"displacement"``: u = x − X [m] from the positions X at rest. ``"J"``, ``"F"``: as in `elements`. A
+            parameter that varies, such as ``"E"``. Others (``"speed"``, ``"stress"``, …) as `mpm.Simulation.compute`.
         on : {"nodes", "elements"}
             ``"nodes"``: for each node, the mean of its elements, weighted by volume; of the elastic energy the equal
-            shares of its elements. ``"elements"``: the constant value in each element; not for ``"speed"`` and
-            ``"kinetic_energy"``.
+            shares of its elements. ``"elements"``: the constant value in each element; not for ``"displacement"``,
+            ``"speed"`` and ``"kinetic_energy"``.
 
         Returns
         -------
-        ndarray, shape (n,) or (m,), for the stress and F (n, d, d) or (m, d, d)
+        ndarray, shape (n,) or (m,), for the displacement (n, d), for the stress and F (n, d, d) or (m, d, d)
             A new float64 array.
         """
         chosen = _check.choice("name", name, self.quantities)
@@ -527,12 +531,14 @@ class Simulation(Solver, kind="fem"):
             return self._quantity(chosen, Copies(self.particles))
         if chosen in self._of_elements:
             return np.array(self._elements_at(self.particles._copy("x"))[chosen], dtype=np.float64)
-        if chosen in ("speed", "kinetic_energy"):
+        if chosen in OF_NODES:
             raise ValueError(f"on = 'elements': {chosen!r} belongs to the nodes; must be 'nodes'")
         return _elements.at_elements(chosen, self.elements, self._materials)
 
     def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
-        if name in ("speed", "kinetic_energy"):
+        if name == "displacement":
+            return np.asarray(particles["x"], dtype=np.float64) - self._rest
+        if name in OF_NODES:
             return derived.compute(name, particles, self._materials)
         elements = self._elements_at(particles["x"])
         if name in self._of_elements:
@@ -612,7 +618,3 @@ class Simulation(Solver, kind="fem"):
             size = f"with edges of about {edge:.3g} m"
         yield f"method  linear {kind} {size}, {given.integrator}{damped}, {self._stepping(given.dt)}"
         yield self._machine(given.dtype, self._core.memory())
-
-
-def _declared(row: fieldtable.Row) -> dict[str, Any]:
-    return {"name": row["name"], "unit": row["unit"], "rank": row["rank"], "initial": row["initial"]}

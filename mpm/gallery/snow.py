@@ -14,8 +14,8 @@ import numpy as np
 
 from mpm import _check, materials, motion, shapes
 from mpm.gallery.entry import Entry
-from mpm.materials import SNOW_PRESETS
 from mpm.scene import Scene
+from mpm.snow import SNOW_PRESETS
 from mpm.walls import RULES
 
 FLIP = {

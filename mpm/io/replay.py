@@ -195,6 +195,7 @@ class Frame(_Recorded):
         self,
         *,
         ax: Axes | None = None,
+        figsize: tuple[float, float] | None = None,
         color: str | None = None,
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
@@ -203,7 +204,8 @@ class Frame(_Recorded):
         """Draw the particles with Matplotlib; as `Simulation.plot`, with the colour of `Replay.plot`."""
         from mpm.viz import plot
 
-        return plot(self, ax=ax, color=_color(self, color), limits=limits, renderer=renderer, cut=cut)
+        chosen = _color(self, color)
+        return plot(self, ax=ax, figsize=figsize, color=chosen, limits=limits, renderer=renderer, cut=cut)
 
     def _state(self, names: Sequence[str]) -> State:
         """The contents of the file for this frame."""
@@ -326,6 +328,7 @@ class Replay(_Recorded, _check.Strict, Closing):
         i: int,
         *,
         ax: Axes | None = None,
+        figsize: tuple[float, float] | None = None,
         color: str | None = None,
         limits: tuple[float, float] | None = None,
         renderer: str = "builtin",
@@ -339,6 +342,8 @@ class Replay(_Recorded, _check.Strict, Closing):
             Its number; negative ones count from the end.
         ax : matplotlib.axes.Axes, optional
             Default: those of a new figure.
+        figsize : (float, float), optional
+            Width and height of the new figure [inches].
         color : str, optional
             A field with one value per particle or one of `Frame.quantities`; default: the speed if that is known,
             else the material.
@@ -358,7 +363,9 @@ class Replay(_Recorded, _check.Strict, Closing):
             raise ValueError(
                 f"i = {i}: must be >= {-len(self)} and < {len(self)}, there are {len(self)} frames"
             )
-        return self[int(i)].plot(ax=ax, color=color, limits=limits, renderer=renderer, cut=cut)
+        return self[int(i)].plot(
+            ax=ax, figsize=figsize, color=color, limits=limits, renderer=renderer, cut=cut
+        )
 
     @_check.options
     def movie(
@@ -431,7 +438,9 @@ class Replay(_Recorded, _check.Strict, Closing):
         return f"<Replay {str(self.path)!r}: {len(self)} frames{span}, {' '.join(self.fields)}>"
 
 
-def not_recorded(name: object, known: Collection[str] = (*derived.NAMES, *IN_WORDS.values())) -> str:
+def not_recorded(
+    name: object, known: Collection[str] = (*derived.NAMES, *IN_WORDS.values(), "displacement")
+) -> str:
     """What to say of one of the names known of simulations that is not in a trajectory; nothing of other names."""
     if not isinstance(name, str) or name not in known:
         return ""

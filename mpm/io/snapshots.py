@@ -23,7 +23,6 @@ __all__ = ["describe", "quantities", "restore"]
 
 Array = npt.NDArray[Any]
 NOT_FIELDS = {"x", "id", *RESERVED}  # which are compared separately
-FIELD_KEYS = ("name", "unit", "rank", "initial")
 BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/state/particles.h
 
 
@@ -55,7 +54,7 @@ def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
         "clock": {"numbers": numbers, "counters": counters},
     }
     if snapshot.fields:
-        tree["fields"] = [{k: v for k, v in row.items() if k in FIELD_KEYS} for row in snapshot.fields]
+        tree["fields"] = [fieldtable.declared(row) for row in snapshot.fields]
     return tree, kept.joined(writer.arrays, snapshot.arrays)
 
 

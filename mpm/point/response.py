@@ -128,7 +128,14 @@ class Response(_check.Strict):
         return self.P[:, 0, 0]
 
     @_check.options
-    def plot(self, x: str | None = None, y: str | None = None, *, ax: Axes | None = None) -> Line2D:
+    def plot(
+        self,
+        x: str | None = None,
+        y: str | None = None,
+        *,
+        ax: Axes | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Line2D:
         """Draw one quantity over another. Needs the extra ``plot``.
 
         Parameters
@@ -139,6 +146,8 @@ class Response(_check.Strict):
             scalar of `history`. Default: what the test is known by.
         ax : matplotlib.axes.Axes, optional
             Default: those of a new figure.
+        figsize : (float, float), optional
+            Width and height of the new figure [inches].
 
         Returns
         -------
@@ -150,9 +159,9 @@ class Response(_check.Strict):
             default if name is None else _check.choice(axis, name, (*QUANTITIES, *scalars))
             for axis, name, default in zip("xy", (x, y), self._shown, strict=True)
         ]
-        from mpm.viz.figures import axes_or_new
+        from mpm.viz.figures import axes_or_new, check_figsize
 
-        axes = axes_or_new(ax, (5.6, 4.2))
+        axes = axes_or_new(ax, check_figsize(figsize, ax) or (5.6, 4.2))
         curves = [self.history[name] if name in self.history else getattr(self, name) for name in names]
         (line,) = axes.plot(*curves, color="#264f9c")
         axes.set(**{f"{axis}label": _label(name) for axis, name in zip("xy", names, strict=True)})

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config, walls
-from mpm import numerics as common
+from mpm import _check, _core, config, stepping, walls
 from mpm.admission import refuse_varying
 from mpm.materials import Fluid
 from mpm.scene import Scene
@@ -68,12 +67,12 @@ def check(
     history: object,
 ) -> Numerics:
     """Check the options; TypeErrors and ValueErrors name the argument, its value and what is allowed."""
-    precision = common._dtype(dtype)
+    precision = stepping.checked_dtype(dtype)
     least, largest = SPACINGS[precision]
     apart = _check.number("spacing", spacing, low=least, high=largest, unit=f"m for {precision}")
     ratio = _check.number("smoothing", smoothing, low=SMOOTHING[0], high=SMOOTHING[1])
-    step, bound, unstable = common._time_step(dt, max_dt, allow_unstable)
-    common.refuse_short_steps(step, bound, precision)
+    step, bound, unstable = stepping.time_step(dt, max_dt, allow_unstable)
+    stepping.refuse_short_steps(step, bound, precision)
     _refuse_coarse_positions(scene, apart, precision)
     chosen = Numerics(
         spacing=apart,
@@ -89,7 +88,7 @@ def check(
         allow_unstable=unstable,
         dtype=precision,
         on_leave=walls.leaving(on_leave, scene.dimension),
-        history=_check.integer("history", history, low=0, high=common.MAX_HISTORY),
+        history=_check.integer("history", history, low=0, high=stepping.MAX_HISTORY),
     )
     refuse_contacts(scene, chosen.tension)
     walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
@@ -104,8 +103,8 @@ def _cells(scene: Scene, spacing: float, smoothing: float) -> tuple[int, ...]:
         least = (scene.upper - scene.lower).max() / MOST_CELLS
         raise ValueError(f"spacing = {spacing:g}: must be >= {least:g}, the domain's size / 2^20")
     whole = np.rint(exact)
-    if (np.abs(exact - whole) > common.WHOLE * np.maximum(1, whole)).any():
-        near = common._nearest_dx(scene.upper - scene.lower, spacing)
+    if (np.abs(exact - whole) > stepping.WHOLE * np.maximum(1, whole)).any():
+        near = stepping.nearest_dx(scene.upper - scene.lower, spacing)
         proposal = f"; the nearest spacing that fits is {near!r}" if near else "; none near it fits all axes"
         raise ValueError(
             f"spacing = {spacing!r}: (upper - lower)/spacing = {exact.tolist()} must be whole{proposal}"
@@ -198,7 +197,7 @@ def settings(chosen: Numerics) -> list[Setting]:
         choice("tension", OFF_ON, "stretched fluid pulls"),
         setting("dt", "s", optional=True, meaning="time step", **positive),
         setting("max_dt", "s", optional=True, meaning="upper limit of the automatic time step", **positive),
-        setting("history", low=0, high=common.MAX_HISTORY, whole=True, meaning="record every n-th step"),
+        setting("history", low=0, high=stepping.MAX_HISTORY, whole=True, meaning="record every n-th step"),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,18 +18,18 @@ from mpm.colliders import (
     count_inside,
     place,
     prepare,
-    refuse_pointless,
     warn_of_thin_or_missing,
 )
 from mpm.errors import SimulationError
-from mpm.io.description import listing, mapping
+from mpm.io.description import listing
 from mpm.io.kept import Kept
 from mpm.laws import Material, registry
-from mpm.numerics import StableDt
 from mpm.populated import Gone, Populated
 from mpm.shapes import Points, Shape
 from mpm.sph import numerics, operators
+from mpm.sph.bodies import Part, fill, parts_of, too_near
 from mpm.sph.checkup import FluidLooks
+from mpm.stepping import StableDt
 
 __all__ = ["Simulation"]
 
@@ -56,19 +56,7 @@ XSPH = (
 )
 STRETCHED = 1.02  # of J, where the sum lacks neighbours
 CLOSEST = 0.5  # spacings: particles that begin nearer to others repel them violently
-# That a collider may span: 800 in a row on every axis. Each is looked at when the collider is filled.
-MOST_LATTICE_POINTS = 5e8
 TIMES = {"times": "float64", "counters": "int64", "numbers": "float64"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A body as it was sampled."""
-
-    name: str
-    text: str
-    first_id: int
-    particles: int
 
 
 class Simulation(Populated, kind="sph"):
@@ -167,11 +155,12 @@ class Simulation(Populated, kind="sph"):
     __slots__ = ("_fluid", "_numerics")
 
     _core: _core.SPH
-    _parts: list[_Part | Gone]
+    _parts: list[Part | Gone]
     _resolution = "spacing"
     _looks = FluidLooks
     _instead: ClassVar[Mapping[str, str]] = {
-        "equilibrate": "run with alpha=0.1 or more until totals().kinetic is small; a column of fluid begins near rest"
+        **Populated._instead,
+        "equilibrate": "run with alpha=0.1 or more until totals().kinetic is small; a column of fluid begins near rest",
     }
 
     @_check.options
@@ -235,7 +224,7 @@ class Simulation(Populated, kind="sph"):
         prepared = [prepare(one, scene.lower, scene.upper, chosen.spacing) for one in scene.colliders]
         placed = place(core, prepared)
         for index in range(len(placed)):
-            _fill(core, chosen, placed[: index + 1], scene)
+            fill(core, chosen, placed[: index + 1], scene)
         super().__init__(core, scene, colliders=placed, threads=threads)
 
     def _admit(self, scene: _scene.Scene) -> None:
@@ -253,7 +242,7 @@ class Simulation(Populated, kind="sph"):
     def _place(self, prepared: Prepared, scene: _scene.Scene) -> Placed:
         placed = super()._place(prepared, scene)
         try:
-            _fill(self._core, self._numerics, [*self._colliders, placed], scene)
+            fill(self._core, self._numerics, [*self._colliders, placed], scene)
         except BaseException:
             self._core.drop_collider()
             raise
@@ -293,7 +282,7 @@ class Simulation(Populated, kind="sph"):
         free = np.ones(len(x), dtype=bool)
         for placed in self._colliders:
             free &= self._keep(body, "collider", placed.collider.name, placed.distance(x)[0] > 0)
-        near = _too_near(x, self.particles._copy("x"), CLOSEST * self._numerics.spacing)
+        near = too_near(x, self.particles._copy("x"), CLOSEST * self._numerics.spacing)
         free &= self._keep(body, "fluid", "that is there already", ~near)
         if not free.any():
             raise ValueError(
@@ -302,7 +291,7 @@ class Simulation(Populated, kind="sph"):
         if isinstance(body.shape, Points):
             self._warn_of_crowd(body.name, x[free])
         text = replace(body, material=self.materials[0])._made_of()
-        self._parts.append(_Part(body.name, text, self._core.next_id, int(free.sum())))
+        self._parts.append(Part(body.name, text, self._core.next_id, int(free.sum())))
         self._core.add_particles(np.ascontiguousarray(x[free]), np.ascontiguousarray(v[free]))
 
     def _warn_of_crowd(self, body: str, x: FloatArray) -> None:
@@ -385,7 +374,7 @@ class Simulation(Populated, kind="sph"):
         arrays = {name: self._array(name, data) for name, data in self._core.keep().items()}
         numbers = {
             "options": numerics.options(self._numerics),
-            "fields": [_plain(row) for row in self._core.fields() if row["owner"] == "user"],
+            "fields": [fieldtable.declared(row) for row in self._core.fields() if row["owner"] == "user"],
             "parts": [asdict(part) for part in self._parts],
         }
         return Kept(self._scene, numbers, arrays)
@@ -409,7 +398,7 @@ class Simulation(Populated, kind="sph"):
         options, scene = kept.numbers["options"], kept.scene
         self._numerics = numerics.check(scene, **options)
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
-        self._parts = _parts(listing(kept.numbers["parts"], "parts"), kept.arrays["counters"])
+        self._parts = parts_of(listing(kept.numbers["parts"], "parts"), kept.arrays["counters"])
         self._begin(scene, threads)
         for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
@@ -511,7 +500,7 @@ class Simulation(Populated, kind="sph"):
         mass = self._fluid.density * chosen.spacing**self.dimension * share
         lefts = dict(zip([part.name for part in self._parts], self._lefts(), strict=True))
 
-        def line(part: _Part | Gone) -> str:
+        def line(part: Part | Gone) -> str:
             if isinstance(part, Gone):
                 return part.text
             left = lefts[part.name]
@@ -532,73 +521,3 @@ class Simulation(Populated, kind="sph"):
             f"{chosen.viscosity} viscosity{extras}, {self._stepping(chosen.dt)}"
         )
         yield self._machine(chosen.dtype, self._core.memory())
-
-
-def _parts(entries: list[Any], counters: npt.NDArray[Any]) -> list[_Part | Gone]:
-    """The bodies of a file; `counters` begins with the steps and the next id."""
-    parts: list[_Part | Gone] = []
-    next_id = 0
-    for entry in entries:
-        given = mapping(entry, "part")
-        if gone := Gone.restored(given, {other.name for other in parts}, next_id):
-            next_id = gone.first_id + 1
-            parts.append(gone)
-            continue
-        part = _Part(
-            _check.text("name", given["name"]),
-            _check.text("text", given["text"]),
-            _check.integer("first_id", given["first_id"], low=next_id),
-            _check.integer("particles", given["particles"], low=1),
-        )
-        if part.name in {other.name for other in parts}:
-            raise ValueError(f"name = {_check.shown(part.name)}: there are two bodies of that name")
-        next_id = part.first_id + part.particles
-        parts.append(part)
-    if next_id > int(counters[1]):
-        raise ValueError(f"particles: bodies have {next_id} in all; {int(counters[1])} were made")
-    return parts
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in ("name", "unit", "rank", "initial")}
-
-
-def _fill(core: _core.SPH, chosen: numerics.Numerics, placed: list[Placed], scene: _scene.Scene) -> None:
-    """Give the last of the colliders its particles."""
-    last = len(placed) - 1
-    low, high = _region(placed[last].prepared, scene, 2 * chosen.smoothing * chosen.spacing)
-    name, points = placed[last].collider.name, float(np.prod((high - low) / chosen.spacing))
-    if points > MOST_LATTICE_POINTS:
-        raise ValueError(
-            f"collider {name!r}: what of it may come into the domain spans {points:.2g} points of the lattice with "
-            f"spacing = {chosen.spacing:g}; must be at most {MOST_LATTICE_POINTS:.0e}: make it shorter"
-        )
-    if not core.fill_collider(last, low.tolist(), high.tolist()):
-        refuse_pointless(placed, last, scene.lower, scene.upper, chosen.spacing)
-
-
-def _region(one: Prepared, scene: _scene.Scene, margin: float) -> tuple[FloatArray, FloatArray]:
-    """A box of a collider's own space that has all of it that is ever in the domain."""
-    motion = one.collider.motion
-    low, high = scene.lower - margin, scene.upper + margin
-    if motion is not None:
-        low, high = motion._sweep(low, high, one.reference)
-    least, largest = one.collider.shape.bounds
-    low, high = np.maximum(low, least - margin), np.minimum(high, largest + margin)
-    if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        raise ValueError(
-            f"collider {one.collider.name!r}: shape = {_check.shown(one.collider.shape)}: has no end and moves without "
-            "end, so it would need particles without number; must be bounded, such as a Box"
-        )
-    return low, np.maximum(low, high)
-
-
-def _too_near(x: FloatArray, others: npt.NDArray[Any], distance: float) -> npt.NDArray[np.bool_]:
-    """Which of the points x (m, d) are nearer than `distance` to one of the others (n, d)?"""
-    near = np.zeros(len(x), dtype=bool)
-    near[
-        operators._pairs(
-            x, np.asarray(others, dtype=np.float64), distance * (1 - 1e-6), np.zeros(x.shape[1])
-        ).i
-    ] = True
-    return near

@@ -473,7 +473,7 @@ class Session:
         source = self._source
         names = [self._color, *(["v"] if self._lines["particles"] and self._has_velocities() else [])]
         states = [one._state(names) for one in source.shown]
-        values = [state.fields[self._color] for state in states]
+        values = [_color.values(state, self._color) for state in states]
         limits = self._scale.take(values[0] if len(values) == 1 else np.concatenate(values))
         ways = [self._ways(one, state) for one, state in zip(source.shown, states, strict=True)]
         for found in ways:

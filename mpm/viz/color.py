@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived, fieldtable
+from mpm.io.state import State
 from mpm.source import Source
 from mpm.totals import per_depth
 
 # From dark to light, so that it also reads in print: indigo, blue, teal, green, yellow.
 STOPS = ("1d2461", "264f9c", "1f86ad", "2fb295", "8bd065", "f3e24a")
-FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy", "heat")
+FROM_ZERO = ("speed", "von_mises", "kinetic_energy", "elastic_energy", "heat", "displacement")
 TENSORS = ("stress", *(name for name, row in fieldtable.KNOWN.items() if row["rank"] != "scalar"))
 SCALARS = {*derived.NAMES, *(n for n, row in fieldtable.KNOWN.items() if row["rank"] == "scalar")} - {
     "stress"
@@ -35,21 +36,28 @@ TABLE = _table()
 
 
 def scalars(source: Source) -> tuple[str, ...]:
-    """Names of what has one value per particle: quantities, then fields."""
+    """Names of what has one value per particle, or a vector, of which `values` are the magnitudes: quantities, then
+    fields."""
     known, particles = source.quantities, source.particles
     fields = (name for name in particles.fields if name not in (*known, *TENSORS))
-    flat = (name for name in fields if name in SCALARS or particles[name].ndim == 1)
+    flat = (n for n in fields if n in SCALARS or particles[n].shape[1:] in ((), (source.dimension,)))
     return (*(name for name in known if name not in TENSORS), *flat)
 
 
 def check(source: Source, color: object, argument: str = "color") -> str:
-    """The name of a quantity with one value per particle."""
+    """The name of a quantity that `values` can draw."""
     why = ""
-    if isinstance(color, str) and color in SCALARS:
-        why = source._missing(color)
-    elif isinstance(color, str) and color in TENSORS:
+    if isinstance(color, str) and color in TENSORS:
         why = f"; {color!r} has several components: put one of them into a field of yours, see particles.add_field"
+    elif isinstance(color, str):
+        why = source._missing(color)
     return _check.choice(argument, color, scalars(source), why=why)
+
+
+def values(state: State, color: str) -> npt.NDArray[Any]:
+    """What the colours mean, (n,): the values of a quantity, the magnitudes of a vector."""
+    found = state.fields[color]
+    return found if found.ndim == 1 else np.asarray(np.linalg.norm(found, axis=1))
 
 
 def label(source: Source, color: str) -> str:

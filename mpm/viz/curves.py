@@ -12,7 +12,7 @@ from mpm._check import FloatArray
 from mpm.totals import UNITS, History, per_depth
 from mpm.totals import columns as split
 from mpm.viz import legible
-from mpm.viz.figures import axes_or_new, new_axes
+from mpm.viz.figures import axes_or_new, check_figsize, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -26,7 +26,11 @@ SIZE = (7.2, 4.2)  # inches
 
 @_check.options
 def history(
-    source: Any, columns: Sequence[str] | str = tuple(ENERGIES), *, ax: Axes | None = None
+    source: Any,
+    columns: Sequence[str] | str = tuple(ENERGIES),
+    *,
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
 ) -> tuple[Artist, ...]:
     """Draw columns of a history over time; needs the extra ``plot``.
 
@@ -39,6 +43,8 @@ def history(
         units are drawn below each other, each unit in axes of its own, in at most six.
     ax : matplotlib.axes.Axes, optional
         Axes for columns of one unit. Default: those of a new figure.
+    figsize : (float, float), optional
+        Width and height of the new figure [inches].
 
     Returns
     -------
@@ -50,10 +56,16 @@ def history(
     TypeError, ValueError
         The source has no history, lacks a column, or columns of several units are to be drawn into one `ax`.
     """
-    return _history(source, columns, ax)
+    return _history(source, columns, ax, figsize)
 
 
-def _history(source: Any, columns: Sequence[str] | str, ax: Axes | None) -> tuple[Artist, ...]:
+def _history(
+    source: Any,
+    columns: Sequence[str] | str,
+    ax: Axes | None,
+    figsize: tuple[float, float] | None,
+) -> tuple[Artist, ...]:
+    chosen_size = check_figsize(figsize, ax)
     table, dimension = _table(source)
     chosen = _chosen(table, columns)
     by_unit: dict[str, list[str]] = {}
@@ -67,7 +79,8 @@ def _history(source: Any, columns: Sequence[str] | str, ax: Axes | None) -> tupl
         raise ValueError(f"columns: have {len(by_unit)} units; must be at most {MOST_AXES}")
     if ax is None:
         width, height = SIZE
-        axes = new_axes((width, height * (1 + 0.55 * (len(by_unit) - 1))), rows=len(by_unit))
+        size = chosen_size or (width, height * (1 + 0.55 * (len(by_unit) - 1)))
+        axes = new_axes(size, rows=len(by_unit))
     else:
         axes = [axes_or_new(ax, SIZE)]
     lines: dict[str, Artist] = {}
@@ -79,7 +92,9 @@ def _history(source: Any, columns: Sequence[str] | str, ax: Axes | None) -> tupl
     return tuple(lines[name] for name in chosen)
 
 
-def plot_history(history: History, *, ax: Axes | None = None) -> tuple[Artist, ...]:
+def plot_history(
+    history: History, *, ax: Axes | None = None, figsize: tuple[float, float] | None = None
+) -> tuple[Artist, ...]:
     """The energies of a run over time: `mpm.plot.history` of the first four columns.
 
     Parameters
@@ -88,6 +103,8 @@ def plot_history(history: History, *, ax: Axes | None = None) -> tuple[Artist, .
         `Simulation.history`.
     ax : matplotlib.axes.Axes, optional
         Default: those of a new figure.
+    figsize : (float, float), optional
+        Width and height of the new figure [inches].
 
     Returns
     -------
@@ -96,7 +113,7 @@ def plot_history(history: History, *, ax: Axes | None = None) -> tuple[Artist, .
     """
     if not isinstance(history, History):
         raise _check.wrong_type("history", history, "the history of a simulation")
-    return _history(history, tuple(ENERGIES), ax)
+    return _history(history, tuple(ENERGIES), ax, figsize)
 
 
 def _table(source: Any) -> tuple[Mapping[str, FloatArray], int]:

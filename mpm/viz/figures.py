@@ -86,6 +86,18 @@ def new_axes(size: tuple[float, float], *, rows: int = 1) -> list[Any]:
     return list(axes[:, 0])
 
 
+def check_figsize(figsize: object, into: object, argument: str = "ax") -> tuple[float, float] | None:
+    """Width and height [inches] of a new figure; None with axes, or a figure, to draw `into`."""
+    if figsize is None:
+        return None
+    if not isinstance(figsize, (tuple, list)) or len(figsize) != 2:
+        raise TypeError(f"figsize = {_check.shown(figsize)}: must be (width, height)")
+    width, height = (_check.number("figsize", edge, low=1, high=100, unit="in") for edge in figsize)
+    if into is not None:
+        raise ValueError(f"figsize = {_check.shown(figsize)}: must not be given with {argument}")
+    return width, height
+
+
 def axes_or_new(ax: object, size: tuple[float, float]) -> Any:
     """Plain axes, or those of a new figure of that size [inches]."""
     _matplotlib()
@@ -106,6 +118,7 @@ def plot(
     sim: Source,
     *,
     ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
     color: str = "speed",
     limits: tuple[float, float] | None = None,
     renderer: str = "builtin",
@@ -115,12 +128,14 @@ def plot(
     renderer_of(renderer, sim)
     chosen, ends = check_picture(sim, color, limits)
     check_cut(cut, sim)
-    axes = axes_or_new(ax, framing.inches(sim.scene, border(sim)))
+    chosen_size = check_figsize(figsize, ax)
+    axes = axes_or_new(ax, chosen_size or framing.inches(sim.scene, border(sim)))
     seen = look(sim, chosen, renderer, cut)
     shown = seen.shown
     ends = ends or _color.span(chosen, shown)
     particles, domain = seen.draw(axes, ends)
-    size = 1.0 if ax is None else legible.factor(axes)  # a figure of ours has room for it
+    fits = ax is None and chosen_size is None  # a figure of ours has room for the text
+    size = 1.0 if fits else legible.factor(axes)
     label, beyond = _color.label(sim, chosen), _color.beyond(shown, ends)
     bar = color_bar(axes, scale(ends), label, beyond, text=size)
     mark(bar, sim, chosen, ends)
@@ -149,12 +164,13 @@ def look(sim: Source, color: str, renderer: str = "builtin", cut: Mapping[str, f
     """Copy from a state what drawing needs."""
     if sim.dimension == 2:
         state = sim._state((color, "volume"))
+        shown = _color.values(state, color)
         scene, posed, triangles = sim.scene, sim._posed(), sim._cells()
 
         def flat(axes: Any, ends: tuple[float, float]) -> tuple[Artist, Artist]:
-            return _plot_2d(scene, state, posed, triangles, axes, state.fields[color], ends)
+            return _plot_2d(scene, state, posed, triangles, axes, shown, ends)
 
-        return Look(state.fields[color], flat)
+        return Look(shown, flat)
     size = framing.fitted(sim.scene, False, framing.STILL)
     picture = renderer_of(renderer, sim)(sim, color=color, size=size, annotate=False, cut=cut)
     shot = picture._shoot(sim)

@@ -14,7 +14,17 @@ from mpm.settings import Setting
 from mpm.source import Running
 from mpm.viz import color as _color
 from mpm.viz import framing, legible
-from mpm.viz.figures import Look, border, check_picture, color_bar, look, mark, new_figure, scale
+from mpm.viz.figures import (
+    Look,
+    border,
+    check_figsize,
+    check_picture,
+    color_bar,
+    look,
+    mark,
+    new_figure,
+    scale,
+)
 from mpm.viz.render import check_cut
 from mpm.viz.solid import renderer_of
 
@@ -48,7 +58,7 @@ def compare_plot(
     color: str = "speed",
     limits: tuple[float, float] | None = None,
     cut: Mapping[str, float] | None = None,
-    size: tuple[float, float] | None = None,
+    figsize: tuple[float, float] | None = None,
     figure: Figure | None = None,
 ) -> Comparison:
     """Run a scene with several values of one parameter and draw them side by side; needs the extra ``plot``.
@@ -69,8 +79,8 @@ def compare_plot(
         When pictures are taken [s], ascending, after the begin of each run.
     color, limits, cut
         As in `Simulation.plot`. Default of the limits: those of all pictures.
-    size : (float, float), optional
-        Of a new figure [inches]. Default: as the domain needs.
+    figsize : (float, float), optional
+        Width and height of a new figure [inches]. Default: as the domain needs.
     figure : matplotlib.figure.Figure, optional
         An empty figure or part of one (`Figure.subfigures`).
 
@@ -88,7 +98,7 @@ def compare_plot(
     make = _maker(source, parameter)
     instants = _instants(times)
     wanted = _values(values, len(instants))
-    shape = None if size is None else _size(size, figure)
+    chosen_size = check_figsize(figsize, figure, "figure")
     if figure is not None and not hasattr(figure, "subplots"):
         raise _check.wrong_type("figure", figure, "a matplotlib.figure.Figure")
     runs = [make(value) for value in wanted]
@@ -98,7 +108,7 @@ def compare_plot(
     looks = _run(runs, instants, color, cut)
     ends = _color.check_limits(limits) or _span(color, looks)
     if figure is None:
-        figure = new_figure(shape or _shape(runs[0], len(instants), len(runs)))
+        figure = new_figure(chosen_size or _shape(runs[0], len(instants), len(runs)))
         figure.set_layout_engine("compressed")  # pictures of one shape, close to each other
     axes = figure.subplots(len(instants), len(runs), squeeze=False)
     for row, line in zip(axes, looks, strict=True):
@@ -154,15 +164,6 @@ def _setting(settings: Sequence[Setting], name: str) -> Setting:
         names = tuple(dict.fromkeys((*keys, *(setting.name for setting in settings))))
         _check.choice("parameter", name, names)
     return found[0]
-
-
-def _size(size: Any, figure: object) -> tuple[float, float]:
-    if figure is not None:
-        raise ValueError("size: must not be given with a figure")
-    if not isinstance(size, (tuple, list)) or len(size) != 2:
-        raise TypeError(f"size = {_check.shown(size)}: must be (width, height)")
-    width, height = (_check.number("size", edge, low=1, high=100, unit="in") for edge in size)
-    return width, height
 
 
 def _instants(times: Any) -> list[float]:

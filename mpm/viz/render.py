@@ -110,8 +110,8 @@ class Renderer:
         check_source(sim)
         if sim.dimension != self.dimension:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
-        fields = sim._state((self.color, "volume")).fields
-        x, shown, volume = fields["x"], fields[self.color], fields["volume"]
+        state = sim._state((self.color, "volume"))
+        x, volume, shown = state.fields["x"], state.fields["volume"], _color.values(state, self.color)
         cells = sim._cells()
         if cells is None and not np.isfinite(x).all():  # possible in a trajectory of another program
             there = np.isfinite(x).all(axis=1)

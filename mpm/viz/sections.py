@@ -11,7 +11,7 @@ from mpm._check import FloatArray
 from mpm.source import Source
 from mpm.viz import color as _color
 from mpm.viz import legible
-from mpm.viz.figures import axes_or_new, check_picture, color_bar, draw_colliders, scale
+from mpm.viz.figures import axes_or_new, check_figsize, check_picture, color_bar, draw_colliders, scale
 from mpm.viz.sampled import on_lattice
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def field(
     width: float | None = None,
     limits: tuple[float, float] | None = None,
     ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
 ) -> Artist:
     """Draw a quantity along a line through the material, or in a slice of a 3-D scene; needs the extra ``plot``.
 
@@ -48,7 +49,7 @@ def field(
     sim : Simulation or Frame
         Any solver, or a frame of a recording.
     name : str
-        A quantity of `compute` or a field with one value per particle.
+        As the `color` of `Simulation.plot`.
     x, y, z : float, optional
         Where the line or the slice lies [m], within the domain.
     width : float, optional
@@ -57,6 +58,8 @@ def field(
         Ends of the scale. Default: those of the values that are drawn.
     ax : matplotlib.axes.Axes, optional
         Default: axes of a new figure.
+    figsize : (float, float), optional
+        Width and height of the new figure [inches].
 
     Returns
     -------
@@ -64,6 +67,7 @@ def field(
         The line, or the slice, whose ``colorbar`` is the colour bar. Their data are NaN or masked outside the material.
     """
     chosen, ends = check_picture(sim, name, limits, "name")
+    chosen_size = check_figsize(figsize, ax)
     low, high = sim.scene.lower, sim.scene.upper
     at = _places(sim.dimension, {"x": x, "y": y, "z": z}, low, high)
     along = [axis for axis in range(sim.dimension) if axis not in at]
@@ -83,14 +87,14 @@ def field(
     values = on_lattice(
         np.asarray(state.fields["x"], dtype=np.float64),
         volume,
-        np.asarray(state.fields[chosen], dtype=np.float64),
+        np.asarray(_color.values(state, chosen), dtype=np.float64),
         at=at,
         axes=lattice,
         width=spread,
     )
     if chosen in _color.FROM_ZERO:
         values = np.maximum(values, 0)  # a linear fit may fall below where the quantity ends steeply
-    axes = axes_or_new(ax, SIZES[len(along)])
+    axes = axes_or_new(ax, chosen_size or SIZES[len(along)])
     size = legible.factor(axes)  # before a colour bar takes its part of the axes' cell
     draw = _line if len(along) == 1 else _slice
     drawn = draw(sim, axes, lattice, values, ends, chosen, at)

@@ -92,8 +92,9 @@ static struct square random_matrix(long number)
 static struct square adversary(long number)
 {
     static const double values[][3] = {
-        {0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {1, 1, 1}, {-1, 1, 1}, {1, 1, -1}, {-1, -1, -1}, {2, 2, 1}, {2, 1, 1}, {2, 1, -1},
-        {1, 1e-3, 1e-3}, {1, 1e-6, 1e-6}, {1, 1e-12, 1e-12}, {1, 1, 1e-12}, {1, 1e-4, -1e-4}, {1, 1 + 1e-7, 1 - 1e-7},
+        {0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {1, 1, 1}, {-1, 1, 1}, {1, 1, -1}, {-1, -1, -1}, {2, 2, 1}, {2, 1, 1},
+        {2, 1, -1}, {1, 1e-3, 1e-3}, {1, 1e-6, 1e-6}, {1, 1e-12, 1e-12}, {1, 1, 1e-12}, {1, 1e-4, -1e-4},
+        {1, 1 + 1e-7, 1 - 1e-7},
     };
     static const double sizes[] = {1, 1e18, 1e-18, 1e-36, 1e-40, 1e10, 1e-3};
     const long kinds = sizeof values / sizeof *values, count = sizeof sizes / sizeof *sizes;

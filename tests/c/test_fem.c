@@ -38,8 +38,8 @@ static void lay_out(void)
 
 static mpm_fem_settings settings_of(mpm_fem_integrator integrator)
 {
-    mpm_fem_settings settings = {.dim = 2, .real_size = sizeof(double), .lower = {-1, -0.01}, .upper = {3, 3}, .dx = 0.5,
-                                 .gravity = {0, -9.81}, .integrator = integrator, .tolerance = 1e-8,
+    mpm_fem_settings settings = {.dim = 2, .real_size = sizeof(double), .lower = {-1, -0.01}, .upper = {3, 3},
+                                 .dx = 0.5, .gravity = {0, -9.81}, .integrator = integrator, .tolerance = 1e-8,
                                  .max_iterations = 1000, .max_dt = 1e-3, .damping = {0.1, 1e-4}, .history = 1,
                                  .threads = 2};
     for (int face = 0; face < 4; face++)
@@ -63,7 +63,8 @@ static mpm_status play(mpm_fem *fem, const mpm_material *material, int64_t steps
         status = MPM_OK; /* it is there already */
     if (!status && material->varying && (status = mpm_fem_parameters_set(fem, row, moduli)) == MPM_BAD_ARGUMENT)
         status = MPM_OK;
-    return status ? status : mpm_fem_run(fem, steps - mpm_fem_get_store(fem)->run->steps, INFINITY, INFINITY, NULL, NULL);
+    return status ? status
+                  : mpm_fem_run(fem, steps - mpm_fem_get_store(fem)->run->steps, INFINITY, INFINITY, NULL, NULL);
 }
 
 static void arguments_are_checked(const mpm_allocator *allocator)
@@ -71,7 +72,8 @@ static void arguments_are_checked(const mpm_allocator *allocator)
     mpm_fem_settings settings = settings_of(MPM_FEM_SYMPLECTIC_EULER), bad = settings;
     mpm_fem *fem;
     bad.dx = 0;
-    assert(!strcmp(mpm_fem_settings_flaw(&bad), "dx") && mpm_fem_new(&fem, allocator, &bad) == MPM_BAD_ARGUMENT && !fem);
+    assert(!strcmp(mpm_fem_settings_flaw(&bad), "dx"));
+    assert(mpm_fem_new(&fem, allocator, &bad) == MPM_BAD_ARGUMENT && !fem);
     bad = settings;
     bad.walls[0].contact = MPM_PERIODIC;
     assert(!strcmp(mpm_fem_settings_flaw(&bad), "walls"));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* sources: ode/march.c ode/runge_kutta.c ode/backward.c ode/steppers.c ode/systems.c ode/trajectory.c solve/newton.c solve/krylov.c base/memory.c */
-/* Steppers on a system of the caller's, as another method would write it: hard springs of which one end is fixed. Errors
- * of the system end a run, whoever calls it; memory that is refused leaves nothing behind; products of pairs are the
- * derivatives of their force. */
+/* sources: ode/march.c ode/runge_kutta.c ode/backward.c ode/steppers.c ode/systems.c ode/trajectory.c solve/newton.c
+ * solve/krylov.c base/memory.c */
+/* Steppers on a system of the caller's, as another method would write it: hard springs of which one end is fixed.
+ * Errors of the system end a run, whoever calls it; memory that is refused leaves nothing behind; products of pairs are
+ * the derivatives of their force. */
 #include "check.h"
 #include "ledger.h"
 

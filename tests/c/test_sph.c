@@ -127,7 +127,7 @@ static void threads_change_no_bit(mpm_sph_settings settings)
     assert(!memcmp(one, three, sizeof one));
 }
 
-/* In a domain of 10^5 spacings a side, pages have many cells. The flow is the same but for the rounding of positions. */
+/* In a domain of 10^5 spacings a side, pages have many cells. The flow is the same but for rounded positions. */
 static void memory_does_not_grow_with_the_domain(mpm_sph_settings settings)
 {
     static double x[3 * MOST], v[3 * MOST];

@@ -69,7 +69,8 @@ static mpm_status look(struct springs *s)
             s->books.energy += 0.5 * mass[i] * v[DIM * i + a] * v[DIM * i + a];
         }
         s->books.energy += i + 1 < s->store.count ? pull(s, i, 1, unused) : 0;
-        torn[i] = i + 1 < s->store.count && hypot(x[DIM * i + 2] - x[DIM * i], x[DIM * i + 3] - x[DIM * i + 1]) > s->most;
+        torn[i] = i + 1 < s->store.count &&
+                  hypot(x[DIM * i + 2] - x[DIM * i], x[DIM * i + 3] - x[DIM * i + 1]) > s->most;
         s->run.health[STRETCHED] += torn[i];
     }
     mpm_trouble_note(&s->run.trouble, MPM_UNSTABLE, TORN, s->run.dt);
@@ -124,7 +125,8 @@ static mpm_history_section section(const void *self, int index)
     static const mpm_history_entry entries[] = {{"time", MPM_HISTORY_NUMBER, BOOK(time)},
                                                 {"momentum", MPM_HISTORY_VECTOR, BOOK(momentum)},
                                                 {"energy", MPM_HISTORY_NUMBER, BOOK(energy)}};
-    return index ? (mpm_history_section){0} : (mpm_history_section){entries, 3, &((const struct springs *)self)->books, NULL};
+    return index ? (mpm_history_section){0}
+                 : (mpm_history_section){entries, 3, &((const struct springs *)self)->books, NULL};
 }
 
 static const char *const counters[] = {[STRETCHED] = "stretched", NULL}, *const phases[] = {NULL};
@@ -136,7 +138,8 @@ static void start(struct springs *s, const mpm_allocator *allocator, int masses,
     mpm_field fields[FIELDS] = {
         [X] = {"x", "m", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
         [V] = {"v", "m/s", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
-        [MASS] = {"mass", "kg", MPM_SCALAR, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = 10, .initial = 1, .lasting = true},
+        [MASS] = {"mass", "kg", MPM_SCALAR, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = 10, .initial = 1,
+                  .lasting = true},
         [ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true}};
     *s = (struct springs){.stiffness = 100, .length = 1, .most = 3, .planned = 1e-3};
     s->run = mpm_run_of(&method, s, allocator, DIM, 2, threads);

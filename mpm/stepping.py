@@ -1,0 +1,116 @@
+"""What all methods have among their numerics: the time step and its bound, precision, and the size of cells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _check
+
+DType: TypeAlias = Literal["float32", "float64"]
+DTYPES = ("float64", "float32")
+
+# (upper - lower)/dx must be a whole number within this tolerance.
+WHOLE = 1e-9
+LEAST_STEP = {name: float(np.finfo(name).tiny) for name in ("float64", "float32")}  # as kernels see it [s]
+MAX_HISTORY = 2**31 - 1
+# The required resolution of positions everywhere in the domain, as a share of a cell. Bodies are sampled in double
+# precision; single precision need only show positions, because the core keeps them relative to their block.
+RESOLVED = {"float64": 1 / 1024, "float32": 1 / 4}
+
+
+@dataclass(frozen=True, slots=True)
+class StableDt:
+    """The bound of the time step in the current state.
+
+    Attributes
+    ----------
+    dt : float
+        The bound itself [s], no safety factor in it.
+    limit : {"isolated", "wave", "motion", "acceleration", "viscosity", "none"}
+        What binds: the stiffness of a particle that is alone in its cells, a wave crossing a cell, a particle
+        or its strain moving too far, gravity, viscosity; nothing without particles.
+    particle : int or None
+        The row that binds, if one does.
+    """
+
+    dt: float
+    limit: str
+    particle: int | None
+
+
+def time_step(dt: object, max_dt: object, allow_unstable: object) -> tuple[float, float, bool]:
+    """(dt or 0 for automatic, max_dt or inf, allow_unstable)."""
+    unstable = _check.flag("allow_unstable", allow_unstable)
+    bound = math.inf if max_dt is None else _check.number("max_dt", max_dt, low=0, low_open=True, unit="s")
+    if isinstance(dt, str):
+        if dt != "auto":
+            raise ValueError(f"dt = {dt!r}: must be 'auto' or a number > 0 [s]")
+        if unstable:
+            raise ValueError("allow_unstable = True: dt='auto' does not use it; it is for a fixed dt")
+        return 0.0, bound, False
+    if isinstance(dt, (bool, np.bool_)) or dt is None:
+        raise _check.wrong_type("dt", dt, "'auto' or a number > 0 [s]")
+    step = _check.number("dt", dt, low=0, low_open=True, unit="s")
+    if max_dt is not None:
+        raise ValueError(f"max_dt = {bound:g}: a fixed dt does not use it; it is for dt='auto'")
+    return step, bound, unstable
+
+
+def refuse_short_steps(dt: float, max_dt: float, dtype: str) -> None:
+    """Raise ValueError for steps that the precision knows as 0."""
+    for name, value in (("dt", dt), ("max_dt", max_dt)):
+        if 0 < value < LEAST_STEP[dtype]:
+            raise ValueError(f"{name} = {value:g} s: must be >= {LEAST_STEP[dtype]:g} s in {dtype}")
+
+
+def refuse_coarse_positions(
+    lower: npt.NDArray[np.float64],
+    upper: npt.NDArray[np.float64],
+    dx: float,
+    dtype: DType,
+    size: str = "dx",
+) -> None:
+    """Raise ValueError where neighbouring numbers of the precision are too far apart for positions in cells.
+
+    `size` is the user's name of dx.
+    """
+    farthest = float(np.maximum(np.abs(lower), np.abs(upper)).max())
+    for name in dict.fromkeys(("float64", dtype)):
+        with np.errstate(over="ignore"):
+            apart = float(np.spacing(np.dtype(name).type(farthest)))
+        if not apart <= RESOLVED[name] * dx:
+            if not math.isfinite(apart):
+                raise ValueError(f"upper or lower reach to {farthest:g} m: must be a {name} number")
+            raise ValueError(
+                f"{size} = {dx:g}: must be >= {apart / RESOLVED[name]:.3g} in a domain that reaches to {farthest:g} m, "
+                f"where {name} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
+                + (", or choose dtype='float64'" if name == "float32" else "")
+            )
+
+
+def nearest_dx(extent: npt.NDArray[np.float64], dx: float) -> float | None:
+    """The dx closest to the given one that divides all sides of the domain."""
+    side = float(extent.min())
+    centre = max(1, round(side / dx))
+    candidates = np.arange(max(1, centre - 1000), centre + 1001)
+    exact = extent[:, None] / (side / candidates)
+    fits = (np.abs(exact - np.rint(exact)) <= WHOLE * np.maximum(1, np.rint(exact))).all(axis=0)
+    spacings = side / candidates[fits]
+    return float(spacings[np.argmin(np.abs(spacings - dx))]) if len(spacings) else None
+
+
+def checked_dtype(value: Any) -> DType:
+    for name in DTYPES:
+        if isinstance(value, str):
+            if value == name:
+                return name  # type: ignore[return-value]
+        elif isinstance(value, (type, np.dtype)) and value == np.dtype(name):
+            return name  # type: ignore[return-value]
+    if isinstance(value, (str, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
+        raise ValueError(f"dtype = {value!r}: must be 'float64' or 'float32'")
+    raise _check.wrong_type("dtype", value, "'float64' or 'float32'")
