@@ -29,7 +29,6 @@ class Parameter(TypedDict):
     low_open: bool
     high: float
     high_open: bool
-    ends_tangent: bool  # with a value other than 0, the law has no tangent
     branches: bool  # the code of the law branches on its value
     meaning: str
 
@@ -49,7 +48,7 @@ class Law(TypedDict):
     name: str  # "fixed_corotated"
     strain: str  # "F" | "J": which of them it keeps
     viscous: bool  # its stress depends on the velocity gradient
-    tangent: str | None  # of implicit steps: "energy" | "mapped", which includes the return map | None
+    tangent: str | None  # "energy" | "mapped", with the return map | "moduli", with axes of its own | None
     return_map: bool
     parameters: list[Parameter]
     history: list[HistoryField]

@@ -45,6 +45,7 @@ MAX_INCREMENTS = 10_000
 SOLVED = 0.25  # of the tolerance: what a solve may leave
 ROUNDING = 1e-11  # of the elastic energy: smaller changes are not seen
 LONGEST = 1e30  # s; every pseudo-step ends before
+SOONEST = 1e-30  # s; every relaxation ends before
 
 Load = Callable[[FloatArray], FloatArray]
 
@@ -75,9 +76,9 @@ class Equilibrating(Solver, abstract=True):
         """Bring the particles to rest under gravity and the body force, at the present time; any integrator continues.
 
         The load grows in increments from none; the stress that is there stays. Velocities are 0 afterwards. Colliders
-        are held where they are, and viscosity has no effect. Plastic laws yield on the way as in implicit steps. The
-        mass of the nodes regularises the problem, so bodies may slide or roll where nothing resists. Time, history and
-        recordings do not change, and views stay live.
+        are held where they are, viscosity has no effect, and `Viscoelastic` rests relaxed. Plastic laws yield on the
+        way as in implicit steps. The mass of the nodes regularises the problem, so bodies may slide or roll where
+        nothing resists. Time, history and recordings do not change, and views stay live.
 
         Parameters
         ----------
@@ -97,7 +98,7 @@ class Equilibrating(Solver, abstract=True):
             No equilibrium was found; nothing has changed.
         ValueError
             The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
-            bodies or nothing holds them; a collider deforms; a law has no tangent (`Viscoelastic`, say); or
+            bodies or nothing holds them; a collider deforms; a law has no tangent (`UserLaw`); or
             ``f_bar=True``.
 
         References
@@ -112,7 +113,7 @@ class Equilibrating(Solver, abstract=True):
                 "dtype = 'float32': rounding is a large part of the load; equilibrate needs 'float64'"
             )
         for material in self.materials:
-            if numerics.tangent_of(material) is None:
+            if material._row["tangent"] is None:
                 raise ValueError(
                     f"material = {material!r} has no tangent, which equilibrate needs: let it come to rest in a run"
                 )
@@ -221,7 +222,7 @@ class _Search:
         self.shortest = SHORTEST * self.pseudo_step
         self.residual = 1.0  # the force out of balance over the load
         self.share = 0.0  # of the load
-        self.flows = any(numerics.tangent_of(material) == "mapped" for material in kept.materials)
+        self.flows = any(material._row["tangent"] == "mapped" for material in kept.materials)
 
     def _core(self, kept: Snapshot, threads: int) -> Core:
         """The same particles at rest in a core whose steps are pseudo-steps."""
@@ -339,8 +340,8 @@ class _Search:
 
 
 def _inviscid(material: Material) -> Material:
-    """A material without stress that depends on a rate, which does not hold at rest."""
-    rates: dict[str, Any] = {"viscosity": 0.0, "consistency": 0.0}
+    """A material without stress that depends on a rate, which does not hold at rest: all that relaxes has relaxed."""
+    rates: dict[str, Any] = {"viscosity": 0.0, "consistency": 0.0, "tau_1": SOONEST, "tau_2": SOONEST}
     if material.law == "johnson_cook":
         rates = {"C": 0.0}
     if material.law == "mu_i":

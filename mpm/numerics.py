@@ -494,12 +494,10 @@ def refuse_material(chosen: Numerics, material: Material) -> None:
     """Raise ValueError if the integrator cannot take a step with a material's law."""
     if not chosen.integrator.is_implicit:
         return
-    tangent = tangent_of(material)
+    tangent = material._row["tangent"]
     if tangent is None:
-        ending = [p["name"] for p in material._row["parameters"] if p["ends_tangent"]]
-        why = f" with {ending[0]} > 0" if ending else ""
         raise ValueError(
-            f"material = {material!r}: integrator={chosen.integrator.name!r} has no tangent for it{why}; a return map "
+            f"material = {material!r}: integrator={chosen.integrator.name!r} has no tangent for it; a return map "
             "that follows the solve would let the material flow too little, so use integrator='explicit'"
         )
     if tangent == "mapped" and chosen.integrator.name == "semi-implicit":
@@ -507,15 +505,6 @@ def refuse_material(chosen: Numerics, material: Material) -> None:
             f"material = {material!r}: integrator='semi-implicit' has one linear solve, which does not see where the "
             "material yields; use integrator='implicit-euler'"
         )
-
-
-def tangent_of(material: Material) -> str | None:
-    """The tangent that a material has in implicit steps: "energy", "mapped" or None (`_core.Law`)."""
-    law = material._row
-    ending = [p["name"] for p in law["parameters"] if p["ends_tangent"]]
-    if any(name in material._varies or material._parameter(name) != 0 for name in ending):
-        return None
-    return law["tangent"]
 
 
 def refuse_out_of_range(

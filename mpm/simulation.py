@@ -115,11 +115,11 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
           solve, and so keeps oscillations that dt does not resolve. A contact holds velocities at the end of a step.
           The energy of a very stiff spinning body may grow (c dt/dx of some hundred); take a smaller dt there.
 
-        Implicit steps need materials with a tangent: all elastic laws but `FibreReinforced`, `Fluid`, and `Snow`, whose
-        return map and hardening act after the step. The break-up of snow needs steps as small as explicit ones.
-        ``"implicit-euler"`` and ``"implicit-midpoint"`` also take the plastic laws `VonMises` (without kinematic
-        hardening), `JohnsonCook`, `HerschelBulkley`, `Sand`, `DruckerPrager`, `MohrCoulomb`, `MuI` and `CamClay`, whose
-        return map acts within the solve. Implicit steps solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
+        Implicit steps take all laws but those of users. `Snow` flows after the step, and its break-up needs steps as
+        small as explicit ones. The relaxation of `Viscoelastic` is part of the solve. ``"implicit-euler"`` and
+        ``"implicit-midpoint"`` also take the other plastic laws: `VonMises`, `JohnsonCook`, `HerschelBulkley`,
+        `Sand`, `DruckerPrager`, `MohrCoulomb`, `MuI`, `CamClay` and `NACC`, whose return map acts within the solve.
+        Implicit steps solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
     beta : float, optional
         Only ``"semi-implicit"``: factor of the linear model, 0.5 to 1 (default), or 0, which is ``"explicit"``. With
         0.5 a step keeps 1/√(1 + ω²dt²/2) of an oscillation; a stiff spinning body needs ``f_update="cayley"`` then.

@@ -322,7 +322,6 @@ class UserLaw(_Flowing):
             "low_open": True,
             "high": math.inf,
             "high_open": True,
-            "ends_tangent": False,
             "branches": False,
         }
         density = registry()["neo_hookean"]["parameters"][-1]

@@ -96,7 +96,8 @@ def is_slow(name: str, variant: tuple[str, ...], sanitizer: str) -> bool:
 
 def programs() -> list:
     """Every program, all its variants, with every sanitizer that can find something; `make test` runs quick ones, and
-    the first variant of a long one."""
+    the first variant of a long one. Sanitizers run that variant alone: others compile for minutes, and are the same
+    source."""
     return [
         pytest.param(
             *(path.stem, variant, sanitizer),
@@ -107,6 +108,7 @@ def programs() -> list:
         for variant in variants_of(path.stem)
         for sanitizer in SANITIZERS
         if sanitizer != "tsan" or sources_of(path.stem)  # what links nothing of the core has no threads
+        if sanitizer == "plain" or path.stem not in LONG or variant == variants_of(path.stem)[0]
     ]
 
 

@@ -1,4 +1,5 @@
-"""Implicit steps of laws whose return map acts within the solve: accuracy, convergence, history, refusal.
+"""Implicit steps of laws whose return map acts within the solve, or that have axes of their own: accuracy, convergence,
+history, refusal.
 
 `tests/c/test_flow_tangents.c` compares the tangents with finite differences, branch by branch.
 """
@@ -15,9 +16,12 @@ from mpm import _core
 pytestmark = pytest.mark.numbers
 
 MAPPED = [row["name"] for row in _core.laws() if row["tangent"] == "mapped"]
-MATERIALS = {law: scenes.MATERIALS[law] for law in MAPPED}
+MODULI = [row["name"] for row in _core.laws() if row["tangent"] == "moduli"]
+MATERIALS = {law: scenes.MATERIALS[law] for law in (*MAPPED, *MODULI)}
+MATERIALS["kinematic"] = scenes.MATERIALS["von_mises"]  # has axes of its own
 MATERIALS["von_mises"] = replace(MATERIALS["von_mises"], kinematic_hardening=0.0)
-GRAINS = ("sand", "drucker_prager", "mohr_coulomb", "mu_i")  # whose tangent is far from symmetric
+LAWS = list(MATERIALS)
+GRAINS = ("sand", "drucker_prager", "mohr_coulomb", "mu_i", "nacc")  # whose tangent is far from symmetric
 DT = 5e-3
 
 
@@ -61,20 +65,21 @@ def history_of(sim):
 
 def test_these_laws_map_within_the_solve():
     others = {"von_mises", "herschel_bulkley", "johnson_cook", "cam_clay"}
-    assert set(MAPPED) == {*GRAINS, *others}
+    assert set(MAPPED) == {*GRAINS, *others} and set(MODULI) == {"viscoelastic", "fibre_reinforced"}
 
 
-@pytest.mark.parametrize("law", MAPPED)
+@pytest.mark.parametrize("law", LAWS)
 def test_slow_shear_agrees_with_explicit_steps(law):
-    """To a shear strain of 0.08, in steps of 10 explicit ones, and of 40 for laws other than grains."""
+    """To a shear strain of 0.08, in steps of 10 explicit ones, and of 40 for laws other than grains; what relaxes in a
+    quarter of the time has an error of 2.6 % there."""
     explicit = layer(law)
     explicit.run(2.0)
     exact = np.array(explicit.compute("stress")).mean(axis=0)
-    for ratio in (10,) if law in GRAINS else (10, 40):
+    for ratio in (10,) if law in (*GRAINS, "viscoelastic") else (10, 40):
         dt = 2.0 / round(explicit.steps / ratio)
         sim = layer(law, integrator="implicit-euler", dt=dt, tolerance=1e-6, max_iterations=40)
         sim.run(2.0)
-        assert sim.steps * (ratio - 1) < explicit.steps
+        assert sim.steps <= round(explicit.steps / ratio) + 1
         error = np.abs(np.array(sim.compute("stress")).mean(axis=0) - exact)[:2, :2].max()
         apart = np.array(sim.particles.x) - np.array(explicit.particles.x)
         apart[:, 0] = (apart[:, 0] + 0.125) % 0.25 - 0.125
@@ -84,15 +89,27 @@ def test_slow_shear_agrees_with_explicit_steps(law):
         assert newton.mean() < (20 if law in GRAINS else 9)  # measured 17 (mu(I)) and 7
 
 
+@pytest.mark.parametrize("law", MODULI)
+def test_linear_solves_take_laws_with_an_energy(law):
+    explicit = layer(law)
+    explicit.run(2.0)
+    exact = np.array(explicit.compute("stress")).mean(axis=0)
+    sim = layer(law, integrator="semi-implicit", dt=2.0 / round(explicit.steps / 10))
+    sim.run(2.0)
+    error = np.abs(np.array(sim.compute("stress")).mean(axis=0) - exact)[:2, :2].max()
+    assert error < 0.02 * np.abs(exact).max()  # measured 1 %, of what relaxes
+
+
 @pytest.mark.parametrize("dim", scenes.DIMS)
-@pytest.mark.parametrize("law", MAPPED)
+@pytest.mark.parametrize("law", LAWS)
 def test_newtons_method_converges(law, dim):
     """The residual falls faster than by the forcing of 0.1 alone where the tangent is that of the forces: 1e-9 in 8."""
-    sim = free(law, dim, integrator="implicit-euler", tolerance=1e-9)
+    sim = free(law, dim, integrator="implicit-euler", tolerance=1e-9, max_iterations=40)
     sim.step(3)
     moves = sim.history["newton"] > 0  # grains that have parted do not
     assert moves.any() and sim.history["residual"][moves].max() <= 1e-9
-    assert sim.history["newton"].max() <= (16 if law in GRAINS else 9)
+    most = 24 if law == "nacc" else 16 if law in GRAINS else 9  # measured 22 (NACC), 8 without grains
+    assert sim.history["newton"].max() <= most
     assert sim.health["stagnated"] == 0
 
 
@@ -100,7 +117,7 @@ def test_newtons_method_converges(law, dim):
 
 
 @pytest.mark.parametrize("dim", scenes.DIMS)
-@pytest.mark.parametrize("law", MAPPED)
+@pytest.mark.parametrize("law", [law for law in LAWS if law != "fibre_reinforced"])
 def test_the_history_advances_once_per_step(law, dim):
     """F and history after a step are those of one return map of (I + dt C) F, however many Newton's method takes."""
     sim = free(law, dim, integrator="implicit-euler")
@@ -110,13 +127,13 @@ def test_the_history_advances_once_per_step(law, dim):
     C = np.array(sim.particles.C)
     trial = F + DT * C @ F
     mapped, after = sim.materials[0]._return_map(trial, history, DT, np.zeros_like(C))
-    assert np.abs(mapped - trial).max() > 1e-4
+    assert max(np.abs(mapped - trial).max(), np.abs(after - history).max()) > 1e-4
     assert np.abs(mapped - np.array(sim.particles.F)).max() < 1e-13
     assert (np.abs(after - history_of(sim)) < 1e-12 * (1 + np.abs(after))).all()
 
 
 @pytest.mark.parametrize("integrator", ["implicit-euler", "implicit-midpoint"])
-@pytest.mark.parametrize("law", MAPPED)
+@pytest.mark.parametrize("law", LAWS)
 def test_momentum_is_conserved(law, integrator):
     sim = free(law, 2, integrator=integrator, tolerance=1e-2)
     before = sim.totals().momentum
@@ -132,7 +149,7 @@ def test_a_step_that_is_not_solved_changes_nothing():
     assert sim.state_hash() == before
 
 
-@pytest.mark.parametrize("law", MAPPED)
+@pytest.mark.parametrize("law", LAWS)
 def test_threads_and_restarts_do_not_change_a_bit(law, tmp_path):
     hashes = set()
     for threads in (1, 3):
@@ -167,14 +184,7 @@ def test_a_column_that_yields_under_its_weight_rests():
     assert np.abs(stress + rho * g * depth)[middle].max() < 0.05 * rho * g
 
 
-def test_what_has_no_tangent_is_refused():
-    with pytest.raises(ValueError, match=r"VonMises.*no tangent for it with kinematic_hardening > 0"):
-        scenes.free_body(2, "von_mises", integrator="implicit-euler")
-    with pytest.raises(ValueError, match="has no tangent, which equilibrate needs"):
-        scenes.free_body(2, "von_mises").equilibrate()
-    for law in MAPPED:
-        with pytest.raises(ValueError, match="integrator='semi-implicit' has one linear solve"):
-            free(law, 2, integrator="semi-implicit")
-    for law in ("nacc", "viscoelastic", "fibre_reinforced"):
-        with pytest.raises(ValueError, match="no tangent for it"):
-            scenes.free_body(3, law, integrator="implicit-euler")
+@pytest.mark.parametrize("law", [law for law in LAWS if law not in MODULI])
+def test_linear_solves_refuse_what_yields(law):
+    with pytest.raises(ValueError, match="integrator='semi-implicit' has one linear solve"):
+        free(law, 2, integrator="semi-implicit")

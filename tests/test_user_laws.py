@@ -304,6 +304,8 @@ def test_nan_is_an_error_and_no_particles_are_no_call(library, law):
 def test_other_solvers_and_files_say_what_they_lack(law, damaging, tmp_path):
     with pytest.raises(ValueError, match="no tangent"):
         body(law, 2, integrator="implicit-euler")
+    with pytest.raises(ValueError, match="has no tangent, which equilibrate needs"):
+        body(law, 2).equilibrate()
     scene = mpm.Scene([0, 0], [1, 1])
     scene.add(mpm.shapes.Box([0.25, 0.25], [0.5, 0.5]), law)
     with pytest.raises(ValueError, match="no elastic solid"):

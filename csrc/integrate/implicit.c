@@ -45,13 +45,18 @@ static void free_blocks(struct solver *solver, const mpm_allocator *allocator)
     solver->block_capacity = 0;
 }
 
+static int tangent_reals(const mpm_simulation *simulation)
+{
+    return MPM_TANGENT_REALS(simulation->particles.dim, simulation->has_moduli);
+}
+
 mpm_status mpm_implicit_reserve(mpm_simulation *simulation)
 {
     struct solver *solver = &simulation->solver;
     const mpm_allocator *allocator = &simulation->run.allocator;
     const mpm_particles *particles = &simulation->particles;
     const size_t blocks = simulation->grid.block_count + 1;
-    const size_t tile_bytes = (size_t)(MPM_TANGENT_REALS(particles->dim) * particles->lanes) * particles->real_size;
+    const size_t tile_bytes = (size_t)(tangent_reals(simulation) * particles->lanes) * particles->real_size;
     if (!simulation->integrator->solve)
         return MPM_OK;
     if (!fit(allocator, &solver->tangent, &solver->tangent_bytes, ((size_t)particles->tiles + 1) * tile_bytes, 1))
@@ -142,8 +147,8 @@ static double sweep(struct solve *solve, mpm_operation operation, mpm_grid_vecto
 {
     mpm_simulation *simulation = solve->simulation;
     const mpm_arguments arguments = {.solve = {
-        .dt = solve->dt, .nodes = simulation->grid.vector[vector], .tangent = simulation->solver.tangent, .beta = beta,
-        .projects = projects}};
+        .dt = solve->dt, .nodes = simulation->grid.vector[vector], .tangent = simulation->solver.tangent,
+        .reals = tangent_reals(simulation), .beta = beta, .projects = projects}};
     return mpm_sweeps_solve(simulation, operation, &arguments).elastic;
 }
 

@@ -20,7 +20,7 @@ typedef struct mpm_solution {
 
 /** Scratch of the solves of a run. */
 struct solver {
-    void *tangent;         /* [tile][MPM_TANGENT_REALS][lanes] */
+    void *tangent;         /* [tile][reals of a particle][lanes] */
     size_t tangent_bytes;
     mpm_held held;
     size_t held_capacity, block_capacity;

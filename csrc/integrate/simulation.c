@@ -160,6 +160,7 @@ static void set_columns(const mpm_simulation *simulation, mpm_material *material
     }
     for (int k = 0; k < material->varying; k++)
         material->column[component++] = fields->row[mpm_parameters_field(fields, material, k)].column;
+    material->has_moduli = mpm_material_has_moduli(material);
     material->dissipates = simulation->settings.dissipation;
     for (int i = 0; i < 2 && material->dissipates; i++)
         material->dissipation[i] = fields->row[mpm_fields_find(fields, dissipations[i])].column;
@@ -169,7 +170,7 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
 {
     if (material->law < 0 || material->law > MPM_USER || (material->law == MPM_USER && !material->user))
         return MPM_BAD_ARGUMENT;
-    const mpm_law_tangent tangent = mpm_material_tangent(material);
+    const mpm_law_tangent tangent = mpm_laws_tangent(material->law);
     if (simulation->integrator->solve &&
         (tangent == MPM_LAW_NO_TANGENT || (tangent == MPM_LAW_MAPPED && simulation->integrator->linear)))
         return MPM_BAD_ARGUMENT;
@@ -186,6 +187,7 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
     set_columns(simulation, &added);
     simulation->particles.has_F |= law->strain == MPM_KEEPS_F;
     simulation->lacks_energy |= tangent == MPM_LAW_MAPPED;
+    simulation->has_moduli |= added.has_moduli;
     for (int k = 0; k < law->parameters; k++)
         if (law->parameter[k].is_yield_strain)
             simulation->yield_strain = fmin(simulation->yield_strain, material->values[k]);

@@ -24,6 +24,7 @@ struct mpm_simulation {
 
     mpm_material *materials;
     size_t material_count, material_capacity;
+    bool has_moduli;     /* a material keeps its tangent as moduli */
     bool lacks_energy;   /* a material has stresses without an energy in implicit steps */
     double yield_strain; /* least strain at which a material yields; infinite: none does */
 

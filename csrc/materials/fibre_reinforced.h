@@ -30,34 +30,52 @@ INLINE struct fibre_reinforced fibre_reinforced_prepare(const double *values)
     return law;
 }
 
-INLINE struct law_evaluation fibre_reinforced_evaluate(const struct fibre_reinforced *law, struct law_state state,
-                                                       matrix velocity_gradient)
+/* The fibres at F: w = F a, and the energy with its derivatives by e. */
+struct fibre_reinforced_pull {
+    wide w[DIM], square;           /* square: |F a|^2 */
+    wide energy, slope, curvature; /* [J/m3], [Pa], [Pa]; the curvature is that of e > 0, if e is 0 */
+    mask taut;                     /* or at rest, where any pull makes them taut */
+};
+
+INLINE struct fibre_reinforced_pull fibre_reinforced_pull_of(const struct fibre_reinforced *law, matrix F)
 {
     const wide zero = wide_set(0), one = wide_set(1), two = wide_set(2), half = wide_set((real)0.5), *a = law->along;
-    struct law_evaluation r = neo_hookean_evaluate(&law->matrix, state, velocity_gradient);
-    wide w[DIM], square = wide_set(DIM == 2) * a[2] * a[2]; /* F a and its square */
+    struct fibre_reinforced_pull r = {.square = wide_set(DIM == 2) * a[2] * a[2]};
     UNROLL for (int i = 0; i < DIM; i++) {
-        w[i] = state.F.m[i][0] * a[0];
+        r.w[i] = F.m[i][0] * a[0];
         UNROLL for (int j = 1; j < DIM; j++)
-            w[i] = wide_fma(state.F.m[i][j], a[j], w[i]);
-        square = wide_fma(w[i], w[i], square);
+            r.w[i] = wide_fma(F.m[i][j], a[j], r.w[i]);
+        r.square = wide_fma(r.w[i], r.w[i], r.square);
     }
     /* the rounding of |a|^2 - 1 pulls no fibre */
-    const wide excess = square - one, slack = wide_set(4 * REAL_EPSILON);
+    const wide excess = r.square - one, slack = wide_set(4 * REAL_EPSILON);
     const wide e = wide_select(wide_less(slack, excess), excess, zero), exponent = law->k2 * e * e;
-    const wide stiff = law->k1 * wide_exp(exponent), slope = stiff * e;
+    const wide stiff = law->k1 * wide_exp(exponent);
     const mask small = wide_less(exponent, wide_set((real)(REAL_IS_FLOAT ? 1e-3 : 1e-6)));
     /* (exp(x) - 1)/x, without the quotient where x is small */
     const wide mean = wide_select(small, wide_fma(exponent, wide_fma(exponent, wide_set((real)(1.0 / 6)), half), one),
                                   (wide_exp(exponent) - one) / wide_select(small, one, exponent));
-    r.energy = wide_fma(half * law->k1 * e * e, mean, r.energy);
+    r.taut = wide_less_equal(-slack, excess);
+    r.energy = half * law->k1 * e * e * mean;
+    r.slope = stiff * e;
+    r.curvature = stiff * wide_fma(two, exponent, one);
+    return r;
+}
+
+INLINE struct law_evaluation fibre_reinforced_evaluate(const struct fibre_reinforced *law, struct law_state state,
+                                                       matrix velocity_gradient)
+{
+    const wide two = wide_set(2), *a = law->along;
+    struct law_evaluation r = neo_hookean_evaluate(&law->matrix, state, velocity_gradient);
+    const struct fibre_reinforced_pull pull = fibre_reinforced_pull_of(law, state.F);
+    r.energy += pull.energy;
     UNROLL for (int i = 0; i < DIM; i++)
         UNROLL for (int j = 0; j < DIM; j++)
-            r.tau.m[i][j] = wide_fma(two * slope, w[i] * w[j], r.tau.m[i][j]);
+            r.tau.m[i][j] = wide_fma(two * pull.slope, pull.w[i] * pull.w[j], r.tau.m[i][j]);
     r.tau = matrix_symmetric(r.tau);
-    r.tau_zz = wide_fma(two * slope, a[2] * a[2], r.tau_zz);
-    /* 4 Psi'' (w.A w)^2 + 2 Psi' |A w|^2, by e; a slack fibre may be taut after the step */
-    const wide curvature = two * square * wide_fma(two * stiff * square, wide_fma(two, exponent, one), slope);
+    r.tau_zz = wide_fma(two * pull.slope, a[2] * a[2], r.tau_zz);
+    /* 4 Psi'' (w.A w)^2 + 2 Psi' |A w|^2, by e; slack fibres may be taut after the step */
+    const wide curvature = two * pull.square * wide_fma(two * pull.square, pull.curvature, pull.slope);
     r.wave += curvature;
     r.isolated += curvature;
     return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The derivatives of the stress after a return map that is isotropic in logarithmic strain (J. C. Simo, Comput. Methods
- * Appl. Mech. Eng. 99 (1992) 61-112). In principal axes, the map takes trial strains e_i = ln s_i to stresses tau_i:
+ * The derivatives of the stress after an isotropic return map, mostly one in logarithmic strain (J. C. Simo, Comput.
+ * Methods Appl. Mech. Eng. 99 (1992) 61-112). In principal axes, the map takes trial strains e_i = ln s_i to stresses
+ * tau_i:
  *
  *     tau_i = 2 mu L' n_i + m,  n = dev e/L,  L = |dev e|,  t = tr e       mostly; L', m: functions of L and t
  *     D_ij = dtau_i/de_j = 2 mu L'/L (dev - n n) + 2 mu n (dL'/dL n + dL'/dt 1) + 1 (dm/dL n + dm/dt 1)
@@ -455,4 +456,50 @@ INLINE struct law_tangent cam_clay_tangent(const struct cam_clay *law, const wid
         .mean_by_length = -P2 * raised * dw_q / whole, .mean_by_trace = -P2 * wide_fma(raised, dw_t, dPx)};
     const struct flow_slopes chosen = flow_select(flows, flow, elastic);
     return flow_radial_tangent(&t, &mapped, mu, 3, &chosen);
+}
+
+/* With b_i = s_i^2, m their mean and d = b - m, the map gives b' = c d + m (nacc.h), beyond a tip a constant pressure:
+ *
+ *     tau_i = mu J'^(-2/3) c d_i + kappa/2 (J'^2 - 1),  J'^2 = prod b'_i
+ *     d ln c = (M^2 (p_0 + tip - 2 p) dp/room + 4/3 tr de - d|d|^2/|d|^2)/2,  dp = -kappa J^2 tr de  where it slides
+ *     db_i = 2 b_i de_i,  d|d|^2 = 4 sum b_i d_i de_i */
+INLINE struct law_tangent nacc_tangent(const struct nacc *law, const wide stretch[DIM], const struct law_state *state,
+                                       wide dt)
+{
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), third = wide_set((real)(1.0 / 3));
+    const wide two_thirds = third + third, tiny = wide_set((real)(REAL_IS_FLOAT ? 1e-30 : 1e-200));
+    struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, NACC_FZZ));
+    const struct nacc_strain b = nacc_strain_of(&t.state);
+    const struct nacc_trial yield = nacc_trial_of(law, &b, state->history[NACC_ALPHA]);
+    FLOW_MAP(nacc, law, t, dt);
+    const struct nacc_strain after = nacc_strain_of(&t.state);
+    const wide c = nacc_scale(&yield), kept = wide_select(yield.pressed | yield.torn, zero, one);
+    const wide J2 = after.J * after.J, mu = law->mu * after.shrink;
+    const wide length2 = wide_fma(b.zz, b.zz, matrix_dot(b.deviator, b.deviator));
+    const wide whole = wide_select(yield.slides, wide_max(length2, tiny), one);
+    const wide least = wide_set(REAL_EPSILON) * law->M2 * yield.p0 * yield.p0;
+    const wide room = wide_select(yield.slides, wide_max(yield.room, least), one);
+    const wide slope = law->M2 * (yield.p0 + yield.tip - yield.p - yield.p) * law->kappa * b.J * b.J / room;
+    wide D[DIM][DIM], shear[LAW_PAIRS];
+    UNROLL for (int j = 0; j < DIM; j++) {
+        const wide grown = b.deviator.m[j][j] + b.mean, moved = two_thirds * grown; /* dm */
+        const wide by_length = wide_set(2) * grown * b.deviator.m[j][j] / whole;
+        const wide dc = c * wide_select(yield.slides, half * (two_thirds + two_thirds - slope) - by_length, zero);
+        wide ln_J2 = zero, db[DIM]; /* of b' */
+        UNROLL for (int i = 0; i < DIM; i++) {
+            db[i] = wide_fnma(c, moved, dc * b.deviator.m[i][i]);
+            if (i == j)
+                db[i] = wide_fma(c, grown + grown, db[i]);
+            ln_J2 += (db[i] + moved) / wide_max(after.deviator.m[i][i] + after.mean, tiny);
+        }
+        if (DIM == 2)
+            ln_J2 += (wide_fnma(c, moved, dc * b.zz) + moved) / wide_max(after.zz + after.mean, tiny);
+        const wide pull = half * law->kappa * J2 * ln_J2;
+        UNROLL for (int i = 0; i < DIM; i++)
+            D[i][j] = kept * wide_fma(mu, wide_fnma(third * ln_J2 * c, b.deviator.m[i][i], db[i]), pull);
+    }
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = i + 1; j < DIM; j++)
+            shear[LAW_PAIR(i, j)] = mu * c * (t.s[i] + t.s[j]) / hencky_slope(t.s[i], t.s[j]);
+    return flow_definite(flow_tangent(&t, &mapped, D, shear));
 }

@@ -7,6 +7,7 @@
 
 #include "materials/flow_tangent.h"
 #include "materials/law_switch.h"
+#include "materials/moduli.h"
 #include "materials/prepared.h"
 
 void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters, const mpm_material *material)
@@ -164,6 +165,7 @@ NOINLINE void tangent_varying(const mpm_material *material, const wide stretch[D
         *limited = name##_return_map(&parameters->name, state, dt, *C); \
     }
 #define NO_TANGENT(name)
+#define MODULI(name)
 #define TANGENT(name) \
     NOINLINE void name##_call_tangent(const union law_parameters *parameters, const wide *stretch, \
                                       const struct law_state *state, wide dt, struct law_tangent *tangent) \
@@ -189,6 +191,7 @@ MPM_LAWS(CALLS)
 #undef ELASTIC
 #undef INELASTIC
 #undef NO_TANGENT
+#undef MODULI
 #undef TANGENT
 #undef MAPPED
 #undef CALLS
@@ -242,6 +245,7 @@ void MPM_KERNEL(general_laws_tangent)(int law, const union law_parameters *param
     name##_call_tangent(parameters, stretch, state, dt, tangent); \
     return
 #define CALL_MAPPED CALL_TANGENT
+#define CALL_MODULI CALL_NO_TANGENT
     switch (law) {
 #define CASE(enumerator, name, kind, speed, tangent) \
     case enumerator: \
@@ -253,4 +257,39 @@ void MPM_KERNEL(general_laws_tangent)(int law, const union law_parameters *param
         return;
     }
     __builtin_unreachable();
+}
+
+static void moduli_of(int law, const union law_parameters *parameters, const struct law_trial *trial,
+                      struct law_moduli *moduli)
+{
+    *moduli = (struct law_moduli){0};
+    switch (law) {
+#define CASE(enumerator, name) \
+    case enumerator: \
+        name##_moduli(&parameters->name, trial, moduli); \
+        return;
+        MPM_MODULI_LAWS(CASE)
+#undef CASE
+    }
+    __builtin_unreachable();
+}
+
+void MPM_KERNEL(general_laws_moduli)(const mpm_material *material, const union law_parameters *parameters,
+                                     const struct law_trial *trial, struct law_moduli *moduli)
+{
+    if (!material->varying) {
+        moduli_of(material->law, parameters, trial, moduli);
+        return;
+    }
+    unsigned left = ALL_LANES;
+    while (left) {
+        union law_parameters own = {0};
+        struct law_moduli found;
+        const unsigned lanes = prepare_lanes(material, trial->begin, __builtin_ctz(left), &own) & left;
+        moduli_of(material->law, &own, trial, &found);
+        for (int q = 0; q < WIDTH; q++)
+            if (lanes >> q & 1)
+                copy_lane(moduli, &found, sizeof found, q);
+        left &= ~lanes;
+    }
 }

@@ -80,9 +80,9 @@ INLINE struct law_evaluation hencky_evaluate(const struct hencky *law, struct la
     return r;
 }
 
-INLINE struct law_tangent hencky_tangent(const struct hencky *law, const wide e[DIM], const struct law_state *state)
+/* The tangent, with the strain out of plane where `zz` is not NULL. */
+INLINE struct law_tangent hencky_tangent_with(const struct hencky *law, const wide e[DIM], const wide *zz)
 {
-    (void)state;
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), two_mu = law->mu + law->mu;
     const wide least = wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100));
     mask proper = wide_less(zero, one);
@@ -95,6 +95,10 @@ INLINE struct law_tangent hencky_tangent(const struct hencky *law, const wide e[
         inverse[i] = one / s[i];
         trace += strain[i];
         square = wide_fma(strain[i], strain[i], square);
+    }
+    if (zz) {
+        trace += *zz;
+        square = wide_fma(*zz, *zz, square);
     }
     const wide pull = law->lambda * trace;
     struct law_tangent t = {.viscosity = zero};
@@ -111,4 +115,10 @@ INLINE struct law_tangent hencky_tangent(const struct hencky *law, const wide e[
         }
     }
     return t;
+}
+
+INLINE struct law_tangent hencky_tangent(const struct hencky *law, const wide e[DIM], const struct law_state *state)
+{
+    (void)state;
+    return hencky_tangent_with(law, e, NULL);
 }

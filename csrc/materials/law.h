@@ -26,7 +26,12 @@
  *
  *     x_tangent(law, stretch, &state, dt)
  *
- * with the derivatives of the stress after the return map (flow_tangent.h).
+ * with the derivatives of the stress after the return map (flow_tangent.h). A law with axes of its own, which are not
+ * those of F, has
+ *
+ *     x_moduli(law, &trial, &moduli)
+ *
+ * with the derivatives of the stress by the components of a gradient (moduli.h).
  *
  * An elastic law may have
  *
@@ -79,6 +84,26 @@ struct law_tangent {
     wide minus[LAW_PAIRS];  /* (Psi_i - Psi_j)/(e_i - e_j) [Pa], in a form without 0/0 */
     wide plus[LAW_PAIRS];   /* (Psi_i + Psi_j)/(e_i + e_j) [Pa], likewise */
     wide viscosity;         /* eta J [Pa s]: tau gains eta J (grad v + grad v^T - 2/3 tr(grad v) I) */
+};
+
+/** A trial F of a step. */
+struct law_trial {
+    matrix F;
+    const struct law_state *begin; /* the state at the beginning of the step */
+    wide dt;
+    bool derives, projects; /* whether to find the moduli, and to make them positive semi-definite */
+};
+
+/** A symmetric matrix over d^2 components, row by row as far as the diagonal. Component (i, j) is number i d + j. */
+enum { LAW_MODULI = DIM * DIM * (DIM * DIM + 1) / 2 };
+#define LAW_MODULUS(e, f) ((e) * ((e) + 1) / 2 + (f)) /* of components e >= f */
+
+/** The stress after the return map at a trial F and its derivative. With F^n that of the beginning of the step, and the
+ *  gradient G of a change dF = G F^n: */
+struct law_moduli {
+    wide energy, viscosity;  /* as of a law_tangent */
+    matrix force;            /* P F^nT [Pa] */
+    wide packed[LAW_MODULI]; /* the symmetric part of its derivative by G [Pa] */
 };
 
 /** J = prod e_i, its derivatives dJ/de_i, and d2J/de_i de_j for i < j: all products, no quotients. */

@@ -124,7 +124,7 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
             {"yield_stress", "Pa", 0, INFINITY, true, true, "sigma_y: uniaxial stress at which flow begins"},
             {"hardening", "Pa", 0, INFINITY, false, true, "H: growth of the yield stress with plastic strain"},
             {"kinematic_hardening", "Pa", 0, INFINITY, false, true, "K: shift of the surface with plastic strain",
-             .branches = MPM_BRANCHES_AT_0, .ends_tangent = true},
+             .branches = MPM_BRANCHES_AT_0, .turns_axes = true},
             {"viscosity", "Pa s", 0, INFINITY, false, true, "eta: resistance to the rate of plastic flow",
              .branches = MPM_BRANCHES_AT_0},
             {"density", "kg/m3", 0, INFINITY, true, true, "initial density"},

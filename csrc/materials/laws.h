@@ -25,7 +25,7 @@ typedef struct mpm_parameter {
     bool low_open, high_open;
     const char *meaning;
     bool is_yield_strain; /* a strain at which the material yields */
-    bool ends_tangent;    /* with a value other than 0, the law has no tangent */
+    bool turns_axes;      /* with a value other than 0, the law has axes of its own */
     mpm_branches branches;
 } mpm_parameter;
 
@@ -62,10 +62,11 @@ typedef struct mpm_law {
 } mpm_law;
 
 /** X(enumerator, name, kind, speed, tangent): every law, in the order of its index. An INELASTIC law has a return map.
- *  A law with a TANGENT, or with a MAPPED one, can take implicit steps. A TANGENT is that of an energy, whose return
- *  map, if there is one, acts after the step; a MAPPED one includes the return map (flow_tangent.h). All laws are
- *  compiled once per kernel set, and share one sweep, which selects the law at run time. FAST laws are compiled into
- *  the sweeps of steps as well: those are up to 6 % faster, have the same bits, and take seconds to compile. */
+ *  All laws but those with NO_TANGENT can take implicit steps. A TANGENT is that of an energy, whose return map, if
+ *  there is one, acts after the step; a MAPPED one includes the return map (flow_tangent.h). MODULI are those of an
+ *  energy that includes the return map and has axes of its own (moduli.h). All laws are compiled once per kernel set,
+ *  and share one sweep, which selects the law at run time. FAST laws are compiled into the sweeps of steps as well:
+ *  those are up to 6 % faster, have the same bits, and take seconds to compile. */
 #define MPM_LAWS(X) \
     X(MPM_FIXED_COROTATED, fixed_corotated, ELASTIC, FAST, TANGENT) \
     X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST, TANGENT) \
@@ -76,16 +77,16 @@ typedef struct mpm_law {
     X(MPM_HENCKY, hencky, ELASTIC, GENERAL, TANGENT) \
     X(MPM_MOONEY_RIVLIN, mooney_rivlin, ELASTIC, GENERAL, TANGENT) \
     X(MPM_VON_MISES, von_mises, INELASTIC, GENERAL, MAPPED) \
-    X(MPM_NACC, nacc, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_NACC, nacc, INELASTIC, GENERAL, MAPPED) \
     X(MPM_DRUCKER_PRAGER, drucker_prager, INELASTIC, GENERAL, MAPPED) \
     X(MPM_MOHR_COULOMB, mohr_coulomb, INELASTIC, GENERAL, MAPPED) \
     X(MPM_CAM_CLAY, cam_clay, INELASTIC, GENERAL, MAPPED) \
     X(MPM_MU_I, mu_i, INELASTIC, GENERAL, MAPPED) \
     X(MPM_HERSCHEL_BULKLEY, herschel_bulkley, INELASTIC, GENERAL, MAPPED) \
-    X(MPM_VISCOELASTIC, viscoelastic, INELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_VISCOELASTIC, viscoelastic, INELASTIC, GENERAL, MODULI) \
     X(MPM_COROTATED, corotated, ELASTIC, GENERAL, TANGENT) \
     X(MPM_OGDEN, ogden, ELASTIC, GENERAL, TANGENT) \
-    X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, NO_TANGENT) \
+    X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, MODULI) \
     X(MPM_JOHNSON_COOK, johnson_cook, INELASTIC, GENERAL, MAPPED)
 
 /** X(enumerator, name, inverts): the laws that have x_piola (law.h). Those that are finite for any F INVERT. */
@@ -94,6 +95,12 @@ typedef struct mpm_law {
     X(MPM_NEO_HOOKEAN, neo_hookean, false) \
     X(MPM_SAINT_VENANT_KIRCHHOFF, saint_venant_kirchhoff, true) \
     X(MPM_COROTATED, corotated, true)
+
+/** X(enumerator, name): the laws that have x_moduli (law.h): always, or where a parameter turns their axes. */
+#define MPM_MODULI_LAWS(X) \
+    X(MPM_VON_MISES, von_mises) \
+    X(MPM_VISCOELASTIC, viscoelastic) \
+    X(MPM_FIBRE_REINFORCED, fibre_reinforced)
 
 #define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent) enumerator,
 /* MPM_VARYING is no law: kernels call any law by it whose parameters vary over the particles. */
@@ -141,7 +148,8 @@ static inline bool mpm_laws_inelastic(int index)
 typedef enum mpm_law_tangent {
     MPM_LAW_NO_TANGENT,
     MPM_LAW_TANGENT, /* derivatives of an energy */
-    MPM_LAW_MAPPED   /* derivatives of the stress after the return map; there need be no energy */
+    MPM_LAW_MAPPED,  /* derivatives of the stress after the return map; there need be no energy */
+    MPM_LAW_MODULI   /* derivatives of an energy with axes of its own */
 } mpm_law_tangent;
 
 /** That of law `index`; likewise. */
@@ -195,6 +203,7 @@ typedef struct mpm_material {
     int parameter[MPM_LAW_PARAMETERS]; /* which, ascending */
     int column[MPM_LAW_HISTORY]; /* of each component of its history, then of each varying parameter; set when a
                                   * simulation registers the material */
+    bool has_moduli;             /* its tangent is that of x_moduli; set likewise */
     bool dissipates;             /* sweeps keep what it dissipates; set likewise */
     int dissipation[2];          /* columns of MPM_DISSIPATION_PLASTIC and MPM_DISSIPATION_VISCOUS */
 } mpm_material;
@@ -221,12 +230,14 @@ static inline bool mpm_material_keeps(const mpm_material *material, int column, 
     return false;
 }
 
-/** The tangent of a material: that of its law, if no parameter ends it. */
-static inline mpm_law_tangent mpm_material_tangent(const mpm_material *material)
+/** Is the tangent of a material that of x_moduli, because of its law or of a parameter? */
+static inline bool mpm_material_has_moduli(const mpm_material *material)
 {
     const mpm_law *law = mpm_material_law(material);
-    for (int k = 0; k < law->parameters; k++)
-        if (law->parameter[k].ends_tangent && material->values[k] != 0)
-            return MPM_LAW_NO_TANGENT;
-    return mpm_laws_tangent(material->law);
+    bool turns = mpm_laws_tangent(material->law) == MPM_LAW_MODULI;
+    for (int p = 0; p < law->parameters; p++)
+        turns |= law->parameter[p].turns_axes && material->values[p] != 0;
+    for (int k = 0; k < material->varying; k++)
+        turns |= law->parameter[material->parameter[k]].turns_axes;
+    return turns;
 }

@@ -110,6 +110,41 @@ NOINLINE void nacc_move(matrix *F, const matrix *deviator, wide scale, wide mean
     *F = matrix_select(yields, moved, *F);
 }
 
+/* Where a trial state lies. */
+struct nacc_trial {
+    wide p0, tip, p;  /* the tips of the ellipse, p0 and -beta p0; the pressure [Pa] */
+    wide room, shear2; /* M^2 (p - tip) (p0 - p), and 3/2 (1 + 2 beta) |s|^2, which is less within the ellipse */
+    mask pressed, torn, slides; /* beyond one tip or the other; else, beyond the ellipse */
+};
+
+INLINE struct nacc_trial nacc_trial_of(const struct nacc *law, const struct nacc_strain *b, wide alpha)
+{
+    const wide zero = wide_set(0), one = wide_set(1), kappa = law->kappa, half_kappa = wide_set((real)0.5) * kappa;
+    const wide relative = wide_set((real)1e-5) + nacc_sinh(law->hardening * wide_max(-alpha, zero));
+    const wide length2 = wide_fma(b->zz, b->zz, matrix_dot(b->deviator, b->deviator)), to_shear = law->mu * b->shrink;
+    struct nacc_trial t = {.p0 = kappa * wide_min(relative, wide_set((real)1e6))};
+    t.tip = -law->beta * t.p0;
+    t.p = -half_kappa * (b->J - one) * (b->J + one);
+    const wide length_s2 = to_shear * to_shear * length2;
+    t.room = law->M2 * (t.p - t.tip) * (t.p0 - t.p);
+    t.shear2 = law->shear * length_s2;
+    const mask sound = wide_less(zero, b->J) & wide_less_equal(b->J, wide_set(REAL_LARGEST)) &
+                       wide_less_equal(length_s2, wide_set(REAL_LARGEST));
+    const wide slack = wide_set((real)1e-6) * law->M2 * t.p0 * t.p0; /* of a state that was returned and has rounded */
+    t.pressed = sound & wide_less(t.p0, t.p);
+    t.torn = sound & wide_less(t.p, t.tip);
+    t.slides = sound & mask_not(t.pressed | t.torn) & wide_less(t.room + slack, t.shear2);
+    return t;
+}
+
+/* The factor of the deviator of b: 1 within the ellipse, 0 beyond a tip. */
+INLINE wide nacc_scale(const struct nacc_trial *t)
+{
+    const wide zero = wide_set(0), one = wide_set(1);
+    const wide ratio2 = wide_max(t->room, zero) / wide_select(t->slides, t->shear2, one); /* of |s|^2 */
+    return wide_select(t->slides, wide_sqrt(ratio2), wide_select(t->pressed | t->torn, zero, one));
+}
+
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
  * F keep theirs too, so that the trouble stays visible. */
 INLINE mask nacc_return_map(const struct nacc *law, struct law_state *state, wide dt, matrix velocity_gradient)
@@ -117,28 +152,17 @@ INLINE mask nacc_return_map(const struct nacc *law, struct law_state *state, wid
     (void)dt, (void)velocity_gradient;
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), third = wide_set((real)(1.0 / 3));
     const struct nacc_strain b = nacc_strain_of(state);
-    const wide alpha = state->history[NACC_ALPHA], kappa = law->kappa, half_kappa = half * kappa;
-    const wide relative = wide_set((real)1e-5) + nacc_sinh(law->hardening * wide_max(-alpha, zero));
-    const wide p0 = kappa * wide_min(relative, wide_set((real)1e6)), tip = -law->beta * p0;
-    const wide p = -half_kappa * (b.J - one) * (b.J + one);
-    const wide length2 = wide_fma(b.zz, b.zz, matrix_dot(b.deviator, b.deviator)), to_shear = law->mu * b.shrink;
-    const wide shear2 = to_shear * to_shear * length2, room = law->M2 * (p - tip) * (p0 - p);
-    const mask sound = wide_less(zero, b.J) & wide_less_equal(b.J, wide_set(REAL_LARGEST)) &
-                       wide_less_equal(shear2, wide_set(REAL_LARGEST));
-    const mask pressed = sound & wide_less(p0, p), torn = sound & wide_less(p, tip), beyond = pressed | torn;
-    const wide slack = wide_set((real)1e-6) * law->M2 * p0 * p0; /* of a state that was returned and has rounded */
-    const mask slides = sound & mask_not(beyond) & wide_less(room + slack, law->shear * shear2);
-    const mask yields = beyond | slides;
+    const wide alpha = state->history[NACC_ALPHA], half_kappa = half * law->kappa;
+    const struct nacc_trial t = nacc_trial_of(law, &b, alpha);
+    const mask beyond = t.pressed | t.torn, yields = beyond | t.slides;
     if (!mask_any(yields))
         return wide_less(one, zero);
 
-    const wide tip_J2 = wide_max(one - wide_select(pressed, p0, tip) / half_kappa, zero);
-    const wide ratio2 = wide_max(room, zero) / wide_select(slides, law->shear * shear2, one); /* of |s|^2 */
-    const wide scale = wide_select(slides, wide_sqrt(ratio2), zero);
+    const wide tip_J2 = wide_max(one - wide_select(t.pressed, t.p0, t.tip) / half_kappa, zero), scale = nacc_scale(&t);
     /* the crossing: with c the centre, a fraction of p - c */
-    const wide centre = half * (p0 + tip), axis = half * (p0 - tip), off = p - centre;
-    const wide reach2 = wide_fma(law->M2 * off, off, law->shear * shear2);
-    const wide crossing = wide_fma(axis * off, wide_sqrt(law->M2 / wide_select(slides, reach2, one)), centre);
+    const wide centre = half * (t.p0 + t.tip), axis = half * (t.p0 - t.tip), off = t.p - centre;
+    const wide reach2 = wide_fma(law->M2 * off, off, t.shear2);
+    const wide crossing = wide_fma(axis * off, wide_sqrt(law->M2 / wide_select(t.slides, reach2, one)), centre);
     const wide crossing_J2 = wide_max(one - crossing / half_kappa, wide_set((real)1e-8));
     const wide J2 = wide_select(beyond, wide_max(tip_J2, wide_set((real)1e-8)), crossing_J2);
     const wide ln_J2 = wide_log_any(J2);

@@ -18,10 +18,10 @@ static int find_law(const char *name)
 
 static PyObject *describe_parameter(const mpm_parameter *p)
 {
-    return Py_BuildValue("{s:s,s:s,s:d,s:O,s:d,s:O,s:O,s:O,s:s}", "name", p->name, "unit", p->unit, "low", p->low,
+    return Py_BuildValue("{s:s,s:s,s:d,s:O,s:d,s:O,s:O,s:s}", "name", p->name, "unit", p->unit, "low", p->low,
                          "low_open", p->low_open ? Py_True : Py_False, "high", p->high, "high_open",
-                         p->high_open ? Py_True : Py_False, "ends_tangent", p->ends_tangent ? Py_True : Py_False,
-                         "branches", p->branches ? Py_True : Py_False, "meaning", p->meaning);
+                         p->high_open ? Py_True : Py_False, "branches", p->branches ? Py_True : Py_False, "meaning",
+                         p->meaning);
 }
 
 static PyObject *describe_history(const mpm_law *law, const mpm_history_field *field)
@@ -37,7 +37,8 @@ static PyObject *describe_history(const mpm_law *law, const mpm_history_field *f
 static PyObject *describe_law(const mpm_law *law)
 {
     static const char *const tangents[] = {
-        [MPM_LAW_NO_TANGENT] = NULL, [MPM_LAW_TANGENT] = "energy", [MPM_LAW_MAPPED] = "mapped"};
+        [MPM_LAW_NO_TANGENT] = NULL, [MPM_LAW_TANGENT] = "energy", [MPM_LAW_MAPPED] = "mapped",
+        [MPM_LAW_MODULI] = "moduli"};
     PyObject *parameters = PyList_New(0), *history = PyList_New(0);
     for (int i = 0; parameters && i < law->parameters; i++)
         mpm_python_append(&parameters, describe_parameter(&law->parameter[i]));

@@ -137,14 +137,15 @@ typedef union mpm_arguments {
     struct {
         double dt;
         const void *nodes; /* the trial velocity, or the vector to multiply: as grid->vector */
-        void *tangent;     /* [tile][MPM_TANGENT_REALS][lanes] */
+        void *tangent;     /* [tile][reals][lanes] */
+        int reals;         /* room for MPM_TANGENT_REALS */
         double beta;       /* factor of the tangent; 1 but in semi-implicit steps */
         bool projects;     /* makes the tangent positive semi-definite (linearize, tangent) */
     } solve;
 } mpm_arguments;
 
-/** The reals of a particle that keep its tangent. */
-#define MPM_TANGENT_REALS(dim) ((dim) == 2 ? 10 : 31)
+/** The reals of a particle that keep its tangent; `moduli`: of a law with axes of its own. */
+#define MPM_TANGENT_REALS(dim, moduli) ((dim) == 2 ? 10 : (moduli) ? 45 : 31)
 
 typedef void mpm_sweep_task(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread);
 

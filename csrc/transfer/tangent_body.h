@@ -6,10 +6,8 @@
  *     G_p = sum_i v_i g_ip^T,  F_p = (I + dt G_p) F_p^n,  f_i = -sum_p V_p P(F_p) F_p^nT g_ip
  *     (H u)_i = sum_p V_p [dP/dF : (G_p(u) F_p^n)] F_p^nT g_ip                        dt f(v + u) = dt f(v) - dt^2 H u
  *
- * P dF is kept in the principal frame (C. Jiang, C. Schroeder, J. Teran, A. Stomakhin, A. Selle, SIGGRAPH courses 2016,
- * section 6.4): with F = U e V^T and W = F^n V, the derivative is U Y W^T with X = U^T G W and
- *
- *     Y_ii = sum_j psi_ij X_jj,  Y_ij = (m_ij + p_ij)/2 X_ij + (m_ij - p_ij)/2 X_ji
+ * P dF is kept in the principal frame (materials/tangent.h), or, of laws with axes of their own, as the symmetric
+ * matrix of its d^2 x d^2 components (materials/moduli.h).
  *
  * Viscosity adds eta J (G + G^T - 2/3 tr G I) to the Kirchhoff stress, with G at the end of the step. The history of a
  * law, and J in its viscosity, are those of the beginning of the step. A law whose tangent includes the return map maps
@@ -23,68 +21,11 @@
 #pragma once
 #include "materials/prepared.h"
 #include "materials/tangent.h"
-#include "math/singular.h"
 #include "transfer/kernels.h"
 
-enum { PACKED = DIM == 2 }; /* the tangent is stored as a packed symmetric 4 x 4 matrix, which is smaller in 2-D */
-_Static_assert(MPM_TANGENT_REALS(2) == 10 && MPM_TANGENT_REALS(3) == 31, "what tangent_store writes");
-
-/* dt^2 V times the derivative of a tile, and what the force needs. */
-struct tangent {
-    matrix U, W;
-    wide second[DIM][DIM], even[LAW_PAIRS], odd[LAW_PAIRS]; /* even, odd: (m + p)/2 and (m - p)/2 */
-    wide viscosity;                                         /* dt V eta J */
-};
-
-/* U and V of F = U e V^T. */
-INLINE void principal_frames(const struct singular *s, matrix *U, matrix *V)
-{
-#if DIM == 3
-    *U = s->U;
-    *V = s->V;
-#else
-    /* F is a rotation by u - v and a reflection by u + v, where U and V turn by u and v. Half angles come from the
-     * larger of cosine and sine, so that no digits cancel. */
-    const wide half = wide_set((real)0.5), one = wide_set(1), zero = wide_set(0);
-    const wide *r = s->rotation, *m = s->reflection;
-    const wide cosine = wide_fnma(r[1], m[1], r[0] * m[0]), sine = wide_fma(r[1], m[0], r[0] * m[1]); /* of 2 u */
-    const mask right = wide_less_equal(zero, cosine);
-    const wide larger = wide_sqrt(half * (one + wide_abs(cosine))), smaller = half * sine / larger;
-    const wide c = wide_select(right, larger, smaller), n = wide_select(right, smaller, larger);
-    *U = (matrix){{{c, -n}, {n, c}}};
-    const matrix R = {{{r[0], -r[1]}, {r[1], r[0]}}};
-    *V = matrix_multiply_left_transposed(R, *U);
-#endif
-}
-
-/* eta (G + G^T - 2/3 tr G I) */
-INLINE matrix viscous_stress(wide eta, matrix G)
-{
-    matrix tau;
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = 0; j < DIM; j++)
-            tau.m[i][j] = eta * (G.m[i][j] + G.m[j][i]);
-    return matrix_add_diagonal(tau, wide_set((real)(-2.0 / 3)) * eta * matrix_trace(G));
-}
-
-/* The derivative applied to G. */
-INLINE matrix tangent_apply(const struct tangent *t, matrix G)
-{
-    const matrix X = matrix_multiply(matrix_multiply_left_transposed(t->U, G), t->W);
-    matrix Y;
-    UNROLL for (int i = 0; i < DIM; i++) {
-        Y.m[i][i] = t->second[i][0] * X.m[0][0];
-        UNROLL for (int j = 1; j < DIM; j++)
-            Y.m[i][i] = wide_fma(t->second[i][j], X.m[j][j], Y.m[i][i]);
-        UNROLL for (int j = i + 1; j < DIM; j++) {
-            const wide even = t->even[LAW_PAIR(i, j)], odd = t->odd[LAW_PAIR(i, j)];
-            Y.m[i][j] = wide_fma(even, X.m[i][j], odd * X.m[j][i]);
-            Y.m[j][i] = wide_fma(even, X.m[j][i], odd * X.m[i][j]);
-        }
-    }
-    const matrix elastic = matrix_multiply_transposed(matrix_multiply(t->U, Y), t->W);
-    return matrix_add(elastic, viscous_stress(t->viscosity, G));
-}
+enum { PACKED = DIM == 2 }; /* every tangent is stored as a packed symmetric matrix, which is smaller in 2-D */
+enum { FRAMED_REALS = MPM_TANGENT_REALS(DIM, false) };
+_Static_assert(MPM_TANGENT_REALS(3, false) == 31 && MPM_TANGENT_REALS(DIM, true) == LAW_MODULI, "what a store writes");
 
 /* The state of a tile at the beginning of the step. A law that keeps J alone has F = J^(1/d) I. */
 INLINE void load_state(struct tile *tile, const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t t, const int law)
@@ -99,37 +40,6 @@ INLINE void load_state(struct tile *tile, const mpm_sweep *sweep, const mpm_grou
         tile->state.F = matrix_scale(stretch, matrix_identity());
     } else {
         tile->state.J = matrix_det(tile->state.F);
-    }
-}
-
-/* Evaluates a law at F = `trial`. Returns P F^nT; `law_part` gets the derivatives by principal stretches. */
-INLINE matrix evaluate_at(const mpm_material *material, const union law_parameters *parameters, const struct tile *tile,
-                          matrix trial, wide dt, struct tangent *t, struct law_tangent *law_part)
-{
-    const struct singular s = singular_decompose(trial);
-    matrix V, P;
-    principal_frames(&s, &t->U, &V);
-    t->W = matrix_multiply(tile->state.F, V);
-    *law_part = law_tangent_at(mpm_material_kernel_law(material), parameters, s.value, &tile->state, dt);
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = 0; j < DIM; j++)
-            P.m[i][j] = t->U.m[i][j] * law_part->first[j];
-    return matrix_multiply_transposed(P, t->W);
-}
-
-/* Scales the derivatives of the law by dt^2 V. */
-INLINE void tangent_fill(struct tangent *t, struct law_tangent *law_part, wide scale, const bool projects)
-{
-    const wide half = wide_set((real)0.5) * scale;
-    if (projects)
-        law_tangent_project(law_part);
-    UNROLL for (int i = 0; i < DIM; i++) {
-        UNROLL for (int j = 0; j < DIM; j++)
-            t->second[i][j] = scale * law_part->second[i][j];
-    }
-    UNROLL for (int k = 0; k < LAW_PAIRS; k++) {
-        t->even[k] = half * (law_part->minus[k] + law_part->plus[k]);
-        t->odd[k] = half * (law_part->minus[k] - law_part->plus[k]);
     }
 }
 
@@ -162,11 +72,11 @@ INLINE void tangent_store(real *out, const struct tangent *t)
 }
 
 /* Applies a stored derivative to G. */
-INLINE matrix tangent_apply_stored(const real *in, matrix G)
+INLINE matrix tangent_apply_stored(const real *in, matrix G, const bool packed)
 {
     struct tangent t;
     int k = 0;
-    if (PACKED) {
+    if (packed) {
         matrix A = matrix_scale(wide_set(0), G);
         UNROLL for (int e = 0; e < DIM * DIM; e++)
             UNROLL for (int f = 0; f <= e; f++) {
@@ -234,10 +144,11 @@ INLINE void prefetch_state(const mpm_sweep *sweep, ptrdiff_t at, const bool keep
         __builtin_prefetch(tile_vector(sweep->particles, mpm_fields_F(DIM) + k / DIM, at) + k % DIM * WIDTH);
 }
 
-INLINE void prefetch_tangent(const real *tangent)
+INLINE void prefetch_tangent(const real *tangent, const bool packed)
 {
-    enum { REALS = MPM_TANGENT_REALS(DIM) * WIDTH, LINE = 64 / sizeof(real) };
-    for (int k = 0; k < REALS; k += LINE)
+    enum { LINE = 64 / sizeof(real) };
+    const int reals = (packed ? (int)LAW_MODULI : (int)FRAMED_REALS) * WIDTH;
+    for (int k = 0; k < reals; k += LINE)
         __builtin_prefetch(tangent + k);
 }
 
@@ -247,6 +158,76 @@ enum trial {
     TANGENT,    /* the force, and its derivative is stored */
     RESIDUAL    /* the force */
 };
+
+/* What a trial velocity does to a tile. */
+struct answer {
+    matrix force;                     /* dt V P F^nT */
+    wide energy, viscosity, diagonal; /* Psi; dt V eta J; dt^2 V times the largest modulus of a wave */
+};
+
+/* A tile and its trial velocity. */
+struct question {
+    const mpm_material *material;
+    const union law_parameters *parameters;
+    const struct tile *tile;
+    matrix G, F; /* F: at which the law is evaluated */
+    wide dt;
+    wide scale;  /* of the force, dt V */
+    wide factor; /* of the derivative, beta dt^2 V */
+    bool projects;
+    real *stored; /* the derivative of the tile */
+};
+
+INLINE struct answer answer_framed(const struct question *q, const enum trial trial)
+{
+    struct tangent tangent;
+    wide stretch[DIM];
+    tangent_frames(&tangent, q->F, q->tile->state.F, stretch);
+    struct law_tangent law_part =
+        law_tangent_at(mpm_material_kernel_law(q->material), q->parameters, stretch, &q->tile->state, q->dt);
+    struct answer r = {.energy = law_part.energy, .diagonal = wide_set(0)};
+    r.force = matrix_scale(q->scale, tangent_force(&tangent, &law_part));
+    r.viscosity = tangent.viscosity = q->scale * law_part.viscosity;
+    if (trial != RESIDUAL) {
+        tangent_fill(&tangent, &law_part, q->factor, q->projects);
+        tangent_store(q->stored, &tangent);
+        r.diagonal = longitudinal_modulus(&tangent);
+    }
+    if (trial == LINEARIZED)
+        r.force = matrix_add(r.force, tangent_apply(&tangent, q->G));
+    else
+        r.force = matrix_add(r.force, viscous_stress(tangent.viscosity, q->G));
+    return r;
+}
+
+/* The same for a law with axes of its own; `diagonal` looks along the axes of space. What the call needs in memory is
+ * copied, so that the originals stay in registers. */
+INLINE struct answer answer_by_moduli(const struct question *q, const enum trial trial)
+{
+    const struct law_state begin = q->tile->state;
+    const struct law_trial at = {q->F, &begin, q->dt, trial != RESIDUAL, q->projects};
+    struct law_moduli moduli;
+    MPM_KERNEL(general_laws_moduli)(q->material, q->parameters, &at, &moduli);
+    struct answer r = {.energy = moduli.energy, .viscosity = q->scale * moduli.viscosity, .diagonal = wide_set(0)};
+    r.force = matrix_scale(q->scale, moduli.force);
+    for (int e = 0; trial != RESIDUAL && e < DIM * DIM; e++) {
+        matrix unit = matrix_scale(wide_set(0), q->F);
+        unit.m[e / DIM][e % DIM] = wide_set(1);
+        const matrix viscous = viscous_stress(r.viscosity, unit);
+        for (int f = 0; f <= e; f++) {
+            const int k = LAW_MODULUS(e, f);
+            const wide entry = wide_fma(q->factor, moduli.packed[k], viscous.m[f / DIM][f % DIM]);
+            wide_store(q->stored + k * WIDTH, entry);
+            if (e == f && e % (DIM + 1) == 0)
+                r.diagonal = wide_max(r.diagonal, entry);
+        }
+    }
+    if (trial == LINEARIZED)
+        r.force = matrix_add(r.force, tangent_apply_stored(q->stored, q->G, true));
+    else
+        r.force = matrix_add(r.force, viscous_stress(r.viscosity, q->G));
+    return r;
+}
 
 /* Scatters dt f of the trial velocity, and returns the energy sum of V Psi and dt V times the dissipation. */
 INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
@@ -266,30 +247,22 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         const ptrdiff_t left = group->count - t * WIDTH, at = group->first_tile + t;
         struct tile tile;
-        struct tangent tangent;
-        struct law_tangent law_part;
         load_state(&tile, sweep, group, at, law);
         prefetch_state(sweep, at + 1, law_keeps_J(law));
         const mask alive = wide_less(zero, tile.mass);
         const matrix G = gather_gradient(sweep, work, &k, &tile);
-        const wide viscous = dt * tile.volume, scale = dt * viscous;
-        const bool linear = trial == LINEARIZED;
-        const matrix F = matrix_advance(linear ? zero : dt, G, tile.state.F);
-        wide diagonal = zero;
-        matrix force = matrix_scale(viscous, evaluate_at(material, &parameters, &tile, F, dt, &tangent, &law_part));
-        tangent.viscosity = viscous * law_part.viscosity;
-        if (trial != RESIDUAL) {
-            tangent_fill(&tangent, &law_part, wide_set((real)arguments->solve.beta) * scale, arguments->solve.projects);
-            tangent_store((real *)arguments->solve.tangent + at * MPM_TANGENT_REALS(DIM) * WIDTH, &tangent);
-            diagonal = wide_select(alive, per_dx2 * longitudinal_modulus(&tangent), zero);
-        }
-        if (linear)
-            force = matrix_add(force, tangent_apply(&tangent, G));
-        else
-            force = matrix_add(force, viscous_stress(tangent.viscosity, G));
-        const wide found = wide_fma(tile.volume, law_part.energy, dissipation(tangent.viscosity, G));
+        const wide scale = dt * tile.volume;
+        const matrix F = matrix_advance(trial == LINEARIZED ? zero : dt, G, tile.state.F);
+        const struct question question = {
+            material, &parameters, &tile, G, F, dt, scale, wide_set((real)arguments->solve.beta) * (dt * scale),
+            arguments->solve.projects, (real *)arguments->solve.tangent + at * (arguments->solve.reals * WIDTH)};
+        const struct answer r =
+            material->has_moduli ? answer_by_moduli(&question, trial) : answer_framed(&question, trial);
+        const wide diagonal = wide_select(alive, per_dx2 * r.diagonal, zero);
+        const wide found = wide_fma(tile.volume, r.energy, dissipation(r.viscosity, G));
         sum += wide_select(alive, found, zero);
-        force = matrix_select(alive, matrix_scale(wide_set(-1), force), matrix_scale(zero, matrix_identity()));
+        const matrix minus = matrix_scale(wide_set(-1), r.force), none = matrix_scale(zero, matrix_identity());
+        const matrix force = matrix_select(alive, minus, none);
         scatter_stress(sweep, work, &run, &k, &tile, force, diagonal, left < WIDTH ? (int)left : WIDTH);
         if (WIDTH == 1 && t % LONGEST_SUM == LONGEST_SUM - 1) {
             energy += wide_sum(sum);
@@ -302,9 +275,10 @@ INLINE double trial_group(const mpm_sweep *sweep, const mpm_arguments *arguments
 
 /* Scatters dt^2 H u. */
 INLINE void product_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
-                          struct workspace *work)
+                          struct workspace *work, const bool packed)
 {
     const struct constants k = group_constants(sweep, (struct durations){0}, group);
+    const ptrdiff_t size = (ptrdiff_t)arguments->solve.reals * WIDTH;
     const real *stored = arguments->solve.tangent;
     struct run run;
     nodes_read(work, group, arguments->solve.nodes);
@@ -316,9 +290,9 @@ INLINE void product_group(const mpm_sweep *sweep, const mpm_arguments *arguments
             tile.x[a] = wide_load(tile_vector(sweep->particles, MPM_COLUMN_X, at) + a * WIDTH);
         tile.mass = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, at));
         prefetch_place(sweep, at + 1);
-        prefetch_tangent(stored + (at + 1) * MPM_TANGENT_REALS(DIM) * WIDTH);
+        prefetch_tangent(stored + (at + 1) * size, packed);
         const matrix G = gather_gradient(sweep, work, &k, &tile);
-        const matrix force = tangent_apply_stored(stored + at * MPM_TANGENT_REALS(DIM) * WIDTH, G);
+        const matrix force = tangent_apply_stored(stored + at * size, G, packed);
         scatter_stress(sweep, work, &run, &k, &tile, force, wide_set(0), left < WIDTH ? (int)left : WIDTH);
     }
     momentum_end(sweep, group, work, &run);
@@ -334,7 +308,6 @@ static void begin_task(const mpm_sweep *sweep, ptrdiff_t task, struct workspace 
     begin_scatter(work);
 }
 
-/* The laws share one body where the scheme is known at run time only; otherwise each has its own. */
 INLINE void trial_task(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, struct workspace *work,
                        const enum trial trial)
 {
@@ -359,6 +332,11 @@ void FAMILY(product)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptr
 {
     struct workspace *work = sweep->workspaces[thread];
     begin_task(sweep, task, work);
-    for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++)
-        product_group(sweep, arguments, &sweep->particles->groups[g], work);
+    for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++) {
+        const mpm_group *group = &sweep->particles->groups[g];
+        if (PACKED || sweep->materials[group->material].has_moduli)
+            product_group(sweep, arguments, group, work, true);
+        else
+            product_group(sweep, arguments, group, work, false);
+    }
 }
