@@ -49,6 +49,7 @@ class Law(TypedDict):
     name: str  # "fixed_corotated"
     strain: str  # "F" | "J": which of them it keeps
     viscous: bool  # its stress depends on the velocity gradient
+    rigid: bool  # the particles of a material move as one body
     tangent: str | None  # of implicit steps: "energy" | "mapped", which includes the return map | None
     return_map: bool
     parameters: list[Parameter]

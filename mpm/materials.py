@@ -28,6 +28,7 @@ from mpm.inelastic import _Flowing
 from mpm.known import Known, catalogue
 from mpm.laws import Material, _Elastic
 from mpm.metals import JohnsonCook, VonMises
+from mpm.rigid import Rigid
 from mpm.rubber import FibreReinforced, Ogden
 from mpm.snow import Snow
 from mpm.soils import NACC, CamClay, DruckerPrager, MohrCoulomb, MuI, Sand
@@ -51,6 +52,7 @@ __all__ = [
     "MuI",
     "NeoHookean",
     "Ogden",
+    "Rigid",
     "SaintVenantKirchhoff",
     "Sand",
     "Snow",

@@ -334,6 +334,7 @@ class UserLaw(_Flowing):
             "name": self.name,
             "strain": "F",
             "viscous": False,
+            "rigid": False,
             "tangent": None,
             "return_map": self.advance is not None,
             "parameters": [*parameters, density],
