@@ -29,6 +29,7 @@ from mpm.known import Known, catalogue
 from mpm.laws import Material, _Elastic
 from mpm.metals import JohnsonCook, VonMises
 from mpm.rubber import FibreReinforced, Ogden
+from mpm.snow import SNOW_PRESETS as SNOW_PRESETS
 from mpm.snow import Snow
 from mpm.soils import NACC, CamClay, DruckerPrager, MohrCoulomb, MuI, Sand
 from mpm.userlaws import HistoryField, UserLaw

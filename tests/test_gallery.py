@@ -8,7 +8,6 @@ import pytest
 
 import mpm
 from mpm import gallery
-from mpm.snow import SNOW_PRESETS
 
 # A coarser grid where the scene itself is large; its numerics otherwise.
 SCALE = {
@@ -305,7 +304,7 @@ def test_the_blade_casts_snow_to_its_side():
 def test_six_kinds_of_snow_each_in_its_compartment():
     sim = small("snow-parameters")
     presets = [body.name for body in sim.scene.bodies]
-    assert presets == list(SNOW_PRESETS)
+    assert presets == list(mpm.materials.SNOW_PRESETS)
     assert [body.material for body in sim.scene.bodies] == list(map(mpm.materials.Snow.preset, presets))
     kind = np.array(sim.particles.material)
     sim.run(0.1)
