@@ -38,6 +38,8 @@ static mpm_material material_of(int law)
         return (mpm_material){.law = law, .values = {2e4, 1e4, 1e5, DENSITY}};
     case MPM_OGDEN:
         return (mpm_material){.law = law, .values = {4e4, 1.5, -1e4, -2, 2e3, 3, 2e5, DENSITY}};
+    case MPM_FIBRE_REINFORCED:
+        return (mpm_material){.law = law, .values = {1e5, 0.3, 2e4, 0.5, 1, 2, 0.5, DENSITY}};
     default:
         return (mpm_material){.law = law, .values = {1e5, 0.3, DENSITY}};
     }
@@ -126,7 +128,9 @@ static double *sweep(mpm_simulation *s, mpm_operation operation, const double *v
     const size_t dim = (size_t)s->settings.dim, size = s->settings.real_size;
     const mpm_grid *grid = &s->grid;
     const mpm_arguments arguments = {.solve = {.dt = DT, .nodes = grid->vector[MPM_GRID_TRIAL],
-                                               .tangent = s->solver.tangent, .beta = 1, .projects = projects}};
+                                               .tangent = s->solver.tangent,
+                                               .reals = MPM_TANGENT_REALS(s->settings.dim, s->has_moduli),
+                                               .beta = 1, .projects = projects}};
     double *out = calloc(length_of(s), sizeof *out);
     assert(out);
     for (size_t i = 0; i < length_of(s); i++)
@@ -276,7 +280,7 @@ int main(void)
         for (int dim = 2; dim <= 3; dim++)
             for (int scheme = 0; scheme < SCHEMES; scheme++)
                 for (int law = 0; law < MPM_LAW_COUNT; law++)
-                    if (mpm_laws_tangent(law) == MPM_LAW_TANGENT)
+                    if (mpm_laws_tangent(law) == MPM_LAW_TANGENT || law == MPM_FIBRE_REINFORCED)
                         check_case(isa, dim, &schemes[scheme], law, worst);
         printf("%s: symmetry %.1e and %.1e, derivative %.1e, gradient %.1e, linear %.1e and %.1e, negative %.1e and "
                "%.1e, precisions differ by %.1e, projection by %.1e\n", isa, full->symmetry, half->symmetry,
