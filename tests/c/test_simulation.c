@@ -91,9 +91,8 @@ static mpm_material material_of(int law)
 static bool takes_law(const mpm_settings *settings, int law)
 {
     const mpm_integrator *integrator = mpm_integrator_get(settings->integrator);
-    const mpm_material material = material_of(law);
-    const mpm_law_tangent tangent = mpm_material_tangent(&material);
-    return !integrator->solve || tangent == MPM_LAW_TANGENT || (tangent == MPM_LAW_MAPPED && !integrator->linear);
+    const mpm_law_tangent tangent = mpm_laws_tangent(law);
+    return !integrator->solve || (tangent != MPM_LAW_NO_TANGENT && !(integrator->linear && tangent == MPM_LAW_MAPPED));
 }
 
 /* A drifting block of particles of the last material, with its lowest corner at `at` on every axis. Volumes are given
