@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import math
 import random
 import warnings
 from collections.abc import Callable, Iterator
@@ -121,7 +122,8 @@ def mutate_tree(rng: random.Random, tree: Any) -> Any:
         if kind < 0.4:
             parent[key] = copy.deepcopy(rng.choice(VALUES))
         elif kind < 0.55 and isinstance(value, (int, float)) and not isinstance(value, bool):
-            parent[key] = rng.choice((-value, value + 1, value - 1, value * 2, value * 1e10, float(value)))
+            real = float(value) if abs(value) < 1e300 else math.inf  # an integer may have thousands of digits
+            parent[key] = rng.choice((-value, value + 1, value - 1, value * 2, real * 1e10, real))
         elif kind < 0.55 and isinstance(value, str) and value:
             parent[key] = rng.choice((value[:-1], value + "x", value.upper(), value * 2))
         elif kind < 0.7 and len(way) > 1:

@@ -239,6 +239,11 @@ def test_vectors_of_users_are_drawn_by_their_magnitude(dim):
         sim.plot(color="web")
 
 
+def test_values_beyond_single_precision_have_the_colors_of_the_ends():
+    shown = np.array([-1e300, 0, 0.5, 1, 1e300, np.inf])
+    assert [*viz.color.index(shown, (0.0, 1.0))] == [0, 0, 127, 255, 255, 255]
+
+
 def test_energies_of_a_run():
     sim = make(2)
     lines = viz.plot_history(sim.history)

@@ -151,6 +151,7 @@ def round_up(value: float) -> float:
 def index(shown: npt.NDArray[Any], limits: tuple[float, float]) -> npt.NDArray[np.uint8]:
     """Rows of `TABLE` for values."""
     low, high = limits
-    scaled = (shown.astype(np.float32) - np.float32(low)) * np.float32(255 / (high - low))
+    within = np.clip(shown, low, high).astype(np.float32)  # which doubles beyond its range do not fit in
+    scaled = (within - np.float32(low)) * np.float32(255 / (high - low))
     result: npt.NDArray[np.uint8] = np.nan_to_num(np.clip(scaled, 0, 255)).astype(np.uint8)
     return result
