@@ -16,7 +16,7 @@ from mpm._check import FloatArray
 from mpm.sampling import if_in_millimetres
 from mpm.shapes import Shape
 from mpm.shapes.distances import describe
-from mpm.walls import FRICTIONAL, RULES
+from mpm.walls import CONTACT_WORDS, FRICTIONAL, RULES
 
 __all__ = ["Collider"]
 
@@ -60,7 +60,7 @@ def make_collider(
         raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
     if not shape._has_inside:
         raise TypeError(f"shape = {_check.shown(shape)}: must be a solid; single points have no surface")
-    rule = _check.choice("contact", contact, RULES, {"friction": "separate", "frictional": "separate"})
+    rule = _check.choice("contact", contact, RULES, CONTACT_WORDS)
     coefficient = _check.number("friction", friction, low=0)
     if coefficient and rule not in FRICTIONAL:
         raise ValueError(f"friction = {coefficient:g}: a {rule!r} collider has none; must be 0")

@@ -111,6 +111,10 @@ class Totals:
             f"Totals has no attribute {name!r}{recorded or proposal(name, names)}", name=name, obj=self
         )
 
+    def __getitem__(self, name: object) -> Never:
+        named = name if isinstance(name, str) else "kinetic"
+        raise TypeError(f"Totals are attributes: totals().{named}; a history has columns: history[{named!r}]")
+
     def __repr__(self) -> str:
         names = [field.name for field in fields(self) if getattr(self, field.name) is not None] + ["energy"]
         d, width = len(self.momentum), max(17, *(len(name) + 1 for name in names))
