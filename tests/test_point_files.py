@@ -159,7 +159,7 @@ def objects():
 
 
 HUGE = "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999, 3), }"
-LONG_NAME = bytearray(zipped(x=bytes(9999)))  # the name that stands before the array takes up most of the array
+LONG_NAME = bytearray(zipped(x=random.Random(1).randbytes(9999)))  # its name takes up most of the array
 LONG_NAME[26:28] = (9000).to_bytes(2, "little")
 BAD = {
     "empty.csv": b"",
