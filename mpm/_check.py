@@ -80,6 +80,8 @@ WORDS = MappingProxyType(
         "boundary": "walls",
         "boundary_conditions": "walls",
         "bc": "walls",
+        "translation": "Linear",
+        "constant": "Linear",
         "omega": "angular_velocity",
         "advance": "run",
         "solve": "run",
@@ -252,7 +254,7 @@ def options(function: Callable[..., Any] | None = None, *, hints: Mapping[str, s
 def _resolution(name: str, known: Sequence[str]) -> str:
     """Methods have different words for their resolution, and users have more."""
     own = next((word for word in ("dx", "spacing") if word in known), "")
-    foreign = name in ("dx", "spacing", "resolution", "cell_size", "grid_spacing", "h")
+    foreign = name in ("dx", "spacing", "resolution", "cell_size", "grid_spacing", "h", "n_grid", "grid_size")
     return f"; its resolution is {own!r} [m]" if own and foreign else ""
 
 

@@ -20,6 +20,7 @@ from mpm.walls import CONTACT_WORDS, FRICTIONAL, RULES
 
 __all__ = ["Collider"]
 
+OF_COLLIDER = {"velocity": "motion=mpm.motion.Linear({}) moves it"}
 SEEDS = 20_000  # starting points of the search for a collider's surface
 THIN = 2.0  # cells; thinner colliders leak
 THIN_SHARE = 0.2  # of the surface may be thin, because edges and tips are

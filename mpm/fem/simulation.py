@@ -142,6 +142,7 @@ class Simulation(Solver, kind="fem"):
     _resolution = "spacing"
     _looks = ElementLooks
     _instead: ClassVar[Mapping[str, str]] = {
+        **Solver._instead,
         "equilibrate": "run with damping, such as damping=(5, 0), and integrator='linearly-implicit-euler', until "
         "totals().kinetic is small; mpm.Simulation has it",
         **dict.fromkeys(
