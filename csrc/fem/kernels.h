@@ -50,7 +50,7 @@ typedef struct mpm_fem_found {
     bool finite;
 } mpm_fem_found;
 
-/** The reals that keep R, mu and lambda of an element for products with K; of a law with axes of its own, its moduli. */
+/** The reals of an element for products with K: R, mu and lambda; the moduli of a law with axes of its own. */
 #define MPM_FEM_TANGENT(dim) ((dim) * (dim) + 2)
 #define MPM_FEM_MODULI(dim) ((dim) * (dim) * ((dim) * (dim) + 1) / 2)
 
