@@ -224,11 +224,11 @@ def test_the_undrained_path(ratio):
 def test_the_drained_path():
     """To the critical state q = M P. The volume is that of the state surface; the plastic shear strain grows by 2
     eta/(M^2 - eta^2) times the compaction."""
-    found = point.triaxial(CLAY, confinement=PC, axial_strain=0.7, steps=1400)
+    found = point.triaxial(CLAY, confinement=PC, axial_strain=0.7, steps=2800)
     P, q = -np.trace(found.tau, axis1=1, axis2=2) / 3 + A, found.q * found.J
     np.testing.assert_allclose(found.q, 3 * (found.p - PC), rtol=1e-6, atol=1e-3)  # dq = 3 dp
     eta, Pc = q / P, found.history["yield_pressure"] + A
-    assert eta[-1] == pytest.approx(SLOPE, rel=5e-3)
+    assert eta[-1] == pytest.approx(SLOPE, rel=1e-6)  # measured 1.2e-10
     yields = Pc > PC + A
     np.testing.assert_allclose((P * (1 + eta**2 / SLOPE**2))[yields], Pc[yields], rtol=1e-9)
     compaction = (LAMBDA - KAPPA) * np.log(Pc / Pc[0])
@@ -236,8 +236,9 @@ def test_the_drained_path():
     plastic = plastic_strain(found)
     shear = 2 / 3 * (plastic[:, 1] - plastic[:, 0])
     part = (eta > 0.1 * SLOPE) & (eta < 0.95 * SLOPE)
-    # at the step's end, as the return map; in its middle, as the exact path. Measured 3e-14, 7e-3
-    for at, loose in ((eta[1:], 1e-7), ((eta[1:] + eta[:-1]) / 2, 2e-2)):
+    # at the step's end, as the return map; in its middle, as the exact path, which is of first order in the step.
+    # Measured 3e-14, 3.5e-3
+    for at, loose in ((eta[1:], 1e-12), ((eta[1:] + eta[:-1]) / 2, 5e-3)):
         grown = np.cumsum(2 * at / (SLOPE**2 - at**2) * np.diff(compaction))
         assert np.abs(shear[1:] - grown)[part[1:]].max() < loose * grown[part[1:]].max()
 
