@@ -248,7 +248,9 @@ def test_an_axial_bar_between_a_mirror_and_nothing(dim, kernel):
 @pytest.mark.parametrize("kernel", ["quadratic", "cubic"])
 @pytest.mark.parametrize(("lower", "upper", "dx"), [(0, 1, 1 / 16), (0.1, 1.0, 0.05), (-0.3, 0.6, 0.3 / 8)])
 @pytest.mark.parametrize("side", [-1, 1])
-def test_particles_beyond_a_mirror_by_rounding_stay_as_those_on_it(dim, dtype, kernel, lower, upper, dx, side):
+def test_particles_beyond_a_mirror_by_rounding_stay_as_those_on_it(
+    dim, dtype, kernel, lower, upper, dx, side
+):
     """Drops leave the plane and stretch what is between them: what began 1e-15 beyond it left the domain after 316
     steps (quadratic, in 2-D, the first domain)."""
     plane, inward = (lower, 1) if side < 0 else (upper, -1)

@@ -243,6 +243,41 @@ def test_the_drained_path():
         assert np.abs(shear[1:] - grown)[part[1:]].max() < loose * grown[part[1:]].max()
 
 
+def consolidated(overconsolidation):
+    """Clay of slopes of the void ratio λ' = 0.1 and κ' = 0.03 under 200 kPa, its void ratio 1.12 at 100 kPa."""
+    volume = 2.12 - 0.1 * math.log(2) - 0.03 * math.log(overconsolidation)  # 1 + void ratio
+    bulk = volume * 2e5 / 0.03
+    return M.CamClay(
+        shear_modulus=3 * bulk * (1 - 2 * 0.3) / (2 * (1 + 0.3)),
+        density=1,
+        swelling=0.03 / volume,
+        compression=0.1 / volume,
+        critical_slope=1.2,
+        attraction=1e3,
+        preconsolidation=overconsolidation * 2e5 - 1e3,  # P and P_c are the pressures of the other program
+    )
+
+
+@pytest.mark.parametrize(
+    ("overconsolidation", "lateral", "axial", "yields", "loose"),
+    [
+        (1.5, -193727.6266809207, -212544.7466381585, 3e5, 1e-13),  # measured 2e-15
+        # The other program keeps the bulk modulus of the step's beginning, the law's falls with pressure: 3.4e-6 apart.
+        (1.0, -192882.4825752268, -211655.0108685302, 200368.9146817101, 5e-6),
+    ],
+)
+@every_isa
+def test_one_step_of_another_program(overconsolidation, lateral, axial, yields, loose, isa):
+    """Strains of (5e-4, 5e-4, -1e-3) from an isotropic state, elastic and yielding; values of tests of CB-Geo MPM."""
+    clay = consolidated(overconsolidation)
+    pressed = -clay.swelling * math.log(2e5 / 1e3) / 3
+    F = np.diag(np.exp(pressed + np.array([5e-4, 5e-4, -1e-3])))[None]
+    F, history = flow(clay, F, rest(clay, 1), isa)
+    tau = answer(clay, F, history, isa)[0][0] - 1e3 * np.eye(3)
+    np.testing.assert_allclose(np.diag(tau), (lateral, lateral, axial), rtol=loose)
+    assert history[0, 2] + 1e3 == pytest.approx(yields, rel=loose)
+
+
 def test_dense_clay_softens_to_the_critical_state():
     """Heavily overconsolidated: the peak is above the critical line, the volume grows, and strength falls."""
     firm = dataclasses.replace(CLAY, attraction=1e3)
