@@ -202,6 +202,8 @@ def test_history_is_a_mapping_and_a_table(monkeypatch):
         ImportError, match=r"to_dataframe needs pandas: pip install pandas \(the extra 'table'\)"
     ):
         sim.history.to_dataframe()
+    with pytest.raises(TypeError, match=r"a history is no array: history.to_dataframe\(\) makes"):
+        np.asarray(sim.history)  # as pandas.DataFrame(sim.history) does
 
 
 def test_hints_name_what_was_meant():
