@@ -53,6 +53,18 @@ def implicit() -> Any:
     )
 
 
+def locking() -> Any:
+    """F-bar, with the books of dissipation."""
+    scene = scene_of(2, M["von_mises"])
+    return mpm.Simulation(scene, dx=1 / 10, f_bar=True, dissipation=True, threads=2)
+
+
+def varying() -> Any:
+    """Parameters that vary over the particles of a body, beside a body without."""
+    graded = mpm.materials.NeoHookean(E=lambda x: 10 * (1 + x[:, 0]), nu=0.3, density=lambda x: 1 + x[:, 1])
+    return mpm.Simulation(scene_of(2, M["sand"], graded), dx=1 / 10, threads=2)
+
+
 def sph_2d() -> Any:
     walls = {"x": "periodic", "y": "slip"}
     scene = scene_of(2, M["fluid"], walls=walls, collider=False)
@@ -79,12 +91,15 @@ METHODS = {
     "mpm 2-D": grid_2d,
     "mpm 3-D": grid_3d,
     "mpm implicit": implicit,
+    "mpm f-bar": locking,
+    "mpm varying": varying,
     "sph 2-D": sph_2d,
     "sph 3-D": sph_3d,
     "fem 2-D": fem_2d,
     "fem 3-D implicit": fem_3d,
 }
 STEPS = 6
+DATA = Path(__file__).parent / "data" / "meshes"
 
 
 # --- operations -------------------------------------------------------------------------------------------------------
@@ -157,6 +172,7 @@ def of_simulation(name: str, make: Callable[[], Any]) -> Iterator[Operation]:
         looked = [sim.totals(), sim.stable_dt(), sim.health, sim.state_hash()]
         looked.append(repr(sim).rpartition(", ")[0])  # without the memory, which may grow by an attempt
         looked += [sim.compute(name) for name in sim.quantities]
+        looked += [sim.collider_distance(collider.name, points) for collider in sim.scene.colliders]
         return [*looked, sim.interpolate("v", points)]
 
     def writes(sim: Any, _: Path) -> None:
@@ -236,10 +252,9 @@ def exports(operation: Callable[..., Operation]) -> Iterator[Operation]:
 
 def others() -> Iterator[Operation]:
     """What needs no simulation."""
-    cube = Path(__file__).parent / "data" / "meshes" / "box.obj"
 
     def mesh(_: Any, folder: Path) -> Any:
-        shape = S.Mesh(cube)
+        shape = S.Mesh(DATA / "box.obj")
         points = np.random.default_rng(1).uniform(-1, 1, (40, 3))
         return [shape.contains(points), shape.distance(points) if hasattr(shape, "distance") else 0]
 
@@ -263,10 +278,30 @@ def others() -> Iterator[Operation]:
     def picture(_: Any, folder: Path) -> Any:
         return np.asarray(mpm.viz.Renderer(drawn, size=(96, 64), annotate=False).frame(drawn))
 
+    def resting() -> Any:
+        scene = mpm.Scene([0, 0], [1, 1], gravity=[0, -1], walls="sticky")
+        scene.add(S.Box([0.25, 0], [0.75, 0.25]), mpm.materials.NeoHookean(E=100, nu=0.3, density=1))
+        return mpm.Simulation(scene, dx=1 / 8, threads=2)
+
+    def equilibrium(sim: Any, folder: Path) -> Any:
+        return sim.equilibrate(increments=1, tolerance=0.1).residual
+
+    def given_points(_: Any, folder: Path) -> Any:
+        scene = mpm.Scene([0] * 3, [1] * 3)
+        points = (
+            S.Points.from_file(DATA / "points.ply", volume=1e-3)
+            .scale(0.2, about=[0] * 3)
+            .translate([0.5] * 3)
+        )
+        scene.add(points, M["neo_hookean"])
+        return mpm.Simulation(scene, dx=1 / 4, threads=2)
+
     drawn = grid_2d()
     yield Operation("mesh", mesh)
     yield Operation("laws", laws)
     yield Operation("integrators", ordinary)
+    yield Operation("points of a file", given_points)
+    yield Operation("equilibrate", equilibrium, resting, rebins=True)
     yield Operation("drawing", picture)
 
 
