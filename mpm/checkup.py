@@ -277,7 +277,8 @@ class Looks:
                 return float(np.max(density / modulus))
         one = int(np.flatnonzero(rows)[0])
         own = {name: float(particles[name][one]) for name in material._varies if name in particles.fields}
-        return 1 / material._replaced({"density": float(np.max(density)), **own}).wave_speed ** 2
+        speed = material._replaced({"density": float(np.max(density)), **own}).wave_speed
+        return 1 / speed**2 if speed > 0 else 0.0  # a rigid body
 
 
 class GridLooks(Looks):

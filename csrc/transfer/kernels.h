@@ -28,6 +28,7 @@
     X(MPM_FILTER, filter, sweep_any, sweep_any)       /* XPIC: the velocities v_k to particles and back to the grid */ \
     X(MPM_REST_VOLUME, rest_volume, sweep_any, sweep_any) /* volumes that are 0, from the density of the grid */ \
     X(MPM_BODY_FORCE, body_force, sweep_any, sweep_any)   /* after P2G: a force on the particles, to the grid */ \
+    X(MPM_RIGID_SUMS, rigid_sums, sweep, sweep_any)   /* what G2P would bring to rigid bodies; writes no particle */ \
     X(MPM_AVERAGE, average, f_bar, f_bar)             /* F-bar: the volume change of the step, to the grid */ \
     X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* as MPM_TANGENT, with dt f linear about F^n */ \
     X(MPM_TANGENT, tangent, tangent, tangent_any)     /* as MPM_RESIDUAL; keeps the tangent, scatters its diagonal */ \
@@ -77,6 +78,7 @@ typedef struct mpm_measure {
     double speed;     /* largest |v_a| [m/s] */
     double gradient2; /* largest |C|^2 [1/s2] */
     double least_det; /* dry run: smallest det(I + dt grad v) */
+    double rigid_speed; /* largest |v_a| of a rigid body [m/s] */
     double advection_speed; /* G2P, dry run: largest |component| of the velocity that moves particles [m/s] */
     double force[3];  /* body force: sum of m b [N] */
     double dissipation[MPM_DISSIPATIONS]; /* where materials keep it [J] */
@@ -98,6 +100,23 @@ typedef struct mpm_block_report {
     double approach;          /* speed plus the speed of the near colliders [m/s], 0 if none is near */
 } mpm_block_report;
 
+/** Sums over the particles of a rigid body, or of those in one group. Positions count in metres from the first node of
+ *  a block that the body's motion names; angular momentum is about that node, with the affine part. Vectors and tensors
+ *  have three dimensions; in 2-D the body lies in the plane z = 0. */
+typedef struct mpm_rigid_sums {
+    double mass, mass_moment[3], momentum[3], angular_momentum[3]; /* sum m, m x, m v, m x cross v */
+    double second_moment[3][3];            /* sum m x x^T [kg m2] */
+    double lowest[3][3], highest[3][3];    /* the particles that are farthest along each axis, both ways [m] */
+} mpm_rigid_sums;
+
+/** The motion of a rigid body in a step: x <- centre + shift + rotation (x - centre), then v = velocity + spin cross
+ *  (x - new centre). */
+typedef struct mpm_rigid_motion {
+    int32_t block[3]; /* from whose first node positions count */
+    double centre[3], shift[3], rotation[3][3]; /* of mass, before the step [m]; its displacement [m]; of the step */
+    double velocity[3], spin[3];                /* after the step [m/s], [rad/s] */
+} mpm_rigid_motion;
+
 /** What every sweep needs. `measures` and `workspaces` have one entry per task and per thread. */
 typedef struct mpm_sweep {
     const mpm_particles *particles;
@@ -109,6 +128,8 @@ typedef struct mpm_sweep {
     int64_t period[3]; /* mpm_walls_period */
     double lower[3], dx;
     mpm_colliders colliders; /* during the step that ends; books per task */
+    mpm_rigid_sums *rigid_sums;       /* per group, of rigid materials; written by MPM_RIGID_SUMS */
+    const mpm_rigid_motion *rigid;    /* per material: of the step that ends */
     const void *volume_change; /* F-bar, in G2P: the averages as grid->vector; else NULL */
     mpm_measure *measures;
     void **workspaces;
@@ -118,7 +139,7 @@ typedef struct mpm_sweep {
 typedef union mpm_arguments {
     struct {
         double dt;
-    } p2g, g2p, synchronize;
+    } p2g, g2p, synchronize, rigid_sums;
     struct {
         double dt;
         double scale; /* of V0 K, to about the mass of the stiffest particle [s2/m2] */

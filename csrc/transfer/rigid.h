@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The particles of a rigid body: their sums, and their motion in a step.
+ *
+ *     G2P       v, C of each particle as in any material; their sums give the body P, L, M and I (integrate/rigid.c)
+ *     motion    x <- c' + Q (x - c),  v = V + w x (x - c'),  C = [w],  F <- Q F
+ *     reaction  R_s <- Q (R_s + k dt sym grad v) Q^T
+ *
+ * Positions are advanced in double. A particle keeps what its x cannot hold, so that distances do not drift in single
+ * precision.
+ *
+ * Without the reaction, a wall would take from a body only the momentum of the particles beside it, and the body would
+ * sink into it by one layer of cells after the other. With it, a contact is elastic: k = 1/4 of the modulus that bounds
+ * the step (or 1/16, see below), whatever the step is. The wave speed that belongs to k is a fraction of h/dt.
+ */
+#pragma once
+#include "transfer/particle_update.h"
+
+/* k dt^2 over the largest modulus of which the step of an isolated particle is stable. A reaction grows with a quarter
+ * of the stiffness with which it falls, so that a body bounces with about a quarter of its speed. */
+static const double RIGID_UNLOADING = 1.0 / 4, RIGID_LOADING = 1.0 / 16;
+
+/* The position of a lane from the body's block, in cells. Across a periodic face: the image nearest to the block. */
+static void rigid_position(const mpm_sweep *sweep, const mpm_group *group, const struct tile *tile, int lane,
+                           double x[DIM])
+{
+    const int32_t *from = sweep->rigid[group->material].block;
+    for (int a = 0; a < DIM; a++) {
+        x[a] = (double)(group->block[a] - from[a]) * BLOCK_SIDE + (double)wide_lane(tile->x[a], lane) +
+               (double)wide_lane(tile->state.history[RIGID_REMAINDER + a], lane);
+        const double period = (double)sweep->period[a];
+        if (period > 0)
+            x[a] -= period * (double)(int64_t)(x[a] / period + (x[a] < 0 ? -0.5 : 0.5));
+    }
+}
+
+static void rigid_begin(mpm_rigid_sums *sums)
+{
+    *sums = (mpm_rigid_sums){0};
+    for (int a = 0; a < 3; a++) {
+        sums->lowest[a][a] = __builtin_inf();
+        sums->highest[a][a] = -__builtin_inf();
+    }
+}
+
+/* Adds the particles of a tile, with the v and C that G2P has brought to them. */
+NOINLINE void rigid_add(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
+                        const struct tile *tile, mpm_rigid_sums *sums)
+{
+    const double h = sweep->dx, spin = h * (double)wide_lane(k->spin, 0); /* the factor of eps:C */
+    for (int q = 0; q < WIDTH; q++) {
+        const double m = (double)wide_lane(tile->mass, q);
+        double x[3] = {0}, v[3] = {0};
+        if (!(m > 0))
+            continue;
+        rigid_position(sweep, group, tile, q, x);
+        for (int a = 0; a < DIM; a++) {
+            x[a] *= h;
+            v[a] = (double)wide_lane(tile->v[a], q);
+        }
+        sums->mass += m;
+        for (int a = 0; a < DIM; a++) {
+            sums->mass_moment[a] += m * x[a];
+            sums->momentum[a] += m * v[a];
+            for (int b = 0; b < DIM; b++)
+                sums->second_moment[a][b] += m * x[a] * x[b];
+            if (x[a] < sums->lowest[a][a])
+                memcpy(sums->lowest[a], x, sizeof x);
+            if (x[a] > sums->highest[a][a])
+                memcpy(sums->highest[a], x, sizeof x);
+        }
+        for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
+            const int a = (c + 1) % 3, b = (c + 2) % 3;
+            const double turning = (double)wide_lane(tile->C.m[b][a], q) - (double)wide_lane(tile->C.m[a][b], q);
+            sums->angular_momentum[c] += m * (x[a] * v[b] - x[b] * v[a] + spin * turning);
+        }
+    }
+}
+
+/* Component `axis` of a x b. */
+static double rigid_cross(const double a[3], const double b[3], int axis)
+{
+    const int i = (axis + 1) % 3, j = (axis + 2) % 3;
+    return a[i] * b[j] - a[j] * b[i];
+}
+
+/* The reaction after the step. `gradient` is that of the node velocities. */
+INLINE matrix rigid_reaction(const mpm_sweep *sweep, const struct constants *k, const struct tile *tile,
+                             matrix gradient, matrix rotation)
+{
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5);
+    const mask alive = wide_less(zero, tile->mass) & wide_less(zero, tile->volume);
+    wide factor = k->isolated;
+    if (ANY_SCHEME && sweep->scheme.degree == MPM_LINEAR)
+        factor *= linear_excess(tile);
+    const matrix kept = law_symmetric(&tile->state.history[RIGID_REACTION]);
+    matrix rate;
+    UNROLL for (int a = 0; a < DIM; a++)
+        UNROLL for (int b = 0; b < DIM; b++)
+            rate.m[a][b] = half * (gradient.m[a][b] + gradient.m[b][a]);
+    const mask unloads = wide_less(matrix_dot(kept, rate), zero);
+    const wide share = wide_select(unloads, wide_set((real)RIGID_UNLOADING), wide_set((real)RIGID_LOADING));
+    const wide density = tile->mass / wide_select(alive, tile->volume, one);
+    const wide gain = wide_select(alive, share * density / (factor * k->gather_dt), zero); /* k dt [Pa s] */
+    const matrix grown = matrix_add(kept, matrix_scale(gain, rate));
+    return matrix_symmetric(matrix_multiply_transposed(matrix_multiply(rotation, grown), rotation));
+}
+
+/* Moves the particles of a tile with their body, and gives them its velocity. `motion` is that of the nodes at first,
+ * that of the body at last. */
+NOINLINE void rigid_advance(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
+                            struct tile *tile, struct motion *motion)
+{
+    const mpm_rigid_motion *body = &sweep->rigid[group->material];
+    const double h = sweep->dx, per_dt = 1 / (double)wide_lane(k->gather_dt, 0);
+    const wide zero = wide_set(0);
+    const mask alive = wide_less(zero, tile->mass);
+    matrix rotation, turning;
+    UNROLL for (int a = 0; a < DIM; a++)
+        UNROLL for (int b = 0; b < DIM; b++) {
+            const double spin = a == b ? 0 : ((b - a + 3) % 3 == 1 ? -1 : 1) * body->spin[3 - a - b];
+            rotation.m[a][b] = wide_set((real)body->rotation[a][b]);
+            turning.m[a][b] = wide_select(alive, wide_set((real)spin), zero);
+        }
+    law_keep_symmetric(&tile->state.history[RIGID_REACTION],
+                       rigid_reaction(sweep, k, tile, motion->gradient, rotation));
+    tile->state.F = matrix_select(alive, matrix_multiply(rotation, tile->state.F), tile->state.F);
+    tile->C = motion->gradient = turning;
+    for (int q = 0; q < WIDTH; q++) {
+        const bool lives = wide_lane(tile->mass, q) > 0;
+        double x[3] = {0}, r[3] = {0}, turned[3] = {0};
+        rigid_position(sweep, group, tile, q, x);
+        for (int a = 0; a < DIM; a++)
+            r[a] = h * x[a] - body->centre[a];
+        for (int a = 0; a < DIM; a++)
+            for (int b = 0; b < DIM; b++)
+                turned[a] += body->rotation[a][b] * r[b];
+        for (int a = 0; a < DIM; a++) {
+            real *place = (real *)&tile->x[a] + q, *remainder = (real *)&tile->state.history[RIGID_REMAINDER + a] + q;
+            const double moved = lives ? body->shift[a] + (turned[a] - r[a]) : 0;
+            const double exact = (double)*place + (double)*remainder + moved / h;
+            ((real *)&tile->v[a])[q] = lives ? (real)(body->velocity[a] + rigid_cross(body->spin, turned, a)) : 0;
+            ((real *)&motion->velocity[a])[q] = (real)(moved * per_dt);
+            *place = (real)exact;
+            *remainder = (real)(exact - (double)*place);
+        }
+    }
+}
+
+/* The same on copies: the originals can stay in registers because their address is not taken. */
+INLINE void rigid_advance_copies(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
+                                 struct tile *tile, struct motion *motion)
+{
+    struct tile moved = *tile;
+    struct motion own = *motion;
+    rigid_advance(sweep, k, group, &moved, &own);
+    *tile = moved;
+    *motion = own;
+}
