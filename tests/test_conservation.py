@@ -64,10 +64,10 @@ def test_a_free_body_keeps_its_totals(dim, dtype, law):
     assert 0.5 < energy < 1
 
 
-# The laws with sweeps of their own, and two of those that share one: plastic, viscous.
+# The laws with sweeps of their own, and three of those that share one: plastic, viscous, rigid.
 @pytest.mark.slow
 @every_dtype
-@pytest.mark.parametrize("law", [*scenes.LAWS[:5], "von_mises", "viscoelastic"])
+@pytest.mark.parametrize("law", [*scenes.LAWS[:5], "von_mises", "viscoelastic", "rigid"])
 @each("isa", scenes.ISAS)
 def test_a_free_body_of_13824_particles_keeps_its_totals(dtype, law, isa):
     drifts, energy = fly(3, dtype, law, isa, 24)

@@ -1,5 +1,7 @@
 """Rigid bodies: free flight, contact, and what they refuse."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -116,7 +118,7 @@ def test_blocks_fall_onto_rubber_and_a_floor(d):
 def test_a_block_slides_down_an_incline():
     angle, friction = np.radians(30), 0.3
     scene = mpm.Scene((0, 0), (4, 1.5), gravity=(10 * np.sin(angle), -10 * np.cos(angle)))
-    scene.add_collider(mpm.shapes.HalfSpace((0, 0.2), (0, 1)), friction=friction)
+    scene.add_collider(mpm.shapes.HalfSpace((0, 0.2), (0, 1)), friction=friction, name="slope")
     scene.add(mpm.shapes.Box((0.3, 0.25), (0.7, 0.5)), WOOD)
     sim = mpm.Simulation(scene, dx=1 / 16)
     sim.run(0.6)
@@ -125,6 +127,23 @@ def test_a_block_slides_down_an_incline():
     np.testing.assert_allclose(
         (sim.particles.v[0, 0] - begin) / 0.2, 10 * (np.sin(angle) - friction * np.cos(angle)), rtol=2e-3
     )  # 2e-4
+    P = sim.history["momentum"]
+    gained = (sim.history["body_impulse"] + sim.history["impulse:slope"])[1:]
+    np.testing.assert_allclose(np.diff(P, axis=0), gained, rtol=0, atol=1e-12 * np.abs(P).max())
+
+
+def test_a_collider_pushes_a_body_about_its_centre():
+    """A fist strikes a plate at rest beside its centre: it flies off, and turns."""
+    scene = mpm.Scene((-1, -1), (1, 1))
+    scene.add(mpm.shapes.Box((-0.1, -0.3), (0.1, 0.3)), WOOD)
+    fist = mpm.shapes.Ball((-0.3, 0.15), 0.12)
+    scene.add_collider(fist, motion=mpm.motion.Keyframes([0, 0.25], [(0, 0), (0.25, 0)]), name="fist")
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    sim.run(0.4)
+    end = sim.totals()
+    P = sim.history["impulse:fist"].sum(axis=0)
+    assert P[0] > 10 and end.angular_momentum < -1
+    np.testing.assert_allclose(end.momentum, P, rtol=1e-12)
 
 
 def test_a_raft_displaces_its_weight():
@@ -172,6 +191,116 @@ def test_bits_do_not_depend_on_threads_or_on_a_restart(dtype, transfer, tmp_path
     assert {hashed(1, False), hashed(2, False), hashed(3, True)} == {hashed(1, True)}
 
 
+@pytest.mark.parametrize(
+    "kernel, gradient", [("quadratic", "mls"), ("cubic", "bspline"), ("linear", "bspline")]
+)
+@pytest.mark.parametrize("transfer", ["apic", "tpic", "pic", "flip", "aflip", "asflip", "xpic"])
+@pytest.mark.parametrize("d", [2, 3])
+def test_every_transfer_and_kernel_moves_a_rigid_body(d, transfer, kernel, gradient):
+    sim = flying(
+        d, velocity=[0.4] * d, spin=2.0 if d == 2 else (2, 1, 0), h=1 / 8, dt=5e-3, transfer=transfer, kernel=kernel,
+        gradient=gradient,
+    )  # fmt: skip
+    before, apart = sim.totals(), distances(sim)
+    sim.step(60)
+    after, p = sim.totals(), sim.particles
+    assert np.abs(distances(sim) - apart).max() < 1e-13  # 4e-15 cells
+    np.testing.assert_allclose(after.momentum, before.momentum, rtol=1e-13)
+    C, r = np.array(p.C[0]), p.x - np.array(after.center_of_mass)
+    np.testing.assert_allclose(C, -C.T, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(p.v, after.momentum / after.mass + r @ C.T, rtol=0, atol=1e-14)
+    assert np.abs(C).max() < 2.001
+    if transfer in ("apic", "tpic"):
+        np.testing.assert_allclose(after.angular_momentum, before.angular_momentum, rtol=1e-12)
+
+
+def test_a_body_goes_on_with_the_particles_that_are_left():
+    sim = flying(2, velocity=(0.2, 0.1), spin=3.0)
+    x = np.array(sim.particles.x)
+    sim.particles.delete(x[:, 0] > 0)
+    apart, mass = distances(sim), sim.totals().mass
+    # The half that is left flies with the velocity of its own centre.
+    m, v = (np.array(sim.particles[name]) for name in ("mass", "v"))
+    sim.step(200)
+    np.testing.assert_allclose(sim.totals().momentum, m @ v, rtol=1e-12)
+    np.testing.assert_allclose(distances(sim), apart, rtol=0, atol=1e-13)
+    assert sim.totals().mass == mass
+    sim.particles.delete(slice(1, None))
+    sim.step(5)  # one particle
+    sim.particles.delete(slice(None))
+    sim.step(5)  # none
+    assert len(sim.particles) == 0
+
+
+def test_bodies_added_between_steps_move_on_their_own():
+    sim = flying(2, velocity=(0.2, 0))
+    sim.step(10)
+    half = np.array([0.1, 0.1])
+    sim.add(mpm.shapes.Box((0.5, 0.5) - half, (0.5, 0.5) + half), WOOD, velocity=(0, -0.5), name="later")
+    assert len(sim.materials) == 2 and sim.materials[0] == sim.materials[1]
+    sim.step(20)
+    later = sim.rows("later")
+    np.testing.assert_allclose(
+        sim.particles.v[later], [[0, -0.5]] * (later.stop - later.start), rtol=0, atol=1e-15
+    )
+    np.testing.assert_allclose(sim.particles.v[: later.start, 0], 0.2, rtol=1e-14)
+
+
+@pytest.mark.parametrize("on_leave", ["raise", "clamp", "delete"])
+def test_walls_hold_a_body_that_is_thrown_at_a_corner(on_leave):
+    """Node by node, walls hold only the particles beside them: a corner would pass them by more than half a cell."""
+    scene = mpm.Scene((-1, -1), (1, 1))
+    plate = mpm.shapes.Box((-0.3, -0.1), (0.3, 0.1)).rotate(0.6)
+    scene.add(plate, WOOD, velocity=(8, 5), angular_velocity=10)
+    sim = mpm.Simulation(scene, dx=1 / 16, on_leave=on_leave)
+    apart = distances(sim)
+    sim.run(0.5)
+    assert sim.health["left_domain"] == 0 and np.abs(sim.particles.x).max() < 1 + 0.1 * sim.dx
+    np.testing.assert_allclose(distances(sim), apart, rtol=0, atol=1e-12)
+    P = sim.history["momentum"]
+    np.testing.assert_allclose(
+        np.diff(P, axis=0), sim.history["wall_impulse"][1:], rtol=0, atol=1e-12 * P.max()
+    )
+
+
+def test_a_density_that_varies_moves_the_centre_of_mass():
+    scene = mpm.Scene((-1, -1), (1, 1))
+    loaded = mpm.materials.Rigid(density=lambda x: 1000 + 900 * np.sign(x[:, 0]))
+    scene.add(mpm.shapes.Box((-0.4, -0.1), (0.4, 0.1)), loaded, angular_velocity=1)
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    before = sim.totals()
+    assert before.center_of_mass[0] == pytest.approx(0.18)  # of 0.2 m at 1900 and -0.2 m at 100
+    sim.run(1)
+    after = sim.totals()
+    np.testing.assert_allclose(
+        after.center_of_mass, before.center_of_mass + before.momentum / before.mass, rtol=0, atol=1e-12
+    )
+    np.testing.assert_allclose(after.kinetic, before.kinetic, rtol=1e-11)
+
+
+def test_a_recording_has_the_reaction_and_replays(tmp_path):
+    sim = falling(2)
+    with sim.record(tmp_path / "run.vtkhdf", fps=50, fields=["v", "reaction"]):
+        sim.run(0.2)
+    last = mpm.replay(tmp_path / "run.vtkhdf").at(0.2)
+    np.testing.assert_array_equal(last["x"], sim.particles.x)
+    np.testing.assert_array_equal(last["reaction"], sim.particles.reaction)
+    assert np.abs(last["reaction"][sim.rows("on floor")]).max() > 1000  # [Pa]
+
+
+def test_the_doctor_and_the_automatic_step_know_no_sound_in_a_rigid_body():
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -10))
+    scene.add(mpm.shapes.Box((0.3, 0.3), (0.7, 0.7)), WOOD, velocity=(2, 0))
+    scene.add_collider(mpm.shapes.Ball((0.5, 0.1), 0.1), motion=mpm.motion.Linear((0.1, 0)))
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    report = mpm.doctor(sim)
+    assert not {one.topic for one in report} & {"speed", "stiffness"}
+    assert "sound" not in str(report)
+    assert math.isinf(sim.stable_dt().dt)
+    sim.step(3)
+    assert sim.history["dt"].max() <= 0.05 / 16 / 2
+
+
 def test_what_users_write_counts_in_the_next_step():
     sim = flying(2)
     sim.particles.v[:] = 0
@@ -185,6 +314,13 @@ def test_what_users_write_counts_in_the_next_step():
     apart = distances(sim)
     sim.step(100)
     np.testing.assert_allclose(distances(sim), apart, rtol=0, atol=1e-12)
+    sim.particles.v[:] = 0
+    sim.particles.C[:] = [[0, -1], [1, 0]]  # its own momentum is small beside that of a spinning body
+    sim.particles.F[:] = np.diag([1.2, 0.9])
+    sim.step(1)
+    np.testing.assert_allclose(sim.totals().momentum, 0, atol=1e-12 * mass.sum())
+    assert 0 < sim.particles.C[0, 1, 0] < 0.1
+    np.testing.assert_allclose(sim.particles.F[0] @ sim.particles.F[0].T, np.eye(2), rtol=0, atol=1e-15)
 
 
 def test_a_body_crosses_a_periodic_face_or_is_too_long():
@@ -207,11 +343,18 @@ def test_a_body_crosses_a_periodic_face_or_is_too_long():
 def test_other_methods_refuse_rigid_bodies():
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(mpm.shapes.Box((0.3, 0.3), (0.7, 0.7)), WOOD)
-    with pytest.raises(ValueError, match="does not move rigid bodies"):
+    with pytest.raises(ValueError, match="do not move rigid bodies"):
         mpm.Simulation(scene, dx=1 / 16, integrator="implicit-euler")
     with pytest.raises(ValueError, match="is no elastic solid"):
         mpm.fem.Simulation(scene, spacing=1 / 16)
     with pytest.raises(ValueError, match="computes weakly compressible fluids"):
         mpm.sph.Simulation(scene, spacing=1 / 16)
-    with pytest.raises(ValueError, match="does not deform"):
+    with pytest.raises(ValueError, match="do not move rigid bodies"):
+        mpm.Simulation(scene, dx=1 / 16).equilibrate()
+    with pytest.raises(ValueError, match="does not deform, so it has no law to drive"):
+        mpm.point.drive(WOOD, times=[0, 1], F={"xx": 1.1})
+    with pytest.raises(ValueError, match="no law to drive"):
         mpm.testing.check_law(WOOD)
+    scene.add(mpm.shapes.Ball((0.5, 0.8), 0.1), WOOD, F=np.diag([1.1, 1.0]), name="bent")
+    with pytest.raises(ValueError, match="'bent' is rigid and does not deform; leave F out"):
+        mpm.Simulation(scene, dx=1 / 16)

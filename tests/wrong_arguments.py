@@ -220,6 +220,7 @@ TARGETS = {
                      "melting_temperature": [*POSITIVE, 298], "reference_temperature": [*POSITIVE, 1300],
                      "taylor_quinney": [*NOT_NEGATIVE, 1.1], "s": [*NOT_NEGATIVE, 11],
                      "grueneisen": [*NOT_NEGATIVE, 101]}),
+    "Rigid": (lambda c, **k: M.Rigid(**k), {"density": 1e3}, {"density": POSITIVE}),
     "Viscoelastic": (lambda c, **k: M.Viscoelastic(**k), {"E": 1e5, "nu": 0.3, "density": 1e3},
                      {**ELASTIC, "g_1": [*NOT_NEGATIVE, 1], "g_2": NOT_NEGATIVE, "tau_1": POSITIVE, "tau_2": POSITIVE,
                       "viscosity": NOT_NEGATIVE}),

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "integrate/state.h"
 
 /* The body of a material, as its sums and the settings tell. */
@@ -39,22 +40,22 @@ static void multiply(double out[3], const double a[3][3], const double v[3])
         out[i] = dot(a[i], v);
 }
 
-/* a^T v */
-static void multiply_transposed(double out[3], const double a[3][3], const double v[3])
+/* (1 + T)^T v */
+static void turn_back(double out[3], const double T[3][3], const double v[3])
 {
     for (int i = 0; i < 3; i++)
-        out[i] = a[0][i] * v[0] + a[1][i] * v[1] + a[2][i] * v[2];
+        out[i] = v[i] + (T[0][i] * v[0] + T[1][i] * v[1] + T[2][i] * v[2]);
 }
 
-/* exp([w]), by the unit quaternion of half the angle. */
-static void exponential(double Q[3][3], const double w[3])
+/* exp([w]) - 1, by the unit quaternion of half the angle. Without the 1, a small rotation has a small error. */
+static void exponential_less_1(double T[3][3], const double w[3])
 {
     const double angle = sqrt(dot(w, w)), share = angle > 0 ? sin(0.5 * angle) / angle : 0.5, q0 = cos(0.5 * angle);
     const double q[3] = {share * w[0], share * w[1], share * w[2]};
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
             const double sign = (j - i + 3) % 3 == 1 ? -1 : 1;
-            Q[i][j] = i == j ? 1 - 2 * (dot(q, q) - q[i] * q[i]) : 2 * (q[i] * q[j] + sign * q0 * q[3 - i - j]);
+            T[i][j] = i == j ? 2 * (q[i] * q[i] - dot(q, q)) : 2 * (q[i] * q[j] + sign * q0 * q[3 - i - j]);
         }
 }
 
@@ -94,15 +95,21 @@ static void invert(double inverse[3][3], const double I[3][3], int dim)
             inverse[i][j] = C[i][j] / det; /* symmetric */
 }
 
+static void add_sum(mpm_sum *sum, const mpm_sum *part)
+{
+    mpm_sum_add(sum, part->high);
+    sum->low += part->low;
+}
+
 static void add_sums(mpm_rigid_sums *sum, const mpm_rigid_sums *part)
 {
-    sum->mass += part->mass;
+    add_sum(&sum->mass, &part->mass);
     for (int a = 0; a < 3; a++) {
-        sum->mass_moment[a] += part->mass_moment[a];
-        sum->momentum[a] += part->momentum[a];
-        sum->angular_momentum[a] += part->angular_momentum[a];
+        add_sum(&sum->mass_moment[a], &part->mass_moment[a]);
+        add_sum(&sum->momentum[a], &part->momentum[a]);
+        add_sum(&sum->angular_momentum[a], &part->angular_momentum[a]);
         for (int b = 0; b < 3; b++)
-            sum->second_moment[a][b] += part->second_moment[a][b];
+            add_sum(&sum->second_moment[a][b], &part->second_moment[a][b]);
         if (part->lowest[a][a] < sum->lowest[a][a])
             memcpy(sum->lowest[a], part->lowest[a], sizeof sum->lowest[a]);
         if (part->highest[a][a] > sum->highest[a][a])
@@ -110,25 +117,25 @@ static void add_sums(mpm_rigid_sums *sum, const mpm_rigid_sums *part)
     }
 }
 
-static struct body body_of(const mpm_simulation *simulation, const mpm_rigid_sums *sums)
+static struct body body_of(const mpm_settings *settings, const mpm_rigid_sums *sums)
 {
-    const mpm_settings *settings = &simulation->settings;
     const double h = settings->dx, D = mpm_scheme_is_affine(&settings->scheme)
                                            ? h * h * mpm_scheme_second_moment(settings->scheme.degree) : 0;
-    struct body body = {.mass = sums->mass};
+    struct body body = {.mass = mpm_sum_value(&sums->mass)};
     double S[3][3], I[3][3], moved[3];
-    memcpy(body.momentum, sums->momentum, sizeof body.momentum);
-    for (int a = 0; a < 3; a++)
-        body.centre[a] = sums->mass_moment[a] / sums->mass;
+    for (int a = 0; a < 3; a++) {
+        body.momentum[a] = mpm_sum_value(&sums->momentum[a]);
+        body.centre[a] = mpm_sum_value(&sums->mass_moment[a]) / body.mass;
+    }
     cross(moved, body.centre, body.momentum);
     for (int a = 0; a < 3; a++) {
-        body.spin[a] = sums->angular_momentum[a] - moved[a];
+        body.spin[a] = mpm_sum_value(&sums->angular_momentum[a]) - moved[a];
         for (int b = 0; b < 3; b++)
-            S[a][b] = sums->second_moment[a][b] - sums->mass * body.centre[a] * body.centre[b];
+            S[a][b] = mpm_sum_value(&sums->second_moment[a][b]) - body.mass * body.centre[a] * body.centre[b];
     }
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
-            I[a][b] = (a == b ? S[0][0] + S[1][1] + S[2][2] + 2 * D * sums->mass : 0) - S[a][b];
+            I[a][b] = (a == b ? S[0][0] + S[1][1] + S[2][2] + 2 * D * body.mass : 0) - S[a][b];
     invert(body.inverse, I, settings->dim);
     return body;
 }
@@ -158,30 +165,30 @@ static void stop(struct body *body, const double at[3], int axis, double inward,
         body->spin[a] += size * arm[a];
 }
 
-static void stop_at_walls(const mpm_simulation *simulation, struct body *body, const mpm_rigid_sums *sums,
-                          const int32_t block[3], double dt, double impulse[3])
+static void stop_at_walls(const mpm_settings *settings, struct body *body, const mpm_rigid_body *motion, double dt,
+                          double impulse[3])
 {
-    const mpm_settings *settings = &simulation->settings;
+    const mpm_rigid_sums *sums = &motion->sums;
     for (int a = 0; a < settings->dim; a++) {
         if (mpm_walls_period(settings->walls, a, settings->cells[a]))
             continue;
-        const double low = -settings->dx * block[a] * mpm_block_side(settings->dim);
+        const double low = -settings->dx * motion->block[a] * mpm_block_side(settings->dim);
         const double high = low + settings->dx * (double)settings->cells[a];
         stop(body, sums->lowest[a], a, 1, sums->lowest[a][a] - low, dt, impulse);
         stop(body, sums->highest[a], a, -1, high - sums->highest[a][a], dt, impulse);
     }
 }
 
-/* The motion in a step of size dt; the block is set. */
-static void move(const struct body *body, double dt, mpm_rigid_motion *motion)
+/* The motion in a step of size dt. */
+static void move(const struct body *body, double dt, mpm_rigid_body *motion)
 {
     double w[3], turn[3], back[3], next[3];
     multiply(w, body->inverse, body->spin);
     for (int k = 0; k < 50; k++) { /* each iteration gains a factor of about dt |w|; in 2-D the first is exact */
         for (int a = 0; a < 3; a++)
             turn[a] = dt * w[a];
-        exponential(motion->rotation, turn);
-        multiply_transposed(back, motion->rotation, body->spin);
+        exponential_less_1(motion->turn, turn);
+        turn_back(back, motion->turn, body->spin);
         for (int a = 0; a < 3; a++)
             back[a] = 0.5 * (back[a] + body->spin[a]);
         multiply(next, body->inverse, back);
@@ -192,11 +199,12 @@ static void move(const struct body *body, double dt, mpm_rigid_motion *motion)
         if (!(change > 4e-16 * sqrt(dot(w, w))))
             break;
     }
-    multiply_transposed(back, motion->rotation, body->spin);
+    turn_back(back, motion->turn, body->spin);
     multiply(next, body->inverse, back);
-    multiply(motion->spin, motion->rotation, next);
+    multiply(turn, motion->turn, next);
     memcpy(motion->centre, body->centre, sizeof motion->centre);
     for (int a = 0; a < 3; a++) {
+        motion->spin[a] = next[a] + turn[a];
         motion->velocity[a] = body->momentum[a] / body->mass;
         motion->shift[a] = dt * motion->velocity[a];
     }
@@ -204,18 +212,17 @@ static void move(const struct body *body, double dt, mpm_rigid_motion *motion)
 
 /* How far the particles of a body move along an axis at most [m]: the displacement is linear in x, so it is that of a
  * corner of the box around them. */
-static double farthest(const mpm_rigid_motion *motion, const mpm_rigid_sums *sums, int dim)
+static double farthest(const mpm_rigid_body *motion, int dim)
 {
+    const mpm_rigid_sums *sums = &motion->sums;
     double most = 0;
     for (int corner = 0; corner < 1 << dim; corner++) {
-        double r[3], turned[3];
-        for (int a = 0; a < 3; a++)
+        double r[3] = {0}, turn[3];
+        for (int a = 0; a < dim; a++)
             r[a] = (corner >> a & 1 ? sums->highest[a][a] : sums->lowest[a][a]) - motion->centre[a];
-        for (int a = dim; a < 3; a++)
-            r[a] = 0;
-        multiply(turned, motion->rotation, r);
+        multiply(turn, motion->turn, r);
         for (int a = 0; a < dim; a++) {
-            const double moved = fabs(motion->shift[a] + turned[a] - r[a]);
+            const double moved = fabs(motion->shift[a] + turn[a]);
             most = moved <= most ? most : moved; /* NaN stays */
         }
     }
@@ -233,11 +240,6 @@ static bool is_too_long(const mpm_settings *settings, const mpm_rigid_sums *sums
     return false;
 }
 
-static bool is_rigid(const mpm_simulation *simulation, size_t material)
-{
-    return mpm_material_law(&simulation->materials[material])->rigid;
-}
-
 mpm_status mpm_rigid_reserve(mpm_simulation *simulation)
 {
     return mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->rigid, &simulation->rigid_capacity,
@@ -245,34 +247,57 @@ mpm_status mpm_rigid_reserve(mpm_simulation *simulation)
                ? MPM_OUT_OF_MEMORY : MPM_OK;
 }
 
-mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double limit, double impulse[3], double *travel)
+/* Positions of a body count from the block of one of its particles; its images are those nearest to this particle. */
+static void begin_at(const mpm_particles *p, const mpm_group *group, mpm_rigid_body *body)
+{
+    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, first = (size_t)group->first_tile * lanes;
+    for (size_t slot = first; slot < first + (size_t)group->tiles * lanes; slot++) {
+        if (!(mpm_real_at(p->column[MPM_COLUMN_MASS], slot, p->real_size) > 0))
+            continue;
+        memcpy(body->block, group->block, sizeof body->block);
+        for (size_t a = 0; a < dim; a++)
+            body->near[a] = mpm_real_at(p->column[MPM_COLUMN_X], mpm_particles_index(slot, a, dim, lanes), p->real_size);
+        return;
+    }
+}
+
+static bool is_rigid(const mpm_simulation *simulation, size_t material)
+{
+    return mpm_material_law(&simulation->materials[material])->rigid;
+}
+
+/* Adds up the groups of every body. */
+static void find_sums(mpm_simulation *simulation, double dt)
 {
     const mpm_particles *particles = &simulation->particles;
+    for (size_t material = 0; material < simulation->material_count; material++)
+        simulation->rigid[material] = (mpm_rigid_body){.sums = mpm_rigid_no_sums()};
+    for (size_t g = particles->group_count; g-- > 0;) /* the first of a body is the last here */
+        if (is_rigid(simulation, (size_t)particles->groups[g].material))
+            begin_at(particles, &particles->groups[g], &simulation->rigid[particles->groups[g].material]);
+    mpm_sweeps_rigid_sums(simulation, dt);
+    for (size_t g = 0; g < particles->group_count; g++)
+        if (is_rigid(simulation, (size_t)particles->groups[g].material))
+            add_sums(&simulation->rigid[particles->groups[g].material].sums, &simulation->reports.rigid_sums[g]);
+}
+
+mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel)
+{
+    const mpm_settings *settings = &simulation->settings;
     if (!simulation->has_rigid)
         return MPM_NO_REASON;
-    for (size_t g = particles->group_count; g-- > 0;) /* from the first group of each */
-        memcpy(simulation->rigid[particles->groups[g].material].block, particles->groups[g].block,
-               sizeof particles->groups[g].block);
-    mpm_sweeps_rigid_sums(simulation, dt);
+    find_sums(simulation, dt);
     for (size_t material = 0; material < simulation->material_count; material++) {
-        mpm_rigid_motion *motion = &simulation->rigid[material];
-        mpm_rigid_sums sums = {0};
-        for (int a = 0; a < 3; a++) {
-            sums.lowest[a][a] = INFINITY;
-            sums.highest[a][a] = -INFINITY;
-        }
-        for (size_t g = 0; is_rigid(simulation, material) && g < particles->group_count; g++)
-            if ((size_t)particles->groups[g].material == material)
-                add_sums(&sums, &simulation->reports.rigid_sums[g]);
-        if (!(sums.mass > 0))
+        mpm_rigid_body *motion = &simulation->rigid[material];
+        if (!(mpm_sum_value(&motion->sums.mass) > 0)) /* another law, or no particle is left */
             continue;
-        if (is_too_long(&simulation->settings, &sums))
+        if (is_too_long(settings, &motion->sums))
             return MPM_BODY_TOO_LONG;
-        struct body body = body_of(simulation, &sums);
-        stop_at_walls(simulation, &body, &sums, motion->block, dt, impulse);
+        struct body body = body_of(settings, &motion->sums);
+        stop_at_walls(settings, &body, motion, dt, impulse);
         move(&body, dt, motion);
-        const double moved = farthest(motion, &sums, simulation->settings.dim) / simulation->settings.dx;
-        if (!(moved <= limit))
+        const double moved = farthest(motion, settings->dim) / settings->dx;
+        if (!(moved <= mpm_refusal_travel(simulation)))
             return MPM_MOVES_TOO_FAR;
         *travel = fmax(*travel, moved);
     }

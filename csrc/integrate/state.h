@@ -28,7 +28,7 @@ struct mpm_simulation {
     bool has_moduli;     /* a material keeps its tangent as moduli */
     bool lacks_energy;   /* a material has stresses without an energy in implicit steps */
     bool has_rigid;      /* a material is rigid */
-    mpm_rigid_motion *rigid; /* per material: of the step that ends, scratch */
+    mpm_rigid_body *rigid; /* per material: of the step that ends, scratch */
     size_t rigid_capacity;
     double yield_strain; /* least strain at which a material yields; infinite: none does */
 
@@ -134,8 +134,8 @@ double mpm_refusal_travel(const mpm_simulation *simulation); /* the largest acce
 /* rigid.c */
 mpm_status mpm_rigid_reserve(mpm_simulation *simulation); /* room for one more material */
 /* Finds the motion of every rigid body in the step, before G2P. Adds the impulses of the walls, and raises `travel`.
- * Returns why the step cannot be taken, if one would move by more than `limit` cells, say. */
-mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double limit, double impulse[3], double *travel);
+ * Returns why the step cannot be taken. */
+mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel);
 
 /* totals.c */
 mpm_totals mpm_totals_of(const mpm_simulation *simulation);

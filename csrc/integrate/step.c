@@ -76,7 +76,7 @@ static mpm_status grid(mpm_simulation *simulation, struct step *step)
 static mpm_reason finish_grid(mpm_simulation *simulation, struct step *step)
 {
     mpm_sweeps_filter(simulation, &step->report);
-    return mpm_rigid_find(simulation, step->dt, mpm_refusal_travel(simulation), step->report.impulse, &step->travel);
+    return mpm_rigid_find(simulation, step->dt, step->report.impulse, &step->travel);
 }
 
 /* A refused step begins again with half its size, as often as needed (automatic dt). */

@@ -8,6 +8,8 @@
  * family of sweeps that reads the scheme at run time.
  */
 #pragma once
+#include <math.h>
+
 #include "base/pool.h"
 #include "contact/collider.h"
 #include "contact/constraint.h"
@@ -100,22 +102,51 @@ typedef struct mpm_block_report {
     double approach;          /* speed plus the speed of the near colliders [m/s], 0 if none is near */
 } mpm_block_report;
 
+/** A sum in twice the precision: `low` gathers what rounding takes from `high`. A body finds its velocity anew in every
+ *  step, as a sum over a sum, so their rounding, always the same, would add up. */
+typedef struct mpm_sum {
+    double high, low;
+} mpm_sum;
+
+static inline void mpm_sum_add(mpm_sum *sum, double term)
+{
+    const double high = sum->high + term, added = high - sum->high;
+    sum->low += (sum->high - (high - added)) + (term - added); /* exact: Knuth's two-sum */
+    sum->high = high;
+}
+
+static inline double mpm_sum_value(const mpm_sum *sum)
+{
+    return sum->high + sum->low;
+}
+
 /** Sums over the particles of a rigid body, or of those in one group. Positions count in metres from the first node of
- *  a block that the body's motion names; angular momentum is about that node, with the affine part. Vectors and tensors
- *  have three dimensions; in 2-D the body lies in the plane z = 0. */
+ *  the body's `block`; angular momentum is about that node, with the affine part. Vectors and tensors have three
+ *  dimensions; in 2-D the body lies in the plane z = 0. */
 typedef struct mpm_rigid_sums {
-    double mass, mass_moment[3], momentum[3], angular_momentum[3]; /* sum m, m x, m v, m x cross v */
-    double second_moment[3][3];            /* sum m x x^T [kg m2] */
-    double lowest[3][3], highest[3][3];    /* the particles that are farthest along each axis, both ways [m] */
+    mpm_sum mass, mass_moment[3], momentum[3], angular_momentum[3]; /* sum m, m x, m v, m x cross v */
+    mpm_sum second_moment[3][3];        /* sum m x x^T [kg m2] */
+    double lowest[3][3], highest[3][3]; /* the particles that are farthest along each axis, both ways [m] */
 } mpm_rigid_sums;
 
-/** The motion of a rigid body in a step: x <- centre + shift + rotation (x - centre), then v = velocity + spin cross
- *  (x - new centre). */
-typedef struct mpm_rigid_motion {
-    int32_t block[3]; /* from whose first node positions count */
-    double centre[3], shift[3], rotation[3][3]; /* of mass, before the step [m]; its displacement [m]; of the step */
-    double velocity[3], spin[3];                /* after the step [m/s], [rad/s] */
-} mpm_rigid_motion;
+static inline mpm_rigid_sums mpm_rigid_no_sums(void)
+{
+    mpm_rigid_sums sums = {0};
+    for (int a = 0; a < 3; a++) {
+        sums.lowest[a][a] = INFINITY;
+        sums.highest[a][a] = -INFINITY;
+    }
+    return sums;
+}
+
+/** A rigid body in a step: x <- x + shift + turn (x - centre), then v = velocity + spin cross (x - new centre). */
+typedef struct mpm_rigid_body {
+    int32_t block[3];    /* from whose first node positions count */
+    double near[3];      /* the image of a particle that counts is the nearest to this place in the block [cells] */
+    mpm_rigid_sums sums; /* before the step, with what the nodes bring */
+    double centre[3], shift[3], turn[3][3]; /* of mass, before the step [m]; its displacement [m]; rotation less 1 */
+    double velocity[3], spin[3];            /* after the step [m/s], [rad/s] */
+} mpm_rigid_body;
 
 /** What every sweep needs. `measures` and `workspaces` have one entry per task and per thread. */
 typedef struct mpm_sweep {
@@ -128,8 +159,8 @@ typedef struct mpm_sweep {
     int64_t period[3]; /* mpm_walls_period */
     double lower[3], dx;
     mpm_colliders colliders; /* during the step that ends; books per task */
-    mpm_rigid_sums *rigid_sums;       /* per group, of rigid materials; written by MPM_RIGID_SUMS */
-    const mpm_rigid_motion *rigid;    /* per material: of the step that ends */
+    mpm_rigid_sums *rigid_sums; /* per group, of rigid materials; written by MPM_RIGID_SUMS */
+    const mpm_rigid_body *rigid; /* per material: of the step that ends */
     const void *volume_change; /* F-bar, in G2P: the averages as grid->vector; else NULL */
     mpm_measure *measures;
     void **workspaces;

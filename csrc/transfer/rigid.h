@@ -3,11 +3,11 @@
  * The particles of a rigid body: their sums, and their motion in a step.
  *
  *     G2P       v, C of each particle as in any material; their sums give the body P, L, M and I (integrate/rigid.c)
- *     motion    x <- c' + Q (x - c),  v = V + w x (x - c'),  C = [w],  F <- Q F
+ *     motion    x <- x + dt V + (Q - 1) (x - c),  v = V + w x (x - c'),  C = [w],  F <- Q F
  *     reaction  R_s <- Q (R_s + k dt sym grad v) Q^T
  *
- * Positions are advanced in double. A particle keeps what its x cannot hold, so that distances do not drift in single
- * precision.
+ * Distances do not drift. Displacements are computed in double, with an error that is relative to them. x holds
+ * multiples of a power of 2, which moves to another block as it is, and a remainder the rest.
  *
  * Without the reaction, a wall would take from a body only the momentum of the particles beside it, and the body would
  * sink into it by one layer of cells after the other. With it, a contact is elastic: k = 1/4 of the modulus that bounds
@@ -20,26 +20,17 @@
  * of the stiffness with which it falls, so that a body bounces with about a quarter of its speed. */
 static const double RIGID_UNLOADING = 1.0 / 4, RIGID_LOADING = 1.0 / 16;
 
-/* The position of a lane from the body's block, in cells. Across a periodic face: the image nearest to the block. */
+/* The position of a lane from the body's block, in cells. Across a periodic face: of its nearest image. */
 static void rigid_position(const mpm_sweep *sweep, const mpm_group *group, const struct tile *tile, int lane,
                            double x[DIM])
 {
-    const int32_t *from = sweep->rigid[group->material].block;
+    const mpm_rigid_body *body = &sweep->rigid[group->material];
     for (int a = 0; a < DIM; a++) {
-        x[a] = (double)(group->block[a] - from[a]) * BLOCK_SIDE + (double)wide_lane(tile->x[a], lane) +
+        x[a] = (double)(group->block[a] - body->block[a]) * BLOCK_SIDE + (double)wide_lane(tile->x[a], lane) +
                (double)wide_lane(tile->state.history[RIGID_REMAINDER + a], lane);
-        const double period = (double)sweep->period[a];
+        const double period = (double)sweep->period[a], far = x[a] - body->near[a];
         if (period > 0)
-            x[a] -= period * (double)(int64_t)(x[a] / period + (x[a] < 0 ? -0.5 : 0.5));
-    }
-}
-
-static void rigid_begin(mpm_rigid_sums *sums)
-{
-    *sums = (mpm_rigid_sums){0};
-    for (int a = 0; a < 3; a++) {
-        sums->lowest[a][a] = __builtin_inf();
-        sums->highest[a][a] = -__builtin_inf();
+            x[a] -= period * (double)(int64_t)(far / period + (far < 0 ? -0.5 : 0.5));
     }
 }
 
@@ -58,12 +49,12 @@ NOINLINE void rigid_add(const mpm_sweep *sweep, const struct constants *k, const
             x[a] *= h;
             v[a] = (double)wide_lane(tile->v[a], q);
         }
-        sums->mass += m;
+        mpm_sum_add(&sums->mass, m);
         for (int a = 0; a < DIM; a++) {
-            sums->mass_moment[a] += m * x[a];
-            sums->momentum[a] += m * v[a];
+            mpm_sum_add(&sums->mass_moment[a], m * x[a]);
+            mpm_sum_add(&sums->momentum[a], m * v[a]);
             for (int b = 0; b < DIM; b++)
-                sums->second_moment[a][b] += m * x[a] * x[b];
+                mpm_sum_add(&sums->second_moment[a][b], m * x[a] * x[b]);
             if (x[a] < sums->lowest[a][a])
                 memcpy(sums->lowest[a], x, sizeof x);
             if (x[a] > sums->highest[a][a])
@@ -72,9 +63,17 @@ NOINLINE void rigid_add(const mpm_sweep *sweep, const struct constants *k, const
         for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
             const int a = (c + 1) % 3, b = (c + 2) % 3;
             const double turning = (double)wide_lane(tile->C.m[b][a], q) - (double)wide_lane(tile->C.m[a][b], q);
-            sums->angular_momentum[c] += m * (x[a] * v[b] - x[b] * v[a] + spin * turning);
+            mpm_sum_add(&sums->angular_momentum[c], m * (x[a] * v[b] - x[b] * v[a] + spin * turning));
         }
     }
+}
+
+/* The nearest multiple of 2^-20 cells in single precision, of 2^-47 in double precision. A real holds it exactly below
+ * 16 cells. */
+static double rigid_on_lattice(double cells)
+{
+    const double large = REAL_IS_FLOAT ? 0x1.8p32 : 0x1.8p5;
+    return (cells + large) - large;
 }
 
 /* Component `axis` of a x b. */
@@ -111,7 +110,7 @@ INLINE matrix rigid_reaction(const mpm_sweep *sweep, const struct constants *k, 
 NOINLINE void rigid_advance(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
                             struct tile *tile, struct motion *motion)
 {
-    const mpm_rigid_motion *body = &sweep->rigid[group->material];
+    const mpm_rigid_body *body = &sweep->rigid[group->material];
     const double h = sweep->dx, per_dt = 1 / (double)wide_lane(k->gather_dt, 0);
     const wide zero = wide_set(0);
     const mask alive = wide_less(zero, tile->mass);
@@ -119,7 +118,7 @@ NOINLINE void rigid_advance(const mpm_sweep *sweep, const struct constants *k, c
     UNROLL for (int a = 0; a < DIM; a++)
         UNROLL for (int b = 0; b < DIM; b++) {
             const double spin = a == b ? 0 : ((b - a + 3) % 3 == 1 ? -1 : 1) * body->spin[3 - a - b];
-            rotation.m[a][b] = wide_set((real)body->rotation[a][b]);
+            rotation.m[a][b] = wide_set((real)((a == b) + body->turn[a][b]));
             turning.m[a][b] = wide_select(alive, wide_set((real)spin), zero);
         }
     law_keep_symmetric(&tile->state.history[RIGID_REACTION],
@@ -128,21 +127,23 @@ NOINLINE void rigid_advance(const mpm_sweep *sweep, const struct constants *k, c
     tile->C = motion->gradient = turning;
     for (int q = 0; q < WIDTH; q++) {
         const bool lives = wide_lane(tile->mass, q) > 0;
-        double x[3] = {0}, r[3] = {0}, turned[3] = {0};
+        double x[3] = {0}, r[3] = {0}, turn[3] = {0}, turned[3];
         rigid_position(sweep, group, tile, q, x);
         for (int a = 0; a < DIM; a++)
             r[a] = h * x[a] - body->centre[a];
-        for (int a = 0; a < DIM; a++)
+        for (int a = 0; a < 3; a++) {
             for (int b = 0; b < DIM; b++)
-                turned[a] += body->rotation[a][b] * r[b];
+                turn[a] += body->turn[a][b] * r[b];
+            turned[a] = r[a] + turn[a];
+        }
         for (int a = 0; a < DIM; a++) {
             real *place = (real *)&tile->x[a] + q, *remainder = (real *)&tile->state.history[RIGID_REMAINDER + a] + q;
-            const double moved = lives ? body->shift[a] + (turned[a] - r[a]) : 0;
-            const double exact = (double)*place + (double)*remainder + moved / h;
+            const double moved = lives ? body->shift[a] + turn[a] : 0, at = rigid_on_lattice((double)*place);
+            const double left = (double)*remainder + ((double)*place - at) + moved / h, whole = rigid_on_lattice(left);
             ((real *)&tile->v[a])[q] = lives ? (real)(body->velocity[a] + rigid_cross(body->spin, turned, a)) : 0;
             ((real *)&motion->velocity[a])[q] = (real)(moved * per_dt);
-            *place = (real)exact;
-            *remainder = (real)(exact - (double)*place);
+            *place = (real)(at + whole);
+            *remainder = (real)(left - whole);
         }
     }
 }

@@ -52,7 +52,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     if (scatters)
         run_begin(&run);
     if (pieces & SUM)
-        rigid_begin(&sweep->rigid_sums[group - sweep->particles->groups]);
+        sweep->rigid_sums[group - sweep->particles->groups] = mpm_rigid_no_sums();
 
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
