@@ -27,6 +27,7 @@ SCALE = {
     "jelly": 0.5,
     "jelly-stack": 0.5,
     "mudslide": 0.5,
+    "raft": 0.5,
     "sand-column": 0.5,
     "sand-column-3d": 0.4,
     "sand-hourglass": 0.5,

@@ -114,7 +114,8 @@ mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, con
     if (reason == MPM_COLLIDER_TOO_FAST) {
         trouble->name = fastest_collider(simulation, &trouble->value[0])->name;
         if (simulation->settings.dt > 0)
-            trouble->value[1] = mpm_refusal_travel(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
+            trouble->value[1] =
+                mpm_refusal_travel(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
     }
     return status;
 }

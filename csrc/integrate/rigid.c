@@ -255,8 +255,10 @@ static void begin_at(const mpm_particles *p, const mpm_group *group, mpm_rigid_b
         if (!(mpm_real_at(p->column[MPM_COLUMN_MASS], slot, p->real_size) > 0))
             continue;
         memcpy(body->block, group->block, sizeof body->block);
-        for (size_t a = 0; a < dim; a++)
-            body->near[a] = mpm_real_at(p->column[MPM_COLUMN_X], mpm_particles_index(slot, a, dim, lanes), p->real_size);
+        for (size_t a = 0; a < dim; a++) {
+            const size_t at = mpm_particles_index(slot, a, dim, lanes);
+            body->near[a] = mpm_real_at(p->column[MPM_COLUMN_X], at, p->real_size);
+        }
         return;
     }
 }

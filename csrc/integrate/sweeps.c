@@ -153,7 +153,8 @@ void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt)
 {
     const size_t count = simulation->boundary.count;
     sweep(simulation, MPM_RIGID_SUMS, (mpm_arguments){.rigid_sums = {dt}});
-    for (size_t i = 0; i < simulation->grid.task_count * count; i++) /* the first block keeps what the G2P will overwrite */
+    /* The G2P will overwrite these books, so the first block keeps them. */
+    for (size_t i = 0; i < simulation->grid.task_count * count; i++)
         mpm_collider_add_book(&simulation->reports.block_books[i % count], &simulation->reports.task_books[i]);
 }
 
