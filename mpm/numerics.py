@@ -496,7 +496,7 @@ def refuse_material(chosen: Numerics, material: Material) -> None:
         return
     if material._row["rigid"]:
         raise ValueError(
-            f"material = {material!r}: implicit steps and equilibrate do not move rigid bodies; use "
+            f"material = {material!r}: implicit steps do not move rigid bodies; use "
             "integrator='explicit', or a collider"
         )
     tangent = material._row["tangent"]

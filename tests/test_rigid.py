@@ -1,7 +1,5 @@
 """Rigid bodies: free flight, contact, and what they refuse."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -39,18 +37,17 @@ def test_a_spinning_plate_keeps_its_motion_and_its_shape(dtype, transfer):
     x, before, apart = np.array(sim.particles.x, dtype=np.float64), sim.totals(), distances(sim)
     sim.step(1000)
     after, eps, F = sim.totals(), EPSILON[dtype], np.array(sim.particles.F, dtype=np.float64)
+    # Measured: 6600 and 15 eps, 7 and 0.02 per step (40 with sums in double precision); F: 9500 and 20
+    limit = {"float64": 2e4, "float32": 100}[dtype] * eps
     for name in ("momentum", "angular_momentum", "kinetic"):
-        np.testing.assert_allclose(
-            getattr(after, name), getattr(before, name), rtol=2e5 * eps
-        )  # 4e4: 40 per step
+        np.testing.assert_allclose(getattr(after, name), getattr(before, name), rtol=limit)
     turned = np.array([[np.cos(6), -np.sin(6)], [np.sin(6), np.cos(6)]])  # 3 rad/s for 2 s
-    np.testing.assert_allclose(sim.particles.x, x @ turned.T + (0.4, 0.2), rtol=0, atol=5e4 * eps)
-    np.testing.assert_allclose(F, np.broadcast_to(turned, F.shape), rtol=0, atol=5e4 * eps)
+    np.testing.assert_allclose(sim.particles.x, x @ turned.T + (0.4, 0.2), rtol=0, atol=limit)
+    np.testing.assert_allclose(F, np.broadcast_to(turned, F.shape), rtol=0, atol=limit)
     np.testing.assert_allclose(
         F @ F.transpose(0, 2, 1), np.broadcast_to(np.eye(2), F.shape), rtol=0, atol=4 * eps
     )
-    # x is rounded, in cells and as an array in metres; in double precision 1000 times: 2e-13 cells of 8
-    assert np.abs(distances(sim) - apart).max() < (1000 if dtype == "float64" else 40) * eps
+    assert np.abs(distances(sim) - apart).max() < 100 * eps  # 40: x is rounded, also in metres
 
 
 def test_a_tumbling_box_follows_eulers_equations():
@@ -77,13 +74,16 @@ def test_a_tumbling_box_follows_eulers_equations():
     np.testing.assert_allclose(F @ F.T, np.eye(3), rtol=0, atol=1e-15)
 
 
-def test_shape_does_not_drift_in_single_precision():
-    """A slow body moves by less than the rounding of x in a step: 1e-4 m/s, 1e-8 m beside 6e-8."""
-    sim = flying(2, velocity=(1e-4, 0.7e-4), dtype="float32", dt=1e-4)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_shape_of_a_slow_body_does_not_drift(dtype):
+    """In single precision it moves by less than the rounding of x in a step, 1e-8 m beside 6e-8 m."""
+    sim = flying(2, velocity=(1e-4, 0.7e-4), spin=0.5, dtype=dtype, dt=1e-4)
     apart, x = distances(sim), np.array(sim.particles.x, dtype=np.float64)
-    sim.step(10000)
-    assert np.abs(distances(sim) - apart).max() < 40 * EPSILON["float32"]
-    np.testing.assert_allclose((np.array(sim.particles.x) - x).mean(axis=0), (1e-4, 0.7e-4), rtol=1e-2)
+    sim.step(20000)
+    assert sim.health["binnings"] > 2
+    assert np.abs(distances(sim) - apart).max() < 100 * EPSILON[dtype]  # 40, 9
+    moved = (np.array(sim.particles.x, dtype=np.float64) - x).mean(axis=0)
+    np.testing.assert_allclose(moved, (2e-4, 1.4e-4), rtol={"float64": 1e-8, "float32": 1e-2}[dtype])
 
 
 def falling(d=2, cells=16, **options):
@@ -147,16 +147,21 @@ def test_a_collider_pushes_a_body_about_its_centre():
 
 
 def test_a_raft_displaces_its_weight():
-    sim = mpm.gallery.get("raft").simulation(dx=1 / 24)
-    sim.run(3)
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -10))
+    raft = mpm.shapes.Box((0.35, 0.35), (0.65, 0.55))
+    water = mpm.materials.Fluid(bulk_modulus=4e5, density=1000, viscosity=2)
+    scene.add(mpm.shapes.Box((0, 0), (1, 0.5)) - raft, water, name="water")
+    scene.add(raft, mpm.materials.Rigid(density=600), name="raft")
+    sim = mpm.Simulation(scene, dx=1 / 24)
+    sim.run(2.5)
     drafts = []
-    for _ in range(10):  # about two periods
+    for _ in range(5):  # about one period
         sim.run(0.1)
         x, quarter = np.array(sim.particles.x), sim.dx / 4  # of a particle's side
-        fluid, raft = x[sim.rows("water")], x[sim.rows("raft")]
-        level = np.sort(fluid[np.abs(fluid[:, 0] - raft[:, 0].mean()) > 0.3, 1])[-40:].mean() + quarter
-        drafts.append(level - (raft[:, 1].min() - quarter))
-    assert abs(np.mean(drafts) - 0.6 * 0.2) < 0.25 * sim.dx
+        fluid = x[sim.rows("water")]
+        level = np.sort(fluid[np.abs(fluid[:, 0] - 0.5) > 0.3, 1])[-40:].mean() + quarter
+        drafts.append(level - (x[sim.rows("raft"), 1].min() - quarter))
+    assert abs(np.mean(drafts) - 0.6 * 0.2) < 0.25 * sim.dx  # 0.17 cells
 
 
 def test_rigid_bodies_rest_on_each_other():
@@ -206,7 +211,8 @@ def test_every_transfer_and_kernel_moves_a_rigid_body(d, transfer, kernel, gradi
     np.testing.assert_allclose(p.v, after.momentum / after.mass + r @ C.T, rtol=0, atol=1e-14)
     assert np.abs(C).max() < 2.001
     if transfer in ("apic", "tpic"):
-        np.testing.assert_allclose(after.angular_momentum, before.angular_momentum, rtol=1e-12)
+        L = np.array(before.angular_momentum)
+        np.testing.assert_allclose(after.angular_momentum, L, rtol=0, atol=1e-12 * np.linalg.norm(L))
 
 
 def test_a_body_goes_on_with_the_particles_that_are_left():
@@ -219,7 +225,7 @@ def test_a_body_goes_on_with_the_particles_that_are_left():
     sim.step(200)
     np.testing.assert_allclose(sim.totals().momentum, m @ v, rtol=1e-12)
     np.testing.assert_allclose(distances(sim), apart, rtol=0, atol=1e-13)
-    assert sim.totals().mass == mass
+    assert sim.totals().mass == pytest.approx(mass, rel=1e-15)
     sim.particles.delete(slice(1, None))
     sim.step(5)  # one particle
     sim.particles.delete(slice(None))
@@ -263,7 +269,7 @@ def test_a_density_that_varies_moves_the_centre_of_mass():
     scene.add(mpm.shapes.Box((-0.4, -0.1), (0.4, 0.1)), loaded, angular_velocity=1)
     sim = mpm.Simulation(scene, dx=1 / 16)
     before = sim.totals()
-    assert before.center_of_mass[0] == pytest.approx(0.18)  # of 0.2 m at 1900 and -0.2 m at 100
+    assert before.center_of_mass[0] == pytest.approx(0.18, rel=3e-3)  # of 0.2 m at 1900 and -0.2 m at 100
     sim.run(1)
     after = sim.totals()
     np.testing.assert_allclose(
@@ -290,7 +296,7 @@ def test_the_doctor_and_the_automatic_step_know_no_sound_in_a_rigid_body():
     report = mpm.doctor(sim)
     assert not {one.topic for one in report} & {"speed", "stiffness"}
     assert "sound" not in str(report)
-    assert math.isinf(sim.stable_dt().dt)
+    assert sim.stable_dt().limit == "motion"
     sim.step(3)
     assert sim.history["dt"].max() <= 0.05 / 16 / 2
 
@@ -343,7 +349,7 @@ def test_other_methods_refuse_rigid_bodies():
         mpm.fem.Simulation(scene, spacing=1 / 16)
     with pytest.raises(ValueError, match="computes weakly compressible fluids"):
         mpm.sph.Simulation(scene, spacing=1 / 16)
-    with pytest.raises(ValueError, match="do not move rigid bodies"):
+    with pytest.raises(ValueError, match="let it come to rest in a run"):
         mpm.Simulation(scene, dx=1 / 16).equilibrate()
     with pytest.raises(ValueError, match="does not deform, so it has no law to drive"):
         mpm.point.drive(WOOD, times=[0, 1], F={"xx": 1.1})

@@ -172,7 +172,7 @@ static void stop_at_walls(const mpm_settings *settings, struct body *body, const
     for (int a = 0; a < settings->dim; a++) {
         if (mpm_walls_period(settings->walls, a, settings->cells[a]))
             continue;
-        const double low = -settings->dx * motion->block[a] * mpm_block_side(settings->dim);
+        const double low = -settings->dx * (motion->block[a] * mpm_block_side(settings->dim) + motion->place[a]);
         const double high = low + settings->dx * (double)settings->cells[a];
         stop(body, sums->lowest[a], a, 1, sums->lowest[a][a] - low, dt, impulse);
         stop(body, sums->highest[a], a, -1, high - sums->highest[a][a], dt, impulse);
@@ -247,7 +247,7 @@ mpm_status mpm_rigid_reserve(mpm_simulation *simulation)
                ? MPM_OUT_OF_MEMORY : MPM_OK;
 }
 
-/* Positions of a body count from the block of one of its particles; its images are those nearest to this particle. */
+/* Takes the place of a particle for the origin of its body, so that sums of positions are not large beside the body. */
 static void begin_at(const mpm_particles *p, const mpm_group *group, mpm_rigid_body *body)
 {
     const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, first = (size_t)group->first_tile * lanes;
@@ -257,7 +257,7 @@ static void begin_at(const mpm_particles *p, const mpm_group *group, mpm_rigid_b
         memcpy(body->block, group->block, sizeof body->block);
         for (size_t a = 0; a < dim; a++) {
             const size_t at = mpm_particles_index(slot, a, dim, lanes);
-            body->near[a] = mpm_real_at(p->column[MPM_COLUMN_X], at, p->real_size);
+            body->place[a] = mpm_real_at(p->column[MPM_COLUMN_X], at, p->real_size);
         }
         return;
     }

@@ -120,9 +120,9 @@ static inline double mpm_sum_value(const mpm_sum *sum)
     return sum->high + sum->low;
 }
 
-/** Sums over the particles of a rigid body, or of those in one group. Positions count in metres from the first node of
- *  the body's `block`; angular momentum is about that node, with the affine part. Vectors and tensors have three
- *  dimensions; in 2-D the body lies in the plane z = 0. */
+/** Sums over the particles of a rigid body, or of those in one group. Positions count in metres from the body's origin,
+ *  angular momentum is about it, with the affine part. Vectors and tensors have three dimensions; in 2-D the body lies in
+ *  the plane z = 0. */
 typedef struct mpm_rigid_sums {
     mpm_sum mass, mass_moment[3], momentum[3], angular_momentum[3]; /* sum m, m x, m v, m x cross v */
     mpm_sum second_moment[3][3];        /* sum m x x^T [kg m2] */
@@ -141,8 +141,8 @@ static inline mpm_rigid_sums mpm_rigid_no_sums(void)
 
 /** A rigid body in a step: x <- x + shift + turn (x - centre), then v = velocity + spin cross (x - new centre). */
 typedef struct mpm_rigid_body {
-    int32_t block[3];    /* from whose first node positions count */
-    double near[3];      /* the image of a particle that counts is the nearest to this place in the block [cells] */
+    int32_t block[3];    /* of the origin, the place of one of its particles; particles count as their nearest images */
+    double place[3];     /* of the origin, from the first node of the block [cells] */
     mpm_rigid_sums sums; /* before the step, with what the nodes bring */
     double centre[3], shift[3], turn[3][3]; /* of mass, before the step [m]; its displacement [m]; rotation less 1 */
     double velocity[3], spin[3];            /* after the step [m/s], [rad/s] */

@@ -20,17 +20,18 @@
  * of the stiffness with which it falls, so that a body bounces with about a quarter of its speed. */
 static const double RIGID_UNLOADING = 1.0 / 4, RIGID_LOADING = 1.0 / 16;
 
-/* The position of a lane from the body's block, in cells. Across a periodic face: of its nearest image. */
+/* The position of a lane from the body's origin, in cells. Across a periodic face: of its nearest image. */
 static void rigid_position(const mpm_sweep *sweep, const mpm_group *group, const struct tile *tile, int lane,
                            double x[DIM])
 {
     const mpm_rigid_body *body = &sweep->rigid[group->material];
     for (int a = 0; a < DIM; a++) {
-        x[a] = (double)(group->block[a] - body->block[a]) * BLOCK_SIDE + (double)wide_lane(tile->x[a], lane) +
-               (double)wide_lane(tile->state.history[RIGID_REMAINDER + a], lane);
-        const double period = (double)sweep->period[a], far = x[a] - body->near[a];
+        x[a] = (double)(group->block[a] - body->block[a]) * BLOCK_SIDE +
+               ((double)wide_lane(tile->x[a], lane) - body->place[a]);
+        const double period = (double)sweep->period[a];
         if (period > 0)
-            x[a] -= period * (double)(int64_t)(far / period + (far < 0 ? -0.5 : 0.5));
+            x[a] -= period * (double)(int64_t)(x[a] / period + (x[a] < 0 ? -0.5 : 0.5));
+        x[a] += (double)wide_lane(tile->state.history[RIGID_REMAINDER + a], lane);
     }
 }
 

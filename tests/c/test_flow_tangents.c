@@ -351,7 +351,7 @@ static struct trial_sample random_trial(const struct own_axes *example)
             set_lane(&s.begin.history[VON_MISES_JP], q, uniform(0.97, 1.03));
             set_lane(&s.begin.history[VON_MISES_STRAIN], q, uniform(0, 0.1));
         }
-        von_mises_keep_backstress(&s.begin, random_deviator(example->values[2]));
+        law_keep_symmetric(&s.begin.history[VON_MISES_BACKSTRESS], random_deviator(example->values[2]));
     }
     return s;
 }
