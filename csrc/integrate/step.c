@@ -72,9 +72,12 @@ static mpm_status grid(mpm_simulation *simulation, struct step *step)
     return MPM_OK;
 }
 
-/* The velocities that G2P needs beside those of the nodes: of XPIC, and of rigid bodies. */
-static mpm_reason finish_grid(mpm_simulation *simulation, struct step *step)
+/* May the step be taken? If so, finds what G2P needs beside the velocities of the nodes, for XPIC and rigid bodies. */
+static mpm_reason check(mpm_simulation *simulation, struct step *step)
 {
+    const mpm_reason reason = mpm_refusal_find(simulation, &step->report, step->dt, &step->travel);
+    if (reason != MPM_NO_REASON)
+        return reason;
     mpm_sweeps_filter(simulation, &step->report);
     return mpm_rigid_find(simulation, step->dt, step->report.impulse, &step->travel);
 }
@@ -87,10 +90,7 @@ static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
         const mpm_status status = grid(simulation, step);
         if (status && status != MPM_NO_CONVERGENCE)
             return status;
-        mpm_reason reason = status ? MPM_NOT_CONVERGED
-                                   : mpm_refusal_find(simulation, &step->report, step->dt, &step->travel);
-        if (reason == MPM_NO_REASON)
-            reason = finish_grid(simulation, step);
+        const mpm_reason reason = status ? MPM_NOT_CONVERGED : check(simulation, step);
         if (reason == MPM_NO_REASON)
             return MPM_OK;
         if (reason == MPM_BODY_TOO_LONG || simulation->settings.dt > 0 || attempt == MOST_RETRIES)

@@ -158,8 +158,8 @@ void mpm_python_describe_simulation(const mpm_trouble *t, char *text, size_t siz
         return;
     case MPM_BODY_TOO_LONG:
         snprintf(text, size,
-                 "a rigid body has at least half the length of a periodic axis, so its particles cannot be told from their "
-                 "images; the step was not taken: lengthen the domain, or take a moving collider");
+                 "a rigid body has at least half the length of a periodic axis, so its particles cannot be told from "
+                 "their images; the step was not taken: lengthen the domain, or take a moving collider");
         return;
     default:
         snprintf(text, size, "unknown trouble");

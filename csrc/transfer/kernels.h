@@ -121,8 +121,8 @@ static inline double mpm_sum_value(const mpm_sum *sum)
 }
 
 /** Sums over the particles of a rigid body, or of those in one group. Positions count in metres from the body's origin,
- *  angular momentum is about it, with the affine part. Vectors and tensors have three dimensions; in 2-D the body lies in
- *  the plane z = 0. */
+ *  angular momentum is about it, with the affine part. Vectors and tensors have three dimensions; in 2-D the body lies
+ *  in the plane z = 0. */
 typedef struct mpm_rigid_sums {
     mpm_sum mass, mass_moment[3], momentum[3], angular_momentum[3]; /* sum m, m x, m v, m x cross v */
     mpm_sum second_moment[3][3];        /* sum m x x^T [kg m2] */
