@@ -56,6 +56,31 @@ PyObject *mpm_python_core_finish(PyObject *self, mpm_status status)
     Py_RETURN_NONE;
 }
 
+bool mpm_python_take_array(PyObject *arrays, const char *name, Py_buffer *view)
+{
+    if (!PyDict_Check(arrays)) {
+        PyErr_SetString(PyExc_TypeError, "arrays: must be a dict");
+        return false;
+    }
+    PyObject *array = PyDict_GetItemString(arrays, name);
+    if (!array) {
+        PyErr_Format(PyExc_ValueError, "arrays: '%s' is missing", name);
+        return false;
+    }
+    Py_INCREF(array); /* an array may be an object of Python that takes itself out of the dict */
+    const bool taken = !PyObject_GetBuffer(array, view, PyBUF_C_CONTIGUOUS);
+    Py_DECREF(array);
+    return taken;
+}
+
+bool mpm_python_has_bytes(const char *name, const Py_buffer *view, size_t bytes)
+{
+    if ((size_t)view->len == bytes)
+        return true;
+    PyErr_Format(PyExc_ValueError, "arrays: '%s' has %zd bytes, not %zd", name, view->len, (Py_ssize_t)bytes);
+    return false;
+}
+
 static int dim_of(const mpm_python_core *core)
 {
     return core->store->fields.dim;

@@ -60,6 +60,12 @@ PyObject *mpm_python_core_finish(PyObject *self, mpm_status status);
 /** The view of a store's field of that name as a buffer, or NULL with an exception: KeyError if there is none. */
 PyObject *mpm_python_core_field(PyObject *self, mpm_store *store, PyObject *name);
 
+/** Takes the buffer of that name out of a dict of arrays. False with an exception: no dict, or no such buffer. */
+bool mpm_python_take_array(PyObject *arrays, const char *name, Py_buffer *view);
+
+/** Has an array the bytes that it must have? False with a ValueError. A view that is not held has none. */
+bool mpm_python_has_bytes(const char *name, const Py_buffer *view, size_t bytes);
+
 /** Methods `keep` and `resume` for types whose fields are all kept by row: (self, unused), (self, dict). */
 PyObject *mpm_python_keep(PyObject *self, PyObject *unused);
 PyObject *mpm_python_resume(PyObject *self, PyObject *arrays);

@@ -123,18 +123,14 @@ static void take_books(mpm_collider_book *books, size_t count, const void *from)
     }
 }
 
-/* Do all arrays have the bytes that they must have? Views that are not held have none. */
+/* Do all arrays have the bytes that they must have? */
 static bool fit(const mpm_python_core *core, const Py_buffer *views, const mpm_kept *kept)
 {
-    for (int k = 0; k < arrays_of(core); k++) {
-        const size_t bytes = bytes_of(core, k, kept->rows, kept->record_count);
-        if ((size_t)views[k].len == bytes)
-            continue;
-        PyErr_Format(PyExc_ValueError, "arrays: '%s' has %zd bytes, not %zd", name_of(core, k), views[k].len,
-                     (Py_ssize_t)bytes);
-        return false;
-    }
-    return true;
+    bool fits = true;
+    for (int k = 0; fits && k < arrays_of(core); k++)
+        fits = mpm_python_has_bytes(name_of(core, k), &views[k],
+                                    bytes_of(core, k, kept->rows, kept->record_count));
+    return fits;
 }
 
 static PyObject *resume(mpm_python_core *core, const Py_buffer *views)
@@ -176,17 +172,9 @@ PyObject *mpm_python_resume(PyObject *self, PyObject *arrays)
     Py_buffer views[ARRAYS] = {0}; /* releasing one that was not taken is harmless */
     PyObject *result = NULL;
     bool held = true;
-    if (!PyDict_Check(arrays)) {
-        PyErr_SetString(PyExc_TypeError, "arrays: must be a dict");
-        return NULL;
-    }
     mpm_python_core *core = (mpm_python_core *)self; /* no run changes which fields there are */
-    for (int k = 0; held && k < arrays_of(core); k++) {
-        PyObject *array = PyDict_GetItemString(arrays, name_of(core, k));
-        if (!array)
-            PyErr_Format(PyExc_ValueError, "arrays: '%s' is missing", name_of(core, k));
-        held = array && !PyObject_GetBuffer(array, &views[k], PyBUF_C_CONTIGUOUS);
-    }
+    for (int k = 0; held && k < arrays_of(core); k++)
+        held = mpm_python_take_array(arrays, name_of(core, k), &views[k]);
     if (held && mpm_python_core_enter(self))
         result = resume(core, views);
     for (int k = 0; k < ARRAYS; k++)

@@ -117,18 +117,14 @@ static size_t count_by(mpm_simulation *core, const Py_buffer *view, int array)
     return (size_t)view->len / bytes_of(core, &one, array);
 }
 
-/* Do all arrays have the bytes that they must have? Views that are not held have none. */
+/* Do all arrays have the bytes that they must have? */
 static bool fit(mpm_simulation *core, const Py_buffer *views, const mpm_snapshot *snapshot)
 {
-    for (int k = 0; k < ARRAYS; k++) {
-        const size_t bytes = is_there(core, k) ? bytes_of(core, snapshot, k) : 0;
-        if ((size_t)views[k].len == bytes)
-            continue;
-        PyErr_Format(PyExc_ValueError, "arrays: '%s' has %zd bytes, not %zd", name_of(core, k), views[k].len,
-                     (Py_ssize_t)bytes);
-        return false;
-    }
-    return true;
+    bool fits = true;
+    for (int k = 0; fits && k < ARRAYS; k++)
+        fits = !is_there(core, k) ||
+               mpm_python_has_bytes(name_of(core, k), &views[k], bytes_of(core, snapshot, k));
+    return fits;
 }
 
 static PyObject *restore(mpm_simulation *core, const Py_buffer *views)
@@ -160,19 +156,9 @@ PyObject *mpm_python_restore(PyObject *self, PyObject *arrays)
     Py_buffer views[ARRAYS] = {0}; /* releasing one that was not taken is harmless */
     PyObject *result = NULL;
     bool held = true;
-    if (!PyDict_Check(arrays)) {
-        PyErr_SetString(PyExc_TypeError, "arrays: must be a dict");
-        return NULL;
-    }
     mpm_simulation *core = ((mpm_python_core *)self)->self; /* no run changes which fields there are */
-    for (int k = 0; held && k < ARRAYS; k++) {
-        if (!is_there(core, k))
-            continue;
-        PyObject *array = PyDict_GetItemString(arrays, name_of(core, k));
-        if (!array)
-            PyErr_Format(PyExc_ValueError, "arrays: '%s' is missing", name_of(core, k));
-        held = array && !PyObject_GetBuffer(array, &views[k], PyBUF_C_CONTIGUOUS);
-    }
+    for (int k = 0; held && k < ARRAYS; k++)
+        held = !is_there(core, k) || mpm_python_take_array(arrays, name_of(core, k), &views[k]);
     if (held && mpm_python_core_enter(self))
         result = restore(core, views);
     for (int k = 0; k < ARRAYS; k++)
