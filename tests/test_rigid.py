@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mpm
-from scenes import DTYPES, EPSILON
+from scenes import DTYPES, EPSILON, ISAS, kernels
 
 WOOD = mpm.materials.Rigid(density=700)
 
@@ -299,6 +299,19 @@ def test_the_doctor_and_the_automatic_step_know_no_sound_in_a_rigid_body():
     assert sim.stable_dt().limit == "motion"
     sim.step(3)
     assert sim.history["dt"].max() <= 0.05 / 16 / 2
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_kernel_set_moves_bodies_alike(dtype):
+    """Through contacts, whose reactions rounding must not decide."""
+    states = {}
+    for isa in ISAS:
+        with kernels(isa):
+            sim = falling(3, dtype=dtype)
+        sim.step(60)
+        states[isa] = np.array(sim.particles.x, dtype=np.float64)
+    for isa, x in states.items():
+        assert np.abs(x - states["scalar"]).max() < 20 * EPSILON[dtype], isa  # 2
 
 
 def test_what_users_write_counts_in_the_next_step():

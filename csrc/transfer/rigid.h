@@ -17,7 +17,8 @@
 #include "transfer/particle_update.h"
 
 /* k dt^2 over the largest modulus of which the step of an isolated particle is stable. A reaction grows with a quarter
- * of the stiffness with which it falls, so that a body bounces with about a quarter of its speed. */
+ * of the stiffness with which it falls, so that a body bounces with about a quarter of its speed. It falls to zero at
+ * most, and so is continuous in what came before: rounding does not decide whether it grows or falls. */
 static const double RIGID_UNLOADING = 1.0 / 4, RIGID_LOADING = 1.0 / 16;
 
 /* The position of a lane from the body's origin, in cells. Across a periodic face: of its nearest image. */
@@ -98,10 +99,13 @@ INLINE matrix rigid_reaction(const mpm_sweep *sweep, const struct constants *k, 
     UNROLL for (int a = 0; a < DIM; a++)
         UNROLL for (int b = 0; b < DIM; b++)
             rate.m[a][b] = half * (gradient.m[a][b] + gradient.m[b][a]);
-    const mask unloads = wide_less(matrix_dot(kept, rate), zero);
-    const wide share = wide_select(unloads, wide_set((real)RIGID_UNLOADING), wide_set((real)RIGID_LOADING));
     const wide density = tile->mass / wide_select(alive, tile->volume, one);
-    const wide gain = wide_select(alive, share * density / (factor * k->gather_dt), zero); /* k dt [Pa s] */
+    const wide most = wide_select(alive, density / (factor * k->gather_dt), zero); /* k dt for a share of 1 [Pa s] */
+    const wide tiny = wide_set((real)(REAL_IS_FLOAT ? 1e-30 : 1e-200));
+    const wide to_zero = -matrix_dot(kept, rate) / wide_max(matrix_dot(rate, rate), tiny); /* where R_s : grad v is 0 */
+    const wide loading = wide_set((real)RIGID_LOADING) * most;
+    const wide more = wide_set((real)(RIGID_UNLOADING - RIGID_LOADING)) * most;
+    const wide gain = loading + wide_min(wide_max(to_zero, zero), more);
     const matrix grown = matrix_add(kept, matrix_scale(gain, rate));
     return matrix_symmetric(matrix_multiply_transposed(matrix_multiply(rotation, grown), rotation));
 }
