@@ -123,7 +123,17 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(_LAZY_FUNCTIONS[name]), name)
     if name == "__version__":
         return config.version()
-    raise AttributeError(f"module 'mpm' has no attribute {name!r}{_nearest(name, [*__all__, *_LAZY])}")
+    raise AttributeError(f"module 'mpm' has no attribute {name!r}{_elsewhere(name)}")
+
+
+def _elsewhere(name: str) -> str:
+    """The sentence that says where a name is that `mpm` itself lacks, or what was meant, or nothing."""
+    for module in (materials, shapes):
+        if name in module.__all__:
+            return f"; did you mean {module.__name__}.{name}?"
+    if not name.startswith("_") and hasattr(Simulation, name):
+        return f"; simulations have it: sim.{name}"
+    return _nearest(name, [*__all__, *_LAZY])
 
 
 def __dir__() -> list[str]:

@@ -63,8 +63,42 @@ WORDS = MappingProxyType(
     {
         "rho": "density",
         "poisson": "nu",
+        "poissons_ratio": "nu",
         "young": "E",
+        "youngs_modulus": "E",
+        "phi": "friction_angle_deg",
+        "mu": "friction",
         "k": "bulk_modulus",
+        "sim": "Simulation",
+        "solver": "Simulation",
+        "method": "transfer",
+        "scheme": "transfer",
+        "ppc": "particles_per_cell",
+        "mls-mpm": "apic",
+        "precision": "dtype",
+        "seed": "rng",
+        "boundary": "walls",
+        "boundary_conditions": "walls",
+        "bc": "walls",
+        "translation": "Linear",
+        "constant": "Linear",
+        "omega": "angular_velocity",
+        "advance": "run",
+        "solve": "run",
+        "show": "plot",
+        "draw": "plot",
+        "render": "plot",
+        "animate": "movie",
+        "relax": "equilibrate",
+        "solve_static": "equilibrate",
+        "add_body": "add",
+        "add_obstacle": "add_collider",
+        "add_boundary": "add_collider",
+        "move": "translate",
+        "shift": "translate",
+        "stl": "Mesh",
+        "obj": "Mesh",
+        "load_mesh": "Mesh",
         "sphere": "Ball",
         "disk": "Ball",
         "circle": "Ball",
@@ -220,7 +254,7 @@ def options(function: Callable[..., Any] | None = None, *, hints: Mapping[str, s
 def _resolution(name: str, known: Sequence[str]) -> str:
     """Methods have different words for their resolution, and users have more."""
     own = next((word for word in ("dx", "spacing") if word in known), "")
-    foreign = name in ("dx", "spacing", "resolution", "cell_size", "grid_spacing", "h")
+    foreign = name in ("dx", "spacing", "resolution", "cell_size", "grid_spacing", "h", "n_grid", "grid_size")
     return f"; its resolution is {own!r} [m]" if own and foreign else ""
 
 
@@ -237,10 +271,11 @@ def strict_options(cls: T) -> T: ...
 @overload
 def strict_options(*, hints: Mapping[str, str]) -> Callable[[T], T]: ...
 def strict_options(cls: Any = None, *, hints: Mapping[str, str] = NOTHING) -> Any:
-    """Class decorator: `options` for the ``__init__``, a generated one (of a dataclass) too."""
+    """Class decorator: `options` for the ``__init__``, a generated one (of a dataclass) too. Hints that a family of
+    classes shares are their attribute ``_hints``."""
     if cls is None:
         return functools.partial(strict_options, hints=hints)
-    cls.__init__ = options(hints=hints)(cls.__init__)
+    cls.__init__ = options(hints={**getattr(cls, "_hints", {}), **hints})(cls.__init__)
     return cls
 
 

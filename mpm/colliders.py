@@ -16,10 +16,11 @@ from mpm._check import FloatArray
 from mpm.sampling import if_in_millimetres
 from mpm.shapes import Shape
 from mpm.shapes.distances import describe
-from mpm.walls import FRICTIONAL, RULES
+from mpm.walls import CONTACT_WORDS, FRICTIONAL, RULES
 
 __all__ = ["Collider"]
 
+OF_COLLIDER = {"velocity": "motion=mpm.motion.Linear({}) moves it"}
 SEEDS = 20_000  # starting points of the search for a collider's surface
 THIN = 2.0  # cells; thinner colliders leak
 THIN_SHARE = 0.2  # of the surface may be thin, because edges and tips are
@@ -60,7 +61,7 @@ def make_collider(
         raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
     if not shape._has_inside:
         raise TypeError(f"shape = {_check.shown(shape)}: must be a solid; single points have no surface")
-    rule = _check.choice("contact", contact, RULES, {"friction": "separate", "frictional": "separate"})
+    rule = _check.choice("contact", contact, RULES, CONTACT_WORDS)
     coefficient = _check.number("friction", friction, low=0)
     if coefficient and rule not in FRICTIONAL:
         raise ValueError(f"friction = {coefficient:g}: a {rule!r} collider has none; must be 0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -55,6 +55,23 @@ class Comparison(NamedTuple):
             names = ("time", *self.values)
             raise KeyError(f"no column {key!r}; there are {', '.join(names)}{_check.nearest(key, names)}")
         return self.values[key]
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Python calls this only if the ordinary look-up has failed.
+        if name == "plot":
+            hint = "; mpm.plot.history(runs) draws them"
+        elif name in self.values:
+            hint = f"; it is a column: comparison[{name!r}]"
+        else:
+            hint = _check.nearest(name, (*self._fields, "times"))
+        raise AttributeError(f"Comparison has no attribute {name!r}{hint}", name=name, obj=self)
+
+    def __repr__(self) -> str:
+        low, high = self.time[[0, -1]]
+        return (
+            f"<Comparison of {', '.join(self.names)}: {', '.join(self.values)} at {len(self.time)} times, "
+            f"{low:g} s to {high:g} s>"
+        )
 
 
 @_check.options

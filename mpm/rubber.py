@@ -18,7 +18,7 @@ class Ogden(Material):
 
     sᵢ are the principal stretches; one to three terms p. At rest μ = ½ Σ μₚ αₚ and λ = K − 2 μ/3. Where K is large,
     constants that were measured on incompressible rubber apply; Ogden's for the rubber of Treloar are μₚ = 0.63, 0.0012
-    and −0.01 MPa with αₚ = 1.3, 5 and −2. One term with α = 2 is `MooneyRivlin` with c01 = 0. It takes explicit steps.
+    and −0.01 MPa with αₚ = 1.3, 5 and −2. One term with α = 2 is `MooneyRivlin` with c01 = 0.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class FibreReinforced(_Elastic):
     The matrix is `NeoHookean` with E and ν. With the unit vector a along the fibres at rest and ε = max(|F a|² − 1, 0),
     the fibres add k₁/(2 k₂) (exp(k₂ ε²) − 1) to the energy; with k₂ = 0 they add k₁/2 ε² (standard reinforcing model).
     At rest they raise Young's modulus along a by up to 4 k₁. Compressed fibres do nothing. In 2-D (plane strain) a may
-    point out of the plane: then there are two families at ±a_z, of which each has half of k₁. It takes explicit steps.
+    point out of the plane: then there are two families at ±a_z, of which each has half of k₁.
 
     Parameters
     ----------

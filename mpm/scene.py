@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mpm import _check
 from mpm import walls as _walls
 from mpm._check import FloatArray
-from mpm.colliders import Collider, make_collider
+from mpm.colliders import OF_COLLIDER, Collider, make_collider
 from mpm.laws import Material, field_values, is_python_law
 from mpm.motion import Motion
 from mpm.shapes import Points, Shape
@@ -432,7 +432,7 @@ class Scene(_check.Strict):
         self._bodies.append(body)
         return body
 
-    @_check.options
+    @_check.options(hints=OF_COLLIDER)
     def add_collider(
         self,
         shape: Shape,

@@ -30,6 +30,18 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "StableDt"]
 
 
+# What to say about options that other packages have.
+OF_SIMULATION = {
+    "cfl": "dt='auto' keeps steps stable, and max_dt= shortens them",
+    **dict.fromkeys(
+        ("quasi_static", "quasistatic", "static", "damping"), "equilibrate() brings bodies to rest"
+    ),
+    "implicit": "integrator='implicit-euler' takes implicit steps",
+    **dict.fromkeys(("device", "gpu", "arch", "backend"), "it runs on the processor, with threads="),
+    **dict.fromkeys(("alpha", "flip"), "transfer='flip', flip_ratio={} mixes FLIP and PIC"),
+}
+
+
 class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
     """A scene, discretised: nodes at ``lower + i·dx``, particles in its bodies.
 
@@ -192,7 +204,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
     _resolution = "dx"
     _looks = GridLooks
 
-    @_check.options
+    @_check.options(hints=OF_SIMULATION)
     def __init__(
         self,
         scene: _scene.Scene,

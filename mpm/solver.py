@@ -16,6 +16,7 @@ import numpy.typing as npt
 from mpm import _check, _core, config, derived, totals
 from mpm._check import FloatArray
 from mpm.colliders import (
+    OF_COLLIDER,
     Collider,
     Placed,
     Prepared,
@@ -92,7 +93,12 @@ class Solver(Run):
     _looks: ClassVar[type[Any] | None] = None
     _instead: ClassVar[Mapping[str, str]] = {
         "displacement": "particles keep no position at rest: keep x = sim.particles.x.copy() before the run, and "
-        "subtract it from sim.particles.x"
+        "subtract it from sim.particles.x",
+        "reset": "make a new simulation of sim.scene",
+        **dict.fromkeys(
+            ("export", "write"), "mpm.export(sim, path) writes particles, sim.save(path) the whole state"
+        ),
+        **{name: f"it is sim.scene.{name}" for name in ("bodies", "colliders", "gravity", "walls")},
     }
     """What to do instead of methods and quantities that other solvers have, by their names."""
 
@@ -350,7 +356,7 @@ class Solver(Run):
         """The values (n, k) of a field or quantity of that rank at points (m, d): (m, k)."""
         raise NotImplementedError(f"a {type(self).__name__} cannot interpolate")
 
-    @_check.options
+    @_check.options(hints=OF_COLLIDER)
     def add_collider(
         self,
         shape: Shape,

@@ -13,6 +13,12 @@ CONTACTS = (*RULES, "mirror", "periodic")
 FEWEST_PERIODIC_CELLS = 4  # so that the widest kernel touches no node twice
 FRICTIONAL = ("slip", "separate")
 FATES = ("raise", "clamp", "delete")  # of particles that leave the domain
+# What users may take for names of contacts.
+CONTACT_WORDS = {
+    **dict.fromkeys(("fixed", "clamped", "no-slip", "no_slip", "noslip"), "sticky"),
+    **dict.fromkeys(("free-slip", "free_slip", "frictionless", "roller"), "slip"),
+    **dict.fromkeys(("friction", "frictional"), "separate"),
+}
 # Names of faces in words; the last axis points up.
 IN_WORDS = {"left": "x-", "right": "x+", "front": "y-", "back": "y+"}
 UP_AND_DOWN = {"bottom": "-", "floor": "-", "down": "-", "top": "+", "ceiling": "+", "up": "+"}
@@ -48,7 +54,7 @@ class Wall:
     friction: float = 0.0
 
     def __init__(self, contact: str, *, friction: float = 0.0) -> None:
-        contact = _check.choice("contact", contact, CONTACTS)
+        contact = _check.choice("contact", contact, CONTACTS, CONTACT_WORDS)
         friction = _check.number("friction", friction, low=0)
         if friction and contact not in FRICTIONAL:
             raise ValueError(f"friction = {friction:g}: a {contact!r} wall has none; must be 0")
@@ -99,7 +105,7 @@ def resolve(walls: object, friction: object, dimension: int) -> dict[str, Wall]:
         wall = given.get(face, SMOOTH)
         label = "walls" if not isinstance(walls, Mapping) else f"walls[{face!r}]"
         if not isinstance(wall, Wall):
-            contact = _check.choice(label, wall, CONTACTS)
+            contact = _check.choice(label, wall, CONTACTS, CONTACT_WORDS)
             applies = contact in FRICTIONAL
             wall = Wall(contact, friction=coefficient if applies else 0.0)
             used = used or applies

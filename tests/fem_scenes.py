@@ -16,6 +16,9 @@ LAWS = {
     "saint_venant_kirchhoff": M.SaintVenantKirchhoff(E=1e4, nu=0.3, density=1000),
     "hencky": M.Hencky(E=1e4, nu=0.3, density=1000),
     "mooney_rivlin": M.MooneyRivlin(c10=1500, c01=400, bulk_modulus=9000, density=1000),
+    "fibre_reinforced": M.FibreReinforced(
+        E=1e4, nu=0.3, k_1=3e3, k_2=0.5, direction=(1, 2, 0.5), density=1000
+    ),
 }
 INVERTIBLE = ("corotated", "fixed_corotated", "saint_venant_kirchhoff")
 every_law = pytest.mark.parametrize("law", LAWS)

@@ -205,6 +205,11 @@ WATER = M.Fluid(bulk_modulus=1e5, density=1000)
         (scene_of(2, WATER), {"spacing": 0.1}, "Fluid is no elastic solid"),
         (scene_of(2, M.Sand()), {"spacing": 0.1}, "Sand is no elastic solid"),
         (
+            scene_of(2, M.Viscoelastic(E=1, nu=0.3, density=1, g_1=0.5, tau_1=1)),
+            {"spacing": 0.1},
+            r"Viscoelastic keeps strains that relax.* use mpm\.Simulation",
+        ),
+        (
             scene_of(2, M.VonMises(E=1, nu=0.3, yield_stress=1, density=1)),
             {"spacing": 0.1},
             "no elastic solid",

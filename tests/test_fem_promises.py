@@ -349,3 +349,10 @@ def test_a_comparison_reads_like_a_history():
     assert names == ("simulation", "fem") and values.keys() == {"kinetic"}
     with pytest.raises(KeyError, match="no column 'knetic'; there are time, kinetic; did you mean 'kinetic'"):
         both["knetic"]
+    with pytest.raises(AttributeError, match=r"comparison\['kinetic'\]"):
+        _ = both.kinetic
+    with pytest.raises(AttributeError, match=r"mpm\.plot\.history\(runs\) draws them"):
+        both.plot()
+    with pytest.raises(AttributeError, match="did you mean 'time'"):
+        _ = both.t
+    assert repr(both).startswith("<Comparison of simulation, fem: kinetic at 10 times, ")

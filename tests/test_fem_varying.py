@@ -17,8 +17,9 @@ M = mpm.materials
 
 
 def numbers(law):
-    """The parameters of a law that may vary."""
-    return [p["name"] for p in fem_scenes.LAWS[law]._row["parameters"]]
+    """The parameters of a law that may vary; a direction is one for all."""
+    names = [p["name"] for p in fem_scenes.LAWS[law]._row["parameters"]]
+    return [name for name in names if not name.startswith("direction")]
 
 
 def graded(x):
@@ -119,17 +120,28 @@ def test_damping_and_implicit_steps_have_the_stiffness_of_each_element(law, d):
     material = uneven(law, len(shape.cells))
     v = np.random.default_rng(2).uniform(-1, 1, shape.vertices.shape)
 
-    def force(x):
+    def force(material, x):
         sim = simulation(material, d, shape)
         sim.particles.x[:] = x
         return sim.forces()
 
+    def slope_of(material, v, h):
+        x = shape.vertices
+        return (force(material, x + h * v) - force(material, x - h * v)) / (2 * h)
+
+    def slope_at_rest(v, h):
+        slope = slope_of(material, v, h)
+        if law == "fibre_reinforced":  # each fibre is slack on one side of the difference, and counts as taut
+            slope += slope - slope_of(replace(material, k_1=0.0), v, h)
+        return slope
+
+    room = 2e-5 if law == "fibre_reinforced" else 1e-6  # the error of a difference to one side: measured 6e-6
     damped = simulation(material, d, shape, damping=(0, 1e-3))
     damped.particles.v[:] = v
     h = 1e-6
-    slope = (force(shape.vertices + h * v) - force(shape.vertices - h * v)) / (2 * h)
+    slope = slope_at_rest(v, h)
     np.testing.assert_allclose(
-        damped.forces(), 1e-3 * slope, rtol=1e-6, atol=1e-6 * np.abs(slope).max() * 1e-3
+        damped.forces(), 1e-3 * slope, rtol=room, atol=room * np.abs(slope).max() * 1e-3
     )
     # (M + dt² K) v' = M v at rest
     dt = 1e-4
@@ -139,8 +151,8 @@ def test_damping_and_implicit_steps_have_the_stiffness_of_each_element(law, d):
     after = np.array(sim.particles.v)
     change = sim.particles.mass[:, None] * (after - 1e-3 * v) / dt
     h = 1e-6 / np.abs(after).max()
-    slope = (force(shape.vertices + h * after) - force(shape.vertices - h * after)) / (2 * h)
-    np.testing.assert_allclose(change, dt * slope, rtol=1e-6, atol=1e-6 * np.abs(change).max())
+    slope = slope_at_rest(after, h)
+    np.testing.assert_allclose(change, dt * slope, rtol=room, atol=room * np.abs(change).max())
 
 
 def bar(d, cells, *, velocity=0, gravity=0.0, beta=3.0, **options):

@@ -57,6 +57,38 @@ def test_a_history_is_drawn_by_components_and_by_units(tmp_path):
     assert not ax.lines and dir(mpm.plot) == ["field", "history"]
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+def test_histories_of_several_runs_are_told_apart(dim):
+    runs = {"apic": make(dim), "pic": make(dim, transfer="pic")}
+    for sim in runs.values():
+        sim.step(3)
+    lines = mpm.plot.history(runs, ["kinetic", "elastic", "dt"])
+    for place, (name, sim) in enumerate(runs.items()):
+        kinetic, elastic, dt = lines[3 * place : 3 * place + 3]
+        assert np.array_equal(elastic.get_ydata(), sim.history["elastic"])
+        assert [kinetic.get_label(), elastic.get_label(), dt.get_label()] == [
+            f"{name}: kinetic",
+            f"{name}: elastic",
+            name,
+        ]
+        assert (
+            kinetic.get_color() == elastic.get_color() and kinetic.get_linestyle() != elastic.get_linestyle()
+        )
+    assert (
+        lines[0].get_color() != lines[3].get_color() and lines[0].axes is lines[3].axes is not lines[2].axes
+    )
+    assert [text.get_text() for text in lines[2].axes.get_legend().get_texts()] == list(runs)
+
+
+def test_runs_that_cannot_share_axes_are_refused():
+    with pytest.raises(ValueError, match="at least one run"):
+        mpm.plot.history({})
+    with pytest.raises(ValueError, match="of one dimension"):
+        mpm.plot.history({"plane": make(2), "space": make(3)})
+    with pytest.raises(TypeError, match="source"):
+        mpm.plot.history({"a": 3})
+
+
 # --- lines and slices --------------------------------------------------------------------------------------------
 
 

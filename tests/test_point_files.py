@@ -159,6 +159,8 @@ def objects():
 
 
 HUGE = "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999, 3), }"
+LONG_NAME = bytearray(zipped(x=random.Random(1).randbytes(9999)))  # its name takes up most of the array
+LONG_NAME[26:28] = (9000).to_bytes(2, "little")
 BAD = {
     "empty.csv": b"",
     "names.csv": b"x,y\n",
@@ -195,6 +197,7 @@ BAD = {
     "bracket.npz": zipped(x=npy("{'descr': ('<f8'")),
     "flat.npz": zipped(x=npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }") + bytes(8)),
     "other.npz": zipped(a=b"", b=b""),
+    "name.npz": bytes(LONG_NAME),
     "pickle.npz": pickle.dumps([1, 2]),
 }
 
@@ -203,8 +206,9 @@ BAD = {
 def test_damaged_files_are_refused_by_name(tmp_path, name, capsys):
     path = tmp_path / name
     path.write_bytes(BAD[name])
-    with pytest.raises(mpm.FileFormatError, match=name.replace(".", r"\.")):
+    with pytest.raises(mpm.FileFormatError, match=name.replace(".", r"\.")) as told:
         Points.from_file(path)
+    assert len(str(told.value)) < len(str(path)) + 600
     assert "unpickled" not in capsys.readouterr().out
 
 

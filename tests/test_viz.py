@@ -119,6 +119,14 @@ def test_labels_have_whole_numbers_beside_their_colour_bar():
     assert not np.array_equal(own, default)  # which has 0.25, 0.5 and 0.75, too
 
 
+def test_the_name_beside_the_colour_bar_of_a_small_picture_is_whole():
+    small, alone = np.zeros((2, 240, 320, 3), np.uint8)
+    name = "von Mises stress [Pa]"
+    canvas.color_bar(small, name, (0, 1))
+    canvas.write(alone, name, (0, 20), 9)
+    assert small[:41].sum() == alone.sum() > 0  # above the bar and its numbers
+
+
 def test_units_of_a_plane_scene_are_per_metre_of_depth():
     plane, space = make(2), make(3)
     for name, per_depth, unit in (

@@ -11,7 +11,7 @@
  * grad N_k, row k - 1 of D_m^-1, points from the opposite face to corner k: -V grad N_k = A_k n_k/d with the area and
  * the outward normal of that face at rest. Stiffness-proportional damping adds b F (2 mu dE/dt + lambda tr(dE/dt) I) to
  * P, with the moduli at rest and the rate dE/dt = sym(F^T dF/dt) of Green's strain: it resists no rigid motion, has no
- * torque, and is b K v at rest.
+ * torque, and is b K v at rest. Fibres count as taut there.
  *
  * M. Mueller, M. Gross, Interactive virtual materials, Graphics Interface (2004) 239-246.
  */
@@ -32,17 +32,25 @@ NOINLINE void damp(const struct strip *strip, const int32_t *index, ptrdiff_t ti
                    const matrix *F, struct law_piola *piola)
 {
     const wide b = wide_set((real)strip->sweep->damping);
-    wide mu, lambda;
-    laws_lame(&strip->laws, tile, &mu, &lambda);
     const matrix rate = matrix_multiply_left_transposed(*F, gradient_of(strip->v, index, &shape->inverse));
-    matrix stress;
+    matrix twice, stress; /* twice: 2 dE/dt */
+    wide modulus;         /* of waves at rest */
     UNROLL for (int i = 0; i < DIM; i++)
         UNROLL for (int j = 0; j < DIM; j++)
-            stress.m[i][j] = b * mu * (rate.m[i][j] + rate.m[j][i]);
-    stress = matrix_add_diagonal(stress, b * lambda * matrix_trace(rate));
+            twice.m[i][j] = rate.m[i][j] + rate.m[j][i];
+    if (strip->laws.material->has_moduli) {
+        const struct law_moduli rest = laws_moduli(&strip->laws, tile, matrix_identity());
+        stress = matrix_scale(wide_set((real)0.5) * b, matrix_symmetric(moduli_apply(rest.packed, twice)));
+        modulus = law_piola_at(strip->laws.material->law, laws_at(&strip->laws, tile), matrix_identity()).modulus;
+    } else {
+        wide mu, lambda;
+        laws_lame(&strip->laws, tile, &mu, &lambda);
+        stress = matrix_add_diagonal(matrix_scale(b * mu, twice), b * lambda * matrix_trace(rate));
+        modulus = mu + mu + wide_max(lambda, wide_set(0));
+    }
     piola->P = matrix_add(piola->P, matrix_multiply(*F, stress));
     const wide largest2 = matrix_largest_eigenvalue_bound(matrix_multiply_transposed(*F, *F));
-    piola->modulus = wide_max(piola->modulus, (mu + mu + wide_max(lambda, wide_set(0))) * largest2);
+    piola->modulus = wide_max(piola->modulus, modulus * largest2);
 }
 
 INLINE void sweep_strip(const struct strip *strip, const int law)

@@ -50,8 +50,9 @@ typedef struct mpm_fem_found {
     bool finite;
 } mpm_fem_found;
 
-/** The reals that keep R, mu and lambda of an element for products with K. */
+/** The reals of an element for products with K: R, mu and lambda; the moduli of a law with axes of its own. */
 #define MPM_FEM_TANGENT(dim) ((dim) * (dim) + 2)
+#define MPM_FEM_MODULI(dim) ((dim) * (dim) * ((dim) * (dim) + 1) / 2)
 
 /** A sweep over the elements. */
 typedef struct mpm_fem_sweep {
@@ -66,7 +67,8 @@ typedef struct mpm_fem_sweep {
     const int32_t *element_row; /* [tiles][lanes]: the row of an element; NULL: no material varies */
     void *prepared;         /* [tiles][prepared_bytes]: the laws of elements whose parameters vary */
     size_t prepared_bytes;
-    void *tangent;          /* reals [tiles][MPM_FEM_TANGENT][lanes] */
+    void *tangent;          /* reals [tiles][tangent_reals][lanes] */
+    ptrdiff_t tangent_reals; /* the most that any law needs */
     const void *p;          /* reals [row][4]: what K is multiplied with */
 } mpm_fem_sweep;
 

@@ -157,9 +157,10 @@ mpm_status mpm_fem_add_material(mpm_fem *fem, const mpm_material *material)
 {
     const int law = material->law;
     if (law < 0 || law >= MPM_LAW_COUNT || mpm_laws_inelastic(law) || mpm_laws_get(law)->strain != MPM_KEEPS_F ||
-        mpm_laws_tangent(law) != MPM_LAW_TANGENT)
+        (mpm_laws_tangent(law) != MPM_LAW_TANGENT && mpm_laws_tangent(law) != MPM_LAW_MODULI))
         return MPM_BAD_ARGUMENT;
     mpm_material added = *material;
+    added.has_moduli = mpm_material_has_moduli(material);
     if (mpm_memory_grow(&fem->run.allocator, (void **)&fem->materials, &fem->material_capacity, fem->material_count,
                         fem->material_count + 1, sizeof *material))
         return MPM_OUT_OF_MEMORY;

@@ -40,8 +40,12 @@ mpm_status mpm_fem_implicit_reserve(mpm_fem *fem)
     there &= (solver->sums = mpm_memory_new(allocator, (size_t)fem->chunks, sizeof *solver->sums)) != NULL;
     there &=
         (solver->held_first = mpm_memory_new(allocator, (size_t)fem->chunks + 1, sizeof *solver->held_first)) != NULL;
+    solver->tangent_reals = MPM_FEM_TANGENT(fem->mesh.dim);
+    for (size_t m = 0; m < fem->material_count; m++)
+        if (fem->materials[m].has_moduli)
+            solver->tangent_reals = MPM_FEM_MODULI(fem->mesh.dim);
     solver->tangent = mpm_memory_new(
-        allocator, (size_t)fem->mesh.tiles * (size_t)(MPM_FEM_TANGENT(fem->mesh.dim) * fem->mesh.lanes), real);
+        allocator, (size_t)fem->mesh.tiles * (size_t)(solver->tangent_reals * fem->mesh.lanes), real);
     if (there && solver->tangent)
         return MPM_OK;
     mpm_fem_implicit_clear(fem);

@@ -27,6 +27,7 @@ enum { MPM_FEM_VECTORS = 5 };
 struct fem_solver {
     void *vector[MPM_FEM_VECTORS]; /* reals [row][4] */
     void *blocks, *tangent;
+    ptrdiff_t tangent_reals; /* of an element */
     double (*sums)[2];
     mpm_held_node *held;
     size_t held_capacity;

@@ -57,7 +57,7 @@ mpm_fem_sweep mpm_fem_sweeps_describe(const mpm_fem *fem)
                            .workspaces = (void *const *)fem->workspaces, .found = fem->found,
                            .parameters = parameters->store.rows, .element_row = parameters->element_row,
                            .prepared = parameters->prepared, .prepared_bytes = parameters->prepared_bytes,
-                           .tangent = fem->solver.tangent};
+                           .tangent = fem->solver.tangent, .tangent_reals = fem->solver.tangent_reals};
 }
 
 static void prepare_task(void *context, ptrdiff_t task, int thread)

@@ -60,7 +60,12 @@ def refuse_scene(scene: _scene.Scene) -> None:
             )
     for body in scene.bodies:
         law = body.material._row
-        if law["strain"] != "F" or law["return_map"] or law["tangent"] != "energy":
+        if law["return_map"] and law["tangent"] == "moduli":  # it relaxes, and does not yield
+            raise ValueError(
+                f"body {body.name!r}: {type(body.material).__name__} keeps strains that relax, and elements keep "
+                "nothing of their past; use mpm.Simulation, or for damping alone an elastic solid with damping=(0, b)"
+            )
+        if law["strain"] != "F" or law["return_map"] or law["tangent"] not in ("energy", "moduli"):
             raise ValueError(
                 f"body {body.name!r}: {type(body.material).__name__} is no elastic solid; mpm.fem needs one, such as "
                 "Corotated, FixedCorotated or NeoHookean"

@@ -89,11 +89,11 @@ class Simulation(Solver, kind="fem"):
 
         - ``"symplectic-euler"``: explicit, v ← v + dt a(x), x ← x + dt v.
         - ``"linearly-implicit-euler"``: one linear solve for the velocity at the end of the step, (M + dt² K + dt D)
-          v' = M v + dt f(x), with the stiffness K = Σ R K_e Rᵀ of the rotated elements at rest. No bound of stiffness
-          limits the step, only motion and gravity, see `stable_dt`, so give `dt` or `max_dt`. It damps what dt does
-          not resolve: order 1. Strong compression and stretch change the true stiffness, and a large step may then
-          oscillate. Nodes are held that are in contact when the step begins; others may enter a collider by their way
-          of one step.
+          v' = M v + dt f(x), with the stiffness K = Σ R K_e Rᵀ of the rotated elements at rest (`FibreReinforced`: the
+          present one). No bound of stiffness limits the step, only motion and gravity, see `stable_dt`, so give `dt` or
+          `max_dt`. It damps what dt does not resolve: order 1. Strong compression and stretch change the true
+          stiffness, and a large step may then oscillate. Nodes are held that are in contact when the step begins;
+          others may enter a collider by their way of one step.
     tolerance : float, optional
         Only ``"linearly-implicit-euler"``: the residual of its solve over that of the velocities at the beginning of
         the step; 1e-12 (float32: 1e-6) to 0.1, default 1e-6. Momentum is conserved to the tolerance.
@@ -141,6 +141,7 @@ class Simulation(Solver, kind="fem"):
     _resolution = "spacing"
     _looks = ElementLooks
     _instead: ClassVar[Mapping[str, str]] = {
+        **Solver._instead,
         "equilibrate": "run with damping, such as damping=(5, 0), and integrator='linearly-implicit-euler', until "
         "totals().kinetic is small; mpm.Simulation has it",
         **dict.fromkeys(

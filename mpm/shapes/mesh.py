@@ -62,6 +62,7 @@ class Mesh(Shape):
     report: MeshReport
     _solid: meshes.Solid
 
+    @_check.options(hints={"scale": "Mesh(path).scale({}) is scaled"})
     def __init__(
         self,
         path: str | os.PathLike[str] | None = None,

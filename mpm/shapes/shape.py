@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from typing import Any, ClassVar, Never, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Never, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,12 @@ class Shape:
 
     def __init__(self) -> None:
         raise TypeError("Shape is the base of the shapes: use one of them, such as Box")
+
+    if not TYPE_CHECKING:  # type checkers shall go on to refuse unknown names
+
+        def __getattr__(self, name: str) -> Never:
+            # Python calls this only if the ordinary look-up has failed.
+            raise AttributeError(_check.unknown_attribute(self, name), name=name, obj=self)
 
     def _set(self, **values: Any) -> None:
         for value in values.values():

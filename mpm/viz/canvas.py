@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -179,7 +180,8 @@ def color_bar(
             image[top - 1 - k, inner] = _color.TABLE[-1]
         if extend in ("min", "both"):
             image[top + length + k, inner] = _color.TABLE[0]
-    write(image, name, (left, top - round(2.2 * size)), size)
+    room = width - math.ceil(font(size).getlength(name))  # a long name begins left of the bar
+    write(image, name, (max(0, min(left, room)), top - round(2.2 * size)), size)
     if numbers is None:
         numbers = [limits[0] + k / 4 * (limits[1] - limits[0]) for k in range(5)]
     for value in numbers:

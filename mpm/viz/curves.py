@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ENERGIES = {"kinetic": "#264f9c", "elastic": "#2fb295", "gravitational": "#d9832b", "energy": "#1d2129"}
 INKS = ("#264f9c", "#d9832b", "#2fb295", "#b0413e", "#7d5ba6", "#5b8c2a", "#1d2129", "#c77cb0")
+DASHES = ("-", "--", ":", "-.")
 MOST_AXES = 6
 SIZE = (7.2, 4.2)  # inches
 
@@ -36,8 +37,9 @@ def history(
 
     Parameters
     ----------
-    source : Simulation, History or Replay
-        What has a history: any solver, its `history`, or a recording: the totals of its frames.
+    source : Simulation, History, Replay, or mapping of str to these
+        What has a history: any solver, its `history`, or a recording: the totals of its frames. The runs of a mapping
+        are drawn over each other: a colour per run, a dash per column.
     columns : str or sequence of str
         Names in the history. A vector is drawn by components; ``"momentum_y"`` is one of them. Columns of different
         units are drawn below each other, each unit in axes of its own, in at most six.
@@ -49,12 +51,13 @@ def history(
     Returns
     -------
     tuple of matplotlib.lines.Line2D
-        The lines in the order of the columns and their components.
+        The lines in the order of the columns and their components, run by run. ``lines[0].figure`` is what they are in.
 
     Raises
     ------
     TypeError, ValueError
-        The source has no history, lacks a column, or columns of several units are to be drawn into one `ax`.
+        The source has no history, lacks a column, or columns of several units are to be drawn into one `ax`; the
+        mapping is empty, or its runs are not of one dimension.
     """
     return _history(source, columns, ax, figsize)
 
@@ -66,8 +69,9 @@ def _history(
     figsize: tuple[float, float] | None,
 ) -> tuple[Artist, ...]:
     chosen_size = check_figsize(figsize, ax)
-    table, dimension = _table(source)
-    chosen = _chosen(table, columns)
+    tables, dimension = _tables(source)
+    several = {run: _chosen(table, columns) for run, table in tables.items()}
+    chosen = next(iter(several.values()))
     by_unit: dict[str, list[str]] = {}
     for name in chosen:
         by_unit.setdefault(unit_of(name, dimension), []).append(name)
@@ -83,13 +87,16 @@ def _history(
         axes = new_axes(size, rows=len(by_unit))
     else:
         axes = [axes_or_new(ax, SIZE)]
-    lines: dict[str, Artist] = {}
+    lines: dict[tuple[str, str], Artist] = {}
     for one, (unit, names) in zip(axes, by_unit.items(), strict=True):
-        lines |= _draw(one, np.asarray(table["time"]), {name: chosen[name] for name in names}, unit)
+        for place, (run, table) in enumerate(tables.items()):
+            parts = {name: several[run][name] for name in names}
+            drawn = _draw(one, np.asarray(table["time"]), parts, unit, run, place)
+            lines |= {(run, name): line for name, line in drawn.items()}
     for one in axes[:-1]:
         one.set_xlabel("")
         one.tick_params(labelbottom=False)
-    return tuple(lines[name] for name in chosen)
+    return tuple(lines[run, name] for run in tables for name in chosen)
 
 
 def plot_history(
@@ -114,6 +121,18 @@ def plot_history(
     if not isinstance(history, History):
         raise _check.wrong_type("history", history, "the history of a simulation")
     return _history(history, tuple(ENERGIES), ax, figsize)
+
+
+def _tables(source: Any) -> tuple[dict[str, Mapping[str, FloatArray]], int]:
+    """Columns by run and name, and the dimension; the name of a run alone is empty."""
+    if not isinstance(source, Mapping) or isinstance(source, History):
+        table, dimension = _table(source)
+        return {"": table}, dimension
+    found = {_check.text("source", run): _table(one) for run, one in source.items()}
+    dimensions = {dimension for _, dimension in found.values()}
+    if len(dimensions) != 1:
+        raise ValueError("source: must be at least one run, and all of one dimension")
+    return {run: table for run, (table, _) in found.items()}, dimensions.pop()
 
 
 def _table(source: Any) -> tuple[Mapping[str, FloatArray], int]:
@@ -157,9 +176,12 @@ def unit_of(name: str, dimension: int) -> str:
     return per_depth(UNITS.get(whole, "1"), dimension)
 
 
-def _draw(axes: Any, time: FloatArray, columns: Mapping[str, FloatArray], unit: str) -> dict[str, Artist]:
+def _draw(
+    axes: Any, time: FloatArray, columns: Mapping[str, FloatArray], unit: str, run: str, place: int
+) -> dict[str, Artist]:
+    """Draw columns of one unit; `run` names the run if there are several, of which it is number `place`."""
     size = legible.factor(axes)
-    lines = {}
+    lines: dict[str, Artist] = {}
     inks = [ink for ink in INKS if ink not in {ENERGIES.get(name) for name in columns}] or list(INKS)
     others = 0
     for name, values in columns.items():
@@ -167,8 +189,12 @@ def _draw(axes: Any, time: FloatArray, columns: Mapping[str, FloatArray], unit: 
         if ink is None:
             ink, others = inks[others % len(inks)], others + 1
         label, width = ("sum", 1.8) if name == "energy" and len(columns) > 1 else (name, 1.3)
+        label, dash = label.replace("_", " "), "-"
+        if run:
+            ink, dash = INKS[place % len(INKS)], DASHES[len(lines) % len(DASHES)]
+            label = f"{run}: {label}" if len(columns) > 1 else run
         (lines[name],) = axes.plot(
-            time, values, color=ink, linewidth=width * size, label=label.replace("_", " ")
+            time, values, color=ink, linestyle=dash, linewidth=width * size, label=label
         )
     if not len(time):
         axes.text(0.5, 0.5, "no records", transform=axes.transAxes, ha="center", color="0.5")

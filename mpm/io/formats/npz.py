@@ -68,7 +68,7 @@ def read(data: bytes) -> dict[str, Array]:
     except FileFormatError:
         raise
     except (*DAMAGE, ValueError) as error:
-        raise FileFormatError(f"is no .npz, or damaged ({error})") from None
+        raise FileFormatError(f"is no .npz, or damaged ({_check.shortened(str(error))})") from None
     if found["x"].ndim != 2 or found["x"].shape[1] not in (2, 3):
         raise FileFormatError(f"has positions of shape {found['x'].shape}; must be (n, 2) or (n, 3)")
     return found
