@@ -80,6 +80,10 @@ HINTS = {
     **dict.fromkeys(
         ("gas", "idealgas", "air"), "Fluid(bulk_modulus=gamma * p0, gamma=1.4, ...) is an ideal gas"
     ),
+    "stiffenedgas": "Fluid(bulk_modulus=gamma * (p0 + p_inf), gamma=gamma, ...) is a stiffened gas",
+    "tait": "Fluid(bulk_modulus=K, gamma=7, ...) follows Tait's equation",
+    "perzyna": "VonMises(viscosity=eta, ...) is Perzyna's viscoplastic metal",
+    "prony": "Viscoelastic(g_1=..., tau_1=..., g_2=..., tau_2=...) is a Prony series of two branches",
 }
 
 __getattr__ = _check.names_of_module(__name__, __all__, HINTS)

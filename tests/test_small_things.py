@@ -227,6 +227,14 @@ def test_hints_name_what_was_meant():
     ):
         with pytest.raises(AttributeError, match=f"did you mean '{law}'"):
             getattr(mpm.materials, name)
+    for name, hint in (
+        ("Tait", r"Fluid\(bulk_modulus=K, gamma=7"),
+        ("StiffenedGas", r"Fluid\(bulk_modulus=gamma \* \(p0 \+ p_inf\)"),
+        ("Perzyna", r"VonMises\(viscosity="),
+        ("Prony", r"Viscoelastic\(g_1="),
+    ):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; {hint}"):
+            getattr(mpm.materials, name)
 
 
 def test_public_names_of_pictures():
