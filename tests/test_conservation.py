@@ -47,9 +47,9 @@ def fly(dim, dtype, law, isa, side, steps=STEPS):
 # float64, float32
 LIMITS = {
     "mass": (1e-12, 1e-4),  # measured 4e-16, 2e-8
-    "momentum": (1e-12, 1e-4),  # measured 1.1e-15, 6e-7
+    "momentum": (1e-12, 1e-4),  # measured 1.1e-15, 6e-7; rigid 8e-14
     "center_of_mass": (1e-12, 1e-4),  # measured 1.6e-14 m, 1e-7 m on a path of 0.3 m
-    "angular_momentum": (1e-11, 1e-4),  # measured 3e-15, 9e-7
+    "angular_momentum": (1e-11, 1e-4),  # measured 3e-15, 9e-7; rigid 1.4e-13
 }
 
 
