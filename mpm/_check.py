@@ -271,10 +271,11 @@ def strict_options(cls: T) -> T: ...
 @overload
 def strict_options(*, hints: Mapping[str, str]) -> Callable[[T], T]: ...
 def strict_options(cls: Any = None, *, hints: Mapping[str, str] = NOTHING) -> Any:
-    """Class decorator: `options` for the ``__init__``, a generated one (of a dataclass) too."""
+    """Class decorator: `options` for the ``__init__``, a generated one (of a dataclass) too. Hints that a family of
+    classes shares are their attribute ``_hints``."""
     if cls is None:
         return functools.partial(strict_options, hints=hints)
-    cls.__init__ = options(hints=hints)(cls.__init__)
+    cls.__init__ = options(hints={**getattr(cls, "_hints", {}), **hints})(cls.__init__)
     return cls
 
 

@@ -96,7 +96,9 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the scene or of the simulation, such as dx=0.01, E=1e6 or sampling=poisson; may be repeated",
+        help="an option of the scene or of the simulation, such as dx=0.01, E=1e6 or sampling=poisson; or a setting of "
+        "a body by its name, or of all as 'body': body.velocity=0,-5, body.position=0.5,0.7, body.size=0.2, "
+        "body.shape=box, body.E=1e6; may be repeated",
     )
     _add_cut(demo)
     demo.set_defaults(command=_demo)
@@ -245,10 +247,16 @@ def _port(text: str) -> int:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """A name and a value: a Python number, tuple, True, False, None, or else a string."""
+    """A name and a value: a Python number, tuple, True, False, None, or else a string.
+
+    Before a dot in the name stands that of a body, which may be any text.
+    """
     name, sign, value = text.partition("=")
-    if not sign or not name.isidentifier() or not value:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be NAME=VALUE, such as dx=0.01")
+    body, dot, option = name.rpartition(".")
+    if not sign or not option.isidentifier() or bool(body) != bool(dot) or not value:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: must be NAME=VALUE or BODY.NAME=VALUE, such as dx=0.01 or body.velocity=0,-5"
+        )
     try:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, conservation
+from mpm import settings as _settings
 from mpm.gallery import Entry
 from mpm.io.export import export
 from mpm.io.replay import replay
@@ -68,7 +69,8 @@ def run(
     method : str
         One of the methods of the entry.
     settings : mapping, optional
-        Keywords of the scene's function or of the solver, by name: they override the entry's own.
+        Keywords of the scene's function or of the solver, by name: they override the entry's own. Names with a dot
+        are those of `mpm.settings.named_changes`.
     cut : mapping, optional
         Of the movie and the pictures, as in `Simulation.plot`.
 
@@ -78,8 +80,11 @@ def run(
         0 if everything was written, else 1.
     """
     given = dict(settings or {})
+    of_bodies = {name: given.pop(name) for name in tuple(given) if "." in name}
     of_scene = inspect.signature(entry.build).parameters.keys() & given.keys()
     scene = entry.scene(**{name: given.pop(name) for name in sorted(of_scene)})
+    if of_bodies:
+        scene = _settings.changed_scene(scene, _settings.named_changes(scene, of_bodies))
     sim = entry.solver(method=method, scene=scene, threads=threads, **{"dtype": dtype, **given})
     if cut is not None:
         from mpm.viz.render import check_cut

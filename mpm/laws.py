@@ -401,6 +401,11 @@ class _Elastic(Material):
 
     __slots__ = ()
 
+    _hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("lam", "mu", "bulk", "shear_modulus", "bulk_modulus"),
+        "its from_moduli() takes any two of E, nu, lam, mu and bulk",
+    )
+
     E: float
     nu: float
 

@@ -28,6 +28,7 @@ from mpm.inelastic import _Flowing
 from mpm.known import Known, catalogue
 from mpm.laws import Material, _Elastic
 from mpm.metals import JohnsonCook, VonMises
+from mpm.rigid import Rigid
 from mpm.rubber import FibreReinforced, Ogden
 from mpm.snow import SNOW_PRESETS as SNOW_PRESETS
 from mpm.snow import Snow
@@ -52,6 +53,7 @@ __all__ = [
     "MuI",
     "NeoHookean",
     "Ogden",
+    "Rigid",
     "SaintVenantKirchhoff",
     "Sand",
     "Snow",
@@ -80,6 +82,10 @@ HINTS = {
     **dict.fromkeys(
         ("gas", "idealgas", "air"), "Fluid(bulk_modulus=gamma * p0, gamma=1.4, ...) is an ideal gas"
     ),
+    "stiffenedgas": "Fluid(bulk_modulus=gamma * (p0 + p_inf), gamma=gamma, ...) is a stiffened gas",
+    "tait": "Fluid(bulk_modulus=K, gamma=7, ...) follows Tait's equation",
+    "perzyna": "VonMises(viscosity=eta, ...) is Perzyna's viscoplastic metal",
+    "prony": "Viscoelastic(g_1=..., tau_1=..., g_2=..., tau_2=...) is a Prony series of two branches",
 }
 
 __getattr__ = _check.names_of_module(__name__, __all__, HINTS)

@@ -12,7 +12,11 @@ from mpm.laws import Material
 from mpm.scene import Scene
 from mpm.setting import Setting
 
-__all__ = ["Setting", "changed_options", "changed_scene", "of", "of_scene"]
+__all__ = ["Setting", "changed_options", "changed_scene", "named_changes", "of", "of_scene"]
+
+ALL = "body"  # stands for every body in the names of `named_changes`
+VECTORS = {"position": "", "velocity": "v"}  # with what their components' names begin, before the axis
+WORDS = {"speed": "velocity", "v": "velocity", "center": "position", "centre": "position", "radius": "size"}
 
 
 def of(scene: Scene, chosen: numerics.Numerics) -> tuple[Setting, ...]:
@@ -136,6 +140,59 @@ def changed_scene(scene: Scene, changes: Mapping[str, Any]) -> Scene:
         for number, body in enumerate(scene.bodies)
     ]
     return made
+
+
+def named_changes(scene: Scene, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes for `changed_scene`, from names with a dot such as ``body.velocity`` and ``snow.E``.
+
+    Parameters
+    ----------
+    scene : Scene
+    wanted : mapping
+        Values by name. Before the dot: the name of a body, or ``body`` for every body; a body's own name wins. After
+        the dot: ``shape``, ``position`` (d,) [m], ``size`` [m], ``velocity`` (d,) [m/s], as the viewer has them, or a
+        parameter of the body's material.
+
+    Raises
+    ------
+    TypeError, ValueError
+        There is no such body or setting, the value is not allowed, or a body that is not meant has the same material.
+    """
+    named, changes = _of_bodies(scene), {}
+    for name in sorted(wanted, key=lambda name: not name.startswith(f"{ALL}.")):
+        target, _, what = name.rpartition(".")
+        chosen = _check.choice("body", target, (ALL, *named))
+        for body in scene.bodies:
+            if chosen not in (ALL, body.name):
+                continue
+            varies = what in body.material._varies or (what == "velocity" and callable(body.velocity))
+            why = f"; {what} varies over this body" if varies else ""
+            _check.choice(f"setting of {body.name}", what, tuple(named[body.name]), WORDS, why)
+            found = named[body.name][what]
+            others = [b.name for b in scene.bodies if b.material == body.material and b.name != body.name]
+            if others and chosen != ALL and found[0].key.startswith("material "):
+                same = f"{', '.join((body.name, *others))} have the same material"
+                raise ValueError(f"{name}: {same}; must be {ALL}.{what}, which changes it for every body")
+            values = [wanted[name]]
+            if what in VECTORS:
+                values = _check.array(name, wanted[name], (scene.dimension,)).tolist()
+            for setting, new in zip(found, values, strict=True):
+                changes[setting.key] = replace(setting, name=name).check(new)
+    return changes
+
+
+def _of_bodies(scene: Scene) -> dict[str, dict[str, list[Setting]]]:
+    """The settings of each body and of its material by name, the components of a vector under that of the vector."""
+    known, materials = (*bodysettings.of(scene), *_of_materials(scene)), list(_materials(scene))
+    vectors = {f"{start}{axis}": name for name, start in VECTORS.items() for axis in "xyz"}
+    found: dict[str, dict[str, list[Setting]]] = {body.name: {} for body in scene.bodies}
+    for number, body in enumerate(scene.bodies):
+        keys = (f"body {number} ", f"material {materials.index(body.material)} ")
+        for setting in known:
+            if setting.key.startswith(keys):
+                name = vectors.get(setting.name, setting.name)
+                found[body.name].setdefault(name, []).append(setting)
+    return found
 
 
 def _change_domain(made: Scene, scene: Scene, changes: Mapping[str, Any]) -> None:

@@ -188,6 +188,10 @@ class History(Mapping[str, FloatArray]):
     P_{k+1} − P_k = body_impulse + wall_impulse + Σ impulse:NAME. Without a body force body_impulse is dt·M·g.
     Every look-up gives a new array. In 2-D all is
     per metre of depth.
+
+    A history is a mapping and no table, because vectors have several components. `to_dataframe` makes a table for
+    pandas, `columns` one of one-dimensional arrays: ``pandas.DataFrame(history.columns())`` works, and
+    ``pandas.DataFrame(history)`` is refused.
     """
 
     __slots__ = ("_core",)
@@ -230,6 +234,13 @@ class History(Mapping[str, FloatArray]):
         if name not in self.__slots__:
             raise AttributeError(f"History.{name} cannot be set")
         object.__setattr__(self, name, value)
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Never:
+        # NumPy would wrap the object, and pandas would make one column of the names.
+        raise TypeError(
+            "a history is no array: history.to_dataframe() makes a pandas.DataFrame, history.columns() a dict of "
+            "one-dimensional arrays"
+        )
 
     def columns(self) -> dict[str, FloatArray]:
         """Everything as one-dimensional columns, vectors split up (``momentum_x``): for tables and files."""

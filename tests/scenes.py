@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,6 +17,7 @@ ISAS = _core.isas()
 FEWER_ISAS = [pytest.param(isa, marks=pytest.mark.slow) if isa == "portable" else isa for isa in ISAS]
 DTYPES = ("float64", "float32")
 DIMS = (2, 3)
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")  # as `make asan` does
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
 
 # One material per law of the registry, all with wave speeds of about 4 m/s: soft enough for large deformation.
@@ -80,8 +82,12 @@ MATERIALS = {
         melting_temperature=900,
         density=1,
     ),
+    "rigid": mpm.materials.Rigid(density=1),
 }
 LAWS = tuple(MATERIALS)
+# A rigid body has no energy, no modulus, no wave and no stress that follows from its strain; it takes a rigid motion
+# from the velocities that it is given. Tests of all these are tests of the other laws; test_rigid.py has its own.
+DEFORMABLE = tuple(law for law in LAWS if law != "rigid")
 
 
 @contextlib.contextmanager

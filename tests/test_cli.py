@@ -358,3 +358,79 @@ def test_the_demo_takes_settings(tmp_path, capsys):
     with pytest.raises(SystemExit):
         cli.main([*options, "--set", "dx"])
     assert "'dx': must be NAME=VALUE" in capsys.readouterr().err
+
+
+def made_with(monkeypatch, name, *settings, method="mpm"):
+    """The simulation that the demo would run."""
+
+    class Stop(Exception):
+        pass
+
+    made = []
+
+    def stop(sim, *_):
+        made.append(sim)
+        raise Stop
+
+    monkeypatch.setattr("mpm.demo._record", stop)
+    with pytest.raises(Stop):
+        cli.main(["demo", name, "--method", method, *(word for one in settings for word in ("--set", one))])
+    return made[0]
+
+
+def test_the_demo_takes_settings_of_bodies(tmp_path, capsys):
+    options = ["--set", "dx=0.01", "--set", "body.velocity=0,-5"]
+    assert cli.main(["demo", "snowball", *options, "--frames", "1", "--out", str(tmp_path)]) == 0
+    assert "cells of 0.01 m" in capsys.readouterr().out
+    with mpm.replay(tmp_path / "snowball.vtkhdf") as frames:
+        momentum, mass = frames.totals["momentum"][0], frames.totals["mass"][0]
+    assert momentum / mass == pytest.approx([0, -5], abs=1e-12)  # measured 9e-16
+
+
+def test_a_setting_of_a_body_goes_to_the_bodies_that_are_named(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    sim = made_with(monkeypatch, "disks", "lower.velocity=1,2", "body.velocity=3,4", "body.E=40", "dx=0.05")
+    lower, upper = sim.scene.bodies
+    assert lower.velocity.tolist() == [1, 2] and upper.velocity.tolist() == [3, 4]  # the body's own name wins
+    assert lower.material.E == upper.material.E == 40 and sim.dx == 0.05
+    sim = made_with(monkeypatch, "jelly", "jelly.position=0.5,0.7", "jelly.size=0.2", "jelly.shape=ball")
+    fluid, jelly = sim.scene.bodies
+    assert isinstance(jelly.shape, mpm.shapes.Ball) and jelly.shape.radius == pytest.approx(0.1, abs=1e-15)
+    assert jelly.shape.center == pytest.approx([0.5, 0.7], abs=1e-15)
+    assert repr(fluid) == repr(gallery.get("jelly").scene().bodies[0])
+    sim = made_with(monkeypatch, "dam-break", "water.velocity=1,0", method="sph")
+    assert (sim.particles.v == [1, 0]).all() and sim._kind == "sph"
+    sim = made_with(monkeypatch, "cantilever", "beam.E=5e6", method="fem")
+    assert sim.materials[0].E == 5e6
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "said"),
+    [
+        ("snowball", "snw.E=1", "body = 'snw': must be one of 'body', 'snow'; did you mean 'snow'?"),
+        (
+            "snowball",
+            "snow.colour=1",
+            "setting of snow = 'colour': must be one of 'shape', 'position', 'size', 'vel",
+        ),
+        ("snowball", "snow.speed=0,-5", "did you mean 'velocity'?"),
+        ("snowball", "body.velocity=0,-5,0", "body.velocity has shape (3,): must be (2,)"),
+        ("snowball", "body.velocity=5", "body.velocity = 5: must be an array of shape (2,), not one number"),
+        ("snowball", "body.velocity=0,fast", "body.velocity = '0,fast': must be an array of shape (2,)"),
+        ("snowball", "snow.E=-1", "snow.E = -1.0: must be > 0 [Pa]"),
+        ("snowball", "body.shape=stars", "did you mean 'star'?"),
+        ("jelly", "body.E=1e5", "setting of fluid = 'E': must be one of"),
+        ("disks", "lower.E=4", "lower.E: lower, upper have the same material; must be body.E"),
+        ("taylor-green", "body.velocity=1,0", "; velocity varies over this body"),
+    ],
+)
+def test_a_wrong_setting_of_a_body_is_said(tmp_path, capsys, name, setting, said):
+    assert cli.main(["demo", name, "--out", str(tmp_path / "out"), "--set", setting]) in (1, 2)
+    assert said in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("setting", [".E=1", "snow.=1", "body.E", "body.E=", "a b=1"])
+def test_a_setting_without_a_name_or_a_value_is_refused(capsys, setting):
+    with pytest.raises(SystemExit):
+        cli.main(["demo", "snowball", "--set", setting])
+    assert f"'{setting}': must be NAME=VALUE or BODY.NAME=VALUE, such as " in capsys.readouterr().err

@@ -218,3 +218,13 @@ def test_a_material_from_moduli_is_one_like_any_other():
 def test_wrong_moduli_are_named(given, words):
     with pytest.raises((TypeError, ValueError), match=re.escape(words)):
         M.NeoHookean.from_moduli(**given)
+
+
+@each("law", [M.NeoHookean, M.Sand, M.VonMises, M.FibreReinforced])
+def test_other_moduli_of_a_constructor_lead_to_from_moduli(law):
+    with pytest.raises(
+        TypeError, match=rf"{law.__name__}\(\) has no option 'mu'; its from_moduli\(\) takes any two"
+    ):
+        law(mu=1e5, bulk=2e5, density=1000)
+    with pytest.raises(TypeError, match=rf"{law.__name__}\(\) has no option 'bulk_modulus'; its from_moduli"):
+        law(E=1e5, bulk_modulus=2e5, density=1000)

@@ -89,3 +89,18 @@ def test_the_stiffness_of_stretched_fibres_is_the_derivative_of_their_force(d, i
     Kv = -(sides[0] - sides[1]) / (2 * h)
     change = (f - sim.particles.mass[:, None] * (after - v) / dt) / dt
     np.testing.assert_allclose(change, Kv, atol=2e-7 * np.abs(Kv).max())  # 3e-8
+
+
+@every_dim
+@every_isa
+def test_the_blocks_of_the_diagonal_are_those_of_the_stiffness(d, isa):
+    """Where all nodes but one are held, the preconditioner is the system: a solve takes one product."""
+    x = np.concatenate([np.eye(d), np.full((1, d), 0.9)])
+    scene = scene_of(d, tissue((1, 2, 0.5)), mpm.shapes.Cells(x, [[0, 2, 1]] if d == 2 else [[0, 1, 2, 3]]))
+    scene.add_collider(~mpm.shapes.Ball([0.9] * d, 0.3), contact="sticky", name="rest")
+    with kernels(isa), pytest.warns(UserWarning, match="start inside the collider 'rest'"):
+        sim = fem.Simulation(scene, spacing=1.0, dt=0.05, tolerance=1e-10, **IMPLICIT)
+    sim.particles.x[d] += 0.1
+    sim.particles.v[d] = np.arange(1, d + 1) / 5
+    sim.step()
+    assert (sim.particles.x[:d] == x[:d]).all() and sim.health["products"] == 1

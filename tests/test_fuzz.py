@@ -18,6 +18,7 @@ import fuzz
 import fuzz_calls
 import fuzz_files
 import mpm
+import scenes
 
 pytest.importorskip("h5py")
 pytest.importorskip("meshio")
@@ -28,15 +29,38 @@ COMPILES = bool(os.environ.get("CC") or shutil.which("cc"))
 KINDS = [name for name in fuzz.KINDS if COMPILES or name != "user-laws"]
 
 
+# Kinds that reach the core.
+IN_C = ("checkpoint", "varying", "elements", "smoothed", "user-laws", "trajectory", "ply", "stl")
+sanitized = pytest.mark.skipif(not scenes.SANITIZED, reason="the core has no sanitizers: `make asan`")
+
+
+def said_by(script, out, *arguments):
+    """What a fuzzer that finds nothing prints; a process of its own, which may crash or hang."""
+    command = [sys.executable, str(script), *arguments, "--seed", "1", "--out", str(out)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # of this build, wherever it lies
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.numbers
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files_are_refused_or_used(tmp_path, kind):
-    """Three seconds each; a process of its own, which may crash or hang."""
-    command = [sys.executable, str(SCRIPT), kind, "--seconds", "3", "--seed", "1", "--out", str(tmp_path)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert f"{kind}: " in run.stdout and not [*tmp_path.iterdir()]
+    assert f"{kind}: " in said_by(SCRIPT, tmp_path, kind, "--seconds", "3")
+    assert not [*tmp_path.iterdir()]
+
+
+@sanitized
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind in IN_C])
+def test_sanitizers_see_nothing_in_damaged_files(tmp_path, kind):
+    """A report ends the process."""
+    print(said_by(SCRIPT, tmp_path, kind, "--seconds", "2"))
+
+
+@sanitized
+def test_sanitizers_see_nothing_in_calls_in_random_order(tmp_path):
+    print(said_by(fuzz_calls.__file__, tmp_path, "--seconds", "15"))
 
 
 class Planted(fuzz_files.Obj):
@@ -140,11 +164,9 @@ def test_mutations_repeat_and_reach_behind_checksums(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_calls_in_random_order_keep_what_is_promised(tmp_path):
-    """A process of its own, which may crash or hang; some 1,000 calls."""
-    command = [sys.executable, fuzz_calls.__file__, "--seconds", "20", "--seed", "1", "--out", str(tmp_path)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert " 0 defects" in run.stdout and all(method in run.stdout for method in fuzz_calls.METHODS)
+    """Some 1,000 calls."""
+    said = said_by(fuzz_calls.__file__, tmp_path, "--seconds", "20")
+    assert " 0 defects" in said and all(method in said for method in fuzz_calls.METHODS)
 
 
 def planted_load(path, load=mpm.load):

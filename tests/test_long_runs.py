@@ -85,6 +85,15 @@ def test_a_warning_is_told_before_more_than_a_few_steps_are_taken():
     assert bits(twin) == bits(sim)
 
 
+@pytest.mark.parametrize(("steps", "ends"), [(10**7, Stop), (10**7 + 10, UserWarning)])
+def test_ten_million_steps_are_the_most_without_a_warning(alarm, steps, ends):
+    """The warning counts what is left after the first four steps."""
+    sim = usual(dt=1e-6)
+    signal.setitimer(signal.ITIMER_REAL, 0.3 if ends is Stop else 20)
+    with pytest.raises(ends):  # warnings are errors in these tests
+        sim.run(steps * 1e-6)
+
+
 def test_a_short_last_step_is_not_the_measure_of_the_next_run():
     sim = usual()
     sim.run(0.01)

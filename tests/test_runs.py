@@ -18,7 +18,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this
 # glibc releases the locks of malloc in a forked child; AddressSanitizer's allocator, until GCC 14, keeps those that
 # another thread held, and the child waits for ever.
 forks_among_allocations = pytest.mark.skipif(
-    "libasan" in os.environ.get("LD_PRELOAD", ""),
+    scenes.SANITIZED,
     reason="AddressSanitizer's malloc may stay locked in a forked child",
 )
 

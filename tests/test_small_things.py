@@ -202,6 +202,8 @@ def test_history_is_a_mapping_and_a_table(monkeypatch):
         ImportError, match=r"to_dataframe needs pandas: pip install pandas \(the extra 'table'\)"
     ):
         sim.history.to_dataframe()
+    with pytest.raises(TypeError, match=r"a history is no array: history.to_dataframe\(\) makes"):
+        np.asarray(sim.history)  # as pandas.DataFrame(sim.history) does
 
 
 def test_hints_name_what_was_meant():
@@ -224,6 +226,14 @@ def test_hints_name_what_was_meant():
         ("clay", "CamClay"),
     ):
         with pytest.raises(AttributeError, match=f"did you mean '{law}'"):
+            getattr(mpm.materials, name)
+    for name, hint in (
+        ("Tait", r"Fluid\(bulk_modulus=K, gamma=7"),
+        ("StiffenedGas", r"Fluid\(bulk_modulus=gamma \* \(p0 \+ p_inf\)"),
+        ("Perzyna", r"VonMises\(viscosity="),
+        ("Prony", r"Viscoelastic\(g_1="),
+    ):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; {hint}"):
             getattr(mpm.materials, name)
 
 

@@ -64,7 +64,7 @@ def history_of(row, m, d):
 @each("isa", _core.isas())
 @each("dtype", ("float64", "float32"))
 @each("d", (2, 3))
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", scenes.DEFORMABLE)
 def test_every_particle_has_the_bits_of_a_uniform_material(law, d, dtype, isa):
     m = 37
     values, indices, fixed, row = spread(law, m)
@@ -418,13 +418,12 @@ def bar(E, d, dx, *, dtype="float64", gravity=0.0, velocity=0, **options):
 
 @each("d, dtype", ((2, "float64"), (2, "float32"), (3, "float64")))
 def test_a_graded_bar_vibrates_as_its_series_says(d, dtype):
-    # The free end of a bar of particles lets it be longer by a part of a cell: 1.8, 1.0 and 0.54 % low with 16, 32, 64
+    # The free end of a bar of particles lets it be longer by a part of a cell: 1.8, 0.98 and 0.54 % low with 16, 32, 64
     # cells.
     w, mode = graded_bar.first_mode()
-    dx = 1 / 64 if d == 2 else 1 / 32
-    sim = bar(graded_bar.modulus, d, dx, dtype=dtype, velocity=graded_bar.velocity_of(mode))
+    sim = bar(graded_bar.modulus, d, 1 / 64, dtype=dtype, velocity=graded_bar.velocity_of(mode))
     found = graded_bar.frequency(sim, w, lambda t, top: slice(top - 3, top + 4))
-    assert found == pytest.approx(w, rel=0.007 if d == 2 else 0.0105)
+    assert found == pytest.approx(w, rel=0.007)  # measured 5.4e-3, in 2-D and 3-D
 
 
 @each("d, dtype", ((2, "float64"), (2, "float32"), (3, "float64")))
@@ -500,6 +499,6 @@ def test_one_name_has_one_range():
         sim.add(mpm.shapes.Ball((0.85, 0.85), 0.08), metal)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", scenes.DEFORMABLE)
 def test_the_doctor_knows_every_law(law):
     assert {one.topic for one in mpm.doctor(block(scenes.MATERIALS[law], 2))} >= {"speed", "stiffness"}

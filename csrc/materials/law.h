@@ -161,6 +161,23 @@ INLINE wide law_isolated_modulus(wide diagonal, wide off)
     return wide_max(wide_max(diagonal + wide_set(DIM - 1) * off, diagonal - off), diagonal);
 }
 
+/** The symmetric tensor of a history, from its first component, and its way back. */
+INLINE matrix law_symmetric(const wide *history)
+{
+    matrix a;
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = i; j < DIM; j++)
+            a.m[i][j] = a.m[j][i] = *history++;
+    return a;
+}
+
+INLINE void law_keep_symmetric(wide *history, matrix a)
+{
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = i; j < DIM; j++)
+            *history++ = a.m[i][j];
+}
+
 INLINE wide lame_mu(double E, double nu)
 {
     return wide_set((real)(E / (2 * (1 + nu))));

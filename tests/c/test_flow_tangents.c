@@ -100,8 +100,8 @@ static struct sample random_sample(const struct example *example, double apart)
 }
 
 static struct worst {
-    double stress, second, skew, quotient, equal, projected;
-    long flows, elastic, kinks, parts;
+    double stress, second, skew, quotient, equal, projected, small, energy;
+    long flows, elastic, kinks, parts, jumps;
 } worst;
 
 static void note(double *most, double error)
@@ -210,6 +210,22 @@ static void check_quotients(const struct sample *s)
             }
 }
 
+/* Where stretches become equal, nothing jumps, unless the state is at a kink. */
+static void check_continuity(const struct sample *equal)
+{
+    struct sample near = *equal;
+    near.e[1] *= wide_set((real)(1 + 1e-9));
+    near.t = tangent_of(&near, near.e);
+    for (int q = 0; q < WIDTH; q++) {
+        double jump = 0;
+        for (int i = 0; i < DIM; i++)
+            for (int j = 0; j < DIM; j++)
+                jump = fmax(jump, fabs(lane(near.t.second[i][j], q) - lane(equal->t.second[i][j], q)));
+        jump = fmax(jump, fabs(lane(near.t.minus[0], q) - lane(equal->t.minus[0], q)));
+        worst.jumps += !(jump < 1e-4 * equal->example->values[0]);
+    }
+}
+
 /* How often the map leaves a state as it is, moves it, or takes all pressure. */
 static void count_branches(const struct sample *s)
 {
@@ -260,18 +276,20 @@ static void check_example(const struct example *example)
         check_second(&usual);
         check_quotients(&usual);
         check_quotients(&equal);
+        check_continuity(&equal);
         count_branches(&usual);
     }
     printf("%s: stress %.1e, second %.1e, skew %.1e, quotient %.1e, equal %.1e; "
-           "%ld flow, %ld elastic, %ld part, %ld kinks\n",
+           "%ld flow, %ld elastic, %ld part, %ld kinks, %ld jumps\n",
            law_rows[example->law].name, worst.stress, worst.second, worst.skew, worst.quotient, worst.equal,
-           worst.flows, worst.elastic, worst.parts, worst.kinks);
+           worst.flows, worst.elastic, worst.parts, worst.kinks, worst.jumps);
     fflush(stdout);
     assert(worst.stress < 1e-12);                                               /* measured 2.1e-14 */
     assert(worst.second < 1e-5);                                                /* measured 8.2e-7 of differences */
     assert(worst.quotient < 1e-13 && worst.equal < 1e-13);                      /* measured 1.5e-14 and 7.5e-15 */
     assert(example->associated ? worst.skew < 1e-6 : worst.skew > 1e-2);        /* measured 1.6e-8 and 6.9e-2 */
     assert(worst.flows > TILES / 10 && worst.elastic > TILES / 20 && worst.kinks < TILES / 50);
+    assert(worst.jumps < TILES / 300);                                          /* measured 3, at the tips of NACC */
     assert(!example->parts || worst.parts > TILES / 20);
 }
 
@@ -329,19 +347,19 @@ static void keep_symmetric(struct law_state *state, int first, matrix a)
             state->history[first++] = a.m[i][j];
 }
 
-static struct trial_sample random_trial(const struct own_axes *example)
+static struct trial_sample random_trial(const struct own_axes *example, double strain)
 {
     struct trial_sample s = {.example = example};
     mpm_material material = {.law = example->law};
     memcpy(material.values, example->values, sizeof material.values);
     prepare_law(example->law, &s.law, &material);
-    const matrix stretch = matrix_add_diagonal(random_deviator(example->strain), wide_set(1));
+    const matrix stretch = matrix_add_diagonal(random_deviator(strain), wide_set(1));
     s.begin.F = matrix_multiply(random_rotation(), stretch);
     s.begin.J = matrix_det(s.begin.F);
-    s.F = matrix_advance(wide_set(1), random_change(example->strain), s.begin.F);
+    s.F = matrix_advance(wide_set(1), random_change(strain), s.begin.F);
     if (example->law == MPM_VISCOELASTIC)
         for (int k = 0; k < VISCOELASTIC_BRANCHES; k++) { /* e^a of a deviator has the determinant 1 */
-            const matrix a = random_deviator(example->strain);
+            const matrix a = random_deviator(strain);
             matrix C;
             hencky_growth_far(&a, &C, wide_less(wide_set(0), wide_set(1)));
             keep_symmetric(&s.begin, k * VISCOELASTIC_COMPONENTS, matrix_add_diagonal(C, wide_set(1)));
@@ -351,7 +369,8 @@ static struct trial_sample random_trial(const struct own_axes *example)
             set_lane(&s.begin.history[VON_MISES_JP], q, uniform(0.97, 1.03));
             set_lane(&s.begin.history[VON_MISES_STRAIN], q, uniform(0, 0.1));
         }
-        von_mises_keep_backstress(&s.begin, random_deviator(example->values[2]));
+        const matrix backstress = random_deviator(example->values[2] * strain / example->strain);
+        law_keep_symmetric(&s.begin.history[VON_MISES_BACKSTRESS], backstress);
     }
     return s;
 }
@@ -363,6 +382,21 @@ static struct law_moduli moduli_at(const struct trial_sample *s, matrix F, bool 
     struct law_moduli m;
     MPM_KERNEL(general_laws_moduli)(&material, &s->law, &trial, &m);
     return m;
+}
+
+/* P F^nT is the derivative of the energy by G; without an energy of the step, that is the energy of the state. */
+static void check_energy(const struct trial_sample *s, const struct law_moduli *m)
+{
+    const double h = 1e-6, size = s->example->values[0];
+    for (int e = 0; e < ENTRIES && s->example->symmetric; e++) {
+        const matrix step = matrix_multiply(matrix_scale(wide_set((real)h), moduli_unit(e)), s->begin.F);
+        const struct law_moduli up = moduli_at(s, matrix_add(s->F, step), false, false);
+        const struct law_moduli down = moduli_at(s, matrix_add(s->F, matrix_scale(wide_set(-1), step)), false, false);
+        for (int q = 0; q < WIDTH; q++) {
+            const double slope = (lane(up.energy, q) - lane(down.energy, q)) / (2 * h);
+            note(&worst.energy, fabs(slope - lane(m->force.m[e / DIM][e % DIM], q)) / size);
+        }
+    }
 }
 
 /* P F^nT = tau F^-T F^nT is that of the return map. */
@@ -381,6 +415,8 @@ static void check_force(const struct trial_sample *s, const struct law_moduli *m
         for (int e = 0; e < ENTRIES; e++)
             note(&worst.stress, fabs(lane(force.m[e / DIM][e % DIM], q) - lane(m->force.m[e / DIM][e % DIM], q)) /
                                     s->example->values[0]);
+    for (int q = 0; q < WIDTH && !s->example->symmetric; q++)
+        note(&worst.energy, fabs(lane(r.energy, q) - lane(m->energy, q)) / s->example->values[0]);
 }
 
 static double entry_of(const struct law_moduli *m, int e, int f, int q)
@@ -423,7 +459,7 @@ static void check_derivative(const struct trial_sample *s, const struct law_modu
 
 /* The projected derivative is never negative: no pivot of Gaussian elimination is. It differs from the other by what
  * stress adds. */
-static void check_projection(const struct trial_sample *s, const struct law_moduli *m)
+static void check_projection(const struct trial_sample *s, const struct law_moduli *m, double *most)
 {
     const struct law_moduli projected = moduli_at(s, s->F, true, true);
     const double size = s->example->values[0];
@@ -432,7 +468,7 @@ static void check_projection(const struct trial_sample *s, const struct law_modu
         for (int e = 0; e < ENTRIES; e++)
             for (int f = 0; f < ENTRIES; f++) {
                 a[e][f] = entry_of(&projected, e, f, q) / size + (e == f ? 1e-9 : 0);
-                note(&worst.projected, fabs(a[e][f] - entry_of(m, e, f, q) / size));
+                note(most, fabs(a[e][f] - entry_of(m, e, f, q) / size));
             }
         for (int k = 0; k < ENTRIES; k++) {
             assert(a[k][k] > 0);
@@ -447,23 +483,31 @@ static void check_own_axes(const struct own_axes *example)
 {
     worst = (struct worst){0};
     for (int tile = 0; tile < STATES / WIDTH; tile++) {
-        const struct trial_sample s = random_trial(example);
+        const struct trial_sample s = random_trial(example, example->strain);
         const struct law_moduli m = moduli_at(&s, s.F, true, false);
+        check_energy(&s, &m);
         check_force(&s, &m);
         check_derivative(&s, &m);
-        check_projection(&s, &m);
+        check_projection(&s, &m, &worst.projected);
+        const struct trial_sample still = random_trial(example, 1e-3 * example->strain);
+        const struct law_moduli unstressed = moduli_at(&still, still.F, true, false);
+        check_projection(&still, &unstressed, &worst.small);
         for (int q = 0; q < WIDTH && example->law == MPM_VISCOELASTIC; q++)
             assert(lane(m.viscosity, q) == lane(s.law.viscoelastic.viscosity * s.begin.J, q));
     }
-    struct trial_sample beyond = random_trial(example);
+    struct trial_sample beyond = random_trial(example, example->strain);
     for (int j = 0; j < DIM; j++)
         beyond.F.m[0][j] = -beyond.F.m[0][j];
     assert(lane(moduli_at(&beyond, beyond.F, true, true).energy, 0) == INFINITY);
-    printf("%s with axes of its own: stress %.1e, second %.1e, skew %.1e, projected %.1e; %ld kinks\n",
-           law_rows[example->law].name, worst.stress, worst.second, worst.skew, worst.projected, worst.kinks);
+    printf("%s with axes of its own: stress %.1e, energy %.1e, second %.1e, skew %.1e, projected %.1e, "
+           "without stress %.1e; %ld kinks\n",
+           law_rows[example->law].name, worst.stress, worst.energy, worst.second, worst.skew, worst.projected,
+           worst.small, worst.kinks);
     fflush(stdout);
     assert(worst.stress < 1e-13);                                        /* measured 3.5e-15 */
+    assert(worst.energy < 1e-7);                                         /* measured 1.2e-9, of the differences */
     assert(worst.second < 1e-7);                                         /* measured 8.8e-9, of the differences */
+    assert(worst.small < 0.1);                                           /* measured 4.4e-2, of the backstress */
     assert(example->symmetric ? worst.skew < 1e-7 : worst.skew < 5e-2); /* measured 8.5e-9 and 1.6e-2 */
     assert(worst.projected > 1e-2 && worst.kinks < STATES / 20);         /* it changes something */
 }
