@@ -48,6 +48,7 @@ class Law(TypedDict):
     name: str  # "fixed_corotated"
     strain: str  # "F" | "J": which of them it keeps
     viscous: bool  # its stress depends on the velocity gradient
+    rigid: bool  # the particles of a material move as one body
     tangent: str | None  # "energy" | "mapped", with the return map | "moduli", with axes of its own | None
     return_map: bool
     parameters: list[Parameter]

@@ -174,15 +174,17 @@ class Looks:
 
     def motions(self) -> Iterator[Finding]:
         """Of colliders: their speed against that of sound and against the step, and what they squeeze."""
-        scene, (sound, _, material) = self.sim.scene, min(self.sounds(), key=lambda one: one[:2])
+        scene, sounds = self.sim.scene, sorted(self.sounds(), key=lambda one: one[:2])
         for placed in self.sim._posed():
             speed = colliders.fastest(placed, scene.lower, scene.upper, self.size)
             if not speed:
                 continue
-            name, kind = placed.collider.name, type(material).__name__
-            words = f"{name!r} moves with up to {speed:.3g} m/s, sound in {kind} {sound:.3g} m/s"
-            flaws = [self.slower(material, speed)] if speed > self.fast * sound else []
-            flaws += [*self.too_long(speed), *self.squeezed(placed, speed)]
+            words = f"{placed.collider.name!r} moves with up to {speed:.3g} m/s"
+            flaws = [*self.too_long(speed), *self.squeezed(placed, speed)]
+            for sound, _, material in sounds[:1]:  # rigid bodies have none
+                words += f", sound in {type(material).__name__} {sound:.3g} m/s"
+                if speed > self.fast * sound:
+                    flaws.insert(0, self.slower(material, speed))
             yield Finding(
                 "motion", not flaws, "; ".join([f"{words}: {flaws[0]}", *flaws[1:]] if flaws else [words])
             )
@@ -225,10 +227,10 @@ class Looks:
                 )
 
     def sounds(self) -> Iterator[tuple[float, int, Material]]:
-        """The least speed of sound in each material that there is, with its index."""
+        """The least speed of sound in each material that there is and has one, with its index."""
         index = self.sim.particles.material
         for k, material in enumerate(self.sim.materials):
-            if (index == k).any():
+            if (index == k).any() and not material._row["rigid"]:
                 yield float(np.sqrt(1 / self.largest_compliance(k, material))), k, material
 
     def speed(self) -> Iterator[Finding]:
@@ -250,7 +252,7 @@ class Looks:
         x, index = np.array(self.sim.particles.x), self.sim.particles.material
         for k, material in enumerate(self.sim.materials):
             of = x[index == k]
-            if g == 0 or not len(of):
+            if g == 0 or not len(of) or material._row["rigid"]:
                 continue
             share = g * float(np.ptp(of @ (gravity / g))) * self.largest_compliance(k, material)
             words = f"{type(material).__name__}: its weight is {share:.2g} of its stiffness"

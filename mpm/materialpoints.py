@@ -45,7 +45,7 @@ class MaterialPoints(Populated, abstract=True):
 
     @property
     def materials(self) -> tuple[Material, ...]:
-        """The materials in order of first use; ``particles.material`` indexes them."""
+        """The materials in order of first use, a rigid one for each body; ``particles.material`` indexes them."""
         return tuple(self._materials)
 
     def _sampled_with(self) -> np.random.Generator:
@@ -57,10 +57,16 @@ class MaterialPoints(Populated, abstract=True):
         body, x, chosen = sampled.body, sampled.x, self._numerics
         material = body.material
         numerics.refuse_material(chosen, material)
+        if material._row["rigid"] and body.F is not None:
+            raise ValueError(
+                f"F = {_check.shown(body.F)}: {body.name!r} is rigid and does not deform; leave F out"
+            )
         C = numerics.stored_C(chosen, body.initial_velocity_gradient(x), x, self._scene.lower)
         volume = np.zeros_like(sampled.volume) if chosen.volume == "grid-density" else sampled.volume
         warn_of_particles_inside(self._colliders, x, body.name, chosen.dx)  # may raise
-        if material not in self._indices:
+        if (
+            material._row["rigid"] or material not in self._indices
+        ):  # each rigid body is a material of the core
             refuse_taken(material, self._core.fields(), self._materials)
             self._indices[material] = self._core.add_material(*material._core_arguments)
             self._materials.append(material)

@@ -28,6 +28,7 @@ from mpm.inelastic import _Flowing
 from mpm.known import Known, catalogue
 from mpm.laws import Material, _Elastic
 from mpm.metals import JohnsonCook, VonMises
+from mpm.rigid import Rigid
 from mpm.rubber import FibreReinforced, Ogden
 from mpm.snow import SNOW_PRESETS as SNOW_PRESETS
 from mpm.snow import Snow
@@ -52,6 +53,7 @@ __all__ = [
     "MuI",
     "NeoHookean",
     "Ogden",
+    "Rigid",
     "SaintVenantKirchhoff",
     "Sand",
     "Snow",

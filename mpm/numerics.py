@@ -494,6 +494,11 @@ def refuse_material(chosen: Numerics, material: Material) -> None:
     """Raise ValueError if the integrator cannot take a step with a material's law."""
     if not chosen.integrator.is_implicit:
         return
+    if material._row["rigid"]:
+        raise ValueError(
+            f"material = {material!r}: implicit steps do not move rigid bodies; use "
+            "integrator='explicit', or a collider"
+        )
     tangent = material._row["tangent"]
     if tangent is None:
         raise ValueError(

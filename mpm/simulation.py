@@ -127,10 +127,11 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
           solve, and so keeps oscillations that dt does not resolve. A contact holds velocities at the end of a step.
           The energy of a very stiff spinning body may grow (c dt/dx of some hundred); take a smaller dt there.
 
-        Implicit steps take all laws but those of users. `Snow` flows after the step, and its break-up needs steps as
-        small as explicit ones. The relaxation of `Viscoelastic` is part of the solve. ``"implicit-euler"`` and
-        ``"implicit-midpoint"`` also take the other plastic laws: `VonMises`, `JohnsonCook`, `HerschelBulkley`,
-        `Sand`, `DruckerPrager`, `MohrCoulomb`, `MuI`, `CamClay` and `NACC`, whose return map acts within the solve.
+        Implicit steps take all laws but `Rigid` and those of users. `Snow` flows after the step, and its break-up
+        needs steps as small as explicit ones. The relaxation of `Viscoelastic` is part of the solve.
+        ``"implicit-euler"`` and ``"implicit-midpoint"`` also take the other plastic laws: `VonMises`, `JohnsonCook`,
+        `HerschelBulkley`, `Sand`, `DruckerPrager`, `MohrCoulomb`, `MuI`, `CamClay` and `NACC`, whose return map acts
+        within the solve.
         Implicit steps solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
     beta : float, optional
         Only ``"semi-implicit"``: factor of the linear model, 0.5 to 1 (default), or 0, which is ``"explicit"``. With

@@ -333,6 +333,7 @@ class UserLaw(_Flowing):
             "name": self.name,
             "strain": "F",
             "viscous": False,
+            "rigid": False,
             "tangent": None,
             "return_map": self.advance is not None,
             "parameters": [*parameters, density],

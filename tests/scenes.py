@@ -82,8 +82,12 @@ MATERIALS = {
         melting_temperature=900,
         density=1,
     ),
+    "rigid": mpm.materials.Rigid(density=1),
 }
 LAWS = tuple(MATERIALS)
+# A rigid body has no energy, no modulus, no wave and no stress that follows from its strain; it takes a rigid motion
+# from the velocities that it is given. Tests of all these are tests of the other laws; test_rigid.py has its own.
+DEFORMABLE = tuple(law for law in LAWS if law != "rigid")
 
 
 @contextlib.contextmanager

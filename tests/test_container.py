@@ -317,8 +317,8 @@ def many() -> bytes:
     """Everything that the core keeps: several laws, a lattice, a keyframed motion, periodic walls."""
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -1), walls={"x": "periodic"})
     for number, law in enumerate(scenes.LAWS):
-        low = np.array([0.05, 0.4]) + np.array([0.19, 0.14]) * [number % 5, number // 5]
-        scene.add(mpm.shapes.Box(low, np.add(low, (0.15, 0.11))), scenes.MATERIALS[law], velocity=(1, 0))
+        low = np.array([0.05, 0.4]) + np.array([0.155, 0.14]) * [number % 6, number // 6]
+        scene.add(mpm.shapes.Box(low, np.add(low, (0.13, 0.11))), scenes.MATERIALS[law], velocity=(1, 0))
     x = np.linspace(0, 1, 9)
     grid = mpm.shapes.DistanceGrid((0, 0), 1 / 8, x[None, :] - 0.3 + 0 * x[:, None])
     scene.add_collider(grid, motion=mpm.motion.Keyframes([0, 1], [(0, 0), (0, 0.1)]))

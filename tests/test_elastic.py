@@ -13,7 +13,7 @@ import mpm
 from deformations import rotations, turned
 from loops import each
 from mpm import _core
-from test_laws import LAMBDA, MU, NU, PARAMETERS, E, respond
+from test_laws import LAMBDA, LAWS, MU, NU, PARAMETERS, E, respond
 
 M = mpm.materials
 every_isa = each("isa", _core.isas())
@@ -143,7 +143,7 @@ def extremes(d):
     )
 
 
-@every_law
+@pytest.mark.parametrize("law", LAWS)
 @every_dim
 @every_isa
 @every_dtype

@@ -135,7 +135,7 @@ def test_damping_and_implicit_steps_have_the_stiffness_of_each_element(law, d):
             slope += slope - slope_of(replace(material, k_1=0.0), v, h)
         return slope
 
-    room = 2e-5 if law == "fibre_reinforced" else 1e-6  # the error of a difference to one side: measured 6e-6
+    room = 5e-6 if law == "fibre_reinforced" else 1e-6  # the error of a difference to one side: below 2e-6
     damped = simulation(material, d, shape, damping=(0, 1e-3))
     damped.particles.v[:] = v
     h = 1e-6

@@ -281,7 +281,7 @@ def test_grid_and_particles_have_the_same_totals(dim, dtype, isa):
 @pytest.mark.parametrize("dim", [2, pytest.param(3, marks=pytest.mark.slow)])
 @every_dtype
 @every_isa
-@each("law", scenes.LAWS)
+@each("law", scenes.DEFORMABLE)
 def test_momentum_of_the_nodes_is_that_of_mls(dim, dtype, isa, law):
     """p_i = sum_p w [m v + (m C - dt V 4/h^2 tau(F)) (x_i - x)], and gravity dt m_i g, written out with NumPy."""
     rng = np.random.default_rng(4)

@@ -13,7 +13,7 @@ from loops import each
 
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
 every_dtype = each("dtype", scenes.DTYPES)
-every_law = pytest.mark.parametrize("law", scenes.LAWS)
+every_law = pytest.mark.parametrize("law", scenes.DEFORMABLE)
 
 E, NU, DENSITY = 10.0, 0.3, 1.0
 MU, LAMBDA = E / (2 * (1 + NU)), E * NU / ((1 + NU) * (1 - 2 * NU))
@@ -313,7 +313,15 @@ def test_the_automatic_step_keeps_its_distance_and_grows_slowly(dim, dtype, law)
         assert sim.dt <= bound
     dt = sim.history["dt"]
     assert (dt[1:] <= 1.1 * dt[:-1] * (1 + 1e-12)).all()
-    assert len(np.unique(dt)) > 2  # 3 with mu(I), which soon has no stress any more
+    sizes = np.unique(dt)
+    found = 1 + (np.diff(sizes) > 1e-6 * sizes[0]).sum()  # closer ones differ by rounding alone
+    if law in (
+        "sand",
+        "mu_i",
+    ):  # without cohesion: all stress is gone after a few steps, and the bound is that of rest
+        assert found == {2: 4, 3: 3}[dim]
+    else:
+        assert found > 50  # measured 56 to 59
 
 
 def test_it_grows_by_a_tenth_per_step_after_a_jolt():

@@ -1,6 +1,6 @@
 """`python -m mpm view`, a server on a machine that others use, too: who comes in, what it may touch, how it ends.
 
-Without a browser; needs tornado, and so runs with `make browser`.
+Without a browser; needs tornado.
 """
 
 import contextlib
@@ -18,7 +18,9 @@ import pytest
 
 import mpm
 
-pytestmark = [pytest.mark.browser, pytest.mark.source]
+pytest.importorskip("tornado")
+
+pytestmark = pytest.mark.source
 
 PATIENCE = 60.0  # s, for what a slow machine may need
 STRANGE = "evil.example.com"

@@ -1,4 +1,5 @@
-"""What the viewer's page is for beside playing, in a headless Chromium: particles, views, clipping, comparisons.
+"""What the viewer's page is for beside playing, in a headless Chromium: particles, views, clipping, comparisons; and a
+first use from the choice of a scene to a comparison.
 
 Run by ``make browser``. One page serves many checks. Pictures are left in ``out/screens``.
 """
@@ -250,3 +251,98 @@ def test_values_of_a_parameter_side_by_side(opened):  # noqa: F811
     page.keep("compared_words")
     page.viewer.get_by_role("button", name="End", exact=True).click()
     page.until(lambda: names.count() == 0 and page.session._compared is None, "the simulation is back")
+
+
+def test_a_first_use(opened, tmp_path):  # noqa: F811
+    """One page, from the choice of a scene to a comparison, with settings that every part must keep."""
+    jelly = mpm.gallery.get("jelly").simulation(scale=0.5)
+    page = opened(jelly, gallery=mpm.gallery, scene="jelly", folder=tmp_path)
+    session = page.session
+    press = lambda name: page.viewer.get_by_role("button", name=name, exact=True).click()  # noqa: E731
+
+    def rests():
+        press("Pause")
+        page.until(lambda: not session.playing, "it pauses")
+
+    # Scene, shape, position, size, velocity, resolution and snow.
+    page.viewer.get_by_label("Scene", exact=True).select_option("snowball")
+    page.until(lambda: page.control("material 0 hardening").count(), "the settings are those of snow")
+    page.control("body 0 shape").select_option("star")
+    given = {
+        "body 0 x": 0.4,
+        "body 0 y": 0.55,
+        "body 0 size": 0.4,
+        "body 0 vx": 1.5,
+        "body 0 vy": -4,
+        "dx": 0.02,
+    }
+    given |= {"material 0 E": 2e5, "material 0 hardening": 8, "material 0 critical_compression": 0.02}
+    for key, value in given.items():
+        page.control(key).fill(str(value))
+        page.control(key).press("Enter")
+    press("Reset")
+    page.until(lambda: getattr(session.simulation, "dx", 0) == 0.02, "it is made anew")
+    sim = session.simulation
+    shown = {setting.key: setting.value for setting in sim._settings()}
+    assert {key: shown[key] for key in given} == pytest.approx(given, rel=1e-14)
+    assert shown["body 0 shape"] == "star" and not page.viewer.locator(".mpm-changed").count()
+    page.keep("first_set")
+
+    # Play, pause, step, velocities.
+    press("Play")
+    page.until(lambda: sim.steps >= 30, "it plays")
+    rests()
+    steps = sim.steps
+    press("Step")
+    page.until(lambda: sim.steps > steps and f"step {sim.steps} " in page.shown(), "a step is taken")
+    assert sim.steps == steps + 1
+    plain = pixels(page)
+    for label in ("Particle velocities", "Grid velocities"):
+        page.viewer.get_by_label(label).check()
+        page.until(lambda: changed(plain, pixels(page)) > 300, f"{label} are drawn")  # noqa: B023
+        plain = pixels(page)
+    page.keep("first_velocities")
+
+    # Record, load, play.
+    page.part("path").fill("snow.geo")
+    page.part("fps").fill("400")
+    press("Record")
+    press("Play")
+    page.until(lambda: len(list(tmp_path.glob("*.geo"))) > 8, "frames are written")
+    rests()
+    press("Stop")
+    page.until(lambda: "Saved snow.geo" in page.part("recorded").text_content(), "the recording ends")
+    steps = sim.steps
+    press("Load")
+    page.until(
+        lambda: session.replay is not None and "frame 1 of" in page.part("frame").text_content(),
+        "it is loaded",
+    )
+    assert len(session.replay) == len(list(tmp_path.glob("*.geo"))) > 8
+    first = pixels(page)
+    press("Play")
+    page.until(lambda: session._recorded.at_end and not session.playing, "it plays to its end")
+    assert changed(first, pixels(page)) > 500
+    page.keep("first_replay")
+    press("Simulation")
+    page.until(lambda: session.replay is None and f"step {steps} " in page.shown(), "the simulation is back")
+    assert sim is session.simulation
+
+    # Compare.
+    page.control("steps").fill("100")
+    page.control("steps").press("Enter")
+    page.viewer.get_by_label("Parameter").select_option("material 0 hardening")
+    for k, value in enumerate((1, 8, 20), start=1):
+        page.viewer.get_by_label(f"Value {k}").fill(str(value))
+    press("Compare")
+    names = page.viewer.locator(".mpm-runs span")
+    page.until(lambda: names.count() == 3, "three runs are shown")
+    assert names.all_text_contents() == ["hardening = 1", "hardening = 8", "hardening = 20"]
+    press("Play")
+    page.until(lambda: session._compared.runs[0].time > 0.1, "they play")
+    rests()
+    runs = session._compared.runs
+    assert [run.materials[0].hardening for run in runs] == [1, 8, 20]
+    assert {(run.dx, *run.scene.bodies[0].velocity.tolist()) for run in runs} == {(0.02, 1.5, -4.0)}
+    assert len({run.totals().kinetic for run in runs}) == 3
+    page.keep("first_compared")

@@ -65,6 +65,8 @@ mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation)
         .dx = simulation->settings.dx,
         .colliders = mpm_describe_colliders(simulation, simulation->reports.task_books),
         .measures = simulation->reports.measures,
+        .rigid_sums = simulation->reports.rigid_sums,
+        .rigid = simulation->rigid,
         .workspaces = simulation->workspaces,
     };
     memcpy(sweep.on_leave, simulation->settings.on_leave, sizeof sweep.on_leave);

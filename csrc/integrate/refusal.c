@@ -11,7 +11,7 @@
 
 /* The largest accepted motion in one step, in cells. A fixed step may use the full safe range; an automatic step keeps
  * a margin. */
-static double motion_limit(const mpm_simulation *simulation)
+double mpm_refusal_travel(const mpm_simulation *simulation)
 {
     return simulation->settings.dt > 0 ? 1.0 : 0.5;
 }
@@ -99,9 +99,9 @@ mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report
             report->approach = fmin(report->approach, found.advection_speed + collider);
         }
     }
-    if (!(*travel <= motion_limit(simulation)))
+    if (!(*travel <= mpm_refusal_travel(simulation)))
         return MPM_MOVES_TOO_FAR;
-    if (fastest_motion(simulation, report) * per_speed > motion_limit(simulation))
+    if (fastest_motion(simulation, report) * per_speed > mpm_refusal_travel(simulation))
         return MPM_COLLIDER_TOO_FAST;
     return least_det > 0.1 ? MPM_NO_REASON : MPM_WOULD_INVERT;
 }
@@ -114,7 +114,8 @@ mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, con
     if (reason == MPM_COLLIDER_TOO_FAST) {
         trouble->name = fastest_collider(simulation, &trouble->value[0])->name;
         if (simulation->settings.dt > 0)
-            trouble->value[1] = motion_limit(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
+            trouble->value[1] =
+                mpm_refusal_travel(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
     }
     return status;
 }

@@ -118,6 +118,7 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_grid_clear(&simulation->grid, &allocator);
     mpm_boundary_clear(&simulation->boundary, &allocator);
     mpm_memory_free(&allocator, simulation->materials);
+    mpm_memory_free(&allocator, simulation->rigid);
     mpm_run_clear(&simulation->run);
     mpm_memory_free(&allocator, simulation);
 }
@@ -179,13 +180,15 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
     const mpm_law *law = mpm_material_law(material);
     mpm_material added = *material;
     if (mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->materials, &simulation->material_capacity,
-                        simulation->material_count, simulation->material_count + 1, sizeof *material))
+                        simulation->material_count, simulation->material_count + 1, sizeof *material) ||
+        mpm_rigid_reserve(simulation))
         return MPM_OUT_OF_MEMORY;
     const mpm_status status = add_history(simulation, material);
     if (status)
         return status;
     set_columns(simulation, &added);
     simulation->particles.has_F |= law->strain == MPM_KEEPS_F;
+    simulation->has_rigid |= law->rigid;
     simulation->lacks_energy |= tangent == MPM_LAW_MAPPED;
     simulation->has_moduli |= added.has_moduli;
     for (int k = 0; k < law->parameters; k++)

@@ -58,7 +58,8 @@ enum { MPM_MOST_CELLS = 1 << 30 };
 enum {
     MPM_GRID_NOT_FINITE = MPM_REASONS, /* node velocities overflowed */
     MPM_MOVES_TOO_FAR,                 /* a node would move a cell or more in one step */
-    MPM_WOULD_INVERT                   /* a particle's strain increment would turn it inside out */
+    MPM_WOULD_INVERT,                  /* a particle's strain increment would turn it inside out */
+    MPM_BODY_TOO_LONG                  /* a rigid body has at least half the length of a periodic axis */
 };
 
 /** Counters of the run's health. */

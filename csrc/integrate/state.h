@@ -9,6 +9,7 @@
 struct reports {
     mpm_measure *measures;    /* per task */
     mpm_block_report *blocks; /* per block */
+    mpm_rigid_sums *rigid_sums; /* per group; NULL without rigid bodies */
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
 };
 
@@ -26,6 +27,9 @@ struct mpm_simulation {
     size_t material_count, material_capacity;
     bool has_moduli;     /* a material keeps its tangent as moduli */
     bool lacks_energy;   /* a material has stresses without an energy in implicit steps */
+    bool has_rigid;      /* a material is rigid */
+    mpm_rigid_body *rigid; /* per material: of the step that ends, scratch */
+    size_t rigid_capacity;
     double yield_strain; /* least strain at which a material yields; infinite: none does */
 
     mpm_particles particles;
@@ -109,6 +113,7 @@ mpm_measure mpm_sweeps_measure(mpm_simulation *simulation);
 void mpm_sweeps_synchronize(mpm_simulation *simulation, const mpm_particles *before, double time, double dt);
 void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for rest volumes */
 void mpm_sweeps_rest_volume(mpm_simulation *simulation);
+void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt); /* and the books of colliders, of rigid bodies */
 void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report); /* XPIC: velocities for particles */
 void mpm_sweeps_f_bar(mpm_simulation *simulation, double dt); /* F-bar: averages for the G2P that follows */
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums); /* of a whole step */
@@ -123,6 +128,14 @@ mpm_status mpm_strays_find(mpm_simulation *simulation); /* are particles outside
 /* refusal.c: `travel` is how far particles would move at most, in cells */
 mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report, double dt, double *travel);
 mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, const mpm_block_report *report, double dt);
+
+double mpm_refusal_travel(const mpm_simulation *simulation); /* the largest accepted motion in one step, in cells */
+
+/* rigid.c */
+mpm_status mpm_rigid_reserve(mpm_simulation *simulation); /* room for one more material */
+/* Finds the motion of every rigid body in the step, before G2P. Adds the impulses of the walls, and raises `travel`.
+ * Returns why the step cannot be taken. */
+mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel);
 
 /* totals.c */
 mpm_totals mpm_totals_of(const mpm_simulation *simulation);

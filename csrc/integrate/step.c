@@ -72,6 +72,16 @@ static mpm_status grid(mpm_simulation *simulation, struct step *step)
     return MPM_OK;
 }
 
+/* May the step be taken? If so, finds what G2P needs beside the velocities of the nodes, for XPIC and rigid bodies. */
+static mpm_reason check(mpm_simulation *simulation, struct step *step)
+{
+    const mpm_reason reason = mpm_refusal_find(simulation, &step->report, step->dt, &step->travel);
+    if (reason != MPM_NO_REASON)
+        return reason;
+    mpm_sweeps_filter(simulation, &step->report);
+    return mpm_rigid_find(simulation, step->dt, step->report.impulse, &step->travel);
+}
+
 /* A refused step begins again with half its size, as often as needed (automatic dt). */
 static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
 {
@@ -80,18 +90,15 @@ static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
         const mpm_status status = grid(simulation, step);
         if (status && status != MPM_NO_CONVERGENCE)
             return status;
-        const mpm_reason reason = status ? MPM_NOT_CONVERGED
-                                         : mpm_refusal_find(simulation, &step->report, step->dt, &step->travel);
+        const mpm_reason reason = status ? MPM_NOT_CONVERGED : check(simulation, step);
         if (reason == MPM_NO_REASON)
-            break;
-        if (simulation->settings.dt > 0 || attempt == MOST_RETRIES)
+            return MPM_OK;
+        if (reason == MPM_BODY_TOO_LONG || simulation->settings.dt > 0 || attempt == MOST_RETRIES)
             return mpm_refusal_report(simulation, reason, &step->report, step->dt);
         simulation->run.health[MPM_HEALTH_REFUSED]++;
         mpm_timestep_halve(simulation, &step->dt);
         scatter(simulation, step->dt);
     }
-    mpm_sweeps_filter(simulation, &step->report);
-    return MPM_OK;
 }
 
 static void gather(mpm_simulation *simulation, struct step *step)

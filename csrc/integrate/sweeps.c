@@ -12,6 +12,7 @@ static void free_reports(struct reports *reports, const mpm_allocator *allocator
 {
     mpm_memory_free(allocator, reports->measures);
     mpm_memory_free(allocator, reports->blocks);
+    mpm_memory_free(allocator, reports->rigid_sums);
     mpm_memory_free(allocator, reports->block_books);
     mpm_memory_free(allocator, reports->task_books);
     *reports = (struct reports){0};
@@ -53,7 +54,11 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
         .block_books = mpm_memory_new(allocator, blocks, count * sizeof *fresh.block_books),
         .task_books = mpm_memory_new(allocator, tasks, count * sizeof *fresh.task_books),
     };
-    if (!fresh.measures || !fresh.blocks || !fresh.block_books || !fresh.task_books) {
+    const size_t groups = grid->task_count ? (size_t)grid->task_group[grid->task_count] : 0;
+    if (simulation->has_rigid)
+        fresh.rigid_sums = mpm_memory_new(allocator, groups + 1, sizeof *fresh.rigid_sums);
+    if (!fresh.measures || !fresh.blocks || !fresh.block_books || !fresh.task_books ||
+        (simulation->has_rigid && !fresh.rigid_sums)) {
         free_reports(&fresh, allocator);
         return MPM_OUT_OF_MEMORY;
     }
@@ -95,6 +100,7 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
     sum->wave2 = fmax(sum->wave2, part->wave2);
     sum->speed = fmax(sum->speed, part->speed);
     sum->gradient2 = fmax(sum->gradient2, part->gradient2);
+    sum->rigid_speed = fmax(sum->rigid_speed, part->rigid_speed);
     sum->advection_speed = fmax(sum->advection_speed, part->advection_speed);
     sum->least_det = fmin(sum->least_det, part->least_det);
     sum->outside += part->outside;
@@ -141,6 +147,15 @@ mpm_measure mpm_sweeps_g2p(mpm_simulation *simulation, double dt)
 mpm_measure mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_dt)
 {
     return sweep(simulation, MPM_G2P2G, (mpm_arguments){.g2p2g = {dt, next_dt}});
+}
+
+void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt)
+{
+    const size_t count = simulation->boundary.count;
+    sweep(simulation, MPM_RIGID_SUMS, (mpm_arguments){.rigid_sums = {dt}});
+    /* The G2P will overwrite these books, so the first block keeps them. */
+    for (size_t i = 0; i < simulation->grid.task_count * count; i++)
+        mpm_collider_add_book(&simulation->reports.block_books[i % count], &simulation->reports.task_books[i]);
 }
 
 mpm_measure mpm_sweeps_measure(mpm_simulation *simulation)

@@ -17,6 +17,10 @@
 
 #include <math.h>
 
+/* Of the automatic step with rigid bodies: their motion [cells], and the largest dt/sqrt(h/g). The wave speed of their
+ * contacts, h/(4 dt), is then at least 5 times their speed, and 12 sqrt(g h). */
+static const double RIGID_MOTION = 0.05, RIGID_FALL = 0.02;
+
 static double gravity_size(const mpm_settings *settings)
 {
     double g2 = 0;
@@ -56,6 +60,10 @@ static double automatic_dt(const mpm_simulation *simulation)
     dt = fmin(dt, 0.4 * simulation->settings.dx / most->speed);
     dt = fmin(dt, 0.4 * simulation->settings.dx / simulation->approach);
     dt = fmin(dt, 0.2 / sqrt(most->gradient2));
+    if (simulation->has_rigid) { /* a rigid body is as hard as the step allows: see transfer/rigid.h */
+        dt = fmin(dt, RIGID_MOTION * simulation->settings.dx / most->rigid_speed);
+        dt = fmin(dt, RIGID_FALL * sqrt(simulation->settings.dx / gravity_size(&simulation->settings)));
+    }
     if (simulation->integrator->solve) /* the return map acts after the step */
         dt = fmin(dt, 0.5 * simulation->yield_strain / sqrt(most->gradient2));
     dt = fmin(dt, simulation->settings.max_dt);

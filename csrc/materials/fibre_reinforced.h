@@ -57,7 +57,7 @@ INLINE struct fibre_reinforced_pull fibre_reinforced_pull_of(const struct fibre_
                                   (wide_exp(exponent) - one) / wide_select(small, one, exponent));
     r.taut = wide_less_equal(-slack, excess);
     r.energy = half * law->k1 * e * e * mean;
-    r.slope = stiff * e;
+    r.slope = law_bounded(stiff * e);
     r.curvature = stiff * wide_fma(two, exponent, one);
     return r;
 }

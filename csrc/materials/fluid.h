@@ -48,7 +48,10 @@ INLINE wide fluid_power(const struct fluid *law, wide J, wide *energy)
         *energy = wide_log_excess(J);
         return one;
     }
-    const wide inverse = one / J, e = (one - J) * inverse, n = wide_set((real)law->whole_power);
+    /* of inverted J, powers of both signs are added: they must be finite */
+    const wide bound = wide_set((real)(REAL_IS_FLOAT ? 1e4 : 1e40));
+    const wide inverse = wide_max(-bound, wide_min(bound, one / J));
+    const wide e = (one - J) * inverse, n = wide_set((real)law->whole_power);
     wide power = one, sum = wide_set(0), sums = n * J;
     for (int k = 0; k < law->whole_power; k++) {
         sums += sum;

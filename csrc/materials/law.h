@@ -146,12 +146,36 @@ INLINE void law_add_volumetric(struct law_tangent *t, const struct law_volume *v
     }
 }
 
+/** The nearest number that products with zeros and sums leave a number, also if the argument is infinite. NaN stays. */
+INLINE wide law_bounded(wide a)
+{
+    const wide bound = wide_set((real)(REAL_IS_FLOAT ? 1e30 : 1e290));
+    return wide_max(-bound, wide_min(bound, a));
+}
+
 /** An upper bound of the largest eigenvalue of D + off (1 1^T - I), where D is diagonal with largest element
  *  `diagonal`. It is exact if all elements of D are equal. The two candidates are the volumetric and the deviatoric
- *  mode. */
+ *  mode. The difference of infinite ones is no number; then the result is `diagonal`. */
 INLINE wide law_isolated_modulus(wide diagonal, wide off)
 {
-    return wide_max(diagonal + wide_set(DIM - 1) * off, diagonal - off);
+    return wide_max(wide_max(diagonal + wide_set(DIM - 1) * off, diagonal - off), diagonal);
+}
+
+/** The symmetric tensor of a history, from its first component, and its way back. */
+INLINE matrix law_symmetric(const wide *history)
+{
+    matrix a;
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = i; j < DIM; j++)
+            a.m[i][j] = a.m[j][i] = *history++;
+    return a;
+}
+
+INLINE void law_keep_symmetric(wide *history, matrix a)
+{
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = i; j < DIM; j++)
+            *history++ = a.m[i][j];
 }
 
 INLINE wide lame_mu(double E, double nu)

@@ -335,5 +335,19 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
                      "high strain rates and high temperatures, Proceedings of the 7th International Symposium on "
                      "Ballistics (1983) 541-547.",
     },
+    [MPM_RIGID] = {
+        .name = "rigid", .rigid = true, .J_low = 0.5, .J_high = 2, .parameters = 1,
+        .parameter = {{"density", "kg/m3", 0, INFINITY, true, true, "density"}},
+        .fields = 2,
+        .field = {
+            {"reaction", "Pa", MPM_SYMMETRIC, .low = -INFINITY, .high = INFINITY,
+             .meaning = "stress that keeps the body rigid where others touch it"},
+            {"x_remainder", "1", MPM_VECTOR, .low = -1e-5, .high = 1e-5,
+             .meaning = "what rounding has taken from the position, in cells"},
+        },
+        .reference = "J. C. Simo, K. K. Wong, Unconditionally stable algorithms for rigid body dynamics that exactly "
+                     "preserve energy and momentum, International Journal for Numerical Methods in Engineering 31 "
+                     "(1991) 19-52. doi:10.1002/nme.1620310103",
+    },
     [MPM_USER] = {.name = "user"}, /* keeps F; the rest is in the material */
 };

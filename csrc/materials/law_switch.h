@@ -19,6 +19,7 @@
 #include "materials/nacc.h"
 #include "materials/neo_hookean.h"
 #include "materials/ogden.h"
+#include "materials/rigid.h"
 #include "materials/saint_venant_kirchhoff.h"
 #include "materials/sand.h"
 #include "materials/snow.h"

@@ -53,6 +53,7 @@ typedef struct mpm_law {
     mpm_strain strain;
     bool viscous;         /* its stress depends on the velocity gradient; its damping may limit the time step */
     bool relaxes;         /* what its return map dissipates is viscous, not plastic */
+    bool rigid;           /* the particles of a material move as one body (transfer/rigid.h) */
     double J_low, J_high; /* the range of J beyond which a step is called unstable */
     int parameters;       /* the last is the density, which the law does not get */
     mpm_parameter parameter[MPM_LAW_PARAMETERS];
@@ -87,7 +88,8 @@ typedef struct mpm_law {
     X(MPM_COROTATED, corotated, ELASTIC, GENERAL, TANGENT) \
     X(MPM_OGDEN, ogden, ELASTIC, GENERAL, TANGENT) \
     X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, MODULI) \
-    X(MPM_JOHNSON_COOK, johnson_cook, INELASTIC, GENERAL, MAPPED)
+    X(MPM_JOHNSON_COOK, johnson_cook, INELASTIC, GENERAL, MAPPED) \
+    X(MPM_RIGID, rigid, INELASTIC, GENERAL, NO_TANGENT)
 
 /** X(enumerator, name, inverts): the laws that have x_piola (law.h). Those that are finite for any F INVERT. */
 #define MPM_PIOLA_LAWS(X) \

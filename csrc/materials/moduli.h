@@ -130,7 +130,8 @@ INLINE void von_mises_moduli(const struct von_mises *law, const struct law_trial
     const wide least = wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100)), zz = von_mises_strain_zz(trial->begin);
     struct tangent t;
     wide s[DIM], inverse[DIM], trace = zz, L[DIM][DIM];
-    const matrix V = tangent_frames(&t, trial->F, trial->begin->F, s), kept = von_mises_backstress(trial->begin);
+    const matrix V = tangent_frames(&t, trial->F, trial->begin->F, s);
+    const matrix kept = law_symmetric(&trial->begin->history[VON_MISES_BACKSTRESS]);
     matrix strain = {0}, xi = matrix_multiply_left_transposed(V, matrix_multiply(kept, V)), n;
     mask proper = wide_less(zero, one);
     UNROLL for (int i = 0; i < DIM; i++)

@@ -57,10 +57,10 @@ INLINE struct law_evaluation ogden_evaluate(const struct ogden *law, struct law_
     (void)velocity_gradient;
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), J = state.J;
     const struct singular s = singular_decompose(state.F);
-    const wide square = (J - one) * (J + one), pull = half * law->lambda * square;
+    const wide square = (J - one) * (J + one), pull = law_bounded(half * law->lambda * square);
     wide logarithm[DIM], tau[DIM], energy = half * law->lambda * (half * square - wide_log(J)), terms = zero;
     UNROLL for (int i = 0; i < DIM; i++) {
-        logarithm[i] = wide_log(s.value[i]);
+        logarithm[i] = wide_log_any(s.value[i]);
         tau[i] = pull;
     }
     for (int p = 0; p < law->terms; p++) {
@@ -75,6 +75,8 @@ INLINE struct law_evaluation ogden_evaluate(const struct ogden *law, struct law_
         energy = wide_fma(law->mu[p] / law->alpha[p], sum, energy);
         terms += ogden_curvature(law->mu[p], law->alpha[p], least, largest);
     }
+    UNROLL for (int i = 0; i < DIM; i++)
+        tau[i] = law_bounded(tau[i]);
     struct law_evaluation r;
     r.tau = matrix_symmetric(singular_spread(&s, tau));
     r.tau_zz = pull;

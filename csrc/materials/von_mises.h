@@ -46,25 +46,6 @@ INLINE struct von_mises von_mises_prepare(const double *values)
     };
 }
 
-/* The symmetric matrix of the history, and its way back. */
-INLINE matrix von_mises_backstress(const struct law_state *state)
-{
-    matrix a;
-    int c = VON_MISES_BACKSTRESS;
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = i; j < DIM; j++)
-            a.m[i][j] = a.m[j][i] = state->history[c++];
-    return a;
-}
-
-INLINE void von_mises_keep_backstress(struct law_state *state, matrix a)
-{
-    int c = VON_MISES_BACKSTRESS;
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = i; j < DIM; j++)
-            state->history[c++] = a.m[i][j];
-}
-
 /* The elastic strain out of plane. */
 INLINE wide von_mises_strain_zz(const struct law_state *state)
 {
@@ -101,7 +82,7 @@ INLINE mask von_mises_return_map(const struct von_mises *law, struct law_state *
     matrix xi = matrix_scale(two_mu, matrix_add_diagonal(strain, -mean)), R = matrix_identity(), kept = xi;
     wide xi_zz = two_mu * (zz - mean) * wide_set(DIM == 2);
     if (law->moves) {
-        kept = von_mises_backstress(state);
+        kept = law_symmetric(&state->history[VON_MISES_BACKSTRESS]);
         R = polar_rotation(state->F);
         const matrix beta = matrix_symmetric(matrix_multiply_transposed(matrix_multiply(R, kept), R));
         xi = matrix_add(xi, matrix_scale(-one, beta));
@@ -125,7 +106,7 @@ INLINE mask von_mises_return_map(const struct von_mises *law, struct law_state *
         hencky_move_any(&after, &copy, &F);
         const matrix turned = matrix_multiply(matrix_multiply_left_transposed(R, change), R);
         const matrix backstress = matrix_add(kept, matrix_symmetric(matrix_scale(-law->kinematic, turned)));
-        von_mises_keep_backstress(state, matrix_select(yields, backstress, kept));
+        law_keep_symmetric(&state->history[VON_MISES_BACKSTRESS], matrix_select(yields, backstress, kept));
     } else {
         F = hencky_move(change, state->F);
         far |= wide_less(wide_set(HENCKY_SHORT2), matrix_dot(change, change));

@@ -156,6 +156,11 @@ void mpm_python_describe_simulation(const mpm_trouble *t, char *text, size_t siz
                  "look for colliding stiff bodies",
                  t->dt);
         return;
+    case MPM_BODY_TOO_LONG:
+        snprintf(text, size,
+                 "a rigid body has at least half the length of a periodic axis, so its particles cannot be told from "
+                 "their images; the step was not taken: lengthen the domain, or take a moving collider");
+        return;
     default:
         snprintf(text, size, "unknown trouble");
     }

@@ -8,6 +8,8 @@
  * family of sweeps that reads the scheme at run time.
  */
 #pragma once
+#include <math.h>
+
 #include "base/pool.h"
 #include "contact/collider.h"
 #include "contact/constraint.h"
@@ -28,6 +30,7 @@
     X(MPM_FILTER, filter, sweep_any, sweep_any)       /* XPIC: the velocities v_k to particles and back to the grid */ \
     X(MPM_REST_VOLUME, rest_volume, sweep_any, sweep_any) /* volumes that are 0, from the density of the grid */ \
     X(MPM_BODY_FORCE, body_force, sweep_any, sweep_any)   /* after P2G: a force on the particles, to the grid */ \
+    X(MPM_RIGID_SUMS, rigid_sums, sweep, sweep_any)   /* what G2P would bring to rigid bodies; writes no particle */ \
     X(MPM_AVERAGE, average, f_bar, f_bar)             /* F-bar: the volume change of the step, to the grid */ \
     X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* as MPM_TANGENT, with dt f linear about F^n */ \
     X(MPM_TANGENT, tangent, tangent, tangent_any)     /* as MPM_RESIDUAL; keeps the tangent, scatters its diagonal */ \
@@ -77,6 +80,7 @@ typedef struct mpm_measure {
     double speed;     /* largest |v_a| [m/s] */
     double gradient2; /* largest |C|^2 [1/s2] */
     double least_det; /* dry run: smallest det(I + dt grad v) */
+    double rigid_speed; /* largest |v_a| of a rigid body [m/s] */
     double advection_speed; /* G2P, dry run: largest |component| of the velocity that moves particles [m/s] */
     double force[3];  /* body force: sum of m b [N] */
     double dissipation[MPM_DISSIPATIONS]; /* where materials keep it [J] */
@@ -98,6 +102,52 @@ typedef struct mpm_block_report {
     double approach;          /* speed plus the speed of the near colliders [m/s], 0 if none is near */
 } mpm_block_report;
 
+/** A sum in twice the precision: `low` gathers what rounding takes from `high`. A body finds its velocity anew in every
+ *  step, as a sum over a sum, so their rounding, always the same, would add up. */
+typedef struct mpm_sum {
+    double high, low;
+} mpm_sum;
+
+static inline void mpm_sum_add(mpm_sum *sum, double term)
+{
+    const double high = sum->high + term, added = high - sum->high;
+    sum->low += (sum->high - (high - added)) + (term - added); /* exact: Knuth's two-sum */
+    sum->high = high;
+}
+
+static inline double mpm_sum_value(const mpm_sum *sum)
+{
+    return sum->high + sum->low;
+}
+
+/** Sums over the particles of a rigid body, or of those in one group. Positions count in metres from the body's origin,
+ *  angular momentum is about it, with the affine part. Vectors and tensors have three dimensions; in 2-D the body lies
+ *  in the plane z = 0. */
+typedef struct mpm_rigid_sums {
+    mpm_sum mass, mass_moment[3], momentum[3], angular_momentum[3]; /* sum m, m x, m v, m x cross v */
+    mpm_sum second_moment[3][3];        /* sum m x x^T [kg m2] */
+    double lowest[3][3], highest[3][3]; /* the particles that are farthest along each axis, both ways [m] */
+} mpm_rigid_sums;
+
+static inline mpm_rigid_sums mpm_rigid_no_sums(void)
+{
+    mpm_rigid_sums sums = {0};
+    for (int a = 0; a < 3; a++) {
+        sums.lowest[a][a] = INFINITY;
+        sums.highest[a][a] = -INFINITY;
+    }
+    return sums;
+}
+
+/** A rigid body in a step: x <- x + shift + turn (x - centre), then v = velocity + spin cross (x - new centre). */
+typedef struct mpm_rigid_body {
+    int32_t block[3];    /* of the origin, the place of one of its particles; particles count as their nearest images */
+    double place[3];     /* of the origin, from the first node of the block [cells] */
+    mpm_rigid_sums sums; /* before the step, with what the nodes bring */
+    double centre[3], shift[3], turn[3][3]; /* of mass, before the step [m]; its displacement [m]; rotation less 1 */
+    double velocity[3], spin[3];            /* after the step [m/s], [rad/s] */
+} mpm_rigid_body;
+
 /** What every sweep needs. `measures` and `workspaces` have one entry per task and per thread. */
 typedef struct mpm_sweep {
     const mpm_particles *particles;
@@ -109,6 +159,8 @@ typedef struct mpm_sweep {
     int64_t period[3]; /* mpm_walls_period */
     double lower[3], dx;
     mpm_colliders colliders; /* during the step that ends; books per task */
+    mpm_rigid_sums *rigid_sums; /* per group, of rigid materials; written by MPM_RIGID_SUMS */
+    const mpm_rigid_body *rigid; /* per material: of the step that ends */
     const void *volume_change; /* F-bar, in G2P: the averages as grid->vector; else NULL */
     mpm_measure *measures;
     void **workspaces;
@@ -118,7 +170,7 @@ typedef struct mpm_sweep {
 typedef union mpm_arguments {
     struct {
         double dt;
-    } p2g, g2p, synchronize;
+    } p2g, g2p, synchronize, rigid_sums;
     struct {
         double dt;
         double scale; /* of V0 K, to about the mass of the stiffest particle [s2/m2] */

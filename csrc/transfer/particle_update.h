@@ -209,6 +209,10 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     LARGEST(gradient2);
     LARGEST(advection_speed);
 #undef LARGEST
+    if (mpm_material_law(&sweep->materials[group->material])->rigid) {
+        const double largest = wide_largest(t->speed);
+        measure->rigid_speed = measure->rigid_speed > largest ? measure->rigid_speed : largest;
+    }
     double least = -wide_largest(-t->least_det);
     measure->least_det = measure->least_det < least ? measure->least_det : least;
     measure->outside += t->outside;

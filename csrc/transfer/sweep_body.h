@@ -5,16 +5,18 @@
  */
 #pragma once
 #include "transfer/dissipation.h"
+#include "transfer/rigid.h"
 
 /* The pieces of operations, in this order for each tile. */
 enum pieces {
-    GATHER = 1,       /* v and C from the nodes */
-    FORESEE = 2,      /* how far G2P would move and strain particles; the last piece of a dry run */
-    COLLIDE = 4,      /* colliders deflect the particles within them */
-    STORE_MOTION = 8, /* v and C alone; the last piece of its operation */
-    ADVANCE = 16,     /* F or J, x, history, stored with v and C */
-    MEASURE = 32,     /* totals, limits, troubles */
-    SCATTER = 64,     /* momentum and stress to the nodes */
+    GATHER = 1,        /* v and C from the nodes */
+    FORESEE = 2,       /* how far G2P would move and strain particles; the last piece of a dry run */
+    COLLIDE = 4,       /* colliders deflect the particles within them */
+    SUM = 8,           /* v and C of rigid bodies, added up; the last piece of its operation */
+    STORE_MOTION = 16, /* v and C alone; the last piece of its operation */
+    ADVANCE = 32,      /* F or J, x, history, stored with v and C */
+    MEASURE = 64,      /* totals, limits, troubles */
+    SCATTER = 128,     /* momentum and stress to the nodes */
 
     P2G = SCATTER,
     G2P = GATHER | COLLIDE | ADVANCE | MEASURE,
@@ -28,7 +30,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
 {
     const mpm_material *material = &sweep->materials[group->material];
     const int own = law == MPM_VARYING ? material->law : law;
-    const bool keeps_J = law_keeps_J(own), inelastic = mpm_laws_inelastic(own);
+    const bool keeps_J = law_keeps_J(own), inelastic = mpm_laws_inelastic(own), rigid = law_rows[own].rigid;
     const int history = law_history(law, material);
     const bool gathers = pieces & GATHER, advances = pieces & ADVANCE, scatters = pieces & SCATTER;
     const bool recomputes = !ANY_SCHEME || mpm_scheme_recomputes_velocity(&sweep->scheme);
@@ -36,7 +38,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     const bool cayley = ANY_SCHEME && sweep->scheme.cayley;
     const struct constants k = group_constants(sweep, dt, group);
     mpm_collider_book *books = sweep->colliders.books + (size_t)task * sweep->colliders.count;
-    const bool collides = (pieces & COLLIDE) && sweep->colliders.count &&
+    const bool collides = (pieces & COLLIDE) && !(advances && rigid) && sweep->colliders.count &&
                           MPM_KERNEL(collide_reaches)(&sweep->colliders, group, dt.ending, books);
     union law_parameters parameters = {0};
     struct tally tally;
@@ -49,6 +51,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         begin_gather(sweep, group, work);
     if (scatters)
         run_begin(&run);
+    if (pieces & SUM)
+        sweep->rigid_sums[group - sweep->particles->groups] = mpm_rigid_no_sums();
 
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
@@ -65,13 +69,20 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         }
         if (__builtin_expect(collides, 0))
             collide_and_copy(sweep, group, &tile, &motion, books);
+        if (pieces & SUM) {
+            rigid_add(sweep, &k, group, &tile, &sweep->rigid_sums[group - sweep->particles->groups]);
+            continue;
+        }
         if (pieces & STORE_MOTION) {
             tile_store_motion(&tile, sweep->particles, group->first_tile + t);
             continue;
         }
+        if (advances && rigid)
+            rigid_advance_copies(sweep, &k, group, &tile, &motion);
         if (advances) {
             note_advection(&tally, &motion);
-            advance(&k, &tile, &motion, keeps_J, cayley);
+            if (!rigid)
+                advance(&k, &tile, &motion, keeps_J, cayley);
         }
         struct law_state trial;
         if (advances && __builtin_expect(dissipates, 0))
@@ -91,6 +102,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
             dissipation_add_tile(sweep, material, k.row, tile, group->first_tile + t, &dissipation);
         if (advances)
             tile_store(&tile, sweep->particles, group->first_tile + t, keeps_J, defers);
+        if (advances && rigid && defers) /* their v and C are not those of the nodes */
+            tile_store_motion(&tile, sweep->particles, group->first_tile + t);
         if (advances && inelastic)
             tile_store_history(&tile, sweep->particles, group->first_tile + t, material, history);
         if (scatters) {
@@ -161,7 +174,10 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
         const int law = mpm_material_kernel_law(&sweep->materials[group->material]);
+        const bool rigid = law_rows[sweep->materials[group->material].law].rigid;
         if (blocks && !may_invert(sweep, dt.ending, blocks, group))
+            continue;
+        if (pieces & SUM ? !rigid : (pieces & STORE_MOTION) && rigid) /* v and C of rigid bodies are never deferred */
             continue;
         const bool keeps_books = (pieces & MEASURE) && sweep->materials[group->material].dissipates;
         group_body *const body = fast[law] && !keeps_books ? fast[law] : any_law;
@@ -217,3 +233,4 @@ OPERATION(g2p2g, arguments->g2p2g.dt, arguments->g2p2g.next_dt, G2P2G, STANDARD_
 OPERATION(measure, 0, 0, MEASURE, )
 OPERATION(dry_run, arguments->dry_run.dt, 0, GATHER | FORESEE, )
 OPERATION(synchronize, arguments->synchronize.dt, 0, GATHER | COLLIDE | STORE_MOTION, )
+OPERATION(rigid_sums, arguments->rigid_sums.dt, 0, GATHER | COLLIDE | SUM, )

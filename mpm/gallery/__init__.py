@@ -35,7 +35,7 @@ from mpm.gallery.snow import (
     snowball,
 )
 from mpm.gallery.soils import clay_indentation, sand_hourglass
-from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, spinning_disk
+from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, raft, spinning_disk
 from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
 from mpm.gallery.yielding import bread_tearing, jelly_stack, mudslide, taylor_bar
 
@@ -60,6 +60,7 @@ __all__ = [
     "jelly_stack",
     "mudslide",
     "names",
+    "raft",
     "sand_column",
     "sand_column_3d",
     "sand_hourglass",

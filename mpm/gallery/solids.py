@@ -1,4 +1,4 @@
-"""Scenes of elastic solids, one of them in a fluid.
+"""Scenes of elastic and rigid solids, two of them in a fluid.
 
 Each function takes its physics as keywords, in SI units, and returns a new `mpm.Scene`.
 """
@@ -44,6 +44,30 @@ def jelly(
     scene.add(shapes.Box((0, 0), (0.3125, 0.5625)), water, name="fluid")
     soft = materials.FixedCorotated(E=E, nu=nu, density=0.6 * density)
     scene.add(shapes.Box((0.5, 0.375), (0.75, 0.625)), soft, name="jelly")
+    return scene
+
+
+@_check.options
+def raft(
+    *,
+    density: float = 1000.0,
+    relative_density: float = 0.6,
+    bulk_modulus: float = 4e5,
+    viscosity: float = 2.0,
+    gravity: float = 9.81,
+) -> Scene:
+    """A rigid raft, 0.3 m wide and 0.2 m high, falls aslant into a tank of water and floats.
+
+    It displaces its weight, so its draft at rest is 0.2 m times `relative_density`. `density` is that of the water.
+    """
+    g = _check.number("gravity", gravity, unit="m/s²")
+    rho = _check.number("density", density, low=0, low_open=True, unit="kg/m³")
+    share = _check.number("relative_density", relative_density, low=0, low_open=True)
+    scene = Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -g))
+    water = materials.Fluid(bulk_modulus=bulk_modulus, density=rho, viscosity=viscosity)
+    scene.add(shapes.Box((0, 0), (1, 0.45)), water, name="water")
+    boards = shapes.Box((0.35, 0.6), (0.65, 0.8)).rotate(0.3)
+    scene.add(boards, materials.Rigid(density=share * rho), name="raft")
     return scene
 
 
@@ -130,6 +154,15 @@ ENTRIES = (
         build=jelly,
         numerics={"dx": 1 / 64},
         limits=(0.0, 3.0),
+    ),
+    Entry(
+        "raft",
+        "a rigid raft falls into a tank of water and floats (2-D)",
+        duration=3.0,
+        fps=60.0,
+        build=raft,
+        numerics={"dx": 1 / 32},
+        limits=(0.0, 2.0),
     ),
     Entry(
         "disks",

@@ -365,6 +365,10 @@ def _newton(
 def law_of(material: object) -> Law:
     """A material, or a law in Python, as the driver asks it."""
     if isinstance(material, Material):
+        if material._row["rigid"]:
+            raise ValueError(
+                f"material = {material!r}: a rigid body does not deform, so it has no law to drive"
+            )
         return material
     if is_python_law(material):
         return PythonLaw(material)

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rigid bodies: the motion of each in a step, from what the nodes bring to its particles.
+ *
+ *     P = sum m v,  L = sum m (r cross v + D eps:C),  I = sum m (r^2 - r r^T) + 2 D M   r = x - c, c the centre of mass
+ *     V = P/M,  c' = c + dt V
+ *     Q = exp(dt W),  W = I^-1 (L + Q^T L)/2                        the rotation of the step
+ *     w = Q I^-1 Q^T L                                              the spin after it
+ *
+ * D is the second moment of the kernel where C is a velocity. W is the implicit midpoint rule in the frame of the body,
+ * as of Simo and Wong (1991). Any such Q keeps L and the energy w.I w/2: in that frame L changes by Q^T L - L, which is
+ * normal to W. With the exponential instead of Cayley's map, a body that spins about a principal axis turns by exactly
+ * dt w.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "integrate/state.h"
+
+/* The body of a material, as its sums and the settings tell. */
+struct body {
+    double mass, centre[3], momentum[3], spin[3] /* L, about the centre */, inverse[3][3] /* of I */;
+};
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross(double out[3], const double a[3], const double b[3])
+{
+    for (int c = 0; c < 3; c++)
+        out[c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
+}
+
+static void multiply(double out[3], const double a[3][3], const double v[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = dot(a[i], v);
+}
+
+/* (1 + T)^T v */
+static void turn_back(double out[3], const double T[3][3], const double v[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = v[i] + (T[0][i] * v[0] + T[1][i] * v[1] + T[2][i] * v[2]);
+}
+
+/* exp([w]) - 1, by the unit quaternion of half the angle. Without the 1, a small rotation has a small error. */
+static void exponential_less_1(double T[3][3], const double w[3])
+{
+    const double angle = sqrt(dot(w, w)), share = angle > 0 ? sin(0.5 * angle) / angle : 0.5, q0 = cos(0.5 * angle);
+    const double q[3] = {share * w[0], share * w[1], share * w[2]};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const double sign = (j - i + 3) % 3 == 1 ? -1 : 1;
+            T[i][j] = i == j ? 2 * (q[i] * q[i] - dot(q, q)) : 2 * (q[i] * q[j] + sign * q0 * q[3 - i - j]);
+        }
+}
+
+/* The cofactors of I + shift, and the determinant. */
+static double cofactors(double C[3][3], const double I[3][3], double shift)
+{
+    double A[3][3];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            A[i][j] = I[i][j] + (i == j ? shift : 0);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            C[i][j] = A[i1][j1] * A[i2][j2] - A[i1][j2] * A[i2][j1];
+        }
+    return dot(A[0], C[0]);
+}
+
+/* The inverse of the inertia I. Without an affine velocity, particles on a line have no inertia about it: then all axes
+ * get a little. One particle has none at all, and does not turn. */
+static void invert(double inverse[3][3], const double I[3][3], int dim)
+{
+    const double size = I[0][0] + I[1][1] + I[2][2];
+    double C[3][3];
+    memset(inverse, 0, 9 * sizeof(double));
+    if (!(size > 0))
+        return;
+    if (dim == 2) {
+        inverse[2][2] = 1 / I[2][2];
+        return;
+    }
+    double det = cofactors(C, I, 0);
+    if (!(det > 1e-9 * size * size * size))
+        det = cofactors(C, I, 1e-3 * size);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            inverse[i][j] = C[i][j] / det; /* symmetric */
+}
+
+static void add_sum(mpm_sum *sum, const mpm_sum *part)
+{
+    mpm_sum_add(sum, part->high);
+    sum->low += part->low;
+}
+
+static void add_sums(mpm_rigid_sums *sum, const mpm_rigid_sums *part)
+{
+    add_sum(&sum->mass, &part->mass);
+    for (int a = 0; a < 3; a++) {
+        add_sum(&sum->mass_moment[a], &part->mass_moment[a]);
+        add_sum(&sum->momentum[a], &part->momentum[a]);
+        add_sum(&sum->angular_momentum[a], &part->angular_momentum[a]);
+        for (int b = 0; b < 3; b++)
+            add_sum(&sum->second_moment[a][b], &part->second_moment[a][b]);
+        if (part->lowest[a][a] < sum->lowest[a][a])
+            memcpy(sum->lowest[a], part->lowest[a], sizeof sum->lowest[a]);
+        if (part->highest[a][a] > sum->highest[a][a])
+            memcpy(sum->highest[a], part->highest[a], sizeof sum->highest[a]);
+    }
+}
+
+static struct body body_of(const mpm_settings *settings, const mpm_rigid_sums *sums)
+{
+    const double h = settings->dx, D = mpm_scheme_is_affine(&settings->scheme)
+                                           ? h * h * mpm_scheme_second_moment(settings->scheme.degree) : 0;
+    struct body body = {.mass = mpm_sum_value(&sums->mass)};
+    double S[3][3], I[3][3], moved[3];
+    for (int a = 0; a < 3; a++) {
+        body.momentum[a] = mpm_sum_value(&sums->momentum[a]);
+        body.centre[a] = mpm_sum_value(&sums->mass_moment[a]) / body.mass;
+    }
+    cross(moved, body.centre, body.momentum);
+    for (int a = 0; a < 3; a++) {
+        body.spin[a] = mpm_sum_value(&sums->angular_momentum[a]) - moved[a];
+        for (int b = 0; b < 3; b++)
+            S[a][b] = mpm_sum_value(&sums->second_moment[a][b]) - body.mass * body.centre[a] * body.centre[b];
+    }
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            I[a][b] = (a == b ? S[0][0] + S[1][1] + S[2][2] + 2 * D * body.mass : 0) - S[a][b];
+    invert(body.inverse, I, settings->dim);
+    return body;
+}
+
+/* Stops a body at a wall: an impulse on the particle that is farthest along the normal, at r from the centre, keeps it
+ * from passing the face. Walls act on nodes, which hold the particles beside them but not the whole body at once. */
+static void stop(struct body *body, const double at[3], int axis, double inward, double gap, double dt,
+                 double impulse[3])
+{
+    double r[3], w[3], turned[3], arm[3], normal[3] = {0}, velocity[3];
+    normal[axis] = inward;
+    for (int a = 0; a < 3; a++)
+        r[a] = at[a] - body->centre[a];
+    multiply(w, body->inverse, body->spin);
+    cross(turned, w, r);
+    for (int a = 0; a < 3; a++)
+        velocity[a] = body->momentum[a] / body->mass + turned[a];
+    const double missing = -fmax(gap, 0) / dt - dot(velocity, normal);
+    if (!(missing > 0))
+        return;
+    cross(arm, r, normal);
+    multiply(w, body->inverse, arm);
+    const double size = missing / (1 / body->mass + dot(arm, w));
+    body->momentum[axis] += size * inward;
+    impulse[axis] += size * inward;
+    for (int a = 0; a < 3; a++)
+        body->spin[a] += size * arm[a];
+}
+
+static void stop_at_walls(const mpm_settings *settings, struct body *body, const mpm_rigid_body *motion, double dt,
+                          double impulse[3])
+{
+    const mpm_rigid_sums *sums = &motion->sums;
+    for (int a = 0; a < settings->dim; a++) {
+        if (mpm_walls_period(settings->walls, a, settings->cells[a]))
+            continue;
+        const double low = -settings->dx * (motion->block[a] * mpm_block_side(settings->dim) + motion->place[a]);
+        const double high = low + settings->dx * (double)settings->cells[a];
+        stop(body, sums->lowest[a], a, 1, sums->lowest[a][a] - low, dt, impulse);
+        stop(body, sums->highest[a], a, -1, high - sums->highest[a][a], dt, impulse);
+    }
+}
+
+/* The motion in a step of size dt. */
+static void move(const struct body *body, double dt, mpm_rigid_body *motion)
+{
+    double w[3], turn[3], back[3], next[3];
+    multiply(w, body->inverse, body->spin);
+    for (int k = 0; k < 50; k++) { /* each iteration gains a factor of about dt |w|; in 2-D the first is exact */
+        for (int a = 0; a < 3; a++)
+            turn[a] = dt * w[a];
+        exponential_less_1(motion->turn, turn);
+        turn_back(back, motion->turn, body->spin);
+        for (int a = 0; a < 3; a++)
+            back[a] = 0.5 * (back[a] + body->spin[a]);
+        multiply(next, body->inverse, back);
+        double change = 0;
+        for (int a = 0; a < 3; a++)
+            change = fmax(change, fabs(next[a] - w[a]));
+        memcpy(w, next, sizeof w);
+        if (!(change > 4e-16 * sqrt(dot(w, w))))
+            break;
+    }
+    turn_back(back, motion->turn, body->spin);
+    multiply(next, body->inverse, back);
+    multiply(turn, motion->turn, next);
+    memcpy(motion->centre, body->centre, sizeof motion->centre);
+    for (int a = 0; a < 3; a++) {
+        motion->spin[a] = next[a] + turn[a];
+        motion->velocity[a] = body->momentum[a] / body->mass;
+        motion->shift[a] = dt * motion->velocity[a];
+    }
+}
+
+/* How far the particles of a body move along an axis at most [m]: the displacement is linear in x, so it is that of a
+ * corner of the box around them. */
+static double farthest(const mpm_rigid_body *motion, int dim)
+{
+    const mpm_rigid_sums *sums = &motion->sums;
+    double most = 0;
+    for (int corner = 0; corner < 1 << dim; corner++) {
+        double r[3] = {0}, turn[3];
+        for (int a = 0; a < dim; a++)
+            r[a] = (corner >> a & 1 ? sums->highest[a][a] : sums->lowest[a][a]) - motion->centre[a];
+        multiply(turn, motion->turn, r);
+        for (int a = 0; a < dim; a++) {
+            const double moved = fabs(motion->shift[a] + turn[a]);
+            most = moved <= most ? most : moved; /* NaN stays */
+        }
+    }
+    return most;
+}
+
+/* Is the body so long that the images of its particles across a periodic face could be mistaken? */
+static bool is_too_long(const mpm_settings *settings, const mpm_rigid_sums *sums)
+{
+    for (int a = 0; a < settings->dim; a++) {
+        const double period = settings->dx * (double)mpm_walls_period(settings->walls, a, settings->cells[a]);
+        if (period > 0 && !(sums->highest[a][a] - sums->lowest[a][a] < 0.5 * period))
+            return true;
+    }
+    return false;
+}
+
+mpm_status mpm_rigid_reserve(mpm_simulation *simulation)
+{
+    return mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->rigid, &simulation->rigid_capacity,
+                           simulation->material_count, simulation->material_count + 1, sizeof *simulation->rigid)
+               ? MPM_OUT_OF_MEMORY : MPM_OK;
+}
+
+/* Takes the place of a particle for the origin of its body, so that sums of positions are not large beside the body. */
+static void begin_at(const mpm_particles *p, const mpm_group *group, mpm_rigid_body *body)
+{
+    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, first = (size_t)group->first_tile * lanes;
+    for (size_t slot = first; slot < first + (size_t)group->tiles * lanes; slot++) {
+        if (!(mpm_real_at(p->column[MPM_COLUMN_MASS], slot, p->real_size) > 0))
+            continue;
+        memcpy(body->block, group->block, sizeof body->block);
+        for (size_t a = 0; a < dim; a++) {
+            const size_t at = mpm_particles_index(slot, a, dim, lanes);
+            body->place[a] = mpm_real_at(p->column[MPM_COLUMN_X], at, p->real_size);
+        }
+        return;
+    }
+}
+
+static bool is_rigid(const mpm_simulation *simulation, size_t material)
+{
+    return mpm_material_law(&simulation->materials[material])->rigid;
+}
+
+/* Adds up the groups of every body. */
+static void find_sums(mpm_simulation *simulation, double dt)
+{
+    const mpm_particles *particles = &simulation->particles;
+    for (size_t material = 0; material < simulation->material_count; material++)
+        simulation->rigid[material] = (mpm_rigid_body){.sums = mpm_rigid_no_sums()};
+    for (size_t g = particles->group_count; g-- > 0;) /* the first of a body is the last here */
+        if (is_rigid(simulation, (size_t)particles->groups[g].material))
+            begin_at(particles, &particles->groups[g], &simulation->rigid[particles->groups[g].material]);
+    mpm_sweeps_rigid_sums(simulation, dt);
+    for (size_t g = 0; g < particles->group_count; g++)
+        if (is_rigid(simulation, (size_t)particles->groups[g].material))
+            add_sums(&simulation->rigid[particles->groups[g].material].sums, &simulation->reports.rigid_sums[g]);
+}
+
+mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel)
+{
+    const mpm_settings *settings = &simulation->settings;
+    if (!simulation->has_rigid)
+        return MPM_NO_REASON;
+    find_sums(simulation, dt);
+    for (size_t material = 0; material < simulation->material_count; material++) {
+        mpm_rigid_body *motion = &simulation->rigid[material];
+        if (!(mpm_sum_value(&motion->sums.mass) > 0)) /* another law, or no particle is left */
+            continue;
+        if (is_too_long(settings, &motion->sums))
+            return MPM_BODY_TOO_LONG;
+        struct body body = body_of(settings, &motion->sums);
+        stop_at_walls(settings, &body, motion, dt, impulse);
+        move(&body, dt, motion);
+        const double moved = farthest(motion, settings->dim) / settings->dx;
+        if (!(moved <= mpm_refusal_travel(simulation)))
+            return MPM_MOVES_TOO_FAR;
+        *travel = fmax(*travel, moved);
+    }
+    return MPM_NO_REASON;
+}
