@@ -38,8 +38,10 @@ static void copy_lane(void *to, const void *from, size_t size, int lane)
 
 size_t MPM_KERNEL(general_laws_size)(int law)
 {
+    enum { ALIGN = _Alignof(union law_parameters) }; /* rounded up to it, those of tiles may follow each other */
     static const size_t sizes[MPM_LAW_COUNT] = {
-#define SIZE(enumerator, name, kind, speed, tangent) [enumerator] = sizeof(struct name),
+#define SIZE(enumerator, name, kind, speed, tangent) \
+    [enumerator] = (sizeof(struct name) + ALIGN - 1) / ALIGN * ALIGN,
         MPM_LAWS(SIZE)
 #undef SIZE
     };
