@@ -77,7 +77,7 @@ HINTS = {
     **dict.fromkeys(("elastic", "elasticity"), f"NeoHookean is the usual law of large strain. {HOOKE}"),
     **dict.fromkeys(
         ("rigid", "rigidbody"),
-        "scene.add_collider adds a rigid obstacle with a given motion; bodies have laws",
+        "Rigid is a body that others push; scene.add_collider adds a rigid obstacle with a given motion",
     ),
     **dict.fromkeys(
         ("gas", "idealgas", "air"), "Fluid(bulk_modulus=gamma * p0, gamma=1.4, ...) is an ideal gas"
