@@ -4,10 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
+#include "base/vector.h"
 
 /* The velocity relative to the surface: returns the normal speed, and writes the tangential velocity. */
 static double split(const mpm_held_contact *contact, const double v[3], double tangential[3])
@@ -15,7 +12,7 @@ static double split(const mpm_held_contact *contact, const double v[3], double t
     double relative[3];
     for (int a = 0; a < 3; a++)
         relative[a] = v[a] - contact->surface[a];
-    const double normal = dot(relative, contact->normal);
+    const double normal = mpm_dot3(relative, contact->normal);
     for (int a = 0; a < 3; a++)
         tangential[a] = relative[a] - normal * contact->normal[a];
     return normal;
@@ -45,12 +42,12 @@ static void hold(mpm_held_node *node, int dim, const double direction[3], double
     if (node->directions == dim)
         return;
     for (int k = 0; k < node->directions; k++) {
-        const double along = dot(direction, node->direction[k]);
+        const double along = mpm_dot3(direction, node->direction[k]);
         speed -= along * node->speed[k];
         for (int a = 0; a < 3; a++)
             rest[a] -= along * node->direction[k][a];
     }
-    const double length = sqrt(dot(rest, rest));
+    const double length = sqrt(mpm_dot3(rest, rest));
     if (length < LEAST)
         return;
     const int k = node->directions++;
@@ -69,7 +66,7 @@ void mpm_constraint_fix(mpm_held_node *node, int dim)
         if (!contact->active)
             continue;
         if (contact->contact != MPM_STICKY)
-            hold(node, dim, contact->normal, dot(contact->normal, contact->surface), c);
+            hold(node, dim, contact->normal, mpm_dot3(contact->normal, contact->surface), c);
         for (int a = 0; contact->sticks && a < dim; a++) {
             const double axis[3] = {a == 0, a == 1, a == 2};
             hold(node, dim, axis, contact->surface[a], c);
@@ -84,7 +81,7 @@ void mpm_constraint_fix(mpm_held_node *node, int dim)
 void mpm_constraint_project(const mpm_held_node *node, double r[3])
 {
     for (int k = 0; k < node->directions; k++) {
-        const double along = dot(r, node->direction[k]);
+        const double along = mpm_dot3(r, node->direction[k]);
         for (int a = 0; a < 3; a++)
             r[a] -= along * node->direction[k][a];
     }
@@ -106,7 +103,7 @@ void mpm_constraint_share(mpm_held_node *node, const double residual[3])
         memcpy(node->contact[c].impulse, push, sizeof push);
     }
     for (int k = 0; k < node->directions; k++) {
-        const double along = dot(residual, node->direction[k]);
+        const double along = mpm_dot3(residual, node->direction[k]);
         for (int a = 0; a < 3; a++)
             node->contact[node->owner[k]].impulse[a] += along * node->direction[k][a];
     }
@@ -118,7 +115,7 @@ void mpm_constraint_finish(mpm_held_node *node, double v[3], double m)
         for (int a = 0; a < 3; a++)
             node->contact[c].impulse[a] *= 2;
     for (int k = 0; k < node->directions; k++) {
-        const double beyond = m * (dot(v, node->direction[k]) - node->speed[k]);
+        const double beyond = m * (mpm_dot3(v, node->direction[k]) - node->speed[k]);
         for (int a = 0; a < 3; a++)
             node->contact[node->owner[k]].impulse[a] -= beyond * node->direction[k][a];
     }
@@ -142,15 +139,15 @@ static bool revise_friction(mpm_held_contact *contact, const double v[3], double
     const bool stuck = contact->sticks;
     double size;
     if (stuck) {
-        const double normal = dot(contact->impulse, contact->normal);
+        const double normal = mpm_dot3(contact->impulse, contact->normal);
         for (int a = 0; a < 3; a++)
             along[a] = -(contact->impulse[a] - normal * contact->normal[a]);
-        size = sqrt(dot(along, along));
+        size = sqrt(mpm_dot3(along, along));
         contact->sticks = size <= most;
     } else {
         split(contact, v, along);
-        size = sqrt(dot(along, along));
-        contact->sticks = dot(along, contact->push) > 0 || !(size > 0);
+        size = sqrt(mpm_dot3(along, along));
+        contact->sticks = mpm_dot3(along, contact->push) > 0 || !(size > 0);
     }
     for (int a = 0; a < 3 && !contact->sticks; a++)
         push[a] = -most * along[a] / size;
@@ -165,7 +162,7 @@ bool mpm_constraint_revise(mpm_held_node *node, int dim, const double v[3], doub
     for (int c = 0; c < node->contacts; c++) {
         mpm_held_contact *contact = &node->contact[c];
         double tangential[3];
-        const double pressure = dot(contact->impulse, contact->normal), normal = split(contact, v, tangential);
+        const double pressure = mpm_dot3(contact->impulse, contact->normal), normal = split(contact, v, tangential);
         const bool was = contact->active;
         if (contact->contact == MPM_SEPARATE) {
             double size = 0;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 enum { DEFORMING_HEADER = MPM_LATTICE_HEADER + 1 };
 
 const char *mpm_shape_kind_name(int kind)
@@ -167,15 +169,10 @@ void mpm_shape_clear(mpm_shape *shape, const mpm_allocator *allocator)
 
 /* ---- leaves ----------------------------------------------------------------------------------------------------- */
 
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 /* Sets `out` to sign v/|v|, or to `instead` if v is zero. Returns |v|. */
 static double direction(const double v[3], double sign, const double instead[3], double out[3])
 {
-    const double length = sqrt(dot(v, v));
+    const double length = sqrt(mpm_dot3(v, v));
     for (int a = 0; a < 3; a++)
         out[a] = length > 0 ? sign * v[a] / length : instead[a];
     return length;
@@ -187,7 +184,7 @@ static double half_space(const double *numbers, const double x[3], double normal
 {
     const double from[3] = {x[0] - numbers[0], x[1] - numbers[1], x[2] - numbers[2]};
     memcpy(normal, numbers + 3, 3 * sizeof *normal);
-    return dot(from, normal);
+    return mpm_dot3(from, normal);
 }
 
 static double box(const double *numbers, int dim, const double x[3], double normal[3])
@@ -237,8 +234,8 @@ static double capsule(const double *numbers, const double x[3], double normal[3]
         axis[a] = numbers[3 + a] - numbers[a];
         from[a] = x[a] - numbers[a];
     }
-    const double length2 = dot(axis, axis), length = sqrt(length2);
-    const double along = dot(from, axis) / length2, t = along > 0 ? along < 1 ? along : 1 : 0;
+    const double length2 = mpm_dot3(axis, axis), length = sqrt(length2);
+    const double along = mpm_dot3(from, axis) / length2, t = along > 0 ? along < 1 ? along : 1 : 0;
     for (int a = 0; a < 3; a++) {
         from[a] -= t * axis[a];
         axis[a] /= length;
@@ -254,10 +251,10 @@ static double cylinder(const double *numbers, const double x[3], double normal[3
         axis[a] = numbers[3 + a] - numbers[a];
         from[a] = x[a] - numbers[a];
     }
-    const double length = sqrt(dot(axis, axis));
+    const double length = sqrt(mpm_dot3(axis, axis));
     for (int a = 0; a < 3; a++)
         axis[a] /= length;
-    const double along = dot(from, axis) - 0.5 * length;
+    const double along = mpm_dot3(from, axis) - 0.5 * length;
     for (int a = 0; a < 3; a++)
         from[a] -= (along + 0.5 * length) * axis[a];
     across(axis, aside);

@@ -16,17 +16,13 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "base/vector.h"
 #include "integrate/state.h"
 
 /* The body of a material, as its sums and the settings tell. */
 struct body {
     double mass, centre[3], momentum[3], spin[3] /* L, about the centre */, inverse[3][3] /* of I */;
 };
-
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
 
 static void cross(double out[3], const double a[3], const double b[3])
 {
@@ -37,7 +33,7 @@ static void cross(double out[3], const double a[3], const double b[3])
 static void multiply(double out[3], const double a[3][3], const double v[3])
 {
     for (int i = 0; i < 3; i++)
-        out[i] = dot(a[i], v);
+        out[i] = mpm_dot3(a[i], v);
 }
 
 /* (1 + T)^T v */
@@ -50,12 +46,13 @@ static void turn_back(double out[3], const double T[3][3], const double v[3])
 /* exp([w]) - 1, by the unit quaternion of half the angle. Without the 1, a small rotation has a small error. */
 static void exponential_less_1(double T[3][3], const double w[3])
 {
-    const double angle = sqrt(dot(w, w)), share = angle > 0 ? sin(0.5 * angle) / angle : 0.5, q0 = cos(0.5 * angle);
+    const double angle = sqrt(mpm_dot3(w, w)), q0 = cos(0.5 * angle);
+    const double share = angle > 0 ? sin(0.5 * angle) / angle : 0.5;
     const double q[3] = {share * w[0], share * w[1], share * w[2]};
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
             const double sign = (j - i + 3) % 3 == 1 ? -1 : 1;
-            T[i][j] = i == j ? 2 * (q[i] * q[i] - dot(q, q)) : 2 * (q[i] * q[j] + sign * q0 * q[3 - i - j]);
+            T[i][j] = i == j ? 2 * (q[i] * q[i] - mpm_dot3(q, q)) : 2 * (q[i] * q[j] + sign * q0 * q[3 - i - j]);
         }
 }
 
@@ -71,7 +68,7 @@ static double cofactors(double C[3][3], const double I[3][3], double shift)
             const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
             C[i][j] = A[i1][j1] * A[i2][j2] - A[i1][j2] * A[i2][j1];
         }
-    return dot(A[0], C[0]);
+    return mpm_dot3(A[0], C[0]);
 }
 
 /* The inverse of the inertia I. Without an affine velocity, particles on a line have no inertia about it: then all axes
@@ -153,12 +150,12 @@ static void stop(struct body *body, const double at[3], int axis, double inward,
     cross(turned, w, r);
     for (int a = 0; a < 3; a++)
         velocity[a] = body->momentum[a] / body->mass + turned[a];
-    const double missing = -fmax(gap, 0) / dt - dot(velocity, normal);
+    const double missing = -fmax(gap, 0) / dt - mpm_dot3(velocity, normal);
     if (!(missing > 0))
         return;
     cross(arm, r, normal);
     multiply(w, body->inverse, arm);
-    const double size = missing / (1 / body->mass + dot(arm, w));
+    const double size = missing / (1 / body->mass + mpm_dot3(arm, w));
     body->momentum[axis] += size * inward;
     impulse[axis] += size * inward;
     for (int a = 0; a < 3; a++)
@@ -196,7 +193,7 @@ static void move(const struct body *body, double dt, mpm_rigid_body *motion)
         for (int a = 0; a < 3; a++)
             change = fmax(change, fabs(next[a] - w[a]));
         memcpy(w, next, sizeof w);
-        if (!(change > 4e-16 * sqrt(dot(w, w))))
+        if (!(change > 4e-16 * sqrt(mpm_dot3(w, w))))
             break;
     }
     turn_back(back, motion->turn, body->spin);

@@ -50,11 +50,7 @@ enum { VISCOELASTIC_COMPONENTS = DIM * (DIM + 1) / 2 };
 /* C_k, and its zz in plane strain */
 INLINE matrix viscoelastic_metric(const struct law_state *state, int k, wide *zz)
 {
-    matrix C;
-    int c = k * VISCOELASTIC_COMPONENTS;
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = i; j < DIM; j++)
-            C.m[i][j] = C.m[j][i] = state->history[c++];
+    const matrix C = law_symmetric(&state->history[k * VISCOELASTIC_COMPONENTS]);
     *zz = wide_set(1);
     if (DIM == 2)
         *zz /= matrix_det(C);

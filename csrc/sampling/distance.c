@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "base/vector.h"
 
 enum {
     LEAF = 4,   /* the most faces of a box that is not split */
@@ -123,11 +124,6 @@ static void build(struct tree *tree, int32_t faces)
 
 /* ---- a point and a face ----------------------------------------------------------------------------------------- */
 
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 /* The nearest point on the segment from `a` to `b`, as 0 to 1, and its squared distance. */
 static double on_edge(const double p[3], const double a[3], const double b[3], double *distance2)
 {
@@ -136,11 +132,11 @@ static double on_edge(const double p[3], const double a[3], const double b[3], d
         edge[k] = b[k] - a[k];
         from[k] = p[k] - a[k];
     }
-    const double length2 = dot(edge, edge), along = dot(from, edge);
+    const double length2 = mpm_dot3(edge, edge), along = mpm_dot3(from, edge);
     const double t = along > 0 && length2 > 0 ? along < length2 ? along / length2 : 1 : 0;
     for (int k = 0; k < 3; k++)
         from[k] -= t * edge[k];
-    *distance2 = dot(from, from);
+    *distance2 = mpm_dot3(from, from);
     return t;
 }
 
@@ -158,7 +154,7 @@ static double to_face(const struct tree *tree, int32_t face, const double p[3], 
     }
     for (int a = 0; a < 3; a++)
         n[a] = u[(a + 1) % 3] * v[(a + 2) % 3] - u[(a + 2) % 3] * v[(a + 1) % 3];
-    const double area2 = dot(n, n);
+    const double area2 = mpm_dot3(n, n);
     double second = 0, third = 0; /* barycentric coordinates of the foot, times area2 */
     for (int a = 0; a < 3; a++) {
         const int b = (a + 1) % 3, d = (a + 2) % 3;
@@ -166,7 +162,7 @@ static double to_face(const struct tree *tree, int32_t face, const double p[3], 
         third += n[a] * (u[b] * from[d] - u[d] * from[b]);
     }
     if (area2 > 0 && second >= 0 && third >= 0 && second + third <= area2) {
-        const double height = dot(from, n);
+        const double height = mpm_dot3(from, n);
         weights[1] = second / area2;
         weights[2] = third / area2;
         weights[0] = 1 - weights[1] - weights[2];
