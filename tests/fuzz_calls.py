@@ -48,7 +48,7 @@ ELASTIC = ("fixed_corotated", "neo_hookean", "saint_venant_kirchhoff", "corotate
 # The solver of a method, and the values of its options that sequences choose from.
 COMMON = {"dtype": scenes.DTYPES, "threads": (1, 2, 3), "history": (0, 1, 3)}
 LEAVE = {"on_leave": ("raise", "clamp", "delete", {"x+": "delete", "y": "clamp"})}
-POINTS = {"dx": (1 / 8, 1 / 11), "sampling": ("stratified", "lattice", "poisson")}
+POINTS = {"dx": (1 / 8, 1 / 11), "sampling": (*["stratified", "lattice"] * 8, "poisson")}
 METHODS: dict[str, tuple[Any, dict[str, tuple[Any, ...]]]] = {
     "mpm": (
         mpm.Simulation,
@@ -293,8 +293,8 @@ class Sequence:
 
 REFUSED_WHOLE = {"step", "run", "add", "obstacle", "delete", "threads", "measure", "save", "copy"}
 CHOICES = (
-    "step", "step", "run", "stop", "again", "add", "obstacle", "delete", "look", "write", "measure", "threads", "save",
-    "copy", "record",
+    *["step", "run", "stop", "again", "add", "obstacle", "delete", "look", "write", "measure", "threads"] * 3,
+    "save", "copy", "record",  # which take most of the time
 )  # fmt: skip
 
 
@@ -313,7 +313,7 @@ def try_sequence(number: int, folder: Path, seen: Counter[str]) -> str:
     signal.alarm(SECONDS)
     try:
         sequence = Sequence(number, folder)
-        for _ in range(CALLS):
+        for _ in range(sequence.random.randint(1, CALLS)):
             seen[sequence.call()] += 1
     except PROMISED as error:
         if sequence is not None:
