@@ -17,6 +17,7 @@ import argparse
 import ctypes
 import math
 import os
+import runpy
 import shlex
 import statistics
 import subprocess
@@ -42,7 +43,7 @@ OWN_LEAST = {
     ("a user's, C", "float64"): 0.5,
     ("a user's, Numba", "float64"): 0.5,
 }
-SOURCE = Path(__file__).parents[1] / "tests" / "data" / "user_laws.c"
+DATA = Path(__file__).parents[1] / "tests" / "data"
 CELLS = {2: 64, 3: 14}
 REFERENCE, VARYING = "neo-Hookean", ", varying"
 DTYPES = ("float32", "float64")
@@ -59,53 +60,14 @@ def from_c(folder: Path) -> mpm.materials.Material:
     made = folder / "laws.so"
     compiler = shlex.split(os.environ.get("CC", "cc"))
     options = ["-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", f"-I{mpm.get_include()}"]
-    subprocess.run([*compiler, *options, SOURCE, "-o", made, "-lm"], check=True)
+    subprocess.run([*compiler, *options, DATA / "user_laws.c", "-o", made, "-lm"], check=True)
     function = UserLaw.EVALUATE(("neo_hookean", ctypes.CDLL(str(made))))
     return UserLaw(name="c", evaluate=function, constants=constants(), density=1000)
 
 
 def from_numba() -> mpm.materials.Material:
-    import numba
-
-    @numba.cfunc(UserLaw.NUMBA_EVALUATE, fastmath={"contract", "nsz"})
-    def neo_hookean(count, dim, parameters, F, history, tau, energy, moduli, context):
-        mu, lam = parameters[0], parameters[1]
-        for p in range(count):
-            if dim == 2:
-                J = F[p] * F[3 * count + p] - F[count + p] * F[2 * count + p]
-            else:
-                J = (
-                    F[p] * (F[4 * count + p] * F[8 * count + p] - F[5 * count + p] * F[7 * count + p])
-                    - F[count + p]
-                    * (F[3 * count + p] * F[8 * count + p] - F[5 * count + p] * F[6 * count + p])
-                    + F[2 * count + p]
-                    * (F[3 * count + p] * F[7 * count + p] - F[4 * count + p] * F[6 * count + p])
-                )
-            log_J = math.log(J)
-            trace, square, c = 0.0, 0.0, 0
-            for i in range(dim):
-                for j in range(i, dim):
-                    b = 0.0
-                    for k in range(dim):
-                        b += F[(i * dim + k) * count + p] * F[(j * dim + k) * count + p]
-                    tau[c * count + p] = mu * b
-                    c += 1
-                    if i == j:
-                        trace += b
-                        square += b * b
-                        tau[(c - 1) * count + p] += lam * log_J - mu
-                    else:
-                        square += 2 * b * b
-            if dim == 2:
-                tau[3 * count + p] = lam * log_J
-            energy[p] = mu * ((trace - dim) / 2 - log_J) + lam / 2 * log_J * log_J
-            mean = trace / dim
-            most = mean + math.sqrt(max(square - dim * mean * mean, 0.0) * (dim - 1) / dim)
-            wave = max(mu * (most + 1) + lam * (1 - log_J), 0.0)
-            moduli[p] = wave
-            moduli[count + p] = max(wave + (dim - 1) * lam, wave - lam)
-
-    return UserLaw(name="numba", evaluate=neo_hookean, constants=constants(), density=1000)
+    function = runpy.run_path(str(DATA / "numba_laws.py"))["neo_hookean"]
+    return UserLaw(name="numba", evaluate=function, constants=constants(), density=1000)
 
 
 def users(folder: Path) -> Iterator[tuple[str, mpm.materials.Material]]:
