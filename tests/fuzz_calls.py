@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+import fem_scenes
 import mpm
 import scenes
 
@@ -43,12 +44,12 @@ ODD = (
 )  # fmt: skip
 BOUNDED = ("slip", "sticky", "mirror")
 WALLS = {"fem": (*BOUNDED, "separate"), "sph": (*BOUNDED, "periodic")}
-ELASTIC = ("fixed_corotated", "neo_hookean", "saint_venant_kirchhoff", "corotated")
+TANGENTS = tuple(name for name, row in mpm.laws.registry().items() if row["tangent"])
 
 # The solver of a method, and the values of its options that sequences choose from.
 COMMON = {"dtype": scenes.DTYPES, "threads": (1, 2, 3), "history": (0, 1, 3)}
 LEAVE = {"on_leave": ("raise", "clamp", "delete", {"x+": "delete", "y": "clamp"})}
-POINTS = {"dx": (1 / 8, 1 / 11), "sampling": ("stratified", "lattice", "poisson")}
+POINTS = {"dx": (1 / 8, 1 / 11), "sampling": (*["stratified", "lattice"] * 8, "poisson")}
 METHODS: dict[str, tuple[Any, dict[str, tuple[Any, ...]]]] = {
     "mpm": (
         mpm.Simulation,
@@ -138,7 +139,7 @@ class Sequence:
         return mpm.shapes.Box([x - size for x in center], [x + size * self.random.random() for x in center])
 
     def material(self) -> Any:
-        names = {"sph": ("fluid",), "fem": ELASTIC, "implicit": ("fixed_corotated", "neo_hookean", "fluid")}
+        names = {"sph": ("fluid",), "fem": tuple(fem_scenes.LAWS), "implicit": TANGENTS}
         return scenes.MATERIALS[self.random.choice(names.get(self.method, scenes.LAWS))]
 
     def odd(self, good: Any) -> Any:
@@ -293,8 +294,8 @@ class Sequence:
 
 REFUSED_WHOLE = {"step", "run", "add", "obstacle", "delete", "threads", "measure", "save", "copy"}
 CHOICES = (
-    "step", "step", "run", "stop", "again", "add", "obstacle", "delete", "look", "write", "measure", "threads", "save",
-    "copy", "record",
+    *["step", "run", "stop", "again", "add", "obstacle", "delete", "look", "write", "measure", "threads"] * 3,
+    "save", "copy", "record",  # which take most of the time
 )  # fmt: skip
 
 
@@ -313,7 +314,7 @@ def try_sequence(number: int, folder: Path, seen: Counter[str]) -> str:
     signal.alarm(SECONDS)
     try:
         sequence = Sequence(number, folder)
-        for _ in range(CALLS):
+        for _ in range(sequence.random.randint(1, CALLS)):
             seen[sequence.call()] += 1
     except PROMISED as error:
         if sequence is not None:

@@ -409,7 +409,7 @@ class Mesh(Kind):
         mpm.shapes.Mesh(path).contains([(0.5, 0.5, 0.5)])
 
 
-def small(name: str, most: int = 20_000) -> bytes:
+def small(name: str, most: int = 2_500) -> bytes:
     """One of the meshes of the tests, cut at a line if it is large."""
     data = (Path(__file__).parent / "data" / "meshes" / name).read_bytes()
     return data if len(data) <= most else data[: data.rindex(b"\n", 0, most)]

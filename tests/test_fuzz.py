@@ -1,7 +1,10 @@
 """A short run of each fuzzer, and that they find what they are to find."""
 
+import dataclasses
+import itertools
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -14,8 +17,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import core_calls
 import fuzz
 import fuzz_calls
+import fuzz_core
 import fuzz_files
 import mpm
 import scenes
@@ -61,6 +66,7 @@ def test_sanitizers_see_nothing_in_damaged_files(tmp_path, kind):
 @sanitized
 def test_sanitizers_see_nothing_in_calls_in_random_order(tmp_path):
     print(said_by(fuzz_calls.__file__, tmp_path, "--seconds", "15"))
+    print(said_by(fuzz_core.__file__, tmp_path, "--seconds", "10"))
 
 
 class Planted(fuzz_files.Obj):
@@ -200,3 +206,60 @@ def test_planted_defects_of_calls_are_found(tmp_path, monkeypatch, owner, name, 
         warnings.simplefilter("ignore")
         reports = (fuzz_calls.try_sequence(number, tmp_path, Counter()) for number in range(40))
         assert any(report.startswith(found) for report in reports)
+
+
+def test_calls_of_the_core_in_random_order(tmp_path):
+    """Some 1,500 sequences."""
+    said = said_by(fuzz_core.__file__, tmp_path, "--seconds", "2")
+    assert " 0 defects" in said and all(f"{name} again done" in said for name in fuzz_core.NAMES)
+    assert not [*tmp_path.iterdir()]
+
+
+def taken(monkeypatch):
+    """A good argument that is called a wrong one."""
+    step = {"step": (dataclasses.replace(core_calls.whole(2), wrong=(1,)),)}
+    for name in fuzz_core.NAMES:
+        monkeypatch.setitem(core_calls.METHODS, name, core_calls.METHODS[name] | step)
+
+
+def other(monkeypatch, filled=core_calls.filled):
+    """An object in another field of gravity than the new one."""
+    monkeypatch.setattr(core_calls, "filled", lambda name, **more: filled(name, **more | {"gravity": (0, 9)}))
+
+
+def changing(monkeypatch):
+    """An object that is never as it was."""
+    states = itertools.count()
+    monkeypatch.setattr(core_calls, "seen", lambda core: next(states))
+
+
+def unforeseen(monkeypatch):
+    """An error that nobody has promised."""
+    monkeypatch.setitem(core_calls.METHODS, "SPH", {"no_such": ()})
+
+
+@pytest.mark.parametrize(
+    ("plant", "found"),
+    [
+        (taken, "Defect: step took what is wrong"),
+        (other, "Defect: what was kept continues with other bits"),
+        (changing, "Defect: .* was refused, and changed the object"),
+        (unforeseen, "AttributeError: "),
+    ],
+)
+def test_planted_defects_of_calls_of_the_core_are_found(monkeypatch, plant, found):
+    plant(monkeypatch)
+    reports = (fuzz_core.try_sequence(number, Counter()) for number in range(1000))
+    assert any(re.match(found, report) for report in reports)
+
+
+@pytest.mark.numbers
+def test_leaks_of_calls_of_the_core_are_found(tmp_path):
+    """In a process of its own, whose memory nothing else has grown."""
+    leaking = "import core_calls, fuzz_core, numpy, sys; kept = []; "
+    leaking += "core_calls.answers = lambda core: kept.append(numpy.ones(1 << 17)); "
+    leaking += "sys.exit(fuzz_core.main(sys.argv[1:]))"
+    command = [sys.executable, "-c", leaking, "--seconds", "2", "--out", str(tmp_path)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert run.returncode == 1 and "memory grew by" in run.stdout

@@ -1,0 +1,410 @@
+"""Every method of the types of the extension, with good and wrong arguments that the Python layer would never hand on.
+
+`METHODS` has the arguments of each method and `KEYWORDS` those of the constructors. An argument that is `wrong` has to
+raise an error of Python; what may be right or wrong, such as NaN, is `either`.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import mpm
+from mpm import _core
+
+CLEAN = (TypeError, ValueError, OverflowError, KeyError, IndexError, mpm.SimulationError, mpm.BusyError)
+INF, NAN = float("inf"), float("nan")
+
+
+class Planned(ValueError):
+    """Of an argument that raises while it is read."""
+
+
+class Raising:
+    """Every protocol with which an argument may be read, each with an error."""
+
+    def _raise(self, *_: object) -> Any:
+        raise Planned
+
+    __index__ = __float__ = __len__ = __getitem__ = __iter__ = __buffer__ = __bool__ = __call__ = _raise
+
+
+class Acting:
+    """A number, a sequence or an array that does something whenever it is read."""
+
+    def __init__(self, good: Any, action: Any) -> None:
+        self.good, self.action = good, action
+
+    def __index__(self) -> int:
+        self.action()
+        return int(self.good)
+
+    def __float__(self) -> float:
+        self.action()
+        return float(self.good)
+
+    def __len__(self) -> int:
+        self.action()
+        return len(self.good)
+
+    def __getitem__(self, k: int) -> Any:
+        self.action()
+        return self.good[k]
+
+    def __buffer__(self, flags: int) -> memoryview:  # from CPython 3.12 on
+        self.action()
+        return memoryview(self.good)
+
+
+class ActingKey(str):
+    """A key of a dict that does something whenever it is looked up."""
+
+    __hash__ = str.__hash__
+    action: Any
+
+    def __eq__(self, other: object) -> bool:
+        self.action()
+        return str.__eq__(self, other)
+
+
+def acting_keys(good: dict[str, Any], action: Any) -> dict[str, Any]:
+    keys = {ActingKey(name): value for name, value in good.items()}
+    for key in keys:
+        key.action = action
+    return keys
+
+
+# --- kinds of arguments ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An argument: a good one, wrong ones, and those that may be either. `acting` makes one that acts while read."""
+
+    good: Any
+    wrong: tuple[Any, ...]
+    either: tuple[Any, ...] = ()
+    acting: Callable[[Any, Any], Any] | None = None
+
+
+def text(good: str) -> Kind:
+    wrong = (None, 1, b"a", [], object(), "a\0b", "\ud800", Raising())
+    return Kind(good, wrong, ("", "no such", "x" * 10_000))
+
+
+def number(good: float) -> Kind:
+    wrong = (None, "1", b"1", [], {}, 1j, object(), 10**400, Raising())
+    return Kind(
+        good, wrong, (NAN, INF, -INF, -1.0, 0.0, -0.0, 1e300, -1e300, 5e-324, True, np.float32(1)), Acting
+    )
+
+
+def whole(good: int, *either: int) -> Kind:
+    wrong = (None, "1", b"1", 1.5, NAN, [], 1j, object(), 2**63, -(2**63) - 1, 10**30, Raising())
+    return Kind(good, wrong, (-1, 0, True, *either), Acting)
+
+
+def flag() -> Kind:
+    return Kind(False, (Raising(),), (None, "x", 1.0, object()))
+
+
+def vector(*good: float) -> Kind:
+    n = len(good)
+    wrong = (
+        None, 1, NAN, "ab", "abc", b"", [], {}, {"set"}, good[1:], (*good, 1.0), [None] * n, ["1"] * n, [1j] * n,
+        [[1.0]] * n, [10**400] * n, Raising(), [Raising()] * n,
+    )  # fmt: skip
+    return Kind(
+        good, wrong, ([NAN] * n, [INF] * n, [-1e300] * n, [5e-324] * n, np.zeros(n), range(n)), Acting
+    )
+
+
+def array(good: np.ndarray, *, counted: bool = True, or_none: bool = False) -> Kind:
+    """A buffer of exactly this type; `counted`: its length must be that of others."""
+    types = [np.float32, np.float64, np.int32, np.int64, np.complex128, object]
+    wrong: list[Any] = [1.0, "ab", [], {}, object(), Raising()]
+    wrong += [good.astype(kind) for kind in types if kind != good.dtype]
+    wrong += [good[..., None], good.reshape(-1) if good.ndim > 1 else good[None], np.array(good.flat[0])]
+    if good.dtype.itemsize > 1:
+        wrong.append(good.astype(good.dtype.newbyteorder()))
+    if not or_none:
+        wrong.append(None)
+    if len(good) > 1:
+        wrong += [np.repeat(good, 2, axis=0)[::2], good[::-1]]
+    if good.ndim > 1:
+        wrong += [np.concatenate([good, good], axis=-1), good[..., :0].copy()]
+        fortran = np.asfortranarray(good)
+        wrong += [] if fortran.flags.c_contiguous else [fortran]
+    lengths = [good[:-1].copy(), np.concatenate([good, good]), good[:0].copy()]
+    kind = good.dtype.kind
+    values = {"f": (NAN, INF, -1.0, 0.0, 1e300, 5e-324), "u": (0, 1, 255)}.get(kind, (-1, 0, 1, 127))
+    either = [np.full_like(good, value) for value in values]
+    if kind == "i":
+        either += [np.full_like(good, end) for end in (np.iinfo(good.dtype).min, np.iinfo(good.dtype).max)]
+    read_only = good.copy()
+    read_only.flags.writeable = False
+    if counted:
+        return Kind(read_only, (*wrong, *lengths), tuple(either), Acting)
+    return Kind(read_only, tuple(wrong), (*either, *lengths), Acting)
+
+
+def group(*kinds: Kind) -> Kind:
+    """A tuple of several; it is wrong if one of them is."""
+    values = tuple(kind.good for kind in kinds)
+
+    def replaced(name: str) -> Iterator[Any]:
+        for k, kind in enumerate(kinds):
+            for value in getattr(kind, name):
+                yield (*values[:k], value, *values[k + 1 :])
+
+    wrong = (None, 1, "ab", (), values[1:], (*values, 1), Raising())
+    return Kind(values, (*wrong, *replaced("wrong")), tuple(replaced("either")))
+
+
+def repeated(kind: Kind, count: int) -> Kind:
+    """The same so many times."""
+    lists = [(value,) * count for value in kind.wrong], [(value,) * count for value in kind.either]
+    wrong = (None, 1, "ab", (), (kind.good,) * (count - 1), (kind.good,) * (count + 1), Raising())
+    return Kind((kind.good,) * count, (*wrong, *lists[0]), tuple(lists[1]))
+
+
+def kept(good: dict[str, Any]) -> Kind:
+    """What is kept of a simulation, with entries that are missing, of other types and lengths."""
+    wrong: list[Any] = [None, 1, [], "ab", {}, [*good.items()], Raising()]
+    either: list[Any] = []
+    for name, value in good.items():
+        data = np.frombuffer(value, np.uint8)
+        wrong += [{k: v for k, v in good.items() if k != name}]
+        wrong += [
+            good | {name: other} for other in (None, 1.0, "ab", Raising(), np.append(data, np.uint8(0)))
+        ]
+        if len(data) > 1:
+            wrong += [good | {name: data[:-1].copy()}, good | {name: np.repeat(data, 2)[::2]}]
+            either += [good | {name: np.full(len(data), byte, np.uint8)} for byte in (0, 0x7F, 0x80, 0xFF)]
+    return Kind(good, tuple(wrong), tuple(either), acting_keys)
+
+
+# --- the objects, and their methods ----------------------------------------------------------------------------------
+
+N = 4
+X = 0.3 + 0.05 * np.array([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)])
+REST, ONES = np.zeros((N, 2)), np.full(N, 1e-3)
+INDEX, CORNERS = np.zeros(2, np.int32), np.array([(0, 1, 2), (1, 3, 2)], np.int32)
+COMMON = {
+    "dim": whole(2, 3, 4, 2**31 - 1),
+    "dtype": text("float64"),
+    "lower": vector(0.0, 0.0),
+    "gravity": vector(0.0, -1.0),
+    "walls": repeated(group(text("slip"), number(0.0)), 4),
+    "dt": number(1e-4),
+    "max_dt": number(INF),
+    "allow_unstable": flag(),
+    "history": whole(1),
+    "threads": whole(1, 2, 2**31 - 1),
+    "isa": text("scalar"),
+}
+LEAVE = repeated(text("raise"), 4)
+SCHEME = group(
+    text("apic"), text("quadratic"), text("mls"), number(0.5), whole(1), flag(), flag(), number(1.0), flag(),
+    group(number(0.0), number(0.0)),
+)  # fmt: skip
+INTEGRATOR = group(text("explicit"), number(0.5), number(1e-6), whole(10), text("mass"), number(0.0))
+KEYWORDS: dict[str, dict[str, Kind]] = {
+    "Simulation": COMMON
+    | {"cells": vector(8, 8), "dx": number(0.125), "scheme": SCHEME, "integrator": INTEGRATOR}
+    | {"on_leave": LEAVE, "dissipation": flag()},
+    "SPH": COMMON
+    | {name: number(value) for name, value in (("spacing", 0.05), ("smoothing", 1.3), ("density", 1.0))}
+    | {"cells": vector(20, 20), "kernel": text("cubic"), "viscosity": text("vector"), "on_leave": LEAVE}
+    | {"alpha": number(0.1), "xsph": number(0.0), "tension": flag()},
+    "FEM": COMMON
+    | {"upper": vector(1.0, 1.0), "dx": number(0.05), "damping": group(number(0.0), number(0.0))}
+    | {"integrator": group(text("symplectic-euler"), number(1e-6), whole(10))},
+}
+BALL = np.array([[_core.shape_kinds().index("ball"), 0, 4]], dtype=np.int64)
+COLLIDER = (
+    text("other"), text("slip"), number(0.0), array(BALL), array(np.array([0.7, 0.7, 0.0, 0.1])), vector(0.7, 0.7, 0.0),
+    text("linear"), vector(0.1, 0.0, 0.0), number(1.0), array(np.zeros((2, 7)), counted=False),
+)  # fmt: skip
+DISTANCE = (whole(0, 1, 2**31), array(X, counted=False), number(0.0))
+
+
+def bare(name: str, **options: Any) -> Any:
+    """As it is made, with these options in place of the table's."""
+    if name == "Colliders":
+        return _core.Colliders(2)
+    return getattr(_core, name)(**{key: kind.good for key, kind in KEYWORDS[name].items()} | options)
+
+
+def empty(name: str, **options: Any) -> Any:
+    """An object without rows, but with a material and a collider."""
+    made = bare(name, **options)
+    if name != "Colliders":
+        made.add_material(*(kind.good for kind in material_of(name)))
+    made.add_collider(*(kind.good for kind in COLLIDER))
+    return made
+
+
+def nodes_only(name: str, **options: Any) -> Any:
+    made = empty(name, **options)
+    made.add_nodes(X, REST, ONES, ONES, np.zeros(N, np.int32))
+    return made
+
+
+def graded(name: str) -> Any:
+    """A mesh whose first parameter varies over the elements."""
+    made = bare(name)
+    law, parameters, _ = (kind.good for kind in material_of(name))
+    made.add_material(law, parameters, (0,))
+    made.add_collider(*(kind.good for kind in COLLIDER))
+    made.add_nodes(X, REST, ONES, ONES, np.zeros(N, np.int32))
+    made.set_mesh(X, CORNERS, INDEX)
+    return made
+
+
+def filled(name: str, **options: Any) -> Any:
+    """An object that has taken two steps."""
+    if name == "Colliders":
+        return empty(name)
+    if name == "FEM":
+        made = nodes_only(name, **options)
+        made.set_mesh(X, CORNERS, INDEX)
+    else:
+        made = empty(name, **options)
+        made.add_particles(*(kind.good for kind in METHODS[name]["add_particles"]))
+    made.step(2)
+    return made
+
+
+def material_of(name: str) -> tuple[Kind, ...]:
+    made = (
+        mpm.materials.Fluid(bulk_modulus=10, density=1)
+        if name == "SPH"
+        else mpm.materials.NeoHookean(E=10, nu=0.3, density=1)
+    )
+    law, parameters, _ = made._core_arguments
+    varying = Kind((), (1, "ab", [2**31], [-1], [0.5], [None], Raising(), [Raising()]), ([0], [0, 1], [1, 0]))
+    return text(law), vector(*parameters), varying
+
+
+def failing() -> None:
+    raise Planned
+
+
+def methods_of(name: str) -> dict[str, tuple[Kind, ...]]:
+    """What all methods of running have."""
+    mask = np.array([1, 0, 0, 0], np.uint8)
+    return {
+        "add_material": material_of(name),
+        "add_collider": COLLIDER,
+        "collider_distance": DISTANCE,
+        "delete_particles": (array(mask),),
+        "step": (whole(2), number(INF)),
+        "run": (number(1e-3), number(INF), whole(2)),
+        "step_forced": (array(np.zeros((N, 2))), number(1.0)),
+        "hold": (Kind(lambda: None, (None, 1, "ab", Raising(), failing)),),
+        "field": (text("v"),),
+        "add_field": (text("heat"), text("K"), text("scalar"), number(0.0)),
+        "history_array": (whole(0, 10**6, 2**31, 2**62),),
+        **{
+            word: ()
+            for word in ("stable_dt", "totals", "fields", "history_names", "health", "seconds", "memory")
+        },
+    }
+
+
+GRADIENT = np.tile(np.eye(2), (N, 1, 1))
+METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
+    "Colliders": {"add_collider": COLLIDER, "collider_distance": DISTANCE},
+    "Simulation": methods_of("Simulation")
+    | {
+        "add_particles": (
+            array(X), array(REST), array(0 * GRADIENT, or_none=True), array(GRADIENT, or_none=True), array(ONES),
+            array(ONES), whole(0, 1, 2**31),
+        ),
+        "grid": (),
+        "snapshot": (),
+    },
+    "SPH": methods_of("SPH")
+    | {
+        "add_particles": (array(X), array(REST)),
+        "drop_collider": (),
+        "fill_collider": (whole(0, 1, 2**62), vector(-0.1, -0.1), vector(0.1, 0.1)),
+        "interpolate": (array(X, counted=False), array(REST), text("vector"), flag()),
+        "keep": (),
+    },
+    "FEM": methods_of("FEM")
+    | {
+        "add_nodes": (array(X), array(REST), array(ONES), array(ONES), array(np.zeros(N, np.int32))),
+        "set_mesh": (array(X), array(CORNERS), array(INDEX)),
+        "set_parameters": (array(np.arange(2, dtype=np.int32)), array(np.full((2, 1), 10.0))),
+        "element_field": (text("material"),),
+        "element_fields": (),
+        "forces": (),
+        "keep": (),
+    },
+}  # fmt: skip
+METHODS["Simulation"]["restore"] = (kept(filled("Simulation").snapshot()),)
+METHODS["SPH"]["resume"] = (kept(filled("SPH").keep()),)
+METHODS["FEM"]["resume"] = (kept(filled("FEM").keep()),)
+BEFORE = {
+    "add_material": bare,
+    "restore": empty,
+    "resume": empty,
+    "add_nodes": empty,
+    "set_mesh": nodes_only,
+    "set_parameters": graded,
+}
+OPTIONAL = {"add_material": 1, "step": 1, "run": 2}
+
+
+def seen(core: Any) -> Any:
+    """All that can be seen of an object."""
+    if isinstance(core, _core.Colliders):
+        found = []
+        with contextlib.suppress(ValueError):  # that there are no more
+            while True:
+                found.append(core.collider_distance(len(found), X, 0.1))
+        return found
+    whole_state = None
+    if (
+        not isinstance(core, _core.FEM) or len(core.element_fields()) == 1
+    ):  # parameters may not have values yet
+        whole_state = core.snapshot() if hasattr(core, "snapshot") else core.keep()
+    numbers = [getattr(core, name) for name in ("time", "dt", "steps", "particles", "next_id", "threads")]
+    return (
+        whole_state,
+        numbers,
+        core.fields(),
+        core.history_names(),
+        core.health(),
+        core.memory()["colliders"],
+    )
+
+
+def answers(core: Any) -> None:
+    """Whatever state it has been brought to, it says something."""
+    steps = [] if isinstance(core, _core.Colliders) else [lambda: core.step(1), lambda: seen(core)]
+    for call in (lambda: seen(core), *steps):
+        with contextlib.suppress(*CLEAN):
+            call()
+
+
+def replaced(kinds: tuple[Kind, ...], name: str) -> Iterator[tuple[Any, ...]]:
+    """The good arguments with each of these in the place of one."""
+    good = [kind.good for kind in kinds]
+    for k, kind in enumerate(kinds):
+        for value in getattr(kind, name):
+            yield (*good[:k], value, *good[k + 1 :])
+
+
+# What an argument may do while it is read.
+ACTIONS = {
+    "deletes": lambda core: core.delete_particles(np.ones(core.particles, np.uint8)),
+    "steps": lambda core: core.step(1),
+    "drops": lambda core: core.drop_collider(),
+    "collides": lambda core: core.add_collider(*(kind.good for kind in COLLIDER)),
+    "adds": lambda core: core.add_field(f"field {len(core.fields())}", "1", "scalar", 0.0),
+}

@@ -1,0 +1,261 @@
+"""Calls methods of the compiled objects in random order, as no Python layer would: thousands of sequences a second.
+
+    python tests/fuzz_core.py --seconds 600 --seed 1
+    python tests/fuzz_core.py --sequence 12345                 # one sequence again
+
+A sequence makes an object with random options, with or without rows, and makes up to `CALLS` calls of its methods with
+good, strange and wrong arguments (`core_calls`), some of which act on the object while they are read, or writes through
+a view. Only errors that are promised may be raised; wrong arguments change nothing; what is kept of a state is taken by
+a new object, which continues with the same bits. A batch of sequences takes no longer than `SECONDS` and the process
+no more than `MORE` bytes of additional memory, or it ends; the number of the sequence under way is kept in --out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import faulthandler
+import os
+import random
+import resource
+import sys
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import core_calls
+import mpm
+import scenes
+from core_calls import ACTIONS, CLEAN, KEYWORDS, METHODS, Kind
+from mpm import _core
+
+CALLS = 12
+NAMES = ("Simulation", "SPH", "FEM")
+BATCH = 100
+SECONDS = 50 if scenes.SANITIZED else 5
+MORE = 64 << 20
+OPTIONS: dict[str, tuple[Any, ...]] = {
+    "dtype": ("float32", "float64"),
+    "threads": (1, 1, 1, 2, 3),
+    "isa": tuple(_core.isas()),
+    "dt": (1e-4, 0.0),
+    "history": (0, 1, 3),
+    "dissipation": (False, True),
+    "on_leave": tuple((word,) * 4 for word in ("raise", "clamp", "delete")),
+    "kernel": ("cubic", "wendland"),
+}
+INTEGRATORS = {
+    "Simulation": (
+        ("explicit", 0.5, 1e-4, 10, "mass", 0.0),
+        ("semi-implicit", 0.5, 1e-4, 10, "mass", 0.0),
+        ("implicit-euler", 0.5, 1e-4, 10, "mass", 0.0),
+    ),
+    "FEM": (("symplectic-euler", 1e-4, 10), ("linearly-implicit-euler", 1e-4, 10)),
+}
+RUNS = ("step", "run", "step_forced")
+COUNTED = ("step_forced", "delete_particles", "interpolate")  # whose arrays have as many rows as the object
+OTHER = ("add_material", "add_collider", "drop_collider", "fill_collider", "add_field", "restore", "resume")
+VALUES = (0.0, 1.0, -1.0, 0.35, 1e300, 5e-324, float("nan"), float("inf"))
+
+
+class Defect(Exception):
+    """A promise was broken."""
+
+
+def state(core: Any) -> str:
+    """All that can be seen of an object, or why there is nothing: values that were written may be refused."""
+    try:
+        return repr(core_calls.seen(core))  # NaN is not itself, its name is
+    except mpm.SimulationError as error:
+        return str(error)
+
+
+class Sequence:
+    """One object, and calls of it."""
+
+    def __init__(self, number: int) -> None:
+        self.random = random.Random(number)
+        self.log: list[str] = []
+        self.views: list[np.ndarray] = []
+        self.strange = False  # values were given that a new object may refuse
+        self.other = False  # has materials, colliders or fields that a new object has not
+        self.name = self.random.choice(NAMES)
+        self.options = {key: kind.good for key, kind in KEYWORDS[self.name].items()}
+        choices = OPTIONS | ({"integrator": INTEGRATORS[self.name]} if self.name in INTEGRATORS else {})
+        for key in choices.keys() & self.options.keys():
+            self.options[key] = self.random.choice(choices[key])
+        made = self.random.choice((core_calls.bare, core_calls.empty, *[core_calls.filled] * 4))
+        self.log.append(f"{made.__name__} {self.name} {self.options}")
+        self.core = made(self.name, **self.options)
+        self.full = made is core_calls.filled
+
+    def arguments(self, kinds: tuple[Kind, ...]) -> tuple[list[Any], str]:
+        """Good ones, of which one may be replaced, and by what."""
+        given = [kind.good for kind in kinds]
+        what = self.random.choices(("good", "either", "wrong", "acting"), (6, 2, 1, 1))[0]
+        k = self.random.randrange(len(kinds)) if kinds else 0
+        if what == "good" or not kinds:
+            return given, "good"
+        if what == "acting":
+            if not kinds[k].acting:
+                return given, "good"
+            name = self.random.choice([*ACTIONS])
+            self.log.append(f"(argument {k} {name})")
+            given[k] = kinds[k].acting(kinds[k].good, lambda: self.act(name))  # type: ignore[misc]
+        else:
+            values = getattr(kinds[k], what)
+            if not values:
+                return given, "good"
+            given[k] = self.random.choice(values)
+        return given, what
+
+    def act(self, name: str) -> None:
+        self.other = True
+        with contextlib.suppress(AttributeError, *CLEAN):
+            ACTIONS[name](self.core)
+
+    def call(self) -> str:
+        """One call, or one look at a view. Returns what it was and how it ended."""
+        kind = self.random.random()
+        if kind < 0.15:
+            return self.view()
+        if kind < 0.2:
+            return self.again()
+        method = self.random.choice([*METHODS[self.name]])
+        given, what = self.arguments(METHODS[self.name][method])
+        self.log.append(f"{method} {what}: {given!r:.300}")
+        before = state(self.core) if what == "wrong" else None
+        rows = self.core.particles
+        try:
+            getattr(self.core, method)(*given)
+        except CLEAN as error:
+            if what == "wrong" and state(self.core) != before:
+                raise Defect(f"{method} was refused, and changed the object: {error}") from error
+            self.strange |= method in RUNS and what == "either"  # it may have stopped within
+            return f"{self.name} {method} {what} {type(error).__name__}"
+        if what == "wrong" and not (method in COUNTED and rows != core_calls.N):
+            raise Defect(f"{method} took what is wrong")
+        self.strange |= what != "good"
+        self.other |= method in OTHER
+        return f"{self.name} {method} {what} done"
+
+    def view(self) -> str:
+        """Keep, read and write views, also of what has been replaced since."""
+        rows = self.core.fields()
+        self.views.append(np.asarray(self.core.field(self.random.choice(rows)["name"])))
+        view = self.random.choice(self.views)
+        view.sum(initial=0)
+        if view.size and view.flags.writeable and self.random.random() < 0.5:
+            self.log.append("a view is written")
+            self.strange = True
+            with np.errstate(all="ignore"):
+                view.reshape(-1)[self.random.randrange(view.size)] = self.random.choice(VALUES)
+        if self.random.random() < 0.3:
+            self.views.pop(self.random.randrange(len(self.views)))
+        return f"{self.name} view"
+
+    def again(self) -> str:
+        """What is kept is taken by a new object, which continues with the same bits."""
+        if not self.full or self.other:
+            return f"{self.name} again not tried"
+        self.log.append("again")
+        keep, resume = ("snapshot", "restore") if self.name == "Simulation" else ("keep", "resume")
+        other = core_calls.empty(self.name, **self.options | {"threads": self.random.choice((1, 2, 3))})
+        try:
+            getattr(other, resume)(getattr(self.core, keep)())
+        except CLEAN as error:
+            if self.strange:
+                return f"{self.name} again refused"
+            raise Defect(f"{resume} refuses what {keep} gave: {error}") from error
+        if self.name == "FEM":
+            other.set_mesh(core_calls.X, core_calls.CORNERS, core_calls.INDEX)
+        ends = []
+        for core in (self.core, other):
+            try:
+                core.step(2)
+                ends.append("")
+            except CLEAN as error:
+                ends.append(str(error))
+        if ends[0] != ends[1] or getattr(self.core, keep)() != getattr(other, keep)():
+            raise Defect(f"what was kept continues with other bits: {ends}")
+        return f"{self.name} again done"
+
+
+def try_sequence(number: int, seen: Counter[str]) -> str:
+    """The report of a defect, its error first; "" if there is none."""
+    sequence: Sequence | None = None
+
+    def story(error: Exception) -> str:
+        calls = sequence.log if sequence else []
+        return "\n".join([f"{type(error).__name__}: {str(error)[:80]}", traceback.format_exc(), *calls])
+
+    try:
+        sequence = Sequence(number)
+        for _ in range(sequence.random.randint(1, CALLS)):
+            seen[sequence.call()] += 1
+        core_calls.answers(sequence.core)
+    except CLEAN as error:
+        if sequence is not None:
+            return story(error)
+        seen["no object"] += 1  # such as books of dissipation with implicit steps
+    except Exception as error:
+        return story(error)
+    return ""
+
+
+def try_sequences(numbers: range, said: int, seen: Counter[str], defects: Counter[str]) -> None:
+    """Some of them; the descriptor `said` is told each number before. The first defect of a kind is printed."""
+    for number in numbers:
+        os.pwrite(said, b"%20d\n" % number, 0)
+        if report := try_sequence(number, seen):
+            kind, _, story = report.partition("\n")
+            if not defects[kind]:
+                print(f"--- sequence {number}\n{kind}\n{story}", flush=True)
+            defects[kind] += 1
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run sequences until the time is over; 1 if there were defects."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sequence", type=int, help="this one alone")
+    parser.add_argument("--out", type=Path, default=Path("out/fuzz"))
+    chosen = parser.parse_args(arguments)
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    faulthandler.enable(sys.__stderr__)
+    seen: Counter[str] = Counter()
+    defects: Counter[str] = Counter()
+    current = chosen.out / f"core-{chosen.seed}-current"
+    first = number = chosen.seed * 10**9
+    end, before = time.monotonic() + chosen.seconds, 0
+    with current.open("wb", buffering=0) as said:
+        if chosen.sequence is not None:
+            first, number = chosen.sequence, chosen.sequence + 1
+            try_sequences(range(first, number), said.fileno(), seen, defects)
+        while chosen.sequence is None and time.monotonic() < end:
+            faulthandler.dump_traceback_later(SECONDS, exit=True, file=sys.__stderr__)
+            try_sequences(range(number, number + BATCH), said.fileno(), seen, defects)
+            number += BATCH
+            before = before or peak()  # what the first batch has taken is no leak
+    faulthandler.cancel_dump_traceback_later()
+    current.unlink()
+    if not scenes.SANITIZED and before and peak() - before > MORE:
+        defects[f"memory grew by {(peak() - before) >> 20} MB"] += 1
+    print(f"{number - first} sequences, {seen.total()} calls, {defects.total()} defects")
+    for kind, count in [*defects.most_common(), *sorted(seen.items())]:
+        print(f"{count:9}  {kind}")
+    return 1 if defects else 0
+
+
+def peak() -> int:
+    """The most bytes that the process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+if __name__ == "__main__":
+    sys.exit(main())
