@@ -40,7 +40,7 @@ help:
 	@echo "make notebooks  executes notebooks/*.ipynb;  make bench: particle-steps per second on this machine"
 	@echo "make docs       the documentation, in build/docs/html"
 	@echo "make gate       are the kernels as fast as they were? (ratios; ARGS=--update);  make peers: beside other programs"
-	@echo "make formats    reads our files and draws 3-D scenes with VTK (installs 0.6 GB)"
+	@echo "make formats    reads our files and draws 3-D scenes with VTK, takes laws of Numba (installs 0.8 GB)"
 	@echo "make browser    drives the viewer in JupyterLab with Chromium (ARGS='-k record'; installs into .venv-browser)"
 	@echo "make lock       renews requirements/*.txt, the versions and hashes of what the other targets download"
 	@echo "make clean      removes everything that these made"
@@ -131,7 +131,7 @@ docs: $(VENV)/installed-docs
 
 formats: $(VENV)/installed-test $(VENV)/installed-formats
 	$(BUILD)
-	$(PYTEST) tests/test_vtk.py tests/test_pyvista.py $(ARGS)
+	$(PYTEST) tests/test_vtk.py tests/test_pyvista.py tests/test_numba.py $(ARGS)
 
 # In a separate environment, so that the other tests run without JupyterLab. mpm comes from this folder.
 browser:

@@ -33,7 +33,7 @@ class Ogden(Material):
     mu_2, mu_3 : float, optional
         μ₂, μ₃ [Pa], default 0: no such term.
     alpha_2, alpha_3 : float, optional
-        Their exponents, default 2; μₚ αₚ >= 0.
+        Their exponents, from −50 to 50, default 2; μₚ αₚ >= 0.
 
     References
     ----------

@@ -71,7 +71,8 @@ class NACC(_Flowing, _Elastic):
     tension β p0 and the pressure p0 = κ (10⁻⁵ + sinh(ξ max(−α, 0))). ``particles.alpha`` is α; compaction lowers it,
     and the clay gets stronger; tearing and flow at low pressure raise it, and at α >= 0 hardly any strength is left.
     ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain) ``particles.Fzz`` is the elastic stretch out of
-    plane; in 3-D it stays 1. The return map keeps the trace of b, not the volume of F_E, as in the paper.
+    plane; in 3-D it stays 1. As in the paper, the return map keeps the trace of b, not the volume of F_E, and α changes
+    after the return: the surface is one step late.
 
     Parameters
     ----------

@@ -45,8 +45,9 @@ def check_law(
 
     At random states without plastic flow: the stress is the derivative of the energy (by differences of fourth order);
     a turned body has a turned stress; the two moduli bound the second derivatives of the energy; NaN gives NaN and
-    touches no neighbour; particles do not depend on their neighbours. After a random step a second return map without
-    a time step changes nothing. A law in Python has no moduli and no return map.
+    touches no neighbour; particles do not depend on their neighbours. At last: after a random step a second return map
+    without a time step changes nothing. A law that hardens after it has returned, such as `mpm.materials.NACC`, fails
+    this last check alone. A law in Python has no moduli and no return map.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ LAWS = {
     "saint_venant_kirchhoff": M.SaintVenantKirchhoff(E=1e4, nu=0.3, density=1000),
     "hencky": M.Hencky(E=1e4, nu=0.3, density=1000),
     "mooney_rivlin": M.MooneyRivlin(c10=1500, c01=400, bulk_modulus=9000, density=1000),
+    "ogden": M.Ogden(mu_1=3e3, alpha_1=1.5, mu_2=-800, alpha_2=-2, bulk_modulus=9000, density=1000),
     "fibre_reinforced": M.FibreReinforced(
         E=1e4, nu=0.3, k_1=3e3, k_2=0.5, direction=(1, 2, 0.5), density=1000
     ),

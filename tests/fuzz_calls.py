@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+import fem_scenes
 import mpm
 import scenes
 
@@ -43,7 +44,7 @@ ODD = (
 )  # fmt: skip
 BOUNDED = ("slip", "sticky", "mirror")
 WALLS = {"fem": (*BOUNDED, "separate"), "sph": (*BOUNDED, "periodic")}
-ELASTIC = ("fixed_corotated", "neo_hookean", "saint_venant_kirchhoff", "corotated")
+TANGENTS = tuple(name for name, row in mpm.laws.registry().items() if row["tangent"])
 
 # The solver of a method, and the values of its options that sequences choose from.
 COMMON = {"dtype": scenes.DTYPES, "threads": (1, 2, 3), "history": (0, 1, 3)}
@@ -138,7 +139,7 @@ class Sequence:
         return mpm.shapes.Box([x - size for x in center], [x + size * self.random.random() for x in center])
 
     def material(self) -> Any:
-        names = {"sph": ("fluid",), "fem": ELASTIC, "implicit": ("fixed_corotated", "neo_hookean", "fluid")}
+        names = {"sph": ("fluid",), "fem": tuple(fem_scenes.LAWS), "implicit": TANGENTS}
         return scenes.MATERIALS[self.random.choice(names.get(self.method, scenes.LAWS))]
 
     def odd(self, good: Any) -> Any:

@@ -5,6 +5,8 @@ import pytest
 
 import mpm
 import scenes
+from loops import each
+from mpm.io import checkpoint
 
 every_dtype = pytest.mark.parametrize("dtype", scenes.DTYPES)
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
@@ -34,6 +36,33 @@ def test_any_number_of_threads(dim, dtype, isa):
         histories.add(b"".join(values.tobytes() for values in sim.history.values()))
     assert len(sim.particles) > 3 * 8192  # three tasks, or the test would prove nothing
     assert len(hashes) == len(histories) == 1
+
+
+@pytest.mark.parametrize("law", scenes.LAWS)
+@each("dim, dtype", [(2, "float32"), (3, "float64")])
+def test_every_law_has_one_run(law, dim, dtype):
+    """Whatever the threads, with a stop, looks, and a restart. 16,900 particles in 2-D, 17,576 in 3-D: three tasks."""
+    side, h = (130, 1 / 128) if dim == 2 else (26, 1 / 32)
+    straight, other = (scenes.free_body(dim, law, side, h, dtype=dtype, threads=n) for n in (1, 3))
+    for sim in (straight, other):
+        sim.particles.v *= 5  # so that inelastic laws flow
+    before = [straight.particles[name].copy() for name in straight.particles.fields]
+    straight.step(8)
+    other.step(3)
+    look(other)
+    other = checkpoint.loads(checkpoint.dumps(other))
+    other.threads = 2
+    other.step(5)
+    assert other == straight and other.state_hash() == straight.state_hash()
+    for name, values in straight.history.items():
+        np.testing.assert_array_equal(other.history[name], values)
+    kept = {field["name"] for field in mpm.laws.registry()[law]["history"]}
+    changed = {
+        name
+        for name, values in zip(straight.particles.fields, before, strict=True)
+        if not np.array_equal(straight.particles[name], values)
+    }
+    assert dim == 3 or not kept or changed & kept  # some laws keep the stretch out of plane alone
 
 
 @every_dim

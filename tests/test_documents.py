@@ -103,6 +103,23 @@ def test_the_conservation_table_is_what_the_script_prints(monkeypatch, capsys):
     assert [label for label, values in table.items() if not within_limits(label, values)] == []
 
 
+def test_the_table_of_speeds_has_every_law_within_its_limit():
+    script = runpy.run_path(str(ROOT / "benchmarks" / "laws.py"))
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    [table] = re.findall(r"^\| law \|.*\n\|---.*\n((?:\|.*\n)+)", page, re.MULTILINE)
+    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in table.splitlines()]
+    speeds = {
+        name: dict(zip(("float32", "float64"), map(float, cells[::2]), strict=True)) for name, *cells in rows
+    }
+    assert speeds.keys() >= mpm.blocks.MATERIALS.keys()
+    assert [
+        (name, dtype)
+        for name, row in speeds.items()
+        for dtype, speed in row.items()
+        if speed < script["least"](name, dtype)
+    ] == []
+
+
 def test_tables_hold_what_their_commands_print(monkeypatch):
     """The page is written by a script: a mark per command, each command a benchmark that is there."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))

@@ -23,7 +23,18 @@ from fem_scenes import (
 )
 from loops import each
 from mpm import fem
-from scenes import kernels
+from scenes import MATERIALS, kernels
+
+
+def test_these_are_the_laws_that_elements_take():
+    for law, material in MATERIALS.items():
+        if law in LAWS:
+            assert LAWS[law].law == law
+            fem.Simulation(scene_of(2, material), spacing=0.5)
+        else:
+            with pytest.raises(ValueError, match=f"{type(material).__name__} "):
+                fem.Simulation(scene_of(2, material), spacing=0.5)
+
 
 # --- forces ----------------------------------------------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ M = mpm.materials
 
 
 def numbers(law):
-    """The parameters of a law that may vary; a direction is one for all."""
-    names = [p["name"] for p in fem_scenes.LAWS[law]._row["parameters"]]
+    """The parameters of a law that may vary over elements; a direction is one for all."""
+    names = [p["name"] for p in fem_scenes.LAWS[law]._row["parameters"] if not p["branches"]]
     return [name for name in names if not name.startswith("direction")]
 
 

@@ -444,7 +444,7 @@ MATERIALS = {
 @pytest.mark.parametrize("law", scenes.DEFORMABLE)
 def test_what_users_check_their_laws_with_finds_no_fault_in_those_of_the_package(law):
     options = {"tolerance": 1e-4} if law in FIBRES else {}
-    if law == "nacc":  # hardens after it has returned, as in the paper, so that a second map goes on
+    if law in scenes.EXPLICIT_HARDENING:
         with pytest.raises(AssertionError, match="return map twice"):
             mpm.testing.check_law(MATERIALS[law])
         return

@@ -190,7 +190,7 @@ def test_every_kernel_set_agrees_with_the_oracle(dim, dtype):
 
 
 @every_dim
-@each("law", ["neo_hookean", "fluid", "von_mises", "snow"])
+@each("law", scenes.DEFORMABLE)
 def test_clusters_are_stable_at_098_of_the_bound(dim, law):
     """The average is a contraction: it makes no mode stiffer than the bound expects."""
     rng = np.random.default_rng(0)
@@ -204,7 +204,8 @@ def test_clusters_are_stable_at_098_of_the_bound(dim, law):
     sim.step(2000)
     energy = sim.history["energy"]
     assert energy.max() < 26 * start  # measured 5.1
-    assert energy[-500:].max() < 1e-3 * energy[:500].max()
+    if law not in ("sand", "mu_i"):  # these part, and fly on
+        assert energy[-500:].max() < 1e-3 * energy[:500].max()  # measured 5e-6
 
 
 @pytest.mark.numbers

@@ -94,13 +94,15 @@ def test_a_mirror_may_stand_on_a_rough_floor(dim, isa, floor, side):
 
 @every_dim
 def test_the_other_laws_at_a_mirror(dim):
-    for law in ("fixed_corotated", "fluid"):
+    for law in scenes.DEFORMABLE:
+        if law == "fibre_reinforced":
+            continue  # the mirror turns its fibres
         half, full = half_and_full(dim, (0, dim - 1), 1, 13, steps=60, material=scenes.MATERIALS[law])
         n = len(half.particles)
         for name in ("x", "v", "J"):
             assert np.abs(half.particles[name] - full.particles[name][:n]).max() <= 1e-12, (
                 name
-            )  # measured 1.1e-15
+            )  # measured 1.3e-14
 
 
 @pytest.mark.parametrize("cells", [1, 2, 3])

@@ -107,6 +107,30 @@ def test_writes_count_from_the_next_step(dim, dtype):
         assert np.abs(a - b).max() <= limit * np.abs(a).max(), name
 
 
+@pytest.mark.parametrize("law", scenes.LAWS)
+@every_dim
+@every_dtype
+def test_every_field_of_every_law_is_live(law, dim, dtype):
+    """The fields of its history, too: they show the state, and what is written to them is the state."""
+    sim, twin = body(dim, law, dtype=dtype), body(dim, law, dtype=dtype)
+    views = {name: sim.particles[name] for name in sim.particles.fields}
+    kept = {field["name"] for field in mpm.laws.registry()[law]["history"]}
+    written = {name for name, view in views.items() if view.flags.writeable}
+    assert written == {"x", "v", "C", mpm.laws.registry()[law]["strain"]} | kept
+    sim.step(12), twin.step(12)
+    for name, view in views.items():
+        np.testing.assert_array_equal(view, twin.particles[name], err_msg=name)
+    for name in written - {"x"}:  # which may be rounded once
+        view, before = views[name], twin.particles[name][3]
+        value = (1.0625 * view[4] + 2.0**-20).astype(dtype)
+        view[3] = value
+        sim.totals()  # reads it in
+        np.testing.assert_array_equal(view[3], value, err_msg=name)
+        assert sim.state_hash() != twin.state_hash(), name
+        view[3] = before
+    assert sim.state_hash() == twin.state_hash()
+
+
 @every_dim
 def test_a_write_moves_particles_across_the_domain(dim):
     sim = body(dim)

@@ -92,21 +92,15 @@ static void invert(double inverse[3][3], const double I[3][3], int dim)
             inverse[i][j] = C[i][j] / det; /* symmetric */
 }
 
-static void add_sum(mpm_sum *sum, const mpm_sum *part)
-{
-    mpm_sum_add(sum, part->high);
-    sum->low += part->low;
-}
-
 static void add_sums(mpm_rigid_sums *sum, const mpm_rigid_sums *part)
 {
-    add_sum(&sum->mass, &part->mass);
+    mpm_sum_add_sum(&sum->mass, &part->mass);
     for (int a = 0; a < 3; a++) {
-        add_sum(&sum->mass_moment[a], &part->mass_moment[a]);
-        add_sum(&sum->momentum[a], &part->momentum[a]);
-        add_sum(&sum->angular_momentum[a], &part->angular_momentum[a]);
+        mpm_sum_add_sum(&sum->mass_moment[a], &part->mass_moment[a]);
+        mpm_sum_add_sum(&sum->momentum[a], &part->momentum[a]);
+        mpm_sum_add_sum(&sum->angular_momentum[a], &part->angular_momentum[a]);
         for (int b = 0; b < 3; b++)
-            add_sum(&sum->second_moment[a][b], &part->second_moment[a][b]);
+            mpm_sum_add_sum(&sum->second_moment[a][b], &part->second_moment[a][b]);
         if (part->lowest[a][a] < sum->lowest[a][a])
             memcpy(sum->lowest[a], part->lowest[a], sizeof sum->lowest[a]);
         if (part->highest[a][a] > sum->highest[a][a])
@@ -270,7 +264,7 @@ static void find_sums(mpm_simulation *simulation, double dt)
 {
     const mpm_particles *particles = &simulation->particles;
     for (size_t material = 0; material < simulation->material_count; material++)
-        simulation->rigid[material] = (mpm_rigid_body){.sums = mpm_rigid_no_sums()};
+        simulation->rigid[material] = (mpm_rigid_body){0};
     for (size_t g = particles->group_count; g-- > 0;) /* the first of a body is the last here */
         if (is_rigid(simulation, (size_t)particles->groups[g].material))
             begin_at(particles, &particles->groups[g], &simulation->rigid[particles->groups[g].material]);

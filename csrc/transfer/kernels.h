@@ -115,6 +115,12 @@ static inline void mpm_sum_add(mpm_sum *sum, double term)
     sum->high = high;
 }
 
+static inline void mpm_sum_add_sum(mpm_sum *sum, const mpm_sum *part)
+{
+    mpm_sum_add(sum, part->high);
+    sum->low += part->low;
+}
+
 static inline double mpm_sum_value(const mpm_sum *sum)
 {
     return sum->high + sum->low;
@@ -126,18 +132,9 @@ static inline double mpm_sum_value(const mpm_sum *sum)
 typedef struct mpm_rigid_sums {
     mpm_sum mass, mass_moment[3], momentum[3], angular_momentum[3]; /* sum m, m x, m v, m x cross v */
     mpm_sum second_moment[3][3];        /* sum m x x^T [kg m2] */
-    double lowest[3][3], highest[3][3]; /* the particles that are farthest along each axis, both ways [m] */
+    /* Positions of the particles, and of the origin, that are farthest along each axis, both ways [m] */
+    double lowest[3][3], highest[3][3];
 } mpm_rigid_sums;
-
-static inline mpm_rigid_sums mpm_rigid_no_sums(void)
-{
-    mpm_rigid_sums sums = {0};
-    for (int a = 0; a < 3; a++) {
-        sums.lowest[a][a] = INFINITY;
-        sums.highest[a][a] = -INFINITY;
-    }
-    return sums;
-}
 
 /** A rigid body in a step: x <- x + shift + turn (x - centre), then v = velocity + spin cross (x - new centre). */
 typedef struct mpm_rigid_body {

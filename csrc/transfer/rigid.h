@@ -14,6 +14,7 @@
  * the step (or 1/16, see below), whatever the step is. The wave speed that belongs to k is a fraction of h/dt.
  */
 #pragma once
+#include "base/doubles.h"
 #include "transfer/particle_update.h"
 
 /* k dt^2 over the largest modulus of which the step of an isolated particle is stable. A reaction grows with a quarter
@@ -21,68 +22,105 @@
  * most, and so is continuous in what came before: rounding does not decide whether it grows or falls. */
 static const double RIGID_UNLOADING = 1.0 / 4, RIGID_LOADING = 1.0 / 16;
 
-/* The position of a lane from the body's origin, in cells. Across a periodic face: of its nearest image. */
-static void rigid_position(const mpm_sweep *sweep, const mpm_group *group, const struct tile *tile, int lane,
-                           double x[DIM])
+/* Positions from the body's origin, in cells. Across a periodic face: of the nearest image. A lane without a particle
+ * is at the origin, the place of one. */
+INLINE void rigid_positions(const mpm_sweep *sweep, const mpm_group *group, const struct tile *tile, int half,
+                            doubles_mask alive, doubles x[DIM])
 {
     const mpm_rigid_body *body = &sweep->rigid[group->material];
-    for (int a = 0; a < DIM; a++) {
-        x[a] = (double)(group->block[a] - body->block[a]) * BLOCK_SIDE +
-               ((double)wide_lane(tile->x[a], lane) - body->place[a]);
+    UNROLL for (int a = 0; a < DIM; a++) {
+        const double blocks = (double)(group->block[a] - body->block[a]) * BLOCK_SIDE;
         const double period = (double)sweep->period[a];
+        x[a] = blocks + (doubles_load(&tile->x[a], half) - body->place[a]);
         if (period > 0)
-            x[a] -= period * (double)(int64_t)(x[a] / period + (x[a] < 0 ? -0.5 : 0.5));
-        x[a] += (double)wide_lane(tile->state.history[RIGID_REMAINDER + a], lane);
+            x[a] -= period * doubles_round(x[a] / period, 1);
+        x[a] += doubles_load(&tile->state.history[RIGID_REMAINDER + a], half);
+        x[a] = doubles_select(alive, x[a], (doubles){0});
     }
+}
+
+/* mpm_sum, by lane. */
+struct rigid_sum {
+    doubles high, low;
+};
+
+/* mpm_rigid_sums of a group, by lane. */
+struct rigid_tally {
+    struct rigid_sum mass, mass_moment[DIM], momentum[DIM], angular_momentum[3], second_moment[DIM][DIM];
+    doubles lowest[DIM][DIM], highest[DIM][DIM];
+};
+
+INLINE void rigid_sum_add(struct rigid_sum *sum, doubles term)
+{
+    const doubles high = sum->high + term, added = high - sum->high;
+    sum->low += (sum->high - (high - added)) + (term - added);
+    sum->high = high;
 }
 
 /* Adds the particles of a tile, with the v and C that G2P has brought to them. */
 NOINLINE void rigid_add(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
-                        const struct tile *tile, mpm_rigid_sums *sums)
+                        const struct tile *tile, struct rigid_tally *tally)
 {
     const double h = sweep->dx, spin = h * (double)wide_lane(k->spin, 0); /* the factor of eps:C */
-    for (int q = 0; q < WIDTH; q++) {
-        const double m = (double)wide_lane(tile->mass, q);
-        double x[3] = {0}, v[3] = {0};
-        if (!(m > 0))
-            continue;
-        rigid_position(sweep, group, tile, q, x);
-        for (int a = 0; a < DIM; a++) {
+    for (int half = 0; half < HALVES; half++) {
+        const doubles m = doubles_load(&tile->mass, half);
+        doubles x[DIM], v[DIM], mx[DIM];
+        rigid_positions(sweep, group, tile, half, m > 0, x);
+        rigid_sum_add(&tally->mass, m);
+        UNROLL for (int a = 0; a < DIM; a++) {
             x[a] *= h;
-            v[a] = (double)wide_lane(tile->v[a], q);
+            v[a] = doubles_load(&tile->v[a], half);
+            mx[a] = m * x[a];
+            rigid_sum_add(&tally->mass_moment[a], mx[a]);
+            rigid_sum_add(&tally->momentum[a], m * v[a]);
         }
-        mpm_sum_add(&sums->mass, m);
-        for (int a = 0; a < DIM; a++) {
-            mpm_sum_add(&sums->mass_moment[a], m * x[a]);
-            mpm_sum_add(&sums->momentum[a], m * v[a]);
-            for (int b = 0; b < DIM; b++)
-                mpm_sum_add(&sums->second_moment[a][b], m * x[a] * x[b]);
-            if (x[a] < sums->lowest[a][a])
-                memcpy(sums->lowest[a], x, sizeof x);
-            if (x[a] > sums->highest[a][a])
-                memcpy(sums->highest[a], x, sizeof x);
+        UNROLL for (int a = 0; a < DIM; a++) {
+            const doubles_mask lower = x[a] < tally->lowest[a][a], higher = x[a] > tally->highest[a][a];
+            UNROLL for (int b = 0; b < DIM; b++) {
+                tally->lowest[a][b] = doubles_select(lower, x[b], tally->lowest[a][b]);
+                tally->highest[a][b] = doubles_select(higher, x[b], tally->highest[a][b]);
+            }
+            UNROLL for (int b = a; b < DIM; b++)
+                rigid_sum_add(&tally->second_moment[a][b], mx[a] * x[b]);
         }
-        for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
+        UNROLL for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
             const int a = (c + 1) % 3, b = (c + 2) % 3;
-            const double turning = (double)wide_lane(tile->C.m[b][a], q) - (double)wide_lane(tile->C.m[a][b], q);
-            mpm_sum_add(&sums->angular_momentum[c], m * (x[a] * v[b] - x[b] * v[a] + spin * turning));
+            const doubles turning = doubles_load(&tile->C.m[b][a], half) - doubles_load(&tile->C.m[a][b], half);
+            rigid_sum_add(&tally->angular_momentum[c], mx[a] * v[b] - mx[b] * v[a] + m * (spin * turning));
         }
     }
 }
 
-/* The nearest multiple of 2^-20 cells in single precision, of 2^-47 in double precision. A real holds it exactly below
- * 16 cells. */
-static double rigid_on_lattice(double cells)
+static void rigid_add_lanes(mpm_sum *sum, const struct rigid_sum *lanes)
 {
-    const double large = REAL_IS_FLOAT ? 0x1.8p32 : 0x1.8p5;
-    return (cells + large) - large;
+    for (int q = 0; q < HALF; q++)
+        mpm_sum_add_sum(sum, &(mpm_sum){lanes->high[q], lanes->low[q]});
 }
 
-/* Component `axis` of a x b. */
-static double rigid_cross(const double a[3], const double b[3], int axis)
+static mpm_rigid_sums rigid_sums_of(const struct rigid_tally *tally)
 {
-    const int i = (axis + 1) % 3, j = (axis + 2) % 3;
-    return a[i] * b[j] - a[j] * b[i];
+    mpm_rigid_sums sums = {0};
+    rigid_add_lanes(&sums.mass, &tally->mass);
+    for (int c = 0; c < 3; c++)
+        rigid_add_lanes(&sums.angular_momentum[c], &tally->angular_momentum[c]);
+    for (int a = 0; a < DIM; a++) {
+        rigid_add_lanes(&sums.mass_moment[a], &tally->mass_moment[a]);
+        rigid_add_lanes(&sums.momentum[a], &tally->momentum[a]);
+        for (int b = a; b < DIM; b++) {
+            rigid_add_lanes(&sums.second_moment[a][b], &tally->second_moment[a][b]);
+            sums.second_moment[b][a] = sums.second_moment[a][b];
+        }
+        int low = 0, high = 0;
+        for (int q = 1; q < HALF; q++) {
+            low = tally->lowest[a][a][q] < tally->lowest[a][a][low] ? q : low;
+            high = tally->highest[a][a][q] > tally->highest[a][a][high] ? q : high;
+        }
+        for (int b = 0; b < DIM; b++) {
+            sums.lowest[a][b] = tally->lowest[a][b][low];
+            sums.highest[a][b] = tally->highest[a][b][high];
+        }
+    }
+    return sums;
 }
 
 /* The reaction after the step. `gradient` is that of the node velocities. */
@@ -110,6 +148,14 @@ INLINE matrix rigid_reaction(const mpm_sweep *sweep, const struct constants *k, 
     return matrix_symmetric(matrix_multiply_transposed(matrix_multiply(rotation, grown), rotation));
 }
 
+INLINE doubles rigid_dot(const double row[], const doubles r[DIM])
+{
+    doubles s = row[0] * r[0];
+    UNROLL for (int b = 1; b < DIM; b++)
+        s += row[b] * r[b];
+    return s;
+}
+
 /* Moves the particles of a tile with their body, and gives them its velocity. `motion` is that of the nodes at first,
  * that of the body at last. */
 NOINLINE void rigid_advance(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
@@ -117,49 +163,60 @@ NOINLINE void rigid_advance(const mpm_sweep *sweep, const struct constants *k, c
 {
     const mpm_rigid_body *body = &sweep->rigid[group->material];
     const double h = sweep->dx, per_dt = 1 / (double)wide_lane(k->gather_dt, 0);
-    const wide zero = wide_set(0);
-    const mask alive = wide_less(zero, tile->mass);
-    matrix rotation, turning;
+    const double unit = REAL_IS_FLOAT ? 0x1p-20 : 0x1p-47; /* of x [cells]; a real holds multiples below 16 exactly */
+    double spin[DIM][DIM];
+    matrix rotation;
+    const mask alive = wide_less(wide_set(0), tile->mass);
     UNROLL for (int a = 0; a < DIM; a++)
         UNROLL for (int b = 0; b < DIM; b++) {
-            const double spin = a == b ? 0 : ((b - a + 3) % 3 == 1 ? -1 : 1) * body->spin[3 - a - b];
+            spin[a][b] = a == b ? 0 : ((b - a + 3) % 3 == 1 ? -1 : 1) * body->spin[3 - a - b];
             rotation.m[a][b] = wide_set((real)((a == b) + body->turn[a][b]));
-            turning.m[a][b] = wide_select(alive, wide_set((real)spin), zero);
+            tile->C.m[a][b] = wide_select(alive, wide_set((real)spin[a][b]), wide_set(0));
         }
     law_keep_symmetric(&tile->state.history[RIGID_REACTION],
                        rigid_reaction(sweep, k, tile, motion->gradient, rotation));
     tile->state.F = matrix_select(alive, matrix_multiply(rotation, tile->state.F), tile->state.F);
-    tile->C = motion->gradient = turning;
-    for (int q = 0; q < WIDTH; q++) {
-        const bool lives = wide_lane(tile->mass, q) > 0;
-        double x[3] = {0}, r[3] = {0}, turn[3] = {0}, turned[3];
-        rigid_position(sweep, group, tile, q, x);
-        for (int a = 0; a < DIM; a++)
+    motion->gradient = tile->C;
+    for (int half = 0; half < HALVES; half++) {
+        const doubles none = {0};
+        const doubles_mask lives = doubles_load(&tile->mass, half) > none;
+        doubles x[DIM], r[DIM], turned[DIM], after[DIM];
+        rigid_positions(sweep, group, tile, half, lives, x);
+        UNROLL for (int a = 0; a < DIM; a++)
             r[a] = h * x[a] - body->centre[a];
-        for (int a = 0; a < 3; a++) {
-            for (int b = 0; b < DIM; b++)
-                turn[a] += body->turn[a][b] * r[b];
-            turned[a] = r[a] + turn[a];
+        UNROLL for (int a = 0; a < DIM; a++) {
+            turned[a] = rigid_dot(body->turn[a], r);
+            after[a] = r[a] + turned[a];
         }
-        for (int a = 0; a < DIM; a++) {
-            real *place = (real *)&tile->x[a] + q, *remainder = (real *)&tile->state.history[RIGID_REMAINDER + a] + q;
-            const double moved = lives ? body->shift[a] + turn[a] : 0, at = rigid_on_lattice((double)*place);
-            const double left = (double)*remainder + ((double)*place - at) + moved / h, whole = rigid_on_lattice(left);
-            ((real *)&tile->v[a])[q] = lives ? (real)(body->velocity[a] + rigid_cross(body->spin, turned, a)) : 0;
-            ((real *)&motion->velocity[a])[q] = (real)(moved * per_dt);
-            *place = (real)(at + whole);
-            *remainder = (real)(left - whole);
+        UNROLL for (int a = 0; a < DIM; a++) {
+            wide *place = &tile->x[a], *remainder = &tile->state.history[RIGID_REMAINDER + a];
+            const doubles moved = doubles_select(lives, body->shift[a] + turned[a], none);
+            const doubles from = doubles_load(place, half), at = doubles_round(from, unit);
+            const doubles left = doubles_load(remainder, half) + (from - at) + moved / h;
+            const doubles whole = doubles_round(left, unit);
+            doubles_store(place, half, at + whole);
+            doubles_store(remainder, half, left - whole);
+            doubles_store(&motion->velocity[a], half, moved * per_dt);
+            doubles_store(&tile->v[a], half,
+                          doubles_select(lives, body->velocity[a] + rigid_dot(spin[a], after), none));
         }
     }
 }
 
-/* The same on copies: the originals can stay in registers because their address is not taken. */
+/* The same on copies of what it needs: the originals can stay in registers because their address is not taken. */
 INLINE void rigid_advance_copies(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
                                  struct tile *tile, struct motion *motion)
 {
-    struct tile moved = *tile;
+    struct tile moved;
     struct motion own = *motion;
+    moved.mass = tile->mass;
+    moved.volume = tile->volume;
+    memcpy(moved.x, tile->x, sizeof moved.x);
+    copy_law_state(MPM_RIGID, NULL, &tile->state, &moved.state);
     rigid_advance(sweep, k, group, &moved, &own);
-    *tile = moved;
+    memcpy(tile->x, moved.x, sizeof moved.x);
+    memcpy(tile->v, moved.v, sizeof moved.v);
+    tile->C = moved.C;
+    copy_law_state(MPM_RIGID, NULL, &moved.state, &tile->state);
     *motion = own;
 }

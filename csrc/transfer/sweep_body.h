@@ -44,6 +44,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     struct tally tally;
     struct dissipation dissipation;
     struct run run;
+    struct rigid_tally rigid_tally;
     prepare_law(law, &parameters, material);
     tally_begin(&tally);
     dissipation_begin(&dissipation);
@@ -52,7 +53,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     if (scatters)
         run_begin(&run);
     if (pieces & SUM)
-        sweep->rigid_sums[group - sweep->particles->groups] = mpm_rigid_no_sums();
+        memset(&rigid_tally, 0, sizeof rigid_tally);
 
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
@@ -70,7 +71,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         if (__builtin_expect(collides, 0))
             collide_and_copy(sweep, group, &tile, &motion, books);
         if (pieces & SUM) {
-            rigid_add(sweep, &k, group, &tile, &sweep->rigid_sums[group - sweep->particles->groups]);
+            rigid_add(sweep, &k, group, &tile, &rigid_tally);
             continue;
         }
         if (pieces & STORE_MOTION) {
@@ -117,6 +118,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
                 dissipation_add_group(result, &dissipation);
         }
     }
+    if (pieces & SUM)
+        sweep->rigid_sums[group - sweep->particles->groups] = rigid_sums_of(&rigid_tally);
     if (scatters)
         end_scatter(sweep, group, work, &run);
     if (pieces & (MEASURE | FORESEE))

@@ -1,0 +1,52 @@
+"""Laws of users from Numba. `make formats` installs it; `benchmarks/laws.py` prints the speed."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mpm
+import scenes
+from loops import each
+from test_laws import gradients
+
+numba = pytest.importorskip("numba", reason="Numba is not installed (make formats)")
+
+UserLaw = mpm.materials.UserLaw
+BUILT_IN = scenes.MATERIALS["neo_hookean"]
+EVALUATE = runpy.run_path(str(Path(__file__).parent / "data" / "numba_laws.py"))["neo_hookean"]
+CONSTANTS = {"mu": BUILT_IN.mu, "lam": BUILT_IN.lam}
+LAW = UserLaw(name="numba", evaluate=EVALUATE, constants=CONSTANTS, density=BUILT_IN.density)
+
+
+@each("d", scenes.DIMS)
+def test_it_is_the_law_of_the_package(d):
+    F = gradients(1003, d)
+    for found, expected in zip(LAW._evaluate(F), BUILT_IN._evaluate(F), strict=True):
+        assert np.abs(found - expected).max() <= 1e-13 * np.abs(expected).max()  # measured 5e-16
+
+
+@each("d", scenes.DIMS)
+@each("dtype", scenes.DTYPES)
+def test_a_run_is_that_of_the_law_of_the_package(d, dtype):
+    def run(material):
+        scene = mpm.Scene([0] * d, [1] * d, gravity=[0] * (d - 1) + [-9.81])
+        scene.add(mpm.shapes.Box([0.25] * d, [0.75] * d), material, velocity=scenes.swirl)
+        sim = mpm.Simulation(scene, dx=1 / 8, dtype=dtype, dt=1e-3)
+        sim.step(50)
+        return sim
+
+    found, expected = run(LAW), run(BUILT_IN)
+    limit = 16 * scenes.EPSILON[dtype]  # measured 0.5 eps
+    np.testing.assert_allclose(found.particles.x, expected.particles.x, rtol=0, atol=limit)
+    np.testing.assert_allclose(found.particles.F, expected.particles.F, rtol=0, atol=limit)  # 3 eps
+
+
+def test_it_passes_the_checks_of_laws():
+    assert mpm.testing.check_law(LAW)["stress = dPsi/dF, 3-D"] < 1e-9  # measured 2e-12
+
+
+def test_another_signature_is_refused():
+    with pytest.raises(TypeError, match="signature"):
+        UserLaw(name="wrong", evaluate=numba.cfunc("float64(float64)")(lambda x: x), density=1)
