@@ -52,7 +52,7 @@ def said_by(script, out, *arguments):
 @pytest.mark.numbers
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files_are_refused_or_used(tmp_path, kind):
-    assert f"{kind}: " in said_by(SCRIPT, tmp_path, kind, "--seconds", "3")
+    assert f"{kind}: " in said_by(SCRIPT, tmp_path, kind, "--seconds", "2")
     assert not [*tmp_path.iterdir()]
 
 
