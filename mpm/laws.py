@@ -63,11 +63,15 @@ class Material(_check.Strict):
     inverts: ClassVar[bool] = False
     """Whether the law is defined where det F <= 0."""
 
+    _uniform: ClassVar[tuple[str, ...]] = ()
+    """Parameters of the law that are numbers and may not vary."""
+
     density: float
     """Initial density [kg/m^3]."""
 
     def __post_init__(self) -> None:
         """Check every parameter against its range in the core's registry."""
+        self._refuse_varying()
         for parameter in self._given_parameters():
             name = parameter["name"]
             given, limits = getattr(self, name), _limits(parameter)
@@ -87,6 +91,19 @@ class Material(_check.Strict):
             warn_if_incompressible("nu", nu)
         elif not callable(nu.given):
             warn_if_incompressible("largest nu", float(nu.given.max()))
+
+    def _refuse_varying(self) -> None:
+        """A TypeError if something varies over the particles that may not."""
+        given = self._given_parameters()
+        may = [p["name"] for p in given if p["unit"] != "flag" and p["name"] not in self._uniform]
+        for field in fields(cast(Any, self)):
+            name, value = field.name, getattr(self, field.name)
+            is_vector = isinstance(value, np.ndarray) and isinstance(field.default, tuple)
+            if name not in may and is_varying(value) and not is_vector:
+                raise TypeError(
+                    f"{name} = {_check.shown(value)}: {type(self).__name__} takes one value of it for all particles "
+                    f"of a body; what may vary is {', '.join(may)}"
+                )
 
     def _given_parameters(self) -> list[_core.Parameter]:
         """Those of the law's parameters that are attributes; others follow from attributes (`_parameter`)."""

@@ -4,15 +4,16 @@ The C core holds the parameters, their ranges and the laws; `mpm.laws` checks pa
 `Material.stress` runs the code of the step. A 2-D body is in plane strain.
 
 Every parameter that is one number may vary over the particles of a body: it is an array, shape (n,), in the order of
-the body's particles, or a function f(x) of positions (n, d) that returns (n,) values. The simulation evaluates it once,
-where the particles begin, and keeps it in a live field of the parameter's name, such as ``sim.particles["E"]``; the
-field is NaN for particles of other materials. A density is in the masses instead. Where a field of the history begins
-with a parameter, that field varies too; writing to the parameter later does not begin it anew. The bound of the time
-step counts every particle with its own values. `mpm.Simulation` takes such materials; a run takes 1.5 to 3.5 times as
-long with explicit steps in double precision, 2 to 7 times in single precision, and less with implicit ones.
-`mpm.fem.Simulation` takes them with a value for each element: the function is evaluated at the centroids,
-``sim.elements["E"]`` is the field, and a run takes as long as with one value.
-`UserLaw` takes numbers; its function may read what varies from a field of its history.
+the body's particles, or a function f(x) of positions (n, d) that returns (n,) values. Flags, choices, limits and
+directions have one value, and so have the ``tension`` of `DruckerPrager` and four numbers of `JohnsonCook`; the error
+names those that may vary. The simulation evaluates a parameter once, where the particles begin, and keeps it in a live
+field of the parameter's name, such as ``sim.particles["E"]``; the field is NaN for particles of other materials. A
+density is in the masses instead. Where a field of the history begins with a parameter, that field varies too; writing
+to the parameter later does not begin it anew. The bound of the time step counts every particle with its own values.
+`mpm.Simulation` takes such materials; a run takes 1.5 to 3.5 times as long with explicit steps in double precision, 2
+to 7 times in single precision, and less with implicit ones. `mpm.fem.Simulation` takes them with a value for each
+element: the function is evaluated at the centroids, ``sim.elements["E"]`` is the field, and a run takes as long as with
+one value. `UserLaw` takes numbers; its function may read what varies from a field of its history.
 
 >>> graded = mpm.materials.NeoHookean(E=lambda x: 1e5 * (1 + x[:, 0]), nu=0.3, density=1000)
 >>> graded.at(x=(0.5, 0)).E

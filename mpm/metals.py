@@ -9,7 +9,6 @@ from typing import ClassVar
 from mpm import _check
 from mpm.inelastic import _Flowing
 from mpm.laws import Material, _Elastic
-from mpm.varying import Varying
 
 
 @_check.strict_options
@@ -80,7 +79,7 @@ class JohnsonCook(_Flowing):
     the metal is at rest. A shock of a simulation gets the pressure of the Hugoniot curve without artificial viscosity,
     but oscillates behind its front. ``elastic_energy`` is the free energy at T. In 2-D (plane strain)
     ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1. There is no damage. C, ``sound_speed``,
-    ``specific_heat`` and the density have one value for all particles of a body.
+    ``specific_heat`` and the density have one value for all particles of a body; the other parameters may vary.
 
     Parameters
     ----------
@@ -134,6 +133,8 @@ class JohnsonCook(_Flowing):
     """
 
     law: ClassVar[str] = "johnson_cook"
+    # The affine velocity has the field C, and moduli follow from the density.
+    _uniform: ClassVar[tuple[str, ...]] = ("C", "density")
 
     A: float
     B: float
@@ -157,13 +158,12 @@ class JohnsonCook(_Flowing):
         for name, unit in (("sound_speed", "m/s"), ("specific_heat", "J/(kg K)")):
             value = _check.number(name, getattr(self, name), low=0, low_open=True, unit=unit)
             object.__setattr__(self, name, value)
-        if not isinstance(self.density, Varying):
-            c = self.sound_speed
-            for name, modulus in (("sound_speed", c * c), ("specific_heat", self.specific_heat)):
-                if not 0 < self.density * modulus < math.inf:
-                    raise ValueError(
-                        f"{name} = {getattr(self, name)!r}: with density = {self.density!r} its modulus is out of range"
-                    )
+        c = self.sound_speed
+        for name, modulus in (("sound_speed", c * c), ("specific_heat", self.specific_heat)):
+            if not 0 < self.density * modulus < math.inf:
+                raise ValueError(
+                    f"{name} = {getattr(self, name)!r}: with density = {self.density!r} its modulus is out of range"
+                )
         if not self._varies and not self.melting_temperature > self.reference_temperature:
             raise ValueError(
                 f"reference_temperature, melting_temperature = {self.reference_temperature!r}, "

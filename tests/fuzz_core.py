@@ -6,8 +6,9 @@
 A sequence makes an object with random options, with or without rows, and makes up to `CALLS` calls of its methods with
 good, strange and wrong arguments (`core_calls`), some of which act on the object while they are read, or writes through
 a view. Only errors that are promised may be raised; wrong arguments change nothing; what is kept of a state is taken by
-a new object, which continues with the same bits. A batch of sequences takes no longer than `SECONDS` and the process
-no more than `MORE` bytes of additional memory, or it ends; the number of the sequence under way is kept in --out.
+a new object, which continues with the same bits. The process takes no more than `MORE` bytes of additional memory. It
+ends where a batch of sequences takes more than `SECONDS` of the processor, or hangs; the number of the sequence under
+way is kept in --out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import faulthandler
 import os
 import random
 import resource
+import signal
 import sys
 import time
 import traceback
@@ -228,6 +230,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     chosen.out.mkdir(parents=True, exist_ok=True)
     faulthandler.enable(sys.__stderr__)
+    faulthandler.register(signal.SIGPROF, sys.__stderr__, chain=True)  # and the process ends
     seen: Counter[str] = Counter()
     defects: Counter[str] = Counter()
     current = chosen.out / f"core-{chosen.seed}-current"
@@ -238,10 +241,12 @@ def main(arguments: list[str] | None = None) -> int:
             first, number = chosen.sequence, chosen.sequence + 1
             try_sequences(range(first, number), said.fileno(), seen, defects)
         while chosen.sequence is None and time.monotonic() < end:
-            faulthandler.dump_traceback_later(SECONDS, exit=True, file=sys.__stderr__)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+            faulthandler.dump_traceback_later(24 * SECONDS, exit=True, file=sys.__stderr__)
             try_sequences(range(number, number + BATCH), said.fileno(), seen, defects)
             number += BATCH
             before = before or peak()  # what the first batch has taken is no leak
+    signal.setitimer(signal.ITIMER_PROF, 0)
     faulthandler.cancel_dump_traceback_later()
     current.unlink()
     if not scenes.SANITIZED and before and peak() - before > MORE:

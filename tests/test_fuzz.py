@@ -254,12 +254,19 @@ def test_planted_defects_of_calls_of_the_core_are_found(monkeypatch, plant, foun
 
 
 @pytest.mark.numbers
-def test_leaks_of_calls_of_the_core_are_found(tmp_path):
+@pytest.mark.parametrize(
+    ("answers", "status", "found"),
+    [
+        ("kept.append(numpy.ones(1 << 17))", 1, "memory grew by"),
+        ("any(iter(int, 1))", -signal.SIGPROF, "in try_sequence"),
+    ],
+    ids=("leak", "hang"),
+)
+def test_leaks_and_hangs_of_calls_of_the_core_are_found(tmp_path, answers, status, found):
     """In a process of its own, whose memory nothing else has grown."""
-    leaking = "import core_calls, fuzz_core, numpy, sys; kept = []; "
-    leaking += "core_calls.answers = lambda core: kept.append(numpy.ones(1 << 17)); "
-    leaking += "sys.exit(fuzz_core.main(sys.argv[1:]))"
-    command = [sys.executable, "-c", leaking, "--seconds", "2", "--out", str(tmp_path)]
+    planted = "import core_calls, fuzz_core, numpy, sys; kept = []; fuzz_core.SECONDS = 1; "
+    planted += f"core_calls.answers = lambda core: {answers}; sys.exit(fuzz_core.main(sys.argv[1:]))"
+    command = [sys.executable, "-c", planted, "--seconds", "2", "--out", str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert run.returncode == 1 and "memory grew by" in run.stdout
+    assert run.returncode == status and found in run.stdout + run.stderr

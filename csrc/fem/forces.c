@@ -40,7 +40,7 @@ NOINLINE void damp(const struct strip *strip, const int32_t *index, ptrdiff_t ti
             twice.m[i][j] = rate.m[i][j] + rate.m[j][i];
     if (strip->laws.material->has_moduli) {
         const struct law_moduli rest = laws_moduli(&strip->laws, tile, matrix_identity());
-        stress = matrix_scale(wide_set((real)0.5) * b, matrix_symmetric(moduli_apply(rest.packed, twice)));
+        stress = matrix_scale(wide_set((real)0.5) * b, matrix_symmetric(law_moduli_apply(rest.packed, twice)));
         modulus = law_piola_at(strip->laws.material->law, laws_at(&strip->laws, tile), matrix_identity()).modulus;
     } else {
         wide mu, lambda;

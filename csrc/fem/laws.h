@@ -45,23 +45,9 @@ INLINE void laws_lame(const struct laws *laws, ptrdiff_t tile, wide *mu, wide *l
 /* dP/dF of a law with axes of its own, made positive semi-definite. */
 INLINE struct law_moduli laws_moduli(const struct laws *laws, ptrdiff_t tile, matrix F)
 {
-    mpm_material material = *laws->material;
-    material.varying = 0; /* the tile is prepared */
     const struct law_state rest = {.F = matrix_identity(), .J = wide_set(1)};
     const struct law_trial trial = {F, &rest, wide_set(0), true, true};
     struct law_moduli moduli;
-    MPM_KERNEL(general_laws_moduli)(&material, laws_at(laws, tile), &trial, &moduli);
+    MPM_KERNEL(general_laws_moduli)(laws->material->law, laws_at(laws, tile), &trial, &moduli);
     return moduli;
-}
-
-/* The moduli times a gradient. */
-INLINE matrix moduli_apply(const wide packed[LAW_MODULI], matrix G)
-{
-    matrix A = {0};
-    UNROLL for (int e = 0; e < DIM * DIM; e++)
-        UNROLL for (int f = 0; f < DIM * DIM; f++) {
-            const wide entry = packed[f < e ? LAW_MODULUS(e, f) : LAW_MODULUS(f, e)];
-            A.m[e / DIM][e % DIM] = wide_fma(entry, G.m[f / DIM][f % DIM], A.m[e / DIM][e % DIM]);
-        }
-    return A;
 }

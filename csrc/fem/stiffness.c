@@ -166,7 +166,7 @@ INLINE void add_product(const mpm_fem_sweep *sweep, const mpm_fem_strip *strip, 
         matrix P;
         tangent_load(&t, sweep, tile, has_moduli);
         if (has_moduli) {
-            P = moduli_apply(t.packed, dF);
+            P = law_moduli_apply(t.packed, dF);
         } else {
             const matrix rate = matrix_multiply_left_transposed(t.R, dF);
             matrix stress;

@@ -156,6 +156,21 @@ NOINLINE void tangent_varying(const mpm_material *material, const wide stretch[D
     }
 }
 
+NOINLINE void moduli_varying(const mpm_material *material, const struct law_trial *trial, struct law_moduli *moduli)
+{
+    unsigned left = ALL_LANES;
+    while (left) {
+        union law_parameters parameters = {0};
+        struct law_moduli found;
+        const unsigned lanes = prepare_lanes(material, trial->begin, __builtin_ctz(left), &parameters) & left;
+        MPM_KERNEL(general_laws_moduli)(material->law, &parameters, trial, &found);
+        for (int q = 0; q < WIDTH; q++)
+            if (lanes >> q & 1)
+                copy_lane(moduli, &found, sizeof found, q);
+        left &= ~lanes;
+    }
+}
+
 /* ---- all laws ---------------------------------------------------------------------------------------------------- */
 
 /* Each law is a function of its own: the time to compile one grows faster than its length. */
@@ -261,8 +276,8 @@ void MPM_KERNEL(general_laws_tangent)(int law, const union law_parameters *param
     __builtin_unreachable();
 }
 
-static void moduli_of(int law, const union law_parameters *parameters, const struct law_trial *trial,
-                      struct law_moduli *moduli)
+void MPM_KERNEL(general_laws_moduli)(int law, const union law_parameters *parameters, const struct law_trial *trial,
+                                     struct law_moduli *moduli)
 {
     *moduli = (struct law_moduli){0};
     switch (law) {
@@ -272,26 +287,9 @@ static void moduli_of(int law, const union law_parameters *parameters, const str
         return;
         MPM_MODULI_LAWS(CASE)
 #undef CASE
-    }
-    __builtin_unreachable();
-}
-
-void MPM_KERNEL(general_laws_moduli)(const mpm_material *material, const union law_parameters *parameters,
-                                     const struct law_trial *trial, struct law_moduli *moduli)
-{
-    if (!material->varying) {
-        moduli_of(material->law, parameters, trial, moduli);
+    case MPM_VARYING:
+        moduli_varying(parameters->varying.material, trial, moduli);
         return;
     }
-    unsigned left = ALL_LANES;
-    while (left) {
-        union law_parameters own = {0};
-        struct law_moduli found;
-        const unsigned lanes = prepare_lanes(material, trial->begin, __builtin_ctz(left), &own) & left;
-        moduli_of(material->law, &own, trial, &found);
-        for (int q = 0; q < WIDTH; q++)
-            if (lanes >> q & 1)
-                copy_lane(moduli, &found, sizeof found, q);
-        left &= ~lanes;
-    }
+    __builtin_unreachable();
 }

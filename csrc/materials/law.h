@@ -106,6 +106,20 @@ struct law_moduli {
     wide packed[LAW_MODULI]; /* the symmetric part of its derivative by G [Pa] */
 };
 
+/** The moduli times a gradient. */
+INLINE matrix law_moduli_apply(const wide packed[LAW_MODULI], matrix G)
+{
+    matrix A = matrix_scale(wide_set(0), G);
+    UNROLL for (int e = 0; e < DIM * DIM; e++)
+        UNROLL for (int f = 0; f <= e; f++) {
+            const wide entry = packed[LAW_MODULUS(e, f)];
+            A.m[f / DIM][f % DIM] = wide_fma(entry, G.m[e / DIM][e % DIM], A.m[f / DIM][f % DIM]);
+            if (f < e)
+                A.m[e / DIM][e % DIM] = wide_fma(entry, G.m[f / DIM][f % DIM], A.m[e / DIM][e % DIM]);
+        }
+    return A;
+}
+
 /** J = prod e_i, its derivatives dJ/de_i, and d2J/de_i de_j for i < j: all products, no quotients. */
 struct law_volume {
     wide J, first[DIM], second[LAW_PAIRS];

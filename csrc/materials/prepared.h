@@ -11,7 +11,7 @@ size_t MPM_KERNEL(general_laws_size)(int law);
 /** Prepares the law with the values of one lane, and puts the result into that lane of `parameters`. */
 void MPM_KERNEL(general_laws_prepare_lane)(const mpm_material *material, void *parameters, int lane);
 
-/** The moduli of a material's law at a trial F; `parameters` are prepared unless they vary. */
+/** The moduli of a law at a trial F. */
 union law_parameters;
-void MPM_KERNEL(general_laws_moduli)(const mpm_material *material, const union law_parameters *parameters,
-                                     const struct law_trial *trial, struct law_moduli *moduli);
+void MPM_KERNEL(general_laws_moduli)(int law, const union law_parameters *parameters, const struct law_trial *trial,
+                                     struct law_moduli *moduli);

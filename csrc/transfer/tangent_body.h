@@ -77,15 +77,10 @@ INLINE matrix tangent_apply_stored(const real *in, matrix G, const bool packed)
     struct tangent t;
     int k = 0;
     if (packed) {
-        matrix A = matrix_scale(wide_set(0), G);
-        UNROLL for (int e = 0; e < DIM * DIM; e++)
-            UNROLL for (int f = 0; f <= e; f++) {
-                const wide entry = wide_load(in + k++ * WIDTH);
-                A.m[f / DIM][f % DIM] = wide_fma(entry, G.m[e / DIM][e % DIM], A.m[f / DIM][f % DIM]);
-                if (f < e)
-                    A.m[e / DIM][e % DIM] = wide_fma(entry, G.m[f / DIM][f % DIM], A.m[e / DIM][e % DIM]);
-            }
-        return A;
+        wide moduli[LAW_MODULI];
+        UNROLL for (; k < LAW_MODULI; k++)
+            moduli[k] = wide_load(in + k * WIDTH);
+        return law_moduli_apply(moduli, G);
     }
     UNROLL for (int e = 0; e < DIM * DIM; e++)
         t.U.m[e / DIM][e % DIM] = wide_load(in + k++ * WIDTH);
@@ -207,7 +202,7 @@ INLINE struct answer answer_by_moduli(const struct question *q, const enum trial
     const struct law_state begin = q->tile->state;
     const struct law_trial at = {q->F, &begin, q->dt, trial != RESIDUAL, q->projects};
     struct law_moduli moduli;
-    MPM_KERNEL(general_laws_moduli)(q->material, q->parameters, &at, &moduli);
+    MPM_KERNEL(general_laws_moduli)(mpm_material_kernel_law(q->material), q->parameters, &at, &moduli);
     struct answer r = {.energy = moduli.energy, .viscosity = q->scale * moduli.viscosity, .diagonal = wide_set(0)};
     r.force = matrix_scale(q->scale, moduli.force);
     for (int e = 0; trial != RESIDUAL && e < DIM * DIM; e++) {

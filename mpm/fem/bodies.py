@@ -18,6 +18,7 @@ from mpm.io.description import listing, mapping
 from mpm.laws import Material
 from mpm.shapes.cells import Cells
 from mpm.totals import per_depth
+from mpm.userlaws import UserLaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,12 @@ def refuse_scene(scene: _scene.Scene) -> None:
             )
     for body in scene.bodies:
         law = body.material._row
+        if isinstance(body.material, UserLaw):
+            raise ValueError(
+                f"body {body.name!r}: UserLaw {body.material.name!r} is compiled outside of the package, and mpm.fem "
+                "evaluates the laws of the package alone; use mpm.Simulation, or add the law to the package as "
+                "CONTRIBUTING.md says"
+            )
         if law["return_map"] and law["tangent"] == "moduli":  # it relaxes, and does not yield
             raise ValueError(
                 f"body {body.name!r}: {type(body.material).__name__} keeps strains that relax, and elements keep "
@@ -68,7 +75,7 @@ def refuse_scene(scene: _scene.Scene) -> None:
         if law["strain"] != "F" or law["return_map"] or law["tangent"] not in ("energy", "moduli"):
             raise ValueError(
                 f"body {body.name!r}: {type(body.material).__name__} is no elastic solid; mpm.fem needs one, such as "
-                "Corotated, FixedCorotated or NeoHookean"
+                "Corotated, FixedCorotated or NeoHookean; mpm.Simulation takes every material"
             )
         for parameter in law["parameters"]:
             if parameter["branches"] and parameter["name"] in body.material._varies:

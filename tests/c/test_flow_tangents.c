@@ -377,10 +377,9 @@ static struct trial_sample random_trial(const struct own_axes *example, double s
 
 static struct law_moduli moduli_at(const struct trial_sample *s, matrix F, bool derives, bool projects)
 {
-    const mpm_material material = {.law = s->example->law};
     const struct law_trial trial = {F, &s->begin, wide_set((real)DT), derives, projects};
     struct law_moduli m;
-    MPM_KERNEL(general_laws_moduli)(&material, &s->law, &trial, &m);
+    MPM_KERNEL(general_laws_moduli)(s->example->law, &s->law, &trial, &m);
     return m;
 }
 
