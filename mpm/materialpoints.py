@@ -45,7 +45,8 @@ class MaterialPoints(Populated, abstract=True):
 
     @property
     def materials(self) -> tuple[Material, ...]:
-        """The materials in order of first use, a rigid one for each body; ``particles.material`` indexes them."""
+        """The materials in order of first use; ``particles.material`` indexes them. A rigid one is there for each body,
+        and serves an equal body when the first is gone."""
         return tuple(self._materials)
 
     def _sampled_with(self) -> np.random.Generator:
@@ -56,28 +57,36 @@ class MaterialPoints(Populated, abstract=True):
         """Hand a body to the core."""
         body, x, chosen = sampled.body, sampled.x, self._numerics
         material = body.material
+        rigid = material._row["rigid"]
         numerics.refuse_material(chosen, material)
-        if material._row["rigid"] and body.F is not None:
+        if rigid and body.F is not None:
             raise ValueError(
                 f"F = {_check.shown(body.F)}: {body.name!r} is rigid and does not deform; leave F out"
             )
         C = numerics.stored_C(chosen, body.initial_velocity_gradient(x), x, self._scene.lower)
         volume = np.zeros_like(sampled.volume) if chosen.volume == "grid-density" else sampled.volume
         warn_of_particles_inside(self._colliders, x, body.name, chosen.dx)  # may raise
-        if (
-            material._row["rigid"] or material not in self._indices
-        ):  # each rigid body is a material of the core
+        index = self._vacant(material) if rigid else self._indices.get(material)
+        if index is None:
             refuse_taken(material, self._core.fields(), self._materials)
-            self._indices[material] = self._core.add_material(*material._core_arguments)
+            index = self._indices[material] = self._core.add_material(*material._core_arguments)
             self._materials.append(material)
         self._parts.append(sampled.part(self._core.next_id))
-        index = self._indices[material]
         first = self._core.particles
         self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
         for parameter, field in material._varying_fields:
             np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
         if material._varies:
             self._core.totals()  # takes them in, so that what is written later is told from them
+
+    def _vacant(self, material: Material) -> int | None:
+        """The index of an equal material without particles: each rigid body is a material of the core."""
+        if self._core.particles == self._core.next_id:  # none was deleted
+            return None
+        particles = np.bincount(self.particles._copy("material"), minlength=len(self._materials))
+        return next(
+            (k for k, one in enumerate(self._materials) if one == material and not particles[k]), None
+        )
 
     def _find_volumes(self) -> None:
         """Have the core compute missing volumes from the density of the grid."""

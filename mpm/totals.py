@@ -186,8 +186,8 @@ class History(Mapping[str, FloatArray]):
     (steps, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
     Impulses act on the material and add up to the change of its momentum,
     P_{k+1} − P_k = body_impulse + wall_impulse + Σ impulse:NAME. Without a body force body_impulse is dt·M·g.
-    Every look-up gives a new array. In 2-D all is
-    per metre of depth.
+    The work of a collider that does not deform is impulse:NAME · V + torque:NAME · ω [J], with the velocity V of its
+    reference point and its angular velocity ω. Every look-up gives a new array. In 2-D all is per metre of depth.
 
     A history is a mapping and no table, because vectors have several components. `to_dataframe` makes a table for
     pandas, `columns` one of one-dimensional arrays: ``pandas.DataFrame(history.columns())`` works, and

@@ -246,6 +246,54 @@ def test_bodies_added_between_steps_move_on_their_own():
     np.testing.assert_allclose(sim.particles.v[: later.start, 0], 0.2, rtol=1e-13)
 
 
+def test_bodies_that_come_and_go_share_a_material():
+    sim = flying(2)
+    last = None
+    for number in range(200):
+        if last:
+            sim.particles.delete(sim.rows(last))
+        last = f"guest {number}"
+        sim.add(mpm.shapes.Box((0.5, 0.5), (0.7, 0.7)), WOOD, velocity=(0, -0.5), name=last)
+        sim.step(1)
+        assert len(sim.materials) == 2
+    guest, host = sim.rows(last), sim.rows("body0")
+    np.testing.assert_allclose(sim.particles.v[guest, 1], -0.5, rtol=1e-13)
+    assert np.abs(sim.particles.v[host]).max() < 1e-15  # it stays at rest
+    sim.add(mpm.shapes.Ball((-0.6, -0.6), 0.1), mpm.materials.Rigid(density=300))
+    assert [one.density for one in sim.materials] == [700, 700, 300]
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_body_at_a_mirror_moves_as_one_of_two_that_collide(d, dtype):
+    """It turns, so that an edge strikes first, and slides along the mirror."""
+
+    def bodies(lower, walls, sides):
+        scene = mpm.Scene([lower, *[-1] * (d - 1)], [1] * d, walls=walls)
+        for side in sides:
+            box = np.array([[0.1, -0.2, -0.15], [0.4, 0.1, 0.2]])[:, :d]
+            if side < 0:
+                box[:, 0] = -box[::-1, 0]
+            spin = 2 * side if d == 2 else (0.6, side, 2 * side)
+            velocity = [-3 * side, 0.5, 0.5][:d]
+            scene.add(mpm.shapes.Box(*box), WOOD, velocity=velocity, angular_velocity=spin)
+        return mpm.Simulation(scene, dx=1 / 16, dt=1e-3, dtype=dtype)
+
+    one, two = bodies(0, {"x-": "mirror"}, [1]), bodies(-1, {}, [1, -1])
+    for sim in (one, two):
+        sim.step(80)
+    n = len(one.particles)
+    assert (
+        one.particles.x[:, 0].min() < 0.6 * one.dx and one.particles.v[:, 0].mean() > -0.3
+    )  # struck, and stopped
+    limit = 20 * EPSILON[dtype]  # 2
+    np.testing.assert_allclose(one.particles.x, two.particles.x[:n], rtol=0, atol=limit)
+    P = one.history["momentum"]
+    np.testing.assert_allclose(
+        np.diff(P, axis=0), one.history["wall_impulse"][1:], rtol=0, atol=limit * np.abs(P).max()
+    )
+
+
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("on_leave", ["raise", "clamp", "delete"])
 def test_walls_hold_a_body_that_is_thrown_at_them_with_a_corner(on_leave, d):
