@@ -78,8 +78,9 @@ INLINE void cam_clay_try(const struct cam_clay *law, struct cam_clay_flow *f, wi
     f->off = (Q2 + square - wide_set(2)) / (Q2 + square + one);
 }
 
-/* Finds u by false position with halved weights (the Illinois rule) and now and then by halving. Lanes that are done
- * keep their state. As e^(2 w) <= 2, w does not exceed 0.35: e^w_1 may be beyond all numbers. */
+/* Finds u by false position. Where the same end moves again, the other one counts less, in proportion to what is left
+ * (N. Anderson & A. Bjorck, BIT 13 (1973) 253). Lanes that are done keep their state. As e^(2 w) <= 2, w does not exceed
+ * 0.35: e^w_1 may be beyond all numbers. */
 NOINLINE void cam_clay_solve(const struct cam_clay *law, struct cam_clay_flow *f, wide *u, mask yields)
 {
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), small = wide_set(4 * REAL_EPSILON);
@@ -89,12 +90,11 @@ NOINLINE void cam_clay_solve(const struct cam_clay *law, struct cam_clay_flow *f
     wide low = zero, high = first, off_low = wide_set((real)-0.5), off_high = trial.off, found = first;
     *f = trial;
     mask open = yields & wide_less(small, trial.off);
+    mask low_moved = wide_less(one, zero), high_moved = low_moved;
     for (int k = 0; k < 64 && mask_any(open); k++) {
-        wide next = half * (low + high);
-        if (k % 4 != 3) {
-            const wide secant = low + (high - low) * (off_low / (off_low - off_high));
-            next = wide_select(wide_less(low, secant) & wide_less(secant, high), secant, next);
-        }
+        const wide secant = low + (high - low) * (off_low / (off_low - off_high));
+        const wide next =
+            wide_select(wide_less(low, secant) & wide_less(secant, high), secant, half * (low + high));
         cam_clay_try(law, &trial, next);
         const mask above = wide_less(zero, trial.off);
         found = wide_select(open, next, found);
@@ -103,8 +103,12 @@ NOINLINE void cam_clay_solve(const struct cam_clay *law, struct cam_clay_flow *f
         f->lift = wide_select(open, trial.lift, f->lift);
         high = wide_select(above, next, high);
         low = wide_select(above, low, next);
-        off_low = wide_select(above, half * off_low, trial.off);
-        off_high = wide_select(above, trial.off, half * off_high);
+        const wide left = one - trial.off / wide_select(above, off_high, off_low);
+        const wide weight = wide_select(wide_less(zero, left), left, half);
+        off_low = wide_select(above, wide_select(high_moved, weight * off_low, off_low), trial.off);
+        off_high = wide_select(above, trial.off, wide_select(low_moved, weight * off_high, off_high));
+        high_moved = above;
+        low_moved = wide_less(trial.off, zero);
         open &= wide_less(small, wide_abs(trial.off)) & wide_less(small * high, high - low);
     }
     *u = found;
