@@ -23,8 +23,8 @@ class Rigid(Material):
 
     Contacts with walls, colliders and other bodies act on the grid, as for any material. There the particles carry the
     field ``reaction``, the stress [Pa] that keeps them with their body (``compute("stress")`` has it, too). It is as
-    stiff as the time step allows, and has no energy: a body that falls on a floor springs back with a quarter of its
-    speed or less, and penetrates other bodies by a fraction of a cell, the less the smaller the step. It has no waves,
+    stiff as the time step allows, and has no energy: a body that falls on a floor springs back with less than half
+    of its speed, and penetrates other bodies by a fraction of a cell, the less the smaller the step. It has no waves,
     so it bounds no time step; ``dt="auto"`` moves a rigid body by at most dx/20 per step, and takes at most
     0.02 √(dx/|g|). A domain wall stops the outermost particle of a body. A body that meets a mirror wall collides
     with its image, as with a second body: it is not half of a larger one. With ``kernel="linear"``, particles give the

@@ -115,6 +115,16 @@ def test_blocks_fall_onto_rubber_and_a_floor(d):
             assert np.abs(sim.particles.v[rows, 1]).max() < 5e-3
 
 
+@pytest.mark.parametrize("dt", ["auto", 2e-4])
+@pytest.mark.parametrize("cells", [16, 32])
+def test_a_block_springs_back_with_less_than_half_of_its_speed(cells, dt):
+    scene = mpm.Scene((0, 0), (1, 1), walls="separate")
+    scene.add(mpm.shapes.Box((0.3, 0.3), (0.6, 0.6)), WOOD, velocity=(0, -3))
+    sim = mpm.Simulation(scene, dx=1 / cells, dt=dt)
+    sim.run(0.4)
+    assert 0.2 < np.mean(sim.particles.v[:, 1]) / 3 < 0.5  # 0.25 to 0.45
+
+
 def test_a_block_slides_down_an_incline():
     angle, friction = np.radians(30), 0.3
     scene = mpm.Scene((0, 0), (4, 1.5), gravity=(10 * np.sin(angle), -10 * np.cos(angle)))

@@ -18,8 +18,9 @@
 #include "transfer/particle_update.h"
 
 /* k dt^2 over the largest modulus of which the step of an isolated particle is stable. A reaction grows with a quarter
- * of the stiffness with which it falls, so that a body bounces with about a quarter of its speed. It falls to zero at
- * most, and so is continuous in what came before: rounding does not decide whether it grows or falls. */
+ * of the stiffness with which it falls, and so returns a quarter of the energy: a body bounces with less than half of
+ * its speed. It falls to zero at most, and so is continuous in what came before: rounding does not decide whether it
+ * grows or falls. */
 static const double RIGID_UNLOADING = 1.0 / 4, RIGID_LOADING = 1.0 / 16;
 
 /* Positions from the body's origin, in cells. Across a periodic face: of the nearest image. A lane without a particle
