@@ -204,20 +204,13 @@ NOINLINE void rigid_advance(const mpm_sweep *sweep, const struct constants *k, c
     }
 }
 
-/* The same on copies of what it needs: the originals can stay in registers because their address is not taken. */
+/* The same on copies: the originals can stay in registers because their address is not taken. */
 INLINE void rigid_advance_copies(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
                                  struct tile *tile, struct motion *motion)
 {
-    struct tile moved;
+    struct tile moved = *tile;
     struct motion own = *motion;
-    moved.mass = tile->mass;
-    moved.volume = tile->volume;
-    memcpy(moved.x, tile->x, sizeof moved.x);
-    copy_law_state(MPM_RIGID, NULL, &tile->state, &moved.state);
     rigid_advance(sweep, k, group, &moved, &own);
-    memcpy(tile->x, moved.x, sizeof moved.x);
-    memcpy(tile->v, moved.v, sizeof moved.v);
-    tile->C = moved.C;
-    copy_law_state(MPM_RIGID, NULL, &moved.state, &tile->state);
+    *tile = moved;
     *motion = own;
 }
