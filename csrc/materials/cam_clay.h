@@ -79,8 +79,8 @@ INLINE void cam_clay_try(const struct cam_clay *law, struct cam_clay_flow *f, wi
 }
 
 /* Finds u by false position. Where the same end moves again, the other one counts less, in proportion to what is left
- * (N. Anderson & A. Bjorck, BIT 13 (1973) 253). Lanes that are done keep their state. As e^(2 w) <= 2, w does not exceed
- * 0.35: e^w_1 may be beyond all numbers. */
+ * (N. Anderson & A. Bjorck, BIT 13 (1973) 253). Lanes that are done keep their state. As e^(2 w) <= 2, w does not
+ * exceed 0.35: e^w_1 may be beyond all numbers. */
 NOINLINE void cam_clay_solve(const struct cam_clay *law, struct cam_clay_flow *f, wide *u, mask yields)
 {
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), small = wide_set(4 * REAL_EPSILON);
