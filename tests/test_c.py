@@ -86,22 +86,18 @@ def run(executable: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def is_slow(name: str, variant: tuple[str, ...], sanitizer: str) -> bool:
-    return (
-        sanitizer != "plain"
-        or sources_of(name) == ["library"]
-        or (name in LONG and variant != variants_of(name)[0])
-    )
+def is_slow(name: str, sanitizer: str) -> bool:
+    return sanitizer != "plain" or sources_of(name) == ["library"] or name in LONG
 
 
 def programs() -> list:
     """Every program, all its variants, with every sanitizer that can find something; `make test` runs quick ones, and
-    the first variant of a long one. Sanitizers run that variant alone: others compile for minutes, and are the same
+    `make c` all. Sanitizers run that variant alone: others compile for minutes, and are the same
     source."""
     return [
         pytest.param(
             *(path.stem, variant, sanitizer),
-            marks=[pytest.mark.slow] if is_slow(path.stem, variant, sanitizer) else [],
+            marks=[pytest.mark.slow] if is_slow(path.stem, sanitizer) else [],
             id="-".join([path.stem, *filter(None, [words_of(variant)]), sanitizer]),
         )
         for path in sorted(PROGRAMS.glob("test_*.c"))

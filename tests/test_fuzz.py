@@ -209,8 +209,8 @@ def test_planted_defects_of_calls_are_found(tmp_path, monkeypatch, owner, name, 
 
 
 def test_calls_of_the_core_in_random_order(tmp_path):
-    """Some 1,500 sequences."""
-    said = said_by(fuzz_core.__file__, tmp_path, "--seconds", "2")
+    """Some 1,000 sequences."""
+    said = said_by(fuzz_core.__file__, tmp_path, "--seconds", "1")
     assert " 0 defects" in said and all(f"{name} again done" in said for name in fuzz_core.NAMES)
     assert not [*tmp_path.iterdir()]
 
@@ -264,9 +264,9 @@ def test_planted_defects_of_calls_of_the_core_are_found(monkeypatch, plant, foun
 )
 def test_leaks_and_hangs_of_calls_of_the_core_are_found(tmp_path, answers, status, found):
     """In a process of its own, whose memory nothing else has grown."""
-    planted = "import core_calls, fuzz_core, numpy, sys; kept = []; fuzz_core.SECONDS = 1; "
+    planted = "import core_calls, fuzz_core, numpy, sys; kept = []; fuzz_core.SECONDS = 0.3; "
     planted += f"core_calls.answers = lambda core: {answers}; sys.exit(fuzz_core.main(sys.argv[1:]))"
-    command = [sys.executable, "-c", planted, "--seconds", "2", "--out", str(tmp_path)]
+    command = [sys.executable, "-c", planted, "--seconds", "1", "--out", str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert run.returncode == status and found in run.stdout + run.stderr
