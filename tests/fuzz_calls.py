@@ -11,16 +11,13 @@ bits; positions stay finite. No sequence takes longer than `SECONDS`. The number
 
 from __future__ import annotations
 
-import argparse
 import copy
 import faulthandler
 import pickle
-import random
 import signal
 import sys
 import tempfile
 import time
-import traceback
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -29,8 +26,10 @@ from typing import Any
 import numpy as np
 
 import fem_scenes
+import fuzz_sequences
 import mpm
 import scenes
+from fuzz_sequences import Defect
 
 CALLS = 25
 SECONDS = 200 if scenes.SANITIZED else 20
@@ -79,10 +78,6 @@ METHODS: dict[str, tuple[Any, dict[str, tuple[Any, ...]]]] = {
 }  # fmt: skip
 
 
-class Defect(Exception):
-    """A promise was broken."""
-
-
 class Stop(Exception):
     """Raised by a callback."""
 
@@ -95,13 +90,14 @@ def bits(sim: Any) -> str:
         return str(error)
 
 
-class Sequence:
+class Sequence(fuzz_sequences.Sequence):
     """One random scene, its simulation, and calls of it."""
 
+    most = CALLS
+
     def __init__(self, number: int, folder: Path) -> None:
-        self.random = random.Random(number)
+        super().__init__(number)
         self.folder = folder
-        self.log: list[str] = []
         self.method = self.random.choice(("mpm", "mpm", "implicit", "sph", "fem"))
         self.dim = self.random.choice((2, 3))
         self.sim = self.begin()
@@ -305,60 +301,29 @@ def fail(number: int, frame: object) -> None:
 
 def try_sequence(number: int, folder: Path, seen: Counter[str]) -> str:
     """The report of a defect, its error first; "" if there is none."""
-    sequence: Sequence | None = None
-
-    def story(error: BaseException) -> str:
-        calls = sequence.log if sequence else []
-        return "\n".join([f"{type(error).__name__}: {str(error)[:80]}", traceback.format_exc(), *calls])
-
     signal.alarm(SECONDS)
     try:
-        sequence = Sequence(number, folder)
-        for _ in range(sequence.random.randint(1, CALLS)):
-            seen[sequence.call()] += 1
-    except PROMISED as error:
-        if sequence is not None:
-            return story(error)
-        seen["no scene"] += 1  # such as a body within a collider
-    except Exception as error:
-        return story(error)
+        # no scene: such as with a body within a collider
+        return fuzz_sequences.attempt(lambda: Sequence(number, folder), PROMISED, "no scene", seen)
     finally:
         signal.alarm(0)
-    return ""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run sequences until the time is over; 1 if there were defects."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--sequence", type=int, help="this one alone")
-    parser.add_argument("--out", type=Path, default=Path("out/fuzz"))
-    chosen = parser.parse_args(arguments)
-    chosen.out.mkdir(parents=True, exist_ok=True)
+    chosen = fuzz_sequences.options(__doc__, arguments)
     faulthandler.enable()
     signal.signal(signal.SIGALRM, fail)
     warnings.simplefilter("ignore")
-    seen: Counter[str] = Counter()
-    defects: Counter[str] = Counter()
+    tally = fuzz_sequences.Tally()
     number = chosen.sequence if chosen.sequence is not None else chosen.seed * 10**6
-    end, tried = time.monotonic() + chosen.seconds, 0
+    end = time.monotonic() + chosen.seconds
     with tempfile.TemporaryDirectory() as folder:
-        while (chosen.sequence is None and time.monotonic() < end) or not tried:
+        while (chosen.sequence is None and time.monotonic() < end) or not tally.tried:
             (chosen.out / "sequence").write_text(f"{number}\n")
-            report = try_sequence(number, Path(folder), seen)
-            if report:
-                kind, _, story = report.partition("\n")
-                if not defects[kind]:
-                    print(f"--- sequence {number}\n{kind}\n{story}", flush=True)
-                defects[kind] += 1
-            number, tried = number + 1, tried + 1
-    print(f"{tried} sequences, {sum(seen.values())} calls, {sum(defects.values())} defects")
-    for kind, count in defects.most_common():
-        print(f"{count:6}  {kind}")
-    for kind, count in sorted(seen.items()):
-        print(f"{count:8}  {kind}")
-    return 1 if defects else 0
+            tally.add(number, try_sequence(number, Path(folder), tally.seen))
+            number += 1
+    return tally.end()
 
 
 if __name__ == "__main__":

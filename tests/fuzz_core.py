@@ -1,4 +1,4 @@
-"""Calls methods of the compiled objects in random order, as no Python layer would: thousands of sequences a second.
+"""Calls methods of the compiled objects in random order, as no Python layer would: a thousand sequences a second.
 
     python tests/fuzz_core.py --seconds 600 --seed 1
     python tests/fuzz_core.py --sequence 12345                 # one sequence again
@@ -13,26 +13,24 @@ way is kept in --out.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import faulthandler
 import os
-import random
 import resource
 import signal
 import sys
 import time
-import traceback
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import core_calls
+import fuzz_sequences
 import mpm
 import scenes
 from core_calls import ACTIONS, CLEAN, KEYWORDS, METHODS, Kind
+from fuzz_sequences import Defect
 from mpm import _core
 
 CALLS = 12
@@ -64,10 +62,6 @@ OTHER = ("add_material", "add_collider", "drop_collider", "fill_collider", "add_
 VALUES = (0.0, 1.0, -1.0, 0.35, 1e300, 5e-324, float("nan"), float("inf"))
 
 
-class Defect(Exception):
-    """A promise was broken."""
-
-
 def state(core: Any) -> str:
     """All that can be seen of an object, or why there is nothing: values that were written may be refused."""
     try:
@@ -76,20 +70,22 @@ def state(core: Any) -> str:
         return str(error)
 
 
-class Sequence:
+class Sequence(fuzz_sequences.Sequence):
     """One object, and calls of it."""
 
+    most = CALLS
+
     def __init__(self, number: int) -> None:
-        self.random = random.Random(number)
-        self.log: list[str] = []
+        super().__init__(number)
         self.views: list[np.ndarray] = []
         self.strange = False  # values were given that a new object may refuse
         self.other = False  # has materials, colliders or fields that a new object has not
         self.name = self.random.choice(NAMES)
         self.options = {key: kind.good for key, kind in KEYWORDS[self.name].items()}
         choices = OPTIONS | ({"integrator": INTEGRATORS[self.name]} if self.name in INTEGRATORS else {})
-        for key in choices.keys() & self.options.keys():
-            self.options[key] = self.random.choice(choices[key])
+        for key, values in choices.items():  # in this order, whatever hashes strings have
+            if key in self.options:
+                self.options[key] = self.random.choice(values)
         made = self.random.choice((core_calls.bare, core_calls.empty, *[core_calls.filled] * 4))
         self.log.append(f"{made.__name__} {self.name} {self.options}")
         self.core = made(self.name, **self.options)
@@ -186,75 +182,41 @@ class Sequence:
             raise Defect(f"what was kept continues with other bits: {ends}")
         return f"{self.name} again done"
 
+    def end(self) -> None:
+        core_calls.answers(self.core)
+
 
 def try_sequence(number: int, seen: Counter[str]) -> str:
     """The report of a defect, its error first; "" if there is none."""
-    sequence: Sequence | None = None
-
-    def story(error: Exception) -> str:
-        calls = sequence.log if sequence else []
-        return "\n".join([f"{type(error).__name__}: {str(error)[:80]}", traceback.format_exc(), *calls])
-
-    try:
-        sequence = Sequence(number)
-        for _ in range(sequence.random.randint(1, CALLS)):
-            seen[sequence.call()] += 1
-        core_calls.answers(sequence.core)
-    except CLEAN as error:
-        if sequence is not None:
-            return story(error)
-        seen["no object"] += 1  # such as books of dissipation with implicit steps
-    except Exception as error:
-        return story(error)
-    return ""
-
-
-def try_sequences(numbers: range, said: int, seen: Counter[str], defects: Counter[str]) -> None:
-    """Some of them; the descriptor `said` is told each number before. The first defect of a kind is printed."""
-    for number in numbers:
-        os.pwrite(said, b"%20d\n" % number, 0)
-        if report := try_sequence(number, seen):
-            kind, _, story = report.partition("\n")
-            if not defects[kind]:
-                print(f"--- sequence {number}\n{kind}\n{story}", flush=True)
-            defects[kind] += 1
+    # no object: such as with books of dissipation in implicit steps
+    return fuzz_sequences.attempt(lambda: Sequence(number), CLEAN, "no object", seen)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run sequences until the time is over; 1 if there were defects."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--sequence", type=int, help="this one alone")
-    parser.add_argument("--out", type=Path, default=Path("out/fuzz"))
-    chosen = parser.parse_args(arguments)
-    chosen.out.mkdir(parents=True, exist_ok=True)
+    chosen = fuzz_sequences.options(__doc__, arguments)
     faulthandler.enable(sys.__stderr__)
     faulthandler.register(signal.SIGPROF, sys.__stderr__, chain=True)  # and the process ends
-    seen: Counter[str] = Counter()
-    defects: Counter[str] = Counter()
+    tally = fuzz_sequences.Tally()
+    alone = chosen.sequence is not None
+    number, batch = (chosen.sequence, 1) if alone else (chosen.seed * 10**9, BATCH)
     current = chosen.out / f"core-{chosen.seed}-current"
-    first = number = chosen.seed * 10**9
     end, before = time.monotonic() + chosen.seconds, 0
     with current.open("wb", buffering=0) as said:
-        if chosen.sequence is not None:
-            first, number = chosen.sequence, chosen.sequence + 1
-            try_sequences(range(first, number), said.fileno(), seen, defects)
-        while chosen.sequence is None and time.monotonic() < end:
+        while (not alone and time.monotonic() < end) or not tally.tried:
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
             faulthandler.dump_traceback_later(24 * SECONDS, exit=True, file=sys.__stderr__)
-            try_sequences(range(number, number + BATCH), said.fileno(), seen, defects)
-            number += BATCH
+            for k in range(number, number + batch):
+                os.pwrite(said.fileno(), b"%20d\n" % k, 0)
+                tally.add(k, try_sequence(k, tally.seen))
+            number += batch
             before = before or peak()  # what the first batch has taken is no leak
     signal.setitimer(signal.ITIMER_PROF, 0)
     faulthandler.cancel_dump_traceback_later()
     current.unlink()
-    if not scenes.SANITIZED and before and peak() - before > MORE:
-        defects[f"memory grew by {(peak() - before) >> 20} MB"] += 1
-    print(f"{number - first} sequences, {seen.total()} calls, {defects.total()} defects")
-    for kind, count in [*defects.most_common(), *sorted(seen.items())]:
-        print(f"{count:9}  {kind}")
-    return 1 if defects else 0
+    if not scenes.SANITIZED and peak() - before > MORE:
+        tally.defects[f"memory grew by {(peak() - before) >> 20} MB"] += 1
+    return tally.end()
 
 
 def peak() -> int:

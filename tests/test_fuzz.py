@@ -215,6 +215,15 @@ def test_calls_of_the_core_in_random_order(tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
+def test_calls_of_the_core_repeat(tmp_path, monkeypatch):
+    """Whatever order the sets of a process have."""
+    said = []
+    for seed in ("1", "2"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        said += [said_by(fuzz_core.__file__, tmp_path, "--sequence", "7")]
+    assert said[0] == said[1]
+
+
 def taken(monkeypatch):
     """A good argument that is called a wrong one."""
     step = {"step": (dataclasses.replace(core_calls.whole(2), wrong=(1,)),)}
