@@ -270,7 +270,10 @@ static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_s
     }
     for (int f = 0; f < simulation->store.fields.count; f++) {
         const size_t values = snapshot->particles * mpm_snapshot_components(simulation, f);
-        const bool may_leave_its_range = f == MPM_FIELD_F || simulation->store.fields.row[f].owner == MPM_OWNER_LAW;
+        /* a step that ends a run leaves F, the histories of laws and the books of dissipation as they have become */
+        const bool may_leave_its_range =
+            f == MPM_FIELD_F ||
+            (f >= MPM_CORE_FIELDS && simulation->store.fields.row[f].owner != MPM_OWNER_USER);
         for (size_t i = 0; i < values && !may_leave_its_range; i++)
             if (!isfinite(mpm_real_at(snapshot->field[f], i, size)))
                 return false;
