@@ -203,7 +203,8 @@ def main(arguments: list[str] | None = None) -> int:
     current = chosen.out / f"core-{chosen.seed}-current"
     end, before = time.monotonic() + chosen.seconds, 0
     with current.open("wb", buffering=0) as said:
-        while (not alone and time.monotonic() < end) or not tally.tried:
+        # at least two batches: a leak is seen beside the first
+        while tally.tried < (1 if alone else 2 * BATCH) or (not alone and time.monotonic() < end):
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
             faulthandler.dump_traceback_later(24 * SECONDS, exit=True, file=sys.__stderr__)
             for k in range(number, number + batch):

@@ -264,18 +264,18 @@ def test_planted_defects_of_calls_of_the_core_are_found(monkeypatch, plant, foun
 
 @pytest.mark.numbers
 @pytest.mark.parametrize(
-    ("answers", "status", "found"),
+    ("seconds", "answers", "status", "found"),
     [
-        ("kept.append(numpy.ones(1 << 17))", 1, "memory grew by"),
-        ("any(iter(int, 1))", -signal.SIGPROF, "in try_sequence"),
+        (50, "kept.append(numpy.ones(1 << 18))", 1, "memory grew by"),
+        (0.3, "any(iter(int, 1))", -signal.SIGPROF, "in try_sequence"),
     ],
     ids=("leak", "hang"),
 )
-def test_leaks_and_hangs_of_calls_of_the_core_are_found(tmp_path, answers, status, found):
+def test_leaks_and_hangs_of_calls_of_the_core_are_found(tmp_path, seconds, answers, status, found):
     """In a process of its own, whose memory nothing else has grown."""
-    planted = "import core_calls, fuzz_core, numpy, sys; kept = []; fuzz_core.SECONDS = 0.3; "
+    planted = f"import core_calls, fuzz_core, numpy, sys; kept = []; fuzz_core.SECONDS = {seconds}; "
     planted += f"core_calls.answers = lambda core: {answers}; sys.exit(fuzz_core.main(sys.argv[1:]))"
-    command = [sys.executable, "-c", planted, "--seconds", "1", "--out", str(tmp_path)]
+    command = [sys.executable, "-c", planted, "--seconds", "0", "--out", str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert run.returncode == status and found in run.stdout + run.stderr
