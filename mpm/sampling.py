@@ -98,8 +98,6 @@ def sample(
     dim, domain = shape.dimension, Box(lower, upper)
     side = round(particles_per_cell ** (1 / dim)) if sampling in ("stratified", "lattice") else 1
     cells = np.rint((domain.upper - domain.lower) / dx)
-    if cells.prod() >= 2**53:
-        raise ValueError(f"{size}: expected one that divides the domain into 1 to 2^53 cells, got {dx:g}")
     each = dx**dim / particles_per_cell
     of_body = f" of {body!r}"
     _refuse_outside(shape, domain, dx, of_body)
@@ -111,6 +109,10 @@ def sample(
     _refuse_too_many(0 if expected is None else expected / each, room, f"{size} = {dx:g} m")
     first, last = _cell_range(shape, domain, dx, cells.astype(np.int64))
     extent = np.maximum(last - first, 0)
+    if extent.prod(dtype=float) >= 2**53:
+        raise ValueError(
+            f"{size}: expected one that divides the box around a shape into 1 to 2^53 cells, got {dx:g}"
+        )
     filler, filling = Filler(shape, domain.lower, dx, side), Filling(extent, each)
     noise = bluenoise.tile(dim, particles_per_cell, rng) if sampling == "poisson" else None
     kept = [np.empty((0, dim))]

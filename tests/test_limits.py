@@ -27,45 +27,54 @@ METHODS = {
     "fem": (mpm.fem.Simulation, "spacing", solid),
 }
 each_method = pytest.mark.parametrize("method", METHODS)
+each_dim = pytest.mark.parametrize("d", [2, 3])
 
 
-def make(method, size=1 / 8, *, E=1e4, side=1.0, shape=None, gravity=None, velocity=0, **options):
+def make(method, size=1 / 8, *, d=2, E=1e4, side=1.0, shape=None, gravity=0.0, velocity=0, **options):
     solver, name, material = METHODS[method]
-    scene = mpm.Scene((0, 0), (side, side), gravity=gravity)
-    body = Box((0.25 * side,) * 2, (0.75 * side,) * 2) if shape is None else shape
+    scene = mpm.Scene((0,) * d, (side,) * d, gravity=(0,) * (d - 1) + (-gravity,))
+    body = Box((0.25 * side,) * d, (0.75 * side,) * d) if shape is None else shape
     scene.add(body, material(E), velocity=velocity)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of bodies that are not resolved well
         return solver(scene, threads=1, **{name: size}, **options)
 
 
+@each_dim
 @each_method
-def test_more_particles_than_an_int_counts_are_refused_before_anything_is_allocated(method):
-    with pytest.raises(MemoryError, match=rf"{METHODS[method][1]} = 1e-06 m: .* this machine holds at most"):
-        make(method, 1e-6)  # 2.5e11
+def test_more_particles_than_an_int_counts_are_refused_before_anything_is_allocated(method, d):
+    size = 10.0 ** (-8 + d)  # 2.5e11 and 1.3e14
+    with pytest.raises(
+        MemoryError, match=rf"{METHODS[method][1]} = {size:g} m: .* this machine holds at most"
+    ):
+        make(method, size, d=d)
 
 
 def test_a_mesh_is_refused_while_it_is_counted(monkeypatch):
     monkeypatch.setattr(meshing, "particles_in_memory", lambda: 1000)
-    with pytest.raises(
-        MemoryError, match=r"spacing = 0\.02 m: more than .* cells; this machine holds at most 500"
-    ):
-        fem.mesh(Box((0, 0), (1, 1)), 0.02)  # 2,500
+    for d, spacing, most in ((2, 0.02, 500), (3, 0.1, 167)):  # 2,500 and 1,000 cells
+        words = rf"spacing = {spacing} m: more than .* cells; this machine holds at most {most}"
+        with pytest.raises(MemoryError, match=words):
+            fem.mesh(Box([0] * d, [1] * d), spacing)
 
 
+@each_dim
 @pytest.mark.parametrize(("method", "most"), [("mpm", 31), ("sph", 20)])
-def test_more_cells_per_side_are_refused(method, most):
+def test_more_cells_per_side_are_refused(method, most, d):
     """A mesh has no cells of the domain."""
     with pytest.raises(ValueError, match=rf"{METHODS[method][1]} = .* the domain's size / 2\^{most}"):
-        make(method, 2.0**-32, shape=Box((0.5, 0.5), (0.5 + 2.0**-30,) * 2))
+        make(method, 2.0**-32, d=d, shape=Box((0.5,) * d, (0.5 + 2.0**-30,) * d))
 
 
+@each_dim
 @each_method
-def test_a_million_cells_per_side_cost_what_the_particles_take(method):
+def test_a_million_cells_per_side_cost_what_the_particles_take(method, d):
     """In the far corner, about 10^6 cells from the origin; velocity 1 m/s for ten steps."""
     side = 2.0**20
-    sim = make(method, 1.0, side=side, shape=Box((side - 8,) * 2, (side - 4,) * 2), velocity=(-1, 0))
-    near = make(method, 1.0, side=16, shape=Box((8, 8), (12, 12)), velocity=(-1, 0))
+    sim, near = (
+        make(method, 1.0, d=d, side=s, shape=Box((s - 8,) * d, (s - 4,) * d), velocity=(-1,) + (0,) * (d - 1))
+        for s in (side, 16)
+    )
     for one in (sim, near):
         one.step(10)
     assert sum(sim._core.memory().values()) < 1.2 * sum(near._core.memory().values())  # equal
@@ -73,54 +82,61 @@ def test_a_million_cells_per_side_cost_what_the_particles_take(method):
     assert np.abs(moved).max() < 1e-8  # an ulp is 1.2e-10; measured 2.4e-10
 
 
+@each_dim
 @each_method
 @pytest.mark.parametrize(("dt", "E"), [(1e-12, 1e4), (1e3, 1e-9)])
-def test_time_steps_from_a_picosecond_to_a_quarter_of_an_hour(method, dt, E):
-    sim = make(method, E=E, dt=dt)
+def test_time_steps_from_a_picosecond_to_a_quarter_of_an_hour(method, dt, E, d):
+    sim = make(method, d=d, E=E, dt=dt)
     sim.step(3)
     assert sim.time == pytest.approx(3 * dt, rel=1e-15) and np.isfinite(sim.particles.x).all()
 
 
+@each_dim
 @each_method
-def test_a_step_above_the_bound_is_refused(method):
+def test_a_step_above_the_bound_is_refused(method, d):
     with pytest.raises(mpm.InstabilityError, match=r"dt = 1000 s is above the stable bound"):
-        make(method, dt=1e3).step()
+        make(method, d=d, dt=1e3).step()
 
 
+@each_dim
 @each_method
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_stiffness_scales_time_and_nothing_else(method, dtype):
+def test_stiffness_scales_time_and_nothing_else(method, dtype, d):
     """Twelve orders of magnitude; the bound of the step goes with the root: measured 3e-8 in float32."""
-    bounds = {E: make(method, E=E, dtype=dtype).stable_dt().dt * E**0.5 for E in (1.0, 1e6, 1e12)}
+    bounds = {E: make(method, d=d, E=E, dtype=dtype).stable_dt().dt * E**0.5 for E in (1.0, 1e6, 1e12)}
     assert list(bounds.values()) == pytest.approx([bounds[1.0]] * 3, rel=1e-6)
     for E in bounds:
-        sim = make(method, E=E, dtype=dtype, gravity=(0, -9.81))
+        sim = make(method, d=d, E=E, dtype=dtype, gravity=9.81)
         sim.step(20)
         assert np.isfinite(sim.particles.x).all() and sim.time > 0
 
 
+@each_dim
 @pytest.mark.parametrize("method", ["mpm", "sph"])
-def test_one_particle_falls(method):
-    shape = Points([(0.5, 0.5)], volume=1 / 64) if method == "mpm" else Box((0.4, 0.4), (0.52, 0.52))
-    sim = make(method, shape=shape, gravity=(0, -9.81))
-    start, dt = sim.particles.x[0, 1], sim.stable_dt().dt / 4
+def test_one_particle_falls(method, d):
+    shape = Points([(0.5,) * d], volume=1 / 8**d) if method == "mpm" else Box((0.4,) * d, (0.52,) * d)
+    sim = make(method, d=d, shape=shape, gravity=9.81)
+    start, dt = sim.particles.x[0, -1], sim.stable_dt().dt / 4
     assert len(sim.particles) == 1
     sim.run(8 * dt, max_steps=1000)
-    assert start - sim.particles.x[0, 1] == pytest.approx(
+    assert start - sim.particles.x[0, -1] == pytest.approx(
         9.81 * (8 * dt) ** 2 / 2, rel=0.3
     )  # first order in dt
 
 
-def test_one_element_falls():
-    sim = make("fem", shape=Cells([(0.4, 0.4), (0.6, 0.4), (0.4, 0.6)], [(0, 1, 2)]), gravity=(0, -9.81))
+@each_dim
+def test_one_element_falls(d):
+    corners = 0.4 + 0.2 * np.eye(d + 1, d, k=-1)
+    sim = make("fem", d=d, shape=Cells(corners, [range(d + 1)]), gravity=9.81)
     sim.step(5)
-    assert sim.particles.v[:, 1] == pytest.approx([-9.81 * sim.time] * 3, rel=1e-9)
+    assert sim.particles.v[:, -1] == pytest.approx([-9.81 * sim.time] * (d + 1), rel=1e-9)
 
 
+@each_dim
 @pytest.mark.parametrize("method", ["mpm", "sph"])
-def test_a_simulation_of_which_nothing_is_left_goes_on(method, tmp_path):
-    sim = make(method)
-    assert sim.particles.delete(slice(None)) == len(make(method).particles)
+def test_a_simulation_of_which_nothing_is_left_goes_on(method, d, tmp_path):
+    sim = make(method, d=d)
+    assert sim.particles.delete(slice(None)) == len(make(method, d=d).particles)
     sim.step(3)
     sim.run(0.01)
     sim.save(tmp_path / "a.mpm")
@@ -132,13 +148,13 @@ def test_a_simulation_of_which_nothing_is_left_goes_on(method, tmp_path):
 @each_method
 def test_a_run_whose_steps_collapse_says_so(method):
     """Steps that the clock does not notice end the run; very many are told before, and max_steps bounds them."""
-    stiff = make(method, E=1e22, gravity=(0, -9.81))
+    stiff = make(method, E=1e22, gravity=9.81)
     with pytest.raises(UserWarning, match="this run needs about"):  # warnings are errors in these tests
         stiff.run(1.0)
     assert stiff.steps < 10
     with pytest.raises(mpm.errors.StepLimitError, match="max_steps"):
         stiff.run(1.0, max_steps=20)
-    late = make(method, gravity=(0, -9.81))
+    late = make(method, gravity=9.81)
     late.run(0.01)
     late.particles.v[:] = (1e18, 0)
     with pytest.raises(mpm.InstabilityError):

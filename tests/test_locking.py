@@ -83,6 +83,15 @@ def test_a_nearly_incompressible_beam_bends_as_timoshenkos():
     assert bends_at(4, 0.2) > 1.5 * expected  # measured 7.3
 
 
+def test_a_step_that_is_no_number_in_single_precision_gives_no_nan():
+    scene = mpm.Scene([0, 0], [1, 1])
+    scene.add(mpm.shapes.Box([0.3, 0.3], [0.6, 0.6]), scenes.MATERIALS["neo_hookean"], velocity=scenes.swirl)
+    sim = mpm.Simulation(scene, dx=1 / 8, dtype="float32", f_bar=True)
+    F = sim.particles.F.copy()
+    sim.run(1e-300)
+    np.testing.assert_array_equal(sim.particles.F, F)
+
+
 # --- what F-bar does not change --------------------------------------------------------------------------------------
 
 

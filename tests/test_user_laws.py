@@ -264,8 +264,11 @@ def test_nan_is_an_error_and_no_particles_are_no_call(library, law):
     ):
         body(broken, 2)
     sim = body(broken, 3, velocity=lambda x: 4 * (x - 0.5))
-    with pytest.raises(mpm.InstabilityError):
+    with pytest.raises(
+        mpm.InstabilityError, match=r"the law 'broken' gives .* particle.* a stress"
+    ) as caught:
         sim.run(1)
+    np.testing.assert_array_equal(caught.value.rows, np.flatnonzero(sim.particles.F[:, 0, 0] > 1.1))
     assert law.stress(np.empty((0, 3, 3))).shape == (0, 3, 3) and law.energy(np.empty((0, 2, 2))).shape == (
         0,
     )
@@ -274,6 +277,32 @@ def test_nan_is_an_error_and_no_particles_are_no_call(library, law):
     empty.run(0.01)
     with pytest.raises(ValueError, match=r"F\[0\].*outside the range of UserLaw"):
         broken.stress(np.diag([1.2, 1, 1])[None])
+
+
+@each("d", scenes.DIMS)
+@each("dtype", scenes.DTYPES)
+@each("evaluate", ["neo_hookean", "damaged"])
+def test_a_history_that_becomes_nan_ends_the_run(library, evaluate, dtype, d, tmp_path):
+    """Also where the stress does not depend on it. What the run leaves, with books that became NaN, is saved."""
+    losing = UserLaw(
+        name="losing",
+        evaluate=UserLaw.EVALUATE((evaluate, library)),
+        advance=UserLaw.RETURN_MAP(("lose", library)),
+        constants=CONSTANTS,
+        density=1,
+        history=[HistoryField("damage")],
+    )
+    sim = body(losing, d, velocity=lambda x: 4 * (x - 0.5), dissipation=True, dtype=dtype)
+    with pytest.raises(
+        mpm.InstabilityError, match="return map of the law 'losing' has made the history"
+    ) as caught:
+        sim.run(1)
+    lost = np.isnan(sim.particles["damage"])
+    np.testing.assert_array_equal(caught.value.rows, np.flatnonzero(lost))
+    assert lost.any() and np.isfinite(sim.particles.F).all()
+    assert np.isnan(sim.particles["plastic_dissipation"]).any() == (evaluate == "damaged")
+    sim.save(tmp_path / "ended.mpm")
+    assert mpm.load(tmp_path / "ended.mpm", laws={"losing": losing}).state_hash() == sim.state_hash()
 
 
 def test_other_solvers_and_files_say_what_they_lack(law, damaging, tmp_path):

@@ -131,45 +131,6 @@ static struct body body_of(const mpm_settings *settings, const mpm_rigid_sums *s
     return body;
 }
 
-/* Stops a body at a wall: an impulse on the particle that is farthest along the normal, at r from the centre, keeps it
- * from passing the face. Walls act on nodes, which hold the particles beside them but not the whole body at once. */
-static void stop(struct body *body, const double at[3], int axis, double inward, double gap, double dt,
-                 double impulse[3])
-{
-    double r[3], w[3], turned[3], arm[3], normal[3] = {0}, velocity[3];
-    normal[axis] = inward;
-    for (int a = 0; a < 3; a++)
-        r[a] = at[a] - body->centre[a];
-    multiply(w, body->inverse, body->spin);
-    cross(turned, w, r);
-    for (int a = 0; a < 3; a++)
-        velocity[a] = body->momentum[a] / body->mass + turned[a];
-    const double missing = -fmax(gap, 0) / dt - mpm_dot3(velocity, normal);
-    if (!(missing > 0))
-        return;
-    cross(arm, r, normal);
-    multiply(w, body->inverse, arm);
-    const double size = missing / (1 / body->mass + mpm_dot3(arm, w));
-    body->momentum[axis] += size * inward;
-    impulse[axis] += size * inward;
-    for (int a = 0; a < 3; a++)
-        body->spin[a] += size * arm[a];
-}
-
-static void stop_at_walls(const mpm_settings *settings, struct body *body, const mpm_rigid_body *motion, double dt,
-                          double impulse[3])
-{
-    const mpm_rigid_sums *sums = &motion->sums;
-    for (int a = 0; a < settings->dim; a++) {
-        if (mpm_walls_period(settings->walls, a, settings->cells[a]))
-            continue;
-        const double low = -settings->dx * (motion->block[a] * mpm_block_side(settings->dim) + motion->place[a]);
-        const double high = low + settings->dx * (double)settings->cells[a];
-        stop(body, sums->lowest[a], a, 1, sums->lowest[a][a] - low, dt, impulse);
-        stop(body, sums->highest[a], a, -1, high - sums->highest[a][a], dt, impulse);
-    }
-}
-
 /* The motion in a step of size dt. */
 static void move(const struct body *body, double dt, mpm_rigid_body *motion)
 {
@@ -201,24 +162,155 @@ static void move(const struct body *body, double dt, mpm_rigid_body *motion)
     }
 }
 
-/* How far the particles of a body move along an axis at most [m]: the displacement is linear in x, so it is that of a
- * corner of the box around them. */
+/* Where the step takes a place less that place [m]. */
+static void displace(double moved[3], const mpm_rigid_body *motion, const double at[3])
+{
+    double r[3], turned[3];
+    for (int a = 0; a < 3; a++)
+        r[a] = at[a] - motion->centre[a];
+    multiply(turned, motion->turn, r);
+    for (int a = 0; a < 3; a++)
+        moved[a] = motion->shift[a] + turned[a];
+}
+
+/* A corner of the box around particles. Displacements are linear in the place, so they are extreme at corners. */
+static void corner_of(double at[3], const mpm_rigid_sums *sums, int corner)
+{
+    for (int a = 0; a < 3; a++)
+        at[a] = corner >> a & 1 ? sums->highest[a][a] : sums->lowest[a][a];
+}
+
+/* How far the particles of a body move along an axis at most [m]. */
 static double farthest(const mpm_rigid_body *motion, int dim)
 {
-    const mpm_rigid_sums *sums = &motion->sums;
     double most = 0;
     for (int corner = 0; corner < 1 << dim; corner++) {
-        double r[3] = {0}, turn[3];
+        double at[3], moved[3];
+        corner_of(at, &motion->sums, corner);
+        displace(moved, motion, at);
         for (int a = 0; a < dim; a++)
-            r[a] = (corner >> a & 1 ? sums->highest[a][a] : sums->lowest[a][a]) - motion->centre[a];
-        multiply(turn, motion->turn, r);
-        for (int a = 0; a < dim; a++) {
-            const double moved = fabs(motion->shift[a] + turn[a]);
-            most = moved <= most ? most : moved; /* NaN stays */
-        }
+            most = fabs(moved[a]) <= most ? most : fabs(moved[a]); /* NaN stays */
     }
     return most;
 }
+
+/* ---- at walls --------------------------------------------------------------------------------------------------- */
+
+/* Walls act on nodes, which hold the particles beside them but not the whole body at once. So impulses stop a body at
+ * the faces, each at the particle that would pass one farthest, until none does. An impulse only slows its particle
+ * down, so that each takes energy. */
+enum { MOST_IMPULSES = 100 };
+static const double PASSING = 1e-9; /* that is borne [cells] */
+
+struct passing {
+    double depth /* [m] */, at[3];
+    int axis;
+    double inward; /* the normal of the face along the axis */
+};
+
+/* The distances from a place to the faces of an axis, lower and upper [m]. */
+static void gaps_of(double gaps[2], const mpm_settings *settings, const mpm_rigid_body *motion, int axis, double at)
+{
+    const double origin =
+        settings->dx * (motion->block[axis] * mpm_block_side(settings->dim) + motion->place[axis]);
+    gaps[0] = origin + at;
+    gaps[1] = settings->dx * (double)settings->cells[axis] - gaps[0];
+}
+
+/* May a particle of these end beyond a face? */
+static bool may_pass(const mpm_settings *settings, const mpm_rigid_body *motion, const mpm_rigid_sums *sums)
+{
+    for (int corner = 0; corner < 1 << settings->dim; corner++) {
+        double at[3], moved[3], gaps[2];
+        corner_of(at, sums, corner);
+        displace(moved, motion, at);
+        for (int a = 0; a < settings->dim; a++) {
+            gaps_of(gaps, settings, motion, a, at[a] + moved[a]);
+            if (!mpm_walls_periodic(settings->walls, a) && (gaps[0] < 0 || gaps[1] < 0))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Compares a particle with the one that passes a face farthest. Where it was beyond, it may stay but go no farther. */
+static void compare(struct passing *most, const mpm_settings *settings, const mpm_rigid_body *motion,
+                    const double at[3])
+{
+    double moved[3], gaps[2];
+    displace(moved, motion, at);
+    for (int a = 0; a < settings->dim; a++) {
+        if (mpm_walls_periodic(settings->walls, a))
+            continue;
+        gaps_of(gaps, settings, motion, a, at[a]);
+        for (int upper = 0; upper < 2; upper++) {
+            const double inward = upper ? -1 : 1, depth = -inward * moved[a] - fmax(gaps[upper], 0);
+            if (depth > most->depth)
+                *most = (struct passing){depth, {at[0], at[1], at[2]}, a, inward};
+        }
+    }
+}
+
+/* Positions lack their remainders here, less than a millionth of a cell. */
+static void compare_group(struct passing *most, const mpm_simulation *simulation, const mpm_rigid_body *motion,
+                          const mpm_group *group)
+{
+    const mpm_settings *settings = &simulation->settings;
+    const mpm_particles *p = &simulation->particles;
+    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, first = (size_t)group->first_tile * lanes;
+    for (size_t slot = first; slot < first + (size_t)group->tiles * lanes; slot++) {
+        if (!(mpm_real_at(p->column[MPM_COLUMN_MASS], slot, p->real_size) > 0))
+            continue;
+        double at[3] = {0};
+        for (size_t a = 0; a < dim; a++) {
+            const size_t index = mpm_particles_index(slot, a, dim, lanes);
+            const double x = mpm_real_at(p->column[MPM_COLUMN_X], index, p->real_size) - motion->place[a];
+            const double cells = (group->block[a] - motion->block[a]) * mpm_block_side(p->dim) + x;
+            const double period = (double)mpm_walls_period(settings->walls, (int)a, settings->cells[a]);
+            at[a] = settings->dx * (cells - (period > 0 ? period * nearbyint(cells / period) : 0));
+        }
+        compare(most, settings, motion, at);
+    }
+}
+
+/* An impulse at r from the centre that takes back `depth` of the displacement there. */
+static void push(struct body *body, const struct passing *passing, double dt, double impulse[3])
+{
+    double r[3], w[3], arm[3], normal[3] = {0};
+    normal[passing->axis] = passing->inward;
+    for (int a = 0; a < 3; a++)
+        r[a] = passing->at[a] - body->centre[a];
+    cross(arm, r, normal);
+    multiply(w, body->inverse, arm);
+    const double size = passing->depth / dt / (1 / body->mass + mpm_dot3(arm, w));
+    body->momentum[passing->axis] += size * passing->inward;
+    impulse[passing->axis] += size * passing->inward;
+    for (int a = 0; a < 3; a++)
+        body->spin[a] += size * arm[a];
+}
+
+/* Finds the motion of a body of the material. */
+static void move_within_walls(const mpm_simulation *simulation, size_t material, struct body *body, double dt,
+                              double impulse[3])
+{
+    const mpm_settings *settings = &simulation->settings;
+    const mpm_particles *particles = &simulation->particles;
+    mpm_rigid_body *motion = &simulation->rigid[material];
+    move(body, dt, motion);
+    for (int k = 0; k < MOST_IMPULSES && may_pass(settings, motion, &motion->sums); k++) {
+        struct passing most = {.depth = PASSING * settings->dx};
+        for (size_t g = 0; g < particles->group_count; g++)
+            if ((size_t)particles->groups[g].material == material &&
+                may_pass(settings, motion, &simulation->reports.rigid_sums[g]))
+                compare_group(&most, simulation, motion, &particles->groups[g]);
+        if (most.inward == 0)
+            return;
+        push(body, &most, dt, impulse);
+        move(body, dt, motion);
+    }
+}
+
+/* ---- all bodies ------------------------------------------------------------------------------------------------- */
 
 /* Is the body so long that the images of its particles across a periodic face could be mistaken? */
 static bool is_too_long(const mpm_settings *settings, const mpm_rigid_sums *sums)
@@ -229,6 +321,15 @@ static bool is_too_long(const mpm_settings *settings, const mpm_rigid_sums *sums
             return true;
     }
     return false;
+}
+
+int mpm_rigid_too_long(const mpm_simulation *simulation)
+{
+    size_t material = 0;
+    while (material + 1 < simulation->material_count &&
+           !is_too_long(&simulation->settings, &simulation->rigid[material].sums))
+        material++;
+    return (int)material;
 }
 
 mpm_status mpm_rigid_reserve(mpm_simulation *simulation)
@@ -287,8 +388,7 @@ mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[
         if (is_too_long(settings, &motion->sums))
             return MPM_BODY_TOO_LONG;
         struct body body = body_of(settings, &motion->sums);
-        stop_at_walls(settings, &body, motion, dt, impulse);
-        move(&body, dt, motion);
+        move_within_walls(simulation, material, &body, dt, impulse);
         const double moved = farthest(motion, settings->dim) / settings->dx;
         if (!(moved <= mpm_refusal_travel(simulation)))
             return MPM_MOVES_TOO_FAR;

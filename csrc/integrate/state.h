@@ -124,6 +124,7 @@ void mpm_synchronize_particles(mpm_simulation *simulation);
 
 /* strays.c */
 mpm_status mpm_strays_find(mpm_simulation *simulation); /* are particles outside the domain, or out of range? */
+mpm_status mpm_strays_of_stress(mpm_simulation *simulation); /* adds them to the trouble that was noted */
 
 /* refusal.c: `travel` is how far particles would move at most, in cells */
 mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report, double dt, double *travel);
@@ -133,6 +134,7 @@ double mpm_refusal_travel(const mpm_simulation *simulation); /* the largest acce
 
 /* rigid.c */
 mpm_status mpm_rigid_reserve(mpm_simulation *simulation); /* room for one more material */
+int mpm_rigid_too_long(const mpm_simulation *simulation); /* the material of the body that had a step refused */
 /* Finds the motion of every rigid body in the step, before G2P. Adds the impulses of the walls, and raises `travel`.
  * Returns why the step cannot be taken. */
 mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Strays: particles outside the domain, or out of the range of their law. They exist only after the step is taken. The
- * sweep counts them; this file finds their rows.
+ * sweep counts them; this file finds their rows, and those of particles whose stress had a step refused.
  */
 #include "base/real.h"
 #include "integrate/state.h"
@@ -23,31 +23,67 @@ static void find_position(const mpm_simulation *simulation, int32_t row, double 
         }
 }
 
+/* Notes the particles with a flaw. Is there one? */
+static bool note(mpm_simulation *simulation, const uint8_t *flags, enum mpm_flaw flaw, mpm_reason reason)
+{
+    mpm_trouble *trouble = &simulation->run.trouble;
+    mpm_trouble_note(trouble, MPM_UNSTABLE, reason, simulation->run.dt);
+    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, flaw);
+    return trouble->count > 0;
+}
+
+static const char *law_of_row(const mpm_simulation *simulation, int32_t row)
+{
+    const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
+    return mpm_material_law(&simulation->materials[materials[row]])->name;
+}
+
+static mpm_status find_flags(mpm_simulation *simulation, uint8_t **flags)
+{
+    *flags = mpm_memory_new(&simulation->run.allocator, (size_t)simulation->particles.count, 1);
+    if (!*flags)
+        return MPM_OUT_OF_MEMORY;
+    const mpm_sweep sweep = mpm_describe_sweep(simulation);
+    simulation->kernels->find_trouble(&sweep, *flags);
+    return MPM_OK;
+}
+
 /* Are particles outside the domain, or out of the range of their law? */
 static mpm_status name_strays(mpm_simulation *simulation)
 {
-    const ptrdiff_t rows = simulation->particles.count;
-    uint8_t *flags = mpm_memory_new(&simulation->run.allocator, (size_t)rows, 1);
-    if (!flags)
-        return MPM_OUT_OF_MEMORY;
-    const mpm_sweep sweep = mpm_describe_sweep(simulation);
-    simulation->kernels->find_trouble(&sweep, flags);
     mpm_trouble *trouble = &simulation->run.trouble;
-    mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_LEFT_RANGE, simulation->run.dt);
-    mpm_trouble_add_rows(trouble, flags, rows, MPM_INVERTED);
-    mpm_status status = trouble->count ? MPM_UNSTABLE : MPM_OK;
-    if (!status) { /* who was clamped or frozen is not outside any more */
-        trouble->reason = MPM_LEFT_DOMAIN;
-        mpm_trouble_add_rows(trouble, flags, rows, MPM_OUTSIDE);
-        if (trouble->count) {
-            double x[3] = {0};
-            find_position(simulation, trouble->rows[0], x);
-            trouble->name = mpm_boundary_touched(&simulation->boundary, simulation->run.time, x);
-            status = MPM_ESCAPED;
-        }
+    uint8_t *flags;
+    mpm_status status = find_flags(simulation, &flags);
+    if (status)
+        return status;
+    if (note(simulation, flags, MPM_NOT_FINITE, MPM_HISTORY_NOT_FINITE)) {
+        trouble->name = law_of_row(simulation, trouble->rows[0]);
+        status = MPM_UNSTABLE;
+    } else if (note(simulation, flags, MPM_INVERTED, MPM_LEFT_RANGE)) {
+        status = MPM_UNSTABLE;
+    } else if (note(simulation, flags, MPM_OUTSIDE, MPM_LEFT_DOMAIN)) { /* not who was clamped or frozen */
+        double x[3] = {0};
+        find_position(simulation, trouble->rows[0], x);
+        trouble->name = mpm_boundary_touched(&simulation->boundary, simulation->run.time, x);
+        status = MPM_ESCAPED;
     }
     mpm_memory_free(&simulation->run.allocator, flags);
     return status;
+}
+
+/* Whose stress made the velocities of nodes infinite or NaN? Its sums may do so with finite terms, too. */
+mpm_status mpm_strays_of_stress(mpm_simulation *simulation)
+{
+    mpm_trouble *trouble = &simulation->run.trouble;
+    uint8_t *flags;
+    const mpm_status status = find_flags(simulation, &flags);
+    if (status)
+        return status;
+    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, MPM_STRESS_NOT_FINITE);
+    if (trouble->count)
+        trouble->name = law_of_row(simulation, trouble->rows[0]);
+    mpm_memory_free(&simulation->run.allocator, flags);
+    return MPM_OK;
 }
 
 mpm_status mpm_strays_find(mpm_simulation *simulation)

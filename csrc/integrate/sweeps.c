@@ -101,6 +101,8 @@ static void add_measure(mpm_measure *sum, const mpm_measure *part)
     sum->speed = fmax(sum->speed, part->speed);
     sum->gradient2 = fmax(sum->gradient2, part->gradient2);
     sum->rigid_speed = fmax(sum->rigid_speed, part->rigid_speed);
+    sum->density = fmax(sum->density, part->density);
+    sum->rigid_lightness = fmax(sum->rigid_lightness, part->rigid_lightness);
     sum->advection_speed = fmax(sum->advection_speed, part->advection_speed);
     sum->least_det = fmin(sum->least_det, part->least_det);
     sum->outside += part->outside;

@@ -18,7 +18,8 @@
 #include <math.h>
 
 /* Of the automatic step with rigid bodies: their motion [cells], and the largest dt/sqrt(h/g). The wave speed of their
- * contacts, h/(4 dt), is then at least 5 times their speed, and 12 sqrt(g h). */
+ * contacts, h/(4 dt), is then at least 5 times their speed, and 12 sqrt(g h). The lightest body may have to carry what
+ * is R times as dense, and its contacts are as stiff as with R = 1 if dt is smaller by sqrt(R). */
 static const double RIGID_MOTION = 0.05, RIGID_FALL = 0.02;
 
 static double gravity_size(const mpm_settings *settings)
@@ -61,8 +62,9 @@ static double automatic_dt(const mpm_simulation *simulation)
     dt = fmin(dt, 0.4 * simulation->settings.dx / simulation->approach);
     dt = fmin(dt, 0.2 / sqrt(most->gradient2));
     if (simulation->has_rigid) { /* a rigid body is as hard as the step allows: see transfer/rigid.h */
-        dt = fmin(dt, RIGID_MOTION * simulation->settings.dx / most->rigid_speed);
-        dt = fmin(dt, RIGID_FALL * sqrt(simulation->settings.dx / gravity_size(&simulation->settings)));
+        const double share = 1 / sqrt(fmax(most->density * most->rigid_lightness, 1));
+        dt = fmin(dt, share * RIGID_MOTION * simulation->settings.dx / most->rigid_speed);
+        dt = fmin(dt, share * RIGID_FALL * sqrt(simulation->settings.dx / gravity_size(&simulation->settings)));
     }
     if (simulation->integrator->solve) /* the return map acts after the step */
         dt = fmin(dt, 0.5 * simulation->yield_strain / sqrt(most->gradient2));

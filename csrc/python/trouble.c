@@ -99,6 +99,12 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
                  "torn apart; a smaller dt, a stiffer material or a finer grid may help, or mend F and J by hand",
                  (long long)t->count);
         return;
+    case MPM_HISTORY_NOT_FINITE:
+        snprintf(text, size,
+                 "the return map of the law '%.100s' has made the history of %lld particle(s) NaN or infinite: mend "
+                 "the law (mpm.testing.check_law examines it), or the history by hand",
+                 t->name, (long long)t->count);
+        return;
     case MPM_LEFT_DOMAIN:
         snprintf(text, size,
                  "%lld particle(s) left the domain%s%.100s%s; enlarge it, use on_leave=\"clamp\" or \"delete\", or "
@@ -142,8 +148,14 @@ void mpm_python_describe_simulation(const mpm_trouble *t, char *text, size_t siz
 {
     switch (t->reason) {
     case MPM_GRID_NOT_FINITE:
-        snprintf(text, size, "node velocities are not finite at dt = %g s: stresses overflow; the step was not taken",
-                 t->dt);
+        if (t->count)
+            snprintf(text, size,
+                     "node velocities are not finite at dt = %g s: the law '%.100s' gives %lld particle(s) a stress "
+                     "that is NaN or infinite; the step was not taken",
+                     t->dt, t->name, (long long)t->count);
+        else
+            snprintf(text, size,
+                     "node velocities are not finite at dt = %g s: stresses overflow; the step was not taken", t->dt);
         return;
     case MPM_MOVES_TOO_FAR:
         snprintf(text, size,
@@ -158,8 +170,9 @@ void mpm_python_describe_simulation(const mpm_trouble *t, char *text, size_t siz
         return;
     case MPM_BODY_TOO_LONG:
         snprintf(text, size,
-                 "a rigid body has at least half the length of a periodic axis, so its particles cannot be told from "
-                 "their images; the step was not taken: lengthen the domain, or take a moving collider");
+                 "the rigid body of materials[%d] has at least half the length of a periodic axis, so its particles "
+                 "cannot be told from their images; the step was not taken: lengthen the domain, or take a moving "
+                 "collider", t->kind);
         return;
     default:
         snprintf(text, size, "unknown trouble");

@@ -21,6 +21,7 @@ enum {
                              * [m/s], value[1] the largest dt for it [s], 0 if none was found */
     MPM_NOT_CONVERGED,      /* an implicit step was not solved */
     MPM_LEFT_RANGE,         /* J left the range of its law */
+    MPM_HISTORY_NOT_FINITE, /* of the user's law `name` */
     MPM_LEFT_DOMAIN,        /* `name` is the collider that the first row touches, or NULL */
     MPM_WRITTEN_NOT_FINITE, /* through a view: NaN or infinite */
     MPM_WRITTEN_INVERTED,   /* through a view: det F <= 0, or beyond the range of the field */

@@ -81,12 +81,13 @@ typedef struct mpm_measure {
     double gradient2; /* largest |C|^2 [1/s2] */
     double least_det; /* dry run: smallest det(I + dt grad v) */
     double rigid_speed; /* largest |v_a| of a rigid body [m/s] */
+    double density, rigid_lightness; /* largest m/V0 [kg/m^d]; largest V0/m of a rigid body */
     double advection_speed; /* G2P, dry run: largest |component| of the velocity that moves particles [m/s] */
     double force[3];  /* body force: sum of m b [N] */
     double dissipation[MPM_DISSIPATIONS]; /* where materials keep it [J] */
     int64_t outside;  /* particles outside the domain after G2P */
     int64_t clamped, frozen; /* those of them that were put back onto a face, or wait for their deletion */
-    int64_t out_of_range; /* particles whose J left the law's range or is NaN */
+    int64_t out_of_range; /* particles whose J left the law's range or is NaN, or whose history is not finite */
     int64_t clipped;  /* G2P: particles whose history was held within limits */
 } mpm_measure;
 
@@ -352,7 +353,8 @@ typedef struct mpm_kernels {
     void (*insert)(const mpm_insertion *insertion);
     /** The lowest row whose value of `maximum` is at least `least`, -1 if there is none. For stable_dt only. */
     int32_t (*find_limit)(const mpm_sweep *sweep, mpm_maximum maximum, double least);
-    /** Flags the rows that are outside (MPM_OUTSIDE) or out of the law's range (MPM_INVERTED). */
+    /** Flags rows for the history of a user's law (MPM_NOT_FINITE), J beyond its law's range (MPM_INVERTED), the place
+     *  (MPM_OUTSIDE), the stress (MPM_STRESS_NOT_FINITE): the first that holds. */
     void (*find_trouble)(const mpm_sweep *sweep, uint8_t *flags);
     void (*evaluate)(const mpm_evaluation *evaluation);
     void (*return_map)(const mpm_return_map *states);

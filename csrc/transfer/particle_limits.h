@@ -29,11 +29,13 @@ struct constants {
     wide lowest[DIM], highest[DIM];  /* where particles may be, in cells from the block's first node */
     wide J_low, J_high;
     const mpm_law *row; /* of the law */
+    int users_history;  /* components of the history of a user's law; 0 for a law of the registry */
 };
 
 static struct constants group_constants(const mpm_sweep *sweep, struct durations dt, const mpm_group *group)
 {
-    const mpm_law *law = mpm_material_law(&sweep->materials[group->material]);
+    const mpm_material *material = &sweep->materials[group->material];
+    const mpm_law *law = mpm_material_law(material);
     const double h = sweep->dx, room = wall_room(sweep->scheme.degree);
     const double D = mpm_scheme_second_moment(sweep->scheme.degree); /* over h^2 */
     struct constants k = {
@@ -49,6 +51,7 @@ static struct constants group_constants(const mpm_sweep *sweep, struct durations
         .J_low = wide_set((real)law->J_low),
         .J_high = wide_set((real)law->J_high),
         .row = law,
+        .users_history = mpm_material_kernel_law(material) == MPM_USER ? mpm_law_history(law, DIM) : 0,
     };
     for (int a = 0; a < DIM; a++) {
         const double first = (double)group->block[a] * BLOCK_SIDE;
@@ -77,8 +80,18 @@ INLINE unsigned find_out_of_range(const struct constants *k, const struct tile *
            ~mask_bits(wide_less_equal(k->J_low, tile->state.J) & wide_less_equal(tile->state.J, k->J_high));
 }
 
+/* A return map of the registry gives no NaN; that of a user may, and the stress need not show it. */
+INLINE unsigned find_broken_history(const struct constants *k, const struct tile *tile)
+{
+    const wide infinite = wide_set((real)__builtin_inf());
+    mask alive = wide_less(wide_set(0), tile->mass), finite = alive;
+    for (int c = 0; c < k->users_history; c++)
+        finite &= wide_less(wide_abs(tile->state.history[c]), infinite);
+    return mask_bits(alive) & ~mask_bits(finite);
+}
+
 struct limits {
-    wide rate2, wave2, speed, gradient2;
+    wide rate2, wave2, speed, gradient2, volume_per_mass;
 };
 
 /* The linear kernel's kappa over its least value: 1/(4 f (1 - f)) for the axis on which the particle is nearest to a
@@ -101,7 +114,7 @@ INLINE struct limits particle_limits(const mpm_sweep *sweep, const struct consta
     const wide zero = wide_set(0);
     const mask alive = wide_less(zero, tile->mass);
     const wide volume_per_mass = tile->volume / wide_select(alive, tile->mass, wide_set(1));
-    struct limits l;
+    struct limits l = {.volume_per_mass = wide_select(alive, volume_per_mass, zero)};
     /* isolated particle: dt^2 S V/(m h^2) <= 1; with viscosity dt^2 a + dt b <= 1 */
     wide factor = k->isolated;
     if (ANY_SCHEME && sweep->scheme.degree == MPM_LINEAR)

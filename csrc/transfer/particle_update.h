@@ -10,7 +10,7 @@
 /* Sums and maxima of a group, by lane. Positions count in cells from the block's first node. */
 struct tally {
     wide mass, momentum[DIM], mass_moment[DIM], angular_momentum[3], kinetic, elastic;
-    wide rate2, wave2, speed, gradient2, advection_speed, least_det;
+    wide rate2, wave2, speed, gradient2, advection_speed, least_det, least_volume_per_mass, volume_per_mass;
     int64_t outside, clamped, frozen, out_of_range, clipped;
 };
 
@@ -18,6 +18,7 @@ static void tally_begin(struct tally *tally)
 {
     memset(tally, 0, sizeof *tally);
     tally->least_det = wide_set(1);
+    tally->least_volume_per_mass = wide_set((real)__builtin_inf());
 }
 
 /* The velocity and the gradient that move particles and strain them; in the standard scheme they are v and C. */
@@ -149,11 +150,15 @@ INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, st
         if (__builtin_expect(outside, 0))
             handle_outside(sweep, k, tile, tally, outside);
     }
-    tally->out_of_range += __builtin_popcount(find_out_of_range(k, tile));
+    tally->out_of_range += __builtin_popcount(find_out_of_range(k, tile) | find_broken_history(k, tile));
 
     struct limits l = particle_limits(sweep, k, tile, evaluation);
     tally->rate2 = wide_max(l.rate2, tally->rate2);
     tally->wave2 = wide_max(l.wave2, tally->wave2);
+    tally->volume_per_mass = wide_max(l.volume_per_mass, tally->volume_per_mass);
+    tally->least_volume_per_mass = wide_select(wide_less(wide_set(0), l.volume_per_mass),
+                                               wide_min(l.volume_per_mass, tally->least_volume_per_mass),
+                                               tally->least_volume_per_mass);
     tally->speed = wide_max(l.speed, tally->speed);
     tally->gradient2 = wide_max(l.gradient2, tally->gradient2);
 
@@ -180,6 +185,11 @@ INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, st
     tally->elastic = wide_fma(tile->volume, evaluation->energy, tally->elastic);
 }
 
+static void raise_to(double *largest, double value)
+{
+    *largest = *largest > value ? *largest : value;
+}
+
 /* Adds the tally of a group, in the units of mpm_measure, to the measure of its task. */
 static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_sweep *sweep, const mpm_group *group)
 {
@@ -198,23 +208,18 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     measure->mass += mass;
     measure->kinetic += 0.5 * wide_sum(t->kinetic);
     measure->elastic += wide_sum(t->elastic);
-#define LARGEST(member) \
-    do { \
-        double largest = wide_largest(t->member); \
-        measure->member = measure->member > largest ? measure->member : largest; \
-    } while (0)
-    LARGEST(rate2);
-    LARGEST(wave2);
-    LARGEST(speed);
-    LARGEST(gradient2);
-    LARGEST(advection_speed);
-#undef LARGEST
+    raise_to(&measure->rate2, wide_largest(t->rate2));
+    raise_to(&measure->wave2, wide_largest(t->wave2));
+    raise_to(&measure->speed, wide_largest(t->speed));
+    raise_to(&measure->gradient2, wide_largest(t->gradient2));
+    raise_to(&measure->advection_speed, wide_largest(t->advection_speed));
     if (mpm_material_law(&sweep->materials[group->material])->rigid) {
-        const double largest = wide_largest(t->speed);
-        measure->rigid_speed = measure->rigid_speed > largest ? measure->rigid_speed : largest;
+        raise_to(&measure->rigid_speed, wide_largest(t->speed));
+        raise_to(&measure->rigid_lightness, wide_largest(t->volume_per_mass));
     }
     double least = -wide_largest(-t->least_det);
     measure->least_det = measure->least_det < least ? measure->least_det : least;
+    raise_to(&measure->density, -1 / wide_largest(-t->least_volume_per_mass)); /* 1/infinity without particles */
     measure->outside += t->outside;
     measure->clamped += t->clamped;
     measure->frozen += t->frozen;

@@ -56,22 +56,45 @@ int32_t MPM_KERNEL(search_limit)(const mpm_sweep *sweep, mpm_maximum maximum, do
     return found;
 }
 
-void MPM_KERNEL(search_trouble)(const mpm_sweep *sweep, uint8_t *flags)
+static unsigned find_broken_stress(const struct tile *tile, const struct law_evaluation *evaluation)
 {
-    for (size_t g = 0; g < sweep->particles->group_count; g++) {
-        const mpm_group *group = &sweep->particles->groups[g];
-        const struct constants k = group_constants(sweep, (struct durations){0}, group);
-        for (ptrdiff_t t = 0; t < group->tiles; t++) {
-            struct tile tile;
-            load(&tile, sweep, group, t);
-            const unsigned outside = find_outside(&k, &tile), out_of_range = find_out_of_range(&k, &tile);
+    const wide infinite = wide_set((real)__builtin_inf());
+    mask alive = wide_less(wide_set(0), tile->mass), finite = alive;
+    for (int a = 0; a < DIM; a++)
+        for (int b = 0; b < DIM; b++)
+            finite &= wide_less(wide_abs(evaluation->tau.m[a][b]), infinite);
+    return mask_bits(alive) & ~mask_bits(finite);
+}
+
+static void flag_group(const mpm_sweep *sweep, const mpm_group *group, uint8_t *flags)
+{
+    const mpm_material *material = &sweep->materials[group->material];
+    const struct constants k = group_constants(sweep, (struct durations){0}, group);
+    const int law = mpm_material_kernel_law(material);
+    union law_parameters parameters = {0};
+    prepare_law(law, &parameters, material);
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        struct tile tile;
+        load(&tile, sweep, group, t);
+        const struct law_evaluation evaluation = evaluate_law(law, &parameters, tile.state, tile.C);
+        const struct {
+            unsigned lanes;
+            enum mpm_flaw flaw;
+        } found[] = {{find_broken_stress(&tile, &evaluation), MPM_STRESS_NOT_FINITE},
+                     {find_outside(&k, &tile), MPM_OUTSIDE},
+                     {find_out_of_range(&k, &tile), MPM_INVERTED},
+                     {find_broken_history(&k, &tile), MPM_NOT_FINITE}};
+        for (size_t f = 0; f < sizeof found / sizeof *found; f++)
             for (int q = 0; q < WIDTH; q++) {
                 const int32_t row = rows_of(sweep, group, t)[q];
-                if (row >= 0 && (outside >> q & 1))
-                    flags[row] = MPM_OUTSIDE;
-                if (row >= 0 && (out_of_range >> q & 1))
-                    flags[row] = MPM_INVERTED;
+                if (row >= 0 && (found[f].lanes >> q & 1))
+                    flags[row] = (uint8_t)found[f].flaw;
             }
-        }
     }
+}
+
+void MPM_KERNEL(search_trouble)(const mpm_sweep *sweep, uint8_t *flags)
+{
+    for (size_t g = 0; g < sweep->particles->group_count; g++)
+        flag_group(sweep, &sweep->particles->groups[g], flags);
 }

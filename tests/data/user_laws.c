@@ -6,7 +6,7 @@
 #include <mpm_user_law.h>
 
 mpm_user_evaluate neo_hookean, broken, damaged;
-mpm_user_return_map damage, crumble;
+mpm_user_return_map damage, crumble, lose;
 
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
@@ -121,4 +121,14 @@ void crumble(int count, int dim, const double *parameters, double dt, const doub
     (void)dim, (void)parameters, (void)dt, (void)velocity_gradient, (void)F, (void)context;
     for (int p = 0; p < count; p++)
         history[p] = 0.5 * (history[p] + 0.9);
+}
+
+/* Loses the first component of the history where F_xx exceeds 1.1. */
+void lose(int count, int dim, const double *parameters, double dt, const double *velocity_gradient, double *F,
+          double *history, void *context)
+{
+    (void)dim, (void)parameters, (void)dt, (void)velocity_gradient, (void)context;
+    for (int p = 0; p < count; p++)
+        if (F[p] > 1.1)
+            history[p] = NAN;
 }
