@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, bodies, citations, config, grid, numerics, settings, walls
+from mpm import _check, bodies, citations, config, derived, grid, numerics, settings, walls
 from mpm import scene as _scene
 from mpm.checkup import GridLooks
 from mpm.colliders import Prepared, place, prepare, warn_of_thin_or_missing
 from mpm.equilibrium import Equilibrating
+from mpm.errors import InstabilityError
 from mpm.fieldtable import DISSIPATIONS
 from mpm.interpolation import REACH, at_points, with_images
 from mpm.keeping import Format
 from mpm.materialpoints import MaterialPoints
-from mpm.particles import NOT_KEPT, no_owner
+from mpm.particles import NOT_KEPT, Copies, no_owner
 from mpm.populated import Gone
 from mpm.snapshot import Snapshot, arrays_of, deciding, fields_of, fill
 from mpm.stepping import StableDt
@@ -357,6 +358,26 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         return no_owner(name) if name == "Jp" else super()._missing(name)
 
     # ---- the run ---------------------------------------------------------------------------------------
+
+    def _advance_to(self, steps: int, end: float, pause: float) -> None:
+        try:
+            super()._advance_to(steps, end, pause)
+        except InstabilityError as error:
+            if not error.rows:  # what is not finite has spread over the nodes
+                self._blame_law(error)
+            raise
+
+    def _blame_law(self, error: InstabilityError) -> None:
+        """Add to an error the particles whose stress is not finite, and the law of the first."""
+        copies = Copies(self.particles)
+        with np.errstate(all="ignore"):
+            state = derived.cauchy(copies, self._materials)
+        rows = np.flatnonzero(~np.isfinite(state.stress).all(axis=(1, 2)) | ~np.isfinite(state.zz))
+        if len(rows):
+            law = self._materials[copies["material"][rows[0]]]
+            where = f"{len(rows)} particle(s) (first row {rows[0]})"
+            error.args = (f"{error}; {law._title} gives NaN or infinite stress at {where}",)
+            error.rows = rows[:1000].tolist()
 
     def _limit(self) -> str:
         return f" (limit: {self.stable_dt().limit})" if not self._numerics.dt else ""

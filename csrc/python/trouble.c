@@ -2,6 +2,7 @@
  *
  * Turns statuses of the core into Python exceptions whose messages say what happened and what helps.
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,15 +18,22 @@ static const char *limit_text(mpm_limit limit)
     return text[limit];
 }
 
+/* A bound in words; that of a user's field is the double beyond the bound that the user gave (user_law.c). */
+static double shown(double bound)
+{
+    return fabs(bound) < DBL_MIN ? 0 : bound;
+}
+
 /* Describes a value outside the range of its field. */
 static void describe_range(const mpm_field *field, char *text, size_t size)
 {
     if (field->check == MPM_CHECK_DET)
         snprintf(text, size, "det %s <= 0", field->name);
     else if (isinf(field->high))
-        snprintf(text, size, "%s %s %g", field->name, field->low_closed ? "<" : "<=", field->low);
+        snprintf(text, size, "%s %s %g", field->name, field->low_closed || field->low < shown(field->low) ? "<" : "<=",
+                 shown(field->low));
     else
-        snprintf(text, size, "%s not between %g and %g", field->name, field->low, field->high);
+        snprintf(text, size, "%s not between %g and %g", field->name, shown(field->low), shown(field->high));
 }
 
 static bool is_parameter(const char *name)
