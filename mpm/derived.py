@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm._check import FloatArray
-from mpm.laws import Material, registry
+from mpm.laws import Evaluation, Material, registry
 
 # name: (label of the colour bar, unit)
 NAMES = {
@@ -78,19 +78,26 @@ def varying(material: Material, particles: Fields, rows: npt.NDArray[Any]) -> Fl
     return np.stack(columns, axis=1) if columns else None
 
 
-def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
-    """The laws' stress at the particles, in float64, without the viscous part (no function of the state)."""
-    J = volume_ratio(particles)
+def evaluations(
+    particles: Fields, materials: Sequence[Material], J: FloatArray
+) -> Iterator[tuple[Material, npt.NDArray[Any], Evaluation]]:
+    """The laws at their particles, with the rows of these, in float64, without the viscous part (no function of the
+    state). J (n,) is their volume ratio."""
     F = np.array(particles["F"], dtype=np.float64) if "F" in particles.fields else _dilation(J, particles)
     index = particles["material"]
-    n, d = F.shape[:2]
-    result = Cauchy(np.zeros((n, d, d)), np.zeros(n), np.zeros(n))
     for k, material in enumerate(materials):
         rows = np.flatnonzero(index == k)
-        if not len(rows):
-            continue
-        kept, values = history(material, particles, rows), varying(material, particles, rows)
-        evaluation = material._evaluate(F[rows], kept, varying=values)
+        if len(rows):
+            kept, values = history(material, particles, rows), varying(material, particles, rows)
+            yield material, rows, material._evaluate(F[rows], kept, varying=values)
+
+
+def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
+    """The laws' stress at the particles."""
+    J = volume_ratio(particles)
+    n, d = particles["x"].shape
+    result = Cauchy(np.zeros((n, d, d)), np.zeros(n), np.zeros(n))
+    for _, rows, evaluation in evaluations(particles, materials, J):
         result.stress[rows] = evaluation.tau / J[rows, None, None]
         result.zz[rows] = evaluation.tau_zz / J[rows]
         result.energy[rows] = evaluation.energy

@@ -370,16 +370,18 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
             raise
 
     def _blame_law(self, error: InstabilityError) -> None:
-        """Add to an error the particles whose stress is not finite, and the law of the first."""
+        """Add to an error a law that gives numbers that are not finite, and its particles."""
         copies = Copies(self.particles)
-        with np.errstate(all="ignore"):
-            state = derived.cauchy(copies, self._materials)
-        rows = np.flatnonzero(~np.isfinite(state.stress).all(axis=(1, 2)) | ~np.isfinite(state.zz))
-        if len(rows):
-            law = self._materials[copies["material"][rows[0]]]
-            where = f"{len(rows)} particle(s) (first row {rows[0]})"
-            error.args = (f"{error}; {law._title} gives NaN or infinite stress at {where}",)
-            error.rows = rows[:1000].tolist()
+        for material, rows, found in derived.evaluations(
+            copies, self._materials, derived.volume_ratio(copies)
+        ):
+            finite = [np.isfinite(part).reshape(len(rows), -1).all(axis=1) for part in found]
+            wrong = rows[~np.logical_and.reduce(finite)]
+            if len(wrong):
+                where = f"{len(wrong)} particle(s) (first row {wrong[0]})"
+                error.args = (f"{error}; {material._title} gives NaN or infinite numbers at {where}",)
+                error.rows = wrong[:1000].tolist()
+                return
 
     def _limit(self) -> str:
         return f" (limit: {self.stable_dt().limit})" if not self._numerics.dt else ""
