@@ -377,7 +377,7 @@ def text(name: str, value: object) -> str:
 
 
 def title(name: str, value: object) -> str:
-    """A name that messages and files show."""
+    """A name that lines of files and columns are named after."""
     checked = text(name, value)
     if not checked.isprintable():
         raise ValueError(f"{name} = {shown(checked)}: must be printable, in one line")
@@ -403,7 +403,7 @@ def unique_name(kind: str, name: object, taken: Collection[str], number: int = 0
         while (candidate := f"{kind}{number}") in taken:
             number += 1
         return candidate
-    checked = title("name", name)
+    checked = text("name", name)
     if checked in taken:
         raise ValueError(f"name = {shown(checked)}: already the name of another {kind}; must be unique{also}")
     return checked

@@ -70,7 +70,8 @@ def make_collider(
         raise _check.wrong_type("motion", motion, f"one of mpm.motion, {tabulate}or None")
     if motion is not None and motion.dimension != dimension:
         raise ValueError(f"motion is {motion.dimension}-D: must be {dimension}-D like the scene")
-    return Collider(shape, rule, coefficient, motion, _check.unique_name("collider", name, taken))
+    title = _check.title("name", _check.unique_name("collider", name, taken))  # of columns of the history
+    return Collider(shape, rule, coefficient, motion, title)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

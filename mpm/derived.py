@@ -78,12 +78,21 @@ def varying(material: Material, particles: Fields, rows: npt.NDArray[Any]) -> Fl
     return np.stack(columns, axis=1) if columns else None
 
 
+def gradients(particles: Fields) -> FloatArray:
+    """Deformation gradients (n, d, d); of fluids that keep J alone, stretches along x."""
+    if "F" in particles.fields:
+        return np.array(particles["F"], dtype=np.float64)
+    J = volume_ratio(particles)
+    F = np.tile(np.eye(particles["x"].shape[1]), (len(J), 1, 1))
+    F[:, 0, 0] = J
+    return F
+
+
 def evaluations(
-    particles: Fields, materials: Sequence[Material], J: FloatArray
+    particles: Fields, materials: Sequence[Material], F: FloatArray
 ) -> Iterator[tuple[Material, npt.NDArray[Any], Evaluation]]:
     """The laws at their particles, with the rows of these, in float64, without the viscous part (no function of the
-    state). J (n,) is their volume ratio."""
-    F = np.array(particles["F"], dtype=np.float64) if "F" in particles.fields else _dilation(J, particles)
+    state). F are the gradients."""
     index = particles["material"]
     for k, material in enumerate(materials):
         rows = np.flatnonzero(index == k)
@@ -94,21 +103,14 @@ def evaluations(
 
 def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
     """The laws' stress at the particles."""
-    J = volume_ratio(particles)
-    n, d = particles["x"].shape
+    J, F = volume_ratio(particles), gradients(particles)
+    n, d = F.shape[:2]
     result = Cauchy(np.zeros((n, d, d)), np.zeros(n), np.zeros(n))
-    for _, rows, evaluation in evaluations(particles, materials, J):
+    for _, rows, evaluation in evaluations(particles, materials, F):
         result.stress[rows] = evaluation.tau / J[rows, None, None]
         result.zz[rows] = evaluation.tau_zz / J[rows]
         result.energy[rows] = evaluation.energy
     return result
-
-
-def _dilation(J: FloatArray, particles: Fields) -> FloatArray:
-    """Deformation gradients (n, d, d) of a fluid that keeps J alone."""
-    F = np.tile(np.eye(particles["x"].shape[1]), (len(J), 1, 1))
-    F[:, 0, 0] = J
-    return F
 
 
 def computable(fields: Sequence[str]) -> tuple[str, ...]:

@@ -372,9 +372,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
     def _blame_law(self, error: InstabilityError) -> None:
         """Add to an error a law that gives numbers that are not finite, and its particles."""
         copies = Copies(self.particles)
-        for material, rows, found in derived.evaluations(
-            copies, self._materials, derived.volume_ratio(copies)
-        ):
+        for material, rows, found in derived.evaluations(copies, self._materials, derived.gradients(copies)):
             finite = [np.isfinite(part).reshape(len(rows), -1).all(axis=1) for part in found]
             wrong = rows[~np.logical_and.reduce(finite)]
             if len(wrong):
