@@ -9,6 +9,7 @@ import difflib
 import functools
 import importlib
 import inspect
+import keyword
 import math
 import numbers
 import sys
@@ -375,15 +376,36 @@ def text(name: str, value: object) -> str:
     return value
 
 
-def unique_name(kind: str, name: object, taken: Collection[str], number: int = 0) -> str:
-    """The name given to a thing of that kind, which none has yet; of a nameless one, the kind with a number."""
+def title(name: str, value: object) -> str:
+    """A name that lines of files and columns are named after."""
+    checked = text(name, value)
+    if not checked.isprintable():
+        raise ValueError(f"{name} = {shown(checked)}: must be printable, in one line")
+    return checked
+
+
+def identifier(name: str, value: object) -> str:
+    """A name that a user gives a field or a number of a law."""
+    checked = text(name, value)
+    regular = checked.isidentifier() and checked.isascii() and len(checked) < 32
+    if not regular or checked.startswith("_") or keyword.iskeyword(checked):
+        raise ValueError(
+            f"{name} = {shown(checked)}: must be an identifier of at most 31 ASCII characters, without _ first, and no "
+            "keyword of Python"
+        )
+    return checked
+
+
+def unique_name(kind: str, name: object, taken: Collection[str], number: int = 0, also: str = "") -> str:
+    """The name given to a thing of that kind, which none has yet; of a nameless one, the kind with a number. `also`
+    says what else keeps names."""
     if name is None:
         while (candidate := f"{kind}{number}") in taken:
             number += 1
         return candidate
     checked = text("name", name)
     if checked in taken:
-        raise ValueError(f"name = {shown(checked)}: already the name of another {kind}; must be unique")
+        raise ValueError(f"name = {shown(checked)}: already the name of another {kind}; must be unique{also}")
     return checked
 
 

@@ -73,7 +73,7 @@ def snapshot_names() -> tuple[list[str], list[str]]:
 def user_law(
     name: str,
     parameters: Sequence[float],
-    history: Sequence[tuple[str, str, str, float, float, float, bool]],
+    history: Sequence[tuple[str, str, str, float, float, float, bool, bool]],
     J_low: float,
     J_high: float,
     evaluate: int,
@@ -85,7 +85,7 @@ def user_law(
 ) -> Any:
     """A law from addresses of functions (mpm_user_law.h), as `evaluate`, `return_map` and `add_material` take it
     instead of a name. It must outlive what uses it. A row of the history: name, unit, rank, initial, low, high,
-    scales_volume. `moduli`: 0 written by the function, 1 numeric, 2 the bound [Pa]."""
+    whether both are in its range, scales_volume. `moduli`: 0 written by the function, 1 numeric, 2 the bound [Pa]."""
 
 def unfit(law: str, values: Any) -> tuple[int, str] | None:
     """The first row of values (n, k), all parameters but the density, that breaks a condition on several parameters,

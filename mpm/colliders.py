@@ -70,16 +70,8 @@ def make_collider(
         raise _check.wrong_type("motion", motion, f"one of mpm.motion, {tabulate}or None")
     if motion is not None and motion.dimension != dimension:
         raise ValueError(f"motion is {motion.dimension}-D: must be {dimension}-D like the scene")
-    return Collider(shape, rule, coefficient, motion, _name(name, taken))
-
-
-def _name(name: object, taken: set[str]) -> str:
-    checked = _check.unique_name("collider", name, taken)
-    if not checked.isprintable():
-        raise ValueError(
-            f"name = {_check.shown(checked)}: must be printable: columns of the history are named after it"
-        )
-    return checked
+    title = _check.title("name", _check.unique_name("collider", name, taken))  # of columns of the history
+    return Collider(shape, rule, coefficient, motion, title)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Never
 
+from mpm import _check
 from mpm.laws import Material
 
-__all__ = ["Known", "catalogue"]
+__all__ = ["Known", "Library", "catalogue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,27 @@ TAYLOR = "numbers of the Taylor bar of Wilkins, Guinan: J. Appl. Phys. 44 (1973)
 EC2 = "EN 1992-1-1:2004, table 3.1, C30/37: f_cm = f_ck + 8 MPa"
 
 
-def catalogue(laws: Mapping[str, Any]) -> dict[str, Known]:
+class Library(dict[str, Known]):
+    """Materials by name."""
+
+    def __missing__(self, name: object) -> Never:
+        near = _check.nearest(str(name), self, WORDS)
+        raise KeyError(f"no material {name!r}; there are {', '.join(self)}{near}")
+
+
+WORDS = {
+    "iron": "steel",
+    "aluminum": "aluminium",
+    "gelatin": "gelatine",
+    "sand": "dry sand",
+    "clay": "London clay",
+}
+
+
+def catalogue(laws: Mapping[str, Any]) -> Library:
     """The library, from the classes of the materials by name."""
-    return {**_metals(laws), **_soft(laws), **_fluids(laws), **_sands(laws), **_clays(laws), **_brittle(laws)}
+    groups = (_metals, _soft, _fluids, _sands, _clays, _brittle)
+    return Library({name: known for group in groups for name, known in group(laws).items()})
 
 
 def _metals(laws: Mapping[str, Any]) -> dict[str, Known]:

@@ -224,6 +224,11 @@ class Material(_check.Strict):
         return replace(cast(Any, self), **new)  # type: ignore[no-any-return]
 
     @property
+    def _title(self) -> str:
+        """By which errors call the law."""
+        return type(self).__name__
+
+    @property
     def _core_law(self) -> Any:
         """The law as the core knows it."""
         return self.law
@@ -385,10 +390,22 @@ class Material(_check.Strict):
         if not len(F):
             return values
         for row in np.flatnonzero(~np.isfinite(values).reshape(len(F), -1).all(axis=1))[:1]:
-            raise ValueError(
-                f"F[{row}], det F = {np.linalg.det(F[row]):g}: outside the range of {type(self).__name__}"
-            )
+            raise out_of_range(row, F[row], self._title)
         return values
+
+
+def wrong_material(value: object, expected: str = "one of mpm.materials", hint: str = "") -> TypeError:
+    """The error of what is no material. An entry of `mpm.materials.library` has one; of others the hint is given."""
+    has_one = isinstance(getattr(value, "material", None), Material)
+    error = _check.wrong_type("material", value, expected)
+    return TypeError(f"{error}{'; take its .material' if has_one else hint}")
+
+
+def out_of_range(row: int, F: FloatArray, law: str) -> ValueError:
+    """The error of a law that gives numbers that are not finite at F, the deformation gradient of that row."""
+    return ValueError(
+        f"F[{row}], det F = {np.linalg.det(F):g}: outside the range of {law}, which gives NaN or infinite numbers there"
+    )
 
 
 def is_python_law(value: object) -> bool:

@@ -502,8 +502,8 @@ def refuse_material(chosen: Numerics, material: Material) -> None:
     tangent = material._row["tangent"]
     if tangent is None:
         raise ValueError(
-            f"material = {material!r}: integrator={chosen.integrator.name!r} has no tangent for it; a return map "
-            "that follows the solve would let the material flow too little, so use integrator='explicit'"
+            f"material = {_check.shown(material)}: its law has no tangent, which "
+            f"integrator={chosen.integrator.name!r} needs; use integrator='explicit'"
         )
     if tangent == "mapped" and chosen.integrator.name == "semi-implicit":
         raise ValueError(

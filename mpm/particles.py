@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _check, derived
-from mpm.fieldtable import DISSIPATIONS, KNOWN, RANKS, TAKEN, is_name
+from mpm.fieldtable import DISSIPATIONS, KNOWN, RANKS, TAKEN
 from mpm.laws import registry
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Particles:
         Parameters
         ----------
         name : str
-            A Python identifier of at most 31 ASCII letters, digits and underscores; it must be free.
+            An identifier of at most 31 ASCII letters, digits and underscores, and no keyword; it must be free.
         rank : {"scalar", "vector", "symmetric", "tensor"}, optional
             Shape (n,), (n, d), (n, d(d+1)/2) with the rows of the upper triangle (xx, xy, yy in 2-D), or (n, d, d).
         unit : str, optional
@@ -174,12 +174,7 @@ class Particles:
         if add is None:
             raise NotImplementedError("this solver keeps no fields of users")
         taken = {*self.fields, *KNOWN, *self._quantities, *RESERVED, *TAKEN, *dir(type(self))}
-        _check.text("name", name)
-        if not (name in TAKEN or (is_name(name) and name.isascii() and len(name) < 32)):
-            raise ValueError(
-                f"name = {_check.shown(name)}: must be an identifier of at most 31 ASCII characters, without _ first"
-            )
-        if name in taken:
+        if _check.identifier("name", name) in taken:
             raise ValueError(
                 f"name = {_check.shown(name)}: already the name of something else that particles have"
             )

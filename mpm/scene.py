@@ -16,7 +16,7 @@ from mpm import _check
 from mpm import walls as _walls
 from mpm._check import FloatArray
 from mpm.colliders import OF_COLLIDER, Collider, make_collider
-from mpm.laws import Material, field_values, is_python_law
+from mpm.laws import Material, field_values, is_python_law, wrong_material
 from mpm.motion import Motion
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
@@ -164,6 +164,9 @@ def _check_orientation(name: str, F: FloatArray) -> None:
         raise ValueError(f"{where}: det F = {determinant[row]:g}; must be > 0 and finite")
 
 
+GONE_TOO = ", also among bodies of which no particle is left"
+
+
 def make_body(
     shape: object,
     material: object,
@@ -189,11 +192,9 @@ def make_body(
             "must be one of mpm.materials"
         )
     if not isinstance(material, Material):
-        error = _check.wrong_type("material", material, "one of mpm.materials")
         example = "mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)"
-        raise TypeError(
-            f"{error}; for example {example}; mpm.materials.library() has those of real materials"
-        )
+        hint = f"; for example {example}; mpm.materials.library() has those of real materials"
+        raise wrong_material(material, hint=hint)
     refuse_dimension(material, dimension)
     return Body(
         shape=shape,
@@ -201,7 +202,7 @@ def make_body(
         velocity=velocity if callable(velocity) else _velocity(velocity, dimension),
         angular_velocity=_angular_velocity(angular_velocity, dimension),
         F=F if F is None or callable(F) else _gradient(F, dimension),
-        name=_check.unique_name("body", name, taken, number),
+        name=_check.unique_name("body", name, taken, number, GONE_TOO),
     )
 
 

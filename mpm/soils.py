@@ -266,7 +266,8 @@ class CamClay(_Flowing):
     critical_slope : float
         M, > 0: q/p at the critical state, 6 sin φ/(3 − sin φ) for a friction angle φ in triaxial compression.
     preconsolidation : float
-        Isotropic pressure at which new particles yield [Pa], >= 0.
+        Isotropic pressure at which new particles yield [Pa], >= 0: a Kirchhoff pressure, J times the Cauchy pressure,
+        such as the ``confinement`` of `mpm.point.triaxial`. ``particles.yield_pressure`` begins with it.
     attraction : float, optional
         a [Pa], > 0, default 1000. The bulk modulus at rest is a/κ.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -50,8 +51,8 @@ class HistoryField:
     Parameters
     ----------
     name : str
-        An identifier of at most 31 ASCII characters that no other field has. A field that laws of the package keep,
-        such as ``"Jp"``, is named without a `HistoryField`.
+        An identifier of at most 31 ASCII characters, and no keyword, that no other field has. A field that laws of the
+        package keep, such as ``"Jp"``, is named without a `HistoryField`.
     unit : str, optional
         Default "1".
     rank : str, optional
@@ -59,7 +60,7 @@ class HistoryField:
     initial : float, optional
         Value of new particles, default 0; of tensors the diagonal.
     low, high : float, optional
-        Values that users write must lie between them; default: none.
+        Values that users write must be >= low and <= high, and so must `initial`; default: no bounds.
     """
 
     name: str
@@ -70,11 +71,7 @@ class HistoryField:
     high: float = math.inf
 
     def __post_init__(self) -> None:
-        name = _check.text("name", self.name)
-        if not (fieldtable.is_name(name) and name.isascii() and len(name) < 32):
-            raise ValueError(
-                f"name = {_check.shown(name)}: must be an identifier of at most 31 ASCII characters, without _ first"
-            )
+        name = _check.identifier("name", self.name)
         if name in (*fieldtable.KNOWN, *fieldtable.TAKEN):
             raise ValueError(f"name = {name!r}: is the name of another field")
         _check.text("unit", self.unit)
@@ -85,9 +82,9 @@ class HistoryField:
                 raise _check.wrong_type(bound, value, "a number, or infinite")
             object.__setattr__(self, bound, float(value))
         initial = _check.number("initial", self.initial)
-        if not self.low < initial < self.high:
+        if not self.low <= initial <= self.high:
             raise ValueError(
-                f"low, initial, high = {self.low!r}, {initial!r}, {self.high!r}: must be ascending"
+                f"low, initial, high = {self.low!r}, {initial!r}, {self.high!r}: must not descend"
             )
         object.__setattr__(self, "initial", initial)
 
@@ -139,17 +136,30 @@ def _of_capsule(name: str, capsule: Any, arguments: Sequence[Any]) -> tuple[int,
     context = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(("PyCapsule_GetContext", api))
     said = named(capsule)
     words = (said or b"").decode(errors="replace")
-    if "".join(words.replace("const", "").split()) != _signature(arguments):
-        raise _wrong_signature(name, words or "no signature", arguments)
+    if _without_names(words) != _signature(arguments):
+        raise _wrong_signature(name, _check.shortened(words) or "no signature", arguments)
     return int(pointer(capsule, said) or 0), int(context(capsule) or 0)
 
 
+def _without_names(signature: str) -> str:
+    """A signature in C without const, names of parameters and spaces: ``void(int,double*)``."""
+    types = re.sub(r"\bconst\b", "", signature)
+    types = re.sub(r"(?<=[\w*])\s*\b\w+\s*(?=[,)])", "", types)  # a word after a type
+    return "".join(types.split())
+
+
 def _of_ctypes(name: str, function: Any, arguments: Sequence[Any]) -> int:
-    given = tuple(function.argtypes or ())
+    if function.argtypes is None:
+        prototype = "EVALUATE" if arguments is _EVALUATE else "RETURN_MAP"
+        raise TypeError(
+            f"{name} = {_check.shown(function)}: has no argtypes; must come from the prototype, "
+            f"UserLaw.{prototype}(({function.__name__!r}, library))"
+        )
+    given = tuple(function.argtypes)
     if given != tuple(arguments) or function.restype is not None:
         words = ", ".join(getattr(argument, "__name__", str(argument)) for argument in given)
         result = getattr(function.restype, "__name__", "void")
-        raise _wrong_signature(name, f"{result}({words})" if given else "no argtypes and restype", arguments)
+        raise _wrong_signature(name, f"{result}({words})", arguments)
     if any(
         type(kept).__name__ == "CThunkObject" for kept in (getattr(function, "_objects", None) or {}).values()
     ):
@@ -174,7 +184,8 @@ class UserLaw(_Flowing):
     component by component, in double precision. They are called from all threads, without Python's lock. A law that
     writes its moduli as a law of the package does takes the same steps. `mpm.testing.check_law` looks for errors.
 
-    A function is a ``scipy.LowLevelCallable``, a PyCapsule with the signature as its name, a function pointer of
+    A function is a ``scipy.LowLevelCallable``, a PyCapsule whose name is the signature, as below or without names of
+    parameters, a function pointer of
     ctypes with ``argtypes`` and ``restype`` (`EVALUATE` and `RETURN_MAP` are prototypes), or a ``numba.cfunc`` of
     `NUMBA_EVALUATE` or `NUMBA_RETURN_MAP`. The context of a ``LowLevelCallable`` or capsule is passed on. Checkpoints
     keep the name and the numbers; ``mpm.load(path, laws={name: law})`` brings the functions back. Laws are equal that
@@ -183,7 +194,7 @@ class UserLaw(_Flowing):
     Parameters
     ----------
     name : str
-        By which files and messages call it.
+        By which files and messages call it: printable, shorter than 64 bytes.
     evaluate : compiled function
         ``void(int count, int dim, const double *parameters, const double *F, const double *history, double *tau, double
         *energy, double *moduli, void *context)``. It is tried at rest; in a dimension where it then gives NaN, the law
@@ -191,7 +202,7 @@ class UserLaw(_Flowing):
     density : float
         Initial density [kg/m³], > 0.
     constants : mapping of str to float, optional
-        What the functions get as ``parameters``, in this order; at most 64.
+        What the functions get as ``parameters``, in this order; at most 64. The names are identifiers.
     history : sequence, optional
         `HistoryField` or names of fields of the package's laws, at most 6 with 24 components in 3-D.
     advance : compiled function, optional
@@ -242,7 +253,7 @@ class UserLaw(_Flowing):
 
     def __post_init__(self) -> None:
         keep = cast(Any, object.__setattr__)
-        _check.text("name", self.name)
+        _check.title("name", self.name)
         _check.text("reference", self.reference) if self.reference else None
         keep(self, "density", _check.number("density", self.density, low=0, low_open=True, unit="kg/m3"))
         keep(self, "constants", _constants(self.constants))
@@ -259,8 +270,17 @@ class UserLaw(_Flowing):
         back = None if self.advance is None else Compiled("advance", self.advance, _RETURN_MAP)
         keep(self, "_pointers", tuple(f and (f.address, f.context) for f in (evaluate, back)))
         rows = [
-            (r["name"], r["unit"], r["rank"], r["initial"], r["low"], r["high"], r["scales_volume"])
-            for r in self._row["history"]
+            (
+                r["name"],
+                r["unit"],
+                r["rank"],
+                r["initial"],
+                r["low"],
+                r["high"],
+                part not in _KNOWN,
+                r["scales_volume"],
+            )
+            for r, part in zip(self._row["history"], self.history, strict=True)
         ]
         handle = _core.user_law(
             self.name,
@@ -276,21 +296,32 @@ class UserLaw(_Flowing):
             0.0 if isinstance(self.moduli, str) else self.moduli,
         )
         keep(self, "_handle", handle)
-        keep(self, "_dimensions", tuple(d for d in (2, 3) if self._is_finite(d)))
+        keep(self, "_dimensions", tuple(d for d in (2, 3) if not self._flaw(d)))
         if not self._dimensions:
-            raise ValueError(
-                f"evaluate: gives NaN or infinite numbers at F = I: {self._evaluate(np.eye(3)[None])}; it must "
-                "write tau, energy and, with moduli='law', moduli > 0"
-            )
+            raise ValueError(f"evaluate: {self._flaw(3)}")
         for d in self._dimensions:
             energy = float(self._evaluate(np.eye(d)[None]).energy[0])
             if abs(energy) > 1e-9 * self._longitudinal(d):
                 raise ValueError(f"evaluate: the energy at F = I is {energy:g}; must be 0")
 
-    def _is_finite(self, d: int) -> bool:
-        """Whether the law answers at rest."""
+    def _flaw(self, d: int) -> str:
+        """What keeps the law from being used in a dimension; "" if nothing does."""
         found = self._evaluate(np.eye(d)[None])
-        return all(bool(np.isfinite(part).all()) for part in found) and found.longitudinal[0] > 0
+        wrong = [
+            name
+            for name, parts in (
+                ("tau", (found.tau, found.tau_zz)),
+                ("energy", (found.energy,)),
+                ("moduli", (found.longitudinal, found.isolated)),
+            )
+            if not all(np.isfinite(part).all() for part in parts)
+        ]
+        if wrong:
+            return f"gives NaN or infinite {', '.join(wrong)} at F = I; must write finite numbers in {d}-D"
+        if not found.longitudinal[0] > 0:
+            modulus = f"{found.longitudinal[0]:g} Pa at F = I in {d}-D"
+            return f"gives a longitudinal modulus of {modulus}; must be > 0: look at the constants"
+        return ""
 
     def _longitudinal(self, d: int) -> float:
         return float(self._evaluate(np.eye(d)[None]).longitudinal[0])
@@ -299,6 +330,10 @@ class UserLaw(_Flowing):
     def wave_speed(self) -> float:
         """Speed of a longitudinal wave at rest [m/s]; with ``moduli="numeric"`` a bound of it."""
         return math.sqrt(self._longitudinal(max(self._supported)) / self.density)
+
+    @property
+    def _title(self) -> str:
+        return f"UserLaw {self.name!r}"
 
     @property
     def _supported(self) -> tuple[int, ...]:
@@ -439,7 +474,8 @@ def _constants(given: object) -> Mapping[str, float]:
     if not isinstance(given, Mapping):
         raise _check.wrong_type("constants", given, "a mapping of names to numbers")
     values = {
-        _check.text("constants", name): _check.number(f"constants[{name!r}]", v) for name, v in given.items()
+        _check.identifier("constants", name): _check.number(f"constants[{name!r}]", v)
+        for name, v in given.items()
     }
     if "density" in values:
         raise ValueError("constants: density is an option of its own")
@@ -474,6 +510,4 @@ def _moduli(given: Any) -> str | float:
 def refuse_dimension(material: Material, dimension: int) -> None:
     """Raise ValueError if a law of a user does not answer in this dimension."""
     if isinstance(material, UserLaw) and dimension not in material._supported:
-        raise ValueError(
-            f"material = the law {material.name!r}: its function gives NaN or infinite numbers at rest in {dimension}-D"
-        )
+        raise ValueError(f"material = {material._title}: evaluate {material._flaw(dimension)}")

@@ -124,7 +124,22 @@ def test_what_is_written_to_it_must_be_finite():
 
 @pytest.mark.parametrize(
     "name",
-    ["x", "Jp", "speed", "row", "history", "delete", "own_scalar", "2d", "a b", "_a", "ä", "", "a" * 32],
+    [
+        "x",
+        "Jp",
+        "speed",
+        "row",
+        "history",
+        "delete",
+        "own_scalar",
+        "2d",
+        "a b",
+        "_a",
+        "ä",
+        "",
+        "a" * 32,
+        "for",
+    ],
 )
 def test_names_that_cannot_be_given_are_refused(name):
     sim = body(2)

@@ -54,3 +54,24 @@ def test_what_the_library_derives():
         shear == pytest.approx(0.5 * (0.63e6 * 1.3 + 1.2e3 * 5 + 1e4 * 2), rel=1e-6)
         and 0.39e6 < shear < 0.43e6
     )
+
+
+def test_the_library_says_how_it_is_used():
+    library, scene = mpm.materials.library(), mpm.Scene((0, 0), (1, 1))
+    for name, near in (
+        ("iron", "steel"),
+        ("Steel", "steel"),
+        ("sand", "dry sand"),
+        ("powdersnow", "powder snow"),
+    ):
+        with pytest.raises(
+            KeyError, match=f"no material '{name}'; there are steel, .*; did you mean '{near}'"
+        ):
+            library[name]
+    for call in (
+        lambda entry: scene.add(mpm.shapes.Box((0, 0), (1, 1)), entry),
+        lambda entry: mpm.point.oedometer(entry, axial_strain=0.1),
+        lambda entry: mpm.point.fit(entry, [1.0], response=len, parameters=["E"]),
+    ):
+        with pytest.raises(TypeError, match=r"material = Known.*; take its \.material$"):
+            call(library["steel"])

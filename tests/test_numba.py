@@ -1,5 +1,6 @@
 """Laws of users from Numba. `make formats` installs it; `benchmarks/laws.py` prints the speed."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -50,3 +51,18 @@ def test_it_passes_the_checks_of_laws():
 def test_another_signature_is_refused():
     with pytest.raises(TypeError, match="signature"):
         UserLaw(name="wrong", evaluate=numba.cfunc("float64(float64)")(lambda x: x), density=1)
+
+
+def test_the_page_on_own_materials_runs_as_printed(tmp_path, monkeypatch):
+    """Without Numba, test_documents.py runs the other blocks."""
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[1] / "docs" / "howto" / "own-material.md").read_text("utf-8")
+    blocks = re.findall(r"^```python( numba)?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert [bool(numba) for numba, _ in blocks].count(True) == 1
+    names = {}
+    for _, text in blocks:
+        exec(compile(text, "own-material.md", "exec"), names)
+    F = gradients(1003, 3)
+    np.testing.assert_allclose(
+        names["compiled"].stress(F), names["law"].stress(F), rtol=0, atol=1e-9 * 1e5
+    )  # measured 0

@@ -375,6 +375,16 @@ def test_a_law_in_python_that_returns_nonsense(answer):
             point.drive(law, times=[0], F={"xx": 1.1})
 
 
+def test_a_law_in_python_that_gives_nan_is_named():
+    class Nowhere:
+        def energy(self, F):
+            return np.full(len(F), np.nan)
+
+    for options in ({"F": {"xx": 1.1}}, {"stress": {"xx": 0.0}}):
+        with pytest.raises(ValueError, match=r"F\[0\], .*Nowhere, which gives NaN or infinite numbers"):
+            point.drive(Nowhere(), times=[0], **options)
+
+
 # --- fits -----------------------------------------------------------------------------------------------------------
 
 # Treloar, Trans. Faraday Soc. 40 (1944) 59-70: simple extension of vulcanised rubber, kgf/cm² of the initial area
@@ -411,6 +421,15 @@ def test_a_fit_finds_what_made_the_data():
     assert found.material.E == pytest.approx(2e6, rel=1e-6)
     assert found.material.friction_angle_deg == pytest.approx(32, rel=1e-8)
     assert found.residuals == pytest.approx(np.zeros(9), abs=1e-2)
+
+
+def test_a_fit_needs_parameters_and_a_law():
+    for material, names, words in (
+        (NEO, [], r"parameters = \[\]: must name one at least of 'E', 'nu'"),
+        (mpm.materials.Rigid(density=1), ["density"], "a rigid body does not deform"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            point.fit(material, [1.0], response=lambda material: [1.0], parameters=names)
 
 
 def test_a_fit_stays_in_the_range_of_the_law():

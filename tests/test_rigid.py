@@ -50,6 +50,25 @@ def test_a_spinning_plate_keeps_its_motion_and_its_shape(dtype, transfer):
     assert np.abs(distances(sim) - apart).max() < 100 * eps  # 40: x is rounded, also in metres
 
 
+@pytest.mark.parametrize(
+    ("transfer", "disc", "ball"), [("pic", 0.04, 0.03), ("flip", 0.35, 0.30), ("xpic", 0.36, 0.30)]
+)
+@pytest.mark.parametrize("d", [2, 3])
+def test_transfers_without_affine_velocities_lose_spin(d, transfer, disc, ball):
+    radius, dx, turning = 0.2, 1 / 32, 2 * np.pi
+    scene = mpm.Scene([0] * d, [1] * d)
+    spin = turning if d == 2 else (0, 0, turning)
+    scene.add(mpm.shapes.Ball([0.5] * d, radius), WOOD, angular_velocity=spin)
+    sim = mpm.Simulation(scene, dx=dx, transfer=transfer)
+    before = np.linalg.norm(sim.totals().angular_momentum)
+    sim.run(2 * np.pi / turning)
+    kept = np.linalg.norm(sim.totals().angular_momentum) / before
+    assert kept == pytest.approx(disc if d == 2 else ball, abs=0.01)
+    if transfer == "pic":
+        share = (dx / radius) ** 2 * (1 if d == 2 else 5 / 4)
+        assert 1 - kept ** (1 / sim.steps) == pytest.approx(share, rel=0.02)  # measured 0.9 and 1.4 %
+
+
 def test_a_tumbling_box_follows_eulers_equations():
     sim = flying(3, spin=(0.02, 4.0, 0.02), dt=1e-3)  # about the intermediate axis, which is unstable
     before, I0 = sim.totals(), inertia(sim)

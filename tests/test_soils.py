@@ -401,3 +401,18 @@ def test_an_impact_on_stiff_clay_gains_no_energy():
     start = sim.totals().energy
     sim.step(50)
     assert sim.history["energy"].max() < 1.01 * start
+
+
+def test_the_preconsolidation_of_cam_clay_is_a_kirchhoff_pressure():
+    clay = M.CamClay(
+        shear_modulus=2e6,
+        density=1800,
+        swelling=0.02,
+        compression=0.1,
+        critical_slope=1,
+        preconsolidation=1e5,
+    )
+    J = (1 + 1e5 / clay.attraction) ** -clay.swelling  # 0.91 where it yields
+    for share in (0.999, 1.001):
+        test = point.triaxial(clay, confinement=share * 1e5 / J, axial_strain=1e-3, steps=1)
+        assert test.J[0] == pytest.approx(J, rel=1e-3) and (test.history["Jp"][0] < 1) == (share > 1)

@@ -123,6 +123,12 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_memory_free(&allocator, simulation);
 }
 
+/* A bound as particles hold it, so that it may be written there. */
+static double held(const mpm_simulation *simulation, double bound)
+{
+    return simulation->settings.real_size == sizeof(float) ? (double)(float)bound : bound;
+}
+
 /* Adds the fields of a material's history and of its parameters that vary, except those that another material has
  * added. On error nothing has changed. */
 static mpm_status add_history(mpm_simulation *simulation, const mpm_material *material)
@@ -140,7 +146,8 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_material *ma
             continue;
         mpm_field *row = &rows[count++];
         *row = (mpm_field){.rank = field->rank, .owner = MPM_OWNER_LAW, .state_of = MPM_STATE_OF_OWNERS,
-                           .low = field->low, .high = field->high, .initial = field->initial};
+                           .low = held(simulation, field->low), .high = held(simulation, field->high),
+                           .low_closed = field->closed, .high_closed = field->closed, .initial = field->initial};
         if (mpm_store_name(row, field->name, field->unit))
             return MPM_TOO_LARGE;
     }

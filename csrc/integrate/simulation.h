@@ -56,8 +56,7 @@ enum { MPM_MOST_CELLS = 1 << 30 };
 
 /** Why a step was refused or a run ended, in addition to the reasons that all methods share (run/trouble.h). */
 enum {
-    MPM_GRID_NOT_FINITE = MPM_REASONS, /* node velocities overflowed; the rows are those whose stress is not finite, and
-                                        * `name` is the law of the first */
+    MPM_GRID_NOT_FINITE = MPM_REASONS, /* node velocities overflowed; `name` and the rows: MPM_RESPONSE_NOT_FINITE */
     MPM_MOVES_TOO_FAR,                 /* a node would move a cell or more in one step */
     MPM_WOULD_INVERT,                  /* a particle's strain increment would turn it inside out */
     MPM_BODY_TOO_LONG                  /* a rigid body has at least half the length of a periodic axis: `kind` is its

@@ -124,7 +124,7 @@ void mpm_synchronize_particles(mpm_simulation *simulation);
 
 /* strays.c */
 mpm_status mpm_strays_find(mpm_simulation *simulation); /* are particles outside the domain, or out of range? */
-mpm_status mpm_strays_of_stress(mpm_simulation *simulation); /* adds them to the trouble that was noted */
+mpm_status mpm_strays_of_law(mpm_simulation *simulation); /* adds the rows that a law spoils to the trouble noted */
 
 /* refusal.c: `travel` is how far particles would move at most, in cells */
 mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report, double dt, double *travel);

@@ -123,7 +123,7 @@ static void keep_books(mpm_simulation *simulation, const struct step *step)
         simulation->books.wall_impulse[a] += step->report.impulse[a];
     }
     simulation->measure = *measure;
-    simulation->run.suspect = measure->outside || measure->out_of_range;
+    simulation->run.suspect = measure->outside || measure->out_of_range || isnan(measure->elastic);
     simulation->frozen |= measure->frozen != 0;
     simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += measure->outside;
     simulation->run.health[MPM_HEALTH_CLIPPED] += measure->clipped;

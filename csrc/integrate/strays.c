@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Strays: particles outside the domain, or out of the range of their law. They exist only after the step is taken. The
- * sweep counts them; this file finds their rows, and those of particles whose stress had a step refused.
+ * sweep counts them; this file finds their rows, and those of particles whose law had a step refused.
  */
+#include <math.h>
+
 #include "base/real.h"
 #include "integrate/state.h"
 
@@ -48,7 +50,7 @@ static mpm_status find_flags(mpm_simulation *simulation, uint8_t **flags)
     return MPM_OK;
 }
 
-/* Are particles outside the domain, or out of the range of their law? */
+/* Are particles outside the domain, out of the range of their law, or without an energy? */
 static mpm_status name_strays(mpm_simulation *simulation)
 {
     mpm_trouble *trouble = &simulation->run.trouble;
@@ -66,20 +68,24 @@ static mpm_status name_strays(mpm_simulation *simulation)
         find_position(simulation, trouble->rows[0], x);
         trouble->name = mpm_boundary_touched(&simulation->boundary, simulation->run.time, x);
         status = MPM_ESCAPED;
+    } else if (isnan(simulation->measure.elastic) &&
+               note(simulation, flags, MPM_BAD_RESPONSE, MPM_RESPONSE_NOT_FINITE)) {
+        trouble->name = law_of_row(simulation, trouble->rows[0]);
+        status = MPM_UNSTABLE;
     }
     mpm_memory_free(&simulation->run.allocator, flags);
     return status;
 }
 
-/* Whose stress made the velocities of nodes infinite or NaN? Its sums may do so with finite terms, too. */
-mpm_status mpm_strays_of_stress(mpm_simulation *simulation)
+/* Whose law gives numbers that are not finite? Velocities of nodes overflow with finite ones, too. */
+mpm_status mpm_strays_of_law(mpm_simulation *simulation)
 {
     mpm_trouble *trouble = &simulation->run.trouble;
     uint8_t *flags;
     const mpm_status status = find_flags(simulation, &flags);
     if (status)
         return status;
-    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, MPM_STRESS_NOT_FINITE);
+    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, MPM_BAD_RESPONSE);
     if (trouble->count)
         trouble->name = law_of_row(simulation, trouble->rows[0]);
     mpm_memory_free(&simulation->run.allocator, flags);

@@ -116,6 +116,14 @@ double mpm_timestep_plan(const mpm_simulation *simulation, double time, double e
     return mpm_run_fit_dt(planned, time, end);
 }
 
+/* Adds the law to the trouble with the step that its moduli cause, if they are not finite. */
+static mpm_status blame_law(mpm_simulation *simulation, mpm_status status)
+{
+    const mpm_measure *most = &simulation->measure;
+    const mpm_status found = isfinite(most->rate2 + most->wave2) ? MPM_OK : mpm_strays_of_law(simulation);
+    return found ? found : status;
+}
+
 mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt)
 {
     const mpm_settings *settings = &simulation->settings;
@@ -124,10 +132,11 @@ mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt)
         const mpm_stable_dt bound = mpm_timestep_limit(simulation);
         simulation->run.trouble.kind = (int)bound.limit;
         simulation->run.trouble.value[0] = bound.dt;
-        return status;
+        return blame_law(simulation, status);
     }
     if (!(simulation->run.time + dt > simulation->run.time)) /* a run would never end */
-        return mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, dt);
+        return blame_law(simulation,
+                         mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, dt));
     return MPM_OK;
 }
 

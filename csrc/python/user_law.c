@@ -33,13 +33,13 @@ static int copy_text(char text[TEXT], const char *given, const char *what)
     return -1;
 }
 
-/* Reads (name, unit, rank, initial, low, high, scales_volume). */
+/* Reads (name, unit, rank, initial, low, high, closed, scales_volume). */
 static int get_field(PyObject *tuple, user_law *user, int index)
 {
     mpm_history_field *field = &user->law.row.field[index];
     const char *name, *unit, *rank;
-    int scales_volume;
-    if (!PyArg_ParseTuple(tuple, "sssdddp", &name, &unit, &rank, &field->initial, &field->low, &field->high,
+    int closed, scales_volume;
+    if (!PyArg_ParseTuple(tuple, "sssdddpp", &name, &unit, &rank, &field->initial, &field->low, &field->high, &closed,
                           &scales_volume) ||
         copy_text(user->field_name[index], name, "history") || copy_text(user->field_unit[index], unit, "unit"))
         return -1;
@@ -52,6 +52,7 @@ static int get_field(PyObject *tuple, user_law *user, int index)
     field->name = user->field_name[index];
     field->unit = user->field_unit[index];
     field->meaning = "";
+    field->closed = closed;
     field->scales_volume = scales_volume;
     return 0;
 }

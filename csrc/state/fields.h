@@ -37,7 +37,7 @@ typedef enum mpm_check {
 } mpm_check;
 
 /** What is wrong with a value that was written through a view, or with a particle after a step. */
-enum mpm_flaw { MPM_FINE, MPM_NOT_FINITE, MPM_INVERTED, MPM_OUTSIDE, MPM_NOT_STATE, MPM_STRESS_NOT_FINITE };
+enum mpm_flaw { MPM_FINE, MPM_NOT_FINITE, MPM_INVERTED, MPM_OUTSIDE, MPM_NOT_STATE, MPM_BAD_RESPONSE };
 
 /** The `column` of a field that follows from others, and of a field kept in an array by row (run/store.h). */
 enum { MPM_NO_COLUMN = -1, MPM_BY_ROW = -2 };

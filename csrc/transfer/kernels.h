@@ -354,7 +354,7 @@ typedef struct mpm_kernels {
     /** The lowest row whose value of `maximum` is at least `least`, -1 if there is none. For stable_dt only. */
     int32_t (*find_limit)(const mpm_sweep *sweep, mpm_maximum maximum, double least);
     /** Flags rows for the history of a user's law (MPM_NOT_FINITE), J beyond its law's range (MPM_INVERTED), the place
-     *  (MPM_OUTSIDE), the stress (MPM_STRESS_NOT_FINITE): the first that holds. */
+     *  (MPM_OUTSIDE), numbers of the law that are not finite (MPM_BAD_RESPONSE): the first that holds. */
     void (*find_trouble)(const mpm_sweep *sweep, uint8_t *flags);
     void (*evaluate)(const mpm_evaluation *evaluation);
     void (*return_map)(const mpm_return_map *states);

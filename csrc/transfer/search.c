@@ -56,10 +56,15 @@ int32_t MPM_KERNEL(search_limit)(const mpm_sweep *sweep, mpm_maximum maximum, do
     return found;
 }
 
-static unsigned find_broken_stress(const struct tile *tile, const struct law_evaluation *evaluation)
+/* Is a number of a law NaN or infinite? */
+static unsigned find_bad_response(const struct tile *tile, const struct law_evaluation *evaluation)
 {
     const wide infinite = wide_set((real)__builtin_inf());
+    const wide numbers[] = {evaluation->tau_zz, evaluation->energy, evaluation->isolated, evaluation->wave,
+                            evaluation->damping};
     mask alive = wide_less(wide_set(0), tile->mass), finite = alive;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        finite &= wide_less(wide_abs(numbers[i]), infinite);
     for (int a = 0; a < DIM; a++)
         for (int b = 0; b < DIM; b++)
             finite &= wide_less(wide_abs(evaluation->tau.m[a][b]), infinite);
@@ -80,7 +85,7 @@ static void flag_group(const mpm_sweep *sweep, const mpm_group *group, uint8_t *
         const struct {
             unsigned lanes;
             enum mpm_flaw flaw;
-        } found[] = {{find_broken_stress(&tile, &evaluation), MPM_STRESS_NOT_FINITE},
+        } found[] = {{find_bad_response(&tile, &evaluation), MPM_BAD_RESPONSE},
                      {find_outside(&k, &tile), MPM_OUTSIDE},
                      {find_out_of_range(&k, &tile), MPM_INVERTED},
                      {find_broken_history(&k, &tile), MPM_NOT_FINITE}};

@@ -63,7 +63,7 @@ def refuse_scene(scene: _scene.Scene) -> None:
         law = body.material._row
         if isinstance(body.material, UserLaw):
             raise ValueError(
-                f"body {body.name!r}: UserLaw {body.material.name!r} is compiled outside of the package, and mpm.fem "
+                f"body {body.name!r}: {body.material._title} is compiled outside of the package, and mpm.fem "
                 "evaluates the laws of the package alone; use mpm.Simulation, or add the law to the package as "
                 "CONTRIBUTING.md says"
             )

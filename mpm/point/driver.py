@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mpm import _check, fieldtable
 from mpm._check import FloatArray
 from mpm.errors import ConvergenceError
-from mpm.laws import Material, is_python_law
+from mpm.laws import Material, is_python_law, out_of_range, wrong_material
 from mpm.point.response import Response
 
 Component = float | npt.ArrayLike | Callable[[float], float]
@@ -34,6 +34,8 @@ ATTAINABLE = 1e-9
 class Law(Protocol):
     """What the driver asks of a material."""
 
+    @property
+    def _title(self) -> str: ...
     def _initial_history(self, d: int) -> FloatArray: ...
     def _return_map(
         self, F: FloatArray, history: FloatArray, dt: float, velocity_gradient: FloatArray
@@ -57,6 +59,7 @@ class PythonLaw:
     def __init__(self, law: Any) -> None:
         self.energy = getattr(law, "energy", None)
         self.stress = getattr(law, "stress", None)
+        self._title = type(law).__name__
 
     def _initial_history(self, d: int) -> FloatArray:
         return np.zeros(0)
@@ -227,9 +230,7 @@ def drive(
             reaction = point.react(path[i : i + 1], dt)
             determinant = np.linalg.det(path[i])
             if not np.isfinite(reaction.tau / determinant).all():
-                raise ValueError(
-                    f"F[{i}], det F = {determinant:g}: outside the range of {type(material).__name__}"
-                )
+                raise out_of_range(i, path[i], law._title)
             point.whole, point.F, point.history = path[i], reaction.F[0], reaction.history[0]
             reactions.append(reaction)
     return _response(material, t, path, reactions)
@@ -284,7 +285,7 @@ class Search:
             unknowns = self._gradually(cauchy, last, target, scale)
             residual = cauchy(unknowns[None])[0] - target
             if not _size(residual) <= ATTAINABLE * scale:
-                raise self._error(i, best[1], target, np.linalg.det(self.deform(last[None], known)[0]))
+                raise self._error(i, best[1], target, self.deform(last[None], known)[0])
         self.found.append(unknowns)
         return np.asarray(self.deform(unknowns[None], known)[0])
 
@@ -313,10 +314,10 @@ class Search:
         return unknowns
 
     def _error(
-        self, i: int, residual: FloatArray, target: FloatArray, determinant: float
+        self, i: int, residual: FloatArray, target: FloatArray, whole: FloatArray
     ) -> ValueError | ConvergenceError:
         if not np.isfinite(residual).all():
-            return ValueError(f"F[{i}], det F = {determinant:g}: outside the range of the law")
+            return out_of_range(i, whole, self.point.law._title)
         worst = int(np.argmax(np.abs(residual)))
         error = ConvergenceError(
             f"no F found for stress[{self.names[worst]!r}] = {target[worst]:g} Pa at times[{i}] = "
@@ -372,9 +373,7 @@ def law_of(material: object) -> Law:
         return material
     if is_python_law(material):
         return PythonLaw(material)
-    raise _check.wrong_type(
-        "material", material, "one of mpm.materials, or an object with energy(F) or stress(F)"
-    )
+    raise wrong_material(material, "one of mpm.materials, or an object with energy(F) or stress(F)")
 
 
 def _times(times: object) -> FloatArray:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from mpm import _check
 from mpm._check import FloatArray
 from mpm.errors import ConvergenceError
-from mpm.laws import Material
+from mpm.laws import Material, wrong_material
+from mpm.point.driver import law_of
 
 
 class Fit(NamedTuple):
@@ -91,7 +92,8 @@ def fit(
     mu = 0.37 MPa, off by 0.01 MPa
     """
     if not isinstance(material, Material):
-        raise _check.wrong_type("material", material, "one of mpm.materials")
+        raise wrong_material(material)
+    law_of(material)  # refuses a rigid body
     names = _names(material, parameters)
     measured = _check.array("data", data, (None,))
     if len(measured) < len(names):
@@ -140,9 +142,13 @@ def fit(
 
 
 def _names(material: Material, parameters: object) -> list[str]:
-    if isinstance(parameters, str) or not isinstance(parameters, (list, tuple)) or not parameters:
-        raise _check.wrong_type("parameters", parameters, "a list of names, one at least")
+    if not isinstance(parameters, (list, tuple)):
+        raise _check.wrong_type("parameters", parameters, "a list of names")
     known = [row["name"] for row in material._row["parameters"] if row["name"] != "density"]
+    if not parameters:
+        raise ValueError(
+            f"parameters = {parameters!r}: must name one at least of {', '.join(map(repr, known))}"
+        )
     names = [_check.choice("parameters", name, known) for name in parameters]
     if len(set(names)) < len(names):
         raise ValueError(f"parameters = {parameters!r}: must not name any twice")

@@ -43,7 +43,8 @@ def triaxial(
     material
         One of `mpm.materials`, or a law in Python.
     confinement : float
-        Cell pressure [Pa], >= 0.
+        Cell pressure [Pa], >= 0: a Cauchy stress, force per present area. Strengths of materials bound Kirchhoff
+        stresses, J times as large: `CamClay` yields in consolidation at ``preconsolidation``/J.
     axial_strain : float or array_like
         Shortening over the length after consolidation, positive in compression, < 1; or its turning points.
     drained : bool, optional

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <mpm_user_law.h>
 
-mpm_user_evaluate neo_hookean, broken, damaged;
+mpm_user_evaluate neo_hookean, broken, unbounded, costless, damaged;
 mpm_user_return_map damage, crumble, lose;
 
 #if defined(__GNUC__)
@@ -85,6 +85,28 @@ void broken(int count, int dim, const double *parameters, const double *F, const
     for (int p = 0; p < count; p++)
         if (dim == 2 || F[p] > 1.1)
             tau[p] = NAN;
+}
+
+/* No moduli wherever F_xx exceeds 1.1. */
+void unbounded(int count, int dim, const double *parameters, const double *F, const double *history, double *tau,
+               double *energy, double *moduli, void *context)
+{
+    (void)history, (void)context;
+    respond(count, dim, parameters[0], parameters[1], 0, F, tau, energy, moduli);
+    for (int p = 0; p < count; p++)
+        if (F[p] > 1.1)
+            moduli[p] = moduli[count + p] = NAN;
+}
+
+/* No energy wherever F_xx exceeds 1.1. */
+void costless(int count, int dim, const double *parameters, const double *F, const double *history, double *tau,
+              double *energy, double *moduli, void *context)
+{
+    (void)history, (void)context;
+    respond(count, dim, parameters[0], parameters[1], 0, F, tau, energy, moduli);
+    for (int p = 0; p < count; p++)
+        if (F[p] > 1.1)
+            energy[p] = NAN;
 }
 
 /* Softens with the damage, the first component of the history; the second field is a symmetric tensor. */
