@@ -39,6 +39,7 @@ import scenes
 from fuzz_mutations import (
     Kind,
 )
+from fuzz_sequences import memory
 from mpm.io import hdf5_bytes
 
 SECONDS = 50 if scenes.SANITIZED else 5
@@ -62,19 +63,13 @@ def _hang(*_: object) -> None:
 
 def peak_after(call: Callable[[], None]) -> int:
     """Bytes by which memory grew at most meanwhile, where the system says so and no sanitizer keeps what is freed."""
-    status = Path("/proc/self/status")
-    if scenes.SANITIZED or not status.exists():
+    before = memory("VmRSS")
+    if scenes.SANITIZED or not before:
         call()
         return 0
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forgets the peak
-    before = _line(status, "VmRSS")
     call()
-    return _line(status, "VmHWM") - before
-
-
-def _line(status: Path, name: str) -> int:
-    text = status.read_text(encoding="ascii")
-    return int(text[text.index(name) :].split(None, 2)[1]) << 10
+    return memory("VmHWM") - before
 
 
 def attempt(kind: Kind, path: Path) -> str:

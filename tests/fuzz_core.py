@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import os
-import resource
 import signal
 import sys
 import time
@@ -30,7 +29,7 @@ import fuzz_sequences
 import mpm
 import scenes
 from core_calls import ACTIONS, CLEAN, KEYWORDS, METHODS, Kind
-from fuzz_sequences import Defect
+from fuzz_sequences import Defect, memory
 from mpm import _core
 
 CALLS = 12
@@ -211,18 +210,14 @@ def main(arguments: list[str] | None = None) -> int:
                 os.pwrite(said.fileno(), b"%20d\n" % k, 0)
                 tally.add(k, try_sequence(k, tally.seen))
             number += batch
-            before = before or peak()  # what the first batch has taken is no leak
+            before = before or memory("VmHWM")  # what the first batch has taken is no leak
     signal.setitimer(signal.ITIMER_PROF, 0)
     faulthandler.cancel_dump_traceback_later()
     current.unlink()
-    if not scenes.SANITIZED and peak() - before > MORE:
-        tally.defects[f"memory grew by {(peak() - before) >> 20} MB"] += 1
+    grown = memory("VmHWM") - before
+    if not scenes.SANITIZED and grown > MORE:
+        tally.defects[f"memory grew by {grown >> 20} MB"] += 1
     return tally.end()
-
-
-def peak() -> int:
-    """The most bytes that the process has had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 if __name__ == "__main__":

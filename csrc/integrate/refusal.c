@@ -117,8 +117,6 @@ mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, con
             trouble->value[1] =
                 mpm_refusal_travel(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
     }
-    if (reason == MPM_BODY_TOO_LONG)
-        trouble->kind = mpm_rigid_too_long(simulation);
     if (reason == MPM_GRID_NOT_FINITE && mpm_strays_of_law(simulation))
         return MPM_OUT_OF_MEMORY;
     return status;

@@ -135,7 +135,7 @@ static mpm_status make_points(mpm_sph *sph, const mpm_collider *collider, const 
                               const mpm_goal *goal, struct sph_solid *solid)
 {
     const mpm_sph_settings *s = &sph->settings;
-    struct lattice_range all, block;
+    struct lattice_range all, block = {{0}, {0}};
     if (!find_range(sph, collider, low, high, &all))
         return MPM_TOO_LARGE;
     size_t capacity = 0;

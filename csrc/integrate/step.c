@@ -82,6 +82,14 @@ static mpm_reason check(mpm_simulation *simulation, struct step *step)
     return mpm_rigid_find(simulation, step->dt, step->report.impulse, &step->travel);
 }
 
+static mpm_status report(mpm_simulation *simulation, mpm_reason reason, const struct step *step)
+{
+    const mpm_status status = mpm_refusal_report(simulation, reason, &step->report, step->dt);
+    if (reason == MPM_BODY_TOO_LONG)
+        simulation->run.trouble.kind = mpm_rigid_too_long(simulation);
+    return status;
+}
+
 /* A refused step begins again with half its size, as often as needed (automatic dt). */
 static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
 {
@@ -94,7 +102,7 @@ static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
         if (reason == MPM_NO_REASON)
             return MPM_OK;
         if (reason == MPM_BODY_TOO_LONG || simulation->settings.dt > 0 || attempt == MOST_RETRIES)
-            return mpm_refusal_report(simulation, reason, &step->report, step->dt);
+            return report(simulation, reason, step);
         simulation->run.health[MPM_HEALTH_REFUSED]++;
         mpm_timestep_halve(simulation, &step->dt);
         scatter(simulation, step->dt);
