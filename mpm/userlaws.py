@@ -86,6 +86,10 @@ class HistoryField:
             raise ValueError(
                 f"low, initial, high = {self.low!r}, {initial!r}, {self.high!r}: must not descend"
             )
+        if self.rank in ("symmetric", "tensor") and not self.low <= 0 <= self.high:
+            raise ValueError(
+                f"low, high = {self.low!r}, {self.high!r}: must allow 0, which new {self.rank}s have off the diagonal"
+            )
         object.__setattr__(self, "initial", initial)
 
 

@@ -223,6 +223,12 @@ def test_a_light_body_carries_a_dense_one(floor):
     even = stacked(2, 32, 100, floor)
     even.run(0.1), sim.run(0.1)
     assert sim.steps == pytest.approx(30**0.5 * even.steps, rel=0.05)
+    alone = mpm.Scene((0, 0), (1, 1), gravity=(0, -10))
+    varying = mpm.materials.Rigid(density=lambda x: 100 + 2900 * (x[:, 0] > 0.5))
+    alone.add(mpm.shapes.Box((0.35, 0.35), (0.65, 0.65)), varying)
+    alone = mpm.Simulation(alone, dx=1 / 32)
+    alone.run(0.1)
+    assert alone.steps == pytest.approx(even.steps, abs=1)
     low = between = np.inf
     for _ in range(50):
         sim.run(0.01)
@@ -433,6 +439,19 @@ def test_every_kernel_set_moves_bodies_alike(dtype):
         states[isa] = np.array(sim.particles.x, dtype=np.float64)
     for isa, x in states.items():
         assert np.abs(x - states["scalar"]).max() < 20 * EPSILON[dtype], isa  # 2
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("transfer", ["apic", "pic", "flip", "xpic"])
+def test_a_body_of_one_particle_falls(d, transfer):
+    """Without an affine velocity it has no inertia but that of rounding, and does not turn."""
+    scene = mpm.Scene([0] * d, [1] * d, gravity=[0] * (d - 1) + [-10])
+    particle = mpm.shapes.Points([[0.58, 0.66, 0.43][:d]], volume=3.3e-3)
+    scene.add(particle, mpm.materials.Rigid(density=1000), velocity=[0.6] + [0.1] * (d - 1))
+    sim = mpm.Simulation(scene, dx=0.1, transfer=transfer)
+    sim.run(0.1)
+    np.testing.assert_allclose(sim.particles.v[0], [0.6] + [0.1] * (d - 2) + [0.1 - 1], rtol=1e-9)
+    assert np.abs(sim.particles.C).max() < 1e-9
 
 
 def test_what_users_write_counts_in_the_next_step():

@@ -72,13 +72,13 @@ static double cofactors(double C[3][3], const double I[3][3], double shift)
 }
 
 /* The inverse of the inertia I. Without an affine velocity, particles on a line have no inertia about it: then all axes
- * get a little. One particle has none at all, and does not turn. */
-static void invert(double inverse[3][3], const double I[3][3], int dim)
+ * get a little. One particle has none at all, but for rounding, and does not turn. */
+static void invert(double inverse[3][3], const double I[3][3], int dim, double rounding)
 {
     const double size = I[0][0] + I[1][1] + I[2][2];
     double C[3][3];
     memset(inverse, 0, 9 * sizeof(double));
-    if (!(size > 0))
+    if (!(size > rounding))
         return;
     if (dim == 2) {
         inverse[2][2] = 1 / I[2][2];
@@ -127,7 +127,7 @@ static struct body body_of(const mpm_settings *settings, const mpm_rigid_sums *s
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
             I[a][b] = (a == b ? S[0][0] + S[1][1] + S[2][2] + 2 * D * body.mass : 0) - S[a][b];
-    invert(body.inverse, I, settings->dim);
+    invert(body.inverse, I, settings->dim, 1e-9 * body.mass * h * h);
     return body;
 }
 

@@ -76,6 +76,8 @@ static mpm_status grid(mpm_simulation *simulation, struct step *step)
 static mpm_reason check(mpm_simulation *simulation, struct step *step)
 {
     const mpm_reason reason = mpm_refusal_find(simulation, &step->report, step->dt, &step->travel);
+    if (reason == MPM_GRID_NOT_FINITE)
+        mpm_sweeps_clean(simulation);
     if (reason != MPM_NO_REASON)
         return reason;
     mpm_sweeps_filter(simulation, &step->report);
@@ -131,7 +133,7 @@ static void keep_books(mpm_simulation *simulation, const struct step *step)
         simulation->books.wall_impulse[a] += step->report.impulse[a];
     }
     simulation->measure = *measure;
-    simulation->run.suspect = measure->outside || measure->out_of_range || isnan(measure->elastic);
+    simulation->run.suspect = measure->outside || measure->out_of_range;
     simulation->frozen |= measure->frozen != 0;
     simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += measure->outside;
     simulation->run.health[MPM_HEALTH_CLIPPED] += measure->clipped;

@@ -3,8 +3,6 @@
  * Strays: particles outside the domain, or out of the range of their law. They exist only after the step is taken. The
  * sweep counts them; this file finds their rows, and those of particles whose law had a step refused.
  */
-#include <math.h>
-
 #include "base/real.h"
 #include "integrate/state.h"
 
@@ -50,7 +48,7 @@ static mpm_status find_flags(mpm_simulation *simulation, uint8_t **flags)
     return MPM_OK;
 }
 
-/* Are particles outside the domain, out of the range of their law, or without an energy? */
+/* Are particles outside the domain, out of the range of their law, or has a user's law no answer for them? */
 static mpm_status name_strays(mpm_simulation *simulation)
 {
     mpm_trouble *trouble = &simulation->run.trouble;
@@ -62,13 +60,14 @@ static mpm_status name_strays(mpm_simulation *simulation)
         trouble->name = law_of_row(simulation, trouble->rows[0]);
         status = MPM_UNSTABLE;
     } else if (note(simulation, flags, MPM_INVERTED, MPM_LEFT_RANGE)) {
+        trouble->name = law_of_row(simulation, trouble->rows[0]);
         status = MPM_UNSTABLE;
     } else if (note(simulation, flags, MPM_OUTSIDE, MPM_LEFT_DOMAIN)) { /* not who was clamped or frozen */
         double x[3] = {0};
         find_position(simulation, trouble->rows[0], x);
         trouble->name = mpm_boundary_touched(&simulation->boundary, simulation->run.time, x);
         status = MPM_ESCAPED;
-    } else if (isnan(simulation->measure.elastic) &&
+    } else if (simulation->measure.out_of_range &&
                note(simulation, flags, MPM_BAD_RESPONSE, MPM_RESPONSE_NOT_FINITE)) {
         trouble->name = law_of_row(simulation, trouble->rows[0]);
         status = MPM_UNSTABLE;
@@ -98,5 +97,7 @@ mpm_status mpm_strays_find(mpm_simulation *simulation)
         return MPM_OK;
     const mpm_status status = name_strays(simulation);
     simulation->run.suspect = status != MPM_OK;
+    if (status) /* the sweep that found it may have scattered it */
+        mpm_sweeps_clean(simulation);
     return status;
 }

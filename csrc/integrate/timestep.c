@@ -18,8 +18,8 @@
 #include <math.h>
 
 /* Of the automatic step with rigid bodies: their motion [cells], and the largest dt/sqrt(h/g). The wave speed of their
- * contacts, h/(4 dt), is then at least 5 times their speed, and 12 sqrt(g h). The lightest body may have to carry what
- * is R times as dense, and its contacts are as stiff as with R = 1 if dt is smaller by sqrt(R). */
+ * contacts, h/(4 dt), is then at least 5 times their speed, and 12 sqrt(g h). A light body may have to carry what is R
+ * times as dense: its contacts are as stiff as with R = 1 if dt is smaller by sqrt(R). */
 static const double RIGID_MOTION = 0.05, RIGID_FALL = 0.02;
 
 static double gravity_size(const mpm_settings *settings)
@@ -62,7 +62,8 @@ static double automatic_dt(const mpm_simulation *simulation)
     dt = fmin(dt, 0.4 * simulation->settings.dx / simulation->approach);
     dt = fmin(dt, 0.2 / sqrt(most->gradient2));
     if (simulation->has_rigid) { /* a rigid body is as hard as the step allows: see transfer/rigid.h */
-        const double share = 1 / sqrt(fmax(most->density * most->rigid_lightness, 1));
+        const double carries = simulation->material_count > 1 ? most->density * most->rigid_lightness : 1;
+        const double share = 1 / sqrt(fmax(carries, 1));
         dt = fmin(dt, share * RIGID_MOTION * simulation->settings.dx / most->rigid_speed);
         dt = fmin(dt, share * RIGID_FALL * sqrt(simulation->settings.dx / gravity_size(&simulation->settings)));
     }
@@ -116,14 +117,6 @@ double mpm_timestep_plan(const mpm_simulation *simulation, double time, double e
     return mpm_run_fit_dt(planned, time, end);
 }
 
-/* Adds the law to the trouble with the step that its moduli cause, if they are not finite. */
-static mpm_status blame_law(mpm_simulation *simulation, mpm_status status)
-{
-    const mpm_measure *most = &simulation->measure;
-    const mpm_status found = isfinite(most->rate2 + most->wave2) ? MPM_OK : mpm_strays_of_law(simulation);
-    return found ? found : status;
-}
-
 mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt)
 {
     const mpm_settings *settings = &simulation->settings;
@@ -132,11 +125,10 @@ mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt)
         const mpm_stable_dt bound = mpm_timestep_limit(simulation);
         simulation->run.trouble.kind = (int)bound.limit;
         simulation->run.trouble.value[0] = bound.dt;
-        return blame_law(simulation, status);
+        return status;
     }
     if (!(simulation->run.time + dt > simulation->run.time)) /* a run would never end */
-        return blame_law(simulation,
-                         mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, dt));
+        return mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, dt);
     return MPM_OK;
 }
 

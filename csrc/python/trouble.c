@@ -58,15 +58,6 @@ static void describe_owners(const char *name, char *text, size_t size)
         snprintf(text + end, size - end, count ? " only" : " other materials only"); /* of a user's law */
 }
 
-/* Names the law that caused it, if one is known. */
-static void add_law(const mpm_trouble *t, char *text, size_t size)
-{
-    const size_t end = strlen(text);
-    if (t->count)
-        snprintf(text + end, size - end, "; the law '%.100s' gives NaN or infinite numbers at %lld particle(s)",
-                 t->name, (long long)t->count);
-}
-
 static void describe(const mpm_python_method *method, const mpm_trouble *t, char *text, size_t size)
 {
     const char *row = t->row ? t->row : method->row;
@@ -77,14 +68,12 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
                  "dt = %g s is above the stable bound %g s, set by %s; choose dt=\"auto\", a smaller dt, or pass "
                  "allow_unstable=True",
                  t->dt, t->value[0], limit_text((mpm_limit)t->kind));
-        add_law(t, text, size);
         return;
     case MPM_DT_TOO_SMALL:
         snprintf(text, size,
                  "dt = %g s is too small to advance the time; the step was not taken: stiffness, viscosity, speed or "
                  "gravity is too large for the %s and the density",
                  t->dt, method->size);
-        add_law(t, text, size);
         return;
     case MPM_COLLIDER_TOO_FAST:
         if (t->value[1] <= 0)
@@ -106,9 +95,11 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
         return;
     case MPM_LEFT_RANGE:
         snprintf(text, size,
-                 "the volume ratio J of %lld particle(s) has left the range of its law: the material is crushed or "
-                 "torn apart; a smaller dt, a stiffer material or a finer grid may help, or mend F and J by hand",
-                 (long long)t->count);
+                 "the volume ratio J of %lld particle(s)%s%.100s%s has left the range of its law: the material is "
+                 "crushed or torn apart; a smaller dt, a stiffer material or a finer grid may help, or mend F and J by "
+                 "hand",
+                 (long long)t->count, t->name ? ", the first one of '" : "", t->name ? t->name : "",
+                 t->name ? "'" : "");
         return;
     case MPM_HISTORY_NOT_FINITE:
         snprintf(text, size,
@@ -117,8 +108,10 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
                  t->name, (long long)t->count);
         return;
     case MPM_RESPONSE_NOT_FINITE:
-        snprintf(text, size, "energies are not finite");
-        add_law(t, text, size);
+        snprintf(text, size,
+                 "the law '%.100s' gives NaN or infinite numbers at %lld particle(s): mend the law "
+                 "(mpm.testing.check_law examines it), or the state by hand",
+                 t->name, (long long)t->count);
         return;
     case MPM_LEFT_DOMAIN:
         snprintf(text, size,
@@ -165,7 +158,10 @@ void mpm_python_describe_simulation(const mpm_trouble *t, char *text, size_t siz
     case MPM_GRID_NOT_FINITE:
         snprintf(text, size, "node velocities are not finite at dt = %g s: stresses overflow; the step was not taken",
                  t->dt);
-        add_law(t, text, size);
+        if (t->count)
+            snprintf(text + strlen(text), size - strlen(text),
+                     "; the law '%.100s' gives NaN or infinite numbers at %lld particle(s)", t->name,
+                     (long long)t->count);
         return;
     case MPM_MOVES_TOO_FAR:
         snprintf(text, size,

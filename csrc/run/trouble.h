@@ -14,15 +14,15 @@ enum { MPM_MOST_TROUBLE_ROWS = 1000 };
 typedef int mpm_reason;
 enum {
     MPM_NO_REASON,
-    MPM_DT_TOO_SMALL,       /* the step would not advance the clock; `name` and the rows: MPM_RESPONSE_NOT_FINITE */
+    MPM_DT_TOO_SMALL,       /* the step would not advance the clock */
     MPM_DT_ABOVE_BOUND,     /* the fixed dt exceeds the bound of the state: `kind` is the mpm_limit, value[0] the bound
-                             * [s]; `name` and the rows: the same */
+                             * [s] */
     MPM_COLLIDER_TOO_FAST,  /* a collider near material would move too far: `name`, value[0] a bound of its speed there
                              * [m/s], value[1] the largest dt for it [s], 0 if none was found */
     MPM_NOT_CONVERGED,      /* an implicit step was not solved */
-    MPM_LEFT_RANGE,         /* J left the range of its law */
+    MPM_LEFT_RANGE,         /* J left the range of its law, which is `name` for the first row, or NULL */
     MPM_HISTORY_NOT_FINITE, /* of the user's law `name` */
-    MPM_RESPONSE_NOT_FINITE, /* the law `name` gives the rows energies, stresses or moduli that are not finite */
+    MPM_RESPONSE_NOT_FINITE, /* a stress, an energy or a modulus of the rows, of which the first has the law `name` */
     MPM_LEFT_DOMAIN,        /* `name` is the collider that the first row touches, or NULL */
     MPM_WRITTEN_NOT_FINITE, /* through a view: NaN or infinite */
     MPM_WRITTEN_INVERTED,   /* through a view: det F <= 0, or beyond the range of the field */

@@ -87,7 +87,7 @@ typedef struct mpm_measure {
     double dissipation[MPM_DISSIPATIONS]; /* where materials keep it [J] */
     int64_t outside;  /* particles outside the domain after G2P */
     int64_t clamped, frozen; /* those of them that were put back onto a face, or wait for their deletion */
-    int64_t out_of_range; /* particles whose J left the law's range or is NaN, or whose history is not finite */
+    int64_t out_of_range; /* particles whose J left the law's range or is NaN, or whose user's law is not finite */
     int64_t clipped;  /* G2P: particles whose history was held within limits */
 } mpm_measure;
 

@@ -29,7 +29,8 @@ struct constants {
     wide lowest[DIM], highest[DIM];  /* where particles may be, in cells from the block's first node */
     wide J_low, J_high;
     const mpm_law *row; /* of the law */
-    int users_history;  /* components of the history of a user's law; 0 for a law of the registry */
+    bool is_users;      /* a law of a user */
+    int history;        /* its components */
 };
 
 static struct constants group_constants(const mpm_sweep *sweep, struct durations dt, const mpm_group *group)
@@ -51,7 +52,8 @@ static struct constants group_constants(const mpm_sweep *sweep, struct durations
         .J_low = wide_set((real)law->J_low),
         .J_high = wide_set((real)law->J_high),
         .row = law,
-        .users_history = mpm_material_kernel_law(material) == MPM_USER ? mpm_law_history(law, DIM) : 0,
+        .is_users = mpm_material_kernel_law(material) == MPM_USER,
+        .history = mpm_law_history(law, DIM),
     };
     for (int a = 0; a < DIM; a++) {
         const double first = (double)group->block[a] * BLOCK_SIDE;
@@ -80,14 +82,21 @@ INLINE unsigned find_out_of_range(const struct constants *k, const struct tile *
            ~mask_bits(wide_less_equal(k->J_low, tile->state.J) & wide_less_equal(tile->state.J, k->J_high));
 }
 
-/* A return map of the registry gives no NaN; that of a user may, and the stress need not show it. */
-INLINE unsigned find_broken_history(const struct constants *k, const struct tile *tile)
+INLINE unsigned find_not_finite(const struct tile *tile, const wide *values, int count)
 {
     const wide infinite = wide_set((real)__builtin_inf());
     mask alive = wide_less(wide_set(0), tile->mass), finite = alive;
-    for (int c = 0; c < k->users_history; c++)
-        finite &= wide_less(wide_abs(tile->state.history[c]), infinite);
+    for (int c = 0; c < count; c++)
+        finite &= wide_less(wide_abs(values[c]), infinite);
     return mask_bits(alive) & ~mask_bits(finite);
+}
+
+INLINE unsigned find_bad_response(const struct tile *tile, const struct law_evaluation *evaluation)
+{
+    const wide others[] = {evaluation->tau_zz, evaluation->energy, evaluation->isolated, evaluation->wave,
+                           evaluation->damping};
+    return find_not_finite(tile, &evaluation->tau.m[0][0], DIM * DIM) |
+           find_not_finite(tile, others, (int)(sizeof others / sizeof *others));
 }
 
 struct limits {

@@ -74,10 +74,30 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
         tile->x[a] = wide_fma(k->gather_dt_cells, motion->velocity[a], tile->x[a]);
 }
 
+/* A return map of a user may change padding, too, such as its age. Padding has to stay at rest, where the law gives
+ * numbers: 0 times NaN is no force. */
+NOINLINE void yield_of_user(const struct constants *k, const int law, const union law_parameters *parameters,
+                            struct tile *tile, const struct motion *motion)
+{
+    const struct law_state before = tile->state;
+    const mask alive = wide_less(wide_set(0), tile->mass);
+    return_map(law, parameters, &tile->state, k->gather_dt, motion->gradient);
+    tile->state.F = matrix_select(alive, tile->state.F, before.F);
+    for (int c = 0; c < k->history; c++)
+        tile->state.history[c] = wide_select(alive, tile->state.history[c], before.history[c]);
+}
+
 /* Brings the trial F back onto the yield surface. Padding is at rest, so it is never clipped. */
 INLINE void yield(const struct constants *k, const int law, const bool inlines, const union law_parameters *parameters,
                   struct tile *tile, const struct motion *motion, struct tally *tally)
 {
+    if (__builtin_expect(k->is_users, 0)) {
+        struct tile copy = *tile; /* the originals stay in registers */
+        const struct motion own = *motion;
+        yield_of_user(k, law, parameters, &copy, &own);
+        *tile = copy;
+        return;
+    }
     const mask clipped = inlines ? inlined_return_map(law, parameters, &tile->state, k->gather_dt, motion->gradient)
                                  : return_map(law, parameters, &tile->state, k->gather_dt, motion->gradient);
     tally->clipped += __builtin_popcount(mask_bits(clipped));
@@ -139,6 +159,13 @@ INLINE wide linear_affine_energy(const struct constants *k, const struct tile *t
     return k->spin * k->spin * sum;
 }
 
+/* Laws of the registry give numbers to any state; those of users may not, and motion need not show it. */
+NOINLINE unsigned find_broken_law(const struct constants *k, const struct tile *tile,
+                                  const struct law_evaluation *evaluation)
+{
+    return find_not_finite(tile, tile->state.history, k->history) | find_bad_response(tile, evaluation);
+}
+
 INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, struct tile *tile,
                     const struct law_evaluation *evaluation, struct tally *tally, const bool advanced)
 {
@@ -150,7 +177,13 @@ INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, st
         if (__builtin_expect(outside, 0))
             handle_outside(sweep, k, tile, tally, outside);
     }
-    tally->out_of_range += __builtin_popcount(find_out_of_range(k, tile) | find_broken_history(k, tile));
+    unsigned out_of_range = find_out_of_range(k, tile);
+    if (__builtin_expect(k->is_users, 0)) {
+        const struct tile copy = *tile; /* the originals stay in registers */
+        const struct law_evaluation answer = *evaluation;
+        out_of_range |= find_broken_law(k, &copy, &answer);
+    }
+    tally->out_of_range += __builtin_popcount(out_of_range);
 
     struct limits l = particle_limits(sweep, k, tile, evaluation);
     tally->rate2 = wide_max(l.rate2, tally->rate2);

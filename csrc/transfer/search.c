@@ -56,21 +56,6 @@ int32_t MPM_KERNEL(search_limit)(const mpm_sweep *sweep, mpm_maximum maximum, do
     return found;
 }
 
-/* Is a number of a law NaN or infinite? */
-static unsigned find_bad_response(const struct tile *tile, const struct law_evaluation *evaluation)
-{
-    const wide infinite = wide_set((real)__builtin_inf());
-    const wide numbers[] = {evaluation->tau_zz, evaluation->energy, evaluation->isolated, evaluation->wave,
-                            evaluation->damping};
-    mask alive = wide_less(wide_set(0), tile->mass), finite = alive;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        finite &= wide_less(wide_abs(numbers[i]), infinite);
-    for (int a = 0; a < DIM; a++)
-        for (int b = 0; b < DIM; b++)
-            finite &= wide_less(wide_abs(evaluation->tau.m[a][b]), infinite);
-    return mask_bits(alive) & ~mask_bits(finite);
-}
-
 static void flag_group(const mpm_sweep *sweep, const mpm_group *group, uint8_t *flags)
 {
     const mpm_material *material = &sweep->materials[group->material];
@@ -88,7 +73,7 @@ static void flag_group(const mpm_sweep *sweep, const mpm_group *group, uint8_t *
         } found[] = {{find_bad_response(&tile, &evaluation), MPM_BAD_RESPONSE},
                      {find_outside(&k, &tile), MPM_OUTSIDE},
                      {find_out_of_range(&k, &tile), MPM_INVERTED},
-                     {find_broken_history(&k, &tile), MPM_NOT_FINITE}};
+                     {k.is_users ? find_not_finite(&tile, tile.state.history, k.history) : 0, MPM_NOT_FINITE}};
         for (size_t f = 0; f < sizeof found / sizeof *found; f++)
             for (int q = 0; q < WIDTH; q++) {
                 const int32_t row = rows_of(sweep, group, t)[q];

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <mpm_user_law.h>
 
-mpm_user_evaluate neo_hookean, broken, unbounded, costless, damaged;
-mpm_user_return_map damage, crumble, lose;
+mpm_user_evaluate neo_hookean, broken, unbounded, costless, damaged, aged;
+mpm_user_return_map damage, crumble, lose, grow_old;
 
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
@@ -98,7 +98,7 @@ void unbounded(int count, int dim, const double *parameters, const double *F, co
             moduli[p] = moduli[count + p] = NAN;
 }
 
-/* No energy wherever F_xx exceeds 1.1. */
+/* No energy, or in two dimensions no stress out of plane, wherever F_xx exceeds 1.1. */
 void costless(int count, int dim, const double *parameters, const double *F, const double *history, double *tau,
               double *energy, double *moduli, void *context)
 {
@@ -106,7 +106,7 @@ void costless(int count, int dim, const double *parameters, const double *F, con
     respond(count, dim, parameters[0], parameters[1], 0, F, tau, energy, moduli);
     for (int p = 0; p < count; p++)
         if (F[p] > 1.1)
-            energy[p] = NAN;
+            (dim == 2 ? tau + 3 * count : energy)[p] = NAN;
 }
 
 /* Softens with the damage, the first component of the history; the second field is a symmetric tensor. */
@@ -115,6 +115,16 @@ void damaged(int count, int dim, const double *parameters, const double *F, cons
 {
     (void)context;
     respond(count, dim, parameters[0], parameters[1], history, F, tau, energy, moduli);
+}
+
+/* No stress at an age of more than half a millisecond. */
+void aged(int count, int dim, const double *parameters, const double *F, const double *history, double *tau,
+          double *energy, double *moduli, void *context)
+{
+    (void)context;
+    respond(count, dim, parameters[0], parameters[1], 0, F, tau, energy, moduli);
+    for (int p = 0; p < count; p++)
+        tau[p] = history[p] > 5e-4 ? NAN : tau[p];
 }
 
 /* Damage d = 0.5 (1 - exp(-max |F F^T - I|)), the largest so far; the tensor is the present F F^T. */
@@ -153,4 +163,12 @@ void lose(int count, int dim, const double *parameters, double dt, const double 
     for (int p = 0; p < count; p++)
         if (F[p] > 1.1)
             history[p] = NAN;
+}
+
+void grow_old(int count, int dim, const double *parameters, double dt, const double *velocity_gradient, double *F,
+              double *history, void *context)
+{
+    (void)dim, (void)parameters, (void)velocity_gradient, (void)F, (void)context;
+    for (int p = 0; p < count; p++)
+        history[p] += dt;
 }
