@@ -377,7 +377,7 @@ def text(name: str, value: object) -> str:
 
 
 def title(name: str, value: object) -> str:
-    """A name that lines of files and columns are named after."""
+    """A printable name, in one line: it appears in files and in names of columns."""
     checked = text(name, value)
     if not checked.isprintable():
         raise ValueError(f"{name} = {shown(checked)}: must be printable, in one line")
@@ -398,7 +398,7 @@ def identifier(name: str, value: object) -> str:
 
 def unique_name(kind: str, name: object, taken: Collection[str], number: int = 0, also: str = "") -> str:
     """The name given to a thing of that kind, which none has yet; of a nameless one, the kind with a number. `also`
-    says what else keeps names."""
+    ends the message: where else names are taken."""
     if name is None:
         while (candidate := f"{kind}{number}") in taken:
             number += 1

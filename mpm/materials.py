@@ -3,10 +3,10 @@
 The C core holds the parameters, their ranges and the laws; `mpm.laws` checks parameters by its registry, and
 `Material.stress` runs the code of the step. A 2-D body is in plane strain.
 
-Strengths, such as ``yield_stress``, ``cohesion``, ``tension`` and ``preconsolidation``, bound the Kirchhoff stress
-τ = J σ with the volume ratio J, because laws work per volume at rest; so do fields of the history such as
-``yield_pressure``. Only `JohnsonCook` bounds the Cauchy stress σ. The stresses that tests of `mpm.point` prescribe and
-that ``sim.compute("stress")`` returns are Cauchy stresses.
+Strengths, such as ``yield_stress``, ``cohesion``, ``tension`` and ``preconsolidation``, bound the Kirchhoff stress τ =
+J σ with the volume ratio J, because laws work per volume at rest. Fields of the history such as ``yield_pressure`` are
+Kirchhoff stresses, too. Only `JohnsonCook` bounds the Cauchy stress σ. The stresses that tests of `mpm.point` prescribe
+and that ``sim.compute("stress")`` returns are Cauchy stresses.
 
 Every parameter that is one number may vary over the particles of a body: it is an array, shape (n,), in the order of
 the body's particles, or a function f(x) of positions (n, d) that returns (n,) values. Flags, choices, limits and

@@ -78,7 +78,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         - ``"xpic"``: PIC of order m = `xpic_order` (1: PIC, ∞: FLIP without its noise).
         - ``"tpic"``: C = Σ ṽ ∇wᵀ, with the B-spline's gradient instead of APIC's.
 
-        Rigid bodies keep their spin with those that have C.
+        Only transfers with an affine velocity C keep the spin of rigid bodies.
     kernel : {"quadratic", "cubic", "linear"}
         The B-spline. ``"linear"`` is for comparison: its gradient jumps, and particles feel the jumps when they
         cross cells. No time step is stable with it in every case, and elastic bodies may gain energy or blow up

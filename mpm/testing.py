@@ -45,7 +45,7 @@ def check_law(
 
     At random states without plastic flow: the stress is the derivative of the energy (by differences of fourth order);
     a turned body has a turned stress; the two moduli bound the second derivatives of the energy; NaN gives NaN and
-    touches no neighbour; particles do not depend on their neighbours. At last: after a random step all numbers are
+    touches no neighbour; particles do not depend on their neighbours. Finally: after a random step all numbers are
     finite, and a second return map without a time step changes nothing. A law that hardens after it has returned, such
     as `mpm.materials.NACC`, fails this last check alone. A law in Python has no moduli and no return map.
 
@@ -178,7 +178,9 @@ class _Checks:
         still = np.zeros_like(gradient)
         history = np.repeat(self.initial[None], len(F), axis=0)
         once = self.law._return_map(np.ascontiguousarray(F), history, 1e-3, gradient)
-        parts = [np.isfinite(part).reshape(len(F), -1).all(axis=1) for part in self.law._evaluate(*once)]
+        parts = [
+            np.isfinite(part).reshape(len(F), -1).all(axis=1) for part in (*once, *self.law._evaluate(*once))
+        ]
         self.keep("finite after a step", 1.0 - np.logical_and.reduce(parts), F, 0.0)
         twice = self.law._return_map(*once, 0.0, still)
         self.keep("return map twice, F", np.abs(twice[0] - once[0]).max(axis=(1, 2)), F)

@@ -157,7 +157,7 @@ def _of_ctypes(name: str, function: Any, arguments: Sequence[Any]) -> int:
         prototype = "EVALUATE" if arguments is _EVALUATE else "RETURN_MAP"
         raise TypeError(
             f"{name} = {_check.shown(function)}: has no argtypes; must come from the prototype, "
-            f"UserLaw.{prototype}(({function.__name__!r}, library))"
+            f"UserLaw.{prototype}(({getattr(function, '__name__', 'name')!r}, library))"
         )
     given = tuple(function.argtypes)
     if given != tuple(arguments) or function.restype is not None:
@@ -188,17 +188,17 @@ class UserLaw(_Flowing):
     component by component, in double precision. They are called from all threads, without Python's lock. A law that
     writes its moduli as a law of the package does takes the same steps. `mpm.testing.check_law` looks for errors.
 
-    A function is a ``scipy.LowLevelCallable``, a PyCapsule whose name is the signature, as below or without names of
-    parameters, a function pointer of
-    ctypes with ``argtypes`` and ``restype`` (`EVALUATE` and `RETURN_MAP` are prototypes), or a ``numba.cfunc`` of
-    `NUMBA_EVALUATE` or `NUMBA_RETURN_MAP`. The context of a ``LowLevelCallable`` or capsule is passed on. Checkpoints
-    keep the name and the numbers; ``mpm.load(path, laws={name: law})`` brings the functions back. Laws are equal that
-    have the same name, numbers and history, and functions with the same addresses and contexts. Explicit steps only.
+    A function is a ``scipy.LowLevelCallable``, a PyCapsule whose name is the signature below, with or without names of
+    parameters, a function pointer of ctypes with ``argtypes`` and ``restype`` (`EVALUATE` and `RETURN_MAP` are
+    prototypes), or a ``numba.cfunc`` of `NUMBA_EVALUATE` or `NUMBA_RETURN_MAP`. The context of a ``LowLevelCallable``
+    or capsule is passed on. Checkpoints keep the name and the numbers; ``mpm.load(path, laws={name: law})`` brings the
+    functions back. Laws are equal that have the same name, numbers and history, and functions with the same addresses
+    and contexts. Explicit steps only.
 
     Parameters
     ----------
     name : str
-        By which files and messages call it: printable, shorter than 64 bytes.
+        Name of the law in files and messages: printable, shorter than 64 bytes.
     evaluate : compiled function
         ``void(int count, int dim, const double *parameters, const double *F, const double *history, double *tau, double
         *energy, double *moduli, void *context)``. It is tried at rest; in a dimension where it then gives NaN, the law
@@ -273,18 +273,10 @@ class UserLaw(_Flowing):
         evaluate = Compiled("evaluate", self.evaluate, _EVALUATE)
         back = None if self.advance is None else Compiled("advance", self.advance, _RETURN_MAP)
         keep(self, "_pointers", tuple(f and (f.address, f.context) for f in (evaluate, back)))
+        columns = ("name", "unit", "rank", "initial", "low", "high")
         rows = [
-            (
-                r["name"],
-                r["unit"],
-                r["rank"],
-                r["initial"],
-                r["low"],
-                r["high"],
-                part not in _KNOWN,
-                r["scales_volume"],
-            )
-            for r, part in zip(self._row["history"], self.history, strict=True)
+            (*(row[column] for column in columns), isinstance(part, HistoryField), row["scales_volume"])
+            for row, part in zip(self._row["history"], self.history, strict=True)
         ]
         handle = _core.user_law(
             self.name,

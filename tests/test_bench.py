@@ -47,6 +47,7 @@ def test_kernel_sets_are_really_different():
         assert abs(states[isa][1] / oracle[1] - 1) < 1e-5  # measured 2e-7
 
 
+@pytest.mark.slow
 def test_studies_print_all_their_variants_and_write_their_figures(tmp_path, capsys):
     path = tmp_path / "bench.json"
     assert cli.main(["bench", "all", "--quick", "--repeats", "1", "--json", str(path)]) == 0

@@ -31,21 +31,27 @@ def in_a_new_process(folder) -> dict[str, dict[str, str]]:
     return json.loads(run.stdout)
 
 
-# 2 x 2 x 7 x 4 x 2 = 224 combinations, a file each, and walls, kernels and options that go round.
+# 2 x 2 x 7 x 24 x 2 combinations, a file each, and walls, kernels and options that go round; the quick suite takes a
+# third of a quarter.
 @pytest.mark.parametrize(
-    ("dim", "dtype"),
+    ("dim", "dtype", "share"),
     [
-        pytest.param(dim, dtype, marks=[] if (dim, dtype) == (3, "float64") else [pytest.mark.slow])
-        for dim in scenes.DIMS
-        for dtype in scenes.DTYPES
+        (3, "float64", 3),
+        *(
+            pytest.param(dim, dtype, 1, marks=pytest.mark.slow)
+            for dim in scenes.DIMS
+            for dtype in scenes.DTYPES
+        ),
     ],
 )
-def test_a_restarted_run_is_the_uninterrupted_one_bit_for_bit(dim, dtype, tmp_path):
+def test_a_restarted_run_is_the_uninterrupted_one_bit_for_bit(dim, dtype, share, tmp_path):
     when = np.random.default_rng(dim)
     meant, loaded, binned = {}, {}, 0
-    for number, (transfer, law, collides) in enumerate(
-        itertools.product(TRANSFERS, scenes.LAWS, (False, True))
+    for number, ((t, transfer), (k, law), collides) in enumerate(
+        itertools.product(enumerate(TRANSFERS), enumerate(scenes.LAWS), (False, True))
     ):
+        if (t + k + collides) % share:
+            continue
         name = f"{transfer}-{law}-{collides}"
         sim = checkpoints.make(dim, dtype, transfer, law, collides, variant=number)
         sim.step(int(when.integers(0, 25)))
@@ -56,7 +62,7 @@ def test_a_restarted_run_is_the_uninterrupted_one_bit_for_bit(dim, dtype, tmp_pa
         binned += sim.health["binnings"] > before
         meant[name] = fingerprint(sim)
     found = in_a_new_process(tmp_path)
-    assert found.keys() == meant.keys() and len(found) == 14 * len(scenes.LAWS)
+    assert found.keys() == meant.keys() and len(found) * share >= 14 * len(scenes.LAWS) - share
     assert binned > 5  # so that the order of particles mattered
     for name, entries in found.items():
         assert entries.pop("same bytes") == "True", name

@@ -205,9 +205,9 @@ def test_rigid_bodies_rest_on_each_other():
     assert np.abs(sim.particles.x - x).max() < 0.05 * sim.dx
 
 
-def stacked(d, cells, density, floor=0.0, **options):
+def stacked(d, cells, density, floor=0.0, walls="separate", **options):
     """A light block just above a floor, a dense one just above the block."""
-    scene = mpm.Scene([0] * d, [1] * d, gravity=[0] * (d - 1) + [-10], walls="separate")
+    scene = mpm.Scene([0] * d, [1] * d, gravity=[0] * (d - 1) + [-10], walls=walls)
     if floor:
         scene.add_collider(mpm.shapes.Box([-1] * d, [2] * (d - 1) + [floor]), contact="separate")
     for name, rho, low, high in (("light", 100, 0.02, 0.2), ("dense", density, 0.25, 0.55)):
@@ -239,10 +239,13 @@ def test_a_light_body_carries_a_dense_one(floor):
     assert between > 0.6  # 0.9 and 0.79
 
 
+@pytest.mark.parametrize("wall", ["separate", "mirror"])
+@pytest.mark.parametrize("beside", ["slip", "periodic"])
 @pytest.mark.parametrize("d", [2, 3])
-def test_a_wall_holds_a_body_whatever_drives_it(d):
+def test_a_wall_holds_a_body_whatever_drives_it(d, beside, wall):
     """Step by step, the grid would take the light body through the wall, with all of its lower face."""
-    sim = stacked(d, 16, 1e5, dt=1e-3, history=1)
+    walls = {axis: beside for axis in "xy"[: d - 1]} | {"xyz"[d - 1]: wall}
+    sim = stacked(d, 16, 1e5, dt=1e-3, history=1, walls=walls)
     for _ in range(30):
         sim.run(0.01)
         assert sim.particles.x[:, -1].min() > -1e-6 * sim.dx

@@ -352,6 +352,13 @@ double mpm_implicit_forces_dt(const mpm_simulation *simulation, double dt)
     return simulation->settings.scheme.midpoint ? dt / 2 : dt;
 }
 
+/* After a trial that is not finite, the arenas of the sweeps may hold values that are not. */
+static void clean_workspaces(mpm_simulation *simulation)
+{
+    for (int t = 0; t < simulation->workspace_count; t++)
+        memset(simulation->workspaces[t], 0, *simulation->kernels->workspace_bytes);
+}
+
 static bool solve_between_contacts(struct solve *solve, struct held_call *call)
 {
     mpm_simulation *simulation = solve->simulation;
@@ -389,7 +396,7 @@ mpm_status mpm_implicit_solve(mpm_simulation *simulation, double dt, mpm_block_r
     const bool solved = solve_between_contacts(&solve, &call);
     solution->products = (double)solve.products;
     if (!solved) {
-        mpm_sweeps_clean(simulation);
+        clean_workspaces(simulation);
         return MPM_NO_CONVERGENCE;
     }
     simulation->run.health[MPM_HEALTH_STAGNATED] += solution->newton.end == MPM_NEWTON_STAGNATED;

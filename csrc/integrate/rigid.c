@@ -72,7 +72,7 @@ static double cofactors(double C[3][3], const double I[3][3], double shift)
 }
 
 /* The inverse of the inertia I. Without an affine velocity, particles on a line have no inertia about it: then all axes
- * get a little. One particle has none at all, but for rounding, and does not turn. */
+ * get a little. The inertia of one particle is a rounding error, so it does not turn. */
 static void invert(double inverse[3][3], const double I[3][3], int dim, double rounding)
 {
     const double size = I[0][0] + I[1][1] + I[2][2];
@@ -173,20 +173,36 @@ static void displace(double moved[3], const mpm_rigid_body *motion, const double
         moved[a] = motion->shift[a] + turned[a];
 }
 
-/* A corner of the box around particles. Displacements are linear in the place, so they are extreme at corners. */
-static void corner_of(double at[3], const mpm_rigid_sums *sums, int corner)
+/* A box around particles [m]. */
+struct box {
+    double low[3], high[3];
+};
+
+static struct box box_of_body(const mpm_rigid_body *motion)
+{
+    struct box box;
+    for (int a = 0; a < 3; a++) {
+        box.low[a] = motion->sums.lowest[a][a];
+        box.high[a] = motion->sums.highest[a][a];
+    }
+    return box;
+}
+
+/* Displacements are linear in the place, so they are extreme at corners. */
+static void corner_of(double at[3], const struct box *box, int corner)
 {
     for (int a = 0; a < 3; a++)
-        at[a] = corner >> a & 1 ? sums->highest[a][a] : sums->lowest[a][a];
+        at[a] = corner >> a & 1 ? box->high[a] : box->low[a];
 }
 
 /* How far the particles of a body move along an axis at most [m]. */
 static double farthest(const mpm_rigid_body *motion, int dim)
 {
+    const struct box box = box_of_body(motion);
     double most = 0;
     for (int corner = 0; corner < 1 << dim; corner++) {
         double at[3], moved[3];
-        corner_of(at, &motion->sums, corner);
+        corner_of(at, &box, corner);
         displace(moved, motion, at);
         for (int a = 0; a < dim; a++)
             most = fabs(moved[a]) <= most ? most : fabs(moved[a]); /* NaN stays */
@@ -197,10 +213,10 @@ static double farthest(const mpm_rigid_body *motion, int dim)
 /* ---- at walls --------------------------------------------------------------------------------------------------- */
 
 /* Walls act on nodes, which hold the particles beside them but not the whole body at once. So impulses stop a body at
- * the faces, each at the particle that would pass one farthest, until none does. An impulse only slows its particle
- * down, so that each takes energy. */
+ * the faces. Each acts on the particle that would pass a face farthest, until none passes. An impulse slows its
+ * particle down, so each takes energy. */
 enum { MOST_IMPULSES = 100 };
-static const double PASSING = 1e-9; /* that is borne [cells] */
+static const double TOLERANCE = 1e-9; /* [cells] */
 
 struct passing {
     double depth /* [m] */, at[3];
@@ -217,23 +233,41 @@ static void gaps_of(double gaps[2], const mpm_settings *settings, const mpm_rigi
     gaps[1] = settings->dx * (double)settings->cells[axis] - gaps[0];
 }
 
-/* May a particle of these end beyond a face? */
-static bool may_pass(const mpm_settings *settings, const mpm_rigid_body *motion, const mpm_rigid_sums *sums)
+/* A box around the particles of a group, within that of the body. Since the last binning, particles may have moved by a
+ * cell out of their block, and their stencils may begin a cell and a half before them. */
+static struct box box_of_group(const mpm_settings *settings, const mpm_rigid_body *motion, const mpm_group *group)
 {
+    const double margin = 3, side = mpm_block_side(settings->dim);
+    struct box box = box_of_body(motion);
+    for (int a = 0; a < settings->dim; a++) {
+        if (mpm_walls_periodic(settings->walls, a)) /* which image is nearest, only a particle knows */
+            continue;
+        const double first = (group->block[a] - motion->block[a]) * side - motion->place[a];
+        box.low[a] = fmax(box.low[a], settings->dx * (first - margin));
+        box.high[a] = fmin(box.high[a], settings->dx * (first + side + margin));
+    }
+    return box;
+}
+
+/* May a particle in the box end beyond a face? */
+static bool may_pass(const mpm_settings *settings, const mpm_rigid_body *motion, struct box box)
+{
+    const double borne = -TOLERANCE * settings->dx;
     for (int corner = 0; corner < 1 << settings->dim; corner++) {
         double at[3], moved[3], gaps[2];
-        corner_of(at, sums, corner);
+        corner_of(at, &box, corner);
         displace(moved, motion, at);
         for (int a = 0; a < settings->dim; a++) {
             gaps_of(gaps, settings, motion, a, at[a] + moved[a]);
-            if (!mpm_walls_periodic(settings->walls, a) && (gaps[0] < 0 || gaps[1] < 0))
+            if (!mpm_walls_periodic(settings->walls, a) && (gaps[0] < borne || gaps[1] < borne))
                 return true;
         }
     }
     return false;
 }
 
-/* Compares a particle with the one that passes a face farthest. Where it was beyond, it may stay but go no farther. */
+/* Compares a particle with the one that passes a face farthest. A particle that already lies beyond a face may stay
+ * there, but goes no farther. */
 static void compare(struct passing *most, const mpm_settings *settings, const mpm_rigid_body *motion,
                     const double at[3])
 {
@@ -297,12 +331,14 @@ static void move_within_walls(const mpm_simulation *simulation, size_t material,
     const mpm_particles *particles = &simulation->particles;
     mpm_rigid_body *motion = &simulation->rigid[material];
     move(body, dt, motion);
-    for (int k = 0; k < MOST_IMPULSES && may_pass(settings, motion, &motion->sums); k++) {
-        struct passing most = {.depth = PASSING * settings->dx};
-        for (size_t g = 0; g < particles->group_count; g++)
-            if ((size_t)particles->groups[g].material == material &&
-                may_pass(settings, motion, &simulation->reports.rigid_sums[g]))
-                compare_group(&most, simulation, motion, &particles->groups[g]);
+    for (int k = 0; k < MOST_IMPULSES && may_pass(settings, motion, box_of_body(motion)); k++) {
+        struct passing most = {.depth = TOLERANCE * settings->dx};
+        for (size_t g = 0; g < particles->group_count; g++) {
+            const mpm_group *group = &particles->groups[g];
+            if ((size_t)group->material == material &&
+                may_pass(settings, motion, box_of_group(settings, motion, group)))
+                compare_group(&most, simulation, motion, group);
+        }
         if (most.inward == 0)
             return;
         push(body, &most, dt, impulse);

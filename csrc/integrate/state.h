@@ -97,9 +97,6 @@ void mpm_timestep_halve(mpm_simulation *simulation, double *dt); /* after a refu
 /* sweeps.c: the operations of the kernels on a simulation; they need the pool. `dt`: size of the step */
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation); /* makes scratch */
 void mpm_sweeps_end(mpm_simulation *simulation);
-/* Arenas keep what is not finite: where a stencil has weight 0 beyond its group, 0 times it is NaN, which the group
- * does not clear, but another may reach. */
-void mpm_sweeps_clean(mpm_simulation *simulation);
 mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* scratch for that grid; prepares a binning */
 void mpm_sweeps_p2g(mpm_simulation *simulation, double dt);
 void mpm_sweeps_body_force(mpm_simulation *simulation, double dt); /* after P2G, if the step has a body force */

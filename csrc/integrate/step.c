@@ -76,8 +76,6 @@ static mpm_status grid(mpm_simulation *simulation, struct step *step)
 static mpm_reason check(mpm_simulation *simulation, struct step *step)
 {
     const mpm_reason reason = mpm_refusal_find(simulation, &step->report, step->dt, &step->travel);
-    if (reason == MPM_GRID_NOT_FINITE)
-        mpm_sweeps_clean(simulation);
     if (reason != MPM_NO_REASON)
         return reason;
     mpm_sweeps_filter(simulation, &step->report);

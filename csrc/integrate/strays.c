@@ -97,7 +97,5 @@ mpm_status mpm_strays_find(mpm_simulation *simulation)
         return MPM_OK;
     const mpm_status status = name_strays(simulation);
     simulation->run.suspect = status != MPM_OK;
-    if (status) /* the sweep that found it may have scattered it */
-        mpm_sweeps_clean(simulation);
     return status;
 }

@@ -43,12 +43,6 @@ void mpm_sweeps_end(mpm_simulation *simulation)
     free_reports(&simulation->reports, allocator);
 }
 
-void mpm_sweeps_clean(mpm_simulation *simulation)
-{
-    for (int t = 0; t < simulation->workspace_count; t++)
-        memset(simulation->workspaces[t], 0, *simulation->kernels->workspace_bytes);
-}
-
 mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
 {
     mpm_simulation *simulation = context;

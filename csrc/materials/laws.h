@@ -42,8 +42,8 @@ typedef struct mpm_history_field {
     mpm_rank rank;
     double initial; /* of a tensor: of its diagonal */
     int initial_parameter; /* 1 + index of the parameter that new particles begin with instead; 0: none */
-    double low, high; /* range of values that users may write: low < value < high, or <= if it is */
-    bool closed;
+    double low, high; /* users may write low < value < high */
+    bool closed;      /* or low and high themselves */
     bool scales_volume; /* the whole volume ratio is det F times this field */
     int heat_capacity;  /* of a temperature: 1 + index of the parameter that is the heat capacity [J/(m3 K)]; 0: none */
     const char *meaning;

@@ -95,11 +95,10 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
         return;
     case MPM_LEFT_RANGE:
         snprintf(text, size,
-                 "the volume ratio J of %lld particle(s)%s%.100s%s has left the range of its law: the material is "
+                 "the volume ratio J of %lld particle(s) has left the range of its law%s%.100s%s: the material is "
                  "crushed or torn apart; a smaller dt, a stiffer material or a finer grid may help, or mend F and J by "
                  "hand",
-                 (long long)t->count, t->name ? ", the first one of '" : "", t->name ? t->name : "",
-                 t->name ? "'" : "");
+                 (long long)t->count, t->name ? " '" : "", t->name ? t->name : "", t->name ? "'" : "");
         return;
     case MPM_HISTORY_NOT_FINITE:
         snprintf(text, size,

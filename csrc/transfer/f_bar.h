@@ -27,6 +27,6 @@ INLINE matrix f_bar_gradient(matrix G, wide dt, wide mean)
 #else
     const wide s = wide_exp(wide_log(ratio) * wide_set((real)(1.0 / 3))), rest = excess / wide_fma(s, s, one + s);
 #endif
-    const wide least = wide_set((real)(REAL_IS_FLOAT ? 0x1p-126 : 0x1p-1022)); /* a step below it is 0, as rest is */
+    const wide least = wide_set((real)(REAL_IS_FLOAT ? 0x1p-126 : 0x1p-1022)); /* a smaller step is 0, as rest is */
     return matrix_add_diagonal(matrix_scale(s, G), rest / wide_max(dt, least)); /* rest is s - 1 */
 }

@@ -74,8 +74,8 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
         tile->x[a] = wide_fma(k->gather_dt_cells, motion->velocity[a], tile->x[a]);
 }
 
-/* A return map of a user may change padding, too, such as its age. Padding has to stay at rest, where the law gives
- * numbers: 0 times NaN is no force. */
+/* A user's return map also changes padding, such as its age. Padding must stay in the state at rest, where the law
+ * gives finite numbers: its volume is 0, but 0 times NaN is NaN. */
 NOINLINE void yield_of_user(const struct constants *k, const int law, const union law_parameters *parameters,
                             struct tile *tile, const struct motion *motion)
 {
