@@ -177,3 +177,15 @@ def test_more_particles_than_the_machine_holds(monkeypatch):
     assert len(mpm.Simulation(scene, dx=1 / 32, threads=1).particles) < 1000
     with pytest.raises(MemoryError, match=r"dx = 0\.0078125 m: .* at most 1e\+03"):
         mpm.Simulation(scene, dx=1 / 128, threads=1)
+
+
+def test_particles_whose_stress_overflows_are_named():
+    scene = mpm.Scene((0, 0), (1, 1))
+    stiff = mpm.materials.NeoHookean(E=1e37, nu=0.3, density=1000)
+    scene.add(mpm.shapes.Box((0.3, 0.3), (0.6, 0.6)), stiff)
+    sim = mpm.Simulation(scene, dx=1 / 16, dtype="float32", dt=1e-20, allow_unstable=True)
+    sim.particles.F[3:8] = np.diag([25, 25])  # 6e39 Pa
+    words = "velocities are not finite.*'neo_hookean' gives NaN or infinite numbers at 5 particle"
+    with pytest.raises(mpm.InstabilityError, match=words) as caught:
+        sim.step()
+    assert caught.value.rows == [*range(3, 8)] and sim.steps == 0
