@@ -273,9 +273,11 @@ class UserLaw(_Flowing):
         evaluate = Compiled("evaluate", self.evaluate, _EVALUATE)
         back = None if self.advance is None else Compiled("advance", self.advance, _RETURN_MAP)
         keep(self, "_pointers", tuple(f and (f.address, f.context) for f in (evaluate, back)))
-        columns = ("name", "unit", "rank", "initial", "low", "high")
         rows = [
-            (*(row[column] for column in columns), isinstance(part, HistoryField), row["scales_volume"])
+            (
+                *(row["name"], row["unit"], row["rank"], row["initial"], row["low"], row["high"]),
+                *(isinstance(part, HistoryField), row["scales_volume"]),
+            )
             for row, part in zip(self._row["history"], self.history, strict=True)
         ]
         handle = _core.user_law(
