@@ -32,10 +32,13 @@ static bool note(mpm_simulation *simulation, const uint8_t *flags, enum mpm_flaw
     return trouble->count > 0;
 }
 
-static const char *law_of_row(const mpm_simulation *simulation, int32_t row)
+/* Names the law of the first row noted. */
+static mpm_status name_law(mpm_simulation *simulation)
 {
+    mpm_trouble *trouble = &simulation->run.trouble;
     const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
-    return mpm_material_law(&simulation->materials[materials[row]])->name;
+    trouble->name = mpm_material_law(&simulation->materials[materials[trouble->rows[0]]])->name;
+    return MPM_UNSTABLE;
 }
 
 static mpm_status find_flags(mpm_simulation *simulation, uint8_t **flags)
@@ -56,12 +59,9 @@ static mpm_status name_strays(mpm_simulation *simulation)
     mpm_status status = find_flags(simulation, &flags);
     if (status)
         return status;
-    if (note(simulation, flags, MPM_NOT_FINITE, MPM_HISTORY_NOT_FINITE)) {
-        trouble->name = law_of_row(simulation, trouble->rows[0]);
-        status = MPM_UNSTABLE;
-    } else if (note(simulation, flags, MPM_INVERTED, MPM_LEFT_RANGE)) {
-        trouble->name = law_of_row(simulation, trouble->rows[0]);
-        status = MPM_UNSTABLE;
+    if (note(simulation, flags, MPM_NOT_FINITE, MPM_HISTORY_NOT_FINITE) ||
+        note(simulation, flags, MPM_INVERTED, MPM_LEFT_RANGE)) {
+        status = name_law(simulation);
     } else if (note(simulation, flags, MPM_OUTSIDE, MPM_LEFT_DOMAIN)) { /* not who was clamped or frozen */
         double x[3] = {0};
         find_position(simulation, trouble->rows[0], x);
@@ -69,8 +69,7 @@ static mpm_status name_strays(mpm_simulation *simulation)
         status = MPM_ESCAPED;
     } else if (simulation->measure.out_of_range &&
                note(simulation, flags, MPM_BAD_RESPONSE, MPM_RESPONSE_NOT_FINITE)) {
-        trouble->name = law_of_row(simulation, trouble->rows[0]);
-        status = MPM_UNSTABLE;
+        status = name_law(simulation);
     }
     mpm_memory_free(&simulation->run.allocator, flags);
     return status;
@@ -86,7 +85,7 @@ mpm_status mpm_strays_of_law(mpm_simulation *simulation)
         return status;
     mpm_trouble_add_rows(trouble, flags, simulation->particles.count, MPM_BAD_RESPONSE);
     if (trouble->count)
-        trouble->name = law_of_row(simulation, trouble->rows[0]);
+        name_law(simulation);
     mpm_memory_free(&simulation->run.allocator, flags);
     return MPM_OK;
 }
