@@ -156,6 +156,20 @@ def test_a_run_may_begin_while_arguments_are_read(call_of):
     assert sim.steps == 3000
 
 
+@pytest.mark.parametrize("kernel, depth", [("linear", 0), ("quadratic", 0.5), ("cubic", 1)])
+def test_particles_outside_are_refused(kernel, depth):
+    """Below the layer that refuses shapes outside, too: the first step could put them far from their bins."""
+    sim = scenes.free_body(2, side=4, kernel=kernel, gradient="bspline", on_leave="clamp")
+    before = sim.state_hash()
+    rest = np.zeros((1, 2)), None, None, np.full(1, 1e-4), np.full(1, 1e-4), 0
+    near = 1 + (depth + 0.01) * sim.dx
+    for outside in (near, -near, 3.0, 1e300, np.nan, np.inf):
+        with pytest.raises(ValueError, match="x: must be in the domain"):
+            sim._core.add_particles(np.array([[0.5, outside]]), *rest)
+    assert sim.state_hash() == before
+    sim._core.add_particles(np.array([[1.0, -1.0]]) * (1 + depth * sim.dx), *rest)
+
+
 @pytest.mark.parametrize("mass", [-1.0, 0.0, np.nan, np.inf, 1e-310])
 def test_particles_without_mass_are_refused(mass):
     sim = scenes.free_body(2, side=4)

@@ -374,10 +374,10 @@ def test_a_history_that_becomes_nan_ends_the_run(library, evaluate, dtype, d, tm
     assert loaded == sim
 
 
-@each("d", scenes.DIMS)
-def test_what_a_return_map_does_to_padding_is_forgotten(library, d):
-    """Tiles are filled up with particles without mass, which have an age, too, and no row in which to mend it."""
-    aging = UserLaw(
+@pytest.fixture(scope="module")
+def aging(library):
+    """A law that gives NaN after half a millisecond."""
+    return UserLaw(
         name="aging",
         evaluate=UserLaw.EVALUATE(("aged", library)),
         advance=UserLaw.RETURN_MAP(("grow_old", library)),
@@ -385,6 +385,38 @@ def test_what_a_return_map_does_to_padding_is_forgotten(library, d):
         density=1,
         history=[HistoryField("age", unit="s")],
     )
+
+
+@each("d", scenes.DIMS)
+@each("dtype", scenes.DTYPES)
+@each("on_leave", ["delete", "clamp", "raise"])
+def test_a_particle_that_leaves_as_its_law_fails_is_kept(aging, on_leave, dtype, d):
+    """Two particles at one place, between which the grid is at rest: one leaves in the step that gives NaN."""
+    scene = mpm.Scene([0] * d, [1] * d)
+    w = np.array([7.0, 0, 0][:d])
+    scene.add(
+        mpm.shapes.Points([[0.99, *[0.5] * (d - 1)]] * 2, volume=1e-4), aging, velocity=lambda x: [w, -w]
+    )
+    flying = {"transfer": "flip", "flip_ratio": 1, "advect": "particle", "dt": 0.008}
+    sim = mpm.Simulation(scene, dx=1 / 16, dtype=dtype, on_leave=on_leave, **flying)
+    with pytest.raises(mpm.InstabilityError, match="law 'aging' gives NaN or infinite numbers") as caught:
+        sim.step()
+    assert caught.value.rows == [0, 1] and sim.particles.mass.all()
+    assert (sim.particles.x[0, 0] > 1) == (on_leave != "clamp")
+    sim.particles["age"][:] = -1
+    if on_leave == "raise":
+        with pytest.raises(mpm.EscapeError) as caught:
+            sim.step()
+        assert caught.value.rows == [0]
+    else:
+        sim.step()
+        assert len(sim.particles) == (1 if on_leave == "delete" else 2) and sim.health["left_domain"] == 1
+        assert sim.particles.x[:, 0].max() < 1 + sim.dx / 2
+
+
+@each("d", scenes.DIMS)
+def test_what_a_return_map_does_to_padding_is_forgotten(aging, d):
+    """Tiles are filled up with particles without mass, which have an age, too, and no row in which to mend it."""
     sim = body(aging, d, side=7)
     with pytest.raises(mpm.InstabilityError, match="law 'aging' gives NaN or infinite numbers"):
         sim.run(1)

@@ -101,10 +101,8 @@ static void add_sums(mpm_rigid_sums *sum, const mpm_rigid_sums *part)
         mpm_sum_add_sum(&sum->angular_momentum[a], &part->angular_momentum[a]);
         for (int b = 0; b < 3; b++)
             mpm_sum_add_sum(&sum->second_moment[a][b], &part->second_moment[a][b]);
-        if (part->lowest[a][a] < sum->lowest[a][a])
-            memcpy(sum->lowest[a], part->lowest[a], sizeof sum->lowest[a]);
-        if (part->highest[a][a] > sum->highest[a][a])
-            memcpy(sum->highest[a], part->highest[a], sizeof sum->highest[a]);
+        sum->lowest[a] = fmin(sum->lowest[a], part->lowest[a]);
+        sum->highest[a] = fmax(sum->highest[a], part->highest[a]);
     }
 }
 
@@ -173,36 +171,20 @@ static void displace(double moved[3], const mpm_rigid_body *motion, const double
         moved[a] = motion->shift[a] + turned[a];
 }
 
-/* A box around particles [m]. */
-struct box {
-    double low[3], high[3];
-};
-
-static struct box box_of_body(const mpm_rigid_body *motion)
-{
-    struct box box;
-    for (int a = 0; a < 3; a++) {
-        box.low[a] = motion->sums.lowest[a][a];
-        box.high[a] = motion->sums.highest[a][a];
-    }
-    return box;
-}
-
-/* Displacements are linear in the place, so they are extreme at corners. */
-static void corner_of(double at[3], const struct box *box, int corner)
+/* A corner of the box around particles. Displacements are linear in the place, so they are extreme at corners. */
+static void corner_of(double at[3], const mpm_rigid_sums *sums, int corner)
 {
     for (int a = 0; a < 3; a++)
-        at[a] = corner >> a & 1 ? box->high[a] : box->low[a];
+        at[a] = corner >> a & 1 ? sums->highest[a] : sums->lowest[a];
 }
 
 /* How far the particles of a body move along an axis at most [m]. */
 static double farthest(const mpm_rigid_body *motion, int dim)
 {
-    const struct box box = box_of_body(motion);
     double most = 0;
     for (int corner = 0; corner < 1 << dim; corner++) {
         double at[3], moved[3];
-        corner_of(at, &box, corner);
+        corner_of(at, &motion->sums, corner);
         displace(moved, motion, at);
         for (int a = 0; a < dim; a++)
             most = fabs(moved[a]) <= most ? most : fabs(moved[a]); /* NaN stays */
@@ -233,29 +215,13 @@ static void gaps_of(double gaps[2], const mpm_settings *settings, const mpm_rigi
     gaps[1] = settings->dx * (double)settings->cells[axis] - gaps[0];
 }
 
-/* A box around the particles of a group, within that of the body. Since the last binning, particles may have moved by a
- * cell out of their block, and their stencils may begin a cell and a half before them. */
-static struct box box_of_group(const mpm_settings *settings, const mpm_rigid_body *motion, const mpm_group *group)
-{
-    const double margin = 3, side = mpm_block_side(settings->dim);
-    struct box box = box_of_body(motion);
-    for (int a = 0; a < settings->dim; a++) {
-        if (mpm_walls_periodic(settings->walls, a)) /* which image is nearest, only a particle knows */
-            continue;
-        const double first = (group->block[a] - motion->block[a]) * side - motion->place[a];
-        box.low[a] = fmax(box.low[a], settings->dx * (first - margin));
-        box.high[a] = fmin(box.high[a], settings->dx * (first + side + margin));
-    }
-    return box;
-}
-
-/* May a particle in the box end beyond a face? */
-static bool may_pass(const mpm_settings *settings, const mpm_rigid_body *motion, struct box box)
+/* May one of the particles that were added up end beyond a face? */
+static bool may_pass(const mpm_settings *settings, const mpm_rigid_body *motion, const mpm_rigid_sums *sums)
 {
     const double borne = -TOLERANCE * settings->dx;
     for (int corner = 0; corner < 1 << settings->dim; corner++) {
         double at[3], moved[3], gaps[2];
-        corner_of(at, &box, corner);
+        corner_of(at, sums, corner);
         displace(moved, motion, at);
         for (int a = 0; a < settings->dim; a++) {
             gaps_of(gaps, settings, motion, a, at[a] + moved[a]);
@@ -329,16 +295,14 @@ static void move_within_walls(const mpm_simulation *simulation, size_t material,
 {
     const mpm_settings *settings = &simulation->settings;
     const mpm_particles *particles = &simulation->particles;
+    const mpm_rigid_sums *sums = simulation->reports.rigid_sums;
     mpm_rigid_body *motion = &simulation->rigid[material];
     move(body, dt, motion);
-    for (int k = 0; k < MOST_IMPULSES && may_pass(settings, motion, box_of_body(motion)); k++) {
+    for (int k = 0; k < MOST_IMPULSES && may_pass(settings, motion, &motion->sums); k++) {
         struct passing most = {.depth = TOLERANCE * settings->dx};
-        for (size_t g = 0; g < particles->group_count; g++) {
-            const mpm_group *group = &particles->groups[g];
-            if ((size_t)group->material == material &&
-                may_pass(settings, motion, box_of_group(settings, motion, group)))
-                compare_group(&most, simulation, motion, group);
-        }
+        for (size_t g = 0; g < particles->group_count; g++)
+            if ((size_t)particles->groups[g].material == material && may_pass(settings, motion, &sums[g]))
+                compare_group(&most, simulation, motion, &particles->groups[g]);
         if (most.inward == 0)
             return;
         push(body, &most, dt, impulse);
@@ -353,7 +317,7 @@ static bool is_too_long(const mpm_settings *settings, const mpm_rigid_sums *sums
 {
     for (int a = 0; a < settings->dim; a++) {
         const double period = settings->dx * (double)mpm_walls_period(settings->walls, a, settings->cells[a]);
-        if (period > 0 && !(sums->highest[a][a] - sums->lowest[a][a] < 0.5 * period))
+        if (period > 0 && !(sums->highest[a] - sums->lowest[a] < 0.5 * period))
             return true;
     }
     return false;

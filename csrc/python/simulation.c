@@ -103,6 +103,20 @@ static int all_normal(const double *values, Py_ssize_t count, const mpm_simulati
     return 1;
 }
 
+/* Are all positions in the domain, or beyond it by no more than the walls are deep, and some rounding? */
+static int all_inside(const double *x, Py_ssize_t count, const mpm_simulation *core)
+{
+    const mpm_settings *settings = mpm_simulation_settings(core);
+    const double room = mpm_scheme_wall_depth(settings->scheme.degree) + 1e-5; /* [cells] */
+    for (Py_ssize_t i = 0; i < count * settings->dim; i++) {
+        const int axis = (int)(i % settings->dim);
+        const double cells = (x[i] - settings->lower[axis]) / settings->dx;
+        if (!(cells >= -room && cells <= (double)settings->cells[axis] + room))
+            return 0;
+    }
+    return 1;
+}
+
 static PyObject *add_particles(PyObject *self, PyObject *args)
 {
     enum { ARRAYS = 6 };
@@ -134,6 +148,10 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
                 PyErr_Format(PyExc_ValueError, "%s: wrong shape", names[i]);
                 goto done;
             }
+    if (!all_inside(views[0].buf, count, core)) {
+        PyErr_SetString(PyExc_ValueError, "x: must be in the domain");
+        goto done;
+    }
     /* In the core, a mass of 0 marks particles that wait to be deleted. */
     if (!all_normal(views[4].buf, count, core, 1) || !all_normal(views[5].buf, count, core, 0)) {
         PyErr_SetString(PyExc_ValueError, "volume, mass: must be positive and normal numbers of the precision");

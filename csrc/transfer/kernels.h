@@ -132,9 +132,8 @@ static inline double mpm_sum_value(const mpm_sum *sum)
  *  in the plane z = 0. */
 typedef struct mpm_rigid_sums {
     mpm_sum mass, mass_moment[3], momentum[3], angular_momentum[3]; /* sum m, m x, m v, m x cross v */
-    mpm_sum second_moment[3][3];        /* sum m x x^T [kg m2] */
-    /* Positions of the particles, and of the origin, that are farthest along each axis, both ways [m] */
-    double lowest[3][3], highest[3][3];
+    mpm_sum second_moment[3][3];  /* sum m x x^T [kg m2] */
+    double lowest[3], highest[3]; /* a box around the particles [m]; infinite and empty without any */
 } mpm_rigid_sums;
 
 /** A rigid body in a step: x <- x + shift + turn (x - centre), then v = velocity + spin cross (x - new centre). */

@@ -29,14 +29,11 @@ struct constants {
     wide lowest[DIM], highest[DIM];  /* where particles may be, in cells from the block's first node */
     wide J_low, J_high;
     const mpm_law *row; /* of the law */
-    bool is_users;      /* a law of a user */
-    int history;        /* its components */
 };
 
 static struct constants group_constants(const mpm_sweep *sweep, struct durations dt, const mpm_group *group)
 {
-    const mpm_material *material = &sweep->materials[group->material];
-    const mpm_law *law = mpm_material_law(material);
+    const mpm_law *law = mpm_material_law(&sweep->materials[group->material]);
     const double h = sweep->dx, room = wall_room(sweep->scheme.degree);
     const double D = mpm_scheme_second_moment(sweep->scheme.degree); /* over h^2 */
     struct constants k = {
@@ -52,8 +49,6 @@ static struct constants group_constants(const mpm_sweep *sweep, struct durations
         .J_low = wide_set((real)law->J_low),
         .J_high = wide_set((real)law->J_high),
         .row = law,
-        .is_users = mpm_material_kernel_law(material) == MPM_USER,
-        .history = mpm_law_history(law, DIM),
     };
     for (int a = 0; a < DIM; a++) {
         const double first = (double)group->block[a] * BLOCK_SIDE;
@@ -75,6 +70,18 @@ INLINE unsigned find_outside(const struct constants *k, const struct tile *tile)
     return mask_bits(alive) & ~mask_bits(inside);
 }
 
+/* What becomes of lane q, which is outside. */
+INLINE mpm_leave leave_fate(const mpm_sweep *sweep, const struct constants *k, const struct tile *tile, int q)
+{
+    unsigned beyond = 0;
+    for (int a = 0; a < DIM; a++) {
+        const real x = wide_lane(tile->x[a], q);
+        beyond |= (unsigned)(x < wide_lane(k->lowest[a], q)) << 2 * a;
+        beyond |= (unsigned)(x > wide_lane(k->highest[a], q)) << (2 * a + 1);
+    }
+    return mpm_leave_fate(sweep->on_leave, beyond);
+}
+
 INLINE unsigned find_out_of_range(const struct constants *k, const struct tile *tile)
 {
     const mask alive = wide_less(wide_set(0), tile->mass);
@@ -82,21 +89,36 @@ INLINE unsigned find_out_of_range(const struct constants *k, const struct tile *
            ~mask_bits(wide_less_equal(k->J_low, tile->state.J) & wide_less_equal(tile->state.J, k->J_high));
 }
 
-INLINE unsigned find_not_finite(const struct tile *tile, const wide *values, int count)
+INLINE mask is_finite(wide a)
 {
-    const wide infinite = wide_set((real)__builtin_inf());
+    return wide_less(wide_abs(a), wide_set((real)__builtin_inf()));
+}
+
+INLINE unsigned find_bad_history(const struct tile *tile, const int components)
+{
     mask alive = wide_less(wide_set(0), tile->mass), finite = alive;
-    for (int c = 0; c < count; c++)
-        finite &= wide_less(wide_abs(values[c]), infinite);
+    for (int c = 0; c < components; c++)
+        finite &= is_finite(tile->state.history[c]);
     return mask_bits(alive) & ~mask_bits(finite);
 }
 
 INLINE unsigned find_bad_response(const struct tile *tile, const struct law_evaluation *evaluation)
 {
-    const wide others[] = {evaluation->tau_zz, evaluation->energy, evaluation->isolated, evaluation->wave,
-                           evaluation->damping};
-    return find_not_finite(tile, &evaluation->tau.m[0][0], DIM * DIM) |
-           find_not_finite(tile, others, (int)(sizeof others / sizeof *others));
+    const struct law_evaluation *e = evaluation;
+    const mask alive = wide_less(wide_set(0), tile->mass);
+    mask finite = is_finite(e->tau_zz) & is_finite(e->energy) & is_finite(e->isolated) & is_finite(e->wave) &
+                  is_finite(e->damping);
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            finite &= is_finite(e->tau.m[i][j]);
+    return mask_bits(alive) & ~mask_bits(finite);
+}
+
+/* Laws of the registry give numbers to any state. Those of users may not, and motion need not show it. */
+INLINE unsigned find_broken(const int law, const struct tile *tile, const struct law_evaluation *evaluation,
+                            const int history)
+{
+    return law == MPM_USER ? find_bad_history(tile, history) | find_bad_response(tile, evaluation) : 0;
 }
 
 struct limits {

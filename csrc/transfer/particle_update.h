@@ -76,26 +76,27 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
 
 /* A user's return map also changes padding, such as its age. Padding must stay in the state at rest, where the law
  * gives finite numbers: its volume is 0, but 0 times NaN is NaN. */
-NOINLINE void yield_of_user(const struct constants *k, const int law, const union law_parameters *parameters,
-                            struct tile *tile, const struct motion *motion)
+INLINE void yield_of_user(const struct constants *k, const union law_parameters *parameters, struct tile *tile,
+                          const struct motion *motion, const int history)
 {
-    const struct law_state before = tile->state;
     const mask alive = wide_less(wide_set(0), tile->mass);
-    return_map(law, parameters, &tile->state, k->gather_dt, motion->gradient);
-    tile->state.F = matrix_select(alive, tile->state.F, before.F);
-    for (int c = 0; c < k->history; c++)
-        tile->state.history[c] = wide_select(alive, tile->state.history[c], before.history[c]);
+    const matrix F = tile->state.F;
+    wide before[MPM_LAW_HISTORY];
+    for (int c = 0; c < history; c++)
+        before[c] = tile->state.history[c];
+    return_map(MPM_USER, parameters, &tile->state, k->gather_dt, motion->gradient);
+    tile->state.F = matrix_select(alive, tile->state.F, F);
+    for (int c = 0; c < history; c++)
+        tile->state.history[c] = wide_select(alive, tile->state.history[c], before[c]);
 }
 
-/* Brings the trial F back onto the yield surface. Padding is at rest, so it is never clipped. */
+/* Brings the trial F back onto the yield surface. Padding is at rest, so it is never clipped. `history`: the components
+ * of the law's history. */
 INLINE void yield(const struct constants *k, const int law, const bool inlines, const union law_parameters *parameters,
-                  struct tile *tile, const struct motion *motion, struct tally *tally)
+                  struct tile *tile, const struct motion *motion, const int history, struct tally *tally)
 {
-    if (__builtin_expect(k->is_users, 0)) {
-        struct tile copy = *tile; /* the originals stay in registers */
-        const struct motion own = *motion;
-        yield_of_user(k, law, parameters, &copy, &own);
-        *tile = copy;
+    if (__builtin_expect(law == MPM_USER, 0)) {
+        yield_of_user(k, parameters, tile, motion, history);
         return;
     }
     const mask clipped = inlines ? inlined_return_map(law, parameters, &tile->state, k->gather_dt, motion->gradient)
@@ -103,27 +104,18 @@ INLINE void yield(const struct constants *k, const int law, const bool inlines, 
     tally->clipped += __builtin_popcount(mask_bits(clipped));
 }
 
-/* The faces that lane q is beyond, as mpm_leave_fate takes them. */
-static unsigned faces_beyond(const struct constants *k, const struct tile *tile, int q)
-{
-    unsigned beyond = 0;
-    for (int a = 0; a < DIM; a++) {
-        const real x = wide_lane(tile->x[a], q);
-        beyond |= (unsigned)(x < wide_lane(k->lowest[a], q)) << 2 * a;
-        beyond |= (unsigned)(x > wide_lane(k->highest[a], q)) << (2 * a + 1);
-    }
-    return beyond;
-}
-
-/* Counts the particles that have left the domain. As on_leave says, puts them back onto the face or freezes them. */
+/* Counts the particles that have left the domain. As on_leave says, puts them back onto the face or freezes them. The
+ * error about broken ones needs their mass, so they are frozen after the next step, if the state is mended. */
 NOINLINE void handle_outside(const struct mpm_sweep *sweep, const struct constants *k, struct tile *tile,
-                             struct tally *tally, unsigned outside)
+                             struct tally *tally, unsigned outside, unsigned broken)
 {
-    tally->outside += __builtin_popcount(outside);
     for (int q = 0; q < WIDTH; q++) {
         if (!(outside >> q & 1))
             continue;
-        const mpm_leave fate = mpm_leave_fate(sweep->on_leave, faces_beyond(k, tile, q));
+        const mpm_leave fate = leave_fate(sweep, k, tile, q);
+        if (fate == MPM_LEAVE_DELETE && broken >> q & 1)
+            continue;
+        tally->outside++;
         if (fate == MPM_LEAVE_CLAMP) {
             tally->clamped++;
             for (int a = 0; a < DIM; a++) {
@@ -159,31 +151,21 @@ INLINE wide linear_affine_energy(const struct constants *k, const struct tile *t
     return k->spin * k->spin * sum;
 }
 
-/* Laws of the registry give numbers to any state; those of users may not, and motion need not show it. */
-NOINLINE unsigned find_broken_law(const struct constants *k, const struct tile *tile,
-                                  const struct law_evaluation *evaluation)
+/* Sums up the new state. */
+INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, const int law, struct tile *tile,
+                    const struct law_evaluation *evaluation, const int history, struct tally *tally,
+                    const bool advanced)
 {
-    return find_not_finite(tile, tile->state.history, k->history) | find_bad_response(tile, evaluation);
-}
-
-INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, struct tile *tile,
-                    const struct law_evaluation *evaluation, struct tally *tally, const bool advanced)
-{
+    const unsigned broken = find_broken(law, tile, evaluation, history);
     const wide m = tile->mass;
     const wide *v = tile->v, *x = tile->x;
     const wide(*C)[DIM] = (const wide(*)[DIM])tile->C.m;
     if (advanced) {
         unsigned outside = find_outside(k, tile);
         if (__builtin_expect(outside, 0))
-            handle_outside(sweep, k, tile, tally, outside);
+            handle_outside(sweep, k, tile, tally, outside, broken);
     }
-    unsigned out_of_range = find_out_of_range(k, tile);
-    if (__builtin_expect(k->is_users, 0)) {
-        const struct tile copy = *tile; /* the originals stay in registers */
-        const struct law_evaluation answer = *evaluation;
-        out_of_range |= find_broken_law(k, &copy, &answer);
-    }
-    tally->out_of_range += __builtin_popcount(out_of_range);
+    tally->out_of_range += __builtin_popcount(find_out_of_range(k, tile) | broken);
 
     struct limits l = particle_limits(sweep, k, tile, evaluation);
     tally->rate2 = wide_max(l.rate2, tally->rate2);

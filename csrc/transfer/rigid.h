@@ -48,8 +48,17 @@ struct rigid_sum {
 /* mpm_rigid_sums of a group, by lane. */
 struct rigid_tally {
     struct rigid_sum mass, mass_moment[DIM], momentum[DIM], angular_momentum[3], second_moment[DIM][DIM];
-    doubles lowest[DIM][DIM], highest[DIM][DIM];
+    doubles lowest[DIM], highest[DIM];
 };
+
+static void rigid_begin(struct rigid_tally *tally)
+{
+    memset(tally, 0, sizeof *tally);
+    for (int a = 0; a < DIM; a++) {
+        tally->lowest[a] += __builtin_inf();
+        tally->highest[a] -= __builtin_inf();
+    }
+}
 
 INLINE void rigid_sum_add(struct rigid_sum *sum, doubles term)
 {
@@ -65,8 +74,9 @@ NOINLINE void rigid_add(const mpm_sweep *sweep, const struct constants *k, const
     const double h = sweep->dx, spin = h * (double)wide_lane(k->spin, 0); /* the factor of eps:C */
     for (int half = 0; half < HALVES; half++) {
         const doubles m = doubles_load(&tile->mass, half);
+        const doubles_mask alive = m > 0;
         doubles x[DIM], v[DIM], mx[DIM];
-        rigid_positions(sweep, group, tile, half, m > 0, x);
+        rigid_positions(sweep, group, tile, half, alive, x);
         rigid_sum_add(&tally->mass, m);
         UNROLL for (int a = 0; a < DIM; a++) {
             x[a] *= h;
@@ -76,11 +86,8 @@ NOINLINE void rigid_add(const mpm_sweep *sweep, const struct constants *k, const
             rigid_sum_add(&tally->momentum[a], m * v[a]);
         }
         UNROLL for (int a = 0; a < DIM; a++) {
-            const doubles_mask lower = x[a] < tally->lowest[a][a], higher = x[a] > tally->highest[a][a];
-            UNROLL for (int b = 0; b < DIM; b++) {
-                tally->lowest[a][b] = doubles_select(lower, x[b], tally->lowest[a][b]);
-                tally->highest[a][b] = doubles_select(higher, x[b], tally->highest[a][b]);
-            }
+            tally->lowest[a] = doubles_select(alive & (x[a] < tally->lowest[a]), x[a], tally->lowest[a]);
+            tally->highest[a] = doubles_select(alive & (x[a] > tally->highest[a]), x[a], tally->highest[a]);
             UNROLL for (int b = a; b < DIM; b++)
                 rigid_sum_add(&tally->second_moment[a][b], mx[a] * x[b]);
         }
@@ -111,14 +118,11 @@ static mpm_rigid_sums rigid_sums_of(const struct rigid_tally *tally)
             rigid_add_lanes(&sums.second_moment[a][b], &tally->second_moment[a][b]);
             sums.second_moment[b][a] = sums.second_moment[a][b];
         }
-        int low = 0, high = 0;
+        sums.lowest[a] = tally->lowest[a][0];
+        sums.highest[a] = tally->highest[a][0];
         for (int q = 1; q < HALF; q++) {
-            low = tally->lowest[a][a][q] < tally->lowest[a][a][low] ? q : low;
-            high = tally->highest[a][a][q] > tally->highest[a][a][high] ? q : high;
-        }
-        for (int b = 0; b < DIM; b++) {
-            sums.lowest[a][b] = tally->lowest[a][b][low];
-            sums.highest[a][b] = tally->highest[a][b][high];
+            sums.lowest[a] = fmin(sums.lowest[a], tally->lowest[a][q]);
+            sums.highest[a] = fmax(sums.highest[a], tally->highest[a][q]);
         }
     }
     return sums;

@@ -53,7 +53,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     if (scatters)
         run_begin(&run);
     if (pieces & SUM)
-        memset(&rigid_tally, 0, sizeof rigid_tally);
+        rigid_begin(&rigid_tally);
 
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
@@ -89,7 +89,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         if (advances && __builtin_expect(dissipates, 0))
             trial = dissipation_trial(&tile, keeps_J);
         if (advances && inelastic)
-            yield(&k, law, inlines, &parameters, &tile, &motion, &tally);
+            yield(&k, law, inlines, &parameters, &tile, &motion, history, &tally);
         if (!keeps_J)
             tile.state.J = matrix_det(tile.state.F);
         const struct law_evaluation evaluation = inlines ? inlined_evaluate(law, &parameters, tile.state, tile.C)
@@ -98,7 +98,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
             dissipate_copies(sweep, material, &k, &parameters, trial, tile, motion.gradient, evaluation,
                              group->first_tile + t);
         if (pieces & MEASURE)
-            measure(sweep, &k, &tile, &evaluation, &tally, advances);
+            measure(sweep, &k, law, &tile, &evaluation, history, &tally, advances);
         if ((pieces & MEASURE) && __builtin_expect(dissipates, 0))
             dissipation_add_tile(sweep, material, k.row, tile, group->first_tile + t, &dissipation);
         if (advances)
