@@ -148,10 +148,10 @@ class _Checks:
         self.keep("turned with the body", turned / scale, F)
         self.neighbours(F, here)
         if self.has_moduli:
-            excess = curvature_excess(self.answer, F, rng)
-            self.keep(
-                "moduli", excess / self.modulus, F, max(self.tolerance, 1e-5)
-            )  # rounding of second differences
+            limit = max(self.tolerance, 1e-5)  # rounding of second differences
+            longitudinal, isolated = curvature_excess(self.answer, F, rng) / self.modulus
+            self.keep("moduli, longitudinal", longitudinal, F, limit)
+            self.keep("moduli, of a particle alone", isolated, F, limit)
         if returns:
             self.idempotence(F, rng)
 
@@ -228,10 +228,11 @@ def turning_error(answer: Answer, F: FloatArray, Q: FloatArray) -> FloatArray:
 
 
 def curvature_excess(answer: Answer, F: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """By how much (m,) [Pa] a curvature of the energy exceeds 1.0001 of the modulus that must bound it; < 0: nowhere.
+    """By how much (2, m) [Pa] curvatures of the energy exceed 1.0001 of the longitudinal modulus and of that of a
+    particle alone, which must bound them; < 0: nowhere.
 
-    Curvatures are second differences of Ψ along F ← (I + s A) F with |A| = 1: any A for the modulus of an isolated
-    particle, A of rank one for that of a plane wave; random ones and those along the principal axes.
+    Curvatures are second differences of Ψ along F ← (I + s A) F with |A| = 1: any A for the modulus of a particle
+    alone, A of rank one for that of a plane wave; random ones and those along the principal axes.
 
     Parameters
     ----------
@@ -244,23 +245,25 @@ def curvature_excess(answer: Answer, F: FloatArray, rng: np.random.Generator) ->
     """
     m, d = F.shape[:2]
     _, psi, _, isolated, wave = answer(F)
-    excess = np.full(m, -np.inf)
+    excess = np.full((2, m), -np.inf)
+    plane, alone = zip(excess, (wave, isolated), strict=True)
     principal = np.linalg.svd(F)[0]
 
     def unit(*shape: int) -> FloatArray:
         a = rng.normal(size=(m, *shape))
         return np.asarray(a / np.sqrt((a**2).reshape(m, -1).sum(axis=1)).reshape(m, *[1] * len(shape)))
 
-    def consider(A: FloatArray, modulus: FloatArray) -> None:
+    def consider(A: FloatArray, of: tuple[FloatArray, FloatArray]) -> None:
+        worst, modulus = of
         ahead, behind = (answer((np.eye(d) + sign * STEP * A) @ F)[1] for sign in (1, -1))
-        np.maximum(excess, (ahead + behind - 2 * psi) / STEP**2 - (1 + MARGIN) * modulus, out=excess)
+        np.maximum(worst, (ahead + behind - 2 * psi) / STEP**2 - (1 + MARGIN) * modulus, out=worst)
 
-    consider(np.repeat(np.eye(d)[None] / math.sqrt(d), m, axis=0), isolated)
-    consider(principal[:, :, :1] * principal[:, None, :, 0], wave)
+    consider(np.repeat(np.eye(d)[None] / math.sqrt(d), m, axis=0), alone)
+    consider(principal[:, :, :1] * principal[:, None, :, 0], plane)
     for _ in range(4):
-        consider(unit(d, d), isolated)
-        consider(np.einsum("nij,nj,nkj->nik", principal, unit(d), principal), isolated)
-        consider(unit(d)[:, :, None] * unit(d)[:, None, :], wave)
+        consider(unit(d, d), alone)
+        consider(np.einsum("nij,nj,nkj->nik", principal, unit(d), principal), alone)
+        consider(unit(d)[:, :, None] * unit(d)[:, None, :], plane)
     return excess
 
 

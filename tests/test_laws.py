@@ -190,6 +190,19 @@ def test_the_moduli_bound_every_curvature_of_the_energy(law, d, isa):
     assert mpm.testing.curvature_excess(lambda F: respond(law, F, isa), F, rng).max() < 1e-2
 
 
+@every_dim
+def test_a_modulus_that_is_too_small_is_named(d):
+    F, rng = gradients(100, d, seed=6), np.random.default_rng(6)
+    for k in (0, 1):  # longitudinal, of a particle alone
+
+        def answer(F, k=k):
+            *others, isolated, wave = respond("neo_hookean", F, "scalar")
+            return *others, isolated * (1 - 0.1 * k), wave * (0.9 + 0.1 * k)
+
+        excess = mpm.testing.curvature_excess(answer, F, rng).max(axis=1)
+        assert excess[k] > 100 and excess[1 - k] < 0  # measured 190 and more, -0.1 and less
+
+
 # --- closed forms (E = 1000, nu = 0.3): psi, tau_xx, tau_yy, tau_zz, tau_xy, tau_xz, tau_yz ----------------------
 
 STRETCH, SHEAR = np.diag([1.2, 0.9, 1.0]), np.array([[1, 0.5, 0], [0, 1, 0], [0, 0, 1.0]])

@@ -560,7 +560,7 @@ def test_the_checks_find_what_is_wrong(library, law):
     for wrong, words in [
         (Rubber(1.001), "stress = dPsi/dF, 2-D: deviation"),
         (Framed(1), "turned with the body"),
-        (soft, "moduli"),
+        (soft, "moduli, longitudinal, 2-D: deviation"),
         (crumbling, "return map twice, history"),
         (aging, "finite after a step, 2-D: deviation 1"),
     ]:
