@@ -121,8 +121,9 @@ static mpm_rigid_sums rigid_sums_of(const struct rigid_tally *tally)
         sums.lowest[a] = tally->lowest[a][0];
         sums.highest[a] = tally->highest[a][0];
         for (int q = 1; q < HALF; q++) {
-            sums.lowest[a] = fmin(sums.lowest[a], tally->lowest[a][q]);
-            sums.highest[a] = fmax(sums.highest[a], tally->highest[a][q]);
+            const double low = tally->lowest[a][q], high = tally->highest[a][q];
+            sums.lowest[a] = low < sums.lowest[a] ? low : sums.lowest[a];
+            sums.highest[a] = high > sums.highest[a] ? high : sums.highest[a];
         }
     }
     return sums;
