@@ -343,6 +343,8 @@ class Simulation(Core):
     def restore(self, arrays: dict[str, Any]) -> None:
         """What `snapshot` gave, as buffers, in a simulation that has materials and colliders but no particles yet. A
         ValueError, and nothing has changed, if it is no state of such a simulation."""
+    def rigid_dt(self) -> float:
+        """The longest step in which rigid bodies hardly sink into what they touch [s]; infinite without any."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
 

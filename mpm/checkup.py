@@ -287,6 +287,14 @@ class GridLooks(Looks):
 
     things = "cells"
 
+    def time_step(self) -> Iterator[Finding]:
+        """Against its bound, and against what rigid bodies need."""
+        yield from super().time_step()
+        fixed, longest = self.sim._options()["dt"], self.sim._core.rigid_dt()
+        if fixed not in (0, "auto") and fixed > longest:
+            words = "is long for rigid bodies, which sink into what they touch"
+            yield Finding("time step", False, f"dt = {fixed:g} s {words}: choose dt <= {longest:.2g} s")
+
     def inside(self) -> Iterator[Finding]:
         """Particles per cell."""
         sim = self.sim

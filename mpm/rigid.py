@@ -30,7 +30,7 @@ class Rigid(Material):
     its speed, and penetrates other bodies by a fraction of a cell, the less the smaller the step. It has no waves, so
     it bounds no time step; ``dt="auto"`` moves a rigid body by at most dx/20 per step, and takes at most
     0.02 √(dx/|g|). A light body that carries a dense one needs smaller steps: if the largest density is R times the
-    least one of rigid bodies, both limits are divided by √R. With larger fixed steps, bodies sink into each other.
+    least one of rigid bodies, both limits are divided by √R. With larger fixed steps, bodies sink into each other, and `mpm.doctor` says so.
     Domain walls stop a body before a particle passes them. A body that meets a mirror wall collides with its image, as
     with a second body: it is not half of a larger one. With ``kernel="linear"``, contacts may gain energy without
     bound, and particles give the nodes more spin than ω, because C is not a velocity gradient there. The field

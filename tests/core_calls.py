@@ -325,6 +325,7 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
             array(ONES), whole(0, 1, 2**31),
         ),
         "grid": (),
+        "rigid_dt": (),
         "snapshot": (),
     },
     "SPH": methods_of("SPH")

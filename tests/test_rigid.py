@@ -431,6 +431,23 @@ def test_the_doctor_and_the_automatic_step_know_no_sound_in_a_rigid_body():
     assert sim.history["dt"].max() <= 0.05 / 16 / 2
 
 
+def test_the_doctor_names_the_step_that_rigid_bodies_need():
+    """That of automatic steps, here from the fall of a body that is ten times as dense as what carries it."""
+    longest = 0.02 * (1 / 16 / 10 / 10) ** 0.5
+    automatic = stacked(2, 16, 1000)
+    automatic.step()
+    assert automatic.dt == pytest.approx(longest)
+    for dt, good in (("auto", True), (0.99 * longest, True), (1.01 * longest, False)):
+        words = [one.words for one in mpm.doctor(stacked(2, 16, 1000, dt=dt)) if one.topic == "time step"]
+        assert (
+            any(
+                f"rigid bodies, which sink into what they touch: choose dt <= {longest:.2g} s" in one
+                for one in words
+            )
+            != good
+        )
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_kernel_set_moves_bodies_alike(dtype):
     """Through contacts, whose reactions rounding must not decide."""

@@ -456,6 +456,14 @@ mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *b
     return status;
 }
 
+mpm_status mpm_simulation_rigid_dt(mpm_simulation *simulation, double *dt)
+{
+    mpm_status status = refresh(simulation);
+    if (!status)
+        *dt = mpm_timestep_rigid(simulation);
+    return status;
+}
+
 mpm_store *mpm_simulation_get_store(mpm_simulation *simulation)
 {
     return &simulation->store;

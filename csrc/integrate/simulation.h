@@ -123,6 +123,10 @@ mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *
 mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals);
 mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound);
 
+/** The longest step `dt` in which rigid bodies hardly sink into what they touch [s], infinite without any. Automatic
+ *  steps are not longer; fixed ones may be. */
+mpm_status mpm_simulation_rigid_dt(mpm_simulation *simulation, double *dt);
+
 /** The particles as rows, with the table of fields and the views (run/store.h). The fields of a law's history exist as
  *  soon as its first material is registered. */
 mpm_store *mpm_simulation_get_store(mpm_simulation *simulation);

@@ -88,6 +88,7 @@ void mpm_periodic_end(mpm_simulation *simulation, mpm_periodic_wrap *wrap, mpm_s
 
 /* timestep.c */
 mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation); /* the bound, and the particle that sets it */
+double mpm_timestep_rigid(const mpm_simulation *simulation); /* of automatic steps with rigid bodies, else infinite */
 double mpm_timestep_plan(const mpm_simulation *simulation, double time, double end); /* of a step from `time` on */
 mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt); /* refuses dt above the bound */
 void mpm_timestep_foresee(mpm_simulation *simulation); /* plans the automatic step from the last measured state */

@@ -54,6 +54,17 @@ static mpm_stable_dt bound_of(const mpm_simulation *simulation)
     return bound;
 }
 
+double mpm_timestep_rigid(const mpm_simulation *simulation)
+{
+    const mpm_measure *most = &simulation->measure;
+    const double h = simulation->settings.dx;
+    if (!simulation->has_rigid)
+        return INFINITY;
+    const double carries = simulation->material_count > 1 ? most->density * most->rigid_lightness : 1;
+    const double motion = RIGID_MOTION * h / most->rigid_speed;
+    return fmin(motion, RIGID_FALL * sqrt(h / gravity_size(&simulation->settings))) / sqrt(fmax(carries, 1));
+}
+
 static double automatic_dt(const mpm_simulation *simulation)
 {
     const mpm_measure *most = &simulation->measure;
@@ -61,12 +72,7 @@ static double automatic_dt(const mpm_simulation *simulation)
     dt = fmin(dt, 0.4 * simulation->settings.dx / most->speed);
     dt = fmin(dt, 0.4 * simulation->settings.dx / simulation->approach);
     dt = fmin(dt, 0.2 / sqrt(most->gradient2));
-    if (simulation->has_rigid) { /* a rigid body is as hard as the step allows: see transfer/rigid.h */
-        const double carries = simulation->material_count > 1 ? most->density * most->rigid_lightness : 1;
-        const double share = 1 / sqrt(fmax(carries, 1));
-        dt = fmin(dt, share * RIGID_MOTION * simulation->settings.dx / most->rigid_speed);
-        dt = fmin(dt, share * RIGID_FALL * sqrt(simulation->settings.dx / gravity_size(&simulation->settings)));
-    }
+    dt = fmin(dt, mpm_timestep_rigid(simulation)); /* a rigid body is as hard as the step allows: transfer/rigid.h */
     if (simulation->integrator->solve) /* the return map acts after the step */
         dt = fmin(dt, 0.5 * simulation->yield_strain / sqrt(most->gradient2));
     dt = fmin(dt, simulation->settings.max_dt);

@@ -199,12 +199,24 @@ static PyObject *memory(PyObject *self, PyObject *unused)
                          "views", (Py_ssize_t)views, "colliders", (Py_ssize_t)colliders);
 }
 
+static PyObject *rigid_dt(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    double dt;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    const mpm_status status = mpm_simulation_rigid_dt(core, &dt);
+    return status ? mpm_python_raise(self, status) : PyFloat_FromDouble(dt);
+}
+
 static PyMethodDef methods[] = {
     {"add_particles", add_particles, METH_VARARGS,
      "add_particles(x, v, C, F, volume, mass, material); C, F may be None: 0, identity"},
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
     {"snapshot", mpm_python_snapshot, METH_NOARGS, "The complete state as a dict of bytes."},
     {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},
+    {"rigid_dt", rigid_dt, METH_NOARGS, "the longest step in which rigid bodies hardly sink into what they touch [s]"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {NULL, NULL, 0, NULL},
 };
