@@ -437,15 +437,9 @@ def test_the_doctor_names_the_step_that_rigid_bodies_need():
     automatic = stacked(2, 16, 1000)
     automatic.step()
     assert automatic.dt == pytest.approx(longest)
+    advice = f"rigid bodies, which sink into what they touch: choose dt <= {longest:.2g} s"
     for dt, good in (("auto", True), (0.99 * longest, True), (1.01 * longest, False)):
-        words = [one.words for one in mpm.doctor(stacked(2, 16, 1000, dt=dt)) if one.topic == "time step"]
-        assert (
-            any(
-                f"rigid bodies, which sink into what they touch: choose dt <= {longest:.2g} s" in one
-                for one in words
-            )
-            != good
-        )
+        assert (advice not in str(mpm.doctor(stacked(2, 16, 1000, dt=dt)))) == good
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
