@@ -148,6 +148,8 @@ class _Checks:
         self.keep("turned with the body", turned / scale, F)
         self.neighbours(F, here)
         if self.has_moduli:
+            lost = ~(np.isfinite(here.longitudinal) & np.isfinite(here.isolated))
+            self.keep("moduli, finite", lost.astype(float), F, 0.0)
             limit = max(self.tolerance, 1e-5)  # rounding of second differences
             longitudinal, isolated = curvature_excess(self.answer, F, rng) / self.modulus
             self.keep("moduli, longitudinal", longitudinal, F, limit)

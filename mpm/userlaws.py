@@ -243,11 +243,11 @@ class UserLaw(_Flowing):
     """Signature of `advance` for ``numba.cfunc``."""
 
     name: str
-    evaluate: Any
+    evaluate: Any = field(repr=False)  # an address, which is another one in every process
     density: float
     constants: Mapping[str, float] = field(default_factory=dict)
     history: Sequence[str | HistoryField] = ()
-    advance: Any = None
+    advance: Any = field(default=None, repr=False)
     moduli: Literal["law", "numeric"] | float = "law"
     J_range: tuple[float, float] = (1e-3, 1e3)
     reference: str = ""

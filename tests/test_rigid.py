@@ -255,6 +255,27 @@ def test_a_wall_holds_a_body_whatever_drives_it(d, beside, wall):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_plank_that_is_jammed_between_walls_comes_to_rest(d, dtype):
+    """Both ends of a plank as long as the domain is wide, so that impulses at them are nearly opposite."""
+    u = np.linspace(-0.5, 0.5, 9)
+    x = np.stack([0.5 + u, 0.03 + 0.06 * u, 0.1 + 0.01 * (np.arange(9) % 3)][:d], axis=1).clip(
+        1e-12, 1 - 1e-12
+    )
+    scene = mpm.Scene([0] * d, [1, 1, 0.25][:d], gravity=(0, -10, 0)[:d], walls="separate")
+    scene.add(mpm.shapes.Points(x, volume=1e-5), WOOD)
+    sim = mpm.Simulation(scene, dx=1 / 128, dtype=dtype)
+    for _ in range(10):
+        sim.run(0.05)
+        beyond = max(-sim.particles.x.min(), (sim.particles.x[:, :2] - 1).max()) / sim.dx
+        assert beyond < (1e-8 if dtype == "float64" else 2e-6)  # 1e-9, 1e-6, which is an eps of 1
+    kinetic = sim.history["kinetic"]
+    assert (
+        kinetic[-1] < {2: 1e-6, 3: 0.1}[d] * kinetic.max()
+    )  # 1e-12 and less; 0.03, it still turns about its length
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("transfer", ["apic", "flip", "xpic"])
 def test_bits_do_not_depend_on_threads_or_on_a_restart(dtype, transfer, tmp_path):
     def hashed(threads, saves):

@@ -194,16 +194,29 @@ static double farthest(const mpm_rigid_body *motion, int dim)
 
 /* ---- at walls --------------------------------------------------------------------------------------------------- */
 
-/* Walls act on nodes, which hold the particles beside them but not the whole body at once. So impulses stop a body at
- * the faces. Each acts on the particle that would pass a face farthest, until none passes. An impulse slows its
- * particle down, so each takes energy. */
-enum { MOST_IMPULSES = 100 };
-static const double TOLERANCE = 1e-9; /* [cells] */
+/* Walls act on nodes, which hold the particles beside them but not the whole body at once. So impulses J_i >= 0 stop a
+ * body at the faces: each at a particle i that would pass a face, along the normal n_i of that face. With g_i = (n_i,
+ * r_i cross n_i) and the inverse mass W of the body, its (P, L) changes by sum J_i g_i and its particles by
+ *
+ *     n_i . dx_i = dt g_i . W sum_j g_j J_j = dt sum_j A_ij J_j
+ *
+ * The impulses are those that do no more than needed: the particles that they act on end on their face, and none pulls.
+ * This is the least change of (P, L) in the metric W, so it takes energy. They are found by the active-set method of
+ * Lawson and Hanson (1974, ch. 23): the particle that would pass farthest joins, and whatever would pull leaves. The
+ * rotation is not linear in L, so all is repeated with the motion that follows, until no particle passes. */
+enum { MOST_SEARCHES = 100, MOST_CONTACTS = 12 }; /* six contacts fix a body */
+static const double TOLERANCE = 1e-9, ROUNDING = 1e-12; /* beyond a face, and of a step [cells] */
 
-struct passing {
-    double depth /* [m] */, at[3];
+struct contact {
+    double at[3] /* of the particle before the step [m] */, inward /* n along the axis */, gap /* to the face [m] */;
     int axis;
-    double inward; /* the normal of the face along the axis */
+    double depth; /* by which the particle would pass [m] */
+    double arm[3], impulse;
+};
+
+struct contacts {
+    int count;
+    struct contact list[MOST_CONTACTS];
 };
 
 /* The distances from a place to the faces of an axis, lower and upper [m]. */
@@ -233,8 +246,8 @@ static bool may_pass(const mpm_settings *settings, const mpm_rigid_body *motion,
 }
 
 /* Compares a particle with the one that passes a face farthest. A particle that already lies beyond a face may stay
- * there, but goes no farther. */
-static void compare(struct passing *most, const mpm_settings *settings, const mpm_rigid_body *motion,
+ * there, but goes no farther: tolerances of many steps do not add up. */
+static void compare(struct contact *most, const mpm_settings *settings, const mpm_rigid_body *motion,
                     const double at[3])
 {
     double moved[3], gaps[2];
@@ -244,15 +257,16 @@ static void compare(struct passing *most, const mpm_settings *settings, const mp
             continue;
         gaps_of(gaps, settings, motion, a, at[a]);
         for (int upper = 0; upper < 2; upper++) {
-            const double inward = upper ? -1 : 1, depth = -inward * moved[a] - fmax(gaps[upper], 0);
-            if (depth > most->depth)
-                *most = (struct passing){depth, {at[0], at[1], at[2]}, a, inward};
+            const double inward = upper ? -1 : 1, outward = -inward * moved[a], gap = fmax(gaps[upper], 0);
+            const double borne = fmax(gaps[upper] + TOLERANCE * settings->dx, ROUNDING * settings->dx);
+            if (outward > borne && outward - gap > most->depth)
+                *most = (struct contact){{at[0], at[1], at[2]}, inward, gap, .axis = a, .depth = outward - gap};
         }
     }
 }
 
 /* Positions lack their remainders here, less than a millionth of a cell. */
-static void compare_group(struct passing *most, const mpm_simulation *simulation, const mpm_rigid_body *motion,
+static void compare_group(struct contact *most, const mpm_simulation *simulation, const mpm_rigid_body *motion,
                           const mpm_group *group)
 {
     const mpm_settings *settings = &simulation->settings;
@@ -273,23 +287,114 @@ static void compare_group(struct passing *most, const mpm_simulation *simulation
     }
 }
 
-/* An impulse at r from the centre that takes back `depth` of the displacement there. */
-static void push(struct body *body, const struct passing *passing, double dt, double impulse[3])
+static bool is_same(const struct contact *a, const struct contact *b)
 {
-    double r[3], w[3], arm[3], normal[3] = {0};
-    normal[passing->axis] = passing->inward;
-    for (int a = 0; a < 3; a++)
-        r[a] = passing->at[a] - body->centre[a];
-    cross(arm, r, normal);
-    multiply(w, body->inverse, arm);
-    const double size = passing->depth / dt / (1 / body->mass + mpm_dot3(arm, w));
-    body->momentum[passing->axis] += size * passing->inward;
-    impulse[passing->axis] += size * passing->inward;
-    for (int a = 0; a < 3; a++)
-        body->spin[a] += size * arm[a];
+    return a->axis == b->axis && a->inward == b->inward && memcmp(a->at, b->at, sizeof a->at) == 0;
 }
 
-/* Finds the motion of a body of the material. */
+/* Lets a contact join, if it has not, and finds the depths of all. Is there room? */
+static bool join(struct contacts *contacts, const struct contact *contact, const struct body *body,
+                 const mpm_rigid_body *motion)
+{
+    bool is_new = true;
+    for (int i = 0; i < contacts->count; i++) {
+        struct contact *c = &contacts->list[i];
+        double moved[3];
+        displace(moved, motion, c->at);
+        c->depth = -c->inward * moved[c->axis] - c->gap;
+        is_new &= !is_same(c, contact);
+    }
+    if (!is_new)
+        return true;
+    if (contacts->count == MOST_CONTACTS)
+        return false;
+    struct contact *c = &contacts->list[contacts->count++];
+    double r[3], normal[3] = {0};
+    *c = *contact;
+    normal[c->axis] = c->inward;
+    for (int a = 0; a < 3; a++)
+        r[a] = c->at[a] - body->centre[a];
+    cross(c->arm, r, normal);
+    return true;
+}
+
+/* A, with a little more on its diagonal: contacts may depend on each other. */
+static void couple(double A[MOST_CONTACTS][MOST_CONTACTS], const struct contacts *contacts, const struct body *body)
+{
+    for (int i = 0; i < contacts->count; i++)
+        for (int j = 0; j < contacts->count; j++) {
+            const struct contact *a = &contacts->list[i], *b = &contacts->list[j];
+            double w[3];
+            multiply(w, body->inverse, b->arm);
+            A[i][j] = (a->axis == b->axis ? a->inward * b->inward / body->mass : 0) + mpm_dot3(a->arm, w);
+            A[i][j] *= i == j ? 1 + 1e-12 : 1;
+        }
+}
+
+/* Solves L D L^T x = b. */
+static void solve(const double A[MOST_CONTACTS][MOST_CONTACTS], int n, const double b[], double x[])
+{
+    double L[MOST_CONTACTS][MOST_CONTACTS], D[MOST_CONTACTS];
+    for (int i = 0; i < n; i++) {
+        x[i] = b[i];
+        for (int j = 0; j <= i; j++) {
+            double sum = A[i][j];
+            for (int k = 0; k < j; k++)
+                sum -= L[i][k] * D[k] * L[j][k];
+            if (j < i)
+                L[i][j] = sum / D[j];
+            else
+                D[i] = sum;
+        }
+        for (int k = 0; k < i; k++)
+            x[i] -= L[i][k] * x[k];
+    }
+    for (int i = n; i-- > 0;) {
+        x[i] /= D[i];
+        for (int k = i + 1; k < n; k++)
+            x[i] -= L[k][i] * x[k];
+    }
+}
+
+/* Adds impulses that bring the particles of all contacts onto their faces. A contact that would pull leaves, and the
+ * impulses of the others are found anew. */
+static void push(struct contacts *contacts, struct body *body, double dt, double impulse[3])
+{
+    for (int leaves = 0; leaves >= 0;) {
+        double A[MOST_CONTACTS][MOST_CONTACTS], wanted[MOST_CONTACTS], more[MOST_CONTACTS], share = 1;
+        couple(A, contacts, body);
+        for (int i = 0; i < contacts->count; i++)
+            wanted[i] = contacts->list[i].depth / dt;
+        solve(A, contacts->count, wanted, more);
+        leaves = -1;
+        for (int i = 0; i < contacts->count; i++)
+            if (contacts->list[i].impulse + share * more[i] < 0) {
+                share = contacts->list[i].impulse / -more[i];
+                leaves = i;
+            }
+        for (int i = 0; i < contacts->count; i++) {
+            struct contact *c = &contacts->list[i];
+            c->impulse += share * more[i];
+            c->depth *= 1 - share;
+            body->momentum[c->axis] += share * more[i] * c->inward;
+            impulse[c->axis] += share * more[i] * c->inward;
+            for (int a = 0; a < 3; a++)
+                body->spin[a] += share * more[i] * c->arm[a];
+        }
+        if (leaves >= 0)
+            contacts->list[leaves] = contacts->list[--contacts->count];
+    }
+}
+
+static void stand_still(struct body *body, double impulse[3])
+{
+    for (int a = 0; a < 3; a++) {
+        impulse[a] -= body->momentum[a];
+        body->momentum[a] = body->spin[a] = 0;
+    }
+}
+
+/* Finds the motion of a body of the material. A body that is jammed so that no impulses are found stands still. */
 static void move_within_walls(const mpm_simulation *simulation, size_t material, struct body *body, double dt,
                               double impulse[3])
 {
@@ -297,15 +402,19 @@ static void move_within_walls(const mpm_simulation *simulation, size_t material,
     const mpm_particles *particles = &simulation->particles;
     const mpm_rigid_sums *sums = simulation->reports.rigid_sums;
     mpm_rigid_body *motion = &simulation->rigid[material];
+    struct contacts contacts = {0};
     move(body, dt, motion);
-    for (int k = 0; k < MOST_IMPULSES && may_pass(settings, motion, &motion->sums); k++) {
-        struct passing most = {.depth = TOLERANCE * settings->dx};
+    for (int k = 0; k <= MOST_SEARCHES && may_pass(settings, motion, &motion->sums); k++) {
+        struct contact most = {0};
         for (size_t g = 0; g < particles->group_count; g++)
             if ((size_t)particles->groups[g].material == material && may_pass(settings, motion, &sums[g]))
                 compare_group(&most, simulation, motion, &particles->groups[g]);
         if (most.inward == 0)
             return;
-        push(body, &most, dt, impulse);
+        if (k < MOST_SEARCHES && join(&contacts, &most, body, motion))
+            push(&contacts, body, dt, impulse);
+        else
+            stand_still(body, impulse);
         move(body, dt, motion);
     }
 }

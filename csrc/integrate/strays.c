@@ -23,22 +23,44 @@ static void find_position(const mpm_simulation *simulation, int32_t row, double 
         }
 }
 
-/* Notes the particles with a flaw. Is there one? */
-static bool note(mpm_simulation *simulation, const uint8_t *flags, enum mpm_flaw flaw, mpm_reason reason)
-{
-    mpm_trouble *trouble = &simulation->run.trouble;
-    mpm_trouble_note(trouble, MPM_UNSTABLE, reason, simulation->run.dt);
-    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, flaw);
-    return trouble->count > 0;
-}
-
-/* Names the law of the first row noted. */
-static mpm_status name_law(mpm_simulation *simulation)
+/* Adds to the trouble the particles with a flaw of one law, that of the first of them, and its name. */
+static void add_rows_of_law(mpm_simulation *simulation, uint8_t *flags, enum mpm_flaw flaw)
 {
     mpm_trouble *trouble = &simulation->run.trouble;
     const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
-    trouble->name = mpm_material_law(&simulation->materials[materials[trouble->rows[0]]])->name;
-    return MPM_UNSTABLE;
+    const mpm_law *first = NULL;
+    for (ptrdiff_t row = 0; row < simulation->particles.count; row++) {
+        if (flags[row] != flaw)
+            continue;
+        const mpm_law *law = mpm_material_law(&simulation->materials[materials[row]]);
+        first = first ? first : law;
+        flags[row] = law == first ? flaw : 0;
+    }
+    if (first)
+        trouble->name = first->name;
+    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, flaw);
+}
+
+/* Notes the particles with a flaw of one law. Is there one? */
+static bool note_law(mpm_simulation *simulation, uint8_t *flags, enum mpm_flaw flaw, mpm_reason reason)
+{
+    mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, reason, simulation->run.dt);
+    add_rows_of_law(simulation, flags, flaw);
+    return simulation->run.trouble.count > 0;
+}
+
+/* Notes the particles whose leaving is an error, and what the first of them touches. Is there one? */
+static bool note_escaped(mpm_simulation *simulation, const uint8_t *flags)
+{
+    mpm_trouble *trouble = &simulation->run.trouble;
+    double x[3] = {0};
+    mpm_trouble_note(trouble, MPM_ESCAPED, MPM_LEFT_DOMAIN, simulation->run.dt);
+    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, MPM_OUTSIDE);
+    if (!trouble->count)
+        return false;
+    find_position(simulation, trouble->rows[0], x);
+    trouble->name = mpm_boundary_touched(&simulation->boundary, simulation->run.time, x);
+    return true;
 }
 
 static mpm_status find_flags(mpm_simulation *simulation, uint8_t **flags)
@@ -54,23 +76,18 @@ static mpm_status find_flags(mpm_simulation *simulation, uint8_t **flags)
 /* Are particles outside the domain, out of the range of their law, or has a user's law no answer for them? */
 static mpm_status name_strays(mpm_simulation *simulation)
 {
-    mpm_trouble *trouble = &simulation->run.trouble;
     uint8_t *flags;
     mpm_status status = find_flags(simulation, &flags);
     if (status)
         return status;
-    if (note(simulation, flags, MPM_NOT_FINITE, MPM_HISTORY_NOT_FINITE) ||
-        note(simulation, flags, MPM_INVERTED, MPM_LEFT_RANGE)) {
-        status = name_law(simulation);
-    } else if (note(simulation, flags, MPM_OUTSIDE, MPM_LEFT_DOMAIN)) { /* not who was clamped or frozen */
-        double x[3] = {0};
-        find_position(simulation, trouble->rows[0], x);
-        trouble->name = mpm_boundary_touched(&simulation->boundary, simulation->run.time, x);
+    if (note_law(simulation, flags, MPM_NOT_FINITE, MPM_STATE_NOT_FINITE) ||
+        note_law(simulation, flags, MPM_INVERTED, MPM_LEFT_RANGE))
+        status = MPM_UNSTABLE;
+    else if (note_escaped(simulation, flags))
         status = MPM_ESCAPED;
-    } else if (simulation->measure.out_of_range &&
-               note(simulation, flags, MPM_BAD_RESPONSE, MPM_RESPONSE_NOT_FINITE)) {
-        status = name_law(simulation);
-    }
+    else if (simulation->measure.out_of_range &&
+             note_law(simulation, flags, MPM_BAD_RESPONSE, MPM_RESPONSE_NOT_FINITE))
+        status = MPM_UNSTABLE;
     mpm_memory_free(&simulation->run.allocator, flags);
     return status;
 }
@@ -78,14 +95,11 @@ static mpm_status name_strays(mpm_simulation *simulation)
 /* Whose law gives numbers that are not finite? Velocities of nodes overflow with finite ones, too. */
 mpm_status mpm_strays_of_law(mpm_simulation *simulation)
 {
-    mpm_trouble *trouble = &simulation->run.trouble;
     uint8_t *flags;
     const mpm_status status = find_flags(simulation, &flags);
     if (status)
         return status;
-    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, MPM_BAD_RESPONSE);
-    if (trouble->count)
-        name_law(simulation);
+    add_rows_of_law(simulation, flags, MPM_BAD_RESPONSE);
     mpm_memory_free(&simulation->run.allocator, flags);
     return MPM_OK;
 }

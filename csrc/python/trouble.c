@@ -100,10 +100,10 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
                  "hand",
                  (long long)t->count, t->name ? " '" : "", t->name ? t->name : "", t->name ? "'" : "");
         return;
-    case MPM_HISTORY_NOT_FINITE:
+    case MPM_STATE_NOT_FINITE:
         snprintf(text, size,
-                 "the return map of the law '%.100s' has made the history of %lld particle(s) NaN or infinite: mend "
-                 "the law (mpm.testing.check_law examines it), or the history by hand",
+                 "the return map of the law '%.100s' has made F or the history of %lld particle(s) NaN or infinite: "
+                 "mend the law (mpm.testing.check_law examines it), or the state by hand",
                  t->name, (long long)t->count);
         return;
     case MPM_RESPONSE_NOT_FINITE:

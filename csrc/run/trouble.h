@@ -20,9 +20,9 @@ enum {
     MPM_COLLIDER_TOO_FAST,  /* a collider near material would move too far: `name`, value[0] a bound of its speed there
                              * [m/s], value[1] the largest dt for it [s], 0 if none was found */
     MPM_NOT_CONVERGED,      /* an implicit step was not solved */
-    MPM_LEFT_RANGE,         /* J left the range of its law, which is `name` for the first row, or NULL */
-    MPM_HISTORY_NOT_FINITE, /* of the user's law `name` */
-    MPM_RESPONSE_NOT_FINITE, /* a stress, an energy or a modulus of the rows, of which the first has the law `name` */
+    MPM_LEFT_RANGE,         /* J left the range of the law `name`, or NULL */
+    MPM_STATE_NOT_FINITE,   /* F or the history, after the return map of the user's law `name` */
+    MPM_RESPONSE_NOT_FINITE, /* a stress, an energy or a modulus, by the law `name` */
     MPM_LEFT_DOMAIN,        /* `name` is the collider that the first row touches, or NULL */
     MPM_WRITTEN_NOT_FINITE, /* through a view: NaN or infinite */
     MPM_WRITTEN_INVERTED,   /* through a view: det F <= 0, or beyond the range of the field */

@@ -39,7 +39,8 @@ INLINE wide dissipation_by_return(const mpm_material *material, const union law_
     return wide_fnma(half, matrix_dot(fall, e), before.energy - still->energy);
 }
 
-/* Adds to the fields of a tile what its particles dissipate in the step. `evaluation` is that of the new state. */
+/* Adds to the fields of a tile what its particles dissipate in the step. `evaluation` is that of the new state. A user's
+ * law may give NaN: that ends the run, and the fields keep what they held. */
 NOINLINE void dissipate(const mpm_sweep *sweep, const mpm_material *material, const struct constants *k,
                         const union law_parameters *parameters, const struct law_state *trial,
                         const struct tile *tile, const matrix *gradient, const struct law_evaluation *evaluation,
@@ -62,6 +63,8 @@ NOINLINE void dissipate(const mpm_sweep *sweep, const mpm_material *material, co
             dissipation_by_return(material, parameters, trial, &still, A, ANY_SCHEME && sweep->scheme.cayley);
     for (int i = 0; i < 2; i++) {
         real *column = tile_scalar(sweep->particles, material->dissipation[i], t);
+        if (mpm_material_kernel_law(material) == MPM_USER)
+            gained[i] = wide_select(is_finite(gained[i]), gained[i], wide_set(0));
         wide_store(column, wide_load(column) + gained[i]);
     }
 }

@@ -94,10 +94,13 @@ INLINE mask is_finite(wide a)
     return wide_less(wide_abs(a), wide_set((real)__builtin_inf()));
 }
 
-INLINE unsigned find_bad_history(const struct tile *tile, const int components)
+INLINE unsigned find_bad_state(const struct tile *tile, const int history)
 {
     mask alive = wide_less(wide_set(0), tile->mass), finite = alive;
-    for (int c = 0; c < components; c++)
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            finite &= is_finite(tile->state.F.m[i][j]);
+    for (int c = 0; c < history; c++)
         finite &= is_finite(tile->state.history[c]);
     return mask_bits(alive) & ~mask_bits(finite);
 }
@@ -118,7 +121,7 @@ INLINE unsigned find_bad_response(const struct tile *tile, const struct law_eval
 INLINE unsigned find_broken(const int law, const struct tile *tile, const struct law_evaluation *evaluation,
                             const int history)
 {
-    return law == MPM_USER ? find_bad_history(tile, history) | find_bad_response(tile, evaluation) : 0;
+    return law == MPM_USER ? find_bad_state(tile, history) | find_bad_response(tile, evaluation) : 0;
 }
 
 struct limits {

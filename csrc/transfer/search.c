@@ -99,7 +99,7 @@ static void flag_group(const struct searched *s, uint8_t *flags)
         } found[] = {{find_bad_response(&tile, &evaluation), MPM_BAD_RESPONSE},
                      {find_escaped(s, &tile) & ~broken, MPM_OUTSIDE},
                      {find_out_of_range(&s->k, &tile), MPM_INVERTED},
-                     {s->law == MPM_USER ? find_bad_history(&tile, s->history) : 0, MPM_NOT_FINITE}};
+                     {s->law == MPM_USER ? find_bad_state(&tile, s->history) : 0, MPM_NOT_FINITE}};
         for (size_t f = 0; f < sizeof found / sizeof *found; f++)
             for (int q = 0; q < WIDTH; q++) {
                 const int32_t row = rows_of(s, t)[q];

@@ -27,7 +27,7 @@ extern "C" {
  *  moduli[0*count + p] is the longitudinal modulus of the present state, J rho c^2: at rest lambda + 2 mu. It limits
  *  the step. moduli[1*count + p] is the largest curvature of the energy along F <- (I + s A) F over all A with
  *  |A| = 1: at rest 2 mu + dim lambda. All outputs arrive as NaN. If the second stays NaN, dim times the first is
- *  taken. If the material has moduli="numeric" or a number, both are ignored. */
+ *  taken. The material may have other moduli: then both are ignored. Softening laws give those of unloading, > 0. */
 typedef void mpm_user_evaluate(int count, int dim, const double *parameters, const double *F, const double *history,
                                double *tau, double *energy, double *moduli, void *context);
 

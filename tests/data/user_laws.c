@@ -6,7 +6,7 @@
 #include <mpm_user_law.h>
 
 mpm_user_evaluate neo_hookean, broken, unbounded, costless, damaged, aged;
-mpm_user_return_map damage, crumble, lose, grow_old;
+mpm_user_return_map damage, crumble, lose, grow_old, tear;
 
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
@@ -171,4 +171,13 @@ void grow_old(int count, int dim, const double *parameters, double dt, const dou
     (void)dim, (void)parameters, (void)velocity_gradient, (void)F, (void)context;
     for (int p = 0; p < count; p++)
         history[p] += dt;
+}
+
+/* The third parameter over 0 wherever F_xx exceeds 1.1: infinite, or NaN. */
+void tear(int count, int dim, const double *parameters, double dt, const double *velocity_gradient, double *F,
+          double *history, void *context)
+{
+    (void)dim, (void)dt, (void)velocity_gradient, (void)history, (void)context;
+    for (int p = 0; p < count; p++)
+        F[p] = F[p] > 1.1 ? parameters[2] / 0.0 : F[p];
 }
