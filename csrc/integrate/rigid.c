@@ -205,13 +205,17 @@ static double farthest(const mpm_rigid_body *motion, int dim)
  * Lawson and Hanson (1974, ch. 23): the particle that would pass farthest joins, and whatever would pull leaves. The
  * rotation is not linear in L, so all is repeated with the motion that follows, until no particle passes. */
 enum { MOST_SEARCHES = 100, MOST_CONTACTS = 12 }; /* six contacts fix a body */
-static const double TOLERANCE = 1e-9, ROUNDING = 1e-12; /* beyond a face, and of a step [cells] */
+static const double TOLERANCE = 1e-9; /* how far particles may lie beyond a face [cells] */
+static const double ROUNDING = 1e-12; /* how much farther a step may take those that lie there [cells] */
 
 struct contact {
-    double at[3] /* of the particle before the step [m] */, inward /* n along the axis */, gap /* to the face [m] */;
+    double at[3];  /* of the particle before the step [m] */
+    double inward; /* n along the axis */
+    double gap;    /* to the face before the step, >= 0 [m] */
     int axis;
-    double depth; /* by which the particle would pass [m] */
-    double arm[3], impulse;
+    double depth;   /* by which the particle would pass [m] */
+    double arm[3];  /* r cross n [m] */
+    double impulse; /* J [N s] */
 };
 
 struct contacts {
