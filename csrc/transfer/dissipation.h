@@ -39,8 +39,8 @@ INLINE wide dissipation_by_return(const mpm_material *material, const union law_
     return wide_fnma(half, matrix_dot(fall, e), before.energy - still->energy);
 }
 
-/* Adds to the fields of a tile what its particles dissipate in the step. `evaluation` is that of the new state. A user's
- * law may give NaN: that ends the run, and the fields keep what they held. */
+/* Adds to the fields of a tile what its particles dissipate in the step. `evaluation` is that of the new state. NaN of
+ * a user's law ends the run, and the fields keep what they held. */
 NOINLINE void dissipate(const mpm_sweep *sweep, const mpm_material *material, const struct constants *k,
                         const union law_parameters *parameters, const struct law_state *trial,
                         const struct tile *tile, const matrix *gradient, const struct law_evaluation *evaluation,
