@@ -254,6 +254,24 @@ def test_a_wall_holds_a_body_whatever_drives_it(d, beside, wall):
     np.testing.assert_allclose(np.diff(P, axis=0), gained, rtol=0, atol=1e-12 * np.abs(P).max())
 
 
+@pytest.mark.parametrize("thickness", [1e-1, 1e-2])
+@pytest.mark.parametrize("transfer", ["pic", "flip"])
+def test_a_slender_body_gains_no_energy(transfer, thickness):
+    """Without C its inertia about its length is tiny. In free flight, and between walls that both of its ends touch."""
+    x = np.random.default_rng(0).normal(size=(16, 3)) * thickness
+    x[:, 2] = np.linspace(0, 6, 16)
+    for origin, upper in (((5, 5, 3), (12, 12, 12)), (-x[:, :2].min(axis=0), (12, 12, 6))):
+        scene = mpm.Scene((0, 0, 0), upper, walls="separate")
+        points = mpm.shapes.Points(x + np.resize([*origin, 0], 3), volume=1 / 8)
+        spin = {"velocity": (20, 30, -10), "angular_velocity": (20, 10, 5)}
+        scene.add(points, mpm.materials.Rigid(density=1), **spin)
+        sim = mpm.Simulation(scene, dx=1, dt=1e-3, transfer=transfer)
+        before = sim.totals().kinetic
+        sim.step(20)
+        K = sim.history["kinetic"]
+        assert K.max() <= before * (1 + 1e-9) and K[-1] > 0.3 * before
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("d", [2, 3])
 def test_a_plank_that_is_jammed_between_walls_comes_to_rest(d, dtype):

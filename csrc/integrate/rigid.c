@@ -129,6 +129,33 @@ static struct body body_of(const mpm_settings *settings, const mpm_rigid_sums *s
     return body;
 }
 
+/* An iteration of Newton's method for w = I^-1 (L + Q^T L)/2, with back = Q^T L, whose derivative by w is about dt
+ * [back]. Without that derivative, slender bodies do not converge: dt |L| may be far above their least inertia. Returns
+ * the largest change. */
+static double improve(double w[3], const struct body *body, double dt, const double back[3])
+{
+    double J[3][3], C[3][3], mean[3], wanted[3], largest = 0;
+    for (int a = 0; a < 3; a++)
+        mean[a] = 0.5 * (back[a] + body->spin[a]);
+    multiply(wanted, body->inverse, mean);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const int j1 = (j + 1) % 3, j2 = (j + 2) % 3; /* column j of [back]: back[j2] at j1, -back[j1] at j2 */
+            J[i][j] = (i == j) - 0.5 * dt * (body->inverse[i][j1] * back[j2] - body->inverse[i][j2] * back[j1]);
+        }
+    const double det = cofactors(C, J, 0);
+    for (int i = 0; i < 3; i++) {
+        double change = 0;
+        for (int j = 0; j < 3; j++)
+            change += C[j][i] * (wanted[j] - w[j]) / det;
+        mean[i] = change;
+        largest = fmax(largest, fabs(change));
+    }
+    for (int a = 0; a < 3; a++)
+        w[a] += mean[a];
+    return largest;
+}
+
 /* The motion in a step of size dt. */
 static void move(const struct body *body, double dt, mpm_rigid_body *motion)
 {
@@ -139,13 +166,7 @@ static void move(const struct body *body, double dt, mpm_rigid_body *motion)
             turn[a] = dt * w[a];
         exponential_less_1(motion->turn, turn);
         turn_back(back, motion->turn, body->spin);
-        for (int a = 0; a < 3; a++)
-            back[a] = 0.5 * (back[a] + body->spin[a]);
-        multiply(next, body->inverse, back);
-        double change = 0;
-        for (int a = 0; a < 3; a++)
-            change = fmax(change, fabs(next[a] - w[a]));
-        memcpy(w, next, sizeof w);
+        const double change = improve(w, body, dt, back);
         if (!(change > 4e-16 * sqrt(mpm_dot3(w, w))))
             break;
     }
@@ -203,8 +224,10 @@ static double farthest(const mpm_rigid_body *motion, int dim)
  * The impulses are those that do no more than needed: the particles that they act on end on their face, and none pulls.
  * This is the least change of (P, L) in the metric W, so it takes energy. They are found by the active-set method of
  * Lawson and Hanson (1974, ch. 23): the particle that would pass farthest joins, and whatever would pull leaves. The
- * rotation is not linear in L, so all is repeated with the motion that follows, until no particle passes. */
-enum { MOST_SEARCHES = 100, MOST_CONTACTS = 12 }; /* six contacts fix a body */
+ * rotation is not linear in L, so all is repeated with the motion that follows, until no particle passes. Where it turns
+ * far, contacts may join and leave for ever: after MOST_JOINT searches each impulse counts for itself. */
+enum { MOST_JOINT = 100, MOST_SEARCHES = 200 };
+enum { MOST_CONTACTS = 12 }; /* six fix a body; more may be held while they depend on each other */
 static const double TOLERANCE = 1e-9; /* how far particles may lie beyond a face [cells] */
 static const double ROUNDING = 1e-12; /* how much farther a step may take those that lie there [cells] */
 
@@ -296,20 +319,23 @@ static bool is_same(const struct contact *a, const struct contact *b)
     return a->axis == b->axis && a->inward == b->inward && memcmp(a->at, b->at, sizeof a->at) == 0;
 }
 
-/* Lets a contact join, if it has not, and finds the depths of all. Is there room? */
-static bool join(struct contacts *contacts, const struct contact *contact, const struct body *body,
-                 const mpm_rigid_body *motion)
+/* Finds the depths of all contacts in the present motion. */
+static void update_depths(struct contacts *contacts, const mpm_rigid_body *motion)
 {
-    bool is_new = true;
     for (int i = 0; i < contacts->count; i++) {
         struct contact *c = &contacts->list[i];
         double moved[3];
         displace(moved, motion, c->at);
         c->depth = -c->inward * moved[c->axis] - c->gap;
-        is_new &= !is_same(c, contact);
     }
-    if (!is_new)
-        return true;
+}
+
+/* Adds a contact, if it is new. Is there room? */
+static bool join(struct contacts *contacts, const struct contact *contact, const struct body *body)
+{
+    for (int i = 0; i < contacts->count; i++)
+        if (is_same(&contacts->list[i], contact))
+            return true;
     if (contacts->count == MOST_CONTACTS)
         return false;
     struct contact *c = &contacts->list[contacts->count++];
@@ -372,13 +398,13 @@ static void push(struct contacts *contacts, struct body *body, double dt, double
         solve(A, contacts->count, wanted, more);
         leaves = -1;
         for (int i = 0; i < contacts->count; i++)
-            if (contacts->list[i].impulse + share * more[i] < 0) {
+            if (more[i] < 0 && contacts->list[i].impulse + share * more[i] < 0) {
                 share = contacts->list[i].impulse / -more[i];
                 leaves = i;
             }
         for (int i = 0; i < contacts->count; i++) {
             struct contact *c = &contacts->list[i];
-            c->impulse += share * more[i];
+            c->impulse = fmax(c->impulse + share * more[i], 0);
             c->depth *= 1 - share;
             body->momentum[c->axis] += share * more[i] * c->inward;
             impulse[c->axis] += share * more[i] * c->inward;
@@ -390,21 +416,32 @@ static void push(struct contacts *contacts, struct body *body, double dt, double
     }
 }
 
-static void stand_still(struct body *body, double impulse[3])
+static double energy_of(const struct body *body)
+{
+    double w[3];
+    multiply(w, body->inverse, body->spin);
+    return 0.5 * (mpm_dot3(body->momentum, body->momentum) / body->mass + mpm_dot3(body->spin, w));
+}
+
+/* Changes the whole motion of a body by a factor. */
+static void slow(struct body *body, double factor, double impulse[3])
 {
     for (int a = 0; a < 3; a++) {
-        impulse[a] -= body->momentum[a];
-        body->momentum[a] = body->spin[a] = 0;
+        impulse[a] += (factor - 1) * body->momentum[a];
+        body->momentum[a] *= factor;
+        body->spin[a] *= factor;
     }
 }
 
-/* Finds the motion of a body of the material. A body that is jammed so that no impulses are found stands still. */
+/* Finds the motion of a body of the material. Impulses add no energy, also where it turns far. If none are found, it
+ * stands still. */
 static void move_within_walls(const mpm_simulation *simulation, size_t material, struct body *body, double dt,
                               double impulse[3])
 {
     const mpm_settings *settings = &simulation->settings;
     const mpm_particles *particles = &simulation->particles;
     const mpm_rigid_sums *sums = simulation->reports.rigid_sums;
+    const double energy = energy_of(body);
     mpm_rigid_body *motion = &simulation->rigid[material];
     struct contacts contacts = {0};
     move(body, dt, motion);
@@ -415,10 +452,15 @@ static void move_within_walls(const mpm_simulation *simulation, size_t material,
                 compare_group(&most, simulation, motion, &particles->groups[g]);
         if (most.inward == 0)
             return;
-        if (k < MOST_SEARCHES && join(&contacts, &most, body, motion))
+        if (k >= MOST_JOINT)
+            contacts.count = 0;
+        if (k < MOST_SEARCHES && join(&contacts, &most, body)) {
+            update_depths(&contacts, motion);
             push(&contacts, body, dt, impulse);
-        else
-            stand_still(body, impulse);
+            slow(body, sqrt(fmin(energy / energy_of(body), 1)), impulse);
+        } else {
+            slow(body, 0, impulse);
+        }
         move(body, dt, motion);
     }
 }
