@@ -224,8 +224,8 @@ static double farthest(const mpm_rigid_body *motion, int dim)
  * The impulses are those that do no more than needed: the particles that they act on end on their face, and none pulls.
  * This is the least change of (P, L) in the metric W, so it takes energy. They are found by the active-set method of
  * Lawson and Hanson (1974, ch. 23): the particle that would pass farthest joins, and whatever would pull leaves. The
- * rotation is not linear in L, so all is repeated with the motion that follows, until no particle passes. Where it turns
- * far, contacts may join and leave for ever: after MOST_JOINT searches each impulse counts for itself. */
+ * rotation is not linear in L, so all is repeated with the motion that follows, until no particle passes. Where a body
+ * turns far, contacts may join and leave for ever: after MOST_JOINT searches each impulse counts for itself. */
 enum { MOST_JOINT = 100, MOST_SEARCHES = 200 };
 enum { MOST_CONTACTS = 12 }; /* six fix a body; more may be held while they depend on each other */
 static const double TOLERANCE = 1e-9; /* how far particles may lie beyond a face [cells] */
