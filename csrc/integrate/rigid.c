@@ -364,7 +364,7 @@ static void couple(double A[MOST_CONTACTS][MOST_CONTACTS], const struct contacts
 /* Solves L D L^T x = b. */
 static void solve(const double A[MOST_CONTACTS][MOST_CONTACTS], int n, const double b[], double x[])
 {
-    double L[MOST_CONTACTS][MOST_CONTACTS], D[MOST_CONTACTS];
+    double L[MOST_CONTACTS][MOST_CONTACTS], D[MOST_CONTACTS] = {0};
     for (int i = 0; i < n; i++) {
         x[i] = b[i];
         for (int j = 0; j <= i; j++) {
