@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "contact/collider.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -106,7 +107,9 @@ static double length(const double v[3])
 
 double mpm_collider_speed(const mpm_collider_state *state, double extent)
 {
-    return fmax(length(state->velocity) + length(state->spin) * extent, state->swing + state->twist * extent);
+    const double steady = length(state->velocity) + length(state->spin) * extent;
+    const double most = state->swing + state->twist * extent;
+    return isnan(steady) || isnan(most) ? NAN : fmax(steady, most);
 }
 
 static double speed_within(const mpm_collider *collider, double time, double dt, double extent)
@@ -118,15 +121,15 @@ static double speed_within(const mpm_collider *collider, double time, double dt,
 double mpm_collider_longest_dt(const mpm_collider *collider, double time, double dt, double extent, double reach)
 {
     const double most = reach * (1 + 1e-9);
-    double low = dt, high = dt, speed = 0;
+    double low = fmin(dt, DBL_MAX), high = low, speed = 0;
     if (collider->motion.kind == MPM_MOTION_NONE)
         return dt;
     /* The mean speed of a shorter step may be larger, so the search goes on until a step fits. */
     for (int attempt = 0; low > 0 && !((speed = speed_within(collider, time, low, extent)) * low <= most); attempt++) {
-        if (!isfinite(speed))
-            return 0;
+        /* The end of a very long step may lie beyond all numbers. */
+        const double fitting = speed < INFINITY ? reach / speed : 0.5 * low;
         high = low;
-        low = attempt < 8 ? reach / speed : fmin(reach / speed, 0.5 * low);
+        low = attempt < 8 ? fitting : fmin(fitting, 0.5 * low);
     }
     if (speed * low >= 0.99 * reach)
         return low;
