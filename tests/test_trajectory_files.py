@@ -142,7 +142,7 @@ def test_a_full_disk_ends_the_run_at_a_whole_step(tmp_path):
         print(recording.closed, recording.frames, sim._recordings == [])
         steps, before = sim.steps, sim.state_hash()
         sim.step(5)
-        print(sim.steps == steps + 5 and sim.state_hash() != before)
+        print(sim.steps == steps + 5 and sim.state_hash() != before, flush=True)
         import os
         os._exit(0)
         """,
