@@ -114,7 +114,7 @@ void mpm_rigid_motion_find(const mpm_body *body, double dt, mpm_rigid_body *moti
 {
     double w[3], turn[3], back[3], next[3];
     mpm_multiply3(w, body->inverse, body->spin);
-    for (int k = 0; k < 50; k++) { /* each iteration gains a factor of about dt |w|; in 2-D the first is exact */
+    for (int k = 0; k < 50; k++) { /* in 2-D the first is exact */
         for (int a = 0; a < 3; a++)
             turn[a] = dt * w[a];
         exponential_less_1(motion->turn, turn);
