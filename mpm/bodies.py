@@ -57,6 +57,7 @@ def sample(body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.G
     v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
     varying = body.material._sampled(x, body.name, chosen.dtype)
     mass = varying.get("density", body.material.density) * volume
+    numerics.refuse_history_out_of_range(body.material, chosen.dtype)
     numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype, chosen.dx)
     return Sampled(body, x, v, F, volume, mass, varying)
 

@@ -231,7 +231,8 @@ class Looks:
         index = self.sim.particles.material
         for k, material in enumerate(self.sim.materials):
             if (index == k).any() and not material._row["rigid"]:
-                yield float(np.sqrt(1 / self.largest_compliance(k, material))), k, material
+                compliance = self.largest_compliance(k, material)
+                yield (float(np.sqrt(1 / compliance)) if compliance > 0 else np.inf), k, material
 
     def speed(self) -> Iterator[Finding]:
         """Against that of sound."""

@@ -85,7 +85,7 @@ def run(
     scene = entry.scene(**{name: given.pop(name) for name in sorted(of_scene)})
     if of_bodies:
         scene = _settings.changed_scene(scene, _settings.named_changes(scene, of_bodies))
-    sim = entry.solver(method=method, scene=scene, threads=threads, **{"dtype": dtype, **given})
+    sim = entry.solver(method=method, scene=scene, **{"threads": threads, "dtype": dtype, **given})
     if cut is not None:
         from mpm.viz.render import check_cut
 

@@ -153,10 +153,19 @@ def compute(name: str, particles: Fields, materials: Sequence[Material]) -> Floa
 
 
 def _von_mises(state: Cauchy, pressure: FloatArray) -> FloatArray:
-    """√(3/2 s:s) with s the deviator in three dimensions, σ_zz of plane strain included."""
-    d = state.stress.shape[1]
-    deviator = state.stress + pressure[:, None, None] * np.eye(d)
-    square: Any = np.einsum("nij,nij->n", deviator, deviator)
+    """With σ_zz of plane strain."""
+    n, d = state.stress.shape[:2]
+    deviator = (state.stress + pressure[:, None, None] * np.eye(d)).reshape(n, d * d)
     if d == 2:
-        square = square + (state.zz + pressure) ** 2
-    return np.asarray(np.sqrt(1.5 * square))
+        deviator = np.column_stack([deviator, state.zz + pressure])
+    return equivalent_stress(deviator)
+
+
+def equivalent_stress(deviator: FloatArray) -> FloatArray:
+    """√(3/2 s:s) (n,) of von Mises, of deviators in three dimensions by their components (n, k).
+
+    Components are divided by a power of two near the largest, so that no square leaves the range of numbers.
+    """
+    largest = np.abs(deviator).max(axis=1)
+    scale = np.ldexp(1.0, np.frexp(np.where(np.isfinite(largest), largest, 1))[1] - 1)
+    return np.asarray(scale * np.sqrt(1.5 * ((deviator / scale[:, None]) ** 2).sum(axis=1)))

@@ -41,6 +41,7 @@ FASTER = 4.0  # the largest change of s between two pseudo-steps
 SHORTER = 2.0  # a pseudo-step that is not solved is repeated with s over this
 SHORTEST = 1e-6  # of the first pseudo-step
 MOST_STEPS = 300
+MOST_FAILURES = 100  # of solves; searches that come to an end have few
 MAX_INCREMENTS = 10_000
 SOLVED = 0.25  # of the tolerance: what a solve may leave
 ROUNDING = 1e-11  # of the elastic energy: smaller changes are not seen
@@ -220,6 +221,7 @@ class _Search:
         self.elastic = self.core.totals()["elastic"]
         self.pseudo_step = float(np.sqrt(FIRST_FALL * kept.numerics.dx / np.abs(b).max()))
         self.shortest = SHORTEST * self.pseudo_step
+        self.failures = 0
         self.residual = 1.0  # the force out of balance over the load
         self.share = 0.0  # of the load
         self.flows = any(material._row["tangent"] == "mapped" for material in kept.materials)
@@ -281,7 +283,8 @@ class _Search:
                 break
             except (ConvergenceError, InstabilityError) as error:
                 self.pseudo_step /= SHORTER
-                if self.pseudo_step < self.shortest:
+                self.failures += 1
+                if self.pseudo_step < self.shortest or self.failures > MOST_FAILURES:
                     raise self._failed("because pseudo-steps cannot be solved") from error
             except EscapeError as error:
                 raise self._failed("because particles leave the domain", error.rows) from error

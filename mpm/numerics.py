@@ -512,6 +512,20 @@ def refuse_material(chosen: Numerics, material: Material) -> None:
         )
 
 
+def refuse_history_out_of_range(material: Material, dtype: str) -> None:
+    """Raise ValueError if the history of a law begins with a number that is too large for the precision of the run."""
+    for field in material._row["history"]:
+        name = field["initial_parameter"]
+        if name in material._varies:  # checked at every particle
+            continue
+        value = material._parameter(name) if name else field["initial"]
+        if not abs(value) <= float(np.finfo(dtype).max):
+            raise ValueError(
+                f"{name or field['name']} = {value:g} of {type(material).__name__}: is beyond the range of {dtype}: "
+                "use other units" + (" or float64" if dtype == "float32" else "")
+            )
+
+
 def refuse_out_of_range(
     mass: _check.FloatArray,
     volume: _check.FloatArray,

@@ -68,6 +68,18 @@ def refuse_short_steps(dt: float, max_dt: float, dtype: str) -> None:
             raise ValueError(f"{name} = {value:g} s: must be >= {LEAST_STEP[dtype]:g} s in {dtype}")
 
 
+def refuse_beyond_range(body: str, what: str, unit: str, values: npt.NDArray[np.float64], dtype: str) -> None:
+    """Raise ValueError if numbers of a body are too small or too large for the precision."""
+    least, most = float(np.finfo(dtype).tiny), float(np.finfo(dtype).max)
+    low, high = float(values.min()), float(values.max())
+    if not (least <= low and high <= most):
+        these = f"{low:.3g}" + (f" to {high:.3g}" if high > low else "")
+        raise ValueError(
+            f"body {body!r}: {what} of {these} {unit} are beyond the range of {dtype}; must be >= {least:.3g} and "
+            f"<= {most:.3g}: use other units" + (" or float64" if dtype == "float32" else "")
+        )
+
+
 def refuse_coarse_positions(
     lower: npt.NDArray[np.float64],
     upper: npt.NDArray[np.float64],

@@ -249,6 +249,15 @@ def test_what_cannot_rest_says_so_and_nothing_changes(what, error, message):
     assert sim.state_hash() == before
 
 
+def test_a_search_whose_solves_fail_again_and_again_ends():
+    """This sand creeps, by pseudo-steps of which two of three cannot be solved."""
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -G), walls="sticky")
+    scene.add(mpm.shapes.Box((0.3, 0.3), (0.7, 0.7)), mpm.materials.Sand(E=1e6, cohesion=58.0))
+    scene.add_collider(mpm.shapes.HalfSpace((0.25, 0.25), (0, 1)))
+    with pytest.raises(mpm.ConvergenceError, match="because pseudo-steps cannot be solved"):
+        mpm.Simulation(scene, dx=1 / 8, threads=1).equilibrate()
+
+
 def test_an_error_in_the_body_force_changes_nothing():
     calls = []
 

@@ -52,6 +52,48 @@ def test_a_step_whose_gradients_would_overflow_is_refused_before_anything_is_wri
     assert sim.steps == 0 and sim.state_hash() == before
 
 
+def test_a_history_that_begins_beyond_the_precision_is_refused():
+    clay = materials.CamClay(
+        shear_modulus=1e5,
+        density=1000,
+        swelling=0.01,
+        compression=0.1,
+        critical_slope=1,
+        preconsolidation=1e39,
+    )
+    make(material=clay)
+    with pytest.raises(
+        ValueError, match=r"preconsolidation = 1e\+39 of CamClay: is beyond the range of float32"
+    ):
+        make(material=clay, dtype="float32")
+
+
+@pytest.mark.parametrize(("dtype", "density", "what"), [
+    ("float64", 5e-324, "densities"), ("float64", 1e-307, "masses"), ("float32", 1e-37, "masses")
+])  # fmt: skip
+def test_particles_of_sph_whose_mass_underflows_are_refused(dtype, density, what):
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(BOX, materials.Fluid(bulk_modulus=1, density=density))
+    with pytest.raises(ValueError, match=rf"{what} .* are beyond the range of {dtype}"):
+        mpm.sph.Simulation(scene, spacing=1 / 8, dtype=dtype)
+
+
+def test_the_doctor_of_a_fluid_whose_waves_are_beyond_all_numbers():
+    sim = make(material=materials.Fluid(bulk_modulus=1e286, density=1e-45))
+    assert "sound inf m/s" in str(mpm.doctor(sim))
+
+
+def test_stresses_whose_squares_leave_the_range_of_numbers():
+    def equivalent(E):
+        solid = materials.NeoHookean(E=E, nu=0.3, density=1)
+        bar = mpm.point.uniaxial_stress(solid, stretch=1.1)
+        body = make(material=solid, F=np.diag([1.1, 1.0]))
+        return np.append(bar.q, body.compute("von_mises")) / E
+
+    for E in (1e-170, 1e170):
+        np.testing.assert_allclose(equivalent(E), equivalent(1), rtol=1e-12)  # 7e-14
+
+
 @pytest.mark.parametrize("name", ["dt", "max_dt"])
 def test_steps_that_single_precision_takes_for_none(name):
     options = {"dt": 1e-40} if name == "dt" else {"max_dt": 1e-40}

@@ -17,6 +17,7 @@ from mpm.fem import meshing
 from mpm.io.description import listing, mapping
 from mpm.laws import Material
 from mpm.shapes.cells import Cells
+from mpm.stepping import refuse_beyond_range
 from mpm.totals import per_depth
 from mpm.userlaws import UserLaw
 
@@ -132,7 +133,11 @@ def mesh_bodies(
         varying = material._sampled(x[made.cells].mean(axis=1), body.name, dtype, "element")
         own = np.broadcast_to(varying.pop("density", material.density), len(volume))
         mass = meshing.spread(own * volume, made.cells, len(x))
-        _refuse_out_of_range(body, meshing.spread(volume, made.cells, len(x)), mass, dtype)
+        at_nodes = meshing.spread(volume, made.cells, len(x))
+        for what, unit, values in (("volumes", "m³", at_nodes), ("masses", "kg", mass)):
+            refuse_beyond_range(
+                body.name, f"{what} of nodes", per_depth(unit, scene.dimension), values, dtype
+            )
         xs.append(x)
         vs.append(_velocity(body, x, mass, dtype))
         rests.append(rest)
@@ -165,19 +170,6 @@ def _joined(sampled: Sequence[dict[str, FloatArray]], parts: Sequence[Part]) -> 
         for name, values in varying.items():
             joined[name][part.first_element : part.first_element + part.elements] = values
     return joined
-
-
-def _refuse_out_of_range(body: _scene.Body, volume: FloatArray, mass: FloatArray, dtype: str) -> None:
-    """Raise ValueError if volumes or masses of nodes are too small or too large for the precision."""
-    least, most = float(np.finfo(dtype).tiny), float(np.finfo(dtype).max)
-    d = body.shape.dimension
-    for name, unit, values in (("volumes", "m³", volume), ("masses", "kg", mass)):
-        if not (least <= values.min() and values.max() <= most):
-            other = " or float64" if dtype == "float32" else ""
-            raise ValueError(
-                f"body {body.name!r}: {name} of nodes of {values.min():.3g} to {values.max():.3g} {per_depth(unit, d)} "
-                f"are beyond the range of {dtype}; must be >= {least:.3g} and <= {most:.3g}: use other units{other}"
-            )
 
 
 def _velocity(body: _scene.Body, x: FloatArray, mass: FloatArray, dtype: str) -> FloatArray:

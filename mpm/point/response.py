@@ -10,6 +10,7 @@ import numpy as np
 
 from mpm import _check
 from mpm._check import FloatArray
+from mpm.derived import equivalent_stress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +91,7 @@ class Response(_check.Strict):
     def q(self) -> FloatArray:
         """Deviatoric stress √(3/2 s:s), s = σ + p I, of von Mises (k,) [Pa]; |σ_xx − σ_yy| in triaxial states."""
         s = self.stress + self.p[:, None, None] * np.eye(3)
-        return np.asarray(np.sqrt(1.5 * (s**2).sum(axis=(1, 2))))
+        return equivalent_stress(s.reshape(len(s), 9))
 
     @property
     def axial_strain(self) -> FloatArray:

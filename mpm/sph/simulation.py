@@ -29,7 +29,7 @@ from mpm.shapes import Points, Shape
 from mpm.sph import numerics, operators
 from mpm.sph.bodies import Part, fill, parts_of, too_near
 from mpm.sph.checkup import FluidLooks
-from mpm.stepping import StableDt
+from mpm.stepping import StableDt, refuse_beyond_range
 
 __all__ = ["Simulation"]
 
@@ -272,6 +272,11 @@ class Simulation(Populated, kind="sph"):
             size="spacing",
             scaled=False,
         )
+        dtype, density = self._numerics.dtype, np.array([body.material.density])
+        mass = density * self._numerics.spacing**scene.dimension
+        kg = totals.per_depth("kg", scene.dimension)
+        for what, unit, values in (("densities", "kg/m³", density), ("masses of particles", kg, mass)):
+            refuse_beyond_range(body.name, what, unit, values, dtype)
         v = body.initial_velocity(x, volume)
         if not np.isfinite(v.astype(self._numerics.dtype)).all():
             raise ValueError(f"velocity: {np.abs(v).max():g} is beyond the range of {self._numerics.dtype}")
