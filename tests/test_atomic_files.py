@@ -124,11 +124,13 @@ def test_a_full_disk_leaves_the_old_file(saved):
         import mpm
         sim = mpm.load({str(saved)!r})
         sim.step()
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, limits[1]))
         try:
             sim.save({str(saved)!r})
         except OSError as error:
             print(error)
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)  # `make coverage`: counts are written when it ends
     """
     result = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False

@@ -339,8 +339,9 @@ static mpm_settings with_scheme(mpm_settings s, mpm_scheme scheme)
     return s;
 }
 
-/* Every law allocates as the others do, so one allocation of some is refused; fewer under a sanitizer, for speed. */
-#ifdef __SANITIZE_ADDRESS__
+/* Every law allocates as the others do, so one allocation of some is refused; for speed fewer under a sanitizer, and
+ * without optimisation (coverage). */
+#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 enum { STRIDE = 53 };
 #else
 enum { STRIDE = 17 };
