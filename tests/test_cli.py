@@ -350,22 +350,8 @@ def test_an_interrupted_command_says_so_and_ends_as_shells_expect(monkeypatch, c
 def test_the_demo_takes_settings(tmp_path, capsys):
     """Of the scene and of the solver."""
     options = ["demo", "disks", "--out", str(tmp_path), "--frames", "1"]
-    assert (
-        cli.main(
-            [
-                *options,
-                "--set",
-                "dx=0.05",
-                "--set",
-                "sampling=poisson",
-                "--set",
-                "E=5e3",
-                "--set",
-                "threads=1",
-            ]
-        )
-        == 0
-    )
+    settings = ("dx=0.05", "sampling=poisson", "E=5e3", "threads=1")
+    assert cli.main([*options, *(word for one in settings for word in ("--set", one))]) == 0
     said = capsys.readouterr().out
     assert "cells of 0.05 m" in said and "(poisson)" in said and "E=5000" in said
     assert cli.main([*options, "--set", "dxx=0.1"]) == 2
