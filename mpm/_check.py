@@ -431,6 +431,7 @@ def array(name: str, value: object, shape: tuple[int | None, ...], *, finite: bo
     wanted = str(tuple("m" if n is None else n for n in shape)).replace("'", "")
     if value is None or isinstance(value, (str, bytes, dict, set)):
         raise wrong_type(name, value, f"an array of shape {wanted}")
+    refuse_masked(name, value)
     try:
         given = np.asarray(value)
     except ValueError:  # ragged nesting
@@ -447,6 +448,24 @@ def array(name: str, value: object, shape: tuple[int | None, ...], *, finite: bo
         where = np.argwhere(~np.isfinite(result))[0].tolist()
         raise ValueError(f"{name}{where} = {result[tuple(where)]}: must be finite")
     return result
+
+
+def refuse_masked(name: str, value: object) -> None:
+    """Raise ValueError if a mask of `numpy.ma` hides a value: `numpy.asarray` would drop the mask, and take the value.
+
+    A list or a tuple may hold masked rows. NumPy itself makes NaN of a masked number in a list.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        hidden = int(np.count_nonzero(np.ma.getmaskarray(value)))
+        if hidden:
+            raise ValueError(
+                f"{name}: {hidden} of {value.size} values are masked; must have no masked values: leave them out, or "
+                "fill them, as value.filled(0) does"
+            )
+    elif isinstance(value, (list, tuple)) and value and not isinstance(value[0], (float, int)):
+        for row in value:
+            if isinstance(row, (list, tuple, np.ma.MaskedArray)):
+                refuse_masked(name, row)
 
 
 def frozen(values: FloatArray) -> FloatArray:

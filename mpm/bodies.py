@@ -20,6 +20,7 @@ from mpm.totals import per_depth
 
 CROWDED = 1.5  # times the usual number of particles in a cell: two bodies have mass there
 SHOWN = 8  # bodies in `repr`, if there are more
+ISOTROPIC = 1e-9  # of the largest component: so far may F be from J^(1/d) I where a law keeps J alone
 SAME = 1e-9  # relative difference of masses that is rounding, in single precision too: masses are summed in double
 
 
@@ -55,6 +56,7 @@ def sample(body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.G
     )
     x = _onto_mirrors(x, scene, chosen)
     v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
+    refuse_distortion(body, F)
     varying = body.material._sampled(x, body.name, chosen.dtype)
     mass = varying.get("density", body.material.density) * volume
     numerics.refuse_history_out_of_range(body.material, chosen.dtype)
@@ -85,11 +87,59 @@ def _onto_mirrors(x: FloatArray, scene: Scene, chosen: numerics.Numerics) -> Flo
 
 def generator(rng: object) -> np.random.Generator:
     """The generator that is meant by the argument `rng`."""
+    rng = numerics.RNG.value if rng is numerics.RNG else rng
     if isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
         raise _check.wrong_type("rng", rng, "an integer >= 0 or a numpy.random.Generator")
     return np.random.default_rng(_check.integer("rng", rng, low=0))
+
+
+def are_points(scene: Scene) -> bool:
+    """Whether all bodies are particles already."""
+    return all(isinstance(body.shape, Points) for body in scene.bodies)
+
+
+def take_per_cell(scene: Scene) -> bool:
+    """Whether points of a body have the volume of particles that fill cells."""
+    volumes = (body.shape.volume for body in scene.bodies if isinstance(body.shape, Points))
+    return any(isinstance(volume, str) and volume == "per-cell" for volume in volumes)
+
+
+def refuse_unused(
+    scene: Scene, chosen: numerics.Numerics, *, sampling: object, particles_per_cell: object, rng: object
+) -> None:
+    """Raise ValueError for options of sampling that are set, but that no body of the scene uses."""
+    if rng is not numerics.RNG and chosen.sampling == "lattice":
+        raise ValueError(
+            f"rng = {_check.shown(rng)}: sampling='lattice' does not use it, only the irregular samplings "
+            "'stratified', 'random' and 'poisson'; leave it out"
+        )
+    if not are_points(scene):
+        return
+    for name, value, allowed in (
+        ("sampling", sampling, sampling is numerics.SAMPLING),
+        ("particles_per_cell", particles_per_cell, particles_per_cell is None or take_per_cell(scene)),
+    ):
+        if not allowed:
+            raise ValueError(
+                f"{name} = {_check.shown(value)}: all bodies of the scene are Points, which are particles already; "
+                "leave it out"
+            )
+
+
+def refuse_distortion(body: Body, F: FloatArray | None) -> None:
+    """Raise ValueError for an F that distorts where the law keeps J alone."""
+    if F is None or body.material._row["strain"] != "J":
+        return
+    d = F.shape[-1]
+    J = np.linalg.det(F)[..., None, None]
+    off = np.abs(F - J ** (1 / d) * np.eye(d)).max(axis=(1, 2)) > ISOTROPIC * np.abs(F).max(axis=(1, 2))
+    for row in np.flatnonzero(off)[:1]:
+        raise ValueError(
+            f"F of body {body.name!r} = {F[row].tolist()}: a {type(body.material).__name__} keeps J = det F alone; "
+            f"must be J^(1/{d}) times the identity, here {float(J[row, 0, 0]) ** (1 / d):.6g} I"
+        )
 
 
 def warn_of_crowd(

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mpm import config, gallery
 from mpm.bench import METHODS as MEASURED
@@ -17,6 +17,7 @@ from mpm.bench import STANDARD, STUDIES
 from mpm.errors import SimulationError
 from mpm.gallery.entry import METHODS
 
+T = TypeVar("T")
 FORMATS = ("bgeo", "csv", "geo", "npz", "ply", "vtp")
 
 
@@ -263,14 +264,24 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
+def _by_name(option: str, pairs: Sequence[tuple[str, T]]) -> dict[str, T]:
+    """The values of an option that may be repeated, but not for the same name."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{option} {twice}=: is given {names.count(twice)} times; must be given once")
+    return found
+
+
 def _demo(name: str, out: Path, **options: Any) -> int:
     from mpm import demo
 
     entry = gallery.get(name)
     if not _suits(entry, options["method"]):
         return 2
-    options["settings"] = dict(options["settings"])
-    options["cut"] = dict(options["cut"]) if options["cut"] else None
+    options["settings"] = _by_name("--set", options["settings"])
+    options["cut"] = _by_name("--cut", options["cut"]) if options["cut"] else None
     try:
         return demo.run(entry, out, **options)
     except TypeError as error:
@@ -292,7 +303,7 @@ def _suits(entry: gallery.Entry, method: str) -> bool:
 def _replay(path: Path, **options: Any) -> int:
     from mpm.io import inspection
 
-    options["cut"] = dict(options["cut"]) if options["cut"] else None
+    options["cut"] = _by_name("--cut", options["cut"]) if options["cut"] else None
     return inspection.run(path, **options)
 
 

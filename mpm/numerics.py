@@ -39,6 +39,9 @@ INTEGRATORS = ("explicit", "semi-implicit", "implicit-euler", "implicit-midpoint
 
 GRADIENT_NAMES = {"mls": "MLS", "bspline": "B-spline"}
 
+# Options that only some samplings and bodies use, with their defaults: set with others, they raise.
+SAMPLING = _check.Unset("lattice")
+RNG = _check.Unset(0)
 # Options that only some transfers use, with their defaults: set with another transfer, they raise.
 FLIP_RATIO = _check.Unset(0.95)
 XPIC_ORDER = _check.Unset(2)
@@ -156,7 +159,7 @@ def check(
     *,
     dx: object,
     particles_per_cell: object = None,
-    sampling: object = "lattice",
+    sampling: object = SAMPLING,
     volume: object = "sampler",
     transfer: object = "apic",
     kernel: object = "quadratic",
@@ -184,7 +187,7 @@ def check(
 ) -> Numerics:
     """Check every option of `mpm.Simulation`, with its defaults; errors name option, value and what is allowed."""
     d = len(lower)
-    sampling = _check.choice("sampling", sampling, SAMPLINGS)
+    sampling = _check.choice("sampling", SAMPLING.value if sampling is SAMPLING else sampling, SAMPLINGS)
     # Within these limits, volumes of cells and their inverses do not overflow.
     spacing = _check.number("dx", dx, low=SMALLEST_DX, high=LARGEST_DX, unit="m")
     step, bound, unstable = time_step(dt, max_dt, allow_unstable)
@@ -273,7 +276,11 @@ def options(chosen: Numerics) -> dict[str, Any]:
     solver = chosen.integrator
     implicit = {
         "integrator": solver.name,
-        **{name: getattr(solver, name) for name in SOLVED_BY if solver.name in SOLVED_BY[name]},
+        **{
+            name: getattr(solver, name)
+            for name in SOLVED_BY
+            if solver.name in SOLVED_BY[name] and (solver.is_implicit or name == "beta")
+        },
     }
     return {
         "dx": chosen.dx,
@@ -391,9 +398,20 @@ def _integrator(
 ) -> Integrator:
     name = _check.choice("integrator", integrator, INTEGRATORS)
     by = _Users("integrator", name, SOLVED_BY)
+    factor = by.checked("beta", beta, BETA, _beta)
+    if name == "semi-implicit" and factor == 0:
+        for option, value, unset in (
+            ("tolerance", tolerance, TOLERANCE),
+            ("preconditioner", preconditioner, PRECONDITIONER),
+        ):
+            if value is not unset:
+                raise ValueError(
+                    f"{option} = {_check.shown(value)}: beta = 0 does not use it, because its steps are explicit and "
+                    "solve nothing; leave it out, or choose beta from 0.5 to 1"
+                )
     return Integrator(
         name=name,
-        beta=by.checked("beta", beta, BETA, _beta),
+        beta=factor,
         tolerance=by.checked(
             "tolerance",
             tolerance,

@@ -55,6 +55,11 @@ class Particles:
         distinguishes bodies.
     id : ndarray, shape (n,), read-only
         Permanent number of the particle, whatever is deleted.
+
+    Notes
+    -----
+    A field refuses masked values of `numpy.ma` that are assigned to it, as every argument of the package does. NumPy
+    itself writes to parts of an array, as in ``particles.v[:5] = values``, and drops the mask.
     """
 
     __slots__ = ("_core",)
@@ -105,6 +110,7 @@ class Particles:
         view = self[name]
         if not view.flags.writeable:
             raise ValueError(f"sim.particles.{name} is read-only")
+        _check.refuse_masked(name, values)
         try:
             given = np.asarray(values)
         except ValueError:  # ragged nesting
@@ -211,6 +217,7 @@ class Particles:
             rows_or_mask = np.arange(n)[rows_or_mask]
         if rows_or_mask is None or isinstance(rows_or_mask, (str, bytes, dict, set)):
             raise _check.wrong_type("rows_or_mask", rows_or_mask, expected)
+        _check.refuse_masked("rows_or_mask", rows_or_mask)
         try:
             given = np.asarray(rows_or_mask)
         except ValueError:

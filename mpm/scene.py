@@ -147,7 +147,7 @@ class VaryingGravity:
         """Accelerations (n, d) [m/s²] at x (n, d) and the time t [s]."""
         g = _check.array("gravity(t)", self.gravity(t), (x.shape[1],))
         b = np.broadcast_to(g, x.shape)
-        return b if self.other is None else b + np.asarray(self.other(x, t))
+        return b if self.other is None else b + _check.array("body_force(x, t)", self.other(x, t), x.shape)
 
 
 def _evaluated(name: str, given: Any, x: FloatArray, shape: tuple[int, ...]) -> FloatArray:
@@ -401,7 +401,8 @@ class Scene(_check.Strict):
             particles, which is zero otherwise.
         F : array_like of shape (d, d), or callable, optional
             Initial deformation gradient of all particles with det F > 0, default I; a callable returns (m, d, d).
-            The density becomes density / det F. `mpm.Simulation` takes the volume of the shape as that at rest, and
+            The density becomes density / det F. For a fluid, which keeps J = det F alone, F must be J^(1/d) times the
+            identity; the simulation refuses others. `mpm.Simulation` takes the volume of the shape as that at rest, and
             the mass follows from it. `mpm.fem.Simulation` takes the shape as the deformed body, so that rest volume
             and mass are smaller by det F.
         name : str, optional

@@ -59,9 +59,11 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         random points that keep a distance from each other (blue noise; a tile of them repeats after about 3000
         points). On the lattice, errors are of second order in `dx`. Irregular points do not follow the directions of
         the grid, but they leave noise in stress and pressure and make a body a little softer than its material (a
-        frequency 2 % low with 2^d particles per cell; a beam bends more), and a smaller dx helps little.
+        frequency 2 % low with 2^d particles per cell; a beam bends more), and a smaller dx helps little. Raises, as
+        `particles_per_cell` does, where all bodies are `mpm.shapes.Points`.
     rng : int or numpy.random.Generator
-        Generator of irregular samplings. An int gives the same particles each time.
+        Generator of irregular samplings; raises with ``"lattice"``. An int, default 0, gives the same particles each
+        time.
     volume : {"sampler", "grid-density"}
         The rest volume of a particle: its share of the shape, or m dx^d / Σ w m_i from the masses of the nodes
         around it at its insertion (Stomakhin et al. 2013, step 2). ``"grid-density"`` is too large at free surfaces,
@@ -213,8 +215,8 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         *,
         dx: float,
         particles_per_cell: int | None = None,
-        sampling: str = "lattice",
-        rng: int | np.random.Generator = 0,
+        sampling: str | _check.Unset = numerics.SAMPLING,
+        rng: int | np.random.Generator | _check.Unset = numerics.RNG,
         volume: str = "sampler",
         transfer: str = "apic",
         kernel: str = "quadratic",
@@ -277,6 +279,9 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
+        bodies.refuse_unused(
+            scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
+        )
         self._fill_from(bodies.generator(rng))
         sampled = [bodies.sample(body, scene, self._numerics, self._rng) for body in scene.bodies]
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
@@ -325,13 +330,22 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         return asdict(self._numerics)
 
     def _settings(self) -> tuple[settings.Setting, ...]:
-        return settings.of(self._scene, self._numerics)
+        every = settings.of(self._scene, self._numerics)
+        if bodies.are_points(self._scene) and not bodies.take_per_cell(self._scene):
+            every = tuple(one for one in every if one.key != "particles_per_cell")
+        return every
 
     def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """Without changes it starts with the same particles as this one; it lacks bodies that were added later."""
         options = settings.changed_options(self._numerics, changes)
         scene = settings.changed_scene(self._scene, changes)
-        return type(self)(scene, threads=self.threads, rng=self._sampled_with(), **options)
+        if bodies.are_points(scene):
+            del options["sampling"]
+            if "particles_per_cell" not in changes and not bodies.take_per_cell(scene):
+                del options["particles_per_cell"]
+        if options.get("sampling", "lattice") != "lattice":
+            options["rng"] = self._sampled_with()
+        return type(self)(scene, threads=self.threads, **options)
 
     def _interpolated(
         self, points: _check.FloatArray, values: _check.FloatArray, name: str, rank: str

@@ -520,16 +520,16 @@ def test_diff_knows_more_than_particles():
             "gravity": (0, -1.0),
             "E": 10.0,
             "dx": 0.125,
-            "rng": 0,
+            "numerics": {},
             "friction": 0.2,
             "times": (0, 1),
         } | changes
         scene = mpm.Scene((0, 0), (1, 1), gravity=options["gravity"])
         solid = mpm.materials.NeoHookean(E=options["E"], nu=0.3, density=1)
-        scene.add(mpm.shapes.Points([(0.5, 0.5), (0.6, 0.5)], volume="per-cell"), solid)
+        scene.add(mpm.shapes.Box((0.4, 0.4), (0.7, 0.6)), solid)
         moves = mpm.motion.Keyframes(options["times"], [(0, 0), (0.1, 0)])
         scene.add_collider(mpm.shapes.Ball((0, 0), 0.3), friction=options["friction"], motion=moves)
-        return mpm.Simulation(scene, dx=options["dx"], rng=options["rng"])
+        return mpm.Simulation(scene, dx=options["dx"], **options["numerics"])
 
     def names(**changes):
         return set(mpm.diff(build(), build(**changes)))
@@ -538,7 +538,8 @@ def test_diff_knows_more_than_particles():
     assert names(gravity=(0, -2.0)) == {"scene.gravity"}
     assert names(E=11.0) == {"scene.bodies[0].material.E", "materials.0.E"}
     assert {"numerics.dx", "particles.x"} <= names(dx=0.0625)
-    assert names(rng=1) == {"rng.state.state", "rng.state.inc"}
+    irregular = {"sampling": "stratified"}
+    assert {"rng.state.state", "rng.state.inc", "particles.x"} <= names(numerics={**irregular, "rng": 1})
     assert names(friction=0.3) == {"scene.colliders[0].friction"}
     assert names(times=(0, 2)) == {"scene.colliders[0].motion.times"}
     a, b = build(), build()
@@ -560,7 +561,7 @@ def test_a_generator_of_another_kind_is_refused(tmp_path):
 
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), scenes.MATERIALS["fluid"])
-    sim = mpm.Simulation(scene, dx=0.125, rng=np.random.Generator(Own(1)))
+    sim = mpm.Simulation(scene, dx=0.125, sampling="random", rng=np.random.Generator(Own(1)))
     with pytest.raises(TypeError, match=r"rng = .*: a file keeps PCG64, .* of numpy\.random only"):
         sim.save(tmp_path / "a.mpm")
     assert os.listdir(tmp_path) == []

@@ -299,8 +299,8 @@ def test_a_generator_that_would_read_beyond_its_numbers_is_refused():
     """NumPy believes what it is given as a state."""
     for kind, key, most in ((np.random.MT19937, "pos", 624), (np.random.Philox, "buffer_pos", 4)):
         scene = mpm.Scene((0, 0), (1, 1))
-        scene.add(mpm.shapes.Points([(0.5, 0.5)], volume="per-cell"), scenes.MATERIALS["fluid"])
-        sim = mpm.Simulation(scene, dx=0.125, rng=np.random.Generator(kind(1)))
+        scene.add(mpm.shapes.Ball((0.5, 0.5), 0.1), scenes.MATERIALS["fluid"])
+        sim = mpm.Simulation(scene, dx=0.125, sampling="random", rng=np.random.Generator(kind(1)))
         tree, arrays = container.unpack(checkpoint.dumps(sim))
         entries = tree["rng"]["state"] if key == "pos" else tree["rng"]
         entries[key] = most

@@ -114,12 +114,29 @@ def test_callables_are_called_once_with_the_positions(dim):
 @dims
 def test_a_fluid_takes_the_determinant_of_the_initial_gradient(dim):
     scene = mpm.Scene([0] * dim, [1] * dim)
-    F = np.diag([1.1, 0.95, 1.02][:dim])
+    F = 1.1 * np.eye(dim)
     scene.add(corners(dim, 0.25, 0.75), WATER, F=F)
     sim = mpm.Simulation(scene, dx=DX, threads=1)
-    J = np.linalg.det(F)
-    assert np.allclose(sim.particles.J, J, rtol=1e-15, atol=0)
-    assert np.allclose(sim.particles.F, np.eye(dim) * J ** (1 / dim), rtol=1e-14, atol=0)
+    assert np.allclose(sim.particles.J, 1.1**dim, rtol=1e-15, atol=0)
+    assert np.allclose(sim.particles.F, F, rtol=1e-14, atol=0)
+
+
+@dims
+@pytest.mark.parametrize("varies", [False, True])
+def test_a_fluid_refuses_a_gradient_that_distorts(dim, varies):
+    scene = mpm.Scene([0] * dim, [1] * dim)
+    F = np.eye(dim)
+    F[0, 1] = 1e-6
+    scene.add(
+        corners(dim, 0.25, 0.75), WATER, F=(lambda x: np.tile(F, (len(x), 1, 1))) if varies else F, name="w"
+    )
+    with pytest.raises(
+        ValueError, match=rf"F of body 'w' = .*must be J\^\(1/{dim}\) times the identity, here 1 I"
+    ):
+        mpm.Simulation(scene, dx=DX, threads=1)
+    sim = mixed(dim)
+    with pytest.raises(ValueError, match="F of body 'later' = "):
+        sim.add(corners(dim, 0, 0.25), WATER, F=F, name="later")
 
 
 def test_points_bring_their_own_volumes():

@@ -116,7 +116,7 @@ def mesh_bodies(
     nodes = elements = 0
     for body in scene.bodies:
         try:
-            made = meshing.mesh(body.shape, spacing)
+            made = meshing.mesh(body.shape, None if isinstance(body.shape, Cells) else spacing)
         except (ValueError, TypeError) as error:
             raise type(error)(f"{error} (body {body.name!r})") from None
         x = made.vertices

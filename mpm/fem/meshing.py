@@ -49,12 +49,13 @@ def mesh(shape: Shape, spacing: float | None = None) -> Mesh:
     shape : Shape
         One with an end along every axis.
     spacing : float, optional
-        Size of the cells [m]; `mpm.shapes.Cells` need none.
+        Size of the cells [m]; `mpm.shapes.Cells` have their own.
 
     Raises
     ------
     TypeError, ValueError
-        `spacing` is missing, or no cell has its centre in the shape; `Points` have no inside.
+        `spacing` is missing, or given for `mpm.shapes.Cells`; no cell has its centre in the shape; `Points` have no
+        inside.
     MemoryError
         There would be more cells than the machine can hold.
 
@@ -65,6 +66,8 @@ def mesh(shape: Shape, spacing: float | None = None) -> Mesh:
     if not isinstance(shape, Shape):
         raise _check.wrong_type("shape", shape, "one of mpm.shapes")
     if isinstance(shape, Cells):
+        if spacing is not None:
+            raise ValueError(f"spacing = {_check.shown(spacing)}: Cells keep their own mesh; leave it out")
         return Mesh(shape.vertices.copy(), shape.cells.copy())
     if isinstance(shape, Points):
         raise TypeError("shape: Points have no inside that elements could fill; use another shape or Cells")

@@ -365,6 +365,7 @@ def _indices(name: str, value: object, dimensions: int, count: int) -> npt.NDArr
     wanted = "(k,)" if dimensions == 1 else "(k, 2)"
     if value is None or isinstance(value, (str, bytes, dict, set)):
         raise _check.wrong_type(name, value, f"whole numbers of shape {wanted}")
+    _check.refuse_masked(name, value)
     try:
         given = np.asarray(value)
     except ValueError:  # ragged nesting

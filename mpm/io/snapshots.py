@@ -84,6 +84,8 @@ def restore(tree: Tree, arrays: Arrays) -> Snapshot:
     materials = tuple(reader.material(entry) for entry in listing(tree["materials"], "materials"))
     # Options that an older version did not have get their defaults.
     options = {**mapping(tree["numerics"], "numerics"), "threads": 1}
+    if options.get("beta") == 0:  # an older version kept options that beta = 0 does not use
+        options = {k: v for k, v in options.items() if k not in ("tolerance", "preconditioner")}
     return Snapshot(
         scene=scene,
         numerics=numerics.check(scene.lower, scene.upper, **options),

@@ -42,6 +42,7 @@ def called_as(plane: str, space: str = "") -> Callable[[T], T]:
 
 
 def as_array(value: ArrayLike, name: str, shape: str) -> Floats:
+    _check.refuse_masked(name, value)
     try:
         array = np.asarray(value)
     except ValueError:

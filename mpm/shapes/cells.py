@@ -345,6 +345,7 @@ def _unravel(line: int, lines: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 
 def _as_cells(cells: Any, n: int, d: int) -> Cellular:
+    _check.refuse_masked("cells", cells)
     try:
         given = np.asarray(cells)
     except ValueError:  # ragged nesting

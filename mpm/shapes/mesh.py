@@ -113,6 +113,7 @@ class Mesh(Shape):
 
 
 def _triangles(faces: ArrayLike, vertices: int) -> NDArray[np.int64]:
+    _check.refuse_masked("faces", faces)
     try:
         index = np.asarray(faces)
     except ValueError:

@@ -19,6 +19,7 @@ from mpm.sph import operators
 
 KERNELS = ("cubic", "wendland")
 VISCOSITIES = ("vector", "central")
+VISCOSITY = _check.Unset("vector")  # set for a fluid without a viscosity, it raises
 MOST_CELLS = 2**20  # spacings along an axis
 RESOLVED = {"float64": 2**-20, "float32": 2**-8}  # spacings: neighbouring numbers may lie that far apart
 # Sums divide by 1e-8 h³, and a particle has the mass ρ₀ spacing^d; beyond these spacings [m] numbers end.
@@ -79,7 +80,9 @@ def check(
         cells=_cells(scene, apart, ratio),
         smoothing=ratio,
         kernel=_check.choice("kernel", kernel, KERNELS),
-        viscosity=_check.choice("viscosity", viscosity, VISCOSITIES),
+        viscosity=_check.choice(
+            "viscosity", VISCOSITY.value if viscosity is VISCOSITY else viscosity, VISCOSITIES
+        ),
         alpha=_check.number("alpha", alpha, low=0, high=MOST_ALPHA),
         xsph=_check.number("xsph", xsph, low=0, high=1),
         tension=_check.flag("tension", tension),
@@ -170,6 +173,15 @@ def fluid_of(materials: list[Any]) -> Fluid:
             )
     fluid: Fluid = materials[0]
     return fluid
+
+
+def refuse_unused(fluid: Fluid, viscosity: object) -> None:
+    """Raise ValueError for the form of a viscous force that the fluid does not have."""
+    if viscosity is not VISCOSITY and not fluid.viscosity:
+        raise ValueError(
+            f"viscosity = {_check.shown(viscosity)}: the fluid has no viscosity, so that nothing uses it; leave it "
+            "out, or give Fluid(viscosity=) a number > 0 [Pa s]"
+        )
 
 
 def settings(chosen: Numerics) -> list[Setting]:

@@ -89,8 +89,8 @@ class Simulation(Populated, kind="sph"):
     kernel : {"cubic", "wendland"}
         The cubic spline, or Wendland's C2 function, with which particles do not pair at large `smoothing`.
     viscosity : {"vector", "central"}
-        The form of η∇²v: component by component, or along the lines between particles, which conserves angular
-        momentum. Both act only if the fluid has a viscosity.
+        The form of η∇²v: component by component (default), or along the lines between particles, which
+        conserves angular momentum. Raises for a fluid without a viscosity.
     alpha : float
         Monaghan's artificial viscosity α, 0 to 10: ν ≈ α c h/(2 (d + 2)) where particles approach each other.
     xsph : float
@@ -171,7 +171,7 @@ class Simulation(Populated, kind="sph"):
         spacing: float,
         smoothing: float = 1.0,
         kernel: str = "cubic",
-        viscosity: str = "vector",
+        viscosity: str | _check.Unset = numerics.VISCOSITY,
         alpha: float = 0.0,
         xsph: float = 0.0,
         tension: bool = False,
@@ -206,6 +206,7 @@ class Simulation(Populated, kind="sph"):
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
+        numerics.refuse_unused(self._fluid, viscosity)
         self._parts = []
         sampled = [(body, *self._sample(scene, body)) for body in scene.bodies]
         self._begin(scene, threads)
@@ -422,12 +423,18 @@ class Simulation(Populated, kind="sph"):
     def _settings(self) -> tuple[settings.Setting, ...]:
         """Without the material's tension, which that of the simulation replaces."""
         of_scene = [one for one in settings.of_scene(self._scene) if one.key != "material 0 tension"]
-        return (*of_scene, *numerics.settings(self._numerics))
+        own = numerics.settings(self._numerics)
+        if not self._fluid.viscosity:
+            own = [one for one in own if one.key != "viscosity"]
+        return (*of_scene, *own)
 
     def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """It lacks bodies that were added later."""
         options = numerics.changed(self._numerics, changes)
-        return type(self)(settings.changed_scene(self._scene, changes), threads=self.threads, **options)
+        scene = settings.changed_scene(self._scene, changes)
+        if "viscosity" not in changes and not numerics.fluid_of([scene.bodies[0].material]).viscosity:
+            del options["viscosity"]
+        return type(self)(scene, threads=self.threads, **options)
 
     # ---- what it says ----------------------------------------------------------------------------------
 
