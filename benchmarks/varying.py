@@ -19,7 +19,7 @@ import mpm
 from mpm import blocks
 from mpm.fem import bench
 
-CELLS = 16  # along a side: 24,576 tetrahedra
+CELLS = 16  # along a side: 20,480 tetrahedra
 SIDE, DT = 12, 5e-3  # cells along a side of the block of particles, time step of implicit steps [s]
 IMPLICIT = "linearly-implicit-euler"
 

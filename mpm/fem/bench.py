@@ -11,7 +11,7 @@ from mpm._check import FloatArray
 from mpm.fem.simulation import Simulation
 from mpm.scene import Scene
 
-CELLS = 24  # along a side of the block: 82,944 tetrahedra
+CELLS = 24  # along a side of the block: 69,120 tetrahedra
 CELLS_QUICK = 6
 LAWS = {
     "fixed corotated": materials.FixedCorotated(E=1e6, nu=0.3, density=1000),
@@ -30,7 +30,7 @@ class Case:
         A name of `LAWS`.
     dtype : {"float32", "float64"}
     cells : int
-        Along a side, six tetrahedra each.
+        Along a side, five tetrahedra per cell.
     """
 
     law: str

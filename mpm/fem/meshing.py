@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,22 @@ from mpm.shapes.distances import describe
 
 Indices = npt.NDArray[np.int64]
 CHUNK = 1 << 18  # cells that are checked together
+ELEMENTS_PER_CELL = {2: 2, 3: 5}
+# A square: its triangles along a diagonal, and along the other one. A cube: a tetrahedron between four corners that
+# share no edge, and one at each of the other corners; then the mirror image of these.
+SQUARE = np.array([[[0, 0], [1, 0], [1, 1]], [[0, 0], [1, 1], [0, 1]]])
+SQUARE_MIRRORED = np.array([[[0, 0], [1, 0], [0, 1]], [[1, 0], [1, 1], [0, 1]]])
+CUBE = np.array(
+    [
+        [[0, 0, 0], [1, 1, 0], [0, 1, 1], [1, 0, 1]],
+        [[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 0, 1]],
+        [[0, 1, 0], [0, 0, 0], [1, 1, 0], [0, 1, 1]],
+        [[0, 0, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]],
+        [[1, 1, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1]],
+    ]
+)
+CUBE_MIRRORED = np.where([True, False, False], 1 - CUBE, CUBE)[:, [0, 2, 1, 3]]
+SPLITS = {2: (SQUARE, SQUARE_MIRRORED), 3: (CUBE, CUBE_MIRRORED)}
 LEAST_SHARE = 0.5  # of its least altitude, which a cell keeps when the outline moves onto the surface
 
 
@@ -40,8 +55,10 @@ def mesh(shape: Shape, spacing: float | None = None) -> Mesh:
 
     `mpm.shapes.Cells` keep their mesh. Any other shape is filled with the cells of a lattice that fits its `bounds`:
     along every axis a whole number of cells of about `spacing`. A cell belongs to the body if its centre is in the
-    shape. Squares are split into two triangles along alternating diagonals (crossed triangles), cubes into six
-    tetrahedra around one of their diagonals (Kuhn's). Then the vertices of the outline move onto the surface, except
+    shape. Squares are split into two triangles, cubes into five tetrahedra: one at each of four corners, and one
+    between them. The split alternates from cell to cell, so that the diagonals of faces meet. Where an axis has an even
+    number of cells, the mesh is its own mirror image, and a symmetric body stays symmetric; with an odd number the
+    asymmetry is that of one layer. Then the vertices of the outline move onto the surface, except
     where a cell would lose half of its least altitude.
 
     Parameters
@@ -58,10 +75,6 @@ def mesh(shape: Shape, spacing: float | None = None) -> Mesh:
         inside.
     MemoryError
         There would be more cells than the machine can hold.
-
-    References
-    ----------
-    Kuhn: Some combinatorial lemmas in topology. IBM J. Res. Dev. 4 (1960) 518-524.
     """
     if not isinstance(shape, Shape):
         raise _check.wrong_type("shape", shape, "one of mpm.shapes")
@@ -88,7 +101,7 @@ def _fill(shape: Shape, low: FloatArray, high: FloatArray, size: float) -> Mesh:
     """Cells of about `size` in the box from `low` to `high` whose centres are in the shape."""
     d = shape.dimension
     counts = np.maximum(1, np.rint((high - low) / size))
-    room = particles_in_memory() / (2 if d == 2 else 6)
+    room = particles_in_memory() / ELEMENTS_PER_CELL[d]
     if counts.prod() > 8 * room:
         raise MemoryError(
             f"spacing = {size:g} m: {counts.prod():.3g} cells; this machine holds at most {room:.3g}"
@@ -170,21 +183,9 @@ def _is_outline(made: Mesh) -> npt.NDArray[np.bool_]:
 def _split(cells: Indices) -> Indices:
     """The simplices (m, d + 1, d) of lattice cells (k, d), as lattice points, those of a cell after each other."""
     d = cells.shape[1]
-    if d == 2:
-        quad = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-        along, across = [[0, 1, 2], [0, 2, 3]], [[0, 1, 3], [1, 2, 3]]
-        odd = cells.sum(axis=1) % 2 == 1
-        parts = np.where(odd[:, None, None], np.array(across), np.array(along))  # (k, 2, 3)
-        return np.asarray((cells[:, None, None] + quad[parts]).reshape(-1, 3, 2))
-    tetrahedra = []
-    for axes in itertools.permutations(range(3)):
-        path = np.zeros((4, 3), dtype=np.int64)
-        for step, axis in enumerate(axes):
-            path[step + 1 :, axis] = 1
-        if np.linalg.det(path[1:] - path[0]) < 0:
-            path[[1, 2]] = path[[2, 1]]
-        tetrahedra.append(path)
-    return np.asarray((cells[:, None, None] + np.array(tetrahedra)).reshape(-1, 4, 3))
+    odd = cells.sum(axis=1) % 2
+    corners = np.array(SPLITS[d])[odd]  # (k, elements, d + 1, d)
+    return np.asarray((cells[:, None, None] + corners).reshape(-1, d + 1, d))
 
 
 def morton(index: Indices) -> npt.NDArray[np.uint64]:
