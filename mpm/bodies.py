@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, numerics, pointvolumes, sampling
+from mpm import _check, memory, numerics, pointvolumes, sampling
 from mpm._check import FloatArray
 from mpm.populated import Gone
 from mpm.scene import Body, Scene
@@ -41,8 +41,10 @@ class Sampled:
         return Part(self.body, len(self.x), float(self.mass.sum()), float(self.volume.sum()), first_id)
 
 
-def sample(body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator) -> Sampled:
-    """Fill a body with particles."""
+def sample(
+    body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator, present: int = 0
+) -> Sampled:
+    """Fill a body with particles, beside those that are present."""
     pointvolumes.refuse_without(body.shape, body.name)
     x, volume = sampling.sample(
         body.shape,
@@ -53,6 +55,8 @@ def sample(body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.G
         sampling=chosen.sampling,
         rng=rng,
         body=body.name,
+        room=memory.rows_in_memory("mpm", scene.dimension, chosen.dtype),
+        present=present,
     )
     x = _onto_mirrors(x, scene, chosen)
     v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
@@ -62,6 +66,14 @@ def sample(body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.G
     numerics.refuse_history_out_of_range(body.material, chosen.dtype)
     numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype, chosen.dx)
     return Sampled(body, x, v, F, volume, mass, varying)
+
+
+def sample_all(scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator) -> list[Sampled]:
+    """Fill the bodies of a scene with particles."""
+    sampled: list[Sampled] = []
+    for body in scene.bodies:
+        sampled.append(sample(body, scene, chosen, rng, sum(len(one.x) for one in sampled)))
+    return sampled
 
 
 def _onto_mirrors(x: FloatArray, scene: Scene, chosen: numerics.Numerics) -> FloatArray:

@@ -126,7 +126,7 @@ class MaterialPoints(Populated, abstract=True):
         state = copy.deepcopy(self._rng.bit_generator.state)
         try:
             with self._adding():
-                sampled = bodies.sample(body, self._scene, self._numerics, self._rng)
+                sampled = bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles)
                 if self._core.particles:
                     bodies.warn_of_crowd(
                         sampled, self.particles._copy("x"), self._scene.lower, self._numerics

@@ -7,7 +7,6 @@ cell that the shape fills (`mpm.filling`), and all volumes together are that of 
 
 from __future__ import annotations
 
-import os
 import warnings
 
 import numpy as np
@@ -15,14 +14,13 @@ from numpy.typing import NDArray
 
 from mpm import _check, bluenoise, pointvolumes
 from mpm.filling import Filler, Filling
+from mpm.memory import MOST_ROWS
 from mpm.shapes import Box, Points, Shape
 from mpm.shapes.arguments import brief
 from mpm.shapes.volumes import Volume, volume_within
 
 Floats = NDArray[np.float64]
 
-MOST_PARTICLES = 2**30 - 1  # limit of the core
-BYTES_PER_PARTICLE = 200  # at least
 COARSE = 0.5  # of the shape's volume: so far may the number of particles be off without a warning
 UNSURE = 0.01  # relative error of a measured volume that causes a warning
 CHUNK = 1 << 18  # candidate points that are checked together
@@ -42,6 +40,8 @@ def sample(
     body: str,
     size: str = "dx",
     scaled: bool = True,
+    room: int = MOST_ROWS,
+    present: int = 0,
 ) -> tuple[Floats, Floats]:
     """Fill a shape with particles. The arguments are those that `mpm.numerics.check` and `mpm.Scene` have checked.
 
@@ -68,6 +68,8 @@ def sample(
         What users call `dx`.
     scaled
         Whether the volumes of particles are to add up to that of the shape; if not, each has its share of a cell.
+    room, present
+        How many particles this machine can hold, and how many of them are there already.
 
     Returns
     -------
@@ -102,11 +104,11 @@ def sample(
     of_body = f" of {body!r}"
     _refuse_outside(shape, domain, dx, of_body)
     if isinstance(shape, Points):
+        _refuse_too_many(len(shape.x), room, present, f"shape{of_body}")
         return shape.x.copy(), pointvolumes.find(shape, domain.lower, dx, each)
 
-    room = particles_in_memory()
     expected = shape._volume()
-    _refuse_too_many(0 if expected is None else expected / each, room, f"{size} = {dx:g} m")
+    _refuse_too_many(0 if expected is None else expected / each, room, present, f"{size} = {dx:g} m")
     first, last = _cell_range(shape, domain, dx, cells.astype(np.int64))
     extent = np.maximum(last - first, 0)
     if extent.prod(dtype=float) >= 2**53:
@@ -127,7 +129,7 @@ def sample(
         number = np.bincount(owner, minlength=len(cell))
         filling.add(index, filler.shares(cell), number, np.bincount(owner[inside], minlength=len(cell)))
         count += len(kept[-1])
-        _refuse_too_many(count, room, f"{size} = {dx:g} m")
+        _refuse_too_many(count, room, present, f"{size} = {dx:g} m")
     x = np.concatenate(kept)
     if not len(x):
         raise ValueError(_nothing(shape, dx, domain, of_body, size))
@@ -174,19 +176,11 @@ def _warn_if_coarse(
     return found
 
 
-def particles_in_memory() -> int:
-    """How many particles this machine could hold at all: beyond that the system would end the process."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # unknown on this system
-        return MOST_PARTICLES
-    return min(MOST_PARTICLES, memory // BYTES_PER_PARTICLE)
-
-
-def _refuse_too_many(count: float, room: int, given: str) -> None:
-    if count > room:
+def _refuse_too_many(count: float, room: int, present: int, given: str) -> None:
+    if count + present > room:
+        beside = f" beside the {present:.3g} of other bodies" * (present > 0)
         raise MemoryError(
-            f"{given}: {'more than ' * (count < 1.01 * room)}{count:.3g} particles; "
+            f"{given}: {'more than ' * (count + present < 1.01 * room)}{count:.3g} particles{beside}; "
             f"this machine holds at most {room:.3g}"
         )
 

@@ -283,7 +283,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
             scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
         )
         self._fill_from(bodies.generator(rng))
-        sampled = [bodies.sample(body, scene, self._numerics, self._rng) for body in scene.bodies]
+        sampled = bodies.sample_all(scene, self._numerics, self._rng)
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
         prepared = [prepare(collider, lower, upper, spacing) for collider in scene.colliders]
         self._begin(scene, prepared, None if threads is None else self._numerics.threads)

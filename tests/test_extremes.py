@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import materials, sampling, shapes
+from mpm import materials, memory, shapes
 
 SOLID = materials.NeoHookean(E=1e4, nu=0.3, density=1000)
 BOX = shapes.Box((0.25, 0.25), (0.75, 0.75))
@@ -213,7 +213,7 @@ def test_more_particles_than_the_machine_holds(monkeypatch):
     with pytest.raises(MemoryError, match=r"dx = 1e-07 m: 1e\+14 particles"):
         make(dx=1e-7)
     # A shape without a formula for its volume: found while it is filled.
-    monkeypatch.setattr(sampling, "particles_in_memory", lambda: 1000)
+    monkeypatch.setattr(memory, "rows_in_memory", lambda *_: 1000)
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(BOX & shapes.Ball((0.5, 0.5), 0.2), SOLID)
     assert len(mpm.Simulation(scene, dx=1 / 32, threads=1).particles) < 1000

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import fem
-from mpm.fem import meshing
+from mpm import fem, memory
 from mpm.materials import Fluid, NeoHookean
 from mpm.shapes import Box, Cells, Points
 
@@ -51,11 +50,57 @@ def test_more_particles_than_an_int_counts_are_refused_before_anything_is_alloca
 
 
 def test_a_mesh_is_refused_while_it_is_counted(monkeypatch):
-    monkeypatch.setattr(meshing, "particles_in_memory", lambda: 1000)
-    for d, spacing, most in ((2, 0.02, 500), (3, 0.1, 167)):  # 2,500 and 1,000 cells
+    monkeypatch.setattr(memory, "rows_in_memory", lambda *_: 1000)
+    for d, spacing, most in ((2, 0.02, 500), (3, 0.1, 200)):  # 2,500 and 1,000 cells
         words = rf"spacing = {spacing} m: more than .* cells; this machine holds at most {most}"
         with pytest.raises(MemoryError, match=words):
             fem.mesh(Box([0] * d, [1] * d), spacing)
+
+
+@each_method
+def test_bodies_are_counted_together(method, monkeypatch):
+    """Of about 800 rows each; the second one, and points, find no room any more."""
+    monkeypatch.setattr(memory, "rows_in_memory", lambda *_: 1000)
+    solver, name, material = METHODS[method]
+    law, options = material(), {"threads": 1}
+    size = {"mpm": 1 / 56, "sph": 1 / 112, "fem": 1 / 80}[method]
+    halves = [Box((0, 0), (0.25, 0.25)), Box((0.5, 0.5), (0.75, 0.75))]
+    for shapes in (halves[:1], halves):
+        scene = mpm.Scene((0, 0), (1, 1))
+        for shape in shapes:
+            scene.add(shape, law)
+        if len(shapes) == 1:
+            sim = solver(scene, **{name: size}, **options)
+            assert 700 < len(sim.particles if method != "fem" else sim.elements) < 900
+        else:
+            with pytest.raises(MemoryError, match="at most"):
+                solver(scene, **{name: size}, **options)
+    if method != "fem":
+        with pytest.raises(MemoryError, match=r"particles beside the 784 of other bodies; .* at most 1e"):
+            sim.add(halves[1], law)
+        x = np.random.default_rng(0).random((300, 2))
+        points = Points(x, volume=1e-6) if method == "mpm" else Points(x)
+        with pytest.raises(
+            MemoryError, match="shape of 'more': 300 particles beside the 784 of other bodies"
+        ):
+            sim.add(points, law, name="more")
+
+
+def test_the_limit_of_a_control_group_counts(tmp_path):
+    """Of version 1 and 2; a group without a limit, and a system without groups."""
+    for line, name, folder in (
+        ("4:memory:/a/b", "memory.limit_in_bytes", "memory/a"),
+        ("0::/a/b", "memory.max", "a"),
+    ):
+        own, root = tmp_path / "cgroup", tmp_path / name
+        own.write_text(f"3:cpu:/x\n{line}\n")
+        (root / folder / "b").mkdir(parents=True)
+        (root / folder / name).write_text("4096000\n")
+        (root / folder / "b" / name).write_text("max\n")
+        assert memory._limits_of_groups(str(own), str(root)) == [4096000]
+    assert memory._limits_of_groups(str(tmp_path / "none")) == []
+    rows = [memory.rows_in_memory(*case) for case in memory.SETUP]
+    assert all(0 < row <= memory.available() / 200 for row in rows)
 
 
 @each_dim

@@ -304,7 +304,8 @@ static mpm_status lay_groups(struct plan *plan)
         plan->tiles += group->tiles;
         plan->count += group->count;
     }
-    return plan->count > INT32_MAX / 2 ? MPM_TOO_LARGE : MPM_OK;
+    /* Old slots are named by an int32_t, and padded groups have up to `lanes` times as many as particles. */
+    return plan->count > INT32_MAX / 2 || plan->tiles > INT32_MAX / (ptrdiff_t)lanes ? MPM_TOO_LARGE : MPM_OK;
 }
 
 /* ---- the move ---------------------------------------------------------------------------------------------------- */
@@ -559,7 +560,7 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     for (int p = 0; p < particles->lanes; p++)
         plan.lane[p] = mpm_particles_lane(particles->lanes, p);
 
-    mpm_status status = make_plan(&plan, &fresh_grid);
+    mpm_status status = plan.slots > INT32_MAX ? MPM_TOO_LARGE : make_plan(&plan, &fresh_grid);
     const bool grows = (size_t)plan.tiles > particles->capacity;
     if (!status && grows)
         status = mpm_particles_allocate(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16);

@@ -116,7 +116,8 @@ def mesh_bodies(
     nodes = elements = 0
     for body in scene.bodies:
         try:
-            made = meshing.mesh(body.shape, None if isinstance(body.shape, Cells) else spacing)
+            size = None if isinstance(body.shape, Cells) else spacing
+            made = meshing.mesh_beside(body.shape, size, dtype, elements)
         except (ValueError, TypeError) as error:
             raise type(error)(f"{error} (body {body.name!r})") from None
         x = made.vertices

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core
+from mpm import _check, _core, memory
 from mpm._check import FloatArray
-from mpm.sampling import particles_in_memory
 from mpm.shapes import Points, Shape
 from mpm.shapes.cells import Cells
 from mpm.shapes.distances import describe
@@ -58,8 +57,8 @@ def mesh(shape: Shape, spacing: float | None = None) -> Mesh:
     shape. Squares are split into two triangles, cubes into five tetrahedra: one at each of four corners, and one
     between them. The split alternates from cell to cell, so that the diagonals of faces meet. Where an axis has an even
     number of cells, the mesh is its own mirror image, and a symmetric body stays symmetric; with an odd number the
-    asymmetry is that of one layer. Then the vertices of the outline move onto the surface, except
-    where a cell would lose half of its least altitude.
+    asymmetry is that of one layer. Then the vertices of the outline move onto the surface, except where a cell would
+    lose half of its least altitude.
 
     Parameters
     ----------
@@ -76,6 +75,11 @@ def mesh(shape: Shape, spacing: float | None = None) -> Mesh:
     MemoryError
         There would be more cells than the machine can hold.
     """
+    return mesh_beside(shape, spacing, "float32", 0)
+
+
+def mesh_beside(shape: Shape, spacing: float | None, dtype: str, present: int) -> Mesh:
+    """As `mesh`, for a simulation of that precision with so many elements of other bodies."""
     if not isinstance(shape, Shape):
         raise _check.wrong_type("shape", shape, "one of mpm.shapes")
     if isinstance(shape, Cells):
@@ -94,15 +98,15 @@ def mesh(shape: Shape, spacing: float | None = None) -> Mesh:
         raise ValueError(
             f"shape = {shape!r}: must have an end along every axis; cut it with a Box: shape & box"
         )
-    return _fill(shape, low, high, size)
+    room = memory.rows_in_memory("fem", shape.dimension, dtype) - present
+    return _fill(shape, low, high, size, room / ELEMENTS_PER_CELL[shape.dimension])
 
 
-def _fill(shape: Shape, low: FloatArray, high: FloatArray, size: float) -> Mesh:
-    """Cells of about `size` in the box from `low` to `high` whose centres are in the shape."""
+def _fill(shape: Shape, low: FloatArray, high: FloatArray, size: float, room: float) -> Mesh:
+    """Cells of about `size` in the box from `low` to `high` whose centres are in the shape, at most `room`."""
     d = shape.dimension
     counts = np.maximum(1, np.rint((high - low) / size))
-    room = particles_in_memory() / ELEMENTS_PER_CELL[d]
-    if counts.prod() > 8 * room:
+    if counts.prod() > 8 * max(room, 1):
         raise MemoryError(
             f"spacing = {size:g} m: {counts.prod():.3g} cells; this machine holds at most {room:.3g}"
         )
@@ -123,17 +127,14 @@ def _fill(shape: Shape, low: FloatArray, high: FloatArray, size: float) -> Mesh:
             f"spacing = {size:g} m: no cell has its centre in {shape!r}; choose a smaller spacing"
         )
     cells = cells[np.argsort(morton(cells), kind="stable")]
-    corners = _split(cells)
-    keys = corners.reshape(-1, d)
-    flat = np.ravel_multi_index(keys.T, tuple(extent + 1))
-    used, inverse = np.unique(flat, return_inverse=True)
+    used, inverse = np.unique(_split(cells, extent + 1), return_inverse=True)
     place = np.stack(np.unravel_index(used, extent + 1), axis=1)
     order = np.argsort(morton(place), kind="stable")
     number = np.empty(len(order), dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
     # The last nodes lie on the upper faces exactly.
     x = np.where(place == extent, high, low + place * step)[order]
-    made = Mesh(x, np.ascontiguousarray(number[inverse].reshape(corners.shape[:-1])))
+    made = Mesh(x, np.ascontiguousarray(number[inverse].reshape(-1, d + 1)))
     return Mesh(_snapped(shape, made, float(step.max())), made.cells)
 
 
@@ -161,6 +162,11 @@ def _snapped(shape: Shape, made: Mesh, size: float) -> FloatArray:
 
 def _altitude(x: FloatArray, cells: npt.NDArray[np.int32]) -> FloatArray:
     """The least altitude of each cell (m,) [m]: 1/|∇N|; 0 where it is inverted or flat."""
+    parts = [_altitude_of(x, cells[first : first + CHUNK]) for first in range(0, len(cells), CHUNK)]
+    return np.concatenate(parts)
+
+
+def _altitude_of(x: FloatArray, cells: npt.NDArray[np.int32]) -> FloatArray:
     edges = x[cells[:, 1:]] - x[cells[:, :1]]
     det = np.linalg.det(edges)
     good = det > 1e-9 * np.linalg.norm(edges, axis=2).prod(axis=1)
@@ -180,12 +186,13 @@ def _is_outline(made: Mesh) -> npt.NDArray[np.bool_]:
     return there
 
 
-def _split(cells: Indices) -> Indices:
-    """The simplices (m, d + 1, d) of lattice cells (k, d), as lattice points, those of a cell after each other."""
+def _split(cells: Indices, points: Indices) -> Indices:
+    """The simplices (m, d + 1) of lattice cells (k, d), as numbers of lattice points, those of a cell after each other.
+    There are `points` (d,) of them along the axes, the last axis fastest."""
     d = cells.shape[1]
-    odd = cells.sum(axis=1) % 2
-    corners = np.array(SPLITS[d])[odd]  # (k, elements, d + 1, d)
-    return np.asarray((cells[:, None, None] + corners).reshape(-1, d + 1, d))
+    stride = np.append(np.cumprod(points[:0:-1])[::-1], 1)
+    corners = np.array(SPLITS[d]) @ stride  # (2, elements of a cell, d + 1)
+    return np.asarray(((cells @ stride)[:, None, None] + corners[cells.sum(axis=1) % 2]).reshape(-1, d + 1))
 
 
 def morton(index: Indices) -> npt.NDArray[np.uint64]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config, fieldtable, sampling, settings, totals
+from mpm import _check, _core, config, fieldtable, memory, sampling, settings, totals
 from mpm import scene as _scene
 from mpm.colliders import (
     Placed,
@@ -208,7 +208,10 @@ class Simulation(Populated, kind="sph"):
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
         numerics.refuse_unused(self._fluid, viscosity)
         self._parts = []
-        sampled = [(body, *self._sample(scene, body)) for body in scene.bodies]
+        sampled: list[tuple[_scene.Body, FloatArray, FloatArray]] = []
+        for body in scene.bodies:
+            present = sum(len(x) for _, x, _ in sampled)
+            sampled.append((body, *self._sample(scene, body, present)))
         self._begin(scene, threads)
         for placed in self._colliders:
             warn_of_thin_or_missing(placed, scene.lower, scene.upper, self._numerics.spacing, "spacing")
@@ -251,7 +254,7 @@ class Simulation(Populated, kind="sph"):
 
     # ---- particles -------------------------------------------------------------------------------------
 
-    def _sample(self, scene: _scene.Scene, body: _scene.Body) -> tuple[FloatArray, FloatArray]:
+    def _sample(self, scene: _scene.Scene, body: _scene.Body, present: int) -> tuple[FloatArray, FloatArray]:
         """Positions and velocities of a body's particles, whatever is there already."""
         if body.F is not None:
             raise ValueError(
@@ -272,6 +275,8 @@ class Simulation(Populated, kind="sph"):
             body=body.name,
             size="spacing",
             scaled=False,
+            room=memory.rows_in_memory("sph", scene.dimension, self._numerics.dtype),
+            present=present,
         )
         dtype, density = self._numerics.dtype, np.array([body.material.density])
         mass = density * self._numerics.spacing**scene.dimension
@@ -370,7 +375,7 @@ class Simulation(Populated, kind="sph"):
         )
         numerics.fluid_of([self._fluid, material])
         with self._adding():
-            self._insert(body, *self._sample(self._scene, body))
+            self._insert(body, *self._sample(self._scene, body, self._core.particles))
             self._core.totals()
         return body
 

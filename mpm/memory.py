@@ -1,0 +1,65 @@
+"""How many particles or elements a machine can hold: beyond that the system would end the process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["MOST_ROWS", "available", "rows_in_memory"]
+
+MOST_ROWS = 2**30 - 1  # limit of the core
+# Bytes at the peak of the setup, when old and new arrays are there: per particle, or per element with its share of the
+# nodes. At least: a law with a history needs more. `tests/test_memory.py` measures them.
+SETUP = {
+    ("mpm", 2, "float64"): 410,
+    ("mpm", 2, "float32"): 270,
+    ("mpm", 3, "float64"): 390,
+    ("mpm", 3, "float32"): 265,
+    ("sph", 2, "float64"): 580,
+    ("sph", 2, "float32"): 420,
+    ("sph", 3, "float64"): 660,
+    ("sph", 3, "float32"): 400,
+    ("fem", 2, "float64"): 330,
+    ("fem", 2, "float32"): 300,
+    ("fem", 3, "float64"): 430,
+    ("fem", 3, "float32"): 365,
+}
+LIMITS = {
+    "": "memory.max",
+    "memory": "memory.limit_in_bytes",
+}  # of control groups, by the name of the controller
+
+
+def available() -> float:
+    """The memory that the process may have [bytes]: that of the machine, or what its control group grants; infinity
+    where the system does not tell."""
+    try:
+        machine = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        machine = float("inf")
+    return min([machine, *_limits_of_groups()])
+
+
+def _limits_of_groups(own: str = "/proc/self/cgroup", root: str = "/sys/fs/cgroup") -> list[float]:
+    """The limits of the control groups that the process is in [bytes]."""
+    found = []
+    try:
+        for line in Path(own).read_text(encoding="utf-8").splitlines():
+            _, controllers, group = line.split(":", 2)
+            for name in LIMITS.keys() & set(controllers.split(",")):
+                top = Path(root) / name
+                here = top / group.lstrip("/")
+                for folder in (here, *here.parents):
+                    if (file := folder / LIMITS[name]).is_file():
+                        text = file.read_text(encoding="utf-8").strip()
+                        found += [] if text == "max" else [float(text)]
+                    if folder == top:
+                        break
+    except (OSError, ValueError):  # no control groups, or of a kind that is not known
+        pass
+    return found
+
+
+def rows_in_memory(method: str, dimension: int, dtype: str) -> int:
+    """How many particles (of ``"fem"``: elements) a simulation by a method can have on this machine."""
+    return int(min(MOST_ROWS, available() / SETUP[method, dimension, dtype]))
