@@ -204,7 +204,7 @@ def test_the_bound_is_one(law, d):
     for _, shape in meshes(d):
         sim = fem.Simulation(scene_of(d, LAWS[law], shape), spacing=0.25)
         bound, limit = sim.stable_dt().dt, true_limit(sim)
-        assert 0.41 < bound / limit < 1  # measured: 0.419 to 0.66
+        assert (0.45, 0.41)[d - 2] < bound / limit < 1  # measured: 0.58 to 0.66, and 0.42 to 0.51
         sim = fem.Simulation(scene_of(d, LAWS[law], shape), spacing=0.25, dt=0.98 * bound)
         sim.particles.v[:] = 1e-3 * np.random.default_rng(1).normal(size=sim.particles.v.shape)
         start = sim.totals().energy
