@@ -19,8 +19,8 @@ from mpm.stepping import (
     WHOLE,
     DType,
     checked_dtype,
-    nearest_dx,
     refuse_coarse_positions,
+    refuse_parts_of_cells,
     refuse_short_steps,
     time_step,
 )
@@ -213,7 +213,7 @@ def check(
         )
     return Numerics(
         dx=spacing,
-        cells=_cells(upper - lower, spacing),
+        cells=_cells(lower, upper, spacing),
         particles_per_cell=_particles_per_cell(particles_per_cell, sampling, d),
         sampling=sampling,
         volume=_check.choice("volume", volume, VOLUMES),
@@ -466,17 +466,16 @@ class _Users:
             )
 
 
-def _cells(extent: npt.NDArray[np.float64], dx: float) -> tuple[int, ...]:
+def _cells(lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float) -> tuple[int, ...]:
     """Cells along each axis; the domain has to be a whole number of them."""
+    extent = upper - lower
     exact = extent / dx
     if not np.isfinite(exact).all() or exact.max() >= 2**31:
         raise ValueError(f"dx = {dx:g}: must be > {extent.max() / 2**31:g}, the domain's size / 2^31")
     whole = np.rint(exact)
     if (np.abs(exact - whole) <= WHOLE * np.maximum(1, whole)).all() and (whole >= 1).all():
         return tuple(int(count) for count in whole)
-    near = nearest_dx(extent, dx)
-    proposal = f"; the nearest dx that fits is {near!r}" if near else "; no dx near it fits all axes"
-    raise ValueError(f"dx = {dx!r}: (upper - lower)/dx = {exact.tolist()} must be whole{proposal}")
+    refuse_parts_of_cells("dx", lower, upper, dx)
 
 
 def _particles_per_cell(value: object, sampling: str, d: int) -> int:

@@ -20,6 +20,7 @@ from mpm.laws import Material, field_values, is_python_law, wrong_material
 from mpm.motion import Motion
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
+from mpm.stepping import WHOLE, whole_cells
 from mpm.userlaws import refuse_dimension
 from mpm.varying import Varying
 
@@ -508,6 +509,45 @@ class Scene(_check.Strict):
         )
         self._colliders.append(collider)
         return collider
+
+    def fitted(self, dx: float) -> Scene:
+        """A copy whose domain is a whole number of cells: `upper` moves outwards by less than `dx` where it has to.
+
+        Walls stay on the faces, so that those at `upper` move with them, and a periodic axis gets a longer period.
+        Bodies and colliders stay where they are.
+
+        Parameters
+        ----------
+        dx : float
+            Cell size > 0 [m], or the `spacing` of `mpm.sph.Simulation`.
+
+        Returns
+        -------
+        Scene
+            It accepts bodies and colliders.
+
+        Raises
+        ------
+        TypeError, ValueError
+            `dx` is not a number > 0, or so small that the domain would have 2^31 cells along an axis.
+
+        Examples
+        --------
+        >>> mpm.Scene((0, 0), (1, 0.73)).fitted(1 / 32).upper.tolist()
+        [1.0, 0.75]
+        """
+        size = _check.number("dx", dx, low=0, low_open=True, unit="m")
+        with np.errstate(over="ignore"):
+            cells = whole_cells(self._upper - self._lower, size)
+        if not cells.max() < 2**31:
+            least = float((self._upper - self._lower).max()) / 2**31
+            raise ValueError(f"dx = {size:g}: must be > {least:g}, the domain's size / 2^31")
+        other = copy.copy(self)
+        upper = self._lower + cells * size
+        # A side that is whole already keeps its number, which rounding may have made another one.
+        whole = np.abs(upper - self._upper) <= WHOLE * np.maximum(1, cells) * size
+        other._upper = _check.frozen(np.where(whole, self._upper, upper))
+        return other
 
     def __copy__(self) -> Scene:
         """A scene with the same bodies and colliders, which accepts additions."""

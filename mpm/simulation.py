@@ -50,7 +50,8 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
     scene : Scene
         A scene with at least one body. The simulation copies it: later changes of the scene have no effect.
     dx : float
-        Cell size [m]; (upper − lower)/dx must be whole, and at least 4 along a periodic axis.
+        Cell size [m]; (upper − lower)/dx must be whole (`Scene.fitted` extends a domain), and at least 4 along a
+        periodic axis.
     particles_per_cell : int, optional
         Default 2^d; ``"lattice"`` and ``"stratified"`` sampling need k^d. Cells that a shape cuts have fewer; the
         part that it fills is their volume, so that each body has the mass of its shape.

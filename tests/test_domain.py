@@ -200,3 +200,51 @@ def test_domains_of_few_cells(dim, dtype, cells):
     assert sim.totals().mass == mass
     assert np.isfinite(sim.particles.x).all()
     assert (sim.particles.x >= 0).all() and (sim.particles.x <= cells).all()
+
+
+SIDES = [
+    ((1, 0.737), 1 / 32),
+    ((1.6098, 0.6), 0.01),
+    ((0.584, 0.35), 0.005),
+    ((3.14159, 1), 0.05),
+    ((0.3, 0.9), 0.3),
+]
+
+
+@each("upper, dx", SIDES)
+@pytest.mark.parametrize("make", [mpm.Simulation, mpm.sph.Simulation])
+def test_a_domain_is_extended_to_whole_cells(make, upper, dx):
+    """By less than a cell, as the message proposes; a side that is whole stays as it is, bit for bit."""
+    lower, name = np.array([-0.1, 0.2]), "dx" if make is mpm.Simulation else "spacing"
+    scene = mpm.Scene(lower, lower + upper, walls={"y-": "separate"})
+    scene.add(mpm.shapes.Box(lower, lower + np.array(upper) / 2), scenes.MATERIALS["fluid"])
+    fitted = scene.fitted(dx)
+    added = fitted.upper - scene.upper
+    assert (added >= 0).all() and (added < dx).all() and (added[added < 1e-6 * dx] == 0).all()
+    assert (fitted.lower == lower).all() and fitted.walls == scene.walls and fitted.bodies == scene.bodies
+    assert fitted.fitted(dx).upper.tolist() == fitted.upper.tolist()
+    if added.any():
+        with pytest.raises(
+            ValueError, match=rf"^{name} = .* must be whole; extend the domain to upper = "
+        ) as error:
+            make(scene, **{name: dx})
+        proposed = [
+            float(x) for x in str(error.value).partition("upper = (")[2].partition(")")[0].split(", ")
+        ]
+        np.testing.assert_allclose(proposed, fitted.upper, rtol=1e-14)
+    if min(fitted.upper - lower) > 4 * dx:
+        assert len(make(fitted, threads=1, **{name: dx}).particles)
+
+
+def test_another_cell_size_is_proposed_only_if_it_is_near():
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Box((0, 0), (0.5, 0.5)), scenes.MATERIALS["fluid"])
+    with pytest.raises(
+        ValueError, match=r"\(1\.02, 1\.02\), as scene\.fitted\(0\.03\) does, or take dx = 0\.0303"
+    ):
+        mpm.Simulation(scene, dx=0.03)
+    with pytest.raises(ValueError, match=r"upper = \(1\.2, 1\.2\), as scene\.fitted\(0\.3\) does$"):
+        mpm.Simulation(scene, dx=0.3)
+    assert scene.fitted(2.0).upper.tolist() == [2, 2]
+    sim = mpm.Simulation(scene, dx=0.1)
+    sim.scene.fitted(0.3).add(mpm.shapes.Ball((0.6, 0.6), 0.1), scenes.MATERIALS["fluid"])

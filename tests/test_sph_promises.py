@@ -159,7 +159,7 @@ def test_it_is_recorded_drawn_and_described(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"spacing": 0.07}, "must be whole; the nearest spacing"),
+        ({"spacing": 0.07}, "must be whole; extend the domain to upper = "),
         ({"spacing": 0.5, "smoothing": 1.5}, "spacings along an axis; must be >= 6"),
         ({"spacing": -1}, "spacing = -1"),
         ({"smoothing": 0.5}, "smoothing = 0.5"),

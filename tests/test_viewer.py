@@ -181,7 +181,7 @@ def test_settings_that_do_not_go_together_leave_the_simulation_there():
     browser = Browser(sim)
     browser.ask("set", key="dx", value=0.3)
     (said,) = browser.ask("reset")
-    assert said.startswith("ValueError: dx = 0.3") and "nearest" in said
+    assert said.startswith("ValueError: dx = 0.3") and "extend the domain to upper = " in said
     assert browser.session.simulation is sim and browser.setting("dx")["changed"]
     assert not browser.ask("step") and sim.steps == 3
 

@@ -279,6 +279,7 @@ TARGETS = {
                       {"x": [v for v in NAME if v is not None] + ["Jp"], "y": [v for v in NAME if v is not None],
                        **INTO}),
     "Scene.add": (lambda c, **k: c.scene.add(**k), {"shape": SHAPE, "material": WATER}, ADD),
+    "Scene.fitted": (lambda c, **k: c.scene.fitted(**k), {"dx": 0.1}, {"dx": [*POSITIVE, 1e-300]}),
     "Scene.add in 3-D": (lambda c, **k: c.space.add(**k), {"shape": BALL, "material": WATER}, IN_SPACE),
     "Body.initial_velocity": (lambda c, **k: c.scene.bodies[0].initial_velocity(**k), {"x": [(0, 0)], "volume": [1]},
                               {"x": [*ROWS, [(1, 2, 3)]], "volume": ["a", None, 1.0, (1, 2), (0,), (NAN,), (1j,)]}),

@@ -107,11 +107,7 @@ def _cells(scene: Scene, spacing: float, smoothing: float) -> tuple[int, ...]:
         raise ValueError(f"spacing = {spacing:g}: must be >= {least:g}, the domain's size / 2^20")
     whole = np.rint(exact)
     if (np.abs(exact - whole) > stepping.WHOLE * np.maximum(1, whole)).any():
-        near = stepping.nearest_dx(scene.upper - scene.lower, spacing)
-        proposal = f"; the nearest spacing that fits is {near!r}" if near else "; none near it fits all axes"
-        raise ValueError(
-            f"spacing = {spacing!r}: (upper - lower)/spacing = {exact.tolist()} must be whole{proposal}"
-        )
+        stepping.refuse_parts_of_cells("spacing", scene.lower, scene.upper, spacing)
     if whole.min() < FEWEST * smoothing:
         raise ValueError(
             f"spacing = {spacing:g}: the domain has {int(whole.min())} spacings along an axis; must be >= "
