@@ -455,8 +455,13 @@ def refuse_masked(name: str, value: object) -> None:
 
     A list or a tuple may hold masked rows. NumPy itself makes NaN of a masked number in a list.
     """
-    if isinstance(value, np.ma.MaskedArray):
-        hidden = int(np.count_nonzero(np.ma.getmaskarray(value)))
+    masked = sys.modules.get(
+        "numpy.ma"
+    )  # which is slow to import, and without which there is no masked array
+    if masked is None:
+        return
+    if isinstance(value, masked.MaskedArray):
+        hidden = int(np.count_nonzero(masked.getmaskarray(value)))
         if hidden:
             raise ValueError(
                 f"{name}: {hidden} of {value.size} values are masked; must have no masked values: leave them out, or "
@@ -464,7 +469,7 @@ def refuse_masked(name: str, value: object) -> None:
             )
     elif isinstance(value, (list, tuple)) and value and not isinstance(value[0], (float, int)):
         for row in value:
-            if isinstance(row, (list, tuple, np.ma.MaskedArray)):
+            if isinstance(row, (list, tuple, masked.MaskedArray)):
                 refuse_masked(name, row)
 
 

@@ -1,5 +1,6 @@
 """Reading triangle meshes: the dialects of other programs, and damaged files."""
 
+import codecs
 import os
 import struct
 import subprocess
@@ -9,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
+import mpm
 from mesh_samples import DATA, cube_mesh, needs_trimesh
 from mpm.meshes import FileFormatError, readers
 from mpm.shapes import Box, Mesh
@@ -86,6 +88,7 @@ def refuses(path, data, message):
         (TETRAHEDRON + "f 1 \\\n2 \\\nx\n", "line 5: 'x' is not a corner"),
         (TETRAHEDRON + "f 1 2 3.5\n", "line 5: '3.5' is not a corner"),
         (TETRAHEDRON + "f /1 /2 /3\n", "line 5: '/1' is not a corner"),
+        (TETRAHEDRON + "f 1 2", "line 5: ends with a face of 2 corners; the file is cut short"),
         (TETRAHEDRON + "f 1 2 2\n", "no volume"),
         (TETRAHEDRON + "f 1 2 3\n", "no volume"),
         ("\0\1\2\3", "binary"),
@@ -117,6 +120,8 @@ def ascii_stl(v, f):
         binary_stl(*cube_mesh()),
         binary_stl(*cube_mesh(), header=b"solid of a careless program"),
         binary_stl(*cube_mesh()) + b"trailing bytes",
+        binary_stl(*cube_mesh(), header=b"solid of a careless program") + b"trailing bytes",
+        codecs.BOM_UTF8 + ascii_stl(*cube_mesh()),
         ascii_stl(*cube_mesh()),
         ascii_stl(*cube_mesh()).upper(),
         ascii_stl(*cube_mesh()).replace(b"\n", b"\r\n").rstrip(),
@@ -143,9 +148,18 @@ GOOD_STL = ascii_stl(*cube_mesh())
         (b"short", "has 5 bytes"),
         (binary_stl(*cube_mesh())[:-1], "claims 12 triangles, which take 684 bytes, but has only 683"),
         (b"x" * 80 + struct.pack("<I", 2**32 - 1) + b"\0" * 50, "claims 4294967295 triangles"),
-        (b"x" * 84, "claims 2021161080 triangles"),
+        (b"x" * 84, "begins with b'x+': an ASCII STL begins with 'solid'"),
         (b"x" * 80 + b"\0" * 4, "no faces"),
         (binary_stl(cube_mesh()[0] * [np.nan, 1, 1], cube_mesh()[1]), "corner 1 of triangle 1 is not finite"),
+        (
+            binary_stl(*cube_mesh(), header=b"solid")[:-30],
+            "claims 12 triangles, .* has only 654: it is cut short",
+        ),
+        (binary_stl(*cube_mesh()) + bytes(100), "claims 12 triangles, but has 14: the number in it is wrong"),
+        (binary_stl(*cube_mesh())[:80] + bytes(4) + bytes(600), "claims 0 triangles, but has 12"),
+        (GOOD_STL[5:], r"begins with b' name.* an ASCII STL begins with 'solid'"),
+        (GOOD_STL.decode().encode("utf-16"), r"not 8-bit text \(UTF-16"),
+        (GOOD_STL[: GOOD_STL.rindex(b"endsolid")], "line 85: ends without 'endsolid'; the file is cut short"),
         (b"solid\nendsolid\n", "no faces"),
         (GOOD_STL[: GOOD_STL.rindex(b"endfacet")], "ends within a facet"),
         (GOOD_STL.replace(b"vertex 0 0 0", b"vertex 0 0", 1), "line 4: a vertex needs 3"),
@@ -177,6 +191,59 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path):
     command = [sys.executable, "-c", limit + code, *files]
     run = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     assert run.stdout.split("\n") == [*(f"{file}: is not a regular file" for file in files), ""]
+
+
+def test_ply_that_is_cut_short(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    mesh = trimesh.Trimesh(*cube_mesh(), process=False)
+    text, binary = (mesh.export(file_type="ply", encoding=kind) for kind in ("ascii", "binary"))
+    refuses(
+        tmp_path / "a.ply",
+        text.rstrip().rpartition(b"\n")[0] + b"\n",
+        "claims 12 faces, but has 11: it is cut",
+    )
+    refuses(tmp_path / "a.ply", binary[:-9], "unexpected length; it is cut short, or has bytes after its end")
+    (tmp_path / "a.ply").write_bytes(codecs.BOM_UTF8 + text)
+    assert Mesh(tmp_path / "a.ply").report.watertight
+
+
+def test_coordinates_that_are_too_far_away_for_the_digits_of_a_file(tmp_path):
+    """A closed mesh becomes a coarse one, and an open one does not only lack faces."""
+    ball = mpm.shapes.Ball((0, 0, 0), 1)
+    v, cells = mpm.fem.mesh(ball, 1 / 4)
+    f = mpm.shapes.Cells(v, cells)._outline()
+    out = (
+        np.einsum("ij,ij->i", np.cross(v[f[:, 1]] - v[f[:, 0]], v[f[:, 2]] - v[f[:, 0]]), v[f].sum(axis=1))
+        > 0
+    )
+    f[~out] = f[~out, ::-1]
+    path = tmp_path / "far.stl"
+    for place, faces in ((0, f), (5e6, f), (5e6, f[::2])):
+        path.write_bytes(binary_stl(v + place, faces))
+        if not place:
+            assert not Mesh(path).report.mended
+        elif faces is f:
+            with pytest.warns(
+                UserWarning, match=r"faces have no area: coordinates reach 5e\+06 m, .* is 2 m large"
+            ):
+                Mesh(path)
+        else:
+            with pytest.raises(
+                ValueError, match=r"; \d+ of \d+ faces have no area: coordinates reach 5e\+06 m"
+            ):
+                Mesh(path)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_terrain_is_told_what_makes_a_solid_of_it(axis):
+    place = np.stack(np.meshgrid(*[np.arange(9.0)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
+    v = np.insert(place, axis, 3 + 0.5 * np.sin(place[:, 0]), axis=1)
+    k = np.arange(72).reshape(8, 9)[:, :8].ravel()
+    f = np.concatenate([np.stack([k, k + 9, k + 10], axis=1), np.stack([k, k + 10, k + 1], axis=1)])
+    with pytest.raises(
+        ValueError, match=rf"faces look along {'xyz'[axis]}, as those of a terrain: mpm.shapes.Dist"
+    ):
+        Mesh(vertices=v, faces=f)
 
 
 LONG = "x" * 100_000

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
+import re
 import struct
 import warnings
 from array import array
@@ -117,6 +119,10 @@ def _read_obj(path: Path, data: bytes) -> tuple[Floats, Ints]:
         elif words[0] == "f":
             known = len(vertices) // 3
             corners = [_corner(path, first, word, known) for word in words[1:]]
+            if len(corners) < 3 and not line.endswith("\n"):
+                raise FileFormatError(
+                    f"{path}, line {first}: ends with a face of {len(corners)} corners; the file is cut short"
+                )
             for j in range(1, len(corners) - 1):  # fewer than three corners are a line, a point or nothing
                 triangles.extend((corners[0], corners[j], corners[j + 1]))
                 origin.append(first)
@@ -148,6 +154,7 @@ def _corner(path: Path, line: int, word: str, known: int) -> int:
     return index - 1 if index > 0 else known + index
 
 
+TEXT = 4096  # bytes in which a binary file has one that is 0
 _STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corner", "<f4", (3, 3)), ("attribute", "<u2")])
 
 
@@ -155,16 +162,28 @@ def _read_stl(path: Path, data: bytes) -> tuple[Floats, Ints]:
     size, head = len(data), data[:84]
     count = struct.unpack("<I", head[80:84])[0] if len(head) == 84 else 0
     claimed = 84 + 50 * count
-    # Some programs begin binary files with "solid" too, so only the size distinguishes them.
-    if head.lstrip()[:5].lower() == b"solid" and not (len(head) == 84 and size == claimed):
+    # Some programs begin binary files with "solid" too, but only binary ones hold bytes of 0.
+    solid = head.removeprefix(codecs.BOM_UTF8).lstrip()[:5].lower() == b"solid"
+    wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and b"\0" in head[:16]
+    if wide or (solid and size != claimed and b"\0" not in data[:TEXT]):
         return _read_ascii_stl(path, data)
     if len(head) < 84:
         raise FileFormatError(
             f"{path}: has {size} bytes; it is neither an ASCII STL nor long enough for a binary one"
         )
     if size < claimed:
+        if b"\0" not in data[:TEXT]:
+            raise FileFormatError(
+                f"{path}: begins with {bytes(head[:16])!r}: an ASCII STL begins with 'solid', and a binary one has its "
+                "number of triangles after 80 bytes"
+            )
         raise FileFormatError(
-            f"{path}: claims {count} triangles, which take {claimed} bytes, but has only {size}"
+            f"{path}: claims {count} triangles, which take {claimed} bytes, but has only {size}: it is cut short"
+        )
+    # Other bytes after the last triangle are a dialect.
+    if size > claimed and (size - claimed) % 50 == 0:
+        raise FileFormatError(
+            f"{path}: claims {count} triangles, but has {(size - 84) // 50}: the number in it is wrong"
         )
     corners = np.frombuffer(data, _STL_TRIANGLE, count, 84)["corner"].reshape(-1, 3).astype(np.float64)
     wrong = np.flatnonzero(~np.isfinite(corners).all(axis=1))
@@ -177,7 +196,7 @@ def _read_stl(path: Path, data: bytes) -> tuple[Floats, Ints]:
 
 def _read_ascii_stl(path: Path, data: bytes) -> tuple[Floats, Ints]:
     corners = array("d")
-    inside, number = False, 0
+    inside, ended, number = False, True, 0
     for number, line in _lines(path, data):
         words = line.split()
         keyword = words[0].lower() if words else ""
@@ -197,10 +216,22 @@ def _read_ascii_stl(path: Path, data: bytes) -> tuple[Floats, Ints]:
             raise FileFormatError(
                 f"{path}, line {number}: {line.strip()[:40]!r} does not belong in an ASCII STL"
             )
+        ended = keyword == "endsolid" or (ended and not keyword)
     if inside:
         raise FileFormatError(f"{path}, line {number}: ends within a facet; the file is cut short")
+    if not ended:
+        raise FileFormatError(f"{path}, line {number}: ends without 'endsolid'; the file is cut short")
     x = np.array(corners, dtype=np.float64).reshape(-1, 3)
     return x, np.arange(len(x), dtype=np.int64).reshape(-1, 3)
+
+
+def _faces_of_ply(data: bytes) -> int:
+    """How many faces the header of a PLY file claims; 0 of other files."""
+    header = data[: max(0, data.find(b"end_header"))].removeprefix(codecs.BOM_UTF8)
+    found = (
+        re.search(rb"^element +face +(\d{1,18})\s*$", header, re.MULTILINE) if header[:3] == b"ply" else None
+    )
+    return int(found[1]) if found else 0
 
 
 def _read_other(path: Path) -> tuple[Floats, Ints]:
@@ -228,9 +259,14 @@ def _read_other(path: Path) -> tuple[Floats, Ints]:
             f"{path}: trimesh needs one more package to read it: {_check.shortened(str(error))}"
         ) from error
     except Exception as error:  # damaged files raise a different error in every format
+        why = _check.shortened(str(error)) or type(error).__name__
+        length = "; it is cut short, or has bytes after its end" * ("unexpected length" in why)
         raise FileFormatError(
-            f"{path}: trimesh cannot read it as a mesh: {_check.shortened(str(error)) or type(error).__name__}"
+            f"{path}: trimesh cannot read it as a mesh: {why.rstrip('!')}{length}"
         ) from error
+    claimed = _faces_of_ply(data)
+    if claimed > len(faces):
+        raise FileFormatError(f"{path}: claims {claimed} faces, but has {len(faces)}: it is cut short")
     if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
         raise FileFormatError(f"{path}: has a vertex index out of range, there are {len(vertices)} vertices")
     if not np.isfinite(vertices).all():

@@ -17,6 +17,7 @@ Bools = NDArray[np.bool_]
 
 PROBES = 2000  # points at which the two measures are compared
 PROBE_WORK = 20_000_000  # the most pairs of point and face in the comparison
+FAR = 100  # times its size: coordinates that far away leave few digits for the shape
 DISAGREEMENT = 0.1  # share of the probed volume in which an open mesh's measures may differ
 
 
@@ -138,9 +139,14 @@ def prepare(vertices: Floats, faces: Ints, name: str) -> Solid:
     thin = np.flatnonzero(upper <= lower)
     if edges is None or len(thin):
         axis = f": it has no extent along {'xyz'[thin[0]]}" if len(thin) else ""
-        raise ValueError(f"{name}: encloses no volume{axis} ({_summary(report)})")
+        raise ValueError(
+            f"{name}: encloses no volume{axis} ({_summary(report)}){_cause(vertices, faces, report)}"
+        )
 
+    cause = _cause(vertices, faces, report)
     mended = [remark] if remark else []
+    if not report.boundary_edges and (rounded := _rounded(vertices, report)):
+        mended.append(rounded)
     if report.flipped_edges:
         mended.append(f"at {report.flipped_edges} edges neighbours disagreed about the outside; turned")
     solid, more = _orient_outwards(x, tidy, edges, name, report)
@@ -148,13 +154,46 @@ def prepare(vertices: Floats, faces: Ints, name: str) -> Solid:
     if len(solid[1]):
         mended.append(
             f"not closed: {report.boundary_edges} boundary, {report.nonmanifold_edges} non-manifold edges; "
-            "holes were bridged by the winding number"
+            f"holes were bridged by the winding number{cause}"
         )
-    mended += _cross_examine(x, *solid, name, report)
+    try:
+        mended += _cross_examine(x, *solid, name, report)
+    except ValueError as error:
+        raise ValueError(f"{error}{cause}") from None
     if mended:
         warnings.warn(f"{name}: {'; '.join(mended)}", UserWarning, stacklevel=_check.levels_to_caller())
     values = {**report.__dict__, "mended": tuple(mended)}
     return Solid(x, *solid, scale, MeshReport(**values))
+
+
+def _cause(vertices: Floats, faces: Ints, report: MeshReport) -> str:
+    """Why a mesh is not closed, as far as it can be told: rounded coordinates, or a surface of one side only."""
+    if rounded := _rounded(vertices, report):
+        return f"; {rounded}"
+    if not report.boundary_edges:
+        return ""
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    upward = np.cross(b - a, c - a)
+    for axis in "zyx":
+        along = upward[:, "xyz".index(axis)]
+        if (along > 0).all() or (along < 0).all():
+            return (
+                f"; all faces look along {axis}, as those of a terrain: mpm.shapes.DistanceGrid makes a solid of it, "
+                f"with {axis} minus its height as values; or give it sides and a bottom"
+            )
+    return ""
+
+
+def _rounded(vertices: Floats, report: MeshReport) -> str:
+    """What is said of coordinates so far away that the digits of a file did not suffice; nothing if they did."""
+    reach, size = float(np.abs(vertices).max()), float(np.ptp(vertices, axis=0).max())
+    if not (report.degenerate_faces and reach > FAR * size):
+        return ""
+    return (
+        f"{report.degenerate_faces} of {report.faces} faces have no area: coordinates reach {reach:.3g} m, and the "
+        f"mesh is {size:.3g} m large, so that the digits of the file do not suffice for its shape; move it to the "
+        "origin before it is written, or write more digits"
+    )
 
 
 def _summary(report: MeshReport) -> str:
