@@ -18,6 +18,8 @@ from mpm.shapes import Points
 from mpm.snapshot import Part
 from mpm.totals import per_depth
 
+HOLDING = ("slip", "sticky", "mirror")  # walls that let nothing at them leave
+LEAVING = 0.1  # of the body's speed: a slower motion away from a wall is none
 CROWDED = 1.5  # times the usual number of particles in a cell: two bodies have mass there
 SHOWN = 8  # bodies in `repr`, if there are more
 ISOTROPIC = 1e-9  # of the largest component: so far may F be from J^(1/d) I where a law keeps J alone
@@ -181,6 +183,24 @@ def warn_of_crowd(
             UserWarning,
             stacklevel=_check.levels_to_caller(),
         )
+
+
+def warn_of_held_inflow(sampled: Sampled, scene: Scene, dx: float) -> None:
+    """Warn if a new body leaves a face whose wall holds on to what touches it."""
+    for face, wall in scene.walls.items():
+        axis, inward = "xyz".index(face[0]), 1 if face[1] == "-" else -1
+        if wall.contact not in HOLDING:
+            continue
+        depth = inward * (sampled.x[:, axis] - (scene.lower if inward > 0 else scene.upper)[axis])
+        speed = inward * sampled.v[depth < dx, axis]
+        if len(speed) and speed.mean() > LEAVING * np.linalg.norm(sampled.v, axis=1).max():
+            warnings.warn(
+                f"body {sampled.body.name!r} leaves the wall {face!r} with {speed.mean():.3g} m/s, and this wall, "
+                f"which is {wall.contact!r}, holds on to what touches it: it will lose speed; choose "
+                f"walls={{{face!r}: 'separate'}}, or add it a cell farther inside",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
 
 
 def listed(parts: Sequence[Part | Gone], left: Sequence[int], scene: Scene) -> Iterator[str]:

@@ -271,10 +271,11 @@ def _surface(
 def warn_of_particles_inside(
     placed: list[Placed], x: FloatArray, body: str, dx: float, what: str = "particles"
 ) -> None:
-    """Warn about particles, or nodes, of a body that begin deep inside a collider."""
+    """Warn about particles, or nodes, of a body that begin deep inside a collider. A sticky one holds what is in it, as
+    a clamp does: it is meant, unless it holds the whole body."""
     for one in placed:
         count = count_inside(one, x, DEEP * dx)
-        if count:
+        if count and not (one.collider.contact == "sticky" and count < len(x)):
             _warn(
                 f"{count} of {len(x)} {what} of {body!r} start inside the collider {one.collider.name!r}: they move "
                 f"with it or are squeezed{one.prepared.hint}"
@@ -290,7 +291,7 @@ def count_inside(placed: Placed, x: FloatArray, depth: float = 0.0) -> int:
 def warn_of_late(placed: Placed, x: FloatArray, dx: float, points: str) -> None:
     """Warn about particles or nodes at x (n, d) [m] that a collider meets deep inside when it is added."""
     count = count_inside(placed, x, DEEP * dx)
-    if count:
+    if count and not (placed.collider.contact == "sticky" and count < len(x)):
         _warn(
             f"{count} of {len(x)} {points} are inside the collider {placed.collider.name!r} already: they move with it "
             f"or are squeezed{placed.prepared.hint}"

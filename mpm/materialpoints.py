@@ -105,7 +105,8 @@ class MaterialPoints(Populated, abstract=True):
         name: str | None = None,
     ) -> _scene.Body:
         """Add a body between steps; arguments as in `Scene.add`. Earlier views go stale but stay valid. Particles that
-        come to lie among others warn.
+        come to lie among others warn, and so does a body that leaves a wall which holds on to it (see `Scene`): an
+        inflow needs a ``"separate"`` wall behind it.
 
         Raises
         ------
@@ -131,6 +132,7 @@ class MaterialPoints(Populated, abstract=True):
                     bodies.warn_of_crowd(
                         sampled, self.particles._copy("x"), self._scene.lower, self._numerics
                     )
+                bodies.warn_of_held_inflow(sampled, self._scene, self._numerics.dx)
                 self._insert(sampled)
                 self._find_volumes()
         except BaseException:

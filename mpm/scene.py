@@ -456,7 +456,8 @@ class Scene(_check.Strict):
         ``"slip"``
             (v − v_co)·n = 0, both ways.
         ``"sticky"``
-            v = v_co.
+            v = v_co. Material that starts inside is clamped: it stays there, or moves along with the collider. Material
+            that starts inside another contact is squeezed, which warns; so does a body that lies in a clamp as a whole.
 
         Material at rest therefore lies about half a cell to a cell before the surface, where its first nodes are
         inside; particles thrown at the surface reach it. A collider thinner than two cells leaks. Where several

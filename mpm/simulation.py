@@ -196,7 +196,8 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
     -----
     UserWarning
         A collider is thinner than 2 dx on more than a fifth of its surface, or lies outside the domain; particles
-        start inside a collider or in an earlier body; the linear kernel has an automatic time step.
+        start in an earlier body, or inside a collider that is no clamp (see `Scene.add_collider`); the linear kernel
+        has an automatic time step.
 
     References
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +12,18 @@ from mpm.inelastic import _Flowing, _Plastic
 from mpm.laws import Material, _Elastic
 
 CONES = ("compression", "extension", "plane-strain")
+
+
+def _refuse_no_friction(angle: object, cohesion: object, factor: float, words: str) -> None:
+    """Raise ValueError for an angle of friction of 0, and name the law that has none; `factor` times the cohesion is
+    the yield stress of the same shear strength."""
+    if not isinstance(angle, numbers.Real) or isinstance(angle, bool) or angle != 0:
+        return
+    value = f" = {factor * cohesion:g}" if isinstance(cohesion, (int, float)) and cohesion > 0 else ""
+    raise ValueError(
+        "friction_angle_deg = 0: must be > 0 and < 90 [deg]; cohesion without friction is "
+        f"mpm.materials.VonMises with yield_stress{value}, {words} the cohesion"
+    )
 
 
 @_check.strict_options
@@ -166,6 +179,10 @@ class DruckerPrager(_Flowing, _Elastic):
     cone: str = "compression"
 
     def __post_init__(self) -> None:
+        if self.cone == "plane-strain":
+            _refuse_no_friction(self.friction_angle_deg, self.cohesion, math.sqrt(3), "sqrt(3) times")
+        else:
+            _refuse_no_friction(self.friction_angle_deg, self.cohesion, 2, "twice")
         Material.__post_init__(self)
         apex = math.inf
         if not self._varies:  # otherwise the core checks the values of particles
@@ -209,7 +226,7 @@ class MohrCoulomb(_Flowing, _Elastic):
     density : float
         Initial density [kg/m³], > 0.
     friction_angle_deg : float, optional
-        φ, > 0° and < 90°, default 35°.
+        φ, > 0° and < 90°, default 35°. Without friction take `VonMises`, with √3 c as the yield stress.
     dilation_angle_deg : float, optional
         ψ, >= 0° and at most φ, default 0°: sliding keeps the volume.
     cohesion : float, optional
@@ -230,6 +247,7 @@ class MohrCoulomb(_Flowing, _Elastic):
     cohesion: float = 0.0
 
     def __post_init__(self) -> None:
+        _refuse_no_friction(self.friction_angle_deg, self.cohesion, math.sqrt(3), "sqrt(3) times")
         Material.__post_init__(self)
         if not self._varies:
             _check.number(

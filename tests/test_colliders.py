@@ -474,6 +474,62 @@ def test_what_starts_inside_is_warned_of():
         sim.add(Box((0.5, 0), (0.75, 0.25)), SOFT, name="late")
 
 
+@pytest.mark.parametrize("make", [mpm.Simulation, mpm.fem.Simulation])
+def test_a_sticky_clamp_is_meant_unless_it_holds_the_whole_body(make):
+    """What begins in it stays there, also where the clamp comes later."""
+    size = {"dx" if make is mpm.Simulation else "spacing": 1 / 16}
+    bar, clamp = Box((0.125, 0.25), (0.75, 0.5)), Box((0, 0.125), (0.375, 0.625))
+    for contact, shape in (("sticky", clamp), ("separate", clamp), ("sticky", ~Ball((0.5, 0.9), 0.1))):
+        scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+        scene.add(bar, SOFT)
+        late = make(scene, **size)
+        scene.add_collider(shape, contact=contact)
+        if (contact, shape) == ("sticky", clamp):
+            late.add_collider(shape, contact=contact)
+            for sim in (make(scene, **size), late):
+                x = np.array(sim.particles.x)
+                sim.run(0.02)
+                held = x[:, 0] < 0.3
+                assert (
+                    np.abs(sim.particles.x - x)[held].max() < 1e-12 < 1e-4 < np.abs(sim.particles.x - x).max()
+                )
+        else:
+            with pytest.warns(UserWarning, match="inside the collider"):
+                make(scene, **size)
+            with pytest.warns(UserWarning, match="inside the collider"):
+                late.add_collider(shape, contact=contact)
+
+
+@pytest.mark.parametrize(
+    "face, contact", [("x-", "slip"), ("y+", "sticky"), ("x+", "mirror"), ("y-", "separate")]
+)
+def test_an_inflow_at_a_wall_that_holds_on_to_it_is_warned_of(face, contact):
+    """A slip wall takes half of the speed in 0.2 s; at a separate one the body keeps it all."""
+    axis, inward = "xy".index(face[0]), 1 if face[1] == "-" else -1
+    scene = mpm.Scene((0, 0), (2, 2), walls={face: contact})
+    scene.add(Ball((1, 1), 0.1), SOFT)
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    low, high = np.array([0.75, 0.75]), np.array([1.25, 1.25])
+    low[axis], high[axis] = (0, 0.25) if inward > 0 else (1.75, 2)
+    velocity = np.zeros(2)
+    velocity[axis] = inward
+    away = velocity / 8
+    sim.add(Box(low + away, high + away), SOFT, velocity=velocity, name="farther inside")
+    if contact == "separate":
+        sim.particles.delete(sim.rows("farther inside"))
+        sim.add(Box(low, high), SOFT, velocity=velocity, name="in")
+        sim.run(0.1)
+        assert sim.particles.v[sim.rows("in"), axis].mean() * inward == pytest.approx(1, rel=1e-12)
+        return
+    sim.particles.delete(sim.rows("farther inside"))
+    sim.add(Box(low, high), SOFT, velocity=-velocity, name="out")
+    sim.particles.delete(sim.rows("out"))
+    with pytest.warns(
+        UserWarning, match=rf"'in' leaves the wall '{face[0]}\{face[1]}' .* '{contact}', holds"
+    ):
+        sim.add(Box(low, high), SOFT, velocity=velocity, name="in")
+
+
 def test_the_rule_is_cited_where_it_is_used():
     with_colliders = mpm.Simulation(busy_scene(2), dx=1 / 16)
     without = mpm.Scene((0, 0), (1, 1))

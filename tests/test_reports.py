@@ -58,8 +58,7 @@ def test_what_colliders_give_is_no_drift(dim):
     box.add_collider(shapes.Ball([0.5] * dim, 0.13), contact="sticky", motion=turning, name="hub")
     floor = shapes.HalfSpace([0.5, 0.35, 0.5][:dim], [0, 1, 0][:dim])
     box.add_collider(floor, friction=0.2, name="floor")
-    with pytest.warns(UserWarning, match="start inside the collider"):
-        sim = mpm.Simulation(box, dx=0.125, threads=1)
+    sim = mpm.Simulation(box, dx=0.125, threads=1)
     rows, start = report(sim)
     # The hub turns the ball: nothing is said about its angular momentum.
     assert list(rows) == ["mass", *(f"P_{axis} - impulses" for axis in "xyz"[:dim])]

@@ -313,6 +313,28 @@ def test_steady_shear_of_grains_has_the_friction_of_its_rate(rate, d):
     assert tau[0, 1] / -tau[1, 1] == pytest.approx(friction, rel=2e-2)
 
 
+def test_cohesion_without_friction_is_a_law_of_metals():
+    """In the limit of small angles, at the same shear strength: in 2-D the flow is that of √3 c."""
+    options = {"E": 1e6, "nu": 0.3, "density": 1000, "cohesion": 1e3}
+    with pytest.raises(
+        ValueError, match=r"mpm\.materials\.VonMises with yield_stress = 1732\.05, sqrt\(3\) times"
+    ):
+        mpm.materials.MohrCoulomb(friction_angle_deg=0, **options)
+    with pytest.raises(ValueError, match=r"VonMises with yield_stress = 2000, twice the cohesion"):
+        mpm.materials.DruckerPrager(friction_angle_deg=0, **options)
+    with pytest.raises(ValueError, match=r"VonMises with yield_stress = 1732\.05, sqrt\(3\) times"):
+        mpm.materials.DruckerPrager(friction_angle_deg=0.0, cone="plane-strain", **options)
+    with pytest.raises(ValueError, match=r"VonMises with yield_stress, sqrt\(3\) times"):
+        mpm.materials.MohrCoulomb(E=1e6, nu=0.3, density=1000, friction_angle_deg=0)
+    metal = mpm.materials.VonMises(E=1e6, nu=0.3, density=1000, yield_stress=np.sqrt(3) * 1e3)
+    for soil, same in (
+        (mpm.materials.MohrCoulomb(friction_angle_deg=1e-3, **options), metal),
+        (mpm.materials.DruckerPrager(friction_angle_deg=1e-3, cone="plane-strain", **options), metal),
+    ):
+        shear = [mpm.point.simple_shear(law, shear=0.05, steps=200).stress[-1, 0, 1] for law in (soil, same)]
+        assert shear[0] == pytest.approx(shear[1], rel=2e-3) and shear[1] == pytest.approx(1e3, rel=1e-2)
+
+
 def test_wrong_soils_are_refused():
     for made, words in (
         (lambda: M.DruckerPrager(**BASE, dilation_angle_deg=40), "dilation_angle_deg = 40.0: must be"),

@@ -126,8 +126,8 @@ class Simulation(Solver, kind="fem"):
     Warns
     -----
     UserWarning
-        Nodes start inside a collider, or elements in an earlier body; a collider is thinner than two cells, or outside
-        of the domain; `mpm.shapes.Cells` touch each other without sharing vertices.
+        Nodes start inside a collider that is no clamp, or elements in an earlier body; a collider is thinner than two
+        cells, or outside of the domain; `mpm.shapes.Cells` touch each other without sharing vertices.
 
     References
     ----------
