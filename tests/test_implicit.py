@@ -278,6 +278,24 @@ def test_a_block_slides_or_sticks_as_its_friction_says():
         assert speed == pytest.approx(pull * sim.time, abs=0.02)
 
 
+def test_friction_is_that_of_the_impulse_of_an_impact():
+    """A block that slides into the floor: Coulomb's law holds in every step, that of the impact included."""
+    for integrator, dim, surface in itertools.product(IMPLICIT, scenes.DIMS, ("wall", "collider")):
+        wall = mpm.Wall("separate", friction=0.2) if surface == "wall" else "slip"
+        low, up = (0.0, -0.25)[surface == "collider"], [0.0] * (dim - 1) + [1.0]
+        scene = mpm.Scene([0.0] * (dim - 1) + [low], [1.0] * dim, walls={"xyz"[dim - 1] + "-": wall})
+        if surface == "collider":
+            scene.add_collider(mpm.shapes.HalfSpace([0.0] * dim, up), friction=0.2, name="floor")
+        block = mpm.shapes.Box([0.3] * (dim - 1) + [0.02], [0.55] * (dim - 1) + [0.27])
+        scene.add(block, elastic(11.6, "NeoHookean"), velocity=[2.0] + [0.0] * (dim - 2) + [-2.0])
+        sim = mpm.Simulation(scene, dx=1 / 16, integrator=integrator, dt=1e-3, tolerance=1e-8, threads=1)
+        sim.step(8 if dim == 2 else 3)
+        impulse = sim.history["wall_impulse" if surface == "wall" else "impulse:floor"]
+        normal, along = impulse[:, -1], np.abs(impulse[:, 0])
+        assert (along - 0.2 * normal).max() <= 1e-3 * normal.max()  # measured 6e-5
+        assert along.sum() >= 0.17 * normal.sum()  # measured 0.19
+
+
 def test_half_a_body_at_a_mirror_moves_like_half_of_the_whole():
     def fall(low, walls, periodic=None):
         scene = mpm.Scene(lower=(low, 0), upper=(1, 1), gravity=(0, -9.8), walls=walls)

@@ -132,6 +132,24 @@ void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held
     held->count[b] = (int32_t)(next - held->nodes) - held->first[b];
 }
 
+/* Revises a node of a step that was solved for its middle, by what holds at its end: `v`, extrapolated from there, and
+ * the impulses of the whole step, of which the friction in the solve is half. An impact has half the impulse that stops
+ * the motion in mid step. */
+static bool revise_end(mpm_held_node *node, const double v[3], double m, double tolerance)
+{
+    mpm_held_node end = *node;
+    double given[3] = {v[0], v[1], v[2]};
+    mpm_constraint_finish(&end, given, m);
+    for (int c = 0; c < end.contacts; c++)
+        for (int a = 0; a < 3; a++)
+            end.contact[c].impulse[a] *= 0.5;
+    const bool changed = mpm_constraint_revise(&end, DIM, given, tolerance);
+    for (int c = 0; c < end.contacts; c++)
+        memcpy(end.contact[c].impulse, node->contact[c].impulse, sizeof end.contact[c].impulse);
+    *node = end;
+    return changed;
+}
+
 int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t b, double tolerance)
 {
     const real *node = velocities_of(pass, b);
@@ -141,7 +159,15 @@ int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held 
         double v[3] = {0};
         for (int a = 0; a < DIM; a++)
             v[a] = (double)node[4 * at->node + a];
-        changed += mpm_constraint_revise(at, DIM, v, tolerance);
+        if (pass->scheme.midpoint) {
+            const real *before = block_vec4s(pass->grid->vector[MPM_GRID_BEFORE], b) + 4 * at->node;
+            const double m = (double)block_vec4s(pass->grid->vector[MPM_GRID_GUESS], b)[4 * at->node + 3];
+            for (int a = 0; a < DIM; a++)
+                v[a] += v[a] - (double)before[a];
+            changed += revise_end(at, v, m, tolerance);
+        } else {
+            changed += mpm_constraint_revise(at, DIM, v, tolerance);
+        }
     }
     return changed;
 }
