@@ -462,8 +462,8 @@ class Scene(_check.Strict):
         Material at rest therefore lies about half a cell to a cell before the surface, where its first nodes are
         inside; particles thrown at the surface reach it. A collider thinner than two cells leaks. Where several
         colliders overlap, the rule applies to each, the deepest first; material still pressed into one of them keeps
-        the motion along their common edge. A collider that crosses a periodic face ends there; it does not come in at the
-        opposite one.
+        the motion along their common edge. A collider that crosses a periodic face ends there; it does not come in at
+        the opposite one.
 
         Parameters
         ----------

@@ -132,9 +132,9 @@ void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held
     held->count[b] = (int32_t)(next - held->nodes) - held->first[b];
 }
 
-/* Revises a node of a step that was solved for its middle. Its contacts are those of the end: `v`, extrapolated to there,
- * and the impulses of the whole step, halved as the friction in the solve is. What stops an impact in mid step, doubled,
- * is twice the impulse of the impact. */
+/* Revises a node of a step that was solved for its middle. Its contacts are those of the end: `v`, extrapolated to
+ * there, and the impulses of the whole step, halved as the friction in the solve is. What stops an impact in mid step,
+ * doubled, is twice the impulse of the impact. */
 static bool revise_end(mpm_held_node *node, const double v[3], double m, double tolerance)
 {
     mpm_held_node end = *node;
