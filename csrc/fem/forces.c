@@ -53,6 +53,20 @@ NOINLINE void damp(const struct strip *strip, const int32_t *index, ptrdiff_t ti
     piola->modulus = wide_max(piola->modulus, modulus * largest2);
 }
 
+/* Keeps the moduli of a tile, and counts those that differ too much from those before the step. */
+INLINE void note_modulus(const struct strip *strip, ptrdiff_t tile, wide volume, wide modulus)
+{
+    const mpm_fem_sweep *sweep = strip->sweep;
+    wide_store((real *)sweep->modulus + tile * WIDTH, modulus);
+    if (sweep->modulus_before) {
+        const wide before = wide_load((const real *)sweep->modulus_before + tile * WIDTH);
+        const wide most = wide_set((real)sweep->most_change);
+        const mask near = wide_less_equal(modulus, most * before) & wide_less_equal(before, most * modulus);
+        const mask padding = wide_less_equal(volume, wide_set(0));
+        strip->found->stiffened += WIDTH - __builtin_popcount(mask_bits(near) | mask_bits(padding));
+    }
+}
+
 INLINE void sweep_strip(const struct strip *strip, const int law)
 {
     const mpm_fem_mesh *mesh = strip->sweep->mesh;
@@ -64,6 +78,7 @@ INLINE void sweep_strip(const struct strip *strip, const int law)
         const struct shape shape = shape_load(mesh, tile);
         const matrix F = gradient_of(strip->x, index, &shape.inverse);
         struct law_piola piola = law_piola_at(law, laws_at(&strip->laws, tile), F);
+        note_modulus(strip, tile, shape.volume, piola.modulus);
         if (strip->sweep->damping > 0)
             damp(strip, index, tile, &shape, &F, &piola);
         scatter(strip->copies, index, &shape, &piola.P, piola.modulus);

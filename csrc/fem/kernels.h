@@ -47,6 +47,7 @@ typedef struct mpm_fem_mesh {
 typedef struct mpm_fem_found {
     double elastic;       /* energy [J] */
     int64_t out_of_range; /* elements whose J has left the range of their law */
+    int64_t stiffened;    /* elements whose modulus has changed by more than the factor `most_change` */
     bool finite;
 } mpm_fem_found;
 
@@ -63,6 +64,9 @@ typedef struct mpm_fem_sweep {
     void *copies;           /* out: reals [copy][4]: force [N], sum of V M |grad N|^2 [N/m] */
     void *const *workspaces; /* per thread: 8 reals for each of `most_nodes` */
     mpm_fem_found *found;   /* out: per task */
+    void *modulus;          /* out: reals [tile][lanes], `modulus` of law_piola [Pa] */
+    const void *modulus_before; /* of the state before the step; NULL: there is none to compare with */
+    double most_change;
     void *const *parameters; /* of elements: of every field of theirs, reals [row] */
     const int32_t *element_row; /* [tiles][lanes]: the row of an element; NULL: no material varies */
     void *prepared;         /* [tiles][prepared_bytes]: the laws of elements whose parameters vary */

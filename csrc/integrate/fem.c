@@ -106,8 +106,8 @@ void mpm_fem_free(mpm_fem *fem)
     if (!fem)
         return;
     mpm_allocator allocator = fem->run.allocator;
-    void *arrays[] = {fem->force, fem->next_force, fem->next_x, fem->next_v, fem->copies, fem->found, fem->reports,
-                      fem->materials};
+    void *arrays[] = {fem->force, fem->next_force, fem->modulus, fem->next_modulus, fem->next_x, fem->next_v,
+                      fem->copies, fem->found, fem->reports, fem->materials};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         mpm_memory_free(&allocator, arrays[k]);
     mpm_fem_parameters_clear(fem);
@@ -223,16 +223,20 @@ static mpm_status allocate(mpm_fem *fem)
 {
     const mpm_allocator *allocator = &fem->run.allocator;
     const size_t real = fem->settings.real_size, nodes = (size_t)fem->mesh.nodes, dim = (size_t)fem->settings.dim;
+    const size_t lanes = (size_t)fem->mesh.tiles * (size_t)fem->mesh.lanes;
     const size_t wide = fem->store.capacity[MPM_FEM_X]; /* the arrays of the next state change places with rows */
     fem->chunks = (fem->mesh.nodes + MPM_FEM_CHUNK - 1) / MPM_FEM_CHUNK;
     fem->next_x = mpm_memory_new(allocator, wide * dim, real);
     fem->next_v = mpm_memory_new(allocator, fem->store.capacity[MPM_FEM_V] * dim, real);
     fem->force = mpm_memory_new(allocator, 4 * nodes, real);
     fem->next_force = mpm_memory_new(allocator, 4 * nodes, real);
+    fem->modulus = mpm_memory_new(allocator, lanes, real);
+    fem->next_modulus = mpm_memory_new(allocator, lanes, real);
     fem->copies = mpm_memory_new(allocator, 4 * (size_t)fem->mesh.copies, real);
     fem->found = mpm_memory_new(allocator, (size_t)fem->mesh.tasks, sizeof *fem->found);
     fem->reports = mpm_memory_new(allocator, (size_t)fem->chunks, sizeof *fem->reports);
-    return fem->next_x && fem->next_v && fem->force && fem->next_force && fem->copies && fem->found && fem->reports
+    return fem->next_x && fem->next_v && fem->force && fem->next_force && fem->modulus && fem->next_modulus &&
+                   fem->copies && fem->found && fem->reports
                ? MPM_OK
                : MPM_OUT_OF_MEMORY;
 }
@@ -240,8 +244,8 @@ static mpm_status allocate(mpm_fem *fem)
 static void release(mpm_fem *fem)
 {
     const mpm_allocator *allocator = &fem->run.allocator;
-    void **arrays[] = {&fem->next_x, &fem->next_v, &fem->force, &fem->next_force, &fem->copies, (void **)&fem->found,
-                       (void **)&fem->reports};
+    void **arrays[] = {&fem->next_x, &fem->next_v, &fem->force, &fem->next_force, &fem->modulus, &fem->next_modulus,
+                       &fem->copies, (void **)&fem->found, (void **)&fem->reports};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
         mpm_memory_free(allocator, *arrays[k]);
         *arrays[k] = NULL;
@@ -331,7 +335,7 @@ void mpm_fem_memory(const mpm_fem *fem, size_t *row_bytes, size_t *views, size_t
     size_t element_rows, element_views;
     mpm_store_bytes(&fem->store, row_bytes, views);
     mpm_store_bytes(&parameters->store, &element_rows, &element_views);
-    *row_bytes += (2 * (size_t)m->dim + 8) * nodes * real;
+    *row_bytes += (2 * (size_t)m->dim + 8) * nodes * real + 2 * (size_t)m->tiles * lanes * real;
     *views += element_views;
     *mesh = (parameters->prepared ? (size_t)m->tiles * (parameters->prepared_bytes + lanes * sizeof(int32_t)) : 0) +
             element_rows +

@@ -18,6 +18,10 @@ enum { MPM_FEM_X, MPM_FEM_V, MPM_FEM_MASS, MPM_FEM_VOLUME, MPM_FEM_MATERIAL, MPM
 /** Counters of health. */
 enum { MPM_FEM_HEALTH_REFUSED, MPM_FEM_HEALTH_PRODUCTS, MPM_FEM_HEALTH_COUNT };
 
+/** By which factor an automatic explicit step may change the modulus of an element: that of a neo-Hookean one, which is
+ *  compressed by a fifth. With 1.6 and with 2, balls that hit a floor at up to the wave speed gain no energy. */
+#define MPM_FEM_MOST_CHANGE 1.6
+
 /** How steps advance time. */
 typedef enum mpm_fem_integrator {
     MPM_FEM_SYMPLECTIC_EULER,
@@ -28,11 +32,13 @@ typedef enum mpm_fem_integrator {
 /** Phases whose seconds are counted. */
 enum { MPM_FEM_PHASE_ELEMENTS, MPM_FEM_PHASE_NODES, MPM_FEM_PHASE_VIEWS, MPM_FEM_PHASE_COUNT };
 
-/** Reasons to refuse a step. */
+/** Reasons to refuse a step. Where elements are the reason, `rows` are their nodes, `kind` is the first element, and
+ *  value[0] tells whether dt is fixed. */
 enum {
     MPM_FEM_NOT_FINITE = MPM_REASONS, /* velocities or energies are not finite */
     MPM_FEM_MOVES_TOO_FAR,            /* a node would move by more than `dx` */
-    MPM_FEM_WOULD_INVERT,             /* an element would leave the range of its law; the rows are its nodes */
+    MPM_FEM_WOULD_INVERT,             /* an element would leave the range of its law */
+    MPM_FEM_WOULD_STIFFEN,            /* an element would become too much stiffer or softer (automatic dt) */
     MPM_FEM_OUT_OF_RANGE,             /* the same before a step, by what was written */
     MPM_FEM_OUTSIDE,                  /* nodes are beyond a face by more than `dx`; the rows are those */
     MPM_FEM_REASONS

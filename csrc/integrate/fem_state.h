@@ -13,6 +13,7 @@ struct fem_measure {
     double speed; /* [m/s] */
     double beyond; /* see mpm_fem_report */
     int64_t out_of_range;
+    int64_t stiffened; /* of the new state: see mpm_fem_found */
     bool finite;
 };
 
@@ -58,9 +59,10 @@ struct mpm_fem {
     /* The present state: rows of the store, forces and measure. They belong together if `settled`. */
     bool settled;
     void *force; /* reals [row][4] */
+    void *modulus; /* reals [tile][lanes] */
     struct fem_measure measure;
     /* The state at the end of a step, until it is committed; then the arrays change places. */
-    void *next_x, *next_v, *next_force;
+    void *next_x, *next_v, *next_force, *next_modulus;
     struct fem_measure next;
 
     double natural_dt;  /* of the last automatic step, without its end [s] */
@@ -106,7 +108,8 @@ void mpm_fem_parameters_clear(mpm_fem *fem);
 mpm_status mpm_fem_sweeps_reserve(mpm_fem *fem);
 mpm_fem_sweep mpm_fem_sweeps_describe(const mpm_fem *fem);
 void mpm_fem_sweeps_prepare(mpm_fem *fem); /* the laws of elements whose parameters vary */
-void mpm_fem_sweeps_forces(mpm_fem *fem, const void *x, const void *v, void *force, struct fem_measure *measure);
+void mpm_fem_sweeps_forces(mpm_fem *fem);     /* of the present state */
+void mpm_fem_sweeps_try_forces(mpm_fem *fem); /* of the next one */
 struct fem_motion mpm_fem_sweeps_move(mpm_fem *fem, double dt);
 void mpm_fem_sweeps_clear(mpm_fem *fem);
 
@@ -124,7 +127,7 @@ mpm_history_section mpm_fem_totals_section(const void *self, int index);
 void mpm_fem_totals_record(mpm_fem *fem);
 
 /* fem_trouble.c */
-mpm_status mpm_fem_trouble_rows(mpm_fem *fem, const void *x, mpm_reason reason, double dt);
+mpm_status mpm_fem_trouble_elements(mpm_fem *fem, const void *x, mpm_reason reason, double dt);
 mpm_status mpm_fem_trouble_outside(mpm_fem *fem, const void *x);
 double mpm_fem_trouble_room(const mpm_fem *fem); /* how far nodes may be beyond a face [m] */
 

@@ -30,9 +30,9 @@ static mpm_status settle(mpm_fem *fem)
 {
     if (fem->parameters.prepared && !fem->parameters.current)
         mpm_fem_sweeps_prepare(fem);
-    mpm_fem_sweeps_forces(fem, fem->store.rows[MPM_FEM_X], fem->store.rows[MPM_FEM_V], fem->force, &fem->measure);
+    mpm_fem_sweeps_forces(fem);
     if (fem->measure.out_of_range)
-        return mpm_fem_trouble_rows(fem, fem->store.rows[MPM_FEM_X], MPM_FEM_OUT_OF_RANGE, fem->run.dt);
+        return mpm_fem_trouble_elements(fem, fem->store.rows[MPM_FEM_X], MPM_FEM_OUT_OF_RANGE, fem->run.dt);
     if (!fem->measure.finite)
         return mpm_trouble_note(&fem->run.trouble, MPM_UNSTABLE, MPM_FEM_NOT_FINITE, fem->run.dt);
     if (fem->measure.beyond > mpm_fem_trouble_room(fem))
@@ -112,18 +112,27 @@ static mpm_status move(mpm_fem *fem, struct step *step)
     return MPM_OK;
 }
 
+/* The bound of an automatic step is that of the state before it. Where an element stiffens within the step, the force
+ * of that state acts for too long, and energy appears. */
+static bool stiffens(const mpm_fem *fem)
+{
+    return fem->settings.dt <= 0 && fem->settings.integrator == MPM_FEM_SYMPLECTIC_EULER && fem->next.stiffened > 0;
+}
+
 /* Tries the step. The present state keeps its forces. */
 static mpm_reason try(mpm_fem *fem, struct step *step)
 {
     const mpm_reason reason = refuse_motion(fem, step);
     if (reason != MPM_NO_REASON)
         return reason;
-    mpm_fem_sweeps_forces(fem, fem->next_x, fem->next_v, fem->next_force, &fem->next);
+    mpm_fem_sweeps_try_forces(fem);
     if (fem->next.out_of_range)
         return MPM_FEM_WOULD_INVERT;
     if (!fem->next.finite)
         return MPM_FEM_NOT_FINITE;
-    return fem->next.beyond > mpm_fem_trouble_room(fem) ? MPM_FEM_OUTSIDE : MPM_NO_REASON;
+    if (fem->next.beyond > mpm_fem_trouble_room(fem))
+        return MPM_FEM_OUTSIDE;
+    return stiffens(fem) ? MPM_FEM_WOULD_STIFFEN : MPM_NO_REASON;
 }
 
 static const char *fastest_collider(const mpm_fem *fem, double *speed)
@@ -146,8 +155,8 @@ static mpm_status report(mpm_fem *fem, mpm_reason reason, const struct step *ste
         return mpm_trouble_note(trouble, MPM_NO_CONVERGENCE, reason, step->dt);
     if (reason == MPM_FEM_OUTSIDE)
         return mpm_fem_trouble_outside(fem, fem->next_x);
-    if (reason == MPM_FEM_WOULD_INVERT)
-        return mpm_fem_trouble_rows(fem, fem->next_x, reason, step->dt);
+    if (reason == MPM_FEM_WOULD_INVERT || reason == MPM_FEM_WOULD_STIFFEN)
+        return mpm_fem_trouble_elements(fem, fem->next_x, reason, step->dt);
     mpm_trouble_note(trouble, MPM_UNSTABLE, reason, step->dt);
     if (reason == MPM_COLLIDER_TOO_FAST) {
         trouble->name = fastest_collider(fem, &trouble->value[0]);
@@ -156,9 +165,11 @@ static mpm_status report(mpm_fem *fem, mpm_reason reason, const struct step *ste
     return MPM_UNSTABLE;
 }
 
-/* A refused step begins again with half its size, as often as needed (automatic dt). */
+/* A refused step begins again with half its size, as often as needed (automatic dt). An element that is crushed comes
+ * ever closer to the end of its law's range, in ever smaller steps. This ends at a step far below the bound. */
 static mpm_status move_and_check(mpm_fem *fem, struct step *step)
 {
+    const double least = fmin(mpm_fem_totals_bound(fem).dt, fem->settings.max_dt) / (1 << MOST_RETRIES);
     for (int attempt = 0;; attempt++) {
         const mpm_status status = move(fem, step);
         if (status == MPM_OUT_OF_MEMORY)
@@ -168,7 +179,7 @@ static mpm_status move_and_check(mpm_fem *fem, struct step *step)
                                                                : try(fem, step);
         if (reason == MPM_NO_REASON)
             return MPM_OK;
-        if (fem->settings.dt > 0 || attempt == MOST_RETRIES || reason == MPM_FEM_OUTSIDE)
+        if (fem->settings.dt > 0 || attempt == MOST_RETRIES || reason == MPM_FEM_OUTSIDE || step->dt < least)
             return report(fem, reason, step);
         fem->run.health[MPM_FEM_HEALTH_REFUSED]++;
         step->dt /= 2;
@@ -205,6 +216,7 @@ static void commit(mpm_fem *fem, const struct step *step)
     exchange(&fem->store.rows[MPM_FEM_X], &fem->next_x);
     exchange(&fem->store.rows[MPM_FEM_V], &fem->next_v);
     exchange(&fem->force, &fem->next_force);
+    exchange(&fem->modulus, &fem->next_modulus);
     fem->measure = fem->next;
     fem->approach = step->motion.approach;
     fem->natural_dt = step->natural;

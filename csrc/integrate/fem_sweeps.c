@@ -126,28 +126,40 @@ static void add_sums(mpm_sums *sums, const mpm_fem_report *report)
     }
 }
 
-/* Forces of a state on its nodes, and its measure. */
-void mpm_fem_sweeps_forces(mpm_fem *fem, const void *x, const void *v, void *force, struct fem_measure *measure)
+/* A state: its positions and velocities, and what follows from them. */
+struct state {
+    const void *x, *v;
+    void *force, *modulus;
+    struct fem_measure *measure;
+};
+
+/* Forces of a state on its nodes, and its measure. `before`: the moduli before the step, or NULL. */
+static void find_forces(mpm_fem *fem, struct state state, const void *before)
 {
+    struct fem_measure *measure = state.measure;
     /* Implicit steps have the damping in their matrix. */
     const double damping = fem->settings.integrator == MPM_FEM_SYMPLECTIC_EULER ? fem->settings.damping[1] : 0;
     struct elements elements = {fem->kernels, mpm_fem_sweeps_describe(fem)};
-    elements.sweep.x = x;
-    elements.sweep.v = v;
+    elements.sweep.x = state.x;
+    elements.sweep.v = state.v;
+    elements.sweep.modulus = state.modulus;
+    elements.sweep.modulus_before = before;
+    elements.sweep.most_change = MPM_FEM_MOST_CHANGE;
     elements.sweep.damping = damping;
     double start = mpm_clock_seconds();
     mpm_pool_for(fem->run.pool, forces_task, &elements, fem->mesh.tasks);
     mpm_run_spend(&fem->run, MPM_FEM_PHASE_ELEMENTS, start);
     struct nodes nodes = describe_nodes(fem);
-    nodes.pass.x = x;
-    nodes.pass.v = v;
-    nodes.pass.force = force;
+    nodes.pass.x = state.x;
+    nodes.pass.v = state.v;
+    nodes.pass.force = state.force;
     start = mpm_clock_seconds();
     mpm_pool_for(fem->run.pool, sum_chunk, &nodes, fem->chunks);
     *measure = (struct fem_measure){.finite = true};
     for (int32_t t = 0; t < fem->mesh.tasks; t++) {
         measure->sums.elastic += fem->found[t].elastic;
         measure->out_of_range += fem->found[t].out_of_range;
+        measure->stiffened += fem->found[t].stiffened;
         measure->finite &= fem->found[t].finite;
     }
     for (ptrdiff_t c = 0; c < fem->chunks; c++) {
@@ -158,6 +170,19 @@ void mpm_fem_sweeps_forces(mpm_fem *fem, const void *x, const void *v, void *for
     }
     measure->finite &= isfinite(measure->speed) && isfinite(measure->rate2) && isfinite(measure->sums.elastic);
     mpm_run_spend(&fem->run, MPM_FEM_PHASE_NODES, start);
+}
+
+void mpm_fem_sweeps_forces(mpm_fem *fem)
+{
+    void *const *rows = fem->store.rows;
+    const struct state present = {rows[MPM_FEM_X], rows[MPM_FEM_V], fem->force, fem->modulus, &fem->measure};
+    find_forces(fem, present, NULL);
+}
+
+void mpm_fem_sweeps_try_forces(mpm_fem *fem)
+{
+    const struct state next = {fem->next_x, fem->next_v, fem->next_force, fem->next_modulus, &fem->next};
+    find_forces(fem, next, fem->modulus);
 }
 
 /* Velocities and positions at the end of a step of size dt. */

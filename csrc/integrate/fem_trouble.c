@@ -26,36 +26,71 @@ static double find_J(const mpm_fem *fem, const void *x, const int32_t *rows, ptr
            F[0][2] * (F[1][0] * F[2][1] - F[1][1] * F[2][0]);
 }
 
-/* Flags the nodes of the elements of a strip that are out of range. */
-static void flag_strip(const mpm_fem *fem, const void *x, int32_t task, const mpm_fem_strip *strip, uint8_t *flags)
+/* Elements in trouble. */
+struct search {
+    const mpm_fem *fem;
+    const void *x;
+    bool stiffened; /* those whose modulus changes too much, not those out of range */
+    uint8_t *node;  /* flags their nodes */
+    uint8_t *slot;  /* flags them, in the order of `mesh.slot` */
+};
+
+static bool is_in_trouble(const struct search *search, const mpm_law *law, const int32_t rows[4], ptrdiff_t tile,
+                          int lane)
 {
-    const mpm_fem_mesh *mesh = &fem->mesh;
-    const mpm_law *law = mpm_laws_get(fem->materials[strip->material].law);
-    const int corners = mesh->dim + 1, lanes = mesh->lanes;
+    const mpm_fem *fem = search->fem;
+    const size_t at = (size_t)(tile * fem->mesh.lanes + lane), size = fem->settings.real_size;
+    const double before = mpm_real_at(fem->modulus, at, size), after = mpm_real_at(fem->next_modulus, at, size);
+    const double J = find_J(fem, search->x, rows, tile, lane);
+    if (search->stiffened)
+        return !(after <= MPM_FEM_MOST_CHANGE * before && before <= MPM_FEM_MOST_CHANGE * after);
+    return !(J > law->J_low && J < law->J_high);
+}
+
+static void flag_strip(const struct search *search, int32_t task, const mpm_fem_strip *strip)
+{
+    const mpm_fem_mesh *mesh = &search->fem->mesh;
+    const int index = search->fem->materials[strip->material].law, corners = mesh->dim + 1, lanes = mesh->lanes;
+    if (!search->stiffened && mpm_laws_invert(index))
+        return;
     for (ptrdiff_t tile = strip->first; tile < strip->end; tile++)
         for (int k = 0; k < lanes; k++) {
             int32_t rows[4];
             for (int c = 0; c < corners; c++)
                 rows[c] = mesh->copy_row[mesh->task_copy[task] + mesh->tile_nodes[(tile * corners + c) * lanes + k]];
             const int lane = lanes < 4 ? k : (k % (lanes / 4)) * 4 + k / (lanes / 4);
-            const double J = find_J(fem, x, rows, tile, lane);
-            for (int c = 0; c < corners && !(J > law->J_low && J < law->J_high); c++)
-                flags[rows[c]] = 1;
+            if (!is_in_trouble(search, mpm_laws_get(index), rows, tile, lane))
+                continue;
+            search->slot[tile * lanes + k] = 1;
+            for (int c = 0; c < corners; c++)
+                search->node[rows[c]] = 1;
         }
 }
 
-mpm_status mpm_fem_trouble_rows(mpm_fem *fem, const void *x, mpm_reason reason, double dt)
+/* The first element that is flagged; padding has no element. */
+static int first_element(const mpm_fem_mesh *mesh, const uint8_t *flags)
+{
+    ptrdiff_t element = 0;
+    while (element < mesh->elements - 1 && !flags[mesh->slot[element]])
+        element++;
+    return (int)element;
+}
+
+mpm_status mpm_fem_trouble_elements(mpm_fem *fem, const void *x, mpm_reason reason, double dt)
 {
     const mpm_fem_mesh *mesh = &fem->mesh;
-    uint8_t *flags = mpm_memory_new(&fem->run.allocator, (size_t)mesh->nodes, 1);
+    const size_t slots = (size_t)mesh->tiles * (size_t)mesh->lanes;
+    uint8_t *flags = mpm_memory_new(&fem->run.allocator, (size_t)mesh->nodes + slots, 1);
     if (!flags)
         return MPM_OUT_OF_MEMORY;
+    const struct search search = {fem, x, reason == MPM_FEM_WOULD_STIFFEN, flags, flags + mesh->nodes};
     for (int32_t task = 0; task < mesh->tasks; task++)
         for (int32_t s = mesh->task_strip[task]; s < mesh->task_strip[task + 1]; s++)
-            if (!mpm_laws_invert(fem->materials[mesh->strips[s].material].law))
-                flag_strip(fem, x, task, &mesh->strips[s], flags);
+            flag_strip(&search, task, &mesh->strips[s]);
     mpm_trouble_note(&fem->run.trouble, MPM_UNSTABLE, reason, dt);
     mpm_trouble_add_rows(&fem->run.trouble, flags, mesh->nodes, 1);
+    fem->run.trouble.kind = first_element(mesh, search.slot);
+    fem->run.trouble.value[0] = fem->settings.dt > 0;
     mpm_memory_free(&fem->run.allocator, flags);
     return MPM_UNSTABLE;
 }
