@@ -321,7 +321,7 @@ class Simulation(Core):
         # F-bar, coefficients of the artificial viscosity
         scheme: tuple[str, str, str, float, int, bool, bool, float, bool, tuple[float, float]],
         # name, beta, tolerance, max_iterations, preconditioner, the load that the tolerance refers to
-        integrator: tuple[str, float, float, int, str, float],
+        integrator: tuple[str, float, float, int, str, str, float],
         dt: float,  # <= 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,

@@ -35,6 +35,7 @@ ADVECTIONS = ("pic", "particle")
 F_UPDATES = ("linear", "cayley")
 
 PRECONDITIONERS = ("mass", "stiffness")
+PROJECTIONS = ("semidefinite", "none")
 INTEGRATORS = ("explicit", "semi-implicit", "implicit-euler", "implicit-midpoint")
 
 GRADIENT_NAMES = {"mls": "MLS", "bspline": "B-spline"}
@@ -57,11 +58,13 @@ BETA = _check.Unset(1.0)
 TOLERANCE = _check.Unset(1e-3)
 MAX_ITERATIONS = _check.Unset(20)
 PRECONDITIONER = _check.Unset("mass")
+PROJECTION = _check.Unset("semidefinite")
 SOLVED_BY = {
     "beta": ("semi-implicit",),
     "tolerance": INTEGRATORS[1:],
     "max_iterations": ("implicit-euler", "implicit-midpoint"),
     "preconditioner": INTEGRATORS[1:],
+    "projection": ("semi-implicit",),
 }
 LEAST_TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
 MOST_ITERATIONS = 200  # MPM_NEWTON_MOST
@@ -115,6 +118,7 @@ class Integrator:
     tolerance: float
     max_iterations: int
     preconditioner: str
+    projection: str = "semidefinite"
 
     @property
     def is_implicit(self) -> bool:
@@ -129,6 +133,8 @@ class Integrator:
             used.append(f"tolerance {self.tolerance:g}")
         if self.preconditioner != PRECONDITIONER.value:
             used.append(f"preconditioned by {self.preconditioner}")
+        if self.projection != PROJECTION.value:
+            used.append("tangent not projected")
         return ", ".join(used)
 
 
@@ -176,6 +182,7 @@ def check(
     tolerance: object = TOLERANCE,
     max_iterations: object = MAX_ITERATIONS,
     preconditioner: object = PRECONDITIONER,
+    projection: object = PROJECTION,
     dt: object = "auto",
     max_dt: object = None,
     allow_unstable: object = False,
@@ -200,7 +207,7 @@ def check(
         f_bar=_f_bar(f_bar, scheme),
         viscosity=_artificial_viscosity(artificial_viscosity, scheme),
     )
-    method = _integrator(integrator, beta, tolerance, max_iterations, preconditioner, precision)
+    method = _integrator(integrator, beta, tolerance, max_iterations, preconditioner, projection, precision)
     books = _check.flag("dissipation", dissipation)
     _refuse_explicit_only(scheme, method, books)
     if scheme.kernel == "linear" and not step:
@@ -320,8 +327,8 @@ def _scheme(
     slope = _check.choice("gradient", gradient, GRADIENTS)
     if spline == "linear" and slope == "mls":
         raise ValueError(
-            "gradient = 'mls': must be 'bspline' for kernel='linear', whose moments D = h² f(1 - f) are "
-            "singular where a particle lies on a node, so that the least-squares gradient does not exist"
+            "gradient = 'mls': must be 'bspline' for kernel='linear': with the moments D = h² f(1 - f) of this "
+            "kernel, the least-squares gradient is that of the B-spline, but for a particle on a node, where D is 0"
         )
     by = _Users("transfer", name, USED_BY)
     ratio = by.checked(
@@ -394,6 +401,7 @@ def _integrator(
     tolerance: object,
     max_iterations: object,
     preconditioner: object,
+    projection: object,
     dtype: DType,
 ) -> Integrator:
     name = _check.choice("integrator", integrator, INTEGRATORS)
@@ -429,6 +437,12 @@ def _integrator(
             preconditioner,
             PRECONDITIONER,
             lambda value: _check.choice("preconditioner", value, PRECONDITIONERS),
+        ),
+        projection=by.checked(
+            "projection",
+            projection,
+            PROJECTION,
+            lambda value: _check.choice("projection", value, PROJECTIONS),
         ),
     )
 

@@ -210,7 +210,9 @@ SCHEME = group(
     text("apic"), text("quadratic"), text("mls"), number(0.5), whole(1), flag(), flag(), number(1.0), flag(),
     group(number(0.0), number(0.0)),
 )  # fmt: skip
-INTEGRATOR = group(text("explicit"), number(0.5), number(1e-6), whole(10), text("mass"), number(0.0))
+INTEGRATOR = group(
+    text("explicit"), number(0.5), number(1e-6), whole(10), text("mass"), text("semidefinite"), number(0.0)
+)
 KEYWORDS: dict[str, dict[str, Kind]] = {
     "Simulation": COMMON
     | {"cells": vector(8, 8), "dx": number(0.125), "scheme": SCHEME, "integrator": INTEGRATOR}

@@ -49,9 +49,10 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
 }
 INTEGRATORS = {
     "Simulation": (
-        ("explicit", 0.5, 1e-4, 10, "mass", 0.0),
-        ("semi-implicit", 0.5, 1e-4, 10, "mass", 0.0),
-        ("implicit-euler", 0.5, 1e-4, 10, "mass", 0.0),
+        ("explicit", 0.5, 1e-4, 10, "mass", "semidefinite", 0.0),
+        ("semi-implicit", 0.5, 1e-4, 10, "mass", "semidefinite", 0.0),
+        ("semi-implicit", 0.5, 1e-4, 10, "mass", "none", 0.0),
+        ("implicit-euler", 0.5, 1e-4, 10, "mass", "semidefinite", 0.0),
     ),
     "FEM": (("symplectic-euler", 1e-4, 10), ("linearly-implicit-euler", 1e-4, 10)),
 }

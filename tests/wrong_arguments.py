@@ -109,6 +109,7 @@ NUMERICS = {
     "tolerance": [*NUMBER, 1e-3],
     "max_iterations": [*NUMBER, 20],
     "preconditioner": [*NAME, "mass"],
+    "projection": [*NAME, "none"],
     "dt": [*POSITIVE, "automatic", ""],
     "max_dt": [v for v in POSITIVE if v is not None],
     "allow_unstable": [*FLAG, True],  # True: the time step is automatic

@@ -228,7 +228,8 @@ static bool solve_linear(struct solve *solve, mpm_newton *result)
     mpm_simulation *simulation = solve->simulation;
     const mpm_settings *settings = &simulation->settings;
     const mpm_linear_system system = system_of(solve);
-    const mpm_krylov_residual first = make_system(solve, MPM_LINEARIZE, settings->beta, true);
+    const bool projects = settings->projection == MPM_PROJECTION_SEMIDEFINITE;
+    const mpm_krylov_residual first = make_system(solve, MPM_LINEARIZE, settings->beta, projects);
     const double goal = fmax(settings->tolerance * sqrt(first.norm2), rounding_floor(simulation, solve->dt));
     *result = (mpm_newton){.end = MPM_NEWTON_FAILED, .iterations = 1, .residual = {first.norm2 > 0}};
     if (!isfinite(first.norm2))
@@ -242,7 +243,7 @@ static bool solve_linear(struct solve *solve, mpm_newton *result)
     visit_nodes(simulation, MPM_NODES_TRY, MPM_GRID_VELOCITY, 1);
     accept(solve);
     /* once more, for the impulses of contacts */
-    sweep(solve, MPM_LINEARIZE, MPM_GRID_VELOCITY, settings->beta, true);
+    sweep(solve, MPM_LINEARIZE, MPM_GRID_VELOCITY, settings->beta, projects);
     visit_nodes(simulation, MPM_NODES_RESIDUAL, MPM_GRID_VELOCITY, 0);
     result->end = MPM_NEWTON_CONVERGED;
     return true;

@@ -93,6 +93,7 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         {"max_iterations", settings->max_iterations >= 1 && settings->max_iterations <= MPM_NEWTON_MOST},
         {"load", settings->load >= 0 && isfinite(settings->load)},
         {"preconditioner", (unsigned)settings->preconditioner < MPM_PRECONDITIONER_COUNT},
+        {"projection", (unsigned)settings->projection < MPM_PROJECTION_COUNT},
         {"integrator", mpm_integrator_get(settings->integrator)},
         {"isa", mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size)},
     };

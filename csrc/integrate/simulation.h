@@ -18,6 +18,13 @@ typedef enum mpm_preconditioner {
     MPM_PRECONDITIONER_COUNT
 } mpm_preconditioner;
 
+/** What the linear solve of a semi-implicit step makes of the derivative of the forces. */
+typedef enum mpm_projection {
+    MPM_PROJECTION_SEMIDEFINITE, /* that of each particle positive semi-definite: the solve has a solution at any dt */
+    MPM_PROJECTION_NONE,         /* as it is */
+    MPM_PROJECTION_COUNT
+} mpm_projection;
+
 /** What the user chooses once. A 2-D simulation ignores the third axis. */
 typedef struct mpm_settings {
     int dim;           /* 2 or 3 */
@@ -41,6 +48,7 @@ typedef struct mpm_settings {
     double tolerance;  /* implicit: residual over that of v^n + dt g, 1e-10 .. 0.1; in single precision from 1e-4 */
     int max_iterations; /* implicit: Newton iterations, at most MPM_NEWTON_MOST */
     mpm_preconditioner preconditioner; /* implicit */
+    mpm_projection projection; /* semi-implicit */
     double load;       /* implicit Euler and midpoint: the force, in the norm of M^-1 [N/kg^1/2], whose impulse in a
                         * step counts as a residual of 1; 0: the tolerance is relative to the first residual */
 } mpm_settings;

@@ -99,16 +99,18 @@ static int get_scheme(PyObject *scheme, mpm_scheme *out)
 static int get_integrator(PyObject *integrator, mpm_settings *out)
 {
     static const char *const preconditioners[] = {"mass", "stiffness"};
-    const char *name, *preconditioner;
+    static const char *const projections[] = {"semidefinite", "none"};
+    const char *name, *preconditioner, *projection;
     if (!PyTuple_Check(integrator) ||
-        !PyArg_ParseTuple(integrator, "sddisd", &name, &out->beta, &out->tolerance, &out->max_iterations,
-                          &preconditioner, &out->load)) {
+        !PyArg_ParseTuple(integrator, "sddissd", &name, &out->beta, &out->tolerance, &out->max_iterations,
+                          &preconditioner, &projection, &out->load)) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "integrator: must be a tuple");
         return -1;
     }
     out->preconditioner =
         (mpm_preconditioner)mpm_python_find_name(preconditioner, preconditioners, MPM_PRECONDITIONER_COUNT);
+    out->projection = (mpm_projection)mpm_python_find_name(projection, projections, MPM_PROJECTION_COUNT);
     out->integrator = -1; /* a name that is not known stays -1, which the core refuses */
     for (int i = 0; mpm_integrator_get(i); i++)
         if (!strcmp(mpm_integrator_get(i)->name, name))
