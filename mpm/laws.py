@@ -20,6 +20,7 @@ from mpm._check import FloatArray
 from mpm.varying import Varying, called, is_varying
 
 NEARLY_INCOMPRESSIBLE = 0.49
+CLIPPED = 1e290  # [Pa] at which law_bounded of csrc/materials/law.h holds a stress
 
 
 class Evaluation(NamedTuple):
@@ -338,7 +339,10 @@ class Material(_check.Strict):
             scale = np.linalg.norm(F, axis=(1, 2)) ** F.shape[1]
         for row in np.flatnonzero(np.abs(determinant) <= 1e-14 * scale)[:1]:
             raise ValueError(f"F[{row}] is singular (det F = {determinant[row]:g}): tau F^-T does not exist")
-        tau = self._finite(F, self._evaluate(F, history).tau)
+        found = self._evaluate(F, history)
+        for row in np.flatnonzero(~answers(found.tau, found.energy))[:1]:
+            raise out_of_range(row, F[row], self._title)
+        tau = found.tau
         # P F^T = tau, hence F P^T = tau^T.
         with np.errstate(over="ignore", invalid="ignore"):
             transposed = np.linalg.solve(F, tau.transpose(0, 2, 1))
@@ -399,6 +403,15 @@ def wrong_material(value: object, expected: str = "one of mpm.materials", hint: 
     has_one = isinstance(getattr(value, "material", None), Material)
     error = _check.wrong_type("material", value, expected)
     return TypeError(f"{error}{'; take its .material' if has_one else hint}")
+
+
+def answers(tau: FloatArray, energy: FloatArray) -> npt.NDArray[np.bool_]:
+    """Where a law is within its range: stresses ``(m, k, k)`` are numbers, not clipped, energies ``(m,)`` not infinite.
+
+    An energy may be NaN, which is none.
+    """
+    sound = (np.abs(tau) < CLIPPED).all(axis=(1, 2))  # not where it is NaN
+    return np.asarray(sound & ~np.isinf(energy), dtype=np.bool_)
 
 
 def out_of_range(row: int, F: FloatArray, law: str) -> ValueError:

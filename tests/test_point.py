@@ -1,7 +1,9 @@
 """The material point: closed forms, mixed control, the usual tests, laws in Python, and fits."""
 
 import doctest
+import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -323,6 +325,26 @@ def test_a_stress_that_the_law_cannot_bear():
     assert (caught.value.step, caught.value.time, len(caught.value.residuals)) == (2, 2.0, 1)
     with pytest.raises(mpm.ConvergenceError, match="stress"):
         point.creep(Fluid(bulk_modulus=1, density=1), stress=0.1)
+
+
+@every_law
+@every_dim
+def test_beyond_all_numbers_a_law_says_so(law, d):
+    """Where a stress is a number, so is the energy; none is one at which the core has clipped the stress."""
+    material = scenes.MATERIALS[law]
+    ways = {"shear": (0, 1, 1), "stretch": (0, 0, 1), "crush": (0, 0, -1)}
+    for (i, j, power), size in itertools.product(ways.values(), (1e5, 1e20, 1e70, 1e120, 1e160, 1e300)):
+        F = np.eye(d)[None].repeat(2, axis=0)
+        F[1, i, j] = size**power
+        for answer in (material.stress, lambda F: point.drive(material, times=(0, 1), F=F, dimension=d)):
+            try:
+                found = answer(F)
+            except ValueError as error:
+                assert re.search("outside the range|is singular", str(error))
+            else:
+                assert np.isfinite(getattr(found, "tau", found)).all()
+                assert np.abs(getattr(found, "tau", 0)).max() < 1e290
+                assert np.isfinite(getattr(found, "energy", material.energy(F))).all()
 
 
 def test_initial_history():

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mpm import _check, fieldtable
 from mpm._check import FloatArray
 from mpm.errors import ConvergenceError
-from mpm.laws import Material, is_python_law, out_of_range, wrong_material
+from mpm.laws import Material, answers, is_python_law, out_of_range, wrong_material
 from mpm.point.response import Response
 
 Component = float | npt.ArrayLike | Callable[[float], float]
@@ -229,7 +229,9 @@ def drive(
                 path[i] = search.find(i, dt, path[i])
             reaction = point.react(path[i : i + 1], dt)
             determinant = np.linalg.det(path[i])
-            if not np.isfinite(reaction.tau / determinant).all():
+            if not (
+                np.isfinite(reaction.tau / determinant).all() and answers(reaction.tau, reaction.energy).all()
+            ):
                 raise out_of_range(i, path[i], law._title)
             point.whole, point.F, point.history = path[i], reaction.F[0], reaction.history[0]
             reactions.append(reaction)
