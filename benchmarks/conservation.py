@@ -65,7 +65,7 @@ def drifts(sim: mpm.Simulation, steps: int) -> dict[str, float]:
         worst(history["mass"], start.mass),
         worst(history["momentum"], momentum),
         float(np.abs(history["center_of_mass"] - path).max()),
-        worst(history["angular_momentum"].reshape(steps, -1), np.atleast_1d(spin)),
+        worst(history["angular_momentum"].reshape(steps + 1, -1), np.atleast_1d(spin)),
     )
     return {
         **dict(zip(KEPT, kept, strict=True)),

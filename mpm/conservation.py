@@ -64,8 +64,9 @@ def drifts(sim: Solver, start: Totals) -> list[Drift]:
         The history has not every step since `start`.
     """
     history: Mapping[str, FloatArray] = sim.history
-    if len(history["time"]) < sim.steps:
-        recorded = f"{len(history['time'])} of {sim.steps} steps are in its history"
+    taken = np.count_nonzero(history["dt"])  # not that of the start
+    if taken < sim.steps:
+        recorded = f"{taken} of {sim.steps} steps are in its history"
         raise ValueError(f"sim: {recorded}: must have been made with history=1")
     late = history["time"] > start.time
     history = {name: values[late] for name, values in history.items()}

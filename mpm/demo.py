@@ -265,6 +265,7 @@ def _report(
 def outcome_dt(sim: Solver) -> str:
     """The range of the time steps that were taken."""
     dt = sim.history["dt"]
+    dt = dt[dt > 0]  # not that of the start
     return f"{dt.min():.3g} to {dt.max():.3g} s" if len(dt) else "none"
 
 
@@ -276,8 +277,9 @@ def _report_bounces(sim: Solver, start: Totals) -> None:
     axis = int(np.argmax(np.abs(gravity)))
     up = -np.sign(gravity[axis])
     floor = sim.scene.lower[axis] if up > 0 else sim.scene.upper[axis]
-    height = up * (np.append(start.center_of_mass[axis], sim.history["center_of_mass"][:, axis]) - floor)
-    times = np.append(start.time, sim.history["time"])
+    height, times = up * (sim.history["center_of_mass"][:, axis] - floor), sim.history["time"]
+    if not len(height):
+        return
     found = conservation.peaks(height, PEAK_SHARE * (height[0] - height.min()))
     # The body falls from the first height.
     shown = ", ".join(f"to {height[k]:.4f} m at {times[k]:.2f} s" for k in found[:8] if k > 0)

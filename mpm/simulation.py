@@ -183,7 +183,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         ``{"x+": "delete"}``, gives each face its own rule; faces that it does not name raise. Beyond two faces at
         once, ``"raise"`` goes before ``"delete"``, and ``"delete"`` before ``"clamp"``.
     history : int
-        Record every history-th step; 0: none.
+        Record the start and every history-th step; 0: nothing.
     dissipation : bool, optional
         Keep the books of what the laws dissipate: the live fields ``particles.plastic_dissipation`` and
         ``particles.viscous_dissipation`` [J/m³ of rest volume], and in `totals` and `history` their sums over the

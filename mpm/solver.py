@@ -268,7 +268,7 @@ class Solver(Run):
 
     @property
     def history(self) -> totals.History:
-        """Quantities recorded after every `history`-th step; it has no record of the first state, see `totals`."""
+        """Quantities recorded at the start, when the first step is taken, and after every `history`-th step."""
         return totals.History(self._core)
 
     @property

@@ -174,16 +174,19 @@ def read(core: Core) -> Totals:
 
 
 class History(Mapping[str, FloatArray]):
-    """What was recorded: name → array with one entry per recorded step.
+    """What was recorded: name → array with one entry per record.
 
-    The state before the first step is not among them: entry k is the state after step (k + 1)·history at
-    ``history["time"][k]``, and what there was at the beginning is to be had from `Simulation.totals` before the run.
+    Entry 0 is the state at the start, as the first step found it; entry k is the state after step k·history, at
+    ``history["time"][k]``. In entry 0, what belongs to a step (``dt``, impulses, torques, the counts of a solver) is 0,
+    so ``history["wall_impulse"][1:] / history["dt"][1:, None]`` are forces. Before the first step there is no entry:
+    what is added, deleted or written until then counts. A first step that is refused leaves no entry either. The
+    history of an older checkpoint, which has no entry 0, goes on without one.
 
     Names are those of `Totals` (``plastic_dissipation``, ``viscous_dissipation`` and ``heat`` only with
     ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
-    ``wall_impulse``, both (steps, d) [N s] and summed up between entries.
-    For every collider there are ``impulse:NAME`` (steps, d) [N s] and ``torque:NAME`` [N m s], (steps,) in 2-D and
-    (steps, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
+    ``wall_impulse``, both (records, d) [N s] and summed up between entries.
+    For every collider there are ``impulse:NAME`` (records, d) [N s] and ``torque:NAME`` [N m s], (records,) in 2-D and
+    (records, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
     Impulses act on the material and add up to the change of its momentum,
     P_{k+1} − P_k = body_impulse + wall_impulse + Σ impulse:NAME. Without a body force body_impulse is dt·M·g.
     The work of a collider that does not deform is impulse:NAME · V + torque:NAME · ω [J], with the velocity V of its

@@ -50,8 +50,8 @@ def test_a_uniform_force_is_gravity(dim, transfer, dtype):
     assert apart < 5e3 * EPSILON[dtype], apart
     given, weight = pushed.history["body_impulse"], fallen.history["body_impulse"]
     assert largest(given - weight) <= max(1e-13, EPSILON[dtype]) * largest(weight)
-    expected = 1e-3 * (fallen.history["mass"][:, None] * g)
-    assert largest(weight - expected) <= EPSILON[dtype] * largest(weight)  # measured 0
+    expected = 1e-3 * (fallen.history["mass"][1:, None] * g)
+    assert largest(weight[1:] - expected) <= EPSILON[dtype] * largest(weight)  # measured 0
 
 
 @each("dtype", DTYPES)
@@ -82,11 +82,10 @@ def test_the_momentum_budget_closes(dim, transfer, walls, dtype):
     sim = block(
         dim, transfer=transfer, walls=walls, dtype=dtype, gravity=[1.0] * dim, body_force=whirl, collider=True
     )
-    start = sim.totals().momentum
     sim.step(40)
     h = sim.history
     impulse = h["body_impulse"] + h["wall_impulse"] + h["impulse:ball"]
-    balance = np.diff(np.vstack([start, h["momentum"]]), axis=0) - impulse
+    balance = np.diff(h["momentum"], axis=0) - impulse[1:]
     scale = largest(h["momentum"]) + largest(impulse)
     assert (
         largest(h["body_impulse"] - h["dt"][:, None] * h["mass"][:, None]) > 1e-3 * scale
@@ -99,8 +98,8 @@ def test_impulses_add_up_between_records(dim):
     each, third = (block(dim, body_force=whirl, gravity=[1.0] * dim, history=k) for k in (1, 3))
     each.step(12)
     third.step(12)
-    summed = each.history["body_impulse"].reshape(4, 3, dim).sum(axis=1)
-    assert np.allclose(third.history["body_impulse"], summed, rtol=1e-14, atol=0)
+    summed = each.history["body_impulse"][1:].reshape(4, 3, dim).sum(axis=1)
+    assert np.allclose(third.history["body_impulse"][1:], summed, rtol=1e-14, atol=0)
 
 
 @each("transfer", ["flip", "apic"])
@@ -117,7 +116,7 @@ def test_the_centre_of_mass_follows_the_harmonic_oscillator(dim, transfer):
     for k in range(100):
         v = v - dt * w**2 * (x - centre)
         x = x + dt * v
-        assert largest(sim.history["center_of_mass"][k] - x) < 1e-13, k  # measured
+        assert largest(sim.history["center_of_mass"][k + 1] - x) < 1e-13, k  # measured
 
 
 @each("dtype", DTYPES)
@@ -166,7 +165,7 @@ def test_it_is_asked_at_the_beginning_of_every_step(dim, dtype):
         places.append(sim.particles.x.copy())
         sim.step()
     sim.run(1e-3)
-    assert [t for t, _ in asked] == [0.0, *sim.history["time"][:-1]]
+    assert [t for t, _ in asked] == sim.history["time"][:-1].tolist()
     assert all(
         x.dtype == np.float64 and np.array_equal(x, y) for (_, x), y in zip(asked, places, strict=False)
     )
@@ -201,7 +200,7 @@ def test_particles_that_leave_are_removed_after_the_step():
     sim.step(2)
     assert counts == [n, n - 3] and sim.health["deleted"] == 3
     h = sim.history
-    balance = h["momentum"][1] - h["momentum"][0] - h["body_impulse"][1] - h["wall_impulse"][1]
+    balance = h["momentum"][2] - h["momentum"][1] - h["body_impulse"][2] - h["wall_impulse"][2]
     assert largest(balance) < 1e-13 * largest(h["momentum"])
 
 
@@ -218,9 +217,9 @@ def test_a_refused_step_is_tried_again_with_the_same_answer(transfer):
     sim.step(3)
     h = sim.history
     assert sim.health["refused"] > 0 and len(calls) == 3
-    given = h["dt"][:, None] * h["mass"][:, None] * 3e5
-    assert largest(h["body_impulse"] / given - 1) < 1e-14  # with the dt of the last try
-    change = np.diff(np.vstack([[0, 0], h["momentum"]]), axis=0) - h["wall_impulse"]
+    given = h["dt"][1:, None] * h["mass"][1:, None] * 3e5
+    assert largest(h["body_impulse"][1:] / given - 1) < 1e-14  # with the dt of the last try
+    change = np.diff(h["momentum"], axis=0) - h["wall_impulse"][1:]
     assert largest(change - given) < 1e-12 * largest(given)
 
 

@@ -59,7 +59,7 @@ def test_the_first_snippet_does_what_its_comments_say():
     sim, x = names["sim"], names["x"]
     assert isinstance(sim, mpm.Simulation) and sim.time == 0.5
     assert x.shape == (len(sim.particles), 2) and np.shares_memory(x, sim.particles.x)
-    assert len(sim.history["kinetic"]) == sim.steps
+    assert len(sim.history["kinetic"]) == sim.steps + 1
 
 
 @pytest.mark.parametrize("path", DOCTESTED, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -133,7 +133,7 @@ def test_each_face_treats_what_flies_through_it(dim, dtype):
         assert len(sim.particles) == 3 and sim.particles.x[0, 0] == 0
         sim.step(2)
         assert sim.health["left_domain"] == 2 and sim.health["clamped"] == sim.health["deleted"] == 1
-        np.testing.assert_allclose(sim.history["mass"], [0.4, 0.3, 0.3], rtol=1e-6)
+        np.testing.assert_allclose(sim.history["mass"], [0.4, 0.4, 0.3, 0.3], rtol=1e-6)
     assert sims[0].state_hash() == sims[1].state_hash()
     sim = flight(mixed, sideways + up)
     with pytest.raises(mpm.EscapeError) as caught:

@@ -12,7 +12,7 @@ static const char *const counters[] = {[MPM_FEM_HEALTH_REFUSED] = "refused", [MP
 static const char *const phases[] = {[MPM_FEM_PHASE_ELEMENTS] = "elements", [MPM_FEM_PHASE_NODES] = "nodes",
                                      [MPM_FEM_PHASE_VIEWS] = "views", NULL};
 static const mpm_method method = {counters, phases, mpm_fem_totals_section, mpm_fem_step_refresh, mpm_fem_step_advance,
-                                  mpm_fem_step_finish};
+                                  mpm_fem_totals_record, mpm_fem_step_finish};
 
 static const mpm_field rows[MPM_FEM_FIELDS] = {
     [MPM_FEM_X] = {"x", "m", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},

@@ -124,7 +124,7 @@ int32_t mpm_fem_totals_row(const mpm_fem *fem, mpm_limit limit); /* the first no
 double mpm_fem_totals_automatic_dt(const mpm_fem *fem);
 mpm_totals mpm_fem_totals_of(const mpm_fem *fem);
 mpm_history_section mpm_fem_totals_section(const void *self, int index);
-void mpm_fem_totals_record(mpm_fem *fem);
+void mpm_fem_totals_record(void *fem);
 
 /* fem_trouble.c */
 mpm_status mpm_fem_trouble_elements(mpm_fem *fem, const void *x, mpm_reason reason, double dt);

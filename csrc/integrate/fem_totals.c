@@ -89,8 +89,9 @@ mpm_history_section mpm_fem_totals_section(const void *self, int index)
     return mpm_books_collider(&fem->boundary, (size_t)index - 2);
 }
 
-void mpm_fem_totals_record(mpm_fem *fem)
+void mpm_fem_totals_record(void *self)
 {
+    mpm_fem *fem = self;
     mpm_run *run = &fem->run;
     if (!mpm_history_is_due(&run->history, run->steps))
         return;

@@ -47,7 +47,8 @@ static const char *const counters[] = {
 static const char *const phases[] = {
     [MPM_PHASE_SWEEPS] = "sweeps", [MPM_PHASE_GRID] = "grid", [MPM_PHASE_BINNING] = "binning",
     [MPM_PHASE_VIEWS] = "views", NULL};
-static const mpm_method method = {counters, phases, mpm_totals_section, refresh_for_steps, advance, finish};
+static const mpm_method method = {counters, phases, mpm_totals_section, refresh_for_steps, advance, mpm_totals_record,
+                                  finish};
 
 static mpm_boundary boundary_of(const mpm_settings *settings)
 {

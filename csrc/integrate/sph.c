@@ -94,7 +94,7 @@ static const char *const phases[] = {
     [MPM_SPH_PHASE_SORT] = "sort", [MPM_SPH_PHASE_DENSITY] = "density", [MPM_SPH_PHASE_FORCE] = "force",
     [MPM_SPH_PHASE_MOTION] = "motion", [MPM_SPH_PHASE_VIEWS] = "views", NULL};
 static const mpm_method method = {counters, phases, mpm_sph_totals_section, mpm_sph_step_refresh, mpm_sph_step_advance,
-                                  mpm_sph_step_finish};
+                                  mpm_sph_totals_record, mpm_sph_step_finish};
 
 static const mpm_field fields_of_sph[MPM_SPH_FIELDS] = {
     [MPM_SPH_X] = {"x", "m", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},

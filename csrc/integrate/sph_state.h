@@ -98,7 +98,7 @@ void mpm_sph_settle_J(mpm_sph *sph); /* J to the rows */
 /* sph_totals.c */
 mpm_totals mpm_sph_totals_of(const mpm_sph *sph);
 mpm_history_section mpm_sph_totals_section(const void *sph, int index);
-void mpm_sph_totals_record(mpm_sph *sph); /* in the history, where that is due */
+void mpm_sph_totals_record(void *sph); /* in the history, where that is due */
 void mpm_sph_totals_limit_colliders(mpm_sph *sph); /* finds collider_dt of a settled state */
 mpm_stable_dt mpm_sph_totals_bound(const mpm_sph *sph);
 double mpm_sph_totals_automatic_dt(const mpm_sph *sph);

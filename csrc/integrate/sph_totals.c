@@ -24,8 +24,9 @@ mpm_history_section mpm_sph_totals_section(const void *self, int index)
     return index == 0 ? mpm_books_section(&sph->books) : mpm_books_collider(&sph->boundary, (size_t)index - 1);
 }
 
-void mpm_sph_totals_record(mpm_sph *sph)
+void mpm_sph_totals_record(void *self)
 {
+    mpm_sph *sph = self;
     sph->record_pending = false;
     if (!mpm_history_is_due(&sph->run.history, sph->run.steps))
         return;

@@ -143,7 +143,7 @@ mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[
 /* totals.c */
 mpm_totals mpm_totals_of(const mpm_simulation *simulation);
 mpm_history_section mpm_totals_section(const void *simulation, int index); /* the columns of the history */
-void mpm_totals_record(mpm_simulation *simulation); /* in the history, where that is due */
+void mpm_totals_record(void *simulation); /* in the history, where that is due */
 
 /* refresh.c, step.c */
 mpm_status mpm_refresh_state(mpm_simulation *simulation); /* views read in, bins fresh, state measured */

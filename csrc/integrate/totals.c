@@ -39,11 +39,14 @@ mpm_history_section mpm_totals_section(const void *self, int index)
     return mpm_books_collider(&simulation->boundary, (size_t)index - (has_own ? 2 : 1));
 }
 
-void mpm_totals_record(mpm_simulation *simulation)
+void mpm_totals_record(void *self)
 {
+    mpm_simulation *simulation = self;
     mpm_run *run = &simulation->run;
     if (!mpm_history_is_due(&run->history, run->steps))
         return;
+    if (!run->steps) /* a solve that failed belongs to no step */
+        simulation->solver.solution = (mpm_solution){0};
     const mpm_totals totals = mpm_totals_of(simulation);
     mpm_books_record(&simulation->books, &simulation->boundary, &run->history, &totals, run->dt);
 }

@@ -39,6 +39,23 @@ bool mpm_run_is_over(const mpm_run *run, const mpm_goal *goal)
     return run->steps >= goal->last_step || !(run->time < goal->end);
 }
 
+/* The first record of a history is the state before the first step. If that step is refused, the record goes: the state
+ * may be another at the next attempt. */
+static mpm_status advance(mpm_run *run, const mpm_goal *goal)
+{
+    const bool begins = run->steps == 0 && run->history.count == 0 && run->history.every > 0;
+    if (begins) {
+        const mpm_status status = mpm_history_reserve(&run->history, &run->allocator);
+        if (status)
+            return status;
+        run->method->record(run->self);
+    }
+    const mpm_status status = run->method->advance(run->self, goal);
+    if (begins && run->steps == 0)
+        run->history.count = 0;
+    return status;
+}
+
 mpm_status mpm_run_towards(mpm_run *run, const mpm_goal *goal)
 {
     if (!run->suspect && mpm_run_is_over(run, goal))
@@ -49,7 +66,7 @@ mpm_status mpm_run_towards(mpm_run *run, const mpm_goal *goal)
         return status;
     run->next_poll = mpm_clock_seconds() + POLL_INTERVAL;
     if (!(status = run->method->refresh(run->self)) && !mpm_run_is_over(run, goal))
-        status = run->method->advance(run->self, goal);
+        status = advance(run, goal);
     run->method->finish(run->self, status, run->steps > before);
     mpm_run_end(run);
     return status;

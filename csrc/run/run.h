@@ -30,6 +30,8 @@ typedef struct mpm_method {
     mpm_status (*refresh)(void *self);
     /** Takes whole steps, at least one, until the goal is reached. Updates clock, history and trouble after each. */
     mpm_status (*advance)(void *self, const mpm_goal *goal);
+    /** Appends a record of the present state to the history, for which there is room, if one is due. */
+    void (*record)(void *self);
     /** Called after the steps, also after errors and a failed refresh. `moved`: was any step taken? */
     void (*finish)(void *self, mpm_status status, bool moved);
 } mpm_method;
@@ -65,7 +67,9 @@ void mpm_run_clear(mpm_run *run);
 mpm_status mpm_run_begin(mpm_run *run, int threads);
 void mpm_run_end(mpm_run *run);
 
-/** Runs towards a goal. Does nothing, not even a refresh, if the goal is reached already. Errors: the method's. */
+/** Runs towards a goal. Does nothing, not even a refresh, if the goal is reached already. The first run records the
+ *  state at the start; if not even one step is taken, that record is gone, too. Errors: MPM_OUT_OF_MEMORY, the
+ *  method's. */
 mpm_status mpm_run_towards(mpm_run *run, const mpm_goal *goal);
 
 /** Has the run reached its goal, and not just a pause? */

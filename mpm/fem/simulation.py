@@ -116,7 +116,7 @@ class Simulation(Solver, kind="fem"):
     threads : int, optional
         Default `mpm.get_num_threads`, but at most one per 4,096 nodes. Results do not depend on it.
     history : int
-        Record every history-th step; 0: none.
+        Record the start and every history-th step; 0: nothing.
 
     Raises
     ------

@@ -118,7 +118,7 @@ class Simulation(Populated, kind="sph"):
         removal; a mapping by faces or axes as in `mpm.Simulation`. No step moves a particle out: one that crosses a
         wall changes places with its image.
     history : int
-        Record every history-th step; 0: none.
+        Record the start and every history-th step; 0: nothing.
 
     Raises
     ------

@@ -204,6 +204,7 @@ def _draw(
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     legible.text(axes, size)
+    legible.numbers(axes, size)
     legible.legend(axes, size)
     return lines
 

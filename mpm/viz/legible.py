@@ -8,6 +8,8 @@ import numpy as np
 
 USUAL = (6.4, 4.8)  # inches: here text has the size that Matplotlib is set to
 SMALLEST, LARGEST = 0.62, 1.35
+DIGITS = 7  # of a number below an axis, with a gap beside it
+EM = 0.65  # width of a digit over the size of the font
 BESIDE = 1.0  # inches, at the usual size, that the numbers and label of an axis take
 
 
@@ -53,6 +55,16 @@ def text(axes: Any, size: float) -> None:
         axis.set_tick_params(labelsize=points(size, name))
         axis.label.set_fontsize(points(size, "axes.labelsize"))
         axis.get_offset_text().set_fontsize(points(size, name))
+
+
+def numbers(axes: Any, size: float) -> None:
+    """At most as many ticks below axes as there is room for numbers of `DIGITS`; text has `size`, as in `text`."""
+    from matplotlib.ticker import AutoLocator
+
+    locator = axes.xaxis.get_major_locator()
+    if isinstance(locator, AutoLocator):
+        room = 72 * (_room(axes)[0] - BESIDE * size)
+        locator.set_params(nbins=int(np.clip(room / (DIGITS * EM * points(size, "xtick.labelsize")), 2, 9)))
 
 
 def legend(axes: Any, size: float) -> None:

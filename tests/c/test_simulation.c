@@ -555,7 +555,7 @@ static void an_integrator_is_a_row(int dim)
     const int first = mpm_history_length(&usual->run.history), length = mpm_history_length(history);
     int index = 0;
     const int extra = 1 + dim + (dim == 2 ? 1 : 3);
-    assert(history->count == 4 && length == first + extra);
+    assert(history->count == 5 && length == first + extra);
     while (strcmp(mpm_history_get(history, index).name, columns[0].name))
         index++;
     for (int c = 0, offset = first; c < 3; c++, index++) { /* there is no collider: they come last */
@@ -564,7 +564,7 @@ static void an_integrator_is_a_row(int dim)
         offset += column.width;
     }
     assert(mpm_history_get(history, index).width == 0);
-    const double *own_numbers = history->records + 3 * length + first;
+    const double *own_numbers = history->records + 4 * length + first;
     assert(own_numbers[0] == 4 && !memcmp(own_numbers + 1, expected + 1, (size_t)dim * sizeof *expected));
     for (int k = 1; k < extra - dim; k++)
         assert(own_numbers[dim + k] == expected[dim == 2 ? 6 : 3 + k]);

@@ -110,6 +110,11 @@ static mpm_status advance(void *self, const mpm_goal *goal)
     return status;
 }
 
+static void record(void *self)
+{
+    mpm_history_record(&((struct springs *)self)->run.history);
+}
+
 static void finish(void *self, mpm_status status, bool moved)
 {
     struct springs *s = self;
@@ -130,7 +135,7 @@ static mpm_history_section section(const void *self, int index)
 }
 
 static const char *const counters[] = {[STRETCHED] = "stretched", NULL}, *const phases[] = {NULL};
-static const mpm_method method = {counters, phases, section, refresh, advance, finish};
+static const mpm_method method = {counters, phases, section, refresh, advance, record, finish};
 
 /* A chain along x; its first spring is stretched by `stretch`. */
 static void start(struct springs *s, const mpm_allocator *allocator, int masses, double stretch, int threads)
@@ -195,10 +200,10 @@ static void the_history_has_its_columns(const mpm_allocator *allocator)
     const mpm_history_column momentum = mpm_history_get(history, 1), energy = mpm_history_get(history, 2);
     assert(!strcmp(momentum.name, "momentum") && momentum.width == DIM && momentum.offset == 1 && !momentum.owner);
     assert(energy.width == 1 && !mpm_history_get(history, 3).width && mpm_history_length(history) == 4);
-    assert(history->count == 200); /* of every other step */
+    assert(history->count == 201); /* of the start and of every other step */
     for (size_t r = 0; r < history->count; r++) {
         const double *record = history->records + 4 * r;
-        assert(fabs(record[0] - 2e-3 * (double)(r + 1)) < 1e-12 && fabs(record[1]) < 1e-14 && record[2] == 0);
+        assert(fabs(record[0] - 2e-3 * (double)r) < 1e-12 && fabs(record[1]) < 1e-14 && record[2] == 0);
         assert(fabs(record[3] - 0.5) < 0.01); /* k u0^2/2, to w dt */
     }
     stop(&s);
