@@ -6,6 +6,7 @@ With m_j the masses, ρ_j the densities and x_ij = x_i − x_j, a quantity and i
     ∇A_i = Σ m_j/ρ_j A_j ∇W_ij                             `gradient`, plain
     ∇A_i = ρ_i Σ m_j (A_i/ρ_i² + A_j/ρ_j²) ∇W_ij           `gradient`, symmetric: forces of it conserve momentum
     ∇·A_i = −1/ρ_i Σ m_j A_ij·∇W_ij                        `divergence`
+    ∇²A_i = Σ m_j/ρ_j A_j ∇²W_ij                           `laplacian`, plain
     ∇²A_i = 2 Σ m_j/ρ_j A_ij (x_ij·∇W_ij)/(x_ij² + 0.01 h²)                      `laplacian`
     ∇²A_i = 2 (d + 2) Σ m_j/ρ_j (A_ij·x_ij)/(x_ij² + 0.01 h²) ∇W_ij              `laplacian`, central, of a velocity
 
@@ -40,6 +41,7 @@ __all__ = [
     "gradient",
     "kernel",
     "kernel_gradient",
+    "kernel_laplacian",
     "laplacian",
     "neighbours",
 ]
@@ -97,6 +99,25 @@ def kernel_gradient(apart: npt.ArrayLike, h: float, *, kind: str = "cubic") -> F
     """
     vectors = _check.array("apart", apart, (None, None))
     return _slope(vectors, h, kind)[:, None] * vectors
+
+
+def kernel_laplacian(apart: npt.ArrayLike, h: float, *, kind: str = "cubic") -> FloatArray:
+    """∇²W at x_ij = `apart`, shape (k,) [m^−(d + 2)]; `apart`, `h` and `kind` are as in `kernel_gradient`.
+
+    It changes its sign within the support. Its integral is 0, and that of x² ∇²W is 2 for every axis x.
+    """
+    vectors = _check.array("apart", apart, (None, None))
+    d = vectors.shape[1]
+    q, factor = _scaled(_length(vectors), h, d, kind)
+    if kind == "cubic":
+        outer, inner = np.maximum(2 - q, 0), np.maximum(1 - q, 0)
+        second = outer - 4 * inner  # W'' h²/factor
+        # (4 (1 - q)² - (2 - q)²)/(2 q) in the inner part, without the division by 0
+        first = np.where(q < 1, 1.5 * q - 2, -(outer**2) / (2 * np.maximum(q, 1)))  # W' h²/(factor q)
+    else:
+        t = np.maximum(1 - q / 2, 0)
+        second, first = 7.5 * q * t**2 - 5 * t**3, -5 * t**3
+    return np.asarray(factor / h**2 * (second + (d - 1) * first))
 
 
 def neighbours(x: npt.ArrayLike, h: float, *, period: npt.ArrayLike | None = None) -> Pairs:
@@ -187,15 +208,26 @@ def laplacian(
     pairs: Pairs,
     *,
     central: bool = False,
+    plain: bool = False,
     kind: str = "cubic",
 ) -> FloatArray:
-    """∇²A of a scalar (n,) or a vector (n, d), component by component; central: of a velocity without divergence."""
+    """∇²A of a scalar (n,) or a vector (n, d), component by component; central: of a velocity without divergence.
+
+    The plain sum is the derivative of the interpolated A. Of a constant A it is not 0: it leaves A Σ m_j/ρ_j ∇²W_ij,
+    which does not decrease with h while h over the spacing stays the same. So methods take the other forms, which
+    see differences alone; forces of the plain one do not conserve momentum either.
+    """
     rho = _check.array("density", density, (None,))
     d = pairs.apart.shape[1]
     given = np.asarray(A, dtype=np.float64)
     a = _check.array("A", A, (len(rho), d) if central or given.ndim == 2 else rho.shape)
     m = _check.array("mass", mass, rho.shape)
     i, j, r2 = pairs.i, pairs.j, (pairs.apart**2).sum(axis=1)
+    if _check.flag("plain", plain):
+        if _check.flag("central", central):
+            raise ValueError("plain = True: must be False with central=True")
+        weight = m[j] / rho[j] * kernel_laplacian(pairs.apart, h, kind=kind)
+        return _sum(pairs, len(rho), (weight[:, None] if a.ndim == 2 else weight) * a[j])
     slope = _slope(pairs.apart, h, kind)  # of W, over r
     weight = m[j] / rho[j] * slope / (r2 + SOFT * h**2)
     if _check.flag("central", central):
