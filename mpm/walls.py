@@ -41,7 +41,7 @@ class Wall:
         material rests against it; mirror and periodic faces are of the order of the kernel.
     friction : float, optional, keyword
         Coulomb's coefficient, >= 0, for ``"slip"`` and ``"separate"``: the tangential velocity is reduced by
-        at most `friction` times the normal velocity that was removed. Default 0.
+        at most `friction` times the normal velocity that was removed. At edges all walls act at once. Default 0.
 
     Raises
     ------

@@ -5,10 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "contact/collision.h"
-
-#define PARALLEL 1e-12      /* below this squared sine of their angle, two surfaces have no edge */
-
 mpm_status mpm_collider_copy(mpm_collider *copy, const mpm_allocator *allocator, const mpm_collider *collider)
 {
     const size_t name = strlen(collider->name) + 1, keys = MPM_KEYFRAME * collider->motion.key_count;
@@ -208,80 +204,6 @@ void mpm_collider_enter(mpm_collider_book *book, const mpm_collider *collider, c
         const int a = (c + 1) % 3, b = (c + 2) % 3;
         book->torque[c] += (image[a] - reference[a]) * impulse[b] - (image[b] - reference[b]) * impulse[a];
     }
-}
-
-/* Enters the impulse that changes the velocity of a point. */
-static void enter(mpm_collider_book *book, const mpm_collider *collider, const mpm_contact_point *point,
-                  const double before[3], const double after[3])
-{
-    double given[3];
-    for (int a = 0; a < 3; a++)
-        given[a] = point->mass * (point->flips >> a & 1 ? before[a] - after[a] : after[a] - before[a]);
-    mpm_collider_enter(book, collider, point->image, given);
-}
-
-static bool is_pressed(const mpm_holder *holder, const double v[3])
-{
-    double normal = 0, size = 0;
-    for (int a = 0; a < 3; a++) {
-        normal += (v[a] - holder->at.velocity[a]) * holder->at.normal[a];
-        size = fmax(size, fmax(fabs(v[a]), fabs(holder->at.velocity[a])));
-    }
-    return normal < -1e-12 * size;
-}
-
-/* Does the velocity `v` press into any of several holders? */
-static bool is_pressed_into_one(const mpm_holder *holders, int count, const double v[3])
-{
-    bool pressed = false;
-    for (int i = 0; count > 1 && i < count; i++)
-        pressed |= is_pressed(&holders[i], v);
-    return pressed;
-}
-
-/* Keeps, of the velocity relative to the first holder, only the component along its edge with the holder that faces it
- * most; in 2-D there is no such component. */
-static void keep_to_edge(const mpm_holder *holders, int count, double v[3])
-{
-    const double *first = holders[0].at.normal, *second = NULL, *surface = holders[0].at.velocity;
-    double least = INFINITY, edge[3], along = 0, size2 = 0;
-    for (int i = 1; i < count; i++) {
-        const double *n = holders[i].at.normal, facing = first[0] * n[0] + first[1] * n[1] + first[2] * n[2];
-        if (facing < least) {
-            least = facing;
-            second = n;
-        }
-    }
-    for (int c = 0; c < 3; c++) {
-        const int a = (c + 1) % 3, b = (c + 2) % 3;
-        edge[c] = first[a] * second[b] - first[b] * second[a];
-        along += edge[c] * (v[c] - surface[c]);
-        size2 += edge[c] * edge[c];
-    }
-    for (int c = 0; c < 3; c++)
-        v[c] = surface[c] + (size2 > PARALLEL ? along / size2 * edge[c] : 0);
-}
-
-bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point, double v[3],
-                        mpm_collider_book *books)
-{
-    mpm_holder holders[MPM_MOST_HOLDERS];
-    const int found = mpm_collider_find_holders(colliders, count, point->x, books, holders);
-    for (int i = 0; i < found; i++) {
-        const mpm_collider *collider = &colliders[holders[i].collider];
-        const double before[3] = {v[0], v[1], v[2]};
-        mpm_collision_apply(v, holders[i].at.velocity, holders[i].at.normal, collider->contact, collider->friction);
-        enter(&books[holders[i].collider], collider, point, before, v);
-    }
-    if (is_pressed_into_one(holders, found, v)) {
-        const size_t deepest = holders[0].collider;
-        const double before[3] = {v[0], v[1], v[2]};
-        keep_to_edge(holders, found, v);
-        if (is_pressed_into_one(holders, found, v))
-            memcpy(v, holders[0].at.velocity, sizeof holders[0].at.velocity);
-        enter(&books[deepest], &colliders[deepest], point, before, v);
-    }
-    return found > 0;
 }
 
 void mpm_collider_add_book(mpm_collider_book *sum, const mpm_collider_book *part)

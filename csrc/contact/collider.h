@@ -7,9 +7,7 @@
  *     phi(x) = phi_0(X),  X = R^T (x - c) + c_0          c_0, c: its reference point as described and at t
  *     v_surface(x) = V + omega x (x - c) + R v_0(X)      phi_0, v_0: of a deforming shape, at t
  *
- * Where several colliders hold a point, the rule of collision.h is applied for each, the deepest first. If the velocity
- * still presses the point into one of them, two surfaces meet in an acute edge: the point keeps only the motion along
- * that edge, relative to the deepest collider. If that also presses it into one of them, it moves with the deepest.
+ * contacts.h says what they do to a point.
  */
 #pragma once
 #include "contact/motion.h"
@@ -101,11 +99,6 @@ int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const
 /** Enters an impulse on the mass at a point [N s], in the frame of that mass, in the book of a collider. */
 void mpm_collider_enter(mpm_collider_book *book, const mpm_collider *collider, const double image[3],
                         const double impulse[3]);
-
-/** Applies the near colliders that hold a mass to its velocity v [m/s], and enters their impulse in the books. Returns
- *  whether there were any. */
-bool mpm_collider_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point, double v[3],
-                        mpm_collider_book *books);
 
 /** Adds the book of one task or block to a sum. */
 void mpm_collider_add_book(mpm_collider_book *sum, const mpm_collider_book *part);

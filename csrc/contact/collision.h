@@ -11,6 +11,7 @@
  */
 #pragma once
 #include <math.h>
+#include <stdbool.h>
 
 #include "contact/walls.h"
 
@@ -35,4 +36,34 @@ static inline void mpm_collision_apply(double v[3], const double surface[3], con
     }
     for (int a = 0; a < 3; a++)
         v[a] = surface[a] + kept * relative[a];
+}
+
+/** Applies the walls of the faces that hold a point (bit 2 axis, and that + 1 for the upper face) to its velocity v
+ *  [m/s]: all at once, so that the order of the axes does not matter. First the normal velocities are removed, then the
+ *  friction of all walls acts against what is left. A mirror slips; periodic faces must not hold. */
+static inline void mpm_collision_apply_walls(double v[3], const mpm_wall walls[6], unsigned held)
+{
+    double left[3] = {v[0], v[1], v[2]}, lost = 0, tangent2 = 0, kept = 1;
+    bool touched = false;
+    for (int face = 0; face < 6; face++) {
+        const int a = face / 2;
+        const double normal = face % 2 ? -v[a] : v[a];
+        const mpm_contact contact = walls[face].contact;
+        if (!(held >> face & 1) || (contact == MPM_SEPARATE && normal >= 0))
+            continue;
+        touched = true;
+        left[a] = 0;
+        kept = contact == MPM_STICKY ? 0 : kept;
+        lost += walls[face].friction > 0 && normal < 0 && contact != MPM_MIRROR ? -walls[face].friction * normal : 0;
+    }
+    if (!touched)
+        return;
+    for (int a = 0; a < 3; a++)
+        tangent2 += left[a] * left[a];
+    if (lost > 0 && kept > 0) {
+        const double tangent = sqrt(tangent2);
+        kept = tangent > lost ? 1 - lost / tangent : 0;
+    }
+    for (int a = 0; a < 3; a++)
+        v[a] = 0 + kept * left[a]; /* no -0 */
 }

@@ -35,7 +35,7 @@ void mpm_constraint_add(mpm_held_node *node, const mpm_held_contact *contact, co
 }
 
 /* Holds the part of a direction that is not held yet, with the speed `speed` along the whole direction. */
-static void hold(mpm_held_node *node, int dim, const double direction[3], double speed, int owner)
+static void hold(mpm_held_node *node, int dim, const double direction[3], double speed, int owner, bool is_normal)
 {
     static const double LEAST = 1e-6; /* sine of the angle at which directions count as one */
     double rest[3] = {direction[0], direction[1], direction[2]};
@@ -55,23 +55,46 @@ static void hold(mpm_held_node *node, int dim, const double direction[3], double
         node->direction[k][a] = rest[a] / length;
     node->speed[k] = speed / length;
     node->owner[k] = owner;
+    node->is_normal[k] = is_normal;
+}
+
+static void hold_normal(mpm_held_node *node, int dim, int c)
+{
+    const mpm_held_contact *contact = &node->contact[c];
+    hold(node, dim, contact->normal, mpm_dot3(contact->normal, contact->surface), c, true);
+}
+
+/* Holds all that is not held yet. Beside other contacts the surface is not followed along each axis, but in the
+ * directions that are left, whatever the names of the axes. */
+static void hold_all(mpm_held_node *node, int dim, int c)
+{
+    for (int a = 0; a < dim; a++) {
+        const double axis[3] = {a == 0, a == 1, a == 2};
+        const int k = node->directions;
+        hold(node, dim, axis, node->contact[c].surface[a], c, false);
+        if (node->contacts > 1 && node->directions > k)
+            node->speed[k] = mpm_dot3(node->direction[k], node->contact[c].surface);
+    }
+}
+
+static bool is_sticky_wall(const mpm_held_contact *contact)
+{
+    return contact->contact == MPM_STICKY && contact->collider == MPM_HELD_BY_WALL;
 }
 
 void mpm_constraint_fix(mpm_held_node *node, int dim)
 {
     node->directions = 0;
     memset(node->push, 0, sizeof node->push);
-    for (int c = 0; c < node->contacts; c++) {
-        const mpm_held_contact *contact = &node->contact[c];
-        if (!contact->active)
-            continue;
-        if (contact->contact != MPM_STICKY)
-            hold(node, dim, contact->normal, mpm_dot3(contact->normal, contact->surface), c);
-        for (int a = 0; contact->sticks && a < dim; a++) {
-            const double axis[3] = {a == 0, a == 1, a == 2};
-            hold(node, dim, axis, contact->surface[a], c);
-        }
-    }
+    for (int c = 0; c < node->contacts; c++)
+        if (is_sticky_wall(&node->contact[c]))
+            hold_all(node, dim, c);
+    for (int c = 0; c < node->contacts; c++)
+        if (node->contact[c].active && node->contact[c].contact != MPM_STICKY)
+            hold_normal(node, dim, c);
+    for (int c = 0; c < node->contacts; c++)
+        if (node->contact[c].active && node->contact[c].sticks)
+            hold_all(node, dim, c);
     for (int c = 0; c < node->contacts; c++)
         for (int a = 0; a < 3; a++)
             node->push[a] += node->contact[c].push[a];
@@ -95,18 +118,69 @@ void mpm_constraint_give(const mpm_held_node *node, double v[3])
             v[a] += node->speed[k] * node->direction[k][a];
 }
 
-void mpm_constraint_share(mpm_held_node *node, const double residual[3])
+/* Adds `factor` times the part of an impulse along the held directions to the impulses of the contacts. */
+static void share_held(mpm_held_node *node, const double impulse[3], double factor)
 {
-    for (int c = 0; c < node->contacts; c++) {
-        double push[3] = {node->contact[c].push[0], node->contact[c].push[1], node->contact[c].push[2]};
-        mpm_constraint_project(node, push);
-        memcpy(node->contact[c].impulse, push, sizeof push);
+    double rest[3] = {impulse[0], impulse[1], impulse[2]}, stuck[3] = {0}, pressure[MPM_HELD_CONTACTS] = {0}, borne = 0;
+    /* Each direction is what is left of a normal after the directions before it, so the last one belongs to the last
+     * normal alone, the one before it to two normals, and so on. */
+    for (int k = node->directions - 1; k >= 0; k--) {
+        mpm_held_contact *contact = &node->contact[node->owner[k]];
+        const double *d = node->direction[k], *along = node->is_normal[k] ? contact->normal : d;
+        const double size = mpm_dot3(rest, d) / mpm_dot3(along, d);
+        const bool shared = !node->is_normal[k] && contact->contact != MPM_STICKY;
+        for (int a = 0; a < 3; a++) {
+            rest[a] -= size * along[a];
+            *(shared ? &stuck[a] : &contact->impulse[a]) += factor * size * along[a];
+        }
+        if (node->is_normal[k])
+            pressure[node->owner[k]] = size;
     }
+    int last = -1;
+    for (int c = 0; c < node->contacts; c++)
+        if (node->contact[c].active && node->contact[c].sticks && node->contact[c].contact != MPM_STICKY) {
+            borne += node->contact[c].friction * fmax(pressure[c], 0);
+            last = last < 0 ? c : last;
+        }
+    for (int c = 0; c < node->contacts && last >= 0; c++) {
+        const mpm_held_contact *contact = &node->contact[c];
+        if (!contact->active || !contact->sticks || contact->contact == MPM_STICKY)
+            continue;
+        const double part = borne > 0 ? contact->friction * fmax(pressure[c], 0) / borne : c == last;
+        for (int a = 0; a < 3; a++)
+            node->contact[c].impulse[a] += part * stuck[a];
+    }
+}
+
+/* One contact: its normal and what else it holds are orthogonal. */
+static void share_alone(mpm_held_node *node, const double residual[3])
+{
+    double *impulse = node->contact[0].impulse;
+    memcpy(impulse, node->contact[0].push, sizeof node->contact[0].push);
+    mpm_constraint_project(node, impulse);
     for (int k = 0; k < node->directions; k++) {
         const double along = mpm_dot3(residual, node->direction[k]);
         for (int a = 0; a < 3; a++)
-            node->contact[node->owner[k]].impulse[a] += along * node->direction[k][a];
+            impulse[a] += along * node->direction[k][a];
     }
+}
+
+void mpm_constraint_share(mpm_held_node *node, const double residual[3])
+{
+    double rest[3] = {residual[0], residual[1], residual[2]};
+    if (node->contacts == 1) {
+        share_alone(node, residual);
+        return;
+    }
+    for (int c = 0; c < node->contacts; c++) {
+        mpm_held_contact *contact = &node->contact[c];
+        double free[3] = {contact->push[0], contact->push[1], contact->push[2]};
+        mpm_constraint_project(node, free);
+        memcpy(contact->impulse, contact->push, sizeof contact->push);
+        for (int a = 0; a < 3; a++)
+            rest[a] -= contact->push[a] - free[a]; /* friction against what other contacts hold */
+    }
+    share_held(node, rest, 1);
 }
 
 void mpm_constraint_finish(mpm_held_node *node, double v[3], double m)
@@ -114,11 +188,17 @@ void mpm_constraint_finish(mpm_held_node *node, double v[3], double m)
     for (int c = 0; c < node->contacts; c++)
         for (int a = 0; a < 3; a++)
             node->contact[c].impulse[a] *= 2;
+    double beyond[3] = {0};
     for (int k = 0; k < node->directions; k++) {
-        const double beyond = m * (mpm_dot3(v, node->direction[k]) - node->speed[k]);
-        for (int a = 0; a < 3; a++)
-            node->contact[node->owner[k]].impulse[a] -= beyond * node->direction[k][a];
+        const double along = m * (mpm_dot3(v, node->direction[k]) - node->speed[k]);
+        for (int a = 0; a < 3; a++) {
+            beyond[a] += along * node->direction[k][a];
+            if (node->contacts == 1)
+                node->contact[0].impulse[a] -= along * node->direction[k][a];
+        }
     }
+    if (node->contacts > 1)
+        share_held(node, beyond, -1);
     mpm_constraint_give(node, v);
 }
 
@@ -156,26 +236,54 @@ static bool revise_friction(mpm_held_contact *contact, const double v[3], double
     return changed;
 }
 
-bool mpm_constraint_revise(mpm_held_node *node, int dim, const double v[3], double tolerance)
+/* Does the node move into a contact that does not hold it? */
+static bool enters(const mpm_held_contact *contact, const double v[3])
 {
-    bool changed = false;
+    double tangential[3], size = 0;
+    for (int a = 0; a < 3; a++)
+        size = fmax(size, fmax(fabs(v[a]), fabs(contact->surface[a])));
+    return split(contact, v, tangential) < -1e-12 * size;
+}
+
+/* Chooses the separate contacts of a node that hold in the next solve. */
+static void revise_set(mpm_held_node *node, const double v[3], double m, const double *pressure)
+{
+    double without[3] = {v[0], v[1], v[2]}; /* the velocity without normal impulses */
+    bool fits = true, sticky = false;
+    for (int c = 0; c < node->contacts; c++) {
+        const mpm_held_contact *contact = &node->contact[c];
+        sticky |= contact->contact == MPM_STICKY;
+        if (contact->contact == MPM_SEPARATE)
+            fits &= contact->active ? pressure[c] >= 0 : !enters(contact, v);
+        for (int a = 0; a < 3 && contact->active; a++)
+            without[a] -= pressure[c] / m * contact->normal[a];
+    }
+    if (fits || (node->contacts > 1 && !sticky && mpm_contacts_choose(node->contact, node->contacts, without)))
+        return;
     for (int c = 0; c < node->contacts; c++) {
         mpm_held_contact *contact = &node->contact[c];
-        double tangential[3];
-        const double pressure = mpm_dot3(contact->impulse, contact->normal), normal = split(contact, v, tangential);
-        const bool was = contact->active;
-        if (contact->contact == MPM_SEPARATE) {
-            double size = 0;
-            for (int a = 0; a < 3; a++)
-                size = fmax(size, fmax(fabs(v[a]), fabs(contact->surface[a])));
-            contact->active = was ? pressure >= 0 : normal < -1e-12 * size;
-        }
-        changed |= contact->active != was;
+        if (contact->contact == MPM_SEPARATE)
+            contact->active = contact->active ? pressure[c] >= 0 : enters(contact, v);
+    }
+}
+
+bool mpm_constraint_revise(mpm_held_node *node, int dim, const double v[3], double m, double tolerance)
+{
+    double pressure[MPM_HELD_CONTACTS];
+    bool was[MPM_HELD_CONTACTS], changed = false;
+    for (int c = 0; c < node->contacts; c++) {
+        was[c] = node->contact[c].active;
+        pressure[c] = mpm_dot3(node->contact[c].impulse, node->contact[c].normal);
+    }
+    revise_set(node, v, m, pressure);
+    for (int c = 0; c < node->contacts; c++) {
+        mpm_held_contact *contact = &node->contact[c];
+        changed |= contact->active != was[c];
         if (!contact->active) {
             memset(contact->push, 0, sizeof contact->push);
             contact->sticks = false;
-        } else if (was && rubs(contact)) {
-            changed |= revise_friction(contact, v, pressure, tolerance);
+        } else if (was[c] && rubs(contact)) {
+            changed |= revise_friction(contact, v, pressure[c], tolerance);
         }
     }
     if (changed)

@@ -11,29 +11,22 @@
  *
  * A step solves, revises its contacts and solves again, at most MPM_CONTACT_SOLVES times. The first solve is without
  * friction and finds J_n; the second one slides; contacts at which it turned the motion round stick in the third.
+ *
+ * Normals of several contacts need not be orthogonal. The residual is R = sum N_i n_i, and the signs of the multipliers
+ * N_i say which contacts push. Where the set of contacts is wrong (one pulls, or the node moves into another), the next
+ * set is that of the projection of v - R/m (contacts.h). It is the same set if and only if the node satisfies all
+ * conditions of contact.
  */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "contact/walls.h"
+#include "contact/contacts.h"
 
 enum {
     MPM_CONTACT_SOLVES = 3,
     MPM_HELD_CONTACTS = 6, /* of a node; those that come first hold before the others */
-    MPM_HELD_BY_WALL = -1
 };
-
-/** One contact of a node. Vectors are in the frame of the node, which may be an image (state/images.h). */
-typedef struct mpm_held_contact {
-    double normal[3], surface[3]; /* outward from the body; velocity of its surface [m/s] */
-    double friction;
-    mpm_contact contact;
-    int32_t collider;  /* index, or MPM_HELD_BY_WALL */
-    bool active, sticks;
-    double push[3];    /* friction impulse on the material [N s] */
-    double impulse[3]; /* of the contact on the material, friction included [N s] */
-} mpm_held_contact;
 
 typedef struct mpm_held_node {
     int32_t node; /* of its block */
@@ -42,13 +35,15 @@ typedef struct mpm_held_node {
     double direction[3][3]; /* orthonormal; the velocity along them is given */
     double speed[3];        /* [m/s] */
     int owner[3];           /* the contact that holds each direction */
+    bool is_normal[3];      /* is the direction what is left of the normal of its owner? */
     double push[3];         /* sum of the friction impulses [N s] */
 } mpm_held_node;
 
 /** Adds a contact to a node with velocity `v` before contact; a node has room for MPM_HELD_CONTACTS of them. */
 void mpm_constraint_add(mpm_held_node *node, const mpm_held_contact *contact, const double v[3]);
 
-/** Finds the directions that the active contacts hold. */
+/** Finds the directions that the active contacts hold: all of those that are sticky walls, then the normals of the
+ *  others, then what else sticks. */
 void mpm_constraint_fix(mpm_held_node *node, int dim);
 
 /** Removes the held directions from a vector. */
@@ -57,7 +52,8 @@ void mpm_constraint_project(const mpm_held_node *node, double r[3]);
 /** Gives a velocity the speeds of the held directions. */
 void mpm_constraint_give(const mpm_held_node *node, double v[3]);
 
-/** Shares the residual of the momentum equation, the impulse of all contacts, among them. */
+/** Shares the residual of the momentum equation, the impulse of all contacts, among them: R = sum N_i n_i + T. Contacts
+ *  that stick share T in proportion to mu_i N_i. */
 void mpm_constraint_share(mpm_held_node *node, const double residual[3]);
 
 /** The end of a step that was solved for its middle: `v` is extrapolated from there, for a node of mass m. Gives it the
@@ -65,5 +61,5 @@ void mpm_constraint_share(mpm_held_node *node, const double residual[3]);
 void mpm_constraint_finish(mpm_held_node *node, double v[3], double m);
 
 /** Revises the contacts after a solve that gave the velocity v to a node, with impulses shared. Returns whether
- *  anything changed by more than the fraction `tolerance`; then the directions have been found anew. */
-bool mpm_constraint_revise(mpm_held_node *node, int dim, const double v[3], double tolerance);
+ *  anything changed by more than the fraction `tolerance`; then the directions have been found anew. m: mass [kg]. */
+bool mpm_constraint_revise(mpm_held_node *node, int dim, const double v[3], double m, double tolerance);

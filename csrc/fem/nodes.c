@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "contact/collision.h"
+#include "contact/contacts.h"
 #include "fem/tiles.h"
 
 struct rows {
@@ -93,18 +94,15 @@ static double find_near(const mpm_fem_pass *pass, struct rows rows, mpm_collider
 }
 
 /* A node on or beyond a face is held by the wall there. */
-INLINE void touch_walls(const mpm_fem_pass *pass, const double x[3], double v[3])
+INLINE mpm_faces find_faces(const mpm_fem_pass *pass, const double x[3])
 {
-    static const double at_rest[3] = {0};
-    for (int face = 0; face < 2 * DIM; face++) {
-        const int a = face / 2;
-        const mpm_wall *wall = &pass->boundary->walls[face];
-        if (face % 2 ? x[a] < pass->upper[a] : x[a] > pass->lower[a])
-            continue;
-        double normal[3] = {0};
-        normal[a] = face % 2 ? -1 : 1;
-        mpm_collision_apply(v, at_rest, normal, wall->contact == MPM_MIRROR ? MPM_SLIP : wall->contact, wall->friction);
+    mpm_faces faces = {.walls = pass->boundary->walls};
+    for (int a = 0; a < DIM; a++) {
+        faces.lower[a] = pass->lower[a];
+        faces.upper[a] = pass->upper[a];
+        faces.held |= (x[a] <= pass->lower[a] ? 1u : 0) << 2 * a | (x[a] >= pass->upper[a] ? 1u : 0) << (2 * a + 1);
     }
+    return faces;
 }
 
 /* Contact in double: few nodes need it. */
@@ -112,18 +110,21 @@ NOINLINE void touch(const mpm_fem_pass *pass, ptrdiff_t row, bool near, real v[D
                     mpm_fem_report *report)
 {
     mpm_contact_point point = {.mass = (double)((const real *)pass->mass)[row]};
-    double after[3] = {0}, before[3];
+    double after[3] = {0}, before[3], wall[3] = {0};
     for (int a = 0; a < DIM; a++) {
         point.x[a] = point.image[a] = (double)((const real *)pass->x)[row * DIM + a];
         after[a] = (double)v[a];
     }
-    if (near && mpm_collider_touch(pass->boundary->colliders, pass->boundary->count, &point, after, books))
-        for (int a = 0; a < DIM; a++)
-            v[a] = (real)after[a];
     memcpy(before, after, sizeof before);
-    touch_walls(pass, point.x, after);
+    const mpm_faces faces = find_faces(pass, point.x);
+    if (!near || !mpm_contacts_touch(pass->boundary->colliders, pass->boundary->count, &point, &faces, after, books,
+                                     wall)) {
+        mpm_collision_apply_walls(after, faces.walls, faces.held);
+        for (int a = 0; a < DIM; a++)
+            wall[a] = point.mass * (after[a] - before[a]);
+    }
     for (int a = 0; a < DIM; a++) {
-        report->wall_impulse[a] += point.mass * (after[a] - before[a]);
+        report->wall_impulse[a] += wall[a];
         v[a] = after[a] != before[a] ? (real)after[a] : v[a];
     }
 }

@@ -92,52 +92,28 @@ static double find_near(const mpm_fem *fem, ptrdiff_t first, ptrdiff_t end, doub
     return mpm_collider_find_near(fem->boundary.colliders, fem->boundary.count, centre, radius, dt, books);
 }
 
-static void add_walls(const mpm_fem *fem, const double x[3], const double v[3], mpm_held_node *node)
-{
-    for (int face = 0; face < 2 * fem->settings.dim; face++) {
-        const int a = face / 2;
-        const mpm_wall *wall = &fem->boundary.walls[face];
-        if (face % 2 ? x[a] < fem->settings.upper[a] : x[a] > fem->settings.lower[a])
-            continue;
-        mpm_held_contact contact = {.contact = wall->contact == MPM_MIRROR ? MPM_SLIP : wall->contact,
-                                    .friction = wall->friction, .collider = MPM_HELD_BY_WALL};
-        contact.normal[a] = face % 2 ? -1 : 1;
-        mpm_constraint_add(node, &contact, v);
-    }
-}
-
-static void add_colliders(const mpm_fem *fem, const double x[3], const double v[3], const mpm_collider_book *books,
-                          mpm_held_node *node)
-{
-    mpm_holder holders[MPM_MOST_HOLDERS];
-    const int count = mpm_collider_find_holders(fem->boundary.colliders, fem->boundary.count, x, books, holders);
-    for (int i = 0; i < count; i++) {
-        const mpm_collider *collider = &fem->boundary.colliders[holders[i].collider];
-        mpm_held_contact contact = {.contact = collider->contact, .friction = collider->friction,
-                                    .collider = (int32_t)holders[i].collider};
-        memcpy(contact.normal, holders[i].at.normal, sizeof contact.normal);
-        memcpy(contact.surface, holders[i].at.velocity, sizeof contact.surface);
-        mpm_constraint_add(node, &contact, v);
-    }
-}
-
 /* The contacts of a node, with its velocity after gravity. */
 static mpm_held_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt, bool near,
                                    const mpm_collider_book *books)
 {
     mpm_held_node node = {.node = (int32_t)row};
+    mpm_held_contact contacts[MPM_MOST_CONTACTS];
+    mpm_faces faces = {.walls = fem->boundary.walls};
     double x[3] = {0}, v[3] = {0};
-    bool inside = true;
     for (int a = 0; a < fem->settings.dim; a++) {
         const double b = fem->body_force ? fem->body_force[row * fem->settings.dim + a] : 0;
         x[a] = number_at(fem->store.rows[MPM_FEM_X], row, a, fem);
         v[a] = number_at(fem->store.rows[MPM_FEM_V], row, a, fem) + dt * (fem->settings.gravity[a] + b);
-        inside &= x[a] > fem->settings.lower[a] && x[a] < fem->settings.upper[a];
+        faces.lower[a] = fem->settings.lower[a];
+        faces.upper[a] = fem->settings.upper[a];
+        faces.held |= (x[a] <= faces.lower[a] ? 1u : 0) << 2 * a | (x[a] >= faces.upper[a] ? 1u : 0) << (2 * a + 1);
     }
-    if (!inside) /* first, so that no collider carries a node through a wall */
-        add_walls(fem, x, v, &node);
-    if (near)
-        add_colliders(fem, x, v, books, &node);
+    if (!near && !faces.held)
+        return node;
+    const int count =
+        mpm_contacts_find(fem->boundary.colliders, near ? fem->boundary.count : 0, x, books, &faces, contacts);
+    for (int c = 0; c < count; c++)
+        mpm_constraint_add(&node, &contacts[c], v);
     if (node.contacts)
         mpm_constraint_fix(&node, fem->settings.dim);
     return node;
@@ -272,7 +248,8 @@ static bool revise(struct solve *solve)
             w[a] = mpm_real_at(solve->pass.w, 4 * (size_t)node->node + (size_t)a, fem->settings.real_size);
         }
         mpm_constraint_share(node, impulse);
-        changed |= mpm_constraint_revise(node, fem->settings.dim, w, fem->settings.tolerance);
+        const double m = mpm_real_at(fem->store.rows[MPM_FEM_MASS], (size_t)node->node, fem->settings.real_size);
+        changed |= mpm_constraint_revise(node, fem->settings.dim, w, m, fem->settings.tolerance);
     }
     return changed;
 }

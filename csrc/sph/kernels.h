@@ -10,6 +10,7 @@
  */
 #pragma once
 #include "contact/boundary.h"
+#include "contact/contacts.h"
 #include "materials/laws.h"
 
 typedef enum mpm_sph_kernel { MPM_SPH_CUBIC, MPM_SPH_WENDLAND, MPM_SPH_KERNELS } mpm_sph_kernel;

@@ -40,7 +40,7 @@ static void guard(const mpm_sph_pass *pass, const real *record, real v[DIM], mpm
         point.x[a] = point.image[a] = (double)record[RECORD_X + a];
         after[a] = (double)v[a];
     }
-    if (mpm_collider_touch(pass->boundary->colliders, pass->boundary->count, &point, after, books))
+    if (mpm_contacts_touch(pass->boundary->colliders, pass->boundary->count, &point, NULL, after, books, NULL))
         for (int a = 0; a < DIM; a++)
             v[a] = (real)after[a];
 }

@@ -47,8 +47,19 @@ double MPM_KERNEL(collide_begin_nodes)(const mpm_colliders *colliders, const mpm
     return find_near_colliders(colliders, block->block, 0, BLOCK_SIDE - 1, dt, books);
 }
 
-void MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM],
-                              const int64_t own[DIM], unsigned flips, real mass, real v[DIM])
+mpm_faces MPM_KERNEL(collide_faces)(const mpm_colliders *colliders, const mpm_wall walls[6], const int64_t cells[3])
+{
+    mpm_faces faces = {.walls = walls};
+    for (int a = 0; a < DIM; a++) {
+        faces.lower[a] = colliders->lower[a];
+        faces.upper[a] = colliders->lower[a] + (double)cells[a] * colliders->dx;
+    }
+    return faces;
+}
+
+bool MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM],
+                              const int64_t own[DIM], unsigned flips, const mpm_faces *faces, real mass, real v[DIM],
+                              double wall[3])
 {
     mpm_contact_point point = {.mass = (double)mass, .flips = flips};
     double w[3] = {0};
@@ -57,10 +68,12 @@ void MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const
         point.image[a] = colliders->lower[a] + (double)own[a] * colliders->dx;
         w[a] = (double)v[a];
     }
-    if (mpm_collider_touch(colliders->list, colliders->count, &point, w,
-                           colliders->books + (size_t)b * colliders->count))
-        for (int a = 0; a < DIM; a++)
-            v[a] = (real)w[a];
+    if (!mpm_contacts_touch(colliders->list, colliders->count, &point, faces, w,
+                            colliders->books + (size_t)b * colliders->count, wall))
+        return false;
+    for (int a = 0; a < DIM; a++)
+        v[a] = (real)w[a];
+    return true;
 }
 
 bool MPM_KERNEL(collide_reaches)(const mpm_colliders *colliders, const mpm_group *group, double dt,
@@ -117,7 +130,7 @@ void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *g
             point.image[a] = point.x[a];
             w[a] = (double)wide_lane(v[a], q);
         }
-        if (!mpm_collider_touch(colliders->list, colliders->count, &point, w, books))
+        if (!mpm_contacts_touch(colliders->list, colliders->count, &point, NULL, w, books, NULL))
             continue;
         for (int a = 0; a < DIM; a++)
             ((real *)&v[a])[q] = (real)w[a];

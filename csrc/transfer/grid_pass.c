@@ -3,7 +3,7 @@
  * The grid pass, one block of nodes at a time:
  *
  *     m, p = sum of the tasks' copies, in task order
- *     v = p/m + dt g,  then colliders, then walls, so that nothing is pushed out of the domain;
+ *     v = p/m + dt g,  then colliders and walls, all contacts of a node at once (contact/contacts.h);
  *     the momentum that they change is their impulse on the material
  *
  * Split schemes (scheme.h) collect p and dt f separately: v^n = p/m.
@@ -44,41 +44,32 @@ INLINE void to_velocity(real *node, const real gravity[4])
 #endif
 }
 
-/* Applies a wall to a node: a surface at rest under the collision rule. `into` is +1 if the domain is above the face,
- * -1 if it is below. Mirrors and periodic faces act through images alone. */
-static void touch_wall(real v[4], int axis, double into, const mpm_wall *wall)
+INLINE void touch_walls(real v[4], const int64_t at[DIM], const mpm_grid_pass *pass)
 {
-    static const double at_rest[3] = {0};
-    double w[3] = {0}, normal[3] = {0};
-    if (wall->contact == MPM_MIRROR || wall->contact == MPM_PERIODIC)
-        return;
-    normal[axis] = into;
+    double w[3] = {0};
     for (int a = 0; a < DIM; a++)
         w[a] = (double)v[a];
-    mpm_collision_apply(w, at_rest, normal, wall->contact, wall->friction);
+    mpm_collision_apply_walls(w, pass->walls, faces_that_hold(at, pass->walls, pass->cells));
     for (int a = 0; a < DIM; a++)
         v[a] = (real)w[a];
 }
 
-INLINE void touch_walls(real v[4], const int64_t at[DIM], const mpm_grid_pass *pass)
+/* Returns the nodes that colliders hold, one bit each; the walls there have acted beside them. */
+NOINLINE uint64_t apply_colliders(real *node, const mpm_node_block *block, const mpm_grid_pass *pass, ptrdiff_t b)
 {
-    for (int a = 0; a < DIM; a++) {
-        if (at[a] <= 0)
-            touch_wall(v, a, 1, &pass->walls[2 * a]);
-        if (at[a] >= pass->cells[a])
-            touch_wall(v, a, -1, &pass->walls[2 * a + 1]);
-    }
-}
-
-NOINLINE void apply_colliders(real *node, const mpm_node_block *block, const mpm_grid_pass *pass, ptrdiff_t b)
-{
+    mpm_faces faces = MPM_KERNEL(collide_faces)(&pass->colliders, pass->walls, pass->cells);
+    uint64_t touched = 0;
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
         int64_t at[DIM];
         if (!(node[4 * n + 3] > 0))
             continue;
         node_coordinates(block, n, at);
-        MPM_KERNEL(collide_node)(&pass->colliders, b, at, at, 0, node[4 * n + 3], node + 4 * n);
+        faces.held = faces_that_hold(at, pass->walls, pass->cells);
+        touched |= (uint64_t)MPM_KERNEL(collide_node)(&pass->colliders, b, at, at, 0, &faces, node[4 * n + 3],
+                                                      node + 4 * n, pass->reports[b].impulse)
+                   << n;
     }
+    return touched;
 }
 
 NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_grid_pass *pass, uint64_t at_walls,
@@ -106,7 +97,7 @@ static real whole_mass(real folded, const mpm_image_node *image)
 
 /* Applies colliders (if `near`) and walls to a block with velocities in the frame of the domain, then restores the
  * frame and the mass of each image. Across a mirror, the wall's impulse is the momentum that a node gains beyond
- * gravity and colliders. Along other axes, images only exchange momentum; the sum is zero and is not reported. */
+ * gravity and other contacts. Along other axes, images only exchange momentum; the sum is zero and is not reported. */
 NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *block, const mpm_grid_pass *pass,
                            ptrdiff_t b, bool near)
 {
@@ -114,6 +105,7 @@ NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *bl
     const mpm_images *images = &pass->grid->images;
     const mpm_image_node *next = images->nodes + images->first_node[block->fold];
     const mpm_image_node *end = images->nodes + images->first_node[block->fold + 1];
+    mpm_faces faces = MPM_KERNEL(collide_faces)(&pass->colliders, pass->walls, pass->cells);
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
         real *v = node + 4 * n;
         const real *momentum = fold_vec4(raw, block->fold, n);
@@ -126,16 +118,19 @@ NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *bl
             at[a] = image->at[a];
             v[a] = image->planes >> a & 1 ? 0 : v[a]; /* no gravity across a plane of symmetry */
         }
+        bool touched = false;
         if (near && momentum[3] > 0) {
             memcpy(before, v, sizeof before);
-            MPM_KERNEL(collide_node)(&pass->colliders, b, at, own, image ? image->flips : 0, momentum[3], v);
+            faces.held = faces_that_hold(at, pass->walls, pass->cells);
+            touched = MPM_KERNEL(collide_node)(&pass->colliders, b, at, own, image ? image->flips : 0, &faces,
+                                               momentum[3], v, impulse);
             for (int a = 0; a < DIM; a++) {
                 pushed[a] = v[a] - before[a];
                 v[a] = image && image->planes >> a & 1 ? 0 : v[a]; /* the collider's own image pushes back */
             }
         }
         memcpy(before, v, sizeof before);
-        if (v[3] > 0)
+        if (v[3] > 0 && !touched)
             touch_walls(v, at, pass);
         if (image) {
             unfold_vector(v, image);
@@ -278,15 +273,14 @@ static double begin_colliders(const mpm_grid_pass *pass, ptrdiff_t b)
     return MPM_KERNEL(collide_begin_nodes)(&pass->colliders, &pass->grid->blocks[b], b, pass->dt);
 }
 
-/* Applies colliders and then walls to velocities on a block without images, and reports the impulse of the walls.
+/* Applies colliders and walls to velocities on a block without images, and reports the impulse of the walls.
  * Returns the bound of the colliders' speed. */
 static double apply_contact(real *node, const mpm_grid_pass *pass, ptrdiff_t b)
 {
     const mpm_node_block *block = &pass->grid->blocks[b];
     const double collider_speed = begin_colliders(pass, b);
-    if (collider_speed >= 0)
-        apply_colliders(node, block, pass, b);
-    const uint64_t at_walls = nodes_at_walls(block, pass->cells);
+    const uint64_t touched = collider_speed >= 0 ? apply_colliders(node, block, pass, b) : 0;
+    const uint64_t at_walls = nodes_at_walls(block, pass->cells) & ~touched;
     if (at_walls)
         apply_walls(node, block, pass, at_walls, pass->reports[b].impulse);
     return collider_speed;

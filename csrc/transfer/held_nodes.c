@@ -70,39 +70,18 @@ static void add_contact(mpm_held_node *held, mpm_held_contact contact, const mpm
     mpm_constraint_add(held, &contact, v);
 }
 
-static void find_colliders(const mpm_grid_pass *pass, ptrdiff_t b, const int64_t at[DIM], const mpm_image_node *image,
-                           const double v[3], mpm_held_node *held)
+static void find_contacts(const mpm_grid_pass *pass, ptrdiff_t b, const int64_t at[DIM], const mpm_faces *faces,
+                          const mpm_image_node *image, const double v[3], mpm_held_node *held)
 {
     const mpm_colliders *colliders = &pass->colliders;
-    mpm_holder holders[MPM_MOST_HOLDERS];
+    mpm_held_contact contacts[MPM_MOST_CONTACTS];
     double x[3] = {0};
     for (int a = 0; a < DIM; a++)
         x[a] = colliders->lower[a] + (double)at[a] * colliders->dx;
-    const int found = mpm_collider_find_holders(colliders->list, colliders->count, x,
-                                                colliders->books + (size_t)b * colliders->count, holders);
-    for (int i = 0; i < found; i++) {
-        const mpm_collider *collider = &colliders->list[holders[i].collider];
-        mpm_held_contact contact = {.friction = collider->friction, .contact = collider->contact,
-                                    .collider = (int32_t)holders[i].collider};
-        memcpy(contact.normal, holders[i].at.normal, sizeof contact.normal);
-        memcpy(contact.surface, holders[i].at.velocity, sizeof contact.surface);
-        add_contact(held, contact, image, v);
-    }
-}
-
-static void find_walls(const mpm_grid_pass *pass, const int64_t at[DIM], const mpm_image_node *image, const double v[3],
-                       mpm_held_node *held)
-{
-    for (int face = 0; face < 2 * DIM; face++) {
-        const mpm_wall *wall = &pass->walls[face];
-        const int a = face / 2;
-        if (wall->contact == MPM_MIRROR || wall->contact == MPM_PERIODIC ||
-            (face % 2 ? at[a] < pass->cells[a] : at[a] > 0))
-            continue;
-        mpm_held_contact contact = {.friction = wall->friction, .contact = wall->contact, .collider = MPM_HELD_BY_WALL};
-        contact.normal[a] = face % 2 ? -1 : 1;
-        add_contact(held, contact, image, v);
-    }
+    const int found = mpm_contacts_find(colliders->list, has_colliders(pass, b) ? colliders->count : 0, x,
+                                        colliders->books + (size_t)b * colliders->count, faces, contacts);
+    for (int c = 0; c < found; c++)
+        add_contact(held, contacts[c], image, v);
 }
 
 void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t b)
@@ -110,6 +89,7 @@ void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held
     const mpm_node_block *block = &pass->grid->blocks[b];
     const real *node = velocities_of(pass, b);
     mpm_held_node *next = held->nodes + held->first[b];
+    mpm_faces faces = MPM_KERNEL(collide_faces)(&pass->colliders, pass->walls, pass->cells);
     for (uint64_t left = candidates(pass, b); left; left &= left - 1) {
         const int n = __builtin_ctzll(left);
         const mpm_image_node *image = image_of(pass, b, n);
@@ -121,9 +101,8 @@ void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held
             at[a] = image ? image->at[a] : at[a];
         }
         *next = (mpm_held_node){.node = n};
-        if (has_colliders(pass, b))
-            find_colliders(pass, b, at, image, v, next);
-        find_walls(pass, at, image, v, next);
+        faces.held = faces_that_hold(at, pass->walls, pass->cells);
+        find_contacts(pass, b, at, &faces, image, v, next);
         if (!next->contacts)
             continue;
         mpm_constraint_fix(next, DIM);
@@ -143,7 +122,7 @@ static bool revise_end(mpm_held_node *node, const double v[3], double m, double 
     for (int c = 0; c < end.contacts; c++)
         for (int a = 0; a < 3; a++)
             end.contact[c].impulse[a] *= 0.5;
-    const bool changed = mpm_constraint_revise(&end, DIM, given, tolerance);
+    const bool changed = mpm_constraint_revise(&end, DIM, given, m, tolerance);
     for (int c = 0; c < end.contacts; c++)
         memcpy(end.contact[c].impulse, node->contact[c].impulse, sizeof end.contact[c].impulse);
     *node = end;
@@ -152,21 +131,21 @@ static bool revise_end(mpm_held_node *node, const double v[3], double m, double 
 
 int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t b, double tolerance)
 {
-    const real *node = velocities_of(pass, b);
+    const real *node = velocities_of(pass, b), *guess = block_vec4s(pass->grid->vector[MPM_GRID_GUESS], b);
     int32_t changed = 0;
     for (int32_t i = held->first[b]; i < held->first[b] + held->count[b]; i++) {
         mpm_held_node *at = &held->nodes[i];
         double v[3] = {0};
         for (int a = 0; a < DIM; a++)
             v[a] = (double)node[4 * at->node + a];
+        const double m = (double)guess[4 * at->node + 3];
         if (pass->scheme.midpoint) {
             const real *before = block_vec4s(pass->grid->vector[MPM_GRID_BEFORE], b) + 4 * at->node;
-            const double m = (double)block_vec4s(pass->grid->vector[MPM_GRID_GUESS], b)[4 * at->node + 3];
             for (int a = 0; a < DIM; a++)
                 v[a] += v[a] - (double)before[a];
             changed += revise_end(at, v, m, tolerance);
         } else {
-            changed += mpm_constraint_revise(at, DIM, v, tolerance);
+            changed += mpm_constraint_revise(at, DIM, v, m, tolerance);
         }
     }
     return changed;

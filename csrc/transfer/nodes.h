@@ -35,6 +35,18 @@ INLINE uint64_t nodes_at_walls(const mpm_node_block *block, const int64_t cells[
     return found;
 }
 
+/* The faces that hold a node, bits 2 axis and that + 1. Mirrors and periodic faces act through images alone. */
+INLINE unsigned faces_that_hold(const int64_t at[DIM], const mpm_wall walls[6], const int64_t cells[3])
+{
+    unsigned held = 0;
+    for (int face = 0; face < 2 * DIM; face++) {
+        const int a = face / 2;
+        if (walls[face].contact != MPM_MIRROR && walls[face].contact != MPM_PERIODIC)
+            held |= (unsigned)(face % 2 ? at[a] >= cells[a] : at[a] <= 0) << face;
+    }
+    return held;
+}
+
 /* Sums the copies of a block and prefetches those of the next block, whose addresses no hardware can guess. */
 INLINE void sum_copies(real *node, const mpm_grid *grid, const mpm_node_block *block, const real *copies)
 {

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+#include "contact/contacts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/vector.h"
+#include "contact/collision.h"
+
+enum {
+    MOST_ROUNDS = 8,   /* of friction and the normal impulses that depend on it */
+    MOST_READINGS = 4, /* on the way to a surface whose distance is a bound alone */
+};
+static const double ROUNDING = 1e-12; /* of a velocity */
+static const double LEAST = 1e-6;     /* sine of the angle at which directions count as one */
+static const double FASTER = 4;       /* than surfaces move among each other: what they squeeze out is not faster */
+
+/* ---- which contacts there are ----------------------------------------------------------------------------------- */
+
+/* What holds a point: a face, or a collider. */
+struct holder {
+    const mpm_collider *collider; /* NULL: a face */
+    int face;
+    double nearest[3]; /* y, the point of its surface that is nearest to the point [m] */
+    double depth;      /* [m] */
+};
+
+/* The point of a collider's surface that is nearest to x, from the reading there. */
+static void find_nearest(const mpm_collider *collider, const double x[3], const mpm_shape_reading *at, double y[3])
+{
+    mpm_shape_reading reading = *at;
+    memcpy(y, x, 3 * sizeof *y);
+    for (int k = 1;; k++) {
+        for (int a = 0; a < 3; a++)
+            y[a] -= reading.phi * reading.normal[a];
+        if (k == MOST_READINGS)
+            return;
+        reading = mpm_collider_read(collider, &collider->now, y, UINT64_MAX);
+        if (!(reading.phi < -1e-9 * fabs(at->phi)))
+            return;
+    }
+}
+
+static bool contains(const struct holder *holder, const mpm_faces *faces, const double y[3], double tolerance)
+{
+    if (holder->collider)
+        return mpm_collider_read(holder->collider, &holder->collider->now, y, UINT64_MAX).phi <= tolerance;
+    const int a = holder->face / 2;
+    return holder->face % 2 ? y[a] >= faces->upper[a] - tolerance : y[a] <= faces->lower[a] + tolerance;
+}
+
+/* Marks the holders that others shadow. Planes of symmetry hold always, and walls do not shadow each other. */
+static unsigned find_shadowed(const struct holder *holders, int count, const mpm_faces *faces, const double x[3])
+{
+    unsigned shadowed = 0;
+    double size = 0;
+    for (int a = 0; a < 3; a++)
+        size = fmax(size, fabs(x[a]));
+    for (int i = 0; i < count; i++)
+        for (int j = i + 1; j < count; j++) {
+            const struct holder *first = &holders[i], *second = &holders[j];
+            if (!second->collider || (!first->collider && faces->walls[first->face].contact == MPM_MIRROR))
+                continue;
+            const double tolerance = 1e-9 * fmax(first->depth, second->depth) + ROUNDING * size;
+            const bool reached = contains(second, faces, first->nearest, tolerance);
+            if (reached != contains(first, faces, second->nearest, tolerance))
+                shadowed |= 1u << (reached ? i : j);
+        }
+    return shadowed == (1u << count) - 1 ? 0 : shadowed; /* a circle of three: all hold */
+}
+
+static void add_face(int face, const double x[3], const mpm_faces *faces, mpm_held_contact *contact,
+                     struct holder *holder)
+{
+    const int a = face / 2;
+    const mpm_wall *wall = &faces->walls[face];
+    *contact = (mpm_held_contact){.contact = wall->contact == MPM_MIRROR ? MPM_SLIP : wall->contact,
+                                  .friction = wall->friction, .collider = MPM_HELD_BY_WALL};
+    contact->normal[a] = face % 2 ? -1 : 1;
+    *holder = (struct holder){.face = face, .nearest = {x[0], x[1], x[2]}};
+    holder->nearest[a] = face % 2 ? faces->upper[a] : faces->lower[a];
+    holder->depth = fabs(holder->nearest[a] - x[a]);
+}
+
+int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
+                      const mpm_faces *faces, mpm_held_contact contacts[MPM_MOST_CONTACTS])
+{
+    mpm_holder inside[MPM_MOST_HOLDERS];
+    struct holder holders[MPM_MOST_CONTACTS];
+    const int found = count ? mpm_collider_find_holders(colliders, count, x, books, inside) : 0;
+    int n = 0, kept = 0;
+    for (int face = 0; faces && face < 6; face++)
+        if (faces->held >> face & 1) {
+            add_face(face, x, faces, &contacts[n], &holders[n]);
+            n++;
+        }
+    for (int i = 0; i < found; i++, n++) {
+        const mpm_collider *collider = &colliders[inside[i].collider];
+        contacts[n] = (mpm_held_contact){.contact = collider->contact, .friction = collider->friction,
+                                         .collider = (int32_t)inside[i].collider};
+        memcpy(contacts[n].normal, inside[i].at.normal, sizeof contacts[n].normal);
+        memcpy(contacts[n].surface, inside[i].at.velocity, sizeof contacts[n].surface);
+        holders[n] = (struct holder){.collider = collider, .depth = fabs(inside[i].at.phi)};
+        if (n + found > 1 + i)
+            find_nearest(collider, x, &inside[i].at, holders[n].nearest);
+    }
+    if (!found || n == 1)
+        return n;
+    const unsigned shadowed = find_shadowed(holders, n, faces, x);
+    for (int i = 0; i < n; i++)
+        if (!(shadowed >> i & 1))
+            contacts[kept++] = contacts[i];
+    return kept;
+}
+
+/* ---- several contacts at once ----------------------------------------------------------------------------------- */
+
+/* A velocity that satisfies a set of contacts, and N/m of each contact, 0 of those that are not in the set. */
+struct solution {
+    double v[3], pressure[MPM_MOST_CONTACTS];
+};
+
+/* Gives the velocities `speed` along the normals of the set to v, by impulses along these normals. Normals that depend
+ * on earlier ones are left out if `drops`; otherwise they end the search. */
+static bool solve_set(const mpm_held_contact *contacts, unsigned set, const double *speed, bool drops,
+                      const double v[3], struct solution *out)
+{
+    double direction[3][3], rest[3] = {0};
+    int owner[3], size = 0;
+    *out = (struct solution){.v = {v[0], v[1], v[2]}};
+    for (; set; set &= set - 1) {
+        const int c = __builtin_ctz(set);
+        const double *n = contacts[c].normal;
+        double d[3] = {n[0], n[1], n[2]};
+        for (int pass = 0; pass < 2; pass++) /* twice, so that the directions are orthogonal to round-off */
+            for (int k = 0; k < size; k++) {
+                const double along = mpm_dot3(d, direction[k]);
+                for (int a = 0; a < 3; a++)
+                    d[a] -= along * direction[k][a];
+            }
+        const double length = sqrt(mpm_dot3(d, d));
+        if (size == 3 || !(length > LEAST)) {
+            if (drops)
+                continue;
+            return false;
+        }
+        for (int a = 0; a < 3; a++)
+            d[a] /= length;
+        const double change = (speed[c] - mpm_dot3(out->v, n)) / mpm_dot3(n, d);
+        for (int a = 0; a < 3; a++) {
+            out->v[a] += change * d[a];
+            rest[a] += change * d[a];
+        }
+        memcpy(direction[size], d, sizeof d);
+        owner[size++] = c;
+    }
+    /* The change is a sum of what the contacts give along their own normals, which are not orthogonal. The last
+     * direction is that of the last normal alone, and so on. */
+    for (int k = size - 1; k >= 0; k--) {
+        const double *n = contacts[owner[k]].normal;
+        const double pressure = mpm_dot3(rest, direction[k]) / mpm_dot3(n, direction[k]);
+        out->pressure[owner[k]] = pressure;
+        for (int a = 0; a < 3; a++)
+            rest[a] -= pressure * n[a];
+    }
+    return true;
+}
+
+static double size_of(const double a[3], const double b[3])
+{
+    const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    return sqrt(mpm_dot3(d, d));
+}
+
+/* Does the solution press into nothing, is it pulled by nothing, and is it no faster than it may be? */
+static bool is_projection(const mpm_held_contact *contacts, int count, unsigned separate, const double *speed,
+                          const double v[3], const struct solution *out)
+{
+    double among = 0, largest = size_of(v, contacts[0].surface);
+    for (int c = 0; c < count; c++)
+        among = fmax(among, size_of(contacts[c].surface, contacts[0].surface));
+    const double at_rest[3] = {0};
+    const double tolerance = ROUNDING * (size_of(v, at_rest) + size_of(contacts[0].surface, at_rest) + among);
+    for (; separate; separate &= separate - 1) {
+        const int c = __builtin_ctz(separate);
+        if (out->pressure[c] < -tolerance || mpm_dot3(out->v, contacts[c].normal) < speed[c] - tolerance)
+            return false;
+    }
+    return size_of(out->v, contacts[0].surface) <= largest * (1 + 1e-9) + FASTER * among;
+}
+
+/* The projection of v: the only set of contacts that satisfies all. Sets are tried from small to large. Contacts that
+ * slip belong to every set. */
+static bool project(const mpm_held_contact *contacts, int count, const double v[3], struct solution *out)
+{
+    double speed[MPM_MOST_CONTACTS];
+    unsigned separate = 0, slips = 0;
+    for (int c = 0; c < count; c++) {
+        speed[c] = mpm_dot3(contacts[c].normal, contacts[c].surface);
+        separate |= (contacts[c].contact == MPM_SEPARATE ? 1u : 0) << c;
+        if (contacts[c].contact == MPM_SLIP && solve_set(contacts, slips | 1u << c, speed, false, v, out))
+            slips |= 1u << c;
+    }
+    for (int size = 0, most = __builtin_popcount(separate); size <= 3 && size <= most; size++)
+        for (unsigned set = separate;; set = (set - 1) & separate) { /* all subsets */
+            if (__builtin_popcount(set) == size &&
+                solve_set(contacts, slips | set, speed, false, v, out) &&
+                is_projection(contacts, count, separate, speed, v, out))
+                return true;
+            if (!set)
+                break;
+        }
+    return false;
+}
+
+/* Where there is no projection: the pressed contacts hold in their order, at the speed of the first surface. */
+static void keep_to_edge(const mpm_held_contact *contacts, int count, const double v[3], struct solution *out)
+{
+    double speed[MPM_MOST_CONTACTS];
+    const double *surface = NULL;
+    unsigned pressed = 0;
+    for (int c = 0; c < count; c++) {
+        const double *n = contacts[c].normal, own = mpm_dot3(n, contacts[c].surface);
+        if (contacts[c].contact == MPM_STICKY || (contacts[c].contact == MPM_SEPARATE && mpm_dot3(n, v) >= own))
+            continue;
+        surface = surface ? surface : contacts[c].surface;
+        speed[c] = mpm_dot3(n, surface);
+        pressed |= 1u << c;
+    }
+    solve_set(contacts, pressed, speed, true, v, out);
+}
+
+static void solve(const mpm_held_contact *contacts, int count, const double v[3], struct solution *out)
+{
+    if (!project(contacts, count, v, out))
+        keep_to_edge(contacts, count, v, out);
+}
+
+bool mpm_contacts_choose(mpm_held_contact *contacts, int count, const double v[3])
+{
+    struct solution out;
+    if (!project(contacts, count, v, &out))
+        return false;
+    for (int c = 0; c < count; c++)
+        if (contacts[c].contact == MPM_SEPARATE)
+            contacts[c].active = out.pressure[c] > 0;
+    return true;
+}
+
+/* Friction/m of the contacts against the motion u, which the normal impulses leave. Returns whether there is any. */
+static bool find_friction(mpm_held_contact *contacts, int count, const double u[3], const double *pressure)
+{
+    double left[3] = {u[0], u[1], u[2]};
+    bool any = false;
+    for (int c = 0; c < count; c++) {
+        mpm_held_contact *contact = &contacts[c];
+        const double lost = contact->friction * pressure[c];
+        double along[3];
+        memset(contact->push, 0, sizeof contact->push);
+        if (contact->contact == MPM_STICKY || !(lost > 0))
+            continue;
+        for (int a = 0; a < 3; a++)
+            along[a] = left[a] - contact->surface[a];
+        const double normal = mpm_dot3(along, contact->normal);
+        for (int a = 0; a < 3; a++)
+            along[a] -= normal * contact->normal[a];
+        const double size = sqrt(mpm_dot3(along, along));
+        for (int a = 0; a < 3 && size > 0; a++) {
+            contact->push[a] = -along[a] * (size > lost ? lost / size : 1);
+            left[a] += contact->push[a];
+        }
+        any |= size > 0;
+    }
+    return any;
+}
+
+/* Do the pressures of two solutions agree? */
+static bool agree(const struct solution *a, const struct solution *b, int count)
+{
+    double largest = 0, difference = 0;
+    for (int c = 0; c < count; c++) {
+        largest = fmax(largest, fabs(a->pressure[c]));
+        difference = fmax(difference, fabs(a->pressure[c] - b->pressure[c]));
+    }
+    return difference <= 1e-9 * largest;
+}
+
+void mpm_contacts_apply(mpm_held_contact *contacts, int count, double v[3])
+{
+    double begin[3] = {v[0], v[1], v[2]};
+    struct solution out, before;
+    for (int c = 0; c < count; c++)
+        memset(contacts[c].impulse, 0, sizeof contacts[c].impulse);
+    for (int c = 0; c < count; c++)
+        if (contacts[c].contact == MPM_STICKY) { /* the first one gives its velocity */
+            for (int a = 0; a < 3; a++)
+                contacts[c].impulse[a] = contacts[c].surface[a] - v[a];
+            memcpy(begin, contacts[c].surface, sizeof begin);
+            if (contacts[c].collider == MPM_HELD_BY_WALL) {
+                memcpy(v, begin, sizeof begin);
+                return;
+            }
+            break;
+        }
+    solve(contacts, count, begin, &out);
+    const double u[3] = {out.v[0], out.v[1], out.v[2]};
+    bool rubs = find_friction(contacts, count, u, out.pressure);
+    for (int round = 0; rubs && round < MOST_ROUNDS; round++) {
+        double pushed[3] = {begin[0], begin[1], begin[2]};
+        for (int c = 0; c < count; c++)
+            for (int a = 0; a < 3; a++)
+                pushed[a] += contacts[c].push[a];
+        before = out;
+        solve(contacts, count, pushed, &out);
+        if (agree(&before, &out, count) || round + 1 == MOST_ROUNDS)
+            break;
+        find_friction(contacts, count, u, out.pressure);
+    }
+    for (int c = 0; c < count; c++)
+        for (int a = 0; a < 3; a++)
+            contacts[c].impulse[a] += out.pressure[c] * contacts[c].normal[a] + contacts[c].push[a];
+    memcpy(v, out.v, sizeof out.v);
+}
+
+/* ---- one point -------------------------------------------------------------------------------------------------- */
+
+/* Enters the impulse of a contact that changes the velocity of a point by `change`, given at the point's image. */
+static void enter(mpm_collider_book *books, const mpm_collider *colliders, const mpm_contact_point *point,
+                  const mpm_held_contact *contact, const double change[3], double wall[3])
+{
+    double given[3];
+    for (int a = 0; a < 3; a++)
+        given[a] = point->mass * (point->flips >> a & 1 ? -change[a] : change[a]);
+    if (contact->collider != MPM_HELD_BY_WALL)
+        mpm_collider_enter(&books[contact->collider], &colliders[contact->collider], point->image, given);
+    for (int a = 0; a < 3 && contact->collider == MPM_HELD_BY_WALL; a++)
+        wall[a] += given[a];
+}
+
+bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point,
+                        const mpm_faces *faces, double v[3], mpm_collider_book *books, double wall[3])
+{
+    mpm_held_contact contacts[MPM_MOST_CONTACTS];
+    const int found = mpm_contacts_find(colliders, count, point->x, books, faces, contacts);
+    bool touched = false;
+    for (int c = 0; c < found; c++)
+        touched |= contacts[c].collider != MPM_HELD_BY_WALL;
+    if (!touched)
+        return false;
+    if (found == 1) {
+        const mpm_held_contact *only = &contacts[0];
+        const double before[3] = {v[0], v[1], v[2]};
+        double change[3];
+        mpm_collision_apply(v, only->surface, only->normal, only->contact, only->friction);
+        for (int a = 0; a < 3; a++)
+            change[a] = v[a] - before[a];
+        enter(books, colliders, point, only, change, wall);
+        return true;
+    }
+    mpm_contacts_apply(contacts, found, v);
+    for (int c = 0; c < found; c++)
+        enter(books, colliders, point, &contacts[c], contacts[c].impulse, wall);
+    return true;
+}
