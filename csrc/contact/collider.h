@@ -72,6 +72,7 @@ mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_coll
 typedef struct mpm_contact_point {
     double x[3], mass; /* [m], [kg] */
     unsigned flips;    /* bits: axes along which the image has the opposite sign */
+    unsigned planes;   /* bits: axes across which the point lies on a plane of symmetry; v is 0 there */
     double image[3];   /* position of the mass itself [m] */
 } mpm_contact_point;
 

@@ -45,11 +45,11 @@ static inline void mpm_collision_apply_walls(double v[3], const mpm_wall walls[6
 {
     double left[3] = {v[0], v[1], v[2]}, lost = 0, tangent2 = 0, kept = 1;
     bool touched = false;
-    for (int face = 0; face < 6; face++) {
-        const int a = face / 2;
+    for (; held; held &= held - 1) {
+        const int face = __builtin_ctz(held), a = face / 2;
         const double normal = face % 2 ? -v[a] : v[a];
         const mpm_contact contact = walls[face].contact;
-        if (!(held >> face & 1) || (contact == MPM_SEPARATE && normal >= 0))
+        if (contact == MPM_SEPARATE && normal >= 0)
             continue;
         touched = true;
         left[a] = 0;
@@ -58,9 +58,9 @@ static inline void mpm_collision_apply_walls(double v[3], const mpm_wall walls[6
     }
     if (!touched)
         return;
-    for (int a = 0; a < 3; a++)
-        tangent2 += left[a] * left[a];
     if (lost > 0 && kept > 0) {
+        for (int a = 0; a < 3; a++)
+            tangent2 += left[a] * left[a];
         const double tangent = sqrt(tangent2);
         kept = tangent > lost ? 1 - lost / tangent : 0;
     }

@@ -82,12 +82,11 @@ static void add_face(int face, const double x[3], const mpm_faces *faces, mpm_he
     holder->depth = fabs(holder->nearest[a] - x[a]);
 }
 
-int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
-                      const mpm_faces *faces, mpm_held_contact contacts[MPM_MOST_CONTACTS])
+/* Lists the faces and the colliders `inside`, less what is shadowed. */
+static int list_contacts(const mpm_collider *colliders, const mpm_holder *inside, int found, const double x[3],
+                         const mpm_faces *faces, mpm_held_contact contacts[MPM_MOST_CONTACTS])
 {
-    mpm_holder inside[MPM_MOST_HOLDERS];
     struct holder holders[MPM_MOST_CONTACTS];
-    const int found = count ? mpm_collider_find_holders(colliders, count, x, books, inside) : 0;
     int n = 0, kept = 0;
     for (int face = 0; faces && face < 6; face++)
         if (faces->held >> face & 1) {
@@ -111,6 +110,33 @@ int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double 
         if (!(shadowed >> i & 1))
             contacts[kept++] = contacts[i];
     return kept;
+}
+
+bool mpm_contacts_turn(mpm_held_contact *contact, unsigned planes)
+{
+    double length2 = 0;
+    for (int a = 0; a < 3; a++) {
+        const bool is_across = planes >> a & 1;
+        length2 += is_across ? 0 : contact->normal[a] * contact->normal[a];
+        contact->across[a] = is_across && contact->contact != MPM_STICKY ? contact->normal[a] : 0;
+        contact->normal[a] = is_across ? 0 : contact->normal[a];
+        contact->surface[a] = is_across ? 0 : contact->surface[a];
+    }
+    if (!(length2 > 1e-12)) /* the normal is that of a plane of symmetry, which holds it already */
+        memset(contact->across, 0, sizeof contact->across);
+    for (int a = 0; a < 3 && length2 > 1e-12; a++) {
+        contact->normal[a] /= sqrt(length2);
+        contact->across[a] /= sqrt(length2);
+    }
+    return length2 > 1e-12 || contact->contact == MPM_STICKY;
+}
+
+int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
+                      const mpm_faces *faces, mpm_held_contact contacts[MPM_MOST_CONTACTS])
+{
+    mpm_holder inside[MPM_MOST_HOLDERS];
+    const int found = count ? mpm_collider_find_holders(colliders, count, x, books, inside) : 0;
+    return list_contacts(colliders, inside, found, x, faces, contacts);
 }
 
 /* ---- several contacts at once ----------------------------------------------------------------------------------- */
@@ -337,28 +363,47 @@ static void enter(mpm_collider_book *books, const mpm_collider *colliders, const
         wall[a] += given[a];
 }
 
+/* Keeps what acts along planes of symmetry. Returns how many contacts are left. */
+static int turn_all(mpm_held_contact *contacts, int count, unsigned planes)
+{
+    int kept = 0;
+    for (int c = 0; c < count; c++)
+        if (!planes || mpm_contacts_turn(&contacts[c], planes))
+            contacts[kept++] = contacts[c];
+    return kept;
+}
+
 bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point,
                         const mpm_faces *faces, double v[3], mpm_collider_book *books, double wall[3])
 {
     mpm_held_contact contacts[MPM_MOST_CONTACTS];
-    const int found = mpm_contacts_find(colliders, count, point->x, books, faces, contacts);
+    mpm_holder inside[MPM_MOST_HOLDERS];
+    int found = mpm_collider_find_holders(colliders, count, point->x, books, inside);
     bool touched = false;
+    if (!found)
+        return false;
+    found = list_contacts(colliders, inside, found, point->x, faces, contacts);
     for (int c = 0; c < found; c++)
         touched |= contacts[c].collider != MPM_HELD_BY_WALL;
     if (!touched)
         return false;
+    found = turn_all(contacts, found, point->planes);
     if (found == 1) {
-        const mpm_held_contact *only = &contacts[0];
+        mpm_held_contact *only = &contacts[0];
         const double before[3] = {v[0], v[1], v[2]};
-        double change[3];
         mpm_collision_apply(v, only->surface, only->normal, only->contact, only->friction);
         for (int a = 0; a < 3; a++)
-            change[a] = v[a] - before[a];
-        enter(books, colliders, point, only, change, wall);
-        return true;
+            only->impulse[a] = v[a] - before[a];
+    } else {
+        mpm_contacts_apply(contacts, found, v);
     }
-    mpm_contacts_apply(contacts, found, v);
-    for (int c = 0; c < found; c++)
+    for (int c = 0; c < found; c++) {
+        const double pressure = point->planes ? mpm_dot3(contacts[c].impulse, contacts[c].normal) : 0;
+        for (int a = 0; a < 3 && point->planes; a++) {
+            contacts[c].impulse[a] += pressure * contacts[c].across[a];
+            v[a] += pressure * contacts[c].across[a];
+        }
         enter(books, colliders, point, &contacts[c], contacts[c].impulse, wall);
+    }
     return true;
 }

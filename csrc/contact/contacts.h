@@ -33,6 +33,7 @@ enum {
 /** One contact of a point. Vectors may be in the frame of an image (state/images.h). */
 typedef struct mpm_held_contact {
     double normal[3], surface[3]; /* outward from the body; velocity of its surface [m/s] */
+    double across[3];             /* impulse across planes of symmetry per normal impulse: mirrors balance it */
     double friction;
     mpm_contact contact; /* MPM_STICKY, MPM_SLIP or MPM_SEPARATE */
     int32_t collider;    /* index, or MPM_HELD_BY_WALL */
@@ -53,6 +54,10 @@ typedef struct mpm_faces {
 int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
                       const mpm_faces *faces, mpm_held_contact contacts[MPM_MOST_CONTACTS]);
 
+/** Turns a contact of a point on planes of symmetry into them: there its image pushes as hard from the other side, so
+ *  that only the part of the normal along the planes acts. Returns false if nothing is left of it. */
+bool mpm_contacts_turn(mpm_held_contact *contact, unsigned planes);
+
 /** Applies several contacts to the velocity v [m/s] of a point; `impulse` of each becomes the change of velocity that
  *  it causes [m/s]. */
 void mpm_contacts_apply(mpm_held_contact *contacts, int count, double v[3]);
@@ -63,6 +68,7 @@ bool mpm_contacts_choose(mpm_held_contact *contacts, int count, const double v[3
 
 /** Applies the near colliders that hold a mass, and the faces that hold it beside them, to its velocity v [m/s]. Enters
  *  the impulses of colliders in their books and adds those of walls to `wall` [N s]. `faces`, `wall`: NULL for no face.
+ *  Across planes of symmetry v becomes the change that the colliders cause, which the mirror takes back.
  *  Returns false, with nothing done, if no collider holds the mass. */
 bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point,
                         const mpm_faces *faces, double v[3], mpm_collider_book *books, double wall[3]);

@@ -58,10 +58,11 @@ mpm_faces MPM_KERNEL(collide_faces)(const mpm_colliders *colliders, const mpm_wa
 }
 
 bool MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM],
-                              const int64_t own[DIM], unsigned flips, const mpm_faces *faces, real mass, real v[DIM],
-                              double wall[3])
+                              const int64_t own[DIM], const mpm_image_node *image, const mpm_faces *faces, real mass,
+                              real v[DIM], double wall[3])
 {
-    mpm_contact_point point = {.mass = (double)mass, .flips = flips};
+    mpm_contact_point point = {
+        .mass = (double)mass, .flips = image ? image->flips : 0, .planes = image ? image->planes : 0};
     double w[3] = {0};
     for (int a = 0; a < DIM; a++) {
         point.x[a] = colliders->lower[a] + (double)at[a] * colliders->dx;

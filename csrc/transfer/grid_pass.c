@@ -65,7 +65,7 @@ NOINLINE uint64_t apply_colliders(real *node, const mpm_node_block *block, const
             continue;
         node_coordinates(block, n, at);
         faces.held = faces_that_hold(at, pass->walls, pass->cells);
-        touched |= (uint64_t)MPM_KERNEL(collide_node)(&pass->colliders, b, at, at, 0, &faces, node[4 * n + 3],
+        touched |= (uint64_t)MPM_KERNEL(collide_node)(&pass->colliders, b, at, at, NULL, &faces, node[4 * n + 3],
                                                       node + 4 * n, pass->reports[b].impulse)
                    << n;
     }
@@ -122,8 +122,8 @@ NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *bl
         if (near && momentum[3] > 0) {
             memcpy(before, v, sizeof before);
             faces.held = faces_that_hold(at, pass->walls, pass->cells);
-            touched = MPM_KERNEL(collide_node)(&pass->colliders, b, at, own, image ? image->flips : 0, &faces,
-                                               momentum[3], v, impulse);
+            touched = MPM_KERNEL(collide_node)(&pass->colliders, b, at, own, image, &faces, momentum[3], v,
+                                               impulse);
             for (int a = 0; a < DIM; a++) {
                 pushed[a] = v[a] - before[a];
                 v[a] = image && image->planes >> a & 1 ? 0 : v[a]; /* the collider's own image pushes back */

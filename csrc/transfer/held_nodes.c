@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "base/vector.h"
 #include "transfer/collide.h"
 #include "transfer/nodes.h"
 
@@ -59,12 +60,12 @@ static void turn(double v[3], const mpm_image_node *image)
 static void add_contact(mpm_held_node *held, mpm_held_contact contact, const mpm_image_node *image, const double v[3])
 {
     double length2 = 0;
+    if (image && image->planes && !mpm_contacts_turn(&contact, image->planes))
+        return;
     turn(contact.normal, image);
     turn(contact.surface, image);
     for (int a = 0; a < 3; a++)
         length2 += contact.normal[a] * contact.normal[a];
-    if (!(length2 > 1e-12) && contact.contact != MPM_STICKY)
-        return; /* the normal is that of a plane of symmetry, which holds it already */
     for (int a = 0; a < 3 && length2 > 0; a++)
         contact.normal[a] /= sqrt(length2);
     mpm_constraint_add(held, &contact, v);
@@ -168,9 +169,10 @@ void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *hel
             x[a] = pass->colliders.lower[a] + (double)own[a] * pass->colliders.dx;
         for (int c = 0; c < at->contacts; c++) {
             const mpm_held_contact *contact = &at->contact[c];
+            const double pressure = mpm_dot3(contact->impulse, contact->normal);
             double impulse[3];
             for (int a = 0; a < 3; a++) {
-                impulse[a] = share * contact->impulse[a];
+                impulse[a] = share * (contact->impulse[a] + pressure * contact->across[a]);
                 wall[a] -= image && image->normals >> a & 1 ? impulse[a] : 0;
                 wall[a] += contact->collider == MPM_HELD_BY_WALL ? impulse[a] : 0;
             }
