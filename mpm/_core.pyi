@@ -49,6 +49,7 @@ class Law(TypedDict):
     strain: str  # "F" | "J": which of them it keeps
     viscous: bool  # its stress depends on the velocity gradient
     rigid: bool  # the particles of a material move as one body
+    kinked: bool  # the slope of its stress jumps
     tangent: str | None  # "energy" | "mapped", with the return map | "moduli", with axes of its own | None
     return_map: bool
     parameters: list[Parameter]
@@ -82,6 +83,7 @@ def user_law(
     map_context: int,
     moduli: int,
     bound: float,
+    kinked: bool,
 ) -> Any:
     """A law from addresses of functions (mpm_user_law.h), as `evaluate`, `return_map` and `add_material` take it
     instead of a name. It must outlive what uses it. A row of the history: name, unit, rank, initial, low, high,

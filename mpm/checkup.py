@@ -26,6 +26,7 @@ NARROW = 2.0  # cells: a gap that hardly a particle fits in
 CLOSING = 0.5  # of its speed: a collider closes a gap
 FACING = 0.9  # cosine: a collider that faces a wall, and with CLOSING does not slide along it
 EDGE = 0.9  # of the bound of the time step
+KINKED_EDGE = 0.5  # the same where the stress of a law has a kink
 LIMITS = {  # what a limit of the time step means, where its name does not say it
     "isolated": ", the stiffness of a particle that is alone in its cells",
     "wave": ", the speed of sound",
@@ -156,8 +157,14 @@ class Looks:
         elif fixed > bound.dt:
             yield Finding("time step", False, f"dt = {fixed:g} s is too long: {words}")
         else:
-            good = fixed <= EDGE * bound.dt
+            kinked = [material for material in self.sim.materials if material._row["kinked"]]
+            good = fixed <= (KINKED_EDGE if kinked else EDGE) * bound.dt
             more = "" if good else ", which may sink in the run"
+            if kinked and not good:
+                more = (
+                    f"; the stress of {kinked[0]._title} has a kink, across which such steps may gain energy: choose "
+                    f"dt <= {KINKED_EDGE * bound.dt:.2g} s"
+                )
             yield Finding("time step", good, f"dt = {fixed:g} s; {words}{more}")
 
     def of_what(self, bound: StableDt) -> str:

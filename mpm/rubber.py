@@ -78,6 +78,9 @@ class FibreReinforced(_Elastic):
     At rest they raise Young's modulus along a by up to 4 k₁. Compressed fibres do nothing. In 2-D (plane strain) a may
     point out of the plane: then there are two families at ±a_z, of which each has half of k₁.
 
+    The slope of the stress jumps where fibres get taut. Explicit steps across this kink may gain energy, even below the
+    bound of the time step, so ``dt="auto"`` takes at most 0.4 of it. Choose a fixed dt below half of the bound.
+
     Parameters
     ----------
     E : float

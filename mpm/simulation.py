@@ -161,8 +161,10 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         1/(1 + 4 dt² τ/(ρ₀ dx²)) per step for a lone particle, and where dt is so long that the system is not
         positive definite, the step is halved (``dt="auto"``) or raises `mpm.ConvergenceError`.
     dt : "auto" or float
-        Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`. A fixed dt above the bound raises
-        `mpm.InstabilityError` before the step that would use it.
+        Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, 0.4 with a law whose stress has a kink
+        (`mpm.materials.FibreReinforced`), and halves an explicit step that would compress a particle by more than a
+        fifth: there laws may stiffen beyond the bound. A fixed dt above the bound raises `mpm.InstabilityError` before
+        the step that would use it.
     max_dt : float, optional
         Upper limit of the automatic time step [s].
     allow_unstable : bool

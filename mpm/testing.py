@@ -29,6 +29,8 @@ Answer = Callable[[FloatArray], Any]
 
 STEP = 1e-3  # of F, for differences of the energy
 MARGIN = 1e-4  # of a modulus: the fourth differences in a curvature
+KINK = 1e-3  # a jump of the slope of the stress, over the longitudinal modulus at rest, that counts
+PATHS = 100  # on which such jumps are looked for
 
 
 @_check.options
@@ -45,7 +47,9 @@ def check_law(
 
     At random states without plastic flow: the stress is the derivative of the energy (by differences of fourth order);
     a turned body has a turned stress; the two moduli bound the second derivatives of the energy; NaN gives NaN and
-    touches no neighbour; particles do not depend on their neighbours. Finally: after a random step all numbers are
+    touches no neighbour; particles do not depend on their neighbours; the slope of the stress does not jump, unless the
+    law says so (`mpm.materials.UserLaw`, ``kinked``; laws of the package may have kinks where they return what
+    ``"kink"`` measures, the largest jump over the longitudinal modulus). Finally: after a random step all numbers are
     finite, and a second return map without a time step changes nothing. A law that hardens after it has returned, such
     as `mpm.materials.NACC`, fails this last check alone. A law in Python has no moduli and no return map.
 
@@ -142,6 +146,7 @@ class _Checks:
         self.keep("energy at rest", np.abs(self.rest.energy) / self.modulus, eye, 1e-9)
         here = self.answer(F)
         scale = np.abs(here.tau).max(axis=(1, 2)) + self.modulus
+        self.kink(F[:PATHS])
         if not np.isnan(here.energy).all():  # of a law in Python without one
             self.keep("stress = dPsi/dF", stress_error(self.answer, F) / scale, F)
         turned = turning_error(self.answer, F, _rotations(len(F), self.d, rng))
@@ -156,6 +161,12 @@ class _Checks:
             self.keep("moduli, of a particle alone", isolated, F, limit)
         if returns:
             self.idempotence(F, rng)
+
+    def kink(self, F: FloatArray) -> None:
+        """Before the stress, whose differences a kink disturbs. Laws of the package and in Python are only measured."""
+        jumps = slope_jump(self.answer, F, np.random.default_rng(0)) / self.modulus
+        known = not isinstance(self.law, UserLaw) or self.law.kinked
+        self.keep("kink", jumps, F, math.inf if known else KINK)
 
     def neighbours(self, F: FloatArray, here: Any) -> None:
         """NaN gives NaN, in its own row alone, and a row does not depend on the others. Simulations find NaN of the
@@ -267,6 +278,38 @@ def curvature_excess(answer: Answer, F: FloatArray, rng: np.random.Generator) ->
         consider(np.einsum("nij,nj,nkj->nik", principal, unit(d), principal), alone)
         consider(unit(d)[:, :, None] * unit(d)[:, None, :], plane)
     return excess
+
+
+def slope_jump(answer: Answer, F: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """The largest jump (m,) [Pa] of dτ/ds on the path (I + s A) F, |s| < 0.2, with a random A, |A| = 1; 0: none.
+
+    Second differences of τ over the step of s shrink with it where τ is smooth, and stay where its slope jumps. So the
+    search narrows down on the largest.
+
+    Parameters
+    ----------
+    answer : callable
+        Takes F (m, d, d), returns τ (m, d, d) first.
+    F : ndarray, shape (m, d, d)
+        Deformation gradients.
+    rng : numpy.random.Generator
+        Of the directions.
+    """
+    m, d = F.shape[:2]
+    A = rng.normal(size=(m, d, d))
+    A /= np.linalg.norm(A, axis=(1, 2), keepdims=True)
+    middle, reach = np.zeros(m), 0.2
+    before = jump = np.full(m, np.inf)
+    for points in (65, 17, 17, 17):
+        s = middle[:, None] + np.linspace(-reach, reach, points)
+        paths = np.einsum("mnij,mjk->mnik", np.eye(d) + s[:, :, None, None] * A[:, None], F)
+        tau = answer(np.ascontiguousarray(paths.reshape(-1, d, d)))[0].reshape(m, points, -1)
+        step = 2 * reach / (points - 1)
+        seconds = np.abs(tau[:, 2:] - 2 * tau[:, 1:-1] + tau[:, :-2]).max(axis=2) / step
+        worst = seconds.argmax(axis=1)
+        before, jump = jump, seconds.max(axis=1)
+        middle, reach = s[np.arange(m), worst + 1], step
+    return np.where(jump > 0.4 * before, jump, 0.0)
 
 
 def _rotations(m: int, d: int, rng: np.random.Generator) -> FloatArray:

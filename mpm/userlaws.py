@@ -219,6 +219,10 @@ class UserLaw(_Flowing):
         Beyond this range of det F a run is unstable; default (1e-3, 1e3).
     reference : str, optional
         For `Simulation.cite`.
+    kinked : bool, optional
+        Whether the slope of the stress jumps somewhere, as that of fibres that bear tension alone. Then
+        ``dt="auto"`` takes at most 0.4 of the bound instead of 0.6: below the bound, steps across a kink may gain
+        energy. `mpm.testing.check_law` finds kinks. Default False.
 
     Raises
     ------
@@ -251,6 +255,7 @@ class UserLaw(_Flowing):
     moduli: Literal["law", "numeric"] | float = "law"
     J_range: tuple[float, float] = (1e-3, 1e3)
     reference: str = ""
+    kinked: bool = False
     _dimensions: tuple[int, ...] = field(default=(), init=False, repr=False)
     _handle: Any = field(default=None, init=False, repr=False)
     _pointers: tuple[Any, ...] = field(default=(), init=False, repr=False)
@@ -267,6 +272,7 @@ class UserLaw(_Flowing):
         if not 0 < low < 1 < high:
             raise ValueError(f"J_range = ({low!r}, {high!r}): must be 0 < least < 1 < largest")
         keep(self, "J_range", (low, high))
+        _check.flag("kinked", self.kinked)
         if isinstance(self.evaluate, Absent):
             keep(self, "_pointers", (self.evaluate, self.advance))
             return
@@ -292,6 +298,7 @@ class UserLaw(_Flowing):
             back.context if back else 0,
             _MODULI.index(self.moduli) if isinstance(self.moduli, str) else len(_MODULI),
             0.0 if isinstance(self.moduli, str) else self.moduli,
+            self.kinked,
         )
         keep(self, "_handle", handle)
         keep(self, "_dimensions", tuple(d for d in (2, 3) if not self._flaw(d)))
@@ -367,6 +374,7 @@ class UserLaw(_Flowing):
             "strain": "F",
             "viscous": False,
             "rigid": False,
+            "kinked": self.kinked,
             "tangent": None,
             "return_map": self.advance is not None,
             "parameters": [*parameters, density],
@@ -383,7 +391,7 @@ class UserLaw(_Flowing):
         return replace(cast(Any, self), constants={**self.constants, **own}, density=density)  # type: ignore[no-any-return]
 
     def _key(self) -> tuple[Any, ...]:
-        numbers = tuple(self.constants.items()), self.density, self.moduli, self.J_range
+        numbers = tuple(self.constants.items()), self.density, self.moduli, self.J_range, self.kinked
         return (self.name, *self._pointers, *numbers, self.history, self.reference)
 
     def __eq__(self, other: object) -> bool:
@@ -415,6 +423,7 @@ class UserLaw(_Flowing):
             "moduli": self.moduli,
             "J_range": list(self.J_range),
             "reference": self.reference,
+            "kinked": self.kinked,
         }
 
     @classmethod
@@ -433,6 +442,7 @@ class UserLaw(_Flowing):
             moduli=tree["moduli"],
             J_range=tree["J_range"],
             reference=tree["reference"],
+            kinked=tree.get("kinked", False),
         )
 
 

@@ -570,6 +570,26 @@ def test_the_checks_pass_right_laws(law, damaging):
         assert max(value for name, value in worst.items() if "stress" in name) < 1e-9  # measured 2e-12
 
 
+def test_the_checks_find_kinks_and_laws_say_that_they_have_one(library):
+    def made(**options):
+        own = UserLaw.EVALUATE(("cellular", library))
+        return UserLaw(name="own", evaluate=own, constants=CONSTANTS, density=1, **options)
+
+    with pytest.raises(AssertionError, match="kink, 2-D: deviation"):
+        mpm.testing.check_law(made())
+    worst = mpm.testing.check_law(made(kinked=True), tolerance=1e-4)
+    assert min(worst["kink, 2-D"], worst["kink, 3-D"]) > 0.1  # measured 1.6, 1.7; smooth laws: 0
+    assert made() != made(kinked=True)
+    dt = []
+    for kinked in (False, True):
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(mpm.shapes.Box((0.4, 0.4), (0.6, 0.6)), made(kinked=kinked))
+        sim = mpm.Simulation(scene, dx=1 / 16)
+        sim.step(1)
+        dt.append(sim.dt)
+    assert dt[1] == pytest.approx(dt[0] * 0.4 / 0.6, rel=1e-12)
+
+
 class Rubber:
     """In Python: neo-Hookean with a wrong factor in the stress."""
 

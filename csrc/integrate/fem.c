@@ -165,8 +165,10 @@ mpm_status mpm_fem_add_material(mpm_fem *fem, const mpm_material *material)
                         fem->material_count + 1, sizeof *material))
         return MPM_OUT_OF_MEMORY;
     const mpm_status status = mpm_fem_parameters_add(fem, &added);
-    if (!status)
+    if (!status) {
         fem->materials[fem->material_count++] = added;
+        fem->has_kink |= mpm_laws_get(law)->kinked;
+    }
     return status;
 }
 

@@ -32,8 +32,8 @@ typedef enum mpm_fem_integrator {
 /** Phases whose seconds are counted. */
 enum { MPM_FEM_PHASE_ELEMENTS, MPM_FEM_PHASE_NODES, MPM_FEM_PHASE_VIEWS, MPM_FEM_PHASE_COUNT };
 
-/** Reasons to refuse a step. Where elements are the reason, `rows` are their nodes, `kind` is the first element, and
- *  value[0] tells whether dt is fixed. */
+/** Reasons to refuse a step. Where elements are the reason, `rows` are their nodes, `name` has the nodes of the first
+ *  one in words, and value[0] tells whether dt is fixed. */
 enum {
     MPM_FEM_NOT_FINITE = MPM_REASONS, /* velocities or energies are not finite */
     MPM_FEM_MOVES_TOO_FAR,            /* a node would move by more than `dx` */

@@ -22,7 +22,7 @@ struct fem_books {
     double damping_impulse[3]; /* of mass-proportional damping, from the last record [N s] */
 };
 
-enum { MPM_FEM_VECTORS = 5 };
+enum { MPM_FEM_VECTORS = 5, MPM_FEM_NAME = 64 };
 
 /** What implicit steps need besides. */
 struct fem_solver {
@@ -53,6 +53,7 @@ struct mpm_fem {
     const mpm_fem_kernels *kernels;
     mpm_boundary boundary;
     mpm_material *materials;
+    bool has_kink; /* the stress of one has a kink */
     size_t material_count, material_capacity;
     mpm_fem_mesh mesh; /* without elements until it is given */
 
@@ -81,6 +82,7 @@ struct mpm_fem {
     void **workspaces;
     int workspace_count;
     struct fem_solver solver;
+    char element[MPM_FEM_NAME]; /* the first one in trouble */
 };
 
 /** What the nodes report of a step that is tried. */

@@ -61,7 +61,8 @@ int32_t mpm_fem_totals_row(const mpm_fem *fem, mpm_limit limit)
 double mpm_fem_totals_automatic_dt(const mpm_fem *fem)
 {
     const double dx = fem->settings.dx;
-    double limit = fmin(0.9 * wave_bound(fem), 0.6 * sqrt(dx / gravity_size(fem)));
+    const double share = fem->has_kink ? MPM_SHARE_WITH_KINK : 0.9;
+    double limit = fmin(share * wave_bound(fem), 0.6 * sqrt(dx / gravity_size(fem)));
     limit = fmin(limit, 0.4 * dx / fem->measure.speed);
     limit = fmin(limit, 0.4 * dx / fem->approach);
     const double dt = fmin(mpm_run_hold_dt(fem->natural_dt, limit), fem->settings.max_dt);

@@ -3,6 +3,8 @@
  * Names the nodes of the elements whose J is out of the range of their law, and the nodes outside of the domain. It is
  * called once per error, row by row.
  */
+#include <stdio.h>
+
 #include "base/real.h"
 #include "integrate/fem_state.h"
 
@@ -31,8 +33,8 @@ struct search {
     const mpm_fem *fem;
     const void *x;
     bool stiffened; /* those whose modulus changes too much, not those out of range */
-    uint8_t *node;  /* flags their nodes */
-    uint8_t *slot;  /* flags them, in the order of `mesh.slot` */
+    uint8_t *flags; /* of their nodes */
+    char *first;    /* the nodes of the first, in words; empty: none was found */
 };
 
 static bool is_in_trouble(const struct search *search, const mpm_law *law, const int32_t rows[4], ptrdiff_t tile,
@@ -45,6 +47,15 @@ static bool is_in_trouble(const struct search *search, const mpm_law *law, const
     if (search->stiffened)
         return !(after <= MPM_FEM_MOST_CHANGE * before && before <= MPM_FEM_MOST_CHANGE * after);
     return !(J > law->J_low && J < law->J_high);
+}
+
+/* Names the nodes of an element: "3, 4 and 7". */
+static void name_nodes(char *text, const int32_t *rows, int corners)
+{
+    int end = 0;
+    for (int c = 0; c < corners; c++)
+        end += snprintf(text + end, (size_t)(MPM_FEM_NAME - end), "%s%d",
+                        c == 0 ? "" : c < corners - 1 ? ", " : " and ", (int)rows[c]);
 }
 
 static void flag_strip(const struct search *search, int32_t task, const mpm_fem_strip *strip)
@@ -61,35 +72,27 @@ static void flag_strip(const struct search *search, int32_t task, const mpm_fem_
             const int lane = lanes < 4 ? k : (k % (lanes / 4)) * 4 + k / (lanes / 4);
             if (!is_in_trouble(search, mpm_laws_get(index), rows, tile, lane))
                 continue;
-            search->slot[tile * lanes + k] = 1;
+            if (!search->first[0])
+                name_nodes(search->first, rows, corners);
             for (int c = 0; c < corners; c++)
-                search->node[rows[c]] = 1;
+                search->flags[rows[c]] = 1;
         }
-}
-
-/* The first element that is flagged; padding has no element. */
-static int first_element(const mpm_fem_mesh *mesh, const uint8_t *flags)
-{
-    ptrdiff_t element = 0;
-    while (element < mesh->elements - 1 && !flags[mesh->slot[element]])
-        element++;
-    return (int)element;
 }
 
 mpm_status mpm_fem_trouble_elements(mpm_fem *fem, const void *x, mpm_reason reason, double dt)
 {
     const mpm_fem_mesh *mesh = &fem->mesh;
-    const size_t slots = (size_t)mesh->tiles * (size_t)mesh->lanes;
-    uint8_t *flags = mpm_memory_new(&fem->run.allocator, (size_t)mesh->nodes + slots, 1);
+    uint8_t *flags = mpm_memory_new(&fem->run.allocator, (size_t)mesh->nodes, 1);
     if (!flags)
         return MPM_OUT_OF_MEMORY;
-    const struct search search = {fem, x, reason == MPM_FEM_WOULD_STIFFEN, flags, flags + mesh->nodes};
+    const struct search search = {fem, x, reason == MPM_FEM_WOULD_STIFFEN, flags, fem->element};
+    fem->element[0] = 0;
     for (int32_t task = 0; task < mesh->tasks; task++)
         for (int32_t s = mesh->task_strip[task]; s < mesh->task_strip[task + 1]; s++)
             flag_strip(&search, task, &mesh->strips[s]);
     mpm_trouble_note(&fem->run.trouble, MPM_UNSTABLE, reason, dt);
     mpm_trouble_add_rows(&fem->run.trouble, flags, mesh->nodes, 1);
-    fem->run.trouble.kind = first_element(mesh, search.slot);
+    fem->run.trouble.name = fem->element;
     fem->run.trouble.value[0] = fem->settings.dt > 0;
     mpm_memory_free(&fem->run.allocator, flags);
     return MPM_UNSTABLE;

@@ -16,14 +16,25 @@ double mpm_refusal_travel(const mpm_simulation *simulation)
     return simulation->settings.dt > 0 ? 1.0 : 0.5;
 }
 
-/* Could a strain increment turn a particle inside out? Not if velocities differ little over the whole grid. Otherwise a
- * dry run checks the particles of groups with larger differences. */
-static bool may_invert(const mpm_simulation *simulation, const mpm_block_report *report, double dt)
+/* The smallest accepted determinant of a strain increment. None turns a particle inside out. An automatic explicit step
+ * compresses none by more than a fifth: its bound is that of the state before it, and where a law stiffens within the
+ * step, the stress of that state acts for too long, so that energy appears. The Cayley transform's two determinants are
+ * each half of the step. */
+static double allowed_det(const mpm_simulation *simulation)
 {
-    double range[3];
-    for (int a = 0; a < 3; a++)
+    if (simulation->settings.dt > 0 || simulation->integrator->solve)
+        return 0.1;
+    return simulation->settings.scheme.cayley ? 0.9 : 0.8;
+}
+
+/* Could an increment have a smaller determinant? Not if velocities differ little over the whole grid. Otherwise a dry
+ * run checks the particles of groups with larger differences. */
+static bool may_strain(const mpm_simulation *simulation, const mpm_block_report *report, double dt)
+{
+    double range[3] = {0};
+    for (int a = 0; a < simulation->settings.dim; a++)
         range[a] = report->highest[a] - report->lowest[a];
-    return mpm_kernels_may_invert(range, dt / simulation->settings.dx, simulation->settings.dim);
+    return !(mpm_kernels_least_det(range, dt / simulation->settings.dx) > allowed_det(simulation));
 }
 
 /* The collider that is fastest near material; NULL if none is near. */
@@ -85,12 +96,13 @@ mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report
     const double largest = largest_speed(simulation);
     if (!(report->speed <= largest && report->speed_before <= largest))
         return MPM_GRID_NOT_FINITE;
-    const double per_speed = dt / simulation->settings.dx;
+    const double per_speed = dt / simulation->settings.dx, enough = allowed_det(simulation);
     double least_det = 1;
     *travel = travel_bound(simulation, report) * per_speed;
     const bool loose = is_loose(simulation, *travel);
-    if (loose || may_invert(simulation, report, dt)) {
-        const mpm_measure found = mpm_sweeps_dry_run(simulation, dt, loose ? NULL : simulation->reports.blocks);
+    if (loose || may_strain(simulation, report, dt)) {
+        const mpm_measure found =
+            mpm_sweeps_dry_run(simulation, dt, loose ? NULL : simulation->reports.blocks, enough);
         least_det = found.least_det;
         if (loose) {
             double collider;
@@ -103,7 +115,7 @@ mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report
         return MPM_MOVES_TOO_FAR;
     if (fastest_motion(simulation, report) * per_speed > mpm_refusal_travel(simulation))
         return MPM_COLLIDER_TOO_FAST;
-    return least_det > 0.1 ? MPM_NO_REASON : MPM_WOULD_INVERT;
+    return least_det > enough ? MPM_NO_REASON : MPM_WOULD_INVERT;
 }
 
 mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, const mpm_block_report *report, double dt)

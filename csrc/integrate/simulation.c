@@ -197,6 +197,7 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
     set_columns(simulation, &added);
     simulation->particles.has_F |= law->strain == MPM_KEEPS_F;
     simulation->has_rigid |= law->rigid;
+    simulation->has_kink |= law->kinked;
     simulation->lacks_energy |= tangent == MPM_LAW_MAPPED;
     simulation->has_moduli |= added.has_moduli;
     for (int k = 0; k < law->parameters; k++)

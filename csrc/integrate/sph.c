@@ -112,7 +112,8 @@ static mpm_sph_pass pass_of(mpm_sph *sph)
     mpm_sph_pass pass = {.kernel = settings->kernel, .viscosity = settings->viscosity, .xsph = settings->xsph,
                          .h = settings->smoothing * settings->spacing, .walls = sph->boundary.walls,
                          .material = &sph->material, .lists = sph->lists, .measures = sph->measures,
-                         .task_tile = sph->task_tile, .wall_force = sph->wall_force, .kicks = sph->kicks};
+                         .task_tile = sph->task_tile, .wall_force = sph->wall_force, .compression = sph->compression,
+                         .kicks = sph->kicks};
     pass.inverse_side = 1 / (2 * pass.h);
     for (int a = 0; a < settings->dim; a++) {
         pass.lower[a] = pass.origin[a] = settings->lower[a];
@@ -132,11 +133,13 @@ static mpm_status make_scratch(mpm_sph *sph)
     sph->lists = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->lists);
     sph->measures = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->measures);
     sph->wall_force = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->wall_force);
+    sph->compression = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->compression);
     sph->kicks = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->kicks);
     sph->task_tile = mpm_memory_new(allocator, MPM_SPH_TASKS + 1, sizeof *sph->task_tile);
     sph->memory = mpm_memory_new(allocator, MPM_SPH_COLLIDERS, sizeof *sph->memory);
     sph->memory_capacity = MPM_SPH_COLLIDERS;
-    return sph->lists && sph->measures && sph->wall_force && sph->kicks && sph->task_tile && sph->memory
+    return sph->lists && sph->measures && sph->wall_force && sph->compression && sph->kicks && sph->task_tile &&
+                   sph->memory
                ? MPM_OK
                : MPM_OUT_OF_MEMORY;
 }
@@ -200,6 +203,7 @@ void mpm_sph_free(mpm_sph *sph)
     mpm_memory_free(&allocator, sph->lists);
     mpm_memory_free(&allocator, sph->measures);
     mpm_memory_free(&allocator, sph->wall_force);
+    mpm_memory_free(&allocator, sph->compression);
     mpm_memory_free(&allocator, sph->kicks);
     mpm_memory_free(&allocator, sph->task_tile);
     mpm_memory_free(&allocator, sph->memory);

@@ -61,6 +61,7 @@ struct mpm_sph {
     mpm_sph_lists *lists;
     mpm_sph_measure *measures;
     double (*wall_force)[3];
+    double *compression;
     mpm_sph_kick *kicks;
     struct sph_array forces, touches; /* mpm_collider_book [task][collider] */
     mpm_sph_pass pass;
@@ -101,6 +102,8 @@ mpm_history_section mpm_sph_totals_section(const void *sph, int index);
 void mpm_sph_totals_record(void *sph); /* in the history, where that is due */
 void mpm_sph_totals_limit_colliders(mpm_sph *sph); /* finds collider_dt of a settled state */
 mpm_stable_dt mpm_sph_totals_bound(const mpm_sph *sph);
+double mpm_sph_totals_room(const mpm_sph *sph); /* of compression in an automatic step (sph/kernels.h) */
+double mpm_sph_totals_compression_dt(const mpm_sph *sph); /* by which no particle exceeds it, after the forces */
 double mpm_sph_totals_automatic_dt(const mpm_sph *sph);
 int32_t mpm_sph_totals_limiting_row(const mpm_sph *sph, mpm_limit limit);
 

@@ -2,7 +2,8 @@
  *
  * A step, Algorithm 1 of weakly compressible SPH (Becker, Teschner, SCA 2007) from the middle to the middle:
  *
- *     forces   of the densities and pressures that the last step ended with
+ *     forces   of the densities and pressures that the last step ended with, and the rates of compression, which limit
+ *              the automatic step
  *     kick     velocities and positions, by symplectic Euler; the step can still be refused: no row has been written
  *     commit   rows, clock, impulses
  *     settle   neighbours, densities by summation with j = i, pressures of the new positions (sph_settle.c)
@@ -157,13 +158,14 @@ static void plan(mpm_sph *sph, struct step *step, double dt)
     step->last = mpm_run_is_last(&sph->run, step->goal, step->time);
 }
 
-/* Plans the step, and does all that may fail before it begins. */
+/* Plans the step, and does all else that may fail before it begins. */
 static mpm_status begin(mpm_sph *sph, struct step *step)
 {
     const mpm_sph_settings *settings = &sph->settings;
     mpm_trouble *trouble = &sph->run.trouble;
     step->natural = settings->dt > 0 ? 0 : mpm_sph_totals_automatic_dt(sph);
-    plan(sph, step, settings->dt > 0 ? settings->dt : step->natural);
+    /* impacts are short: the held step does not remember them */
+    plan(sph, step, settings->dt > 0 ? settings->dt : fmin(step->natural, mpm_sph_totals_compression_dt(sph)));
     const mpm_stable_dt bound = mpm_sph_totals_bound(sph);
     if (settings->dt > 0 && !settings->allow_unstable && !(step->dt <= bound.dt * (1 + 1e-12))) {
         const bool collides = isfinite(sph->collider_dt); /* it is the bound then */
@@ -202,6 +204,7 @@ static void write_chunk(void *context, ptrdiff_t chunk, int thread)
 static void forces(mpm_sph *sph)
 {
     const double start = mpm_clock_seconds();
+    sph->pass.room = mpm_sph_totals_room(sph);
     mpm_pool_for(sph->run.pool, force_task, sph, sph->store.count ? sph->tasks : 0);
     mpm_run_spend(&sph->run, MPM_SPH_PHASE_FORCE, start);
 }
@@ -285,10 +288,10 @@ static mpm_status commit(mpm_sph *sph, const struct step *step)
 
 static mpm_status take_step(mpm_sph *sph, struct step *step)
 {
+    forces(sph);
     mpm_status status = begin(sph, step);
     if (status)
         return status;
-    forces(sph);
     const double start = mpm_clock_seconds();
     status = kick(sph, step);
     mpm_run_spend(&sph->run, MPM_SPH_PHASE_MOTION, start);

@@ -28,6 +28,7 @@ struct mpm_simulation {
     bool has_moduli;     /* a material keeps its tangent as moduli */
     bool lacks_energy;   /* a material has stresses without an energy in implicit steps */
     bool has_rigid;      /* a material is rigid */
+    bool has_kink;       /* the stress of a material has a kink */
     mpm_rigid_body *rigid; /* per material: of the step that ends, scratch */
     size_t rigid_capacity;
     double yield_strain; /* least strain at which a material yields; infinite: none does */
@@ -107,7 +108,7 @@ mpm_block_report mpm_sweeps_grid_finish(mpm_simulation *simulation, double dt); 
 mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_grid_stage stage, double dt);
 mpm_measure mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments);
 void mpm_sweeps_blocks(mpm_simulation *simulation, mpm_pool_item item, void *context, size_t count); /* item by block */
-mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks);
+mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks, double enough);
 mpm_measure mpm_sweeps_g2p(mpm_simulation *simulation, double dt);
 mpm_measure mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_dt);
 mpm_measure mpm_sweeps_measure(mpm_simulation *simulation);

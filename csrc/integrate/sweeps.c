@@ -165,9 +165,9 @@ mpm_measure mpm_sweeps_measure(mpm_simulation *simulation)
     return sweep(simulation, MPM_MEASURE, (mpm_arguments){0});
 }
 
-mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks)
+mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks, double enough)
 {
-    return sweep(simulation, MPM_DRY_RUN, (mpm_arguments){.dry_run = {dt, blocks}});
+    return sweep(simulation, MPM_DRY_RUN, (mpm_arguments){.dry_run = {dt, blocks, enough}});
 }
 
 void mpm_sweeps_synchronize(mpm_simulation *simulation, const mpm_particles *before, double time, double dt)

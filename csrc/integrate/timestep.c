@@ -68,7 +68,8 @@ double mpm_timestep_rigid(const mpm_simulation *simulation)
 static double automatic_dt(const mpm_simulation *simulation)
 {
     const mpm_measure *most = &simulation->measure;
-    double dt = 0.6 * bound_of(simulation).dt;
+    const bool kinked = simulation->has_kink && !simulation->integrator->solve;
+    double dt = (kinked ? MPM_SHARE_WITH_KINK : 0.6) * bound_of(simulation).dt;
     dt = fmin(dt, 0.4 * simulation->settings.dx / most->speed);
     dt = fmin(dt, 0.4 * simulation->settings.dx / simulation->approach);
     dt = fmin(dt, 0.2 / sqrt(most->gradient2));

@@ -289,7 +289,7 @@ static const mpm_law law_rows[MPM_LAW_COUNT + 1] = {
                      "567-583. doi:10.1098/rspa.1972.0096",
     },
     [MPM_FIBRE_REINFORCED] = {
-        .name = "fibre_reinforced", .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
+        .name = "fibre_reinforced", .kinked = true, .J_low = 1e-3, .J_high = 1e3, .parameters = 8,
         .parameter = {
             {"E", "Pa", 0, INFINITY, true, true, "Young's modulus without fibres"},
             {"nu", "1", -1, 0.5, true, true, "Poisson's ratio without fibres"},

@@ -55,6 +55,7 @@ typedef struct mpm_law {
     bool viscous;         /* its stress depends on the velocity gradient; its damping may limit the time step */
     bool relaxes;         /* what its return map dissipates is viscous, not plastic */
     bool rigid;           /* the particles of a material move as one body (transfer/rigid.h) */
+    bool kinked;          /* the slope of its stress jumps; automatic steps take a smaller share of the bound */
     double J_low, J_high; /* the range of J beyond which a step is called unstable */
     int parameters;       /* the last is the density, which the law does not get */
     mpm_parameter parameter[MPM_LAW_PARAMETERS];

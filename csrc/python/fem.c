@@ -86,25 +86,25 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
         return;
     case MPM_FEM_WOULD_INVERT:
         snprintf(text, size,
-                 "elements at %lld node(s), the first one element %d, would leave the range of their law at dt = %g s; "
-                 "the step was not taken: choose %s, or one that is finite for inverted elements, such as "
+                 "elements at %lld node(s), the first one with the nodes %s, would leave the range of their law at dt "
+                 "= %g s; the step was not taken: choose %s, or one that is finite for inverted elements, such as "
                  "FixedCorotated",
-                 (long long)t->count, t->kind, t->dt,
+                 (long long)t->count, t->name, t->dt,
                  t->value[0] > 0 ? "a smaller dt, a stiffer law" : "a slower impact, a stiffer law");
         return;
     case MPM_FEM_WOULD_STIFFEN:
         snprintf(text, size,
-                 "the modulus of elements at %lld node(s), the first one element %d, would change by more than the "
-                 "factor %g at every dt down to %g s; the step was not taken: choose a slower impact, a stiffer law, or "
-                 "one that stiffens less",
-                 (long long)t->count, t->kind, MPM_FEM_MOST_CHANGE, t->dt);
+                 "the modulus of elements at %lld node(s), the first one with the nodes %s, would change by more than "
+                 "the factor %g at every dt down to %g s; the step was not taken: choose a slower impact, a stiffer "
+                 "law, or one that stiffens less",
+                 (long long)t->count, t->name, MPM_FEM_MOST_CHANGE, t->dt);
         return;
     case MPM_FEM_OUT_OF_RANGE:
         snprintf(text, size,
-                 "elements at %lld node(s), the first one element %d, are crushed or turned inside out, which is beyond "
-                 "the range of their law: "
-                 "mend x of the nodes, or choose a law that is finite for inverted elements, such as FixedCorotated",
-                 (long long)t->count, t->kind);
+                 "elements at %lld node(s), the first one with the nodes %s, are crushed or turned inside out, which "
+                 "is beyond the range of their law: mend x of the nodes, or choose a law that is finite for inverted "
+                 "elements, such as FixedCorotated",
+                 (long long)t->count, t->name);
         return;
     case MPM_FEM_OUTSIDE:
         snprintf(text, size,

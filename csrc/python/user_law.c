@@ -88,13 +88,13 @@ static PyObject *new_user_law(PyObject *module, PyObject *args)
     const char *name;
     PyObject *parameters, *fields;
     unsigned long long evaluate, context, map, map_context;
-    int moduli;
+    int moduli, kinked;
     user_law *user = PyMem_Calloc(1, sizeof *user);
     if (!user)
         return PyErr_NoMemory();
     mpm_law *row = &user->law.row;
-    if (!PyArg_ParseTuple(args, "sOOddKKKKid", &name, &parameters, &fields, &row->J_low, &row->J_high, &evaluate,
-                          &context, &map, &map_context, &moduli, &user->law.bound) ||
+    if (!PyArg_ParseTuple(args, "sOOddKKKKidp", &name, &parameters, &fields, &row->J_low, &row->J_high, &evaluate,
+                          &context, &map, &map_context, &moduli, &user->law.bound, &kinked) ||
         copy_text(user->name, name, "name") || get_history(fields, user))
         goto wrong;
     const Py_ssize_t count = PySequence_Size(parameters);
@@ -112,6 +112,7 @@ static PyObject *new_user_law(PyObject *module, PyObject *args)
     }
     row->name = user->name;
     row->strain = MPM_KEEPS_F;
+    row->kinked = kinked;
     row->parameters = 1; /* the density */
     row->reference = "";
     user->law.evaluate = (mpm_user_evaluate *)(uintptr_t)evaluate;
@@ -135,6 +136,7 @@ const mpm_user_law *mpm_python_get_user_law(PyObject *capsule)
 
 PyMethodDef mpm_python_user_law_methods[] = {
     {"user_law", new_user_law, METH_VARARGS,
-     "user_law(name, parameters, history, J_low, J_high, evaluate, context, map, context, moduli, bound) -> law"},
+     "user_law(name, parameters, history, J_low, J_high, evaluate, context, map, context, moduli, bound, kinked) -> "
+     "law"},
     {NULL, NULL, 0, NULL},
 };

@@ -21,3 +21,9 @@ typedef struct mpm_stable_dt {
     mpm_limit limit;
     int32_t row; /* of the particle that sets the bound, -1 if none does */
 } mpm_stable_dt;
+
+/** The share of the bound that automatic explicit steps take where the stress of a law has a kink. Symplectic Euler is
+ *  stable below the bound if the stress is smooth. The map of a step of an oscillator whose stiffness jumps at 0 is
+ *  homogeneous, so amplitudes do not matter, and its energy grows in tongues of (dt, ratio of the stiffnesses) that
+ *  reach down to any dt; below half of the bound they are so thin that damping and other particles close them. */
+#define MPM_SHARE_WITH_KINK 0.4

@@ -100,6 +100,9 @@ typedef struct mpm_sph_pass {
     mpm_sph_lists *lists;
     mpm_sph_measure *measures;
     double (*wall_force)[3];
+    double *compression;       /* [task] the largest rate over room, see `room` [1/s] */
+    double room;               /* by which a step may compress a particle beyond the density at which it resists; 0: any
+                                * amount, and no rates are found */
     mpm_sph_kick *kicks;
     mpm_boundary *boundary;
     mpm_collider_book *forces, *touches; /* [task][collider]: rates of impulse and torque; what the guard did */

@@ -177,7 +177,8 @@ typedef union mpm_arguments {
     } g2p2g;
     struct {
         double dt;
-        const mpm_block_report *blocks; /* leaves out groups that cannot be turned inside out; NULL: none is left out */
+        const mpm_block_report *blocks; /* leaves out groups whose determinants exceed `enough`; NULL: none */
+        double enough;
     } dry_run;
     struct {
         double dt;
@@ -198,14 +199,13 @@ typedef union mpm_arguments {
 
 typedef void mpm_sweep_task(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread);
 
-/** Could dt grad v turn a particle inside out where node velocities [m/s] differ by at most `range` along the axes? Not
- *  if |dt C_ab| is small; the quadratic kernel bounds it by range_a dt/h. */
-static inline bool mpm_kernels_may_invert(const double range[3], double dt_per_dx, int dim)
+/** A lower bound of det(I + dt grad v) where node velocities [m/s] differ by at most `range` along the axes, 0 along
+ *  the third one in 2-D. No kernel has |dt C_ab| > r_a = range_a dt/h, so the principal minors of dt C are at least
+ *  -2 r_a r_b, and its determinant is at least -4 r_x r_y r_z. */
+static inline double mpm_kernels_least_det(const double range[3], double dt_per_dx)
 {
-    double sum = 0;
-    for (int a = 0; a < dim; a++)
-        sum += dim * (range[a] * dt_per_dx) * (range[a] * dt_per_dx);
-    return !(sum < 0.25);
+    const double x = range[0] * dt_per_dx, y = range[1] * dt_per_dx, z = range[2] * dt_per_dx;
+    return 1 - (x + y + z) - 2 * (x * y + x * z + y * z) - 4 * x * y * z;
 }
 
 /** What a grid pass does. An explicit step is one pass; an implicit step solves between two. */

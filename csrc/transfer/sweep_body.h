@@ -135,8 +135,9 @@ static void clear_copies(const mpm_grid *grid, void *copies, ptrdiff_t task)
            (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * block);
 }
 
-/* Do node velocities around a group differ so much that one of its particles might turn inside out? */
-static bool may_invert(const mpm_sweep *sweep, double dt, const mpm_block_report *blocks, const mpm_group *group)
+/* A lower bound of the strain determinants of a group, by the velocities of the nodes around it. */
+static double least_det_around(const mpm_sweep *sweep, double dt, const mpm_block_report *blocks,
+                               const mpm_group *group)
 {
     double low[3] = {0}, high[3] = {0}, range[3];
     for (int k = 0; k < MPM_NEIGHBOURS; k++) {
@@ -150,7 +151,7 @@ static bool may_invert(const mpm_sweep *sweep, double dt, const mpm_block_report
     }
     for (int a = 0; a < 3; a++)
         range[a] = high[a] - low[a];
-    return mpm_kernels_may_invert(range, dt / sweep->dx, DIM);
+    return mpm_kernels_least_det(range, dt / sweep->dx);
 }
 
 /* The body of an operation: what it does to a group. */
@@ -158,11 +159,12 @@ typedef void group_body(const mpm_sweep *, const mpm_group *, ptrdiff_t task, st
                         struct durations, int law);
 
 /* `fast`: for each law, a body for this law alone, or NULL. */
-INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_block_report *blocks, ptrdiff_t task,
+INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_arguments *arguments, ptrdiff_t task,
                        struct workspace *work, const unsigned pieces, group_body *const fast[],
                        group_body *const any_law)
 {
     const mpm_grid *grid = sweep->grid;
+    const mpm_block_report *blocks = pieces & FORESEE ? arguments->dry_run.blocks : NULL;
     mpm_measure *result = &sweep->measures[task];
     *result = (mpm_measure){.least_det = 1};
     if ((pieces & COLLIDE) && sweep->colliders.count)
@@ -178,7 +180,7 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_bl
         const mpm_group *group = &sweep->particles->groups[g];
         const int law = mpm_material_kernel_law(&sweep->materials[group->material]);
         const bool rigid = law_rows[sweep->materials[group->material].law].rigid;
-        if (blocks && !may_invert(sweep, dt.ending, blocks, group))
+        if (blocks && least_det_around(sweep, dt.ending, blocks, group) > arguments->dry_run.enough)
             continue;
         if (pieces & SUM ? !rigid : (pieces & STORE_MOTION) && rigid) /* v and C of rigid bodies are never deferred */
             continue;
@@ -227,8 +229,7 @@ STANDARD_LAWS(G2P2G_BODY)
     { \
         static group_body *const fast[MPM_VARYING + 1] = {__VA_ARGS__}; \
         const struct durations dt = {ending, beginning}; \
-        const mpm_block_report *blocks = (pieces) & FORESEE ? arguments->dry_run.blocks : NULL; \
-        sweep_task(sweep, dt, blocks, task, sweep->workspaces[thread], pieces, fast, name##_any_law); \
+        sweep_task(sweep, dt, arguments, task, sweep->workspaces[thread], pieces, fast, name##_any_law); \
     }
 OPERATION(p2g, 0, arguments->p2g.dt, P2G, STANDARD_LAWS(P2G_ENTRY))
 OPERATION(g2p, arguments->g2p.dt, 0, G2P, STANDARD_LAWS(G2P_ENTRY))

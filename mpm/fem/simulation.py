@@ -104,9 +104,11 @@ class Simulation(Solver, kind="fem"):
         Rayleigh damping D = a M + b K: a [1/s], b [s]. K is the stiffness with the moduli at rest, applied to the
         rate of Green's strain, so that it resists no rigid motion.
     dt : "auto" or float
-        Time step [s]. ``"auto"`` takes at most 0.9 of the bound of the elements, see `stable_dt`, and keeps a step as
-        long as it can, because a step that follows the vibrations makes them grow. A fixed dt above the bound raises
-        `mpm.InstabilityError` before the step that would use it.
+        Time step [s]. ``"auto"`` takes at most 0.9 of the bound of the elements, see `stable_dt`, 0.4 with a law whose
+        stress has a kink (`mpm.materials.FibreReinforced`). It keeps a step as long as it can, because a step that
+        follows the vibrations makes them grow, and halves an explicit step in which an element would become more than
+        1.6 times as stiff or as soft. A fixed dt above the bound raises `mpm.InstabilityError` before the step that
+        would use it.
     max_dt : float, optional
         Upper limit of the automatic time step [s].
     allow_unstable : bool

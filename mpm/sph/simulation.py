@@ -103,8 +103,9 @@ class Simulation(Populated, kind="sph"):
         whose default is True, has no effect here. ``repr`` says which one holds, and so does `materials`.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt` and keeps a step as long as it can, because a step
-        that follows the waves makes them grow; it halves one in which a particle would move more than h/2. A fixed dt
-        above the bound raises `mpm.InstabilityError` before the step that would use it.
+        that follows the waves makes them grow. Where fluid that resists is compressed fast, it takes less: the rate of
+        compression times dt (γ + 1)/2 is at most 0.12. It halves a step in which a particle would move more than h/2. A
+        fixed dt above the bound raises `mpm.InstabilityError` before the step that would use it.
     max_dt : float, optional
         Upper limit of the automatic time step [s].
     allow_unstable : bool

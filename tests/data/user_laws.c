@@ -5,7 +5,7 @@
 #include <math.h>
 #include <mpm_user_law.h>
 
-mpm_user_evaluate neo_hookean, broken, unbounded, costless, damaged, aged;
+mpm_user_evaluate neo_hookean, cellular, broken, unbounded, costless, damaged, aged;
 mpm_user_return_map damage, crumble, lose, grow_old, tear;
 
 #if defined(__GNUC__)
@@ -74,6 +74,29 @@ void neo_hookean(int count, int dim, const double *parameters, const double *F, 
 {
     (void)history, (void)context;
     respond(count, dim, parameters[0], parameters[1], 0, F, tau, energy, moduli);
+}
+
+/* The same with cells that resist growth alone, K/2 max(J - 1, 0)^2: the slope of the stress jumps at J = 1. */
+void cellular(int count, int dim, const double *parameters, const double *F, const double *history, double *tau,
+              double *energy, double *moduli, void *context)
+{
+    neo_hookean(count, dim, parameters, F, history, tau, energy, moduli, context);
+    for (int p = 0; p < count; p++) {
+        const double *f = F + p;
+        const int n = count;
+        const double J = dim == 2 ? f[0] * f[3 * n] - f[n] * f[2 * n]
+                                  : f[0] * (f[4 * n] * f[8 * n] - f[5 * n] * f[7 * n]) -
+                                        f[n] * (f[3 * n] * f[8 * n] - f[5 * n] * f[6 * n]) +
+                                        f[2 * n] * (f[3 * n] * f[7 * n] - f[4 * n] * f[6 * n]);
+        const double stiff = parameters[0] + parameters[1], growth = fmax(J - 1, 0), pull = stiff * growth * J;
+        for (int i = 0; i < dim; i++)
+            tau[(i * dim - i * (i - 1) / 2) * n + p] += pull;
+        if (dim == 2)
+            tau[3 * n + p] += pull;
+        energy[p] += 0.5 * stiff * growth * growth;
+        moduli[p] += 2 * stiff * J * J;
+        moduli[n + p] += 2 * dim * stiff * J * J;
+    }
 }
 
 /* NaN in two dimensions, and wherever F_xx exceeds 1.1; `context` counts nothing and may be anything. */
