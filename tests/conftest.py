@@ -37,6 +37,15 @@ def no_figure_is_left() -> Iterator[None]:
         pyplot.close("all")
 
 
+@pytest.fixture
+def hangups_end() -> Iterator[None]:
+    """The default of SIGHUP, here and in the processes that a test starts, whatever the run has: under `nohup`, which
+    goes on for all other tests, it is ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A browser of Playwright, with WebGL by software."""

@@ -262,6 +262,7 @@ def test_a_browser_learns_the_token_from_a_file_of_the_user(monkeypatch, capsys,
     assert f"http://127.0.0.1:8866/?token={token}" in page and (mode, folder) == (0o600, 0o700)
 
 
+@pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_signals_end_the_viewer_and_what_it_wrote(tmp_path, monkeypatch, capsys, server, name):
     monkeypatch.chdir(tmp_path)

@@ -198,6 +198,7 @@ def test_the_cookie_is_for_this_page_alone(server):
     assert server.token not in "".join(parts)
 
 
+@pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"])
 def test_a_signal_ends_the_server(tmp_path, name):
     with served(tmp_path) as server:
