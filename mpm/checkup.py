@@ -25,6 +25,7 @@ SOFT = 0.1  # stress of weight or impact over the stiffness: small strains end t
 NARROW = 2.0  # cells: a gap that hardly a particle fits in
 CLOSING = 0.5  # of its speed: a collider closes a gap
 FACING = 0.9  # cosine: a collider that faces a wall, and with CLOSING does not slide along it
+LOCKING = 0.45  # Poisson's ratio: without F-bar, bodies are too stiff beyond it
 EDGE = 0.9  # of the bound of the time step
 KINKED_EDGE = 0.5  # the same where the stress of a law has a kink
 LIMITS = {  # what a limit of the time step means, where its name does not say it
@@ -69,7 +70,8 @@ def doctor(sim: Solver) -> Report:
     Report
         A tuple of `Finding`, printed as text: resolution of the bodies; particles per cell, by SPH the density, by
         finite elements their compression; the time step against its bound, thin colliders, fast colliders and such that
-        close a narrow gap, fast particles, and the load against the stiffness.
+        close a narrow gap, fast particles, and the load against the stiffness. Of `mpm.Simulation` also solids that
+        hardly change their volume, ν >= 0.45, without F-bar.
 
     Raises
     ------
@@ -294,6 +296,43 @@ class GridLooks(Looks):
     """At particles on a grid."""
 
     things = "cells"
+
+    def all(self) -> Iterator[Finding]:
+        """Every finding, in the order of the report."""
+        yield from super().all()
+        yield from self.locking()
+
+    def locking(self) -> Iterator[Finding]:
+        """Of solids that hardly change their volume."""
+        chosen, index = self.sim._numerics, self.sim.particles.material
+        if chosen.scheme.f_bar:
+            return
+        for k, material in enumerate(self.sim.materials):
+            if not (index == k).any() or material._row["rigid"]:
+                continue
+            nu = self.largest_nu(k, material)
+            if LOCKING <= nu < 0.5 - 1e-9:  # fluids have 0.5
+                words = f"{type(material).__name__}: nu = {nu:.4g}, its volume hardly changes, and it is too stiff"
+                mend = "choose f_bar=True" + (
+                    "" if chosen.integrator.name == "explicit" else ", which needs explicit steps"
+                )
+                yield Finding("locking", False, f"{words}: {mend}")
+
+    def largest_nu(self, k: int, material: Material) -> float:
+        """Poisson's ratio of material k at rest: the largest of its particles, or, where a law has no parameter
+        `nu`, that of the first one; 0.5 of a fluid."""
+        if "nu" in material._varies:
+            return float(np.max(self.parameters()["nu"][self.sim.particles.material == k]))
+        if hasattr(material, "nu"):
+            return float(material.nu)
+        if material.law == "user":
+            return 0.0  # what bounds its steps are no moduli
+        one = int(np.flatnonzero(self.sim.particles.material == k)[0])
+        own = {name: float(self.parameters()[name][one]) for name in material._varies}
+        rest = (material._replaced(own) if own else material)._evaluate(np.eye(3)[None])
+        wave, alone = float(rest.longitudinal[0]), float(rest.isolated[0])  # lambda + 2 mu, 2 mu + 3 lambda
+        lame = (alone - wave) / 2
+        return lame / (lame + wave) if wave > 0 else 0.0
 
     def time_step(self) -> Iterator[Finding]:
         """Against its bound, and against what rigid bodies need."""

@@ -5,6 +5,7 @@ Dense nodes, one loop over the stencil, no thought of speed. Walls are not part 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from dataclasses import dataclass
 
@@ -82,6 +83,16 @@ class Reference:
     def to_particles(self, field: np.ndarray) -> np.ndarray:
         return sum(w[:, None] * field[tuple(node.T)] for node, w, _, _ in self.stencil())
 
+    def average(self, weight: np.ndarray, J: np.ndarray) -> np.ndarray:
+        """F-bar: the average of J (n,) with `weight` (n,) by linear B-splines around the centres of cells; around the
+        nodes if the kernel is linear."""
+        shift = 0 if self.degree == 1 else self.h / 2
+        centres = dataclasses.replace(self, degree=1, lower=self.lower + shift)
+        weights, around = (
+            centres.to_grid(lambda w, g, o, a=a: (w * a)[:, None]) for a in (weight, weight * J)
+        )
+        return centres.to_particles(around / np.where(weights > 0, weights, 1))[:, 0]
+
     @property
     def size(self) -> tuple[int, ...]:
         return tuple(np.ceil((self.x.max(axis=0) - self.lower) / self.h).astype(int) + 4)
@@ -151,9 +162,7 @@ class Reference:
         if self.f_bar:
             J = np.linalg.det(factor)
             weight = self.volume * K
-            weights = self.to_grid(lambda w, g, o: (w * weight)[:, None])
-            around = self.to_grid(lambda w, g, o: (w * weight * J)[:, None])
-            mean = self.to_particles(around / np.where(weights > 0, weights, 1))[:, 0]
+            mean = self.average(weight, J)
             factor = factor * ((mean / J) ** (1 / d))[:, None, None]
         self.F = factor @ self.F
         self.v, self.C = new, C

@@ -1,6 +1,8 @@
 """F-bar: bodies that hardly change their volume bend as they should; everything else is as it is without F-bar."""
 
+import importlib
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,6 +76,17 @@ def bends_at(cells: int, duration: float, **numerics) -> float:
     return float(frequencies[np.argmin(misfits)])
 
 
+@pytest.mark.slow
+@pytest.mark.source
+def test_a_punch_needs_the_load_of_prandtl(monkeypatch):
+    """Averages at the nodes would give 0.93 with eight cells: nothing resists volume changes that alternate there."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    limit_loads = importlib.import_module("limit_loads")
+    assert limit_loads.punch(8, 0.3, f_bar=True, threads=1) == pytest.approx(1, abs=0.04)  # measured 1.022
+    assert limit_loads.punch(4, 0.49, f_bar=True, threads=1) == pytest.approx(1, abs=0.04)  # measured 1.012
+    assert limit_loads.punch(4, 0.49, threads=1) > 1.2  # measured 1.282
+
+
 @pytest.mark.numbers
 def test_a_nearly_incompressible_beam_bends_as_timoshenkos():
     """nu = 0.4999: 1.5 % too fast with eight cells over the height; 50 % without F-bar, 99 % with four cells."""
@@ -124,8 +137,47 @@ def test_a_uniform_volume_change_is_its_own_average(dim, dtype, kernel):
 
 
 @every_dim
-def test_particles_share_the_volume_change_of_their_nodes(dim):
-    """Noise from particle to particle, which the nodes cannot resolve, stays out of J; shear is left alone."""
+@each("kernel", ["quadratic", "cubic"])
+def test_a_volume_change_that_alternates_from_cell_to_cell_is_seen(dim, kernel):
+    """Velocities of +-1 at every other node: particles a quarter of a cell from the centres keep (3/4 - 1/4)²  of their
+    volume change. Averages at the nodes would be 0, and nothing would resist."""
+    changes = []
+    for f_bar in (False, True):
+        scene = mpm.Scene([0] * dim, [1] * dim, walls="periodic")
+        scene.add(mpm.shapes.Box([0] * dim, [1] * dim), scenes.MATERIALS["neo_hookean"])
+        sim = mpm.Simulation(scene, dx=1 / 8, dt=1e-7, kernel=kernel, transfer="pic", f_bar=f_bar)
+        sim.particles.v[:, 0] = np.cos(8 * np.pi * sim.particles.x[:, 0])
+        sim.step()
+        changes.append(np.linalg.det(sim.particles.F) - 1)
+    assert np.abs(changes[0]).min() > 1e-8
+    np.testing.assert_allclose(changes[1], changes[0] / 4, rtol=1e-7)  # measured 6e-9
+
+
+@each("transfer", ["apic", "flip"])
+@each("kernel", ["quadratic", "cubic", "linear"])
+def test_half_a_body_at_a_mirror_averages_as_the_whole(transfer, kernel):
+    found = []
+    for low, wall in ((0, "mirror"), (-0.75, "separate")):
+        scene = mpm.Scene([2 * low, 0], [1.5, 1], walls={"x-": wall, "y": "periodic"})
+        box = mpm.shapes.Box([low, 0], [0.75, 1])
+        stretch = lambda x: 0.3 * np.stack([np.sin(9 * x[:, 0]), np.cos(9 * x[:, 0])], axis=1)  # noqa: E731
+        scene.add(box, scenes.MATERIALS["neo_hookean"], velocity=stretch)
+        gradient = "bspline" if kernel == "linear" else "mls"
+        sim = mpm.Simulation(
+            scene, dx=1 / 8, dt=1e-3, kernel=kernel, gradient=gradient, transfer=transfer, f_bar=True
+        )
+        sim.step(5)
+        x, F = np.array(sim.particles.x), np.array(sim.particles.F)
+        right = x[:, 0] > 0
+        order = np.lexsort(np.round(x[right], 6).T)
+        found.append(F[right][order])
+    assert np.abs(found[0] - np.eye(2)).max() > 1e-3
+    np.testing.assert_allclose(found[0], found[1], atol=1e-14)  # measured 2e-16
+
+
+@every_dim
+def test_particles_share_the_volume_change_of_their_cells(dim):
+    """Noise from particle to particle, which the cells cannot resolve, stays out of J; shear is left alone."""
 
     def changes(f_bar):
         sim = scenes.free_body(
@@ -136,7 +188,7 @@ def test_particles_share_the_volume_change_of_their_nodes(dim):
         return np.asarray(sim.particles.J) - 1
 
     plain, averaged = changes(False), changes(True)
-    assert averaged.std() < 0.6 * plain.std()  # measured 0.56 (2-D), 0.49 (3-D)
+    assert averaged.std() < 0.7 * plain.std()  # measured 0.66 (2-D), 0.59 (3-D)
     sims = [
         scenes.free_body(dim, side=12 if dim == 2 else 6, h=1 / 16, dt=5e-4, f_bar=chosen, transfer="pic")
         for chosen in (False, True)

@@ -314,6 +314,23 @@ def test_the_doctor_finds_what_is_wrong():
         mpm.doctor(scene)
 
 
+@pytest.mark.filterwarnings("ignore:nu = ")
+def test_the_doctor_names_solids_that_lock():
+    def locks(material, **options):
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(Box((0.25, 0.25), (0.75, 0.75)), material)
+        return [one.words for one in mpm.doctor(mpm.Simulation(scene, dx=1 / 16, **options)) if not one.good]
+
+    rubber = mpm.materials.MooneyRivlin(c10=4e3, c01=1e3, bulk_modulus=7e6, density=1000)  # mu = 1e4
+    (words,) = locks(rubber)
+    assert "nu = 0.4993" in words and words.endswith("choose f_bar=True")
+    assert locks(rubber, f_bar=True) == locks(mpm.materials.Fluid(bulk_modulus=1e5, density=1000)) == []
+    clay = mpm.materials.NeoHookean(E=1e6, nu=lambda x: 0.3 + 0.25 * x[:, 0], density=1000)
+    (words,) = locks(clay, integrator="implicit-euler", dt=1e-3)
+    assert "nu = 0.4" in words and words.endswith("which needs explicit steps")
+    assert locks(mpm.materials.NeoHookean(E=1e6, nu=0.44, density=1000)) == []
+
+
 def pool(bulk_modulus=1e5, velocity=0.0, **options):
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
     water = mpm.materials.Fluid(bulk_modulus=bulk_modulus, density=1000)

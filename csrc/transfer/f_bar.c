@@ -2,17 +2,20 @@
  *
  * F-bar. Where a material hardly changes its volume, each particle's det F is a constraint, and there are more
  * particles than degrees of freedom at the nodes: bodies are too stiff, and the pressure oscillates from particle to
- * particle. F-bar averages the volume change of a step over the nodes, which leaves about one constraint per node,
+ * particle. F-bar averages the volume change of a step around the centres c of cells, which leaves about one constraint
+ * per cell,
  *
- *     e_p = det(I + dt grad v) - 1,   e_i = sum_p w V0 K e_p/sum_p w V0 K,   e = sum_i w e_i
+ *     e_p = det(I + dt grad v) - 1,   e_c = sum_p n V0 K e_p/sum_p n V0 K,   e = sum_c n e_c
  *     F <- s (I + dt grad v) F,  s^d = (1 + e)/(1 + e_p);   J <- (1 + e) J
  *
  * (E. A. de Souza Neto, D. Peric, M. Dutko, D. R. J. Owen, Int. J. Solids Struct. 33 (1996) 3277: F-bar; W. M. Coombs,
  * T. J. Charlton, M. Cortis, C. E. Augarde, Comput. Methods Appl. Mech. Eng. 333 (2018) 1: F-bar of increments in the
  * material point method; Y. Zhao, C. Jiang, J. Choo, Int. J. Numer. Methods Eng. 124 (2023) 5334: averages by the
- * transfers of explicit steps.) K is the law's modulus of volume changes, d times the bulk modulus in d dimensions, at
- * the beginning of the step. With this weight the force is symmetric in the volume changes of any two particles, also
- * of different materials, and no mode is stiffer than without the average. Momentum does not know of the average.
+ * transfers of explicit steps, at the nodes). K is the law's modulus of volume changes, d times the bulk modulus in d
+ * dimensions, at the beginning of the step, and n are linear B-splines. Averages at the nodes, where velocities are,
+ * would miss volume changes that alternate from node to node, and bodies would be too soft. With the weight V0 K the
+ * force is symmetric in the volume changes of any two particles, also of different materials, and no mode is stiffer
+ * than without the average. Momentum does not know of the average.
  *
  * It is found after the grid pass, and G2P reads it (sweep_any.c).
  */
@@ -25,7 +28,7 @@
  * stiffest, for averages weighed by mass gain energy. */
 #define LEAST_WEIGHT ((real)(REAL_IS_FLOAT ? 1e-14 : 1e-28))
 
-/* Adds {w a e_p, 0, 0, w a} to the nodes, with a proportional to V0 K. */
+/* Adds {n a e_p, 0, 0, n a} to the centres, with a proportional to V0 K. */
 static void average_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
                           struct workspace *work)
 {
@@ -47,10 +50,11 @@ static void average_group(const mpm_sweep *sweep, const mpm_arguments *arguments
         const wide K = evaluate_law(law, &parameters, tile.state, tile.C).isolated;
         const wide weight = wide_max(scale * tile.volume * K, wide_set(LEAST_WEIGHT) * tile.mass);
         const matrix G = gather_gradient(sweep, work, &k, &tile);
+        f_bar_prepare_stencil(&work->stencil, &k, tile.x, sweep->scheme.degree);
         struct deposit deposit = {.mass = weight};
         deposit.Q[0] = weight * f_bar_volume_change(matrix_scale(k.gather_dt, G));
-        stencil_scatter(&work->stencil, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH,
-                        sweep->scheme.degree, &deposit);
+        stencil_scatter(&work->stencil, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH, MPM_LINEAR,
+                        &deposit);
     }
     arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
 }
@@ -68,7 +72,7 @@ void MPM_KERNEL(f_bar_average)(const mpm_sweep *sweep, const mpm_arguments *argu
         average_group(sweep, arguments, &sweep->particles->groups[g], work);
 }
 
-/* e_i, from the sums of a block. */
+/* e_c, from the sums of a block. */
 static void divide(real *node)
 {
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4)
@@ -86,7 +90,8 @@ void MPM_KERNEL(f_bar_block)(const mpm_grid *grid, ptrdiff_t b)
         divide(node);
 }
 
-/* The sums are scalars: no image changes their sign, unlike in fold.h. */
+/* The sums are scalars: no image changes their sign, unlike in fold.h. Images of nodes at mirrors are not those of
+ * centres, but there are no sums beyond a mirror, except with the linear kernel, which averages at nodes. */
 void MPM_KERNEL(f_bar_fold)(const mpm_grid *grid, ptrdiff_t fold)
 {
     const mpm_images *images = &grid->images;

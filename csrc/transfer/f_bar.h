@@ -1,10 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * F-bar: particles strain with a volume change that is averaged over the nodes (f_bar.c).
+ * F-bar: particles strain with a volume change that is averaged around the centres of cells (f_bar.c).
  */
 #pragma once
 #include "math/elementary.h"
-#include "math/matrix.h"
+#include "transfer/any_scheme.h"
+
+/* Prepares the stencil of the averages, whatever the kernel of the scheme: linear B-splines. Centre i + 1/2 is stored
+ * at node i. Beyond a wall there is nothing to average, so that the outer half of its first cells belongs to their
+ * centres: at a plane of symmetry this is what images would add. The linear kernel keeps the nodes, because its blocks
+ * of nodes do not reach the centres. */
+INLINE void f_bar_prepare_stencil(struct stencil *s, const struct constants *k, const wide x[DIM], int degree)
+{
+    const wide half = wide_set((real)0.5), room = wide_set((real)k->room);
+    wide from_centre[DIM];
+    UNROLL for (int a = 0; a < DIM; a++) {
+        from_centre[a] = x[a];
+        if (degree == MPM_LINEAR)
+            continue;
+        const wide low = wide_floor(k->lowest[a] + (room + half)), high = wide_floor(k->highest[a] - (room - half));
+        from_centre[a] = wide_max(wide_min(x[a], high - half), low + half) - half;
+    }
+    stencil_prepare(s, from_centre, MPM_LINEAR);
+}
 
 /* det(I + A) - 1, without the rounding of 1. */
 INLINE wide f_bar_volume_change(matrix A)

@@ -58,7 +58,7 @@ INLINE void stencil_prepare_any(struct stencil *s, const wide x[DIM], const int 
     UNROLL for (int a = 0; a < DIM; a++) {
         wide w[MOST_NODES], d[MOST_NODES];
         const wide base = wide_floor(x[a] - wide_set((real)(0.5 * (degree - 1))));
-        wide first = arena_first(base);
+        wide first = wide_min(wide_max(base + one, wide_set(0)), wide_set(ARENA_SIDE - 1 - degree));
         const wide e = s->e[a] = x[a] - base;
         if (degree == MPM_LINEAR) {
             w[0] = one - e;

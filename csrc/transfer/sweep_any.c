@@ -113,12 +113,13 @@ NOINLINE void gather_midpoint(const mpm_sweep *sweep, struct workspace *work, co
     }
 }
 
-/* F-bar: gives the increment of F the volume change that is averaged over the nodes. The stencil is prepared. */
+/* F-bar: gives the increment of F the averaged volume change. The stencil becomes that of the averages. */
 NOINLINE void average_volume(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
                              const struct tile *tile, struct motion *motion)
 {
     const mask alive = wide_less(wide_set(0), tile->mass);
-    stencil_gather(&work->stencil, work->volume_change + ARENA_SLACK, NULL, sweep->scheme.degree, 0);
+    f_bar_prepare_stencil(&work->stencil, k, tile->x, sweep->scheme.degree);
+    stencil_gather(&work->stencil, work->volume_change + ARENA_SLACK, NULL, MPM_LINEAR, 0);
     const wide mean = stencil_sum(&work->stencil, 0, 0);
     motion->gradient = matrix_select(alive, f_bar_gradient(motion->gradient, k->gather_dt, mean), motion->gradient);
 }
