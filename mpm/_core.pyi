@@ -363,6 +363,7 @@ class SPH(Core):
         density: float,
         kernel: str,  # "cubic" | "wendland"
         viscosity: str,  # "vector" | "central"
+        kinematic: bool,
         alpha: float,
         xsph: float,
         tension: bool,

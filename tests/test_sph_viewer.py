@@ -41,6 +41,7 @@ CHANGES = {
     "smoothing": (1.3, lambda sim: sim._numerics.smoothing, 1.3),
     "kernel": ("wendland", lambda sim: sim._numerics.kernel, "wendland"),
     "viscosity": ("central", lambda sim: sim._numerics.viscosity, "central"),
+    "constant_viscosity": ("kinematic", lambda sim: sim._numerics.constant_viscosity, "kinematic"),
     "alpha": (0.2, lambda sim: sim._numerics.alpha, 0.2),
     "xsph": (0.3, lambda sim: sim._numerics.xsph, 0.3),
     "tension": ("on", lambda sim: sim._numerics.tension, True),

@@ -228,7 +228,8 @@ mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material)
     sph->mass = sph->pass.mass =
         density * pow(sph->settings.spacing, sph->settings.dim) * mpm_sph_calibration(&sph->settings);
     sph->wave_speed = sqrt(material->values[0] / density);
-    sph->pass.eta = material->values[2];
+    sph->pass.eta = sph->settings.kinematic ? 0 : material->values[2];
+    sph->pass.nu = sph->settings.kinematic ? material->values[2] / density : 0;
     sph->pass.alpha = sph->settings.alpha * sph->wave_speed;
     return MPM_OK;
 }

@@ -24,6 +24,7 @@ typedef struct mpm_sph_settings {
     double density;    /* of the fluid at rest [kg/m^d] */
     mpm_sph_kernel kernel;
     mpm_sph_viscosity viscosity;
+    bool kinematic;    /* the kinematic viscosity, that at rest, is constant, and not the dynamic one */
     double alpha, xsph; /* artificial viscosity, 0 .. 10; share of the neighbours' velocity in motion, 0 .. 1 */
     bool tension;      /* stretched fluid pulls */
     double gravity[3]; /* [m/s2] */

@@ -42,13 +42,14 @@ static void tighten(mpm_stable_dt *bound, double dt, mpm_limit limit)
         *bound = (mpm_stable_dt){dt, limit, -1};
 }
 
-/* The kinematic viscosity of the least density of the state [m2/s]: at free surfaces and in spray the sums lack
- * neighbours. The largest eigenvalue of the viscous force over it and h^-2 is 12 in a full lattice and at most 7 in
- * small clusters, by the vector form; 24 and 31 by the central one. A step is stable up to 2 over the eigenvalue. */
+/* The largest kinematic viscosity [m2/s]. Where the dynamic one is constant, it is that of the least density of the
+ * state: at free surfaces and in spray the sums lack neighbours. The largest eigenvalue of the viscous force over it
+ * and h^-2 is 12 in a full lattice and at most 7 in small clusters, by the vector form; 24 and 31 by the central one. A
+ * step is stable up to 2 over the eigenvalue. */
 static double largest_viscosity(const mpm_sph *sph)
 {
     const double form = sph->settings.viscosity == MPM_SPH_CENTRAL ? 2 : 1;
-    return form * sph->pass.eta / sph->density * fmax(sph->measure.largest_J, 1);
+    return form * (sph->pass.eta / sph->density * fmax(sph->measure.largest_J, 1) + sph->pass.nu);
 }
 
 static mpm_stable_dt bound_of_fluid(const mpm_sph *sph)

@@ -68,7 +68,8 @@ typedef struct mpm_sph_pass {
     mpm_sph_kernel kernel;
     mpm_sph_viscosity viscosity;
     double h, mass;            /* smoothing length [m]; of a particle [kg] */
-    double eta, alpha, xsph;   /* dynamic viscosity [Pa s]; artificial viscosity times the wave speed at rest [m/s] */
+    double eta, nu;            /* dynamic [Pa s] and kinematic [m2/s] viscosity: what is constant; the other is 0 */
+    double alpha, xsph;        /* artificial viscosity times the wave speed at rest [m/s]; share of velocities */
     double density;            /* at rest [kg/m^d] */
     const mpm_material *material;
     double lower[3], upper[3]; /* the domain */

@@ -5,6 +5,7 @@
  *     pressure     - m (P_i + P_j) G x_ij
  *     "vector"     m 2 eta s_i s_j G r^2/(r^2 + 0.01 h^2) v_ij               eta nabla^2 v, component by component
  *     "central"    m 2 (d + 2) eta s_i s_j (v_ij . x_ij)/(r^2 + 0.01 h^2) G x_ij       (keeps angular momentum)
+ *     constant nu  nu (s_i + s_j)/2 in place of eta s_i s_j                         nu nabla^2 v
  *     artificial   m alpha c h (s_i + s_j)/2 (v_ij . x_ij)/(r^2 + 0.01 h^2) G x_ij     where v_ij . x_ij < 0
  *     XSPH         v_i moves with v_i - xsph sum m (s_i + s_j)/2 W v_ij
  *     compression  d ln rho_i/dt = s_i m sum G x_ij . v_ij                       for the automatic step
@@ -31,7 +32,10 @@ INLINE void add_chunk(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, con
 {
     const wide inverse_h = wide_set((real)(1 / pass->h)), one = wide_set(1), zero = wide_set(0);
     const wide soft = wide_set((real)(0.01 * pass->h * pass->h)), tiny = wide_set((real)(1e-12 * pass->h * pass->h));
-    const wide eta = wide_set((real)(2 * pass->eta * (mode == MPM_SPH_CENTRAL ? DIM + 2 : 1))) * i->s;
+    /* twice eta s_i s_j + nu (s_i + s_j)/2 is eta s_j + half; of eta and nu, one is 0 */
+    const double form = mode == MPM_SPH_CENTRAL ? DIM + 2 : 1;
+    const wide nu = wide_set((real)(form * pass->nu)), half = nu * i->s;
+    const wide eta = wide_fma(wide_set((real)(2 * form * pass->eta)), i->s, nu);
     const wide alpha = wide_set((real)(0.5 * pass->alpha * pass->h));
     const wide value = wide_set((real)(0.5 * pass->xsph * smoothing_value_factor(kernel, pass->h) /
                                        smoothing_slope_factor(kernel, pass->h)));
@@ -67,7 +71,7 @@ INLINE void add_chunk(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, con
         if (closes)
             sums->closing = wide_fma(slope, along, sums->closing);
         if (mode == MPM_SPH_CENTRAL)
-            centre = wide_fma(eta * wide_set(record[RECORD_S]) * along, inverse_soft, centre);
+            centre = wide_fma(wide_fma(eta, wide_set(record[RECORD_S]), half) * along, inverse_soft, centre);
         if (extras) {
             const wide specific = i->s + wide_set(record[RECORD_S]);
             centre = wide_fma(alpha * specific * wide_min(along, zero), inverse_soft, centre);
@@ -79,7 +83,7 @@ INLINE void add_chunk(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, con
         UNROLL for (int a = 0; a < DIM; a++)
             sums->force[a] = wide_fma(centre, d[a], sums->force[a]);
         if (mode == MPM_SPH_VECTOR) {
-            const wide shear = eta * wide_set(record[RECORD_S]) * slope * (r2 * inverse_soft);
+            const wide shear = wide_fma(eta, wide_set(record[RECORD_S]), half) * slope * (r2 * inverse_soft);
             UNROLL for (int a = 0; a < DIM; a++)
                 sums->force[a] = wide_fma(shear, w[a], sums->force[a]);
         }
@@ -123,7 +127,7 @@ typedef void adder(const mpm_sph_pass *pass, const struct particles *i, const in
 static adder *adder_for(const mpm_sph_pass *pass, bool smooth)
 {
     const bool cubic = pass->kernel == MPM_SPH_CUBIC, extras = pass->alpha > 0 || pass->xsph > 0;
-    if (smooth || (pass->eta == 0 && !extras))
+    if (smooth || (pass->eta == 0 && pass->nu == 0 && !extras))
         return pass->room > 0 ? (cubic ? cubic_closing : wendland_closing) : cubic ? cubic_inviscid : wendland_inviscid;
     if (pass->viscosity == MPM_SPH_VECTOR)
         return cubic ? (extras ? cubic_vector_extras : cubic_vector)

@@ -19,7 +19,10 @@ from mpm.sph import operators
 
 KERNELS = ("cubic", "wendland")
 VISCOSITIES = ("vector", "central")
-VISCOSITY = _check.Unset("vector")  # set for a fluid without a viscosity, it raises
+CONSTANTS = ("dynamic", "kinematic")
+# Set for a fluid without a viscosity, they raise.
+VISCOSITY = _check.Unset("vector")
+CONSTANT = _check.Unset("dynamic")
 MOST_CELLS = 2**20  # spacings along an axis
 RESOLVED = {"float64": 2**-20, "float32": 2**-8}  # spacings: neighbouring numbers may lie that far apart
 # Sums divide by 1e-8 h³, and a particle has the mass ρ₀ spacing^d; beyond these spacings [m] numbers end.
@@ -48,6 +51,7 @@ class Numerics:
     dtype: str
     on_leave: str | dict[str, str]  # as `walls.leaving` returns it
     history: int
+    constant_viscosity: str
 
 
 def check(
@@ -66,6 +70,7 @@ def check(
     dtype: npt.DTypeLike,
     on_leave: object,
     history: object,
+    constant_viscosity: object = CONSTANT,
 ) -> Numerics:
     """Check the options; TypeErrors and ValueErrors name the argument, its value and what is allowed."""
     precision = stepping.checked_dtype(dtype)
@@ -92,6 +97,11 @@ def check(
         dtype=precision,
         on_leave=walls.leaving(on_leave, scene.dimension),
         history=_check.integer("history", history, low=0, high=stepping.MAX_HISTORY),
+        constant_viscosity=_check.choice(
+            "constant_viscosity",
+            CONSTANT.value if constant_viscosity is CONSTANT else constant_viscosity,
+            CONSTANTS,
+        ),
     )
     refuse_contacts(scene, chosen.tension)
     walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
@@ -171,11 +181,14 @@ def fluid_of(materials: list[Any]) -> Fluid:
     return fluid
 
 
-def refuse_unused(fluid: Fluid, viscosity: object) -> None:
+def refuse_unused(fluid: Fluid, viscosity: object, constant_viscosity: object) -> None:
     """Raise ValueError for the form of a viscous force that the fluid does not have."""
-    if viscosity is not VISCOSITY and not fluid.viscosity:
+    given = {"viscosity": (viscosity, VISCOSITY), "constant_viscosity": (constant_viscosity, CONSTANT)}
+    for name, (value, unset) in given.items():
+        if value is unset or fluid.viscosity:
+            continue
         raise ValueError(
-            f"viscosity = {_check.shown(viscosity)}: the fluid has no viscosity, so that nothing uses it; leave it "
+            f"{name} = {_check.shown(value)}: the fluid has no viscosity, so that nothing uses it; leave it "
             "out, or give Fluid(viscosity=) a number > 0 [Pa s]"
         )
 
@@ -192,7 +205,7 @@ def settings(chosen: Numerics) -> list[Setting]:
         return Setting(name, GROUP, name, "", given[name], choices=choices, meaning=meaning)
 
     positive: dict[str, Any] = {"low": 0, "low_open": True}
-    given["tension"] = OFF_ON[chosen.tension]
+    given |= {"tension": OFF_ON[chosen.tension], "constant_viscosity": chosen.constant_viscosity}
     return [
         setting(
             "spacing", "m", meaning="distance of particles; the domain must be a whole number", **positive
@@ -200,6 +213,7 @@ def settings(chosen: Numerics) -> list[Setting]:
         setting("smoothing", low=SMOOTHING[0], high=SMOOTHING[1], meaning="smoothing length over spacing"),
         choice("kernel", KERNELS, "of the sums"),
         choice("viscosity", VISCOSITIES, "form of the viscous force"),
+        choice("constant_viscosity", CONSTANTS, "what does not depend on the density"),
         setting("alpha", low=0, high=MOST_ALPHA, meaning="artificial viscosity"),
         setting("xsph", low=0, high=1, meaning="share of the neighbours' velocity"),
         choice("tension", OFF_ON, "stretched fluid pulls"),
@@ -237,6 +251,7 @@ def new_core(scene: Scene, chosen: Numerics, density: float, threads: int) -> _c
         density=density,
         kernel=chosen.kernel,
         viscosity=chosen.viscosity,
+        kinematic=chosen.constant_viscosity == "kinematic",
         alpha=chosen.alpha,
         xsph=chosen.xsph,
         tension=chosen.tension,
@@ -256,6 +271,8 @@ def options(chosen: Numerics) -> dict[str, Any]:
     """The keywords of `mpm.sph.Simulation` that give these numerics; what JSON can hold."""
     given = asdict(chosen)
     del given["cells"]
+    if chosen.constant_viscosity == CONSTANTS[0]:
+        del given["constant_viscosity"]
     fixed = chosen.dt > 0
     return given | {
         "dt": chosen.dt if fixed else "auto",

@@ -55,6 +55,8 @@ XSPH = (
     "doi:10.1016/0021-9991(89)90032-6"
 )
 STRETCHED = 1.02  # of J, where the sum lacks neighbours
+OF_VISCOSITY = ("viscosity", "constant_viscosity")  # options that a fluid without a viscosity does not have
+APART = {"cubic": 1.5, "wendland": 1.7}  # the largest smoothing that keeps rows apart at a free surface
 CLOSEST = 0.5  # spacings: particles that begin nearer to others repel them violently
 TIMES = {"times": "float64", "counters": "int64", "numbers": "float64"}
 
@@ -87,10 +89,19 @@ class Simulation(Populated, kind="sph"):
         Smoothing length h over the spacing, 0.8 to 3. The support of the kernel is 2h. With `kernel`, it decides the
         mass of a particle, of which `repr` states the share of ρ₀ spacing^d: see the table in Notes.
     kernel : {"cubic", "wendland"}
-        The cubic spline, or Wendland's C2 function, with which particles do not pair at large `smoothing`.
+        The cubic spline, or Wendland's C2 function. Under pressure, particles of the cubic spline pair when `smoothing`
+        exceeds 1, those of Wendland's function at no `smoothing`. At a free surface the pressure is 0, because sums
+        lack neighbours, and nothing holds the rows that gravity pushes together: with either kernel the highest ones
+        fuse, from a `smoothing` of 1.6 (cubic) and 1.8 (Wendland) on. A `smoothing` beyond that is for fluid that
+        fills the domain.
     viscosity : {"vector", "central"}
         The form of η∇²v: component by component (default), or along the lines between particles, which
         conserves angular momentum. Raises for a fluid without a viscosity.
+    constant_viscosity : {"dynamic", "kinematic"}
+        What the density does not change: η, `viscosity` of the fluid, with η∇²v/ρ; or ν = η/ρ₀, with ν∇²v as in the
+        algorithm of Becker and Teschner. They differ as much as the density: by the sums at free surfaces, where η/ρ
+        is larger, and little elsewhere. For ν, a pair has the mean of 1/ρ_i and 1/ρ_j, which conserves momentum.
+        Raises for a fluid without a viscosity.
     alpha : float
         Monaghan's artificial viscosity α, 0 to 10: ν ≈ α c h/(2 (d + 2)) where particles approach each other.
     xsph : float
@@ -132,7 +143,8 @@ class Simulation(Populated, kind="sph"):
     UserWarning
         Points of a body lie inside a collider or in an earlier body: they get no particles, because particles that
         begin so close together repel each other violently; points of `mpm.shapes.Points` lie close to each other. With
-        `tension`, particles begin stretched. Fluid can pass a collider that is thin. A shape is so small that its
+        `tension`, particles begin stretched. `smoothing` is so large that rows at a free surface will fuse under
+        gravity. Fluid can pass a collider that is thin. A shape is so small that its
         particles do not have its volume.
 
     Notes
@@ -173,6 +185,7 @@ class Simulation(Populated, kind="sph"):
         smoothing: float = 1.0,
         kernel: str = "cubic",
         viscosity: str | _check.Unset = numerics.VISCOSITY,
+        constant_viscosity: str | _check.Unset = numerics.CONSTANT,
         alpha: float = 0.0,
         xsph: float = 0.0,
         tension: bool = False,
@@ -192,6 +205,7 @@ class Simulation(Populated, kind="sph"):
             smoothing=smoothing,
             kernel=kernel,
             viscosity=viscosity,
+            constant_viscosity=constant_viscosity,
             alpha=alpha,
             xsph=xsph,
             tension=tension,
@@ -207,7 +221,7 @@ class Simulation(Populated, kind="sph"):
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
-        numerics.refuse_unused(self._fluid, viscosity)
+        numerics.refuse_unused(self._fluid, viscosity, constant_viscosity)
         self._parts = []
         sampled: list[tuple[_scene.Body, FloatArray, FloatArray]] = []
         for body in scene.bodies:
@@ -333,10 +347,23 @@ class Simulation(Populated, kind="sph"):
         return free
 
     def _warn_of_stretched(self) -> None:
-        """Warn of particles that pull at each other from the beginning."""
+        """Warn of particles that pull at each other from the beginning, or that nothing will hold apart."""
         J = self.particles._copy("J")
-        count = int((J > STRETCHED).sum()) if self._numerics.tension else 0
-        if count:
+        chosen, count = self._numerics, int((J > STRETCHED).sum())
+        if (
+            count
+            and not chosen.tension
+            and chosen.smoothing > APART[chosen.kernel]
+            and self.scene.gravity.any()
+        ):
+            warnings.warn(
+                f"smoothing = {chosen.smoothing:g} with kernel={chosen.kernel!r}: {count} of {len(J)} particles are at "
+                "free surfaces, where sums lack neighbours and the pressure is 0: gravity pushes the highest rows "
+                f"together until they fuse; smoothing <= {APART[chosen.kernel]:g} keeps them apart",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
+        if count and chosen.tension:
             warnings.warn(
                 f"tension = True: {count} of {len(J)} particles begin stretched, up to J = {J.max():.3g}, because sums "
                 "at free surfaces lack neighbours: they will clump (tensile instability), and the energy may grow; "
@@ -431,15 +458,17 @@ class Simulation(Populated, kind="sph"):
         of_scene = [one for one in settings.of_scene(self._scene) if one.key != "material 0 tension"]
         own = numerics.settings(self._numerics)
         if not self._fluid.viscosity:
-            own = [one for one in own if one.key != "viscosity"]
+            own = [one for one in own if one.key not in OF_VISCOSITY]
         return (*of_scene, *own)
 
     def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """It lacks bodies that were added later."""
         options = numerics.changed(self._numerics, changes)
         scene = settings.changed_scene(self._scene, changes)
-        if "viscosity" not in changes and not numerics.fluid_of([scene.bodies[0].material]).viscosity:
-            del options["viscosity"]
+        if not numerics.fluid_of([scene.bodies[0].material]).viscosity:
+            for name in OF_VISCOSITY:
+                if name not in changes:
+                    options.pop(name, None)
         return type(self)(scene, threads=self.threads, **options)
 
     # ---- what it says ----------------------------------------------------------------------------------
@@ -530,7 +559,8 @@ class Simulation(Populated, kind="sph"):
 
         yield from _check.ends(self._parts, "bodies", line)
         yield from super()._lines()
-        extras = f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
+        extras = ", constant ν" * (chosen.constant_viscosity == "kinematic")
+        extras += f", alpha {chosen.alpha:g}" * (chosen.alpha > 0) + f", XSPH {chosen.xsph:g}" * (
             chosen.xsph > 0
         )
         extras += ", tension" if chosen.tension else ", no tension"
