@@ -319,9 +319,9 @@ class Simulation(Core):
         dx: float,
         gravity: Sequence[float],
         walls: Sequence[tuple[str, float]],  # 2d of (contact, friction): x-, x+, y-, ...
-        # transfer, kernel, gradient, flip_ratio, xpic_order, advect by the particle's v, Cayley update, 1 - c_damping,
+        # transfer, kernel, gradient, flip_ratio, xpic_order, advect by the particle's v, f_update, 1 - c_damping,
         # F-bar, coefficients of the artificial viscosity
-        scheme: tuple[str, str, str, float, int, bool, bool, float, bool, tuple[float, float]],
+        scheme: tuple[str, str, str, float, int, bool, str, float, bool, tuple[float, float]],
         # name, beta, tolerance, max_iterations, preconditioner, the load that the tolerance refers to
         integrator: tuple[str, float, float, int, str, str, float],
         dt: float,  # <= 0: automatic

@@ -243,7 +243,7 @@ class _Search:
                 kept.numerics.scheme,
                 transfer="pic",
                 advect_particle=False,
-                cayley=False,
+                f_update="linear",
                 c_keep=1.0,
                 viscosity=(0.0, 0.0),
             ),

@@ -32,7 +32,7 @@ TRANSFERS = ("pic", "flip", "apic", "aflip", "asflip", "xpic", "tpic")
 KERNELS = ("linear", "quadratic", "cubic")
 GRADIENTS = ("mls", "bspline")
 ADVECTIONS = ("pic", "particle")
-F_UPDATES = ("linear", "cayley")
+F_UPDATES = ("linear", "cayley", "trace")
 
 PRECONDITIONERS = ("mass", "stiffness")
 PROJECTIONS = ("semidefinite", "none")
@@ -87,7 +87,7 @@ class Scheme:
     flip_ratio: float
     xpic_order: int
     advect_particle: bool
-    cayley: bool
+    f_update: str
     c_keep: float
     f_bar: bool = False
     viscosity: tuple[float, float] = (0.0, 0.0)  # linear, quadratic
@@ -103,7 +103,9 @@ class Scheme:
         if self.c_keep != 1:
             used.append(f"C damped by {1 - self.c_keep:g}")
         used += [f"{self.kernel} B-spline", f"{GRADIENT_NAMES[self.gradient]} gradient"]
-        used += ["Cayley update of F"] * self.cayley + ["F-bar"] * self.f_bar
+        if self.f_update != "linear":
+            used.append({"cayley": "Cayley update of F", "trace": "J by the trace"}[self.f_update])
+        used += ["F-bar"] * self.f_bar
         if any(self.viscosity):
             used.append("artificial viscosity {:g}, {:g}".format(*self.viscosity))
         return ", ".join(used)
@@ -298,7 +300,7 @@ def options(chosen: Numerics) -> dict[str, Any]:
         "kernel": scheme.kernel,
         "gradient": scheme.gradient,
         **{name: value for name, value in sometimes.items() if scheme.transfer in USED_BY[name]},
-        "f_update": "cayley" if scheme.cayley else "linear",
+        "f_update": scheme.f_update,
         **({"f_bar": True} if scheme.f_bar else {}),
         **({"artificial_viscosity": list(scheme.viscosity)} if any(scheme.viscosity) else {}),
         **(implicit if solver.name != "explicit" else {}),
@@ -351,16 +353,19 @@ def _scheme(
         flip_ratio=ratio,
         xpic_order=order,
         advect_particle=way == "particle",
-        cayley=_check.choice("f_update", f_update, F_UPDATES) == "cayley",
+        f_update=_check.choice("f_update", f_update, F_UPDATES),
         c_keep=1 - damping,
     )
 
 
 def _f_bar(value: object, scheme: Scheme) -> bool:
     chosen = _check.flag("f_bar", value)
-    if chosen and scheme.cayley:
+    if chosen and scheme.f_update != "linear":
+        increment = (
+            "increment of F is not" if scheme.f_update == "cayley" else "change of volume is not that of"
+        )
         raise ValueError(
-            "f_bar = True: must be False for f_update='cayley', whose increment of F is not I + dt ∇v"
+            f"f_bar = True: must be False for f_update={scheme.f_update!r}, whose {increment} I + dt ∇v"
         )
     return chosen
 
@@ -522,7 +527,13 @@ def stored_C(
 
 
 def refuse_material(chosen: Numerics, material: Material) -> None:
-    """Raise ValueError if the integrator cannot take a step with a material's law."""
+    """Raise ValueError if the scheme or the integrator cannot take a step with a material's law."""
+    row = material._row
+    if chosen.scheme.f_update == "trace" and row["strain"] == "F" and not row["rigid"]:
+        raise ValueError(
+            f"material = {_check.shown(material)}: f_update='trace' advances a volume ratio alone, and this law keeps "
+            "the deformation gradient F; use f_update='linear' or 'cayley'"
+        )
     if not chosen.integrator.is_implicit:
         return
     if material._row["rigid"]:

@@ -99,10 +99,15 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         m >= 1 of ``"xpic"``; default 2. Each order above 1 costs one more transfer to particles and back.
     advect : {"pic", "particle"}, optional
         Particles move with Σwṽ or, in ``"flip"`` and ``"aflip"``, with their new velocity.
-    f_update : {"linear", "cayley"}
+    f_update : {"linear", "cayley", "trace"}
         F ← (I + dt ∇v) F, or F ← (I − dt/2 ∇v)⁻¹ (I + dt/2 ∇v) F, which keeps volume in pure rotation. But explicit
         steps move particles along tangents: a body that turns with ω grows by the factor exp(ω² dt t/2), and an F that
         does not know it cannot pull the body back. Take ``"cayley"`` for fluids, stiff implicit steps or few turns.
+        Fluids keep J alone: J ← det(I + dt ∇v) J, or the determinant of Cayley's factor. ``"trace"`` is
+        J ← (1 + dt tr ∇v) J, the same to first order in dt, as in much code for MLS-MPM. It does not see the second
+        order, so J and the density of the particles drift apart: where fluid turns, they part by the factor 1 + ω²dt²
+        per step, in the flow v = a (x, −y) they converge by 1 − a²dt², and J stays 1. It raises with laws that keep
+        F; rigid bodies do not mind.
     c_damping : float, optional
         Share of the symmetric part of C that each step removes, 0 to 1 (1: RPIC); C keeps its rotation. Only for
         transfers with an affine velocity.

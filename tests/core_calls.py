@@ -207,7 +207,7 @@ COMMON = {
 }
 LEAVE = repeated(text("raise"), 4)
 SCHEME = group(
-    text("apic"), text("quadratic"), text("mls"), number(0.5), whole(1), flag(), flag(), number(1.0), flag(),
+    text("apic"), text("quadratic"), text("mls"), number(0.5), whole(1), flag(), text("linear"), number(1.0), flag(),
     group(number(0.0), number(0.0)),
 )  # fmt: skip
 INTEGRATOR = group(

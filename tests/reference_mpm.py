@@ -157,6 +157,8 @@ class Reference:
         half = 0.5 * dt * L
         if self.f_update == "cayley":
             factor = np.linalg.solve(identity - half, identity + half)
+        elif self.f_update == "trace":  # of a fluid, whose F is J^(1/d) I
+            factor = (1 + dt * np.trace(L, axis1=1, axis2=2))[:, None, None] ** (1 / d) * identity
         else:
             factor = identity + dt * L
         if self.f_bar:

@@ -43,7 +43,9 @@ static const char *scheme_flaw(const mpm_scheme *scheme)
     for (int term = 0; term < 2; term++)
         if (!is_within(scheme->viscosity[term], 0, MOST_VISCOSITY))
             return "scheme.viscosity";
-    return scheme->f_bar && scheme->cayley ? "scheme.f_bar" : NULL;
+    if ((unsigned)scheme->f_update > MPM_F_TRACE)
+        return "scheme.f_update";
+    return scheme->f_bar && scheme->f_update != MPM_F_LINEAR ? "scheme.f_bar" : NULL;
 }
 
 /* Implicit steps know neither F-bar nor the artificial viscosity, nor do they keep what laws dissipate. */

@@ -183,6 +183,9 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
     if (simulation->integrator->solve &&
         (tangent == MPM_LAW_NO_TANGENT || (tangent == MPM_LAW_MAPPED && simulation->integrator->linear)))
         return MPM_BAD_ARGUMENT;
+    if (simulation->settings.scheme.f_update == MPM_F_TRACE && material->law != MPM_RIGID &&
+        (material->law == MPM_USER || mpm_laws_get(material->law)->strain == MPM_KEEPS_F))
+        return MPM_BAD_ARGUMENT;
     if (material->varying && !mpm_parameters_may_vary(material, simulation->settings.dim))
         return MPM_BAD_ARGUMENT;
     const mpm_law *law = mpm_material_law(material);

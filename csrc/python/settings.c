@@ -77,11 +77,13 @@ static int get_scheme(PyObject *scheme, mpm_scheme *out)
         [MPM_ASFLIP] = "asflip", [MPM_XPIC] = "xpic", [MPM_TPIC] = "tpic"};
     static const char *const kernels[] = {"linear", "quadratic", "cubic"};
     static const char *const gradients[] = {[MPM_GRADIENT_MLS] = "mls", [MPM_GRADIENT_BSPLINE] = "bspline"};
-    const char *transfer, *kernel, *gradient;
-    int advect_particle, cayley, f_bar;
+    static const char *const f_updates[] = {
+        [MPM_F_LINEAR] = "linear", [MPM_F_CAYLEY] = "cayley", [MPM_F_TRACE] = "trace"};
+    const char *transfer, *kernel, *gradient, *f_update;
+    int advect_particle, f_bar;
     if (!PyTuple_Check(scheme) ||
-        !PyArg_ParseTuple(scheme, "sssdippdp(dd)", &transfer, &kernel, &gradient, &out->flip_ratio, &out->xpic_order,
-                          &advect_particle, &cayley, &out->c_keep, &f_bar, &out->viscosity[0], &out->viscosity[1])) {
+        !PyArg_ParseTuple(scheme, "sssdipsdp(dd)", &transfer, &kernel, &gradient, &out->flip_ratio, &out->xpic_order,
+                          &advect_particle, &f_update, &out->c_keep, &f_bar, &out->viscosity[0], &out->viscosity[1])) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "scheme: must be a tuple");
         return -1;
@@ -91,7 +93,7 @@ static int get_scheme(PyObject *scheme, mpm_scheme *out)
     out->degree = mpm_python_find_name(kernel, kernels, 3) + 1;
     out->gradient = (mpm_gradient)mpm_python_find_name(gradient, gradients, 2);
     out->advect_particle = advect_particle;
-    out->cayley = cayley;
+    out->f_update = (mpm_f_update)mpm_python_find_name(f_update, f_updates, 3);
     out->f_bar = f_bar;
     return 0;
 }

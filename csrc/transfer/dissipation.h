@@ -29,10 +29,10 @@ INLINE void dissipation_begin(struct dissipation *d)
  * evaluation of the latter without a velocity gradient. */
 INLINE wide dissipation_by_return(const mpm_material *material, const union law_parameters *parameters,
                                   const struct law_state *trial, const struct law_evaluation *still, matrix A,
-                                  const bool cayley)
+                                  const mpm_f_update f_update)
 {
     const wide half = wide_set((real)0.5);
-    const matrix e = cayley ? A : matrix_add(A, matrix_scale(-half, matrix_multiply(A, A)));
+    const matrix e = f_update == MPM_F_CAYLEY ? A : matrix_add(A, matrix_scale(-half, matrix_multiply(A, A)));
     const struct law_evaluation before =
         evaluate_law(mpm_material_kernel_law(material), parameters, *trial, matrix_scale(wide_set(0), A));
     const matrix fall = matrix_add(before.tau, matrix_scale(wide_set(-1), still->tau));
@@ -60,7 +60,8 @@ NOINLINE void dissipate(const mpm_sweep *sweep, const mpm_material *material, co
         gained[MPM_DISSIPATION_VISCOUS] -= shock_of(&sweep->scheme, k->h, tile, evaluation).pressure * matrix_trace(A);
     if (mpm_laws_inelastic(material->law))
         gained[row->relaxes ? MPM_DISSIPATION_VISCOUS : MPM_DISSIPATION_PLASTIC] +=
-            dissipation_by_return(material, parameters, trial, &still, A, ANY_SCHEME && sweep->scheme.cayley);
+            dissipation_by_return(material, parameters, trial, &still, A,
+                                  ANY_SCHEME ? sweep->scheme.f_update : MPM_F_LINEAR);
     for (int i = 0; i < 2; i++) {
         real *column = tile_scalar(sweep->particles, material->dissipation[i], t);
         if (mpm_material_kernel_law(material) == MPM_USER)

@@ -38,10 +38,18 @@ INLINE wide volume_factor(const struct constants *k, matrix gradient)
     return matrix_det(increment(k->gather_dt, gradient));
 }
 
-/* The least determinant of the strain increment; it shows how close a particle comes to turning inside out. */
-INLINE wide least_factor(const struct constants *k, matrix gradient, const bool cayley)
+/* 1 + s tr grad v, det(I + s grad v) to first order */
+INLINE wide trace_factor(const struct constants *k, matrix gradient)
 {
-    if (!cayley)
+    return wide_fma(k->gather_dt, matrix_trace(gradient), wide_set(1));
+}
+
+/* The least determinant of the strain increment; it shows how close a particle comes to turning inside out. */
+INLINE wide least_factor(const struct constants *k, matrix gradient, const bool keeps_J, const mpm_f_update f_update)
+{
+    if (f_update == MPM_F_TRACE && keeps_J)
+        return wide_min(trace_factor(k, gradient), volume_factor(k, gradient));
+    if (f_update != MPM_F_CAYLEY)
         return volume_factor(k, gradient);
     const wide half_dt = wide_set((real)0.5) * k->gather_dt;
     return wide_min(matrix_det(increment(half_dt, gradient)), matrix_det(increment(-half_dt, gradient)));
@@ -49,9 +57,9 @@ INLINE wide least_factor(const struct constants *k, matrix gradient, const bool 
 
 /* Advances position and strain. */
 INLINE void advance(const struct constants *k, struct tile *tile, const struct motion *motion, const bool keeps_J,
-                    const bool cayley)
+                    const mpm_f_update f_update)
 {
-    if (cayley) {
+    if (f_update == MPM_F_CAYLEY) {
         /* (I - A/2)^-1 (I + A/2) = 2 (I - A/2)^-1 - I with A = dt grad v. It keeps the volume if A is skew. */
         const wide half_dt = wide_set((real)0.5) * k->gather_dt;
         const matrix inner = increment(-half_dt, motion->gradient), cofactor = matrix_cofactor(inner);
@@ -66,7 +74,8 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
                     tile->state.F.m[i][j] = twice.m[i][j] - F.m[i][j];
         }
     } else if (keeps_J) {
-        tile->state.J = tile->state.J * volume_factor(k, motion->gradient);
+        tile->state.J = tile->state.J * (f_update == MPM_F_TRACE ? trace_factor(k, motion->gradient)
+                                                                : volume_factor(k, motion->gradient));
     } else {
         tile->state.F = matrix_advance(k->gather_dt, motion->gradient, tile->state.F);
     }

@@ -33,6 +33,10 @@ typedef enum mpm_transfer {
  *  B-spline itself. */
 typedef enum mpm_gradient { MPM_GRADIENT_MLS, MPM_GRADIENT_BSPLINE } mpm_gradient;
 
+/** How a step strains a particle, with A = dt grad v: F <- (I + A) F and J <- det(I + A) J; F <- (I - A/2)^-1 (I + A/2)
+ *  F and its determinant; J <- (1 + tr A) J, of laws that keep J alone. */
+typedef enum mpm_f_update { MPM_F_LINEAR, MPM_F_CAYLEY, MPM_F_TRACE } mpm_f_update;
+
 enum { MPM_LINEAR = 1, MPM_QUADRATIC = 2, MPM_CUBIC = 3 };
 
 typedef struct mpm_scheme {
@@ -42,10 +46,10 @@ typedef struct mpm_scheme {
     double flip_ratio;     /* a, 0 .. 1 (FLIP, AFLIP, ASFLIP) */
     int xpic_order;        /* m >= 1 (XPIC) */
     bool advect_particle;  /* move with the new v_p (FLIP, AFLIP) */
-    bool cayley;           /* F <- (I - dt/2 grad v)^-1 (I + dt/2 grad v) F instead of (I + dt grad v) F */
+    mpm_f_update f_update;
     bool midpoint;         /* move and strain with the velocity in mid step, which an implicit solve has found */
     double c_keep;         /* share of the symmetric part of C that a step keeps, 0 .. 1 (with an affine velocity) */
-    bool f_bar;            /* strain with the volume change averaged over nodes (f_bar.c); explicit, not with cayley */
+    bool f_bar;            /* strain with the volume change averaged over nodes (f_bar.c); explicit, MPM_F_LINEAR */
     double viscosity[2];   /* coefficients of the artificial viscosity, linear and quadratic, at least 0; explicit */
 } mpm_scheme;
 
@@ -59,8 +63,8 @@ static inline bool mpm_scheme_is_viscous(const mpm_scheme *scheme)
 static inline bool mpm_scheme_is_standard(const mpm_scheme *scheme)
 {
     return scheme->transfer == MPM_APIC && scheme->degree == MPM_QUADRATIC &&
-           scheme->gradient == MPM_GRADIENT_MLS && !scheme->cayley && !scheme->midpoint && scheme->c_keep == 1 &&
-           !scheme->f_bar && !mpm_scheme_is_viscous(scheme);
+           scheme->gradient == MPM_GRADIENT_MLS && scheme->f_update == MPM_F_LINEAR && !scheme->midpoint &&
+           scheme->c_keep == 1 && !scheme->f_bar && !mpm_scheme_is_viscous(scheme);
 }
 
 /** Does C take part in P2G, as an affine velocity? */

@@ -35,7 +35,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
     const bool gathers = pieces & GATHER, advances = pieces & ADVANCE, scatters = pieces & SCATTER;
     const bool recomputes = !ANY_SCHEME || mpm_scheme_recomputes_velocity(&sweep->scheme);
     const bool defers = recomputes && gathers && scatters; /* as mpm_synchronize_defer expects */
-    const bool cayley = ANY_SCHEME && sweep->scheme.cayley;
+    const mpm_f_update f_update = ANY_SCHEME ? sweep->scheme.f_update : MPM_F_LINEAR;
     const struct constants k = group_constants(sweep, dt, group);
     mpm_collider_book *books = sweep->colliders.books + (size_t)task * sweep->colliders.count;
     const bool collides = (pieces & COLLIDE) && !(advances && rigid) && sweep->colliders.count &&
@@ -65,7 +65,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
             motion = gather(sweep, work, &k, &tile, own);
         if (pieces & FORESEE) {
             note_advection(&tally, &motion);
-            tally.least_det = wide_min(least_factor(&k, motion.gradient, cayley), tally.least_det);
+            tally.least_det = wide_min(least_factor(&k, motion.gradient, keeps_J, f_update), tally.least_det);
             continue;
         }
         if (__builtin_expect(collides, 0))
@@ -83,7 +83,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         if (advances) {
             note_advection(&tally, &motion);
             if (!rigid)
-                advance(&k, &tile, &motion, keeps_J, cayley);
+                advance(&k, &tile, &motion, keeps_J, f_update);
         }
         struct law_state trial;
         if (advances && __builtin_expect(dissipates, 0))
