@@ -481,8 +481,8 @@ def test_products_per_step_of_the_stiff_drop(dtype):
     for dim, n in ((2, 16), (3, 12)):
         sim = dropped("implicit-euler", dim=dim, n=n, dtype=dtype)
         sim.step(10)
-        assert sim.history["products"].mean() <= (2.5 * n + 50) * (1.15 if dtype == "float32" else 1)
-        assert sim.history["newton"].mean() <= 1.3  # measured 1.0
+        assert sim.history["products"][1:].mean() <= (2.5 * n + 50) * (1.15 if dtype == "float32" else 1)
+        assert sim.history["newton"][1:].mean() <= 1.3  # measured 1.0
 
 
 def test_single_precision_converges_or_says_that_it_has_stagnated():
