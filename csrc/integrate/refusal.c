@@ -24,7 +24,7 @@ static double allowed_det(const mpm_simulation *simulation)
 {
     if (simulation->settings.dt > 0 || simulation->integrator->solve)
         return 0.1;
-    return simulation->settings.scheme.cayley ? 0.9 : 0.8;
+    return simulation->settings.scheme.f_update == MPM_F_CAYLEY ? 0.9 : 0.8;
 }
 
 /* Could an increment have a smaller determinant? Not if velocities differ little over the whole grid. Otherwise a dry
