@@ -324,6 +324,7 @@ class Simulation(Core):
         scheme: tuple[str, str, str, float, int, bool, str, float, bool, tuple[float, float]],
         # name, beta, tolerance, max_iterations, preconditioner, the load that the tolerance refers to
         integrator: tuple[str, float, float, int, str, str, float],
+        particle_collisions: str,
         dt: float,  # <= 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,

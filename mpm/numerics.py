@@ -33,6 +33,7 @@ KERNELS = ("linear", "quadratic", "cubic")
 GRADIENTS = ("mls", "bspline")
 ADVECTIONS = ("pic", "particle")
 F_UPDATES = ("linear", "cayley", "trace")
+PARTICLE_COLLISIONS = ("deep", "surface", "off")
 
 PRECONDITIONERS = ("mass", "stiffness")
 PROJECTIONS = ("semidefinite", "none")
@@ -151,6 +152,7 @@ class Numerics:
     volume: str
     scheme: Scheme
     integrator: Integrator
+    particle_collisions: str
     dt: float  # 0: automatic
     max_dt: float  # inf: none
     allow_unstable: bool
@@ -185,6 +187,7 @@ def check(
     max_iterations: object = MAX_ITERATIONS,
     preconditioner: object = PRECONDITIONER,
     projection: object = PROJECTION,
+    particle_collisions: object = "deep",
     dt: object = "auto",
     max_dt: object = None,
     allow_unstable: object = False,
@@ -228,6 +231,7 @@ def check(
         volume=_check.choice("volume", volume, VOLUMES),
         scheme=scheme,
         integrator=method,
+        particle_collisions=_check.choice("particle_collisions", particle_collisions, PARTICLE_COLLISIONS),
         dt=step,
         max_dt=bound,
         allow_unstable=unstable,
@@ -261,6 +265,7 @@ def new_core(
         walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
         scheme=astuple(chosen.scheme),
         integrator=(*astuple(chosen.integrator), load),
+        particle_collisions=chosen.particle_collisions,
         dt=chosen.dt,
         max_dt=chosen.max_dt,
         allow_unstable=chosen.allow_unstable,
@@ -304,6 +309,7 @@ def options(chosen: Numerics) -> dict[str, Any]:
         **({"f_bar": True} if scheme.f_bar else {}),
         **({"artificial_viscosity": list(scheme.viscosity)} if any(scheme.viscosity) else {}),
         **(implicit if solver.name != "explicit" else {}),
+        "particle_collisions": chosen.particle_collisions,
         "dt": chosen.dt if fixed else "auto",
         "max_dt": None if fixed or chosen.max_dt == math.inf else chosen.max_dt,
         "allow_unstable": chosen.allow_unstable,

@@ -447,9 +447,10 @@ class Scene(_check.Strict):
     ) -> Collider:
         """Add an obstacle that pushes material and is not pushed back.
 
-        Contact acts on the velocity v of nodes, after forces and together with the walls, and of particles, before
-        they move, wherever the signed distance φ of the shape is not positive at the beginning of the step. With the
-        velocity v_co of the collider's surface there and the outward normal n:
+        Contact acts on the velocity v of nodes, after forces and together with the walls, wherever the signed distance
+        φ of the shape is not positive at the beginning of the step; and of particles, before they move, from half a
+        cell below the surface (`particle_collisions` of `Simulation` has other choices). With the velocity v_co of the
+        collider's surface there and the outward normal n:
 
         ``"separate"``
             (v − v_co)·n < 0 is removed; material that moves away is left alone.
@@ -460,8 +461,9 @@ class Scene(_check.Strict):
             that starts inside another contact is squeezed, which warns; so does a body that lies in a clamp as a whole.
 
         Material at rest therefore lies about half a cell to a cell before the surface, where its first nodes are
-        inside; particles thrown at the surface reach it. A collider thinner than two cells leaks. A collider that
-        crosses a periodic face ends there; it does not come in at the opposite one.
+        inside; particles that are thrown or pressed against the surface get up to half a cell below it. A collider
+        thinner than two cells leaks. A collider that crosses a periodic face ends there; it does not come in at the
+        opposite one.
 
         Where colliders overlap each other or a wall, those that another one covers there hold nothing. The others act
         together: each pushes along its own normal, no harder than needed, and rubs as hard as it pushes. Surfaces that

@@ -96,6 +96,11 @@ def _of_numerics(chosen: numerics.Numerics) -> list[Setting]:
         setting("gradient", choices=numerics.GRADIENTS, meaning="mls, or that of the B-spline"),
         setting("dx", "m", meaning="cell size; the domain must be a whole number of cells", **positive),
         setting("particles_per_cell", low=1, high=numerics.MAX_PER_CELL, whole=True, meaning="at the start"),
+        setting(
+            "particle_collisions",
+            choices=numerics.PARTICLE_COLLISIONS,
+            meaning="where colliders hold particles",
+        ),
         setting("dt", "s", optional=True, meaning="time step", **positive),
         setting("max_dt", "s", optional=True, meaning="upper limit of the automatic time step", **positive),
         setting("history", low=0, high=stepping.MAX_HISTORY, whole=True, meaning="record every n-th step"),
@@ -115,7 +120,7 @@ def changed_options(chosen: numerics.Numerics, changes: Mapping[str, Any]) -> di
     if (transfer := changes.get("transfer", options["transfer"])) != options["transfer"]:
         changes = {k: v for k, v in changes.items() if transfer in numerics.USED_BY.get(k, (transfer,))}
         options = {k: v for k, v in options.items() if transfer in numerics.USED_BY.get(k, (transfer,))}
-    words = ("transfer", "kernel", "gradient")
+    words = ("transfer", "kernel", "gradient", "particle_collisions")
     for key in (*words, "dx", "particles_per_cell", "dt", "max_dt", "history", *numerics.USED_BY):
         if key in changes:
             options[key] = "auto" if key == "dt" and changes[key] is None else changes[key]

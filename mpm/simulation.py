@@ -169,6 +169,18 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         shears. There the compressive stress speeds turning up under ``"none"``, by the factor
         1/(1 + 4 dt² τ/(ρ₀ dx²)) per step for a lone particle, and where dt is so long that the system is not
         positive definite, the step is halved (``dt="auto"``) or raises `mpm.ConvergenceError`.
+    particle_collisions : {"deep", "surface", "off"}
+        Where colliders change the velocity of particles, beside that of nodes. Walls act on nodes alone.
+
+        - ``"deep"``: half a cell below the surface. The nodes inside a collider stop the material that much below its
+          surface on average, so the strain follows the motion up to there. Where less than a cell of the collider is
+          below a particle, it holds the particle at any depth, so that particles do not pass a thin collider.
+        - ``"surface"``: wherever φ <= 0 (Stomakhin et al. 2013, step 9). Particles never get into a collider. But the
+          strain does not know of it: particles that a moving collider reaches come to lie at the same place, and
+          what it has squeezed does not come back.
+        - ``"off"``: nowhere. Particles pass a collider that holds none of their nodes.
+
+        Particles of `Rigid` bodies have no strain: colliders hold them from the surface with ``"deep"``, too.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, 0.4 with a law whose stress has a kink
         (`mpm.materials.FibreReinforced`), and halves an explicit step that would compress a particle by more than a
@@ -256,6 +268,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         max_iterations: int | _check.Unset = numerics.MAX_ITERATIONS,
         preconditioner: str | _check.Unset = numerics.PRECONDITIONER,
         projection: str | _check.Unset = numerics.PROJECTION,
+        particle_collisions: str = "deep",
         dt: float | str = "auto",
         max_dt: float | None = None,
         allow_unstable: bool = False,
@@ -290,6 +303,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
             max_iterations=max_iterations,
             preconditioner=preconditioner,
             projection=projection,
+            particle_collisions=particle_collisions,
             dt=dt,
             max_dt=max_dt,
             allow_unstable=allow_unstable,
@@ -458,5 +472,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
             f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})"
         )
         solver = "" if chosen.integrator.name == "explicit" else f", {chosen.integrator}"
+        if chosen.particle_collisions != "deep":
+            solver += f", particle collisions: {chosen.particle_collisions}"
         yield f"method  {chosen.scheme}{solver}, {self._stepping(chosen.dt)}"
         yield self._machine(chosen.dtype, self._core.memory())

@@ -80,6 +80,7 @@ def make(dim: int, dtype: str, transfer: str, law: str, collides: bool, variant:
             f_update="cayley" if variant % 5 == 2 else "linear",
             f_bar=variant % 5 == 3,
             dissipation=variant % 3 == 1,
+            particle_collisions=("deep", "surface", "off")[variant % 3],
             artificial_viscosity=(0.06, 1.5) if variant % 5 in (3, 4) else None,
             dtype=dtype,
             sampling="stratified",

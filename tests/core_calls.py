@@ -216,7 +216,7 @@ INTEGRATOR = group(
 KEYWORDS: dict[str, dict[str, Kind]] = {
     "Simulation": COMMON
     | {"cells": vector(8, 8), "dx": number(0.125), "scheme": SCHEME, "integrator": INTEGRATOR}
-    | {"on_leave": LEAVE, "dissipation": flag()},
+    | {"particle_collisions": text("deep"), "on_leave": LEAVE, "dissipation": flag()},
     "SPH": COMMON
     | {name: number(value) for name, value in (("spacing", 0.05), ("smoothing", 1.3), ("density", 1.0))}
     | {"cells": vector(20, 20), "kernel": text("cubic"), "viscosity": text("vector"), "on_leave": LEAVE}

@@ -56,7 +56,7 @@ METHODS: dict[str, tuple[Any, dict[str, tuple[Any, ...]]]] = {
         | LEAVE
         | {"transfer": ("apic", "pic", "flip", "xpic", "asflip"), "kernel": ("quadratic", "cubic")}
         | {"f_bar": (False, True), "artificial_viscosity": (None, (0.06, 1.5))}
-        | {"dissipation": (False, True)},
+        | {"dissipation": (False, True), "particle_collisions": ("deep", "surface", "off")},
     ),
     "implicit": (
         mpm.Simulation,

@@ -110,6 +110,7 @@ NUMERICS = {
     "max_iterations": [*NUMBER, 20],
     "preconditioner": [*NAME, "mass"],
     "projection": [*NAME, "none"],
+    "particle_collisions": [*NAME, "depth"],
     "dt": [*POSITIVE, "automatic", ""],
     "max_dt": [v for v in POSITIVE if v is not None],
     "allow_unstable": [*FLAG, True],  # True: the time step is automatic

@@ -175,7 +175,24 @@ bool mpm_collider_can_hold(const mpm_collider *colliders, size_t count, const do
     return false;
 }
 
-int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const double x[3],
+/* Is the point at x + along n, with the normal n of a reading at x, in the collider? It may lie beyond the room for
+ * which parts of the shape were found. */
+static bool is_inside_along(const mpm_collider *collider, const double x[3], const mpm_shape_reading *at, double along)
+{
+    double point[3];
+    for (int a = 0; a < 3; a++)
+        point[a] = x[a] + along * at->normal[a];
+    return mpm_collider_read(collider, &collider->now, point, UINT64_MAX).phi <= 0;
+}
+
+/* Does a collider hold a point inside of it? Distances are those between points: phi need not be one. */
+static bool holds(const mpm_collider *collider, const double x[3], const mpm_shape_reading *at, double depth)
+{
+    return !(depth > 0) || at->phi <= -collider->shape.steepness * depth || is_inside_along(collider, x, at, depth) ||
+           !is_inside_along(collider, x, at, -2 * depth);
+}
+
+int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const double x[3], double depth,
                               const mpm_collider_book *books, mpm_holder holders[MPM_MOST_HOLDERS])
 {
     int found = 0;
@@ -184,7 +201,8 @@ int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const
         if (!books[k].near)
             continue;
         holder.at = mpm_collider_read(&colliders[k], &colliders[k].now, x, books[k].parts);
-        if (!(holder.at.phi <= 0) || (found == MPM_MOST_HOLDERS && holder.at.phi >= holders[found - 1].at.phi))
+        if (!(holder.at.phi <= 0) || (found == MPM_MOST_HOLDERS && holder.at.phi >= holders[found - 1].at.phi) ||
+            !holds(&colliders[k], x, &holder.at, depth))
             continue;
         int at = found < MPM_MOST_HOLDERS ? found++ : found - 1;
         for (; at > 0 && holders[at - 1].at.phi > holder.at.phi; at--)

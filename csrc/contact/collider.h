@@ -67,10 +67,16 @@ double mpm_collider_longest_dt(const mpm_collider *collider, double time, double
 mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3],
                                     uint64_t parts);
 
+/** Where colliders hold particles: from half a cell below their surface, from the surface, or nowhere. */
+typedef enum mpm_particle_collisions {
+    MPM_PARTICLES_DEEP, MPM_PARTICLES_SURFACE, MPM_PARTICLES_OFF, MPM_PARTICLE_COLLISIONS_COUNT
+} mpm_particle_collisions;
+
 /** A node or particle that may meet colliders. For the image of a point in the domain (across a mirror, for example), x
  *  and the velocity are those of that point, and the books get the impulse in the frame of the image. */
 typedef struct mpm_contact_point {
     double x[3], mass; /* [m], [kg] */
+    double depth;      /* how far a point may be below the surface without being held [m], at least 0 */
     unsigned flips;    /* bits: axes along which the image has the opposite sign */
     unsigned planes;   /* bits: axes across which the point lies on a plane of symmetry; v is 0 there */
     double image[3];   /* position of the mass itself [m] */
@@ -93,8 +99,10 @@ typedef struct mpm_holder {
     mpm_shape_reading at;
 } mpm_holder;
 
-/** Finds the near colliders that hold x [m], the deepest first; equally deep ones in their order. Returns how many. */
-int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const double x[3],
+/** Finds the near colliders that hold x [m], the deepest first; equally deep ones in their order. Returns how many. A
+ *  collider holds what is at least `depth` >= 0 [m] below its surface, along the normal, and what is inside with less
+ *  than twice that depth of the collider below it, so that nothing passes a thin one. */
+int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const double x[3], double depth,
                               const mpm_collider_book *books, mpm_holder holders[MPM_MOST_HOLDERS]);
 
 /** Enters an impulse on the mass at a point [N s], in the frame of that mass, in the book of a collider. */

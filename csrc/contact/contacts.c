@@ -135,7 +135,7 @@ int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double 
                       const mpm_faces *faces, mpm_held_contact contacts[MPM_MOST_CONTACTS])
 {
     mpm_holder inside[MPM_MOST_HOLDERS];
-    const int found = count ? mpm_collider_find_holders(colliders, count, x, books, inside) : 0;
+    const int found = count ? mpm_collider_find_holders(colliders, count, x, 0, books, inside) : 0;
     return list_contacts(colliders, inside, found, x, faces, contacts);
 }
 
@@ -378,7 +378,7 @@ bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_c
 {
     mpm_held_contact contacts[MPM_MOST_CONTACTS];
     mpm_holder inside[MPM_MOST_HOLDERS];
-    int found = mpm_collider_find_holders(colliders, count, point->x, books, inside);
+    int found = mpm_collider_find_holders(colliders, count, point->x, point->depth, books, inside);
     bool touched = false;
     if (!found)
         return false;

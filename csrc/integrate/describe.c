@@ -48,6 +48,7 @@ mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_colli
         .count = simulation->boundary.count,
         .dx = simulation->settings.dx,
         .books = books,
+        .particles = simulation->settings.particle_collisions,
     };
     memcpy(colliders.lower, simulation->boundary.lower, sizeof colliders.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)

@@ -86,6 +86,7 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         {"dim", settings->dim == 2 || settings->dim == 3},
         {"real_size", settings->real_size == sizeof(float) || settings->real_size == sizeof(double)},
         {"dx", settings->dx > 0 && isfinite(settings->dx)},
+        {"particle_collisions", (unsigned)settings->particle_collisions < MPM_PARTICLE_COLLISIONS_COUNT},
         {"dt", !isnan(settings->dt)},
         {"max_dt", settings->max_dt > 0},
         {"history", settings->history >= 0},

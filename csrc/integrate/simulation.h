@@ -35,6 +35,7 @@ typedef struct mpm_settings {
     double gravity[3]; /* [m/s2] */
     mpm_wall walls[6]; /* x-, x+, y-, y+, z-, z+; periodic: both faces of an axis of at least 4 cells */
     mpm_scheme scheme;
+    mpm_particle_collisions particle_collisions;
     double dt;         /* fixed step [s]; <= 0: automatic */
     double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
     bool allow_unstable; /* do not refuse a fixed dt above the bound */

@@ -123,15 +123,17 @@ static int get_integrator(PyObject *integrator, mpm_settings *out)
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings)
 {
     static char *names[] = {"dim", "dtype", "lower", "cells", "dx", "gravity", "walls", "scheme", "integrator",
-                            "dt", "max_dt", "allow_unstable", "on_leave", "dissipation", "history", "threads", "isa",
-                            NULL};
-    const char *dtype;
+                            "particle_collisions", "dt", "max_dt", "allow_unstable", "on_leave", "dissipation",
+                            "history", "threads", "isa", NULL};
+    static const char *const collisions[] = {
+        [MPM_PARTICLES_DEEP] = "deep", [MPM_PARTICLES_SURFACE] = "surface", [MPM_PARTICLES_OFF] = "off"};
+    const char *dtype, *particle_collisions;
     PyObject *lower, *cells, *gravity, *walls, *on_leave, *scheme, *integrator;
     int allow_unstable, dissipation;
     *settings = (mpm_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOOddpOpiis", names, &settings->dim, &dtype, &lower, &cells,
-                                     &settings->dx, &gravity, &walls, &scheme, &integrator, &settings->dt,
-                                     &settings->max_dt, &allow_unstable, &on_leave, &dissipation,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOOsddpOpiis", names, &settings->dim, &dtype, &lower, &cells,
+                                     &settings->dx, &gravity, &walls, &scheme, &integrator, &particle_collisions,
+                                     &settings->dt, &settings->max_dt, &allow_unstable, &on_leave, &dissipation,
                                      &settings->history, &settings->threads, &settings->isa))
         return -1;
     if (settings->dim != 2 && settings->dim != 3) {
@@ -139,6 +141,8 @@ int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *sett
         return -1;
     }
     settings->real_size = !strcmp(dtype, "float32") ? 4 : 8;
+    settings->particle_collisions = (mpm_particle_collisions)mpm_python_find_name(particle_collisions, collisions,
+                                                                                  MPM_PARTICLE_COLLISIONS_COUNT);
     settings->allow_unstable = allow_unstable;
     settings->dissipation = dissipation;
     if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||

@@ -80,7 +80,8 @@ bool MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const
 bool MPM_KERNEL(collide_reaches)(const mpm_colliders *colliders, const mpm_group *group, double dt,
                                  mpm_collider_book *books)
 {
-    return find_near_colliders(colliders, group->block, -1, BLOCK_SIDE + 3, dt, books) >= 0;
+    return colliders->particles != MPM_PARTICLES_OFF &&
+           find_near_colliders(colliders, group->block, -1, BLOCK_SIDE + 3, dt, books) >= 0;
 }
 
 /* A particle beyond a periodic face meets the colliders at the opposite face, where it will enter. */
@@ -116,12 +117,12 @@ static bool tile_meets_colliders(const mpm_colliders *colliders, const mpm_group
 }
 
 void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *group, const struct tile *tile,
-                              wide mass, wide v[DIM], mpm_collider_book *books)
+                              wide mass, double depth, wide v[DIM], mpm_collider_book *books)
 {
     if (WIDTH > 1 && !tile_meets_colliders(colliders, group, tile, books))
         return;
     for (int q = 0; q < WIDTH; q++) {
-        mpm_contact_point point = {.mass = (double)wide_lane(mass, q)};
+        mpm_contact_point point = {.mass = (double)wide_lane(mass, q), .depth = depth};
         double w[3] = {0};
         if (!(wide_lane(tile->mass, q) > 0))
             continue;

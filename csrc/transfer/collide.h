@@ -23,10 +23,11 @@ bool MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const
                               const int64_t own[DIM], const mpm_image_node *image, const mpm_faces *faces, real mass,
                               real v[DIM], double wall[3]);
 
-/** Can the particles of a group, wherever they drifted since the binning, touch a collider? Marks it in `books`. */
+/** Can a collider hold the particles of a group, wherever they drifted since the binning? Marks it in `books`. */
 bool MPM_KERNEL(collide_reaches)(const mpm_colliders *colliders, const mpm_group *group, double dt,
                                  mpm_collider_book *books);
 
-/** Applies colliders to the particles of a tile, which are about to move with `v`; `mass` has that velocity. */
+/** Applies colliders to the particles of a tile, which are about to move with `v`; `mass` has that velocity. Colliders
+ *  hold particles from `depth` [m] on (mpm_collider_find_holders). */
 void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *group, const struct tile *tile,
-                              wide mass, wide v[DIM], mpm_collider_book *books);
+                              wide mass, double depth, wide v[DIM], mpm_collider_book *books);

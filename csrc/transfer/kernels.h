@@ -70,6 +70,7 @@ typedef struct mpm_colliders {
     double lower[3], dx; /* of the grid [m] */
     mpm_symmetry symmetry[3]; /* beyond its faces */
     mpm_collider_book *books;
+    mpm_particle_collisions particles;
 } mpm_colliders;
 
 /** What a sweep measures: sums over particles, maxima, counts. Lengths in m, times in s. */

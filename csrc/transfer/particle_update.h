@@ -251,13 +251,24 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     measure->clipped += t->clipped;
 }
 
+/* How far the particles of a group may get into a collider [m]. The nodes inside of it stop the material below its
+ * surface, half a cell on average. There F of a particle that is stopped earlier would no longer follow x, and those
+ * that come behind it would be stopped at the same place, where no force parts them. A rigid body has no strain that
+ * could. */
+static double allowed_depth(const mpm_sweep *sweep, const mpm_group *group)
+{
+    const bool rigid = law_rows[sweep->materials[group->material].law].rigid;
+    return rigid || sweep->colliders.particles == MPM_PARTICLES_SURFACE ? 0 : 0.5 * sweep->dx;
+}
+
 /* Applies colliders to v, and to the velocity that moves the particles where it differs; that one has no momentum. */
 NOINLINE void collide(const mpm_sweep *sweep, const mpm_group *group, struct tile *tile, struct motion *motion,
                       mpm_collider_book *books)
 {
-    MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, tile->mass, tile->v, books);
+    const double depth = allowed_depth(sweep, group);
+    MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, tile->mass, depth, tile->v, books);
     if (ANY_SCHEME)
-        MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, wide_set(0), motion->velocity, books);
+        MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, wide_set(0), depth, motion->velocity, books);
     else
         memcpy(motion->velocity, tile->v, sizeof tile->v);
 }

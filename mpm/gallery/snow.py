@@ -25,7 +25,7 @@ FLIP = {
     "kernel": "cubic",
     "sampling": "stratified",
 }
-PAPER = {**FLIP, "gradient": "bspline", "volume": "grid-density"}
+PAPER = {**FLIP, "gradient": "bspline", "volume": "grid-density", "particle_collisions": "surface"}
 THROWN = ("ball", "box", "ring", "triangle")
 
 
