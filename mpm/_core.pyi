@@ -228,6 +228,7 @@ class Colliders:
         name: str,
         contact: str,
         friction: float,
+        restitution: float,
         nodes: Any,
         numbers: Any,
         reference: Sequence[float],  # (3,)
@@ -252,6 +253,7 @@ class Core:
         name: str,
         contact: str,
         friction: float,
+        restitution: float,
         nodes: Any,
         numbers: Any,
         reference: Sequence[float],  # (3,)
@@ -318,7 +320,7 @@ class Simulation(Core):
         cells: Sequence[int],  # (d,) cells of the domain
         dx: float,
         gravity: Sequence[float],
-        walls: Sequence[tuple[str, float]],  # 2d of (contact, friction): x-, x+, y-, ...
+        walls: Sequence[tuple[str, float, float]],  # 2d of (contact, friction, restitution): x-, x+, y-, ...
         # transfer, kernel, gradient, flip_ratio, xpic_order, advect by the particle's v, f_update, 1 - c_damping,
         # F-bar, coefficients of the artificial viscosity
         scheme: tuple[str, str, str, float, int, bool, str, float, bool, tuple[float, float]],
@@ -369,7 +371,7 @@ class SPH(Core):
         xsph: float,
         tension: bool,
         gravity: Sequence[float],
-        walls: Sequence[tuple[str, float]],  # 2d of (contact, 0): x-, x+, y-, ...
+        walls: Sequence[tuple[str, float, float]],  # 2d of (contact, 0): x-, x+, y-, ...
         dt: float,  # <= 0: automatic
         max_dt: float,  # inf: none
         allow_unstable: bool,
@@ -403,7 +405,7 @@ class FEM(Core):
         upper: Sequence[float],
         dx: float,  # no node moves farther in a step [m]
         gravity: Sequence[float],
-        walls: Sequence[tuple[str, float]],  # 2d of (contact, friction): x-, x+, y-, ...
+        walls: Sequence[tuple[str, float, float]],  # 2d of (contact, friction, restitution): x-, x+, y-, ...
         damping: tuple[float, float],  # a [1/s], b [s]
         integrator: tuple[str, float, int],  # name, tolerance, max_iterations
         dt: float,  # 0: automatic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from mpm._check import FloatArray
 from mpm.sampling import if_in_millimetres
 from mpm.shapes import Shape
 from mpm.shapes.distances import describe
-from mpm.walls import CONTACT_WORDS, FRICTIONAL, RULES
+from mpm.walls import CONTACT_WORDS, FRICTIONAL, RULES, Wall, checked_restitution
 
 __all__ = ["Collider"]
 
@@ -37,11 +37,13 @@ class Collider:
     friction: float
     motion: _motion.Motion | None
     name: str
+    restitution: float = 0.0
 
     def __repr__(self) -> str:
         friction = f", friction={self.friction:g}" if self.friction else ""
         motion = f", {self.motion!r}" if self.motion is not None else ""
-        return f"{self.name}: {self.shape!r}, {self.contact}{friction}{motion}"
+        restitution = f", restitution={self.restitution:g}" if self.restitution else ""
+        return f"{self.name}: {self.shape!r}, {self.contact}{friction}{restitution}{motion}"
 
 
 def make_collider(
@@ -51,6 +53,7 @@ def make_collider(
     friction: object,
     motion: object,
     name: object,
+    restitution: object = 0.0,
     dimension: int,
     taken: set[str],
 ) -> Collider:
@@ -65,13 +68,23 @@ def make_collider(
     coefficient = _check.number("friction", friction, low=0)
     if coefficient and rule not in FRICTIONAL:
         raise ValueError(f"friction = {coefficient:g}: a {rule!r} collider has none; must be 0")
+    rebound = checked_restitution(restitution, rule, "collider")
     if motion is not None and not isinstance(motion, _motion.Motion):
         tabulate = "mpm.motion.Keyframes.of(f, until=, interval=) of a function, " if callable(motion) else ""
         raise _check.wrong_type("motion", motion, f"one of mpm.motion, {tabulate}or None")
     if motion is not None and motion.dimension != dimension:
         raise ValueError(f"motion is {motion.dimension}-D: must be {dimension}-D like the scene")
     title = _check.title("name", _check.unique_name("collider", name, taken))  # of columns of the history
-    return Collider(shape, rule, coefficient, motion, title)
+    return Collider(shape, rule, coefficient, motion, title, rebound)
+
+
+def refuse_restitution(walls: Mapping[str, Wall], colliders: Sequence[Collider], why: str) -> None:
+    """Raise ValueError if a wall or collider has a restitution, and say why none can have."""
+    surfaces = [(f"walls[{face!r}]", wall.restitution) for face, wall in walls.items()]
+    surfaces += [(f"collider {one.name!r}", one.restitution) for one in colliders]
+    for name, restitution in surfaces:
+        if restitution:
+            raise ValueError(f"restitution = {restitution:g} of {name}: must be 0: {why}")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -158,6 +171,7 @@ def place(
             collider.name,
             collider.contact,
             collider.friction,
+            collider.restitution,
             one.nodes,
             one.numbers,
             [*one.reference.tolist(), 0.0][:3],
@@ -315,5 +329,6 @@ def _digest(prepared: Prepared) -> bytes:
     parts = (prepared.nodes, prepared.numbers, prepared.reference)
     digest = hashlib.sha256(b"".join(part.tobytes() for part in parts))
     digest.update(repr((collider.contact, collider.friction, motion.kind, motion.vector)).encode())
+    digest.update(repr(collider.restitution).encode() if collider.restitution else b"")
     digest.update(repr(motion.frequency).encode() + (b"" if motion.keys is None else motion.keys.tobytes()))
     return digest.digest()

@@ -262,7 +262,7 @@ def new_core(
         cells=chosen.cells,
         dx=chosen.dx,
         gravity=(scene.gravity if gravity is None else gravity).tolist(),
-        walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
+        walls=[(wall.contact, wall.friction, wall.restitution) for wall in scene.walls.values()],
         scheme=astuple(chosen.scheme),
         integrator=(*astuple(chosen.integrator), load),
         particle_collisions=chosen.particle_collisions,

@@ -25,17 +25,18 @@ class Rigid(Material):
     body keeps its momentum and its shape, and loses its spin: with ``"pic"`` a disc of radius R loses the share (dx/R)²
     in each step, with ``"flip"`` and ``"xpic"`` about a tenth of that.
 
-    Contacts with walls, colliders and other bodies act on the grid, as for any material. There the particles carry the
-    field ``reaction``, the stress [Pa] that keeps them with their body (``compute("stress")`` has it, too). It is as
-    stiff as the time step allows, and has no energy: a body that falls on a floor springs back with less than half of
-    its speed, and penetrates other bodies by a fraction of a cell, the less the smaller the step. It has no waves, so
-    it bounds no time step; ``dt="auto"`` moves a rigid body by at most dx/20 per step, and takes at most 0.02
-    √(dx/|g|). A light body that carries a dense one needs smaller steps: if the largest density is R times the least
-    one of rigid bodies, both limits are divided by √R. With larger fixed steps, bodies sink into each other, and
-    `mpm.doctor` says so. Domain walls stop a body before a particle passes them. A body that meets a mirror wall
-    collides with its image, as with a second body: it is not half of a larger one. With ``kernel="linear"``, contacts
-    may gain energy without bound, and particles give the nodes more spin than ω, because C is not a velocity gradient
-    there. The field ``x_remainder`` holds what rounding has taken from the positions [dx].
+    Contacts with walls, colliders and other bodies act on the grid, as for any material. There the particles carry
+    the field ``reaction``, the stress [Pa] that keeps them with their body (``compute("stress")`` has it, too). It is
+    as stiff as the time step allows, and has no energy: a body that falls on a floor springs back with less than half
+    of its speed (a wall or collider with a `restitution` throws it back by Newton's law, `Wall`), and penetrates
+    other bodies by a fraction of a cell, the less the smaller the step. It has no waves, so it bounds no time step;
+    ``dt="auto"`` moves a rigid body by at most dx/20 per step, and takes at most 0.02 √(dx/|g|). A light body that
+    carries a dense one needs smaller steps: if the largest density is R times the least one of rigid bodies, both
+    limits are divided by √R. With larger fixed steps, bodies sink into each other, and `mpm.doctor` says so. Domain
+    walls stop a body before a particle passes them. A body that meets a mirror wall collides with its image, as with
+    a second body: it is not half of a larger one. With ``kernel="linear"``, contacts may gain energy without bound,
+    and particles give the nodes more spin than ω, because C is not a velocity gradient there. The field
+    ``x_remainder`` holds what rounding has taken from the positions [dx].
 
     Use a collider (`Scene.add_collider`) for a body whose motion is known, or that nothing can move: it is one-way, it
     costs less, and its surface is sharp. Use `Rigid` for a body whose motion follows from what happens to it.

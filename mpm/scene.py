@@ -442,6 +442,7 @@ class Scene(_check.Strict):
         *,
         contact: str = "separate",
         friction: float = 0.0,
+        restitution: float = 0.0,
         motion: Motion | None = None,
         name: str | None = None,
     ) -> Collider:
@@ -481,6 +482,9 @@ class Scene(_check.Strict):
             Coulomb's coefficient >= 0 of ``"separate"`` and ``"slip"``: the tangential velocity loses at most
             `friction` times the removed normal velocity. ``"slip"`` removes it both ways, so that friction also
             brakes material that is held back from leaving.
+        restitution : float, optional
+            Newton's coefficient e of impacts of `Rigid` bodies, 0 to 1, of ``"separate"``: a body leaves the surface,
+            as it moves, with e times the normal velocity with which it came (`Wall`).
         motion : one of `mpm.motion`, optional
             Default: at rest.
         name : str, optional
@@ -509,6 +513,7 @@ class Scene(_check.Strict):
             shape,
             contact=contact,
             friction=friction,
+            restitution=restitution,
             motion=motion,
             name=name,
             dimension=self.dimension,
@@ -599,4 +604,5 @@ class Scene(_check.Strict):
 
 
 def _described(wall: _walls.Wall) -> str:
-    return wall.contact + (f" (friction {wall.friction:g})" if wall.friction else "")
+    given = [f"{name} {value:g}" for name in ("friction", "restitution") if (value := getattr(wall, name))]
+    return wall.contact + (f" ({', '.join(given)})" if given else "")

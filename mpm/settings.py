@@ -75,7 +75,7 @@ def _of_domain(scene: Scene) -> list[Setting]:
         for axis, value in zip(axes, corner, strict=True)
     ]
     for face, wall in scene.walls.items():
-        meaning = "contact of the face; friction is kept where it slips or separates"
+        meaning = "contact of the face; friction is kept where it slips or separates, restitution where it separates"
         found.append(
             Setting(f"wall {face}", "Walls", face, "", wall.contact, meaning=meaning, choices=walls.CONTACTS)
         )
@@ -211,7 +211,11 @@ def _change_domain(made: Scene, scene: Scene, changes: Mapping[str, Any]) -> Non
     changed = {
         face: wall
         if contacts[face] == wall.contact
-        else walls.Wall(contacts[face], friction=wall.friction if contacts[face] in walls.FRICTIONAL else 0.0)
+        else walls.Wall(
+            contacts[face],
+            friction=wall.friction if contacts[face] in walls.FRICTIONAL else 0.0,
+            restitution=wall.restitution if contacts[face] == walls.REBOUNDING else 0.0,
+        )
         for face, wall in scene.walls.items()
     }
     whole = Scene(lower, upper, walls=changed)  # checks both

@@ -13,11 +13,12 @@ import numpy.typing as npt
 from mpm import _check, bodies, citations, config, grid, numerics, settings, walls
 from mpm import scene as _scene
 from mpm.checkup import GridLooks
-from mpm.colliders import Prepared, place, prepare, warn_of_thin_or_missing
+from mpm.colliders import Prepared, place, prepare, refuse_restitution, warn_of_thin_or_missing
 from mpm.equilibrium import Equilibrating
 from mpm.fieldtable import DISSIPATIONS
 from mpm.interpolation import REACH, at_points, with_images
 from mpm.keeping import Format
+from mpm.laws import Material
 from mpm.materialpoints import MaterialPoints
 from mpm.particles import NOT_KEPT, no_owner
 from mpm.populated import Gone
@@ -320,6 +321,7 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         bodies.refuse_unused(
             scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
         )
+        _refuse_useless_restitution(scene, [body.material for body in scene.bodies])
         self._fill_from(bodies.generator(rng))
         sampled = bodies.sample_all(scene, self._numerics, self._rng)
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
@@ -363,6 +365,10 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         from mpm.io import snapshots
 
         return snapshots
+
+    def _admit(self, scene: _scene.Scene) -> None:
+        super()._admit(scene)
+        _refuse_useless_restitution(scene, self._materials)
 
     def _options(self) -> dict[str, Any]:
         return asdict(self._numerics)
@@ -476,3 +482,12 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
             solver += f", particle collisions: {chosen.particle_collisions}"
         yield f"method  {chosen.scheme}{solver}, {self._stepping(chosen.dt)}"
         yield self._machine(chosen.dtype, self._core.memory())
+
+
+def _refuse_useless_restitution(scene: _scene.Scene, materials: Sequence[Material]) -> None:
+    if not any(material._row["rigid"] for material in materials):
+        refuse_restitution(
+            scene.walls,
+            scene.colliders,
+            "bodies of mpm.materials.Rigid rebound by it, and there is none; elastic bodies rebound by themselves",
+        )

@@ -363,6 +363,7 @@ class Solver(Run):
         *,
         contact: str = "separate",
         friction: float = 0.0,
+        restitution: float = 0.0,
         motion: Motion | None = None,
         name: str | None = None,
     ) -> Collider:
@@ -392,6 +393,7 @@ class Solver(Run):
             shape,
             contact=contact,
             friction=friction,
+            restitution=restitution,
             motion=motion,
             name=name,
             dimension=self.dimension,

@@ -197,7 +197,7 @@ COMMON = {
     "dtype": text("float64"),
     "lower": vector(0.0, 0.0),
     "gravity": vector(0.0, -1.0),
-    "walls": repeated(group(text("slip"), number(0.0)), 4),
+    "walls": repeated(group(text("slip"), number(0.0), number(0.0)), 4),
     "dt": number(1e-4),
     "max_dt": number(INF),
     "allow_unstable": flag(),
@@ -227,8 +227,8 @@ KEYWORDS: dict[str, dict[str, Kind]] = {
 }
 BALL = np.array([[_core.shape_kinds().index("ball"), 0, 4]], dtype=np.int64)
 COLLIDER = (
-    text("other"), text("slip"), number(0.0), array(BALL), array(np.array([0.7, 0.7, 0.0, 0.1])), vector(0.7, 0.7, 0.0),
-    text("linear"), vector(0.1, 0.0, 0.0), number(1.0), array(np.zeros((2, 7)), counted=False),
+    text("other"), text("slip"), number(0.0), number(0.0), array(BALL), array(np.array([0.7, 0.7, 0.0, 0.1])),
+    vector(0.7, 0.7, 0.0), text("linear"), vector(0.1, 0.0, 0.0), number(1.0), array(np.zeros((2, 7)), counted=False),
 )  # fmt: skip
 DISTANCE = (whole(0, 1, 2**31), array(X, counted=False), number(0.0))
 

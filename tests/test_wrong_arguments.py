@@ -69,6 +69,7 @@ METHODS = {
             {"shape": S.Box((0.1, 0.8), (0.9, 1.2)), "name": "late"},
             {"shape": [None, 1, "ball", S.Ball, BALL, S.Points([(0.5, 0.5)]), []],
              "contact": [*NAME, "mirror"], "friction": NOT_NEGATIVE,
+             "restitution": [*NUMBER, -1, 0.5, 1.5],
              "motion": [1, (1, 0), "linear", motion.Linear, motion.Linear((1, 0, 0))],
              "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]})
         for method, of in (("Simulation", "sim"), ("sph.Simulation", "sph"), ("fem.Simulation", "fem"))

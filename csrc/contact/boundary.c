@@ -14,6 +14,7 @@ static bool is_collider(const mpm_collider *collider, int dim)
     const mpm_motion *motion = &collider->motion;
     return collider->name && collider->shape.dim == dim && !mpm_shape_flaw(&collider->shape) &&
            (unsigned)collider->contact <= MPM_SEPARATE && collider->friction >= 0 &&
+           collider->restitution >= 0 && collider->restitution <= (collider->contact == MPM_SEPARATE ? 1 : 0) &&
            (unsigned)motion->kind <= MPM_MOTION_KEYFRAMES && (motion->keys || !motion->key_count) &&
            (motion->key_count || motion->kind != MPM_MOTION_KEYFRAMES);
 }

@@ -30,6 +30,7 @@ typedef struct mpm_collider {
     mpm_shape shape;
     mpm_contact contact;
     double friction; /* Coulomb coefficient mu >= 0; unused by sticky colliders */
+    double restitution; /* of impacts of rigid bodies, 0 .. 1; unused unless they separate */
     mpm_motion motion;
     double reference[3]; /* c_0 [m]: reference point of torques, which moves with the collider */
     mpm_collider_state now;

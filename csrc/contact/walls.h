@@ -25,6 +25,7 @@ typedef enum mpm_contact { MPM_STICKY, MPM_SLIP, MPM_SEPARATE, MPM_MIRROR, MPM_P
 typedef struct mpm_wall {
     mpm_contact contact;
     double friction; /* Coulomb coefficient mu >= 0 of slip and separate walls; unused by the others */
+    double restitution; /* of impacts of rigid bodies, 0 .. 1, of separate walls; unused by the others */
 } mpm_wall;
 
 /** Is `axis` periodic? Both faces are, or neither, so the lower one tells. */

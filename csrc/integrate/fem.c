@@ -29,7 +29,8 @@ static const mpm_field rows[MPM_FEM_FIELDS] = {
 static const char *axis_flaw(const mpm_fem_settings *settings, int axis)
 {
     for (int face = 2 * axis; face < 2 * axis + 2; face++)
-        if ((unsigned)settings->walls[face].contact >= MPM_PERIODIC || !(settings->walls[face].friction >= 0))
+        if ((unsigned)settings->walls[face].contact >= MPM_PERIODIC || !(settings->walls[face].friction >= 0) ||
+            settings->walls[face].restitution != 0)
             return "walls";
     if (!isfinite(settings->lower[axis]))
         return "lower";

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "integrate/rigid_impacts.h"
 #include "integrate/rigid_motion.h"
 #include "integrate/rigid_walls.h"
 #include "integrate/state.h"
@@ -114,6 +115,7 @@ mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[
         if (is_too_long(settings, &motion->sums))
             return MPM_BODY_TOO_LONG;
         mpm_body body = mpm_rigid_motion_body(settings, &motion->sums);
+        mpm_rigid_impacts_apply(simulation, material, motion, &body, dt, impulse);
         mpm_rigid_walls_move(simulation, material, &body, dt, impulse);
         const double moved = farthest(motion, settings->dim) / settings->dx;
         if (!(moved <= mpm_refusal_travel(simulation)))

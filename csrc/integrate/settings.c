@@ -65,7 +65,8 @@ static const char *axis_flaw(const mpm_settings *settings, int axis)
     const bool periodic = walls[0].contact == MPM_PERIODIC;
     for (int side = 0; side < 2; side++)
         if ((unsigned)walls[side].contact > MPM_PERIODIC || (walls[side].contact == MPM_PERIODIC) != periodic ||
-            !(walls[side].friction >= 0))
+            !(walls[side].friction >= 0) ||
+            !is_within(walls[side].restitution, 0, walls[side].contact == MPM_SEPARATE ? 1 : 0))
             return "walls";
     for (int side = 0; side < 2; side++)
         if ((unsigned)settings->on_leave[2 * axis + side] > MPM_LEAVE_CLAMP)

@@ -31,7 +31,7 @@ static const char *axis_flaw(const mpm_sph_settings *settings, int axis)
     const bool periodic = walls[0].contact == MPM_PERIODIC;
     for (int side = 0; side < 2; side++) {
         if ((unsigned)walls[side].contact > MPM_PERIODIC || (walls[side].contact == MPM_PERIODIC) != periodic ||
-            walls[side].friction != 0)
+            walls[side].friction != 0 || walls[side].restitution != 0)
             return "walls";
         if ((unsigned)settings->on_leave[2 * axis + side] > MPM_LEAVE_CLAMP)
             return "on_leave";
@@ -245,7 +245,7 @@ static bool deforms(const mpm_shape *shape)
 mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider)
 {
     const size_t count = sph->boundary.count;
-    if (deforms(&collider->shape) || collider->friction != 0 ||
+    if (deforms(&collider->shape) || collider->friction != 0 || collider->restitution != 0 ||
         (sph->settings.tension && collider->contact == MPM_SEPARATE))
         return MPM_BAD_ARGUMENT;
     if (count == MPM_SPH_MOST_COLLIDERS)

@@ -452,7 +452,7 @@ static int set_threads(PyObject *self, PyObject *value, void *unused)
 static PyMethodDef methods[] = {
     {"add_material", add_material, METH_VARARGS, "add_material(law, parameters, varying=()) -> index"},
     {"add_collider", add_collider, METH_VARARGS,
-     "add_collider(name, contact, friction, nodes, numbers, reference, motion, vector, frequency, keys)"},
+     "add_collider(name, contact, friction, restitution, nodes, numbers, reference, motion, vector, frequency, keys)"},
     {"collider_distance", collider_distance, METH_VARARGS,
      "collider_distance(index, points, time) -> (phi (m,), normal (m, d)) at that time [s], float64 as bytes."},
     {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},

@@ -11,19 +11,19 @@ int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out)
 {
     if (!PySequence_Check(walls) || PySequence_Size(walls) != count) {
         PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "walls: expected %d pairs", count);
+        PyErr_Format(PyExc_ValueError, "walls: expected %d tuples", count);
         return -1;
     }
     for (int i = 0; i < count; i++) {
         PyObject *pair = PySequence_GetItem(walls, i);
         const char *name;
         int contact = -1;
-        if (pair && PyTuple_Check(pair) && PyArg_ParseTuple(pair, "sd", &name, &out[i].friction))
+        if (pair && PyTuple_Check(pair) && PyArg_ParseTuple(pair, "sdd", &name, &out[i].friction, &out[i].restitution))
             contact = mpm_python_find_contact(name);
         Py_XDECREF(pair);
         if (contact < 0) {
             if (!PyErr_Occurred())
-                PyErr_Format(PyExc_ValueError, "walls: entry %d is not (contact, friction)", i);
+                PyErr_Format(PyExc_ValueError, "walls: entry %d is not (contact, friction, restitution)", i);
             return -1;
         }
         out[i].contact = (mpm_contact)contact;

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mpm import _check
 from mpm import scene as _scene
 from mpm._check import FloatArray
+from mpm.colliders import refuse_restitution
 from mpm.fem import meshing
 from mpm.io.description import listing, mapping
 from mpm.laws import Material
@@ -52,6 +53,12 @@ class Meshed:
     parts: tuple[Part, ...]
 
 
+def refuse_rebounds(scene: _scene.Scene) -> None:
+    """Raise ValueError for walls and colliders with a restitution."""
+    why = "it acts on rigid bodies, which mpm.fem has not; elements rebound by themselves"
+    refuse_restitution(scene.walls, scene.colliders, why)
+
+
 def refuse_scene(scene: _scene.Scene) -> None:
     if not scene.bodies:
         raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
@@ -60,6 +67,7 @@ def refuse_scene(scene: _scene.Scene) -> None:
             raise ValueError(
                 f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall"
             )
+    refuse_rebounds(scene)
     for body in scene.bodies:
         law = body.material._row
         if isinstance(body.material, UserLaw):

@@ -26,6 +26,7 @@ from mpm.fem.bodies import (
     materials_of,
     mean_edge,
     mesh_bodies,
+    refuse_rebounds,
     refuse_scene,
     restored_parts,
     warn_of_gaps,
@@ -220,7 +221,7 @@ class Simulation(Solver, kind="fem"):
             upper=scene.upper.tolist(),
             dx=options.spacing,
             gravity=scene.gravity.tolist(),
-            walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
+            walls=[(wall.contact, wall.friction, wall.restitution) for wall in scene.walls.values()],
             damping=options.damping,
             integrator=(options.integrator, options.tolerance, options.max_iterations),
             dt=options.dt,
@@ -362,6 +363,9 @@ class Simulation(Solver, kind="fem"):
         if not good or density.shape != material.shape:
             raise ValueError("a parameter of the elements is out of range, or not one for each")
         return density, varying
+
+    def _admit(self, scene: _scene.Scene) -> None:
+        refuse_rebounds(scene)
 
     def _options(self) -> dict[str, Any]:
         given = self._snapshot_options()

@@ -208,7 +208,9 @@ def describe(sim: Running, *, fps: float, fields: Sequence[str], hdf5: bool = Tr
             "lower": scene.lower.tolist(),
             "upper": scene.upper.tolist(),
             "gravity": scene.gravity.tolist(),
-            "walls": {face: [wall.contact, wall.friction] for face, wall in scene.walls.items()},
+            "walls": {
+                face: [wall.contact, wall.friction, wall.restitution] for face, wall in scene.walls.items()
+            },
             "bodies": [repr(body) for body in scene.bodies],
             "colliders": [repr(collider) for collider in scene.colliders],
         },

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from mpm import _check, _core, config, stepping, walls
 from mpm.admission import refuse_varying
+from mpm.colliders import refuse_restitution
 from mpm.materials import Fluid
 from mpm.scene import Scene
 from mpm.settings import Setting
@@ -141,6 +142,8 @@ def _refuse_coarse_positions(scene: Scene, spacing: float, dtype: str) -> None:
 
 def refuse_contacts(scene: Scene, tension: bool) -> None:
     """Raise ValueError for walls and colliders that the method cannot have."""
+    why = "it acts on rigid bodies, which a fluid by SPH has not"
+    refuse_restitution(scene.walls, scene.colliders, why)
     surfaces = [(f"walls[{face!r}]", wall.contact, wall.friction) for face, wall in scene.walls.items()]
     surfaces += [(f"collider {one.name!r}", one.contact, one.friction) for one in scene.colliders]
     for name, contact, friction in surfaces:
@@ -256,7 +259,7 @@ def new_core(scene: Scene, chosen: Numerics, density: float, threads: int) -> _c
         xsph=chosen.xsph,
         tension=chosen.tension,
         gravity=scene.gravity.tolist(),
-        walls=[(wall.contact, wall.friction) for wall in scene.walls.values()],
+        walls=[(wall.contact, wall.friction, wall.restitution) for wall in scene.walls.values()],
         dt=chosen.dt,
         max_dt=chosen.max_dt,
         allow_unstable=chosen.allow_unstable,

@@ -411,6 +411,7 @@ static void settings_are_checked(void)
     REFUSED(cells[0], (int64_t)MPM_MOST_CELLS + 1, "cells");
     REFUSED(walls[3].contact, (mpm_contact)7, "walls");
     REFUSED(walls[2].friction, -1, "walls");
+    REFUSED(walls[2].restitution, 0.5, "walls"); /* it slips */
     REFUSED(walls[1].contact, MPM_PERIODIC, "walls"); /* one face alone */
     REFUSED(scheme.transfer, MPM_TRANSFER_COUNT, "scheme.transfer");
     REFUSED(scheme.degree, 0, "scheme.degree");
@@ -490,6 +491,7 @@ static void arguments_are_checked(void)
     REFUSED(contact, MPM_PERIODIC);
     REFUSED(contact, (mpm_contact)-1);
     REFUSED(friction, NAN);
+    REFUSED(restitution, 2);
     REFUSED(motion.kind, (mpm_motion_kind)9);
     REFUSED(motion.kind, MPM_MOTION_KEYFRAMES); /* without any */
     REFUSED(motion.key_count, 1);               /* without numbers */
