@@ -84,19 +84,7 @@ def rough_edges(setup: Setup) -> bool:
     return any(axis != other for axis in rough for other in taking)
 
 
-KNOWN = (
-    Known("friction at an edge of the box acts in the order of the axes", ("exchanged",), rough_edges),
-    Known(
-        "two contacts at a node of an implicit step",
-        ("implicit",),
-        lambda setup: relations.two_contacts(setup) or rough_edges(setup),
-    ),
-    Known(
-        "two contacts at a node of an implicit step",
-        ("moved", "mirrored", "exchanged", "units", "kernels", "reordered"),
-        lambda setup: setup.solved and relations.two_contacts(setup),
-    ),
-)
+KNOWN: tuple[Known, ...] = ()
 
 
 # --- the loop --------------------------------------------------------------------------------------------------------

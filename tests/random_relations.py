@@ -22,7 +22,7 @@ import scenes
 from random_scenes import Image, Outcome, Setup, advance, identity, image_of, outcome, quiet, simulation
 
 NUDGE = 64  # of the precision: the change of the beginning
-GROWN = 8  # times what grew from it
+GROWN = 30  # times what grew from it
 FLOOR = 300  # times the precision of a quantity's natural size
 SOLVED = 1e-8  # implicit steps are solved to a tolerance of 1e-10, not to rounding
 
@@ -272,8 +272,7 @@ def in_units(case: Case, rng: np.random.Generator) -> Difference:
 
 def in_powers_of_two(case: Case, rng: np.random.Generator) -> Difference:
     """In units that differ by powers of four: the same bits."""
-    most = 1 if case.precision > 1e-10 else 3  # in single precision, energies of rounding could vanish
-    length, mass, time_ = 4.0 ** rng.integers(-most, most + 1, 3)
+    length, mass, time_ = 4.0 ** rng.integers(-3, 4, 3)
     needs(
         all(getattr(body.material, "exponent", 1.0) == 1 for body in case.setup.bodies)
     )  # powers of stresses
@@ -281,7 +280,8 @@ def in_powers_of_two(case: Case, rng: np.random.Generator) -> Difference:
         length = 1.0  # volumes of elements come from NumPy's determinants, exp(log |det|)
     image = replace(identity(case.setup.dim), length=length, mass=mass, time=time_)
     result = back(image, again(image_of(case.setup, image)), case)
-    return same_bits(case.first, like_first(result, case))
+    skip = ("elastic",) if case.precision > 1e-10 else ()  # energies of rounding may fall below the least number
+    return same_bits(case.first, like_first(result, case), skip)
 
 
 def like_first(result: Outcome, case: Case) -> Outcome:
@@ -396,8 +396,8 @@ def rolled(case: Case, rng: np.random.Generator) -> Difference:
     needs(axes and all(body.law != "rigid" for body in setup.bodies))
     if setup.obstacles or setup.force is not None:  # they have places
         case = Case(replace(setup, obstacles=(), force=None))
-        needs(case.decided)
         setup = case.setup
+    needs(case.decided)
     period = setup.upper - setup.lower
     shift = np.zeros(setup.dim)
     for a in axes:
