@@ -49,7 +49,7 @@ typedef struct mpm_scheme {
     mpm_f_update f_update;
     bool midpoint;         /* move and strain with the velocity in mid step, which an implicit solve has found */
     double c_keep;         /* share of the symmetric part of C that a step keeps, 0 .. 1 (with an affine velocity) */
-    bool f_bar;            /* strain with the volume change averaged over nodes (f_bar.c); explicit, MPM_F_LINEAR */
+    bool f_bar;            /* strain with an averaged volume change (f_bar.c); explicit, MPM_F_LINEAR */
     double viscosity[2];   /* coefficients of the artificial viscosity, linear and quadratic, at least 0; explicit */
 } mpm_scheme;
 
