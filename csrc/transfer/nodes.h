@@ -39,10 +39,12 @@ INLINE uint64_t nodes_at_walls(const mpm_node_block *block, const int64_t cells[
 INLINE unsigned faces_that_hold(const int64_t at[DIM], const mpm_wall walls[6], const int64_t cells[3])
 {
     unsigned held = 0;
-    for (int face = 0; face < 2 * DIM; face++) {
-        const int a = face / 2;
-        if (walls[face].contact != MPM_MIRROR && walls[face].contact != MPM_PERIODIC)
-            held |= (unsigned)(face % 2 ? at[a] >= cells[a] : at[a] <= 0) << face;
+    for (int a = 0; a < DIM; a++)
+        held |= (at[a] <= 0 ? 1u : 0) << 2 * a | (at[a] >= cells[a] ? 1u : 0) << (2 * a + 1);
+    for (unsigned left = held; left; left &= left - 1) {
+        const int face = __builtin_ctz(left);
+        if (walls[face].contact == MPM_MIRROR || walls[face].contact == MPM_PERIODIC)
+            held ^= 1u << face;
     }
     return held;
 }
