@@ -98,11 +98,11 @@ elif sanitizers and "avx2" in ISAS:  # the other sets are the same source with o
 FLAGS = " ".join([os.environ.get("CFLAGS", ""), *CFLAGS]).strip()
 
 MODULE = sorted(glob("csrc/python/*.c"))
-KERNELS = sorted(path for folder in ("transfer", "sph", "fem") for path in glob(f"csrc/{folder}/*.c"))
+KERNELS = sorted(glob("csrc/*/kernels/*.c"))
 KERNELS += glob("csrc/materials/general_laws.c")
 CORE = sorted(set(glob("csrc/**/*.c", recursive=True)) - set(MODULE) - set(KERNELS))
 if os.environ.get("MPM_LAWS_ONLY"):
-    laws = ("materials/general_laws.c", "transfer/kernel_table.c", "transfer/law_calls.c")
+    laws = ("materials/general_laws.c", "mpm/kernels/kernel_table.c", "mpm/kernels/law_calls.c")
     KERNELS = [f"csrc/{name}" for name in laws]
     CFLAGS += ["-DMPM_LAWS_ONLY"]
 JOBS = int(os.environ.get("MPM_JOBS", os.cpu_count() or 1))

@@ -14,13 +14,13 @@
  *     run/limit.h               bounds of the time step
  *     run/store.h               the rows of a run: fields, ids, and the views of users
  *     run/kept.h                the state of a run whose fields are kept by row, as plain arrays
- *     integrate/books.h         totals and impulses of any method
- *     integrate/dispatch.h      instruction sets and their kernels
- *     integrate/simulation.h    settings; make a simulation, add particles, run, query
- *     integrate/fem.h           finite elements: settings, nodes, mesh, run
- *     integrate/integrator.h    the registry of integrators
- *     integrate/sph.h           smoothed particle hydrodynamics of one fluid
- *     integrate/snapshot.h      the complete state as plain arrays, and back
+ *     run/books.h               totals and impulses of any method
+ *     run/variants.h            the instruction sets of this build and processor
+ *     mpm/simulation.h          settings; make a simulation, add particles, run, query
+ *     fem/fem.h                 finite elements: settings, nodes, mesh, run
+ *     mpm/integrator.h          the registry of integrators
+ *     sph/sph.h                 smoothed particle hydrodynamics of one fluid
+ *     mpm/snapshot.h            the complete state as plain arrays, and back
  *     ode/system.h              systems of ordinary differential equations, as functions to fill in
  *     ode/systems.h             a few of them
  *     ode/steppers.h            the registry of the formulas that step them
@@ -62,19 +62,20 @@
 #include "contact/boundary.h"
 #include "contact/collider.h"
 #include "contact/walls.h"
-#include "integrate/books.h"
-#include "integrate/dispatch.h"
-#include "integrate/fem.h"
-#include "integrate/integrator.h"
-#include "integrate/simulation.h"
-#include "integrate/snapshot.h"
-#include "integrate/sph.h"
+#include "fem/fem.h"
 #include "materials/laws.h"
+#include "mpm/dispatch.h"
+#include "mpm/integrator.h"
+#include "mpm/simulation.h"
+#include "mpm/snapshot.h"
 #include "ode/steppers.h"
 #include "ode/system.h"
 #include "ode/systems.h"
 #include "ode/trajectory.h"
+#include "run/books.h"
 #include "run/kept.h"
 #include "run/limit.h"
 #include "run/run.h"
 #include "run/store.h"
+#include "run/variants.h"
+#include "sph/sph.h"

@@ -344,7 +344,7 @@ class Simulation(Core):
     def grid(self) -> tuple[bytes, bytes, bytes]:
         """x (m, d) float64, mass (m,), v (m, d) of the active nodes of the last step."""
     def snapshot(self) -> dict[str, bytes]:
-        """The complete state but for materials and colliders; the arrays of csrc/integrate/snapshot.h by name."""
+        """The complete state but for materials and colliders; the arrays of csrc/mpm/snapshot.h by name."""
     def restore(self, arrays: dict[str, Any]) -> None:
         """What `snapshot` gave, as buffers, in a simulation that has materials and colliders but no particles yet. A
         ValueError, and nothing has changed, if it is no state of such a simulation."""

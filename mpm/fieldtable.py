@@ -1,4 +1,4 @@
-"""The field table (csrc/state/fields.h) in Python: the fields of particles that the core and its laws keep."""
+"""The field table (csrc/run/fields.h) in Python: the fields of particles that the core and its laws keep."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ __all__ = ["Part", "Snapshot", "arrays_of", "deciding", "fields_of", "fill", "re
 
 Array = npt.NDArray[Any]
 
-GROUP_COLUMNS = 11  # of csrc/integrate/snapshot.h
+GROUP_COLUMNS = 11  # of csrc/mpm/snapshot.h
 BOOK_COLUMNS = 6
 
 
@@ -44,7 +44,7 @@ class Part:
 class Snapshot:
     """A simulation without its threads, views and scratch.
 
-    `fields` are those that users have added. `arrays` are those of the core, see ``csrc/integrate/snapshot.h``:
+    `fields` are those that users have added. `arrays` are those of the core, see ``csrc/mpm/snapshot.h``:
     particles in the order in which they are kept.
     """
 

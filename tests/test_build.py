@@ -17,10 +17,10 @@ SOURCES = {
     "csrc/base/core.h": "int core(void);\n",
     "csrc/base/core.c": '#include "base/core.h"\nint core(void) { return 10; }\n',
     # One of the kernels, whichever are built, answers.
-    "csrc/transfer/sweep.c": '#include "materials/laws.h"\n'
+    "csrc/mpm/kernels/sweep.c": '#include "materials/laws.h"\n'
     "#define NAME3(isa, real, dim) sweep_##isa##_##real##dim\n#define NAME2(isa, real, dim) NAME3(isa, real, dim)\n"
     "int NAME2(MPM_ISA, MPM_REAL, MPM_DIM)(void) { return 100 * STIFFNESS; }\n",
-    "csrc/transfer/other.c": "typedef int other;\n",
+    "csrc/mpm/kernels/other.c": "typedef int other;\n",
     "csrc/python/module.c": '#include <Python.h>\n#include "base/core.h"\nint sweep_scalar_float2(void);\n'
     "static PyObject *answer(PyObject *module, PyObject *none)\n"
     "{ (void)module; (void)none; return PyLong_FromLong(1 + core() + sweep_scalar_float2()); }\n"
@@ -60,7 +60,11 @@ class Project:
     def objects(self) -> dict[str, tuple[int, int]]:
         paths = self.root.glob("build/temp.*/*/csrc/**/*.o")
         return {
-            f"{path.parts[-4]}/{path.stem}": (path.stat().st_ino, path.stat().st_mtime_ns) for path in paths
+            f"{path.relative_to(self.root).parts[2]}/{path.stem}": (
+                path.stat().st_ino,
+                path.stat().st_mtime_ns,
+            )
+            for path in paths
         }
 
     def answer(self) -> int:
@@ -91,7 +95,7 @@ def test_an_edit_compiles_what_reads_it(project):
     project.write("csrc/python/module.c", SOURCES["csrc/python/module.c"].replace("1 +", "2 +"))
     assert project.run(BUILD) == {"module/module"} and project.answer() == 212
     assert project.run(BUILD, CFLAGS="-DMORE") == everything
-    (project.root / "csrc/transfer/other.c").unlink()
+    (project.root / "csrc/mpm/kernels/other.c").unlink()
     assert project.run(BUILD, CFLAGS="-DMORE") == set()
     archive = next(project.root.glob("build/temp.*/libmpm_scalar_float2.a"))
     members = subprocess.run(["ar", "t", archive], capture_output=True, text=True, check=True).stdout
@@ -150,7 +154,7 @@ def test_what_is_edited_while_it_is_compiled_is_compiled_again(project, name):
     edited = {"laws.h": ("1\n", "2\n", 211), "core.c": ("10", "20", 121), "module.c": ("1 +", "2 +", 112)}
     before, after, answer = edited[Path(name).name]
     project.write("after", SOURCES[name].replace(before, after))
-    reader = "mpm_scalar_float2/csrc/transfer/sweep.o" if name.endswith(".h") else name
+    reader = "mpm_scalar_float2/csrc/mpm/kernels/sweep.o" if name.endswith(".h") else name
     edit = f"cat after >{name} && rm after && for word; do case $word in *.o) touch $word;; esac; done"
     project.write(
         "cc", f'#!/bin/sh\ncc "$@" || exit\ncase "$*" in *{reader}*) [ ! -f after ] || {{ {edit}; }};; esac\n'

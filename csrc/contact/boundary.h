@@ -5,7 +5,6 @@
 #pragma once
 #include "contact/collider.h"
 #include "contact/walls.h"
-#include "state/images.h"
 
 typedef struct mpm_boundary {
     int dim;

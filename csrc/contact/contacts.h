@@ -30,7 +30,7 @@ enum {
     MPM_MOST_CONTACTS = MPM_MOST_HOLDERS + 6 /* of a point */
 };
 
-/** One contact of a point. Vectors may be in the frame of an image (state/images.h). */
+/** One contact of a point. Vectors may be in the frame of an image (mpm/memory/images.h). */
 typedef struct mpm_held_contact {
     double normal[3], surface[3]; /* outward from the body; velocity of its surface [m/s] */
     double across[3];             /* impulse across planes of symmetry per normal impulse: mirrors balance it */

@@ -12,8 +12,8 @@
  * Coulomb friction mu reduces |v_t| by mu times the removed |v_n|, and to 0 if |v_t| is smaller.
  *
  * The first three act on single nodes at and beyond the face. At mirrors and periodic faces, momentum and mass are
- * first added over the images of a node (state/images.h). A mirror changes the sign of the normal component, so that
- * v_n = 0 on the plane, v_t(-i) = v_t(i) and v_n(-i) = -v_n(i). Particles do not cross a mirror; a particle that
+ * first added over the images of a node (mpm/memory/images.h). A mirror changes the sign of the normal component, so
+ * that v_n = 0 on the plane, v_t(-i) = v_t(i) and v_n(-i) = -v_n(i). Particles do not cross a mirror; a particle that
  * crosses a periodic face enters at the opposite face.
  */
 #pragma once
@@ -38,4 +38,25 @@ static inline bool mpm_walls_periodic(const mpm_wall walls[6], int axis)
 static inline int64_t mpm_walls_period(const mpm_wall walls[6], int axis, int64_t cells)
 {
     return mpm_walls_periodic(walls, axis) ? cells : 0;
+}
+
+/** How the grid continues beyond the faces of one axis. */
+typedef struct mpm_symmetry {
+    int64_t cells;  /* between the faces, at least 1 */
+    bool mirror[2]; /* is the lower, the upper face a plane of symmetry? */
+    bool periodic;  /* do both faces coincide? */
+} mpm_symmetry;
+
+/** The fate of a particle that leaves through a face. Where there are several, the first of this list holds. */
+typedef enum mpm_leave { MPM_LEAVE_RAISE, MPM_LEAVE_DELETE, MPM_LEAVE_CLAMP } mpm_leave;
+
+/** The fate of a particle beyond the faces in `beyond`, bit k for face k of x-, x+, y-, ...; raise where it is beyond
+ *  none, because its position is not a number. */
+static inline mpm_leave mpm_leave_fate(const mpm_leave on_leave[6], unsigned beyond)
+{
+    mpm_leave fate = beyond ? MPM_LEAVE_CLAMP : MPM_LEAVE_RAISE;
+    for (int face = 0; face < 6; face++)
+        if (beyond >> face & 1 && on_leave[face] < fate)
+            fate = on_leave[face];
+    return fate;
 }

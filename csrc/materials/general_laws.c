@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every law of the registry, the laws of users, and any law whose parameters vary. Like the files of transfer/, it is
+ * Every law of the registry, the laws of users, and any law whose parameters vary. Like the files of kernels/, it is
  * compiled for each kernel set.
  */
 #include <string.h>

@@ -6,7 +6,7 @@
 #pragma once
 #include <mpm_user_law.h> /* in mpm/include: users compile against it */
 
-#include "state/fields.h"
+#include "run/fields.h"
 
 enum { MPM_LAW_PARAMETERS = 16, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
 
@@ -54,7 +54,7 @@ typedef struct mpm_law {
     mpm_strain strain;
     bool viscous;         /* its stress depends on the velocity gradient; its damping may limit the time step */
     bool relaxes;         /* what its return map dissipates is viscous, not plastic */
-    bool rigid;           /* the particles of a material move as one body (transfer/rigid.h) */
+    bool rigid;           /* the particles of a material move as one body (mpm/kernels/rigid.h) */
     bool kinked;          /* the slope of its stress jumps; automatic steps take a smaller share of the bound */
     double J_low, J_high; /* the range of J beyond which a step is called unstable */
     int parameters;       /* the last is the density, which the law does not get */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A rigid body. All of its particles move as one (transfer/rigid.h), so F is a rotation, and there is no energy.
+ * A rigid body. All of its particles move as one (mpm/kernels/rigid.h), so F is a rotation, and there is no energy.
  *
  *     F = U S V^T -> U V^T                     return map: what rounding leaves of a stretch
  *     tau = R_s                                the reaction: the stress that the body needs to stay rigid
  *
  * The reaction is the Lagrange multiplier of sym grad v = 0. A step adds to it what is proportional to the strain rate
- * that the nodes would give the particle (Uzawa's iteration, one per step); see transfer/rigid.h.
+ * that the nodes would give the particle (Uzawa's iteration, one per step); see mpm/kernels/rigid.h.
  */
 #pragma once
 #include "materials/law.h"

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "base/memory.h"
+#include "math/newton.h"
 #include "ode/system.h"
-#include "solve/newton.h"
 
 enum { MPM_MARCH_SCRATCH = 10 };
 

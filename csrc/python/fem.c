@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "integrate/fem.h"
+#include "fem/fem.h"
 #include "python/core.h"
 
 /* ---- the method ------------------------------------------------------------------------------------------------- */

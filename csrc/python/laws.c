@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "integrate/conditions.h"
+#include "materials/conditions.h"
 #include "python/module.h"
 
 static int find_law(const char *name)

@@ -10,7 +10,7 @@ static PyObject *isas(PyObject *module, PyObject *unused)
     (void)unused;
     PyObject *list = PyList_New(0);
     const char *name;
-    for (int i = 0; list && (name = mpm_dispatch_isa(i)); i++)
+    for (int i = 0; list && (name = mpm_variants_isa(i)); i++)
         mpm_python_append(&list, PyUnicode_FromString(name));
     return list;
 }

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "integrate/integrator.h"
+#include "mpm/integrator.h"
 #include "python/module.h"
 
 int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out)

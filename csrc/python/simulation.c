@@ -4,7 +4,7 @@
  */
 #include <float.h>
 
-#include "integrate/implicit.h"
+#include "mpm/implicit.h"
 #include "python/core.h"
 
 /* ---- the method ------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A run of any method: clock, goal, history, health, trouble, threads. A method is a struct that contains an `mpm_run`,
- * and a table of a few functions; the Material Point Method is the first (integrate/simulation.c).
+ * and a table of a few functions; the Material Point Method is the first (mpm/simulation.c).
  */
 #pragma once
 #include "base/clock.h"

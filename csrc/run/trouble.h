@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "state/fields.h"
+#include "run/fields.h"
 
 enum { MPM_MOST_TROUBLE_ROWS = 1000 };
 

@@ -23,7 +23,7 @@ __all__ = ["describe", "quantities", "restore"]
 
 Array = npt.NDArray[Any]
 NOT_FIELDS = {"x", "id", *RESERVED}  # which are compared separately
-BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/state/particles.h
+BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/mpm/memory/particles.h
 
 
 def describe(snapshot: Snapshot) -> tuple[Tree, Arrays]:

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "integrate/fem.h"
+#include "fem/fem.h"
 
 enum { SIDE = 7, NODES = SIDE * SIDE, ELEMENTS = 2 * (SIDE - 1) * (SIDE - 1) };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sources: ode/march.c ode/runge_kutta.c ode/backward.c ode/steppers.c ode/systems.c ode/trajectory.c solve/newton.c
- * solve/krylov.c base/memory.c */
+/* sources: ode/march.c ode/runge_kutta.c ode/backward.c ode/steppers.c ode/systems.c ode/trajectory.c math/newton.c
+ * math/krylov.c base/memory.c */
 /* Steppers on a system of the caller's, as another method would write it: hard springs of which one end is fixed.
  * Errors of the system end a run, whoever calls it; memory that is refused leaves nothing behind; products of pairs are
  * the derivatives of their force. */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/real.h"
-#include "integrate/dispatch.h"
-#include "integrate/state.h"
+#include "mpm/dispatch.h"
+#include "mpm/state.h"
 
 enum { PARTICLES = 70 }; /* the last tile of a group is not full */
 static const double DX = 1.0 / 16, DT = 1e-3, DENSITY = 1000;
@@ -275,7 +275,7 @@ int main(void)
 {
     const char *isa;
     free_motion_may_invert();
-    for (int i = 0; (isa = mpm_dispatch_isa(i)); i++) {
+    for (int i = 0; (isa = mpm_variants_isa(i)); i++) {
         struct worst worst[2] = {0}, *full = &worst[0], *half = &worst[1];
         for (int dim = 2; dim <= 3; dim++)
             for (int scheme = 0; scheme < SCHEMES; scheme++)

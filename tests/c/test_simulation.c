@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrate/dispatch.h"
-#include "integrate/snapshot.h"
-#include "integrate/state.h"
+#include "mpm/dispatch.h"
+#include "mpm/snapshot.h"
+#include "mpm/state.h"
 
 enum { SIDE = 4, MOST = SIDE * SIDE * SIDE };
 static const double END = 0.08; /* [s] */
@@ -581,7 +581,7 @@ int main(void)
     arguments_are_checked();
     an_integrator_is_a_row(2);
     an_integrator_is_a_row(3);
-    for (int i = 0; (isa = mpm_dispatch_isa(i)); i++)
+    for (int i = 0; (isa = mpm_variants_isa(i)); i++)
         for (int dim = 2; dim <= 3; dim++)
             for (size_t real_size = 4; real_size <= 8; real_size += 4) {
                 if (!WITH_BOTH_PRECISIONS && (dim == 2) != (real_size == 4))
@@ -597,7 +597,7 @@ int main(void)
     if (WITH_REFUSALS) {
         allocations_can_be_refused(settings_of(2, 8, "scalar", 2), STRIDE);
         /* Hundreds of runs: synchronizing threads would take most of the time. */
-        const char *vectors = mpm_dispatch_isa(1);
+        const char *vectors = mpm_variants_isa(1);
         allocations_can_be_refused(settings_of(3, 8, vectors ? vectors : "scalar", 1), STRIDE);
         allocations_can_be_refused(with_images(settings_of(2, 8, "scalar", 1)), STRIDE);
         allocations_can_be_refused(with_images(with_scheme(settings_of(3, 4, "scalar", 1), filtered)), STRIDE);

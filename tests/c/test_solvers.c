@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sources: solve/krylov.c solve/newton.c contact/constraint.c contact/contacts.c contact/collider.c contact/motion.c
+/* sources: math/krylov.c math/newton.c contact/constraint.c contact/contacts.c contact/collider.c contact/motion.c
  * contact/shape.c contact/lattice.c base/memory.c */
 /* The solvers of implicit steps without a simulation: conjugate gradients on small matrices, Newton's method on
  * energies of two unknowns, and the contacts of one node, also without a solve. */
@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "contact/constraint.h"
+#include "math/newton.h"
 #include "random.h"
-#include "solve/newton.h"
 
 /* ---- conjugate gradients ----------------------------------------------------------------------------------------- */
 

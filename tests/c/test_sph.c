@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-#include "integrate/dispatch.h"
-#include "integrate/sph.h"
+#include "mpm/dispatch.h"
+#include "sph/sph.h"
 
 enum { SIDE = 7, MOST = SIDE * SIDE * SIDE };
 
@@ -171,7 +171,7 @@ int main(void)
 {
     const char *isa;
     settings_are_checked();
-    for (int i = 0; (isa = mpm_dispatch_isa(i)); i++)
+    for (int i = 0; (isa = mpm_variants_isa(i)); i++)
         for (int dim = 2; dim <= 3; dim++)
             for (size_t real_size = 4; real_size <= 8; real_size += 4) {
                 threads_change_no_bit(settings_of(dim, real_size, isa, 1));

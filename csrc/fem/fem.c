@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include "fem/fem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "fem/state.h"
+
+static const char *const counters[] = {[MPM_FEM_HEALTH_REFUSED] = "refused", [MPM_FEM_HEALTH_PRODUCTS] = "products",
+                                       NULL};
+static const char *const phases[] = {[MPM_FEM_PHASE_ELEMENTS] = "elements", [MPM_FEM_PHASE_NODES] = "nodes",
+                                     [MPM_FEM_PHASE_VIEWS] = "views", NULL};
+static const mpm_method method = {counters, phases, mpm_fem_totals_section, mpm_fem_step_refresh, mpm_fem_step_advance,
+                                  mpm_fem_totals_record, mpm_fem_step_finish};
+
+static const mpm_field rows[MPM_FEM_FIELDS] = {
+    [MPM_FEM_X] = {"x", "m", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
+    [MPM_FEM_V] = {"v", "m/s", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
+    [MPM_FEM_MASS] = {"mass", "kg", MPM_SCALAR, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = INFINITY, .initial = 1,
+                      .lasting = true},
+    [MPM_FEM_VOLUME] = {"volume", "m^d", MPM_SCALAR, .low = 0, .high = INFINITY, .initial = 1, .lasting = true},
+    [MPM_FEM_MATERIAL] = {"material", "1", MPM_SCALAR, MPM_TYPE_INT32, .lasting = true},
+    [MPM_FEM_ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true},
+};
+
+/* ---- settings --------------------------------------------------------------------------------------------------- */
+
+static const char *axis_flaw(const mpm_fem_settings *settings, int axis)
+{
+    for (int face = 2 * axis; face < 2 * axis + 2; face++)
+        if ((unsigned)settings->walls[face].contact >= MPM_PERIODIC || !(settings->walls[face].friction >= 0) ||
+            settings->walls[face].restitution != 0)
+            return "walls";
+    if (!isfinite(settings->lower[axis]))
+        return "lower";
+    if (!(settings->upper[axis] > settings->lower[axis] && isfinite(settings->upper[axis])))
+        return "upper";
+    return isfinite(settings->gravity[axis]) ? NULL : "gravity";
+}
+
+const char *mpm_fem_settings_flaw(const mpm_fem_settings *settings)
+{
+    if (settings->dim != 2 && settings->dim != 3)
+        return "dim";
+    if (settings->real_size != sizeof(float) && settings->real_size != sizeof(double))
+        return "real_size";
+    for (int axis = 0; axis < settings->dim; axis++)
+        if (axis_flaw(settings, axis))
+            return axis_flaw(settings, axis);
+    if (!(settings->dx > 0 && isfinite(settings->dx)))
+        return "dx";
+    for (int k = 0; k < 2; k++)
+        if (!(settings->damping[k] >= 0 && isfinite(settings->damping[k])))
+            return "damping";
+    if ((unsigned)settings->integrator >= MPM_FEM_INTEGRATORS)
+        return "integrator";
+    if (settings->integrator && !(settings->tolerance > 0 && settings->tolerance < 1))
+        return "tolerance";
+    if (settings->integrator && settings->max_iterations < 1)
+        return "max_iterations";
+    if (!(settings->dt >= 0 && isfinite(settings->dt)))
+        return "dt";
+    if (!(settings->max_dt > 0))
+        return "max_dt";
+    if (settings->history < 0)
+        return "history";
+    return mpm_fem_dispatch_kernels(settings->isa, settings->dim, settings->real_size) ? NULL : "isa";
+}
+
+/* ---- the object ------------------------------------------------------------------------------------------------- */
+
+mpm_status mpm_fem_new(mpm_fem **result, const mpm_allocator *allocator, const mpm_fem_settings *settings)
+{
+    *result = NULL;
+    if (mpm_fem_settings_flaw(settings))
+        return MPM_BAD_ARGUMENT;
+    mpm_fem *fem = mpm_memory_new(allocator, 1, sizeof *fem);
+    if (!fem)
+        return MPM_OUT_OF_MEMORY;
+    fem->run = mpm_run_of(&method, fem, allocator, settings->dim, settings->history, settings->threads);
+    fem->store = (mpm_store){.run = &fem->run, .real_size = settings->real_size, .fields.dim = settings->dim};
+    fem->settings = *settings;
+    for (int a = settings->dim; a < 3; a++)
+        fem->settings.gravity[a] = 0;
+    fem->kernels = mpm_fem_dispatch_kernels(settings->isa, settings->dim, settings->real_size);
+    fem->settings.isa = fem->kernels->isa; /* a string constant; the caller's may not last */
+    fem->boundary = (mpm_boundary){.dim = settings->dim, .dx = settings->dx, .cells = {1, 1, 1}};
+    memcpy(fem->boundary.lower, settings->lower, sizeof settings->lower);
+    memcpy(fem->boundary.walls, settings->walls, sizeof settings->walls);
+    fem->mesh = (mpm_fem_mesh){.dim = settings->dim, .lanes = fem->kernels->lanes};
+    mpm_field fields[MPM_FEM_FIELDS];
+    memcpy(fields, rows, sizeof rows);
+    strcpy(fields[MPM_FEM_VOLUME].unit, settings->dim == 2 ? "m2" : "m3");
+    mpm_status status = mpm_store_add_fields(&fem->store, fields, MPM_FEM_FIELDS);
+    if (!status)
+        status = mpm_fem_parameters_begin(fem);
+    if (status)
+        mpm_fem_free(fem);
+    else
+        *result = fem;
+    return status;
+}
+
+void mpm_fem_free(mpm_fem *fem)
+{
+    if (!fem)
+        return;
+    mpm_allocator allocator = fem->run.allocator;
+    void *arrays[] = {fem->force, fem->next_force, fem->modulus, fem->next_modulus, fem->next_x, fem->next_v,
+                      fem->copies, fem->found, fem->reports, fem->materials};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        mpm_memory_free(&allocator, arrays[k]);
+    mpm_fem_parameters_clear(fem);
+    mpm_fem_sweeps_clear(fem);
+    mpm_fem_implicit_clear(fem);
+    mpm_fem_mesh_clear(&fem->mesh, &allocator);
+    mpm_store_clear(&fem->store);
+    mpm_boundary_clear(&fem->boundary, &allocator);
+    mpm_run_clear(&fem->run);
+    mpm_memory_free(&allocator, fem);
+}
+
+mpm_store *mpm_fem_get_store(mpm_fem *fem)
+{
+    return &fem->store;
+}
+
+const mpm_boundary *mpm_fem_get_boundary(const mpm_fem *fem)
+{
+    return &fem->boundary;
+}
+
+const mpm_fem_settings *mpm_fem_get_settings(const mpm_fem *fem)
+{
+    return &fem->settings;
+}
+
+double mpm_fem_residual(const mpm_fem *fem)
+{
+    return fem->solver.residual;
+}
+
+double *mpm_fem_numbers(mpm_fem *fem, int index, size_t *count)
+{
+    double *spans[] = {&fem->natural_dt, &fem->approach, fem->books.body_impulse, fem->books.wall_impulse,
+                       fem->own.damping_impulse};
+    static const size_t counts[] = {1, 1, 3, 3, 3};
+    if ((size_t)index >= sizeof counts / sizeof *counts)
+        return NULL;
+    *count = counts[index];
+    return spans[index];
+}
+
+/* ---- what it is made of ----------------------------------------------------------------------------------------- */
+
+mpm_status mpm_fem_add_material(mpm_fem *fem, const mpm_material *material)
+{
+    const int law = material->law;
+    if (law < 0 || law >= MPM_LAW_COUNT || mpm_laws_inelastic(law) || mpm_laws_get(law)->strain != MPM_KEEPS_F ||
+        (mpm_laws_tangent(law) != MPM_LAW_TANGENT && mpm_laws_tangent(law) != MPM_LAW_MODULI))
+        return MPM_BAD_ARGUMENT;
+    mpm_material added = *material;
+    added.has_moduli = mpm_material_has_moduli(material);
+    if (mpm_memory_grow(&fem->run.allocator, (void **)&fem->materials, &fem->material_capacity, fem->material_count,
+                        fem->material_count + 1, sizeof *material))
+        return MPM_OUT_OF_MEMORY;
+    const mpm_status status = mpm_fem_parameters_add(fem, &added);
+    if (!status) {
+        fem->materials[fem->material_count++] = added;
+        fem->has_kink |= mpm_laws_get(law)->kinked;
+    }
+    return status;
+}
+
+ptrdiff_t mpm_fem_elements(const mpm_fem *fem)
+{
+    return fem->mesh.elements;
+}
+
+int mpm_fem_materials(const mpm_fem *fem)
+{
+    return (int)fem->material_count;
+}
+
+mpm_status mpm_fem_add_collider(mpm_fem *fem, const mpm_collider *collider)
+{
+    return mpm_books_add_collider(&fem->boundary, &fem->run.allocator, &fem->run.history, collider);
+}
+
+static bool are_materials(const mpm_fem *fem, const int32_t *material, ptrdiff_t count)
+{
+    for (ptrdiff_t i = 0; i < count; i++)
+        if (material[i] < 0 || (size_t)material[i] >= fem->material_count)
+            return false;
+    return true;
+}
+
+mpm_status mpm_fem_add_nodes(mpm_fem *fem, ptrdiff_t count, const double *x, const double *v, const double *mass,
+                             const double *volume, const int32_t *material)
+{
+    const ptrdiff_t first = fem->store.count, dim = fem->settings.dim;
+    if (fem->mesh.elements || count < 0 || !are_materials(fem, material, count))
+        return MPM_BAD_ARGUMENT;
+    if (count > INT32_MAX / 2 - first)
+        return MPM_TOO_LARGE;
+    const mpm_status status = mpm_store_reserve(&fem->store, count);
+    if (status)
+        return status;
+    mpm_store_add_rows(&fem->store, count);
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const size_t row = (size_t)(first + i), size = fem->settings.real_size;
+        for (ptrdiff_t a = 0; a < dim; a++) {
+            mpm_real_set(fem->store.rows[MPM_FEM_X], row * (size_t)dim + (size_t)a, x[i * dim + a], size);
+            mpm_real_set(fem->store.rows[MPM_FEM_V], row * (size_t)dim + (size_t)a, v[i * dim + a], size);
+        }
+        mpm_real_set(fem->store.rows[MPM_FEM_MASS], row, mass[i], size);
+        mpm_real_set(fem->store.rows[MPM_FEM_VOLUME], row, volume[i], size);
+        ((int32_t *)fem->store.rows[MPM_FEM_MATERIAL])[row] = material[i];
+    }
+    return MPM_OK;
+}
+
+/* Memory for the states and for what the kernels write. */
+static mpm_status allocate(mpm_fem *fem)
+{
+    const mpm_allocator *allocator = &fem->run.allocator;
+    const size_t real = fem->settings.real_size, nodes = (size_t)fem->mesh.nodes, dim = (size_t)fem->settings.dim;
+    const size_t lanes = (size_t)fem->mesh.tiles * (size_t)fem->mesh.lanes;
+    const size_t wide = fem->store.capacity[MPM_FEM_X]; /* the arrays of the next state change places with rows */
+    fem->chunks = (fem->mesh.nodes + MPM_FEM_CHUNK - 1) / MPM_FEM_CHUNK;
+    fem->next_x = mpm_memory_new(allocator, wide * dim, real);
+    fem->next_v = mpm_memory_new(allocator, fem->store.capacity[MPM_FEM_V] * dim, real);
+    fem->force = mpm_memory_new(allocator, 4 * nodes, real);
+    fem->next_force = mpm_memory_new(allocator, 4 * nodes, real);
+    fem->modulus = mpm_memory_new(allocator, lanes, real);
+    fem->next_modulus = mpm_memory_new(allocator, lanes, real);
+    fem->copies = mpm_memory_new(allocator, 4 * (size_t)fem->mesh.copies, real);
+    fem->found = mpm_memory_new(allocator, (size_t)fem->mesh.tasks, sizeof *fem->found);
+    fem->reports = mpm_memory_new(allocator, (size_t)fem->chunks, sizeof *fem->reports);
+    return fem->next_x && fem->next_v && fem->force && fem->next_force && fem->modulus && fem->next_modulus &&
+                   fem->copies && fem->found && fem->reports
+               ? MPM_OK
+               : MPM_OUT_OF_MEMORY;
+}
+
+static void release(mpm_fem *fem)
+{
+    const mpm_allocator *allocator = &fem->run.allocator;
+    void **arrays[] = {&fem->next_x, &fem->next_v, &fem->force, &fem->next_force, &fem->modulus, &fem->next_modulus,
+                       &fem->copies, (void **)&fem->found, (void **)&fem->reports};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
+        mpm_memory_free(allocator, *arrays[k]);
+        *arrays[k] = NULL;
+    }
+    mpm_fem_mesh_clear(&fem->mesh, allocator);
+}
+
+mpm_status mpm_fem_set_mesh(mpm_fem *fem, const double *rest, ptrdiff_t elements, const int32_t *nodes,
+                            const int32_t *material)
+{
+    if (fem->mesh.elements || elements < 0 || !are_materials(fem, material, elements))
+        return MPM_BAD_ARGUMENT;
+    fem->mesh.nodes = fem->store.count;
+    fem->mesh.elements = elements;
+    mpm_status status =
+        mpm_fem_mesh_build(&fem->mesh, &fem->run.allocator, fem->settings.real_size, rest, nodes, material);
+    if (!status)
+        status = allocate(fem);
+    if (status)
+        release(fem);
+    return status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+mpm_status mpm_fem_run(mpm_fem *fem, int64_t steps, double end, double pause, mpm_poll poll, void *context)
+{
+    mpm_goal goal = mpm_run_goal(&fem->run, steps, end);
+    goal.pause = pause;
+    goal.poll = poll;
+    goal.context = context;
+    return mpm_run_towards(&fem->run, &goal);
+}
+
+mpm_status mpm_fem_step_forced(mpm_fem *fem, const double *b, double end)
+{
+    fem->body_force = b;
+    const mpm_status status = mpm_fem_run(fem, 1, end, INFINITY, NULL, NULL);
+    fem->body_force = NULL;
+    return status;
+}
+
+/* Brings the state up to date in a call that takes no steps. */
+static mpm_status look(mpm_fem *fem)
+{
+    mpm_status status = mpm_run_begin(&fem->run, 1);
+    if (!status) {
+        status = mpm_fem_step_refresh(fem);
+        mpm_run_end(&fem->run);
+    }
+    return status;
+}
+
+mpm_status mpm_fem_totals(mpm_fem *fem, mpm_totals *totals)
+{
+    const mpm_status status = look(fem);
+    *totals = mpm_fem_totals_of(fem);
+    return status;
+}
+
+mpm_status mpm_fem_stable_dt(mpm_fem *fem, mpm_stable_dt *bound)
+{
+    const mpm_status status = look(fem);
+    *bound = (mpm_stable_dt){INFINITY, MPM_LIMIT_NONE, -1};
+    if (!status && fem->mesh.elements) {
+        *bound = mpm_fem_totals_bound(fem);
+        bound->row = mpm_fem_totals_row(fem, bound->limit);
+    }
+    return status;
+}
+
+mpm_status mpm_fem_forces(mpm_fem *fem, double *forces)
+{
+    const mpm_status status = look(fem);
+    const size_t dim = (size_t)fem->settings.dim;
+    for (size_t row = 0; !status && row < (size_t)fem->mesh.nodes; row++)
+        for (size_t a = 0; a < dim; a++)
+            forces[row * dim + a] = mpm_real_at(fem->force, 4 * row + a, fem->settings.real_size);
+    return status;
+}
+
+void mpm_fem_memory(const mpm_fem *fem, size_t *row_bytes, size_t *views, size_t *mesh, size_t *colliders)
+{
+    const mpm_fem_mesh *m = &fem->mesh;
+    const size_t real = fem->settings.real_size, nodes = (size_t)m->nodes, lanes = (size_t)m->lanes;
+    const struct fem_parameters *parameters = &fem->parameters;
+    size_t element_rows, element_views;
+    mpm_store_bytes(&fem->store, row_bytes, views);
+    mpm_store_bytes(&parameters->store, &element_rows, &element_views);
+    *row_bytes += (2 * (size_t)m->dim + 8) * nodes * real + 2 * (size_t)m->tiles * lanes * real;
+    *views += element_views;
+    *mesh = (parameters->prepared ? (size_t)m->tiles * (parameters->prepared_bytes + lanes * sizeof(int32_t)) : 0) +
+            element_rows +
+            (size_t)m->tiles * lanes * ((size_t)(m->dim + 1) * sizeof(int32_t) + (size_t)MPM_FEM_SHAPE(m->dim) * real) +
+            (size_t)m->copies * (4 * real + 2 * sizeof(int32_t)) + (size_t)m->elements * sizeof(int32_t);
+    *colliders = mpm_boundary_bytes(&fem->boundary);
+}

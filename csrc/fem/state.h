@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of a run by finite elements, shared by the files fem*.c.
+ */
+#pragma once
+#include "fem/fem.h"
+#include "fem/kernels/kernels.h"
+
+/** What is measured of a state. */
+struct fem_measure {
+    mpm_sums sums;
+    double rate2; /* the bound of omega^2 [1/s2] */
+    double speed; /* [m/s] */
+    double beyond; /* see mpm_fem_report */
+    int64_t out_of_range;
+    int64_t stiffened; /* of the new state: see mpm_fem_found */
+    bool finite;
+};
+
+/** Source of the history columns of finite elements alone. */
+struct fem_books {
+    double damping_impulse[3]; /* of mass-proportional damping, from the last record [N s] */
+};
+
+enum { MPM_FEM_VECTORS = 5, MPM_FEM_NAME = 64 };
+
+/** What implicit steps need besides. */
+struct fem_solver {
+    void *vector[MPM_FEM_VECTORS]; /* reals [row][4] */
+    void *blocks, *tangent;
+    ptrdiff_t tangent_reals; /* of an element */
+    double (*sums)[2];
+    mpm_held_node *held;
+    size_t held_capacity;
+    int32_t *held_first; /* [chunks + 1] */
+    double residual;     /* of the last solve */
+};
+
+/** The parameters of elements that vary. */
+struct fem_parameters {
+    mpm_store store;      /* a row for each element, in the order of users; empty where no material varies */
+    int32_t *element_row; /* [tiles][lanes]: the row of an element */
+    void *prepared;       /* [tiles][prepared_bytes] */
+    size_t prepared_bytes;
+    bool current;         /* `prepared` belongs to the rows */
+};
+
+struct mpm_fem {
+    mpm_run run;
+    mpm_store store;
+    struct fem_parameters parameters;
+    mpm_fem_settings settings;
+    const mpm_fem_kernels *kernels;
+    mpm_boundary boundary;
+    mpm_material *materials;
+    bool has_kink; /* the stress of one has a kink */
+    size_t material_count, material_capacity;
+    mpm_fem_mesh mesh; /* without elements until it is given */
+
+    /* The present state: rows of the store, forces and measure. They belong together if `settled`. */
+    bool settled;
+    void *force; /* reals [row][4] */
+    void *modulus; /* reals [tile][lanes] */
+    struct fem_measure measure;
+    /* The state at the end of a step, until it is committed; then the arrays change places. */
+    void *next_x, *next_v, *next_force, *next_modulus;
+    struct fem_measure next;
+
+    double natural_dt;  /* of the last automatic step, without its end [s] */
+    double approach;    /* of the last step, see mpm_fem_report [m/s] */
+    const double *body_force; /* during mpm_fem_step_forced */
+    mpm_books books;
+    struct fem_books own;
+
+    /* what the kernels write */
+    void *copies;
+    mpm_fem_found *found;
+    mpm_fem_report *reports; /* per chunk */
+    ptrdiff_t chunks;
+    mpm_collider_book *contact_books; /* [chunk][collider] */
+    size_t contact_capacity;
+    void **workspaces;
+    int workspace_count;
+    struct fem_solver solver;
+    char element[MPM_FEM_NAME]; /* the first one in trouble */
+};
+
+/** What the nodes report of a step that is tried. */
+struct fem_motion {
+    double speed, approach, collider_speed;
+    double wall_impulse[3], force[3], drag[3];
+};
+
+/* fem_dispatch.c */
+const mpm_fem_kernels *mpm_fem_dispatch_kernels(const char *isa, int dim, size_t real_size);
+
+/* fem_mesh.c */
+mpm_status mpm_fem_mesh_build(mpm_fem_mesh *mesh, const mpm_allocator *allocator, size_t real_size, const double *rest,
+                              const int32_t *cells, const int32_t *material);
+void mpm_fem_mesh_clear(mpm_fem_mesh *mesh, const mpm_allocator *allocator);
+
+/* fem_parameters.c */
+mpm_status mpm_fem_parameters_begin(mpm_fem *fem);
+mpm_status mpm_fem_parameters_add(mpm_fem *fem, mpm_material *material);
+bool mpm_fem_parameters_missing(const mpm_fem *fem); /* a material varies, and its values have not been given */
+mpm_status mpm_fem_parameters_read_in(mpm_fem *fem);
+void mpm_fem_parameters_clear(mpm_fem *fem);
+
+/* fem_sweeps.c: needs the pool. */
+mpm_status mpm_fem_sweeps_reserve(mpm_fem *fem);
+mpm_fem_sweep mpm_fem_sweeps_describe(const mpm_fem *fem);
+void mpm_fem_sweeps_prepare(mpm_fem *fem); /* the laws of elements whose parameters vary */
+void mpm_fem_sweeps_forces(mpm_fem *fem);     /* of the present state */
+void mpm_fem_sweeps_try_forces(mpm_fem *fem); /* of the next one */
+struct fem_motion mpm_fem_sweeps_move(mpm_fem *fem, double dt);
+void mpm_fem_sweeps_clear(mpm_fem *fem);
+
+/* fem_implicit.c */
+mpm_status mpm_fem_implicit_reserve(mpm_fem *fem);
+mpm_status mpm_fem_implicit_move(mpm_fem *fem, double dt, struct fem_motion *motion);
+void mpm_fem_implicit_clear(mpm_fem *fem);
+
+/* fem_totals.c */
+mpm_stable_dt mpm_fem_totals_bound(const mpm_fem *fem); /* without the row */
+int32_t mpm_fem_totals_row(const mpm_fem *fem, mpm_limit limit); /* the first node that sets the bound; -1 */
+double mpm_fem_totals_automatic_dt(const mpm_fem *fem);
+mpm_totals mpm_fem_totals_of(const mpm_fem *fem);
+mpm_history_section mpm_fem_totals_section(const void *self, int index);
+void mpm_fem_totals_record(void *fem);
+
+/* fem_trouble.c */
+mpm_status mpm_fem_trouble_elements(mpm_fem *fem, const void *x, mpm_reason reason, double dt);
+mpm_status mpm_fem_trouble_outside(mpm_fem *fem, const void *x);
+double mpm_fem_trouble_room(const mpm_fem *fem); /* how far nodes may be beyond a face [m] */
+
+/* fem_step.c: the functions of the method */
+mpm_status mpm_fem_step_refresh(void *self);
+mpm_status mpm_fem_step_advance(void *self, const mpm_goal *goal);
+void mpm_fem_step_finish(void *self, mpm_status status, bool moved);

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A step:
+ *
+ *     move     velocities and positions at its end, from the forces of the present state; contact
+ *     forces   of the new state, with its energy and its bound of the time step
+ *     check    the step can still be refused: the present state has not been touched
+ *     commit   the arrays change places; clock, books, history
+ *
+ * So the forces of a state are there when a step begins from it, and a run that is taken up again finds the same.
+ */
+#include <math.h>
+
+#include "fem/state.h"
+
+enum { MOST_RETRIES = 12 };
+
+/* The step that a run is taking. */
+struct step {
+    const mpm_goal *goal;
+    double dt, time; /* of the step [s]; when it ends */
+    double natural;  /* dt of an automatic step, without the end of the run [s] */
+    bool last;       /* the run ends with it */
+    struct fem_motion motion;
+};
+
+/* ---- before the steps ------------------------------------------------------------------------------------------- */
+
+static mpm_status settle(mpm_fem *fem)
+{
+    if (fem->parameters.prepared && !fem->parameters.current)
+        mpm_fem_sweeps_prepare(fem);
+    mpm_fem_sweeps_forces(fem);
+    if (fem->measure.out_of_range)
+        return mpm_fem_trouble_elements(fem, fem->store.rows[MPM_FEM_X], MPM_FEM_OUT_OF_RANGE, fem->run.dt);
+    if (!fem->measure.finite)
+        return mpm_trouble_note(&fem->run.trouble, MPM_UNSTABLE, MPM_FEM_NOT_FINITE, fem->run.dt);
+    if (fem->measure.beyond > mpm_fem_trouble_room(fem))
+        return mpm_fem_trouble_outside(fem, fem->store.rows[MPM_FEM_X]);
+    fem->settled = true;
+    return MPM_OK;
+}
+
+mpm_status mpm_fem_step_refresh(void *self)
+{
+    mpm_fem *fem = self;
+    for (int f = MPM_FEM_X; f <= MPM_FEM_MASS; f++)
+        fem->settled &= !mpm_view_may_be_written(fem->store.views[f]);
+    mpm_status status = mpm_store_read_in(&fem->store);
+    if (!status)
+        status = mpm_fem_parameters_missing(fem) && fem->mesh.elements ? MPM_BAD_ARGUMENT
+                                                                       : mpm_fem_parameters_read_in(fem);
+    if (!status && fem->mesh.elements)
+        status = mpm_fem_sweeps_reserve(fem);
+    if (!status && fem->mesh.elements)
+        status = mpm_fem_implicit_reserve(fem);
+    if (!status && !fem->settled && fem->mesh.elements)
+        status = settle(fem);
+    fem->run.suspect = status == MPM_UNSTABLE || status == MPM_ESCAPED;
+    return status;
+}
+
+/* ---- the step --------------------------------------------------------------------------------------------------- */
+
+static void plan(mpm_fem *fem, struct step *step, double dt)
+{
+    step->dt = mpm_run_fit_dt(dt, fem->run.time, step->goal->end);
+    step->time = mpm_run_end_of_step(&fem->run, step->goal, step->dt);
+    step->last = mpm_run_is_last(&fem->run, step->goal, step->time);
+}
+
+/* Plans the step, and does all that may fail before it begins. */
+static mpm_status begin(mpm_fem *fem, struct step *step)
+{
+    const mpm_fem_settings *settings = &fem->settings;
+    mpm_trouble *trouble = &fem->run.trouble;
+    step->natural = settings->dt > 0 ? 0 : mpm_fem_totals_automatic_dt(fem);
+    plan(fem, step, settings->dt > 0 ? settings->dt : step->natural);
+    if (settings->dt > 0 && !settings->allow_unstable) {
+        const mpm_stable_dt bound = mpm_fem_totals_bound(fem);
+        if (!(step->dt <= bound.dt * (1 + 1e-12))) {
+            mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, step->dt);
+            trouble->kind = (int)bound.limit;
+            trouble->value[0] = bound.dt;
+            return MPM_UNSTABLE;
+        }
+    }
+    if (!(fem->run.time + step->dt > fem->run.time)) /* a run would never end */
+        return mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, step->dt);
+    return mpm_history_reserve(&fem->run.history, &fem->run.allocator);
+}
+
+/* Why the nodes may not move like that. A fixed step may use the full range, an automatic one keeps a margin. */
+static mpm_reason refuse_motion(const mpm_fem *fem, const struct step *step)
+{
+    const double most = (fem->settings.dt > 0 ? 1 : 0.5) * fem->settings.dx * (1 + 1e-9);
+    const struct fem_motion *motion = &step->motion;
+    if (!isfinite(motion->speed))
+        return MPM_FEM_NOT_FINITE;
+    if (!(motion->speed * step->dt <= most))
+        return MPM_FEM_MOVES_TOO_FAR;
+    const double fastest = fem->settings.dt > 0 ? motion->collider_speed : motion->approach;
+    return fastest * step->dt <= most ? MPM_NO_REASON : MPM_COLLIDER_TOO_FAST;
+}
+
+/* Finds velocities and positions at the end of the step. */
+static mpm_status move(mpm_fem *fem, struct step *step)
+{
+    if (fem->settings.integrator == MPM_FEM_LINEARLY_IMPLICIT)
+        return mpm_fem_implicit_move(fem, step->dt, &step->motion);
+    step->motion = mpm_fem_sweeps_move(fem, step->dt);
+    return MPM_OK;
+}
+
+/* The bound of an automatic step is that of the state before it. Where an element stiffens within the step, the force
+ * of that state acts for too long, and energy appears. */
+static bool stiffens(const mpm_fem *fem)
+{
+    return fem->settings.dt <= 0 && fem->settings.integrator == MPM_FEM_SYMPLECTIC_EULER && fem->next.stiffened > 0;
+}
+
+/* Tries the step. The present state keeps its forces. */
+static mpm_reason try(mpm_fem *fem, struct step *step)
+{
+    const mpm_reason reason = refuse_motion(fem, step);
+    if (reason != MPM_NO_REASON)
+        return reason;
+    mpm_fem_sweeps_try_forces(fem);
+    if (fem->next.out_of_range)
+        return MPM_FEM_WOULD_INVERT;
+    if (!fem->next.finite)
+        return MPM_FEM_NOT_FINITE;
+    if (fem->next.beyond > mpm_fem_trouble_room(fem))
+        return MPM_FEM_OUTSIDE;
+    return stiffens(fem) ? MPM_FEM_WOULD_STIFFEN : MPM_NO_REASON;
+}
+
+static const char *fastest_collider(const mpm_fem *fem, double *speed)
+{
+    const char *name = NULL;
+    const size_t count = fem->boundary.count;
+    *speed = -1;
+    for (size_t i = 0; i < (size_t)fem->chunks * count; i++)
+        if (fem->contact_books[i].near && fem->contact_books[i].speed > *speed) {
+            *speed = fem->contact_books[i].speed;
+            name = fem->boundary.colliders[i % count].name;
+        }
+    return name;
+}
+
+static mpm_status report(mpm_fem *fem, mpm_reason reason, const struct step *step)
+{
+    mpm_trouble *trouble = &fem->run.trouble;
+    if (reason == MPM_NOT_CONVERGED)
+        return mpm_trouble_note(trouble, MPM_NO_CONVERGENCE, reason, step->dt);
+    if (reason == MPM_FEM_OUTSIDE)
+        return mpm_fem_trouble_outside(fem, fem->next_x);
+    if (reason == MPM_FEM_WOULD_INVERT || reason == MPM_FEM_WOULD_STIFFEN)
+        return mpm_fem_trouble_elements(fem, fem->next_x, reason, step->dt);
+    mpm_trouble_note(trouble, MPM_UNSTABLE, reason, step->dt);
+    if (reason == MPM_COLLIDER_TOO_FAST) {
+        trouble->name = fastest_collider(fem, &trouble->value[0]);
+        trouble->value[1] = fem->settings.dt > 0 ? fem->settings.dx / trouble->value[0] : 0;
+    }
+    return MPM_UNSTABLE;
+}
+
+/* A refused step begins again with half its size, as often as needed (automatic dt). An element that is crushed comes
+ * ever closer to the end of its law's range, in ever smaller steps. This ends at a step far below the bound. */
+static mpm_status move_and_check(mpm_fem *fem, struct step *step)
+{
+    const double least = fmin(mpm_fem_totals_bound(fem).dt, fem->settings.max_dt) / (1 << MOST_RETRIES);
+    for (int attempt = 0;; attempt++) {
+        const mpm_status status = move(fem, step);
+        if (status == MPM_OUT_OF_MEMORY)
+            return status;
+        const mpm_reason reason = status == MPM_NO_CONVERGENCE ? MPM_NOT_CONVERGED
+                                  : status                     ? MPM_FEM_NOT_FINITE
+                                                               : try(fem, step);
+        if (reason == MPM_NO_REASON)
+            return MPM_OK;
+        if (fem->settings.dt > 0 || attempt == MOST_RETRIES || reason == MPM_FEM_OUTSIDE || step->dt < least)
+            return report(fem, reason, step);
+        fem->run.health[MPM_FEM_HEALTH_REFUSED]++;
+        step->dt /= 2;
+        step->natural = fmin(step->natural, step->dt);
+        step->time = mpm_run_end_of_step(&fem->run, step->goal, step->dt);
+        step->last = mpm_run_is_last(&fem->run, step->goal, step->time);
+    }
+}
+
+static void exchange(void **a, void **b)
+{
+    void *c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static void keep_books(mpm_fem *fem, const struct step *step)
+{
+    const struct fem_motion *motion = &step->motion;
+    const size_t count = fem->boundary.count;
+    for (int a = 0; a < 3; a++) {
+        const double weight = fem->measure.sums.mass * fem->settings.gravity[a];
+        fem->books.body_impulse[a] += step->dt * (weight + motion->force[a]);
+        fem->books.wall_impulse[a] += motion->wall_impulse[a];
+        fem->own.damping_impulse[a] += step->dt * motion->drag[a];
+    }
+    for (size_t i = 0; i < (size_t)fem->chunks * count; i++)
+        mpm_collider_add_book(&fem->boundary.books[i % count], &fem->contact_books[i]);
+}
+
+static void commit(mpm_fem *fem, const struct step *step)
+{
+    keep_books(fem, step);
+    exchange(&fem->store.rows[MPM_FEM_X], &fem->next_x);
+    exchange(&fem->store.rows[MPM_FEM_V], &fem->next_v);
+    exchange(&fem->force, &fem->next_force);
+    exchange(&fem->modulus, &fem->next_modulus);
+    fem->measure = fem->next;
+    fem->approach = step->motion.approach;
+    fem->natural_dt = step->natural;
+    mpm_run_tick(&fem->run, step->dt, step->time);
+    mpm_fem_totals_record(fem);
+}
+
+static mpm_status take_step(mpm_fem *fem, struct step *step)
+{
+    mpm_status status = begin(fem, step);
+    if (!status)
+        status = move_and_check(fem, step);
+    if (!status)
+        commit(fem, step);
+    return status;
+}
+
+/* Without a mesh, time goes by. */
+static mpm_status wait(mpm_fem *fem, struct step *step)
+{
+    const mpm_status status = mpm_history_reserve(&fem->run.history, &fem->run.allocator);
+    plan(fem, step, fem->settings.dt > 0 ? fem->settings.dt : fmin(1e-3, fem->settings.max_dt));
+    if (!status) {
+        mpm_run_tick(&fem->run, step->dt, step->time);
+        mpm_fem_totals_record(fem);
+    }
+    return status;
+}
+
+mpm_status mpm_fem_step_advance(void *self, const mpm_goal *goal)
+{
+    mpm_fem *fem = self;
+    struct step step = {.goal = goal};
+    mpm_status status = MPM_OK;
+    while (!status && !step.last) {
+        status = fem->mesh.elements ? take_step(fem, &step) : wait(fem, &step);
+        if (!status && !step.last)
+            status = mpm_run_poll(&fem->run, goal);
+    }
+    return status;
+}
+
+void mpm_fem_step_finish(void *self, mpm_status status, bool moved)
+{
+    mpm_fem *fem = self;
+    const double start = mpm_clock_seconds();
+    /* The next dt is planned anew, not from the last refused attempt. */
+    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE || status == MPM_ESCAPED)
+        fem->natural_dt = fem->approach = 0;
+    if (moved)
+        mpm_store_outdate_all(&fem->store, false);
+    mpm_store_refresh(&fem->store);
+    mpm_run_spend(&fem->run, MPM_FEM_PHASE_VIEWS, start);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Describes a simulation to the kernels and to the grid.
+ */
+#include <string.h>
+
+#include "mpm/state.h"
+
+mpm_grid_vector mpm_describe_preconditioner(const mpm_simulation *simulation)
+{
+    return simulation->settings.preconditioner == MPM_BY_STIFFNESS ? MPM_GRID_DIAGONAL : MPM_GRID_GUESS;
+}
+
+unsigned mpm_describe_vectors(const mpm_simulation *simulation)
+{
+    enum { OF_A_SOLVE = 1u << MPM_GRID_GUESS | 1u << MPM_GRID_TRIAL | 1u << MPM_GRID_RESIDUAL |
+                        1u << MPM_GRID_DIRECTION | 1u << MPM_GRID_PRODUCT | 1u << MPM_GRID_CORRECTION };
+    const mpm_scheme *scheme = &simulation->settings.scheme;
+    return (simulation->integrator->solve ? OF_A_SOLVE | 1u << mpm_describe_preconditioner(simulation) : 0) |
+           (unsigned)scheme->midpoint << MPM_GRID_MIDPOINT | (unsigned)scheme->f_bar << MPM_GRID_VOLUME_CHANGE |
+           1u << MPM_GRID_VELOCITY |
+           (unsigned)mpm_scheme_recomputes_velocity(scheme) << MPM_GRID_PREVIOUS |
+           (unsigned)mpm_scheme_is_split(scheme) << MPM_GRID_BEFORE |
+           (unsigned)(scheme->transfer == MPM_XPIC) << MPM_GRID_FILTERED;
+}
+
+mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows)
+{
+    mpm_exchange exchange = {
+        .particles = &simulation->particles,
+        .materials = simulation->materials,
+        .dx = simulation->settings.dx,
+        .field = &simulation->store.fields.row[field],
+        .rows = rows,
+    };
+    memcpy(exchange.on_leave, simulation->settings.on_leave, sizeof exchange.on_leave);
+    memcpy(exchange.cells, simulation->boundary.cells, sizeof exchange.cells);
+    memcpy(exchange.lower, simulation->boundary.lower, sizeof exchange.lower);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        exchange.period[axis] = mpm_walls_period(simulation->boundary.walls, axis, exchange.cells[axis]);
+    return exchange;
+}
+
+mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books)
+{
+    mpm_colliders colliders = {
+        .list = simulation->boundary.colliders,
+        .count = simulation->boundary.count,
+        .dx = simulation->settings.dx,
+        .books = books,
+        .particles = simulation->settings.particle_collisions,
+    };
+    memcpy(colliders.lower, simulation->boundary.lower, sizeof colliders.lower);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        colliders.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
+    return colliders;
+}
+
+mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation)
+{
+    mpm_sweep sweep = {
+        .particles = &simulation->particles,
+        .grid = &simulation->grid,
+        .materials = simulation->materials,
+        .scheme = simulation->settings.scheme,
+        .dx = simulation->settings.dx,
+        .colliders = mpm_describe_colliders(simulation, simulation->reports.task_books),
+        .measures = simulation->reports.measures,
+        .rigid_sums = simulation->reports.rigid_sums,
+        .rigid = simulation->rigid,
+        .workspaces = simulation->workspaces,
+    };
+    memcpy(sweep.on_leave, simulation->settings.on_leave, sizeof sweep.on_leave);
+    memcpy(sweep.cells, simulation->boundary.cells, sizeof sweep.cells);
+    memcpy(sweep.lower, simulation->boundary.lower, sizeof sweep.lower);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        sweep.period[axis] = mpm_walls_period(simulation->boundary.walls, axis, sweep.cells[axis]);
+    return sweep;
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpm/implicit.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "mpm/state.h"
+
+enum { MOST_PRODUCTS = 5000 };
+
+/* After a revision of the contacts, the tolerance refers to so many times their impulses, or to the first residual of
+ * the step if that is less. A larger number lets the pull of released nodes stay. A smaller one costs products: with 1,
+ * a block that falls on a corner takes nine times as many. */
+static const double OF_CONTACT = 300;
+
+/* One solve: the argument of the solvers' functions. */
+struct solve {
+    mpm_simulation *simulation;
+    double dt; /* after which the forces act [s] */
+    int64_t products;
+};
+
+/* ---- scratch ---------------------------------------------------------------------------------------------------- */
+
+/* Replaces an array that is too small; its contents are lost. */
+static bool fit(const mpm_allocator *allocator, void **array, size_t *capacity, size_t count, size_t size)
+{
+    if (*array && *capacity >= count)
+        return true;
+    mpm_memory_free(allocator, *array);
+    *array = mpm_memory_new_unset(allocator, count, size);
+    *capacity = *array ? count : 0;
+    return *array;
+}
+
+static void free_blocks(struct solver *solver, const mpm_allocator *allocator)
+{
+    mpm_memory_free(allocator, solver->held.first);
+    mpm_memory_free(allocator, solver->held.count);
+    mpm_memory_free(allocator, solver->sums);
+    solver->held.first = solver->held.count = NULL;
+    solver->sums = NULL;
+    solver->block_capacity = 0;
+}
+
+static int tangent_reals(const mpm_simulation *simulation)
+{
+    return MPM_TANGENT_REALS(simulation->particles.dim, simulation->has_moduli);
+}
+
+mpm_status mpm_implicit_reserve(mpm_simulation *simulation)
+{
+    struct solver *solver = &simulation->solver;
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const mpm_particles *particles = &simulation->particles;
+    const size_t blocks = simulation->grid.block_count + 1;
+    const size_t tile_bytes = (size_t)(tangent_reals(simulation) * particles->lanes) * particles->real_size;
+    if (!simulation->integrator->solve)
+        return MPM_OK;
+    if (!fit(allocator, &solver->tangent, &solver->tangent_bytes, ((size_t)particles->tiles + 1) * tile_bytes, 1))
+        return MPM_OUT_OF_MEMORY;
+    if (solver->block_capacity >= blocks)
+        return MPM_OK;
+    free_blocks(solver, allocator);
+    solver->held.first = mpm_memory_new(allocator, blocks, sizeof *solver->held.first);
+    solver->held.count = mpm_memory_new(allocator, blocks, sizeof *solver->held.count);
+    solver->sums = mpm_memory_new(allocator, blocks, sizeof *solver->sums);
+    solver->block_capacity = blocks;
+    if (solver->held.first && solver->held.count && solver->sums)
+        return MPM_OK;
+    free_blocks(solver, allocator);
+    return MPM_OUT_OF_MEMORY;
+}
+
+void mpm_implicit_end(mpm_simulation *simulation)
+{
+    struct solver *solver = &simulation->solver;
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const mpm_solution solution = solver->solution;
+    free_blocks(solver, allocator);
+    mpm_memory_free(allocator, solver->held.nodes);
+    mpm_memory_free(allocator, solver->tangent);
+    *solver = (struct solver){.solution = solution};
+}
+
+/* ---- node vectors ----------------------------------------------------------------------------------------------- */
+
+struct node_call {
+    const mpm_simulation *simulation;
+    mpm_node_pass pass;
+};
+
+static void block_item(void *context, ptrdiff_t block, int thread)
+{
+    (void)thread;
+    const struct node_call *call = context;
+    call->simulation->kernels->nodes_block(&call->pass, block);
+}
+
+static void fold_item(void *context, ptrdiff_t fold, int thread)
+{
+    (void)thread;
+    const struct node_call *call = context;
+    call->simulation->kernels->nodes_fold(&call->pass, fold);
+}
+
+/* Sums over the unknowns: blocks are added in their order, so that no thread count changes a bit. */
+struct sums {
+    double first, second;
+};
+
+static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation operation, mpm_grid_vector trial,
+                               double factor)
+{
+    struct solver *solver = &simulation->solver;
+    const mpm_grid *grid = &simulation->grid;
+    const double start = mpm_clock_seconds();
+    struct sums sums = {0};
+    struct node_call call = {simulation, {.grid = grid, .held = &solver->held, .operation = operation, .trial = trial,
+                                          .preconditioner = mpm_describe_preconditioner(simulation),
+                                          .along = operation == MPM_NODES_RESIDUAL && simulation->lacks_energy,
+                                          .factor = factor, .sums = solver->sums}};
+    mpm_sweeps_blocks(simulation, block_item, &call, grid->block_count);
+    if (operation == MPM_NODES_RESIDUAL || operation == MPM_NODES_SYSTEM || operation == MPM_NODES_PRODUCT)
+        mpm_sweeps_blocks(simulation, fold_item, &call, grid->images.block_count);
+    for (size_t b = 0; b < grid->block_count; b++) {
+        sums.first += solver->sums[b][0];
+        sums.second += solver->sums[b][1];
+    }
+    mpm_run_spend(&simulation->run, MPM_PHASE_GRID, start);
+    return sums;
+}
+
+static void swap_vectors(mpm_grid *grid, mpm_grid_vector a, mpm_grid_vector b)
+{
+    void *kept = grid->vector[a];
+    grid->vector[a] = grid->vector[b];
+    grid->vector[b] = kept;
+}
+
+/* ---- the functions of the solvers ------------------------------------------------------------------------------- */
+
+/* Sweeps over the particles with the node vector `vector`. Returns the energy. */
+static double sweep(struct solve *solve, mpm_operation operation, mpm_grid_vector vector, double beta, bool projects)
+{
+    mpm_simulation *simulation = solve->simulation;
+    const mpm_arguments arguments = {.solve = {
+        .dt = solve->dt, .nodes = simulation->grid.vector[vector], .tangent = simulation->solver.tangent,
+        .reals = tangent_reals(simulation), .beta = beta, .projects = projects}};
+    return mpm_sweeps_solve(simulation, operation, &arguments).elastic;
+}
+
+static double multiply(void *self)
+{
+    struct solve *solve = self;
+    sweep(solve, MPM_PRODUCT, MPM_GRID_DIRECTION, 1, false);
+    solve->products++;
+    return visit_nodes(solve->simulation, MPM_NODES_PRODUCT, MPM_GRID_VELOCITY, 0).first;
+}
+
+static mpm_krylov_residual residual_of(struct sums sums)
+{
+    return (mpm_krylov_residual){sums.first, sums.second};
+}
+
+static mpm_krylov_residual advance(void *self, double a)
+{
+    return residual_of(visit_nodes(((struct solve *)self)->simulation, MPM_NODES_ADVANCE, MPM_GRID_VELOCITY, a));
+}
+
+static void redirect(void *self, double b)
+{
+    visit_nodes(((struct solve *)self)->simulation, MPM_NODES_REDIRECT, MPM_GRID_VELOCITY, b);
+}
+
+static mpm_newton_point evaluate(void *self, double step)
+{
+    struct solve *solve = self;
+    const mpm_grid_vector trial = step > 0 ? MPM_GRID_TRIAL : MPM_GRID_VELOCITY;
+    if (step > 0)
+        visit_nodes(solve->simulation, MPM_NODES_TRY, trial, step);
+    const double potential = sweep(solve, MPM_RESIDUAL, trial, 1, false);
+    const struct sums sums = visit_nodes(solve->simulation, MPM_NODES_RESIDUAL, trial, 0);
+    const bool along = solve->simulation->lacks_energy;
+    const double energy = along ? potential : potential + sums.second;
+    /* where a law has no energy, its derivatives are those of another state */
+    return (mpm_newton_point){energy, isfinite(energy) ? sqrt(sums.first) : INFINITY, along ? sums.second : 0};
+}
+
+/* The linear system about v, or that of the model which is linear about F^n. */
+static mpm_krylov_residual make_system(struct solve *solve, mpm_operation operation, double beta, bool projects)
+{
+    sweep(solve, operation, MPM_GRID_VELOCITY, beta, projects);
+    return residual_of(visit_nodes(solve->simulation, MPM_NODES_SYSTEM, MPM_GRID_VELOCITY, 0));
+}
+
+static mpm_krylov_residual linearize(void *self, mpm_newton_model model)
+{
+    return make_system(self, model == MPM_NEWTON_INITIAL ? MPM_LINEARIZE : MPM_TANGENT, 1, model != MPM_NEWTON_EXACT);
+}
+
+static void accept(void *self)
+{
+    swap_vectors(&((struct solve *)self)->simulation->grid, MPM_GRID_VELOCITY, MPM_GRID_TRIAL);
+}
+
+static mpm_linear_system system_of(struct solve *solve)
+{
+    return (mpm_linear_system){solve, multiply, advance, redirect};
+}
+
+/* ---- one solve between two revisions of the contacts ------------------------------------------------------------ */
+
+/* The residual that rounding alone leaves: forces of the size of the modulus, with the error epsilon, at all nodes.
+ * Some searches fail at a few dozen times as much (NOISE of newton.c). */
+static double rounding_floor(const mpm_simulation *simulation, double dt)
+{
+    const mpm_measure *most = &simulation->measure;
+    const double epsilon = simulation->settings.real_size == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON;
+    return epsilon * dt * most->wave2 / simulation->settings.dx * sqrt(most->mass);
+}
+
+/* The linear model alone: no residual of the law is looked at. */
+static bool solve_linear(struct solve *solve, mpm_newton *result)
+{
+    mpm_simulation *simulation = solve->simulation;
+    const mpm_settings *settings = &simulation->settings;
+    const mpm_linear_system system = system_of(solve);
+    const bool projects = settings->projection == MPM_PROJECTION_SEMIDEFINITE;
+    const mpm_krylov_residual first = make_system(solve, MPM_LINEARIZE, settings->beta, projects);
+    const double goal = fmax(settings->tolerance * sqrt(first.norm2), rounding_floor(simulation, solve->dt));
+    *result = (mpm_newton){.end = MPM_NEWTON_FAILED, .iterations = 1, .residual = {first.norm2 > 0}};
+    if (!isfinite(first.norm2))
+        return false;
+    const mpm_krylov krylov = mpm_krylov_solve(&system, first, goal * goal, MOST_PRODUCTS);
+    const double last2 = krylov.residual.norm2;
+    result->products = krylov.products;
+    result->residual[1] = first.norm2 > 0 ? sqrt(last2 / first.norm2) : 0;
+    if (!isfinite(last2) || krylov.indefinite || last2 > goal * goal)
+        return false;
+    visit_nodes(simulation, MPM_NODES_TRY, MPM_GRID_VELOCITY, 1);
+    accept(solve);
+    /* once more, for the impulses of contacts */
+    sweep(solve, MPM_LINEARIZE, MPM_GRID_VELOCITY, settings->beta, projects);
+    visit_nodes(simulation, MPM_NODES_RESIDUAL, MPM_GRID_VELOCITY, 0);
+    result->end = MPM_NEWTON_CONVERGED;
+    return true;
+}
+
+/* Backward Euler. `reference` is the first residual of the step, 0 before it is known; `unit` is the residual that
+ * counts as 1, 0: the first one. */
+static bool solve_nonlinear(struct solve *solve, double *reference, double unit, mpm_newton *result)
+{
+    const mpm_settings *settings = &solve->simulation->settings;
+    const mpm_newton_problem problem = {
+        .self = solve, .system = system_of(solve), .evaluate = evaluate, .linearize = linearize, .accept = accept,
+        .tolerance = settings->tolerance, .unit = unit,
+        .floor = rounding_floor(solve->simulation, solve->dt), .lacks_energy = solve->simulation->lacks_energy,
+        .energy_rounding = settings->real_size == sizeof(float) ? 1e-5 : 1e-13,
+        .most = settings->max_iterations, .most_products = MOST_PRODUCTS,
+    };
+    *reference = mpm_newton_solve(&problem, *reference, *reference == 0, result);
+    return result->end != MPM_NEWTON_FAILED;
+}
+
+/* ---- contacts --------------------------------------------------------------------------------------------------- */
+
+struct held_call {
+    mpm_simulation *simulation;
+    mpm_grid_pass pass;
+    double tolerance;
+};
+
+static void find_item(void *context, ptrdiff_t block, int thread)
+{
+    (void)thread;
+    const struct held_call *call = context;
+    call->simulation->kernels->held_find(&call->pass, &call->simulation->solver.held, block);
+}
+
+static void revise_item(void *context, ptrdiff_t block, int thread)
+{
+    (void)thread;
+    const struct held_call *call = context;
+    struct solver *solver = &call->simulation->solver;
+    solver->sums[block][0] =
+        call->simulation->kernels->held_revise(&call->pass, &solver->held, block, call->tolerance);
+}
+
+static void enter_item(void *context, ptrdiff_t block, int thread)
+{
+    (void)thread;
+    const struct held_call *call = context;
+    call->simulation->kernels->held_enter(&call->pass, &call->simulation->solver.held, block);
+}
+
+static mpm_status find_contacts(mpm_simulation *simulation, struct held_call *call)
+{
+    struct solver *solver = &simulation->solver;
+    mpm_held *held = &solver->held;
+    size_t room = 0;
+    for (size_t b = 0; b < simulation->grid.block_count; b++) {
+        held->first[b] = (int32_t)room;
+        room += (size_t)simulation->kernels->held_room(&call->pass, (ptrdiff_t)b);
+        if (room > INT32_MAX)
+            return MPM_TOO_LARGE;
+    }
+    void *nodes = held->nodes;
+    const bool fits = fit(&simulation->run.allocator, &nodes, &solver->held_capacity, room + 1, sizeof *held->nodes);
+    held->nodes = nodes;
+    if (!fits)
+        return MPM_OUT_OF_MEMORY;
+    mpm_sweeps_blocks(simulation, find_item, call, simulation->grid.block_count);
+    return MPM_OK;
+}
+
+/* The size of the impulses at contacts, in the norm of M^-1. The first residual of a step may exceed it by far. */
+static double contact_impulse(const mpm_simulation *simulation)
+{
+    const mpm_grid *grid = &simulation->grid;
+    const mpm_held *held = &simulation->solver.held;
+    const size_t size = simulation->settings.real_size;
+    double sum = 0;
+    for (size_t b = 0; b < grid->block_count; b++)
+        for (int32_t i = held->first[b]; i < held->first[b] + held->count[b]; i++) {
+            const mpm_held_node *at = &held->nodes[i];
+            const size_t mass = (b * MPM_BLOCK_NODES + (size_t)at->node) * 4 + 3;
+            double square = 0;
+            for (int c = 0; c < at->contacts; c++)
+                for (int a = 0; a < 3; a++)
+                    square += at->contact[c].impulse[a] * at->contact[c].impulse[a];
+            sum += square / mpm_real_at(grid->vector[MPM_GRID_GUESS], mass, size);
+        }
+    return sqrt(sum);
+}
+
+/* Revises the contacts; did any change? */
+static bool revise_contacts(mpm_simulation *simulation, struct held_call *call)
+{
+    double changed = 0;
+    mpm_sweeps_blocks(simulation, revise_item, call, simulation->grid.block_count);
+    for (size_t b = 0; b < simulation->grid.block_count; b++)
+        changed += simulation->solver.sums[b][0];
+    return changed > 0;
+}
+
+/* ---- the step --------------------------------------------------------------------------------------------------- */
+
+double mpm_implicit_forces_dt(const mpm_simulation *simulation, double dt)
+{
+    return simulation->settings.scheme.midpoint ? dt / 2 : dt;
+}
+
+/* After a trial that is not finite, the arenas of the sweeps may hold values that are not. */
+static void clean_workspaces(mpm_simulation *simulation)
+{
+    for (int t = 0; t < simulation->workspace_count; t++)
+        memset(simulation->workspaces[t], 0, *simulation->kernels->workspace_bytes);
+}
+
+static bool solve_between_contacts(struct solve *solve, struct held_call *call)
+{
+    mpm_simulation *simulation = solve->simulation;
+    mpm_solution *solution = &simulation->solver.solution;
+    const double load = simulation->settings.load * solve->dt;
+    double reference = 0, unit = load;
+    for (int k = 1;; k++) {
+        const bool solved = simulation->integrator->linear
+                                ? solve_linear(solve, &solution->newton)
+                                : solve_nonlinear(solve, &reference, unit, &solution->newton);
+        solution->newtons += solution->newton.iterations;
+        solution->backtracks += solution->newton.backtracks;
+        solution->residual = solution->newton.residual[solution->newton.iterations];
+        if (!solved)
+            return false;
+        if (k == MPM_CONTACT_SOLVES || !revise_contacts(simulation, call))
+            return true;
+        visit_nodes(simulation, MPM_NODES_GIVE, MPM_GRID_VELOCITY, 0);
+        unit = load > 0 ? load : fmin(reference, OF_CONTACT * contact_impulse(simulation));
+    }
+}
+
+mpm_status mpm_implicit_solve(mpm_simulation *simulation, double dt, mpm_block_report *report)
+{
+    struct solve solve = {simulation, .dt = mpm_implicit_forces_dt(simulation, dt)};
+    mpm_solution *solution = &simulation->solver.solution;
+    *solution = (mpm_solution){0};
+    mpm_sweeps_grid_free(simulation, dt, solve.dt);
+    struct held_call call = {simulation, mpm_sweeps_describe_grid(simulation, MPM_GRID_FREE, dt),
+                             simulation->settings.tolerance};
+    const mpm_status status = find_contacts(simulation, &call);
+    if (status)
+        return status;
+    visit_nodes(simulation, MPM_NODES_BEGIN, MPM_GRID_VELOCITY, 0);
+    const bool solved = solve_between_contacts(&solve, &call);
+    solution->products = (double)solve.products;
+    if (!solved) {
+        clean_workspaces(simulation);
+        return MPM_NO_CONVERGENCE;
+    }
+    simulation->run.health[MPM_HEALTH_STAGNATED] += solution->newton.end == MPM_NEWTON_STAGNATED;
+    if (simulation->settings.scheme.midpoint)
+        visit_nodes(simulation, MPM_NODES_EXTRAPOLATE, MPM_GRID_VELOCITY, 0);
+    mpm_sweeps_blocks(simulation, enter_item, &call, simulation->grid.block_count);
+    *report = mpm_sweeps_grid_finish(simulation, dt);
+    return MPM_OK;
+}

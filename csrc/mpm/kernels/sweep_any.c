@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sweep of any scheme (scheme.h). It also has what the standard scheme does not need: velocities before forces, the
+ * filter of XPIC, rest volumes from the density of the grid, body forces.
+ */
+#include "mpm/kernels/any_scheme.h"
+#include "mpm/kernels/f_bar.h"
+#include "mpm/kernels/particle_update.h"
+
+/* a x b; in 2-D its third component alone. */
+INLINE void cross(real *out, const real *a, const real *b)
+{
+    for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
+        const int i = (c + 1) % 3, j = (c + 2) % 3;
+        out[c] = a[i] * b[j] - a[j] * b[i];
+    }
+}
+
+/* The velocities in mid step, and for each node the vector v_mid x v that the spin of particles needs. */
+NOINLINE void read_midpoint(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+{
+    const real *midpoint = sweep->grid->vector[MPM_GRID_MIDPOINT], *velocity = sweep->grid->vector[MPM_GRID_VELOCITY];
+    real *middle = work->midpoint + ARENA_SLACK, *spin = work->spin + ARENA_SLACK;
+    arena_read(middle, group, midpoint);
+    ARENA_LINES(group, group->node_block, {
+        for (int n = 0; n < 4 * nodes; n += 4)
+            cross(spin + in_arena + n, midpoint + in_grid + n, velocity + in_grid + n);
+    });
+}
+
+/* In 2-D, the four reals of a node hold its velocity and its velocity before forces. */
+INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+{
+    const real *velocity = sweep->grid->vector[MPM_GRID_VELOCITY], *before = sweep->grid->vector[MPM_GRID_BEFORE];
+    real *arena = work->velocity + ARENA_SLACK;
+    const bool split = mpm_scheme_reads_before(&sweep->scheme);
+    if (sweep->scheme.midpoint)
+        read_midpoint(sweep, group, work);
+    if (sweep->volume_change)
+        arena_read(work->volume_change + ARENA_SLACK, group, sweep->volume_change);
+    if (DIM == 2 && split) {
+        ARENA_LINES(group, group->node_block, {
+            UNROLL for (int n = 0; n < 4 * nodes; n += 4) {
+                memcpy(arena + in_arena + n, velocity + in_grid + n, 2 * sizeof(real));
+                memcpy(arena + in_arena + n + 2, before + in_grid + n, 2 * sizeof(real));
+            }
+        });
+        return;
+    }
+    arena_read(arena, group, velocity);
+    if (split)
+        arena_read(work->before + ARENA_SLACK, group, before);
+}
+
+/* The gathered velocity before forces; for XPIC, the filtered velocity that replaces it. */
+INLINE wide sum_before(const struct stencil *s, int component)
+{
+    return DIM == 2 ? stencil_sum(s, 0, 2 + component) : stencil_sum(s, SUMS, component);
+}
+
+/* The part of C that a step keeps: the whole skew part and a share of the symmetric part (RPIC at keep = 0). */
+INLINE matrix damped(matrix C, wide keep)
+{
+    const wide half = wide_set((real)0.5);
+    matrix result;
+    UNROLL for (int b = 0; b < DIM; b++)
+        UNROLL for (int a = 0; a < DIM; a++)
+            result.m[b][a] = half * wide_fma(keep, C.m[b][a] + C.m[a][b], C.m[b][a] - C.m[a][b]);
+    return result;
+}
+
+/* Does the volume ratio after the step reach 1? Only there ASFLIP lets particles separate from the grid. */
+INLINE mask separates(const struct constants *k, const struct tile *tile, matrix gradient, const int law)
+{
+    wide J = tile->state.J;
+    if (!law_keeps_J(law))
+        J = matrix_det(tile->state.F) * law_volume_scale(k->row, &tile->state);
+    return wide_less(wide_set((real)0.999), J * wide_fma(k->gather_dt, matrix_trace(gradient), wide_set(1)));
+}
+
+/* The velocity in mid step and its gradient, with which particles move. A node at x_i moves to x_i + dt v_mid while its
+ * momentum turns about it, so the affine velocity gains the skew part of dt (sum w v v_mid^T - v_p v_mid,p^T)/D: then
+ * the step keeps angular momentum. The stencil is prepared. */
+NOINLINE void gather_midpoint(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
+                              struct tile *tile, const wide v[DIM], struct motion *motion)
+{
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const wide zero = wide_set(0), inverse_h = wide_set((real)(1 / sweep->dx)), half = wide_set((real)0.5);
+    const mask alive = wide_less(zero, tile->mass);
+    struct stencil *s = &work->stencil;
+    wide middle[DIM];
+    stencil_gather(s, work->midpoint + ARENA_SLACK, NULL, scheme->degree, mls ? WANT_MOMENT : WANT_SLOPE);
+    UNROLL for (int b = 0; b < DIM; b++) {
+        middle[b] = wide_select(alive, stencil_sum(s, 0, b), zero);
+        motion->velocity[b] = middle[b];
+        UNROLL for (int a = 0; a < DIM; a++) {
+            const wide found = mls ? k->affine * wide_fnma(s->e[a], stencil_sum(s, 0, b), stencil_sum(s, 1 + a, b))
+                                   : inverse_h * stencil_sum(s, 1 + DIM + a, b);
+            motion->gradient.m[b][a] = wide_select(alive, found, zero);
+        }
+    }
+    if (!mpm_scheme_is_affine(scheme))
+        return;
+    stencil_gather(s, work->spin + ARENA_SLACK, NULL, scheme->degree, 0);
+    const wide factor = half * k->gather_dt * k->affine / k->h; /* dt/(2 D) */
+    UNROLL for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
+        const int a = (c + 1) % 3, b = (c + 2) % 3;
+        const wide own = wide_fma(middle[a], v[b], -(middle[b] * v[a]));
+        const wide gained = wide_select(alive, factor * (stencil_sum(s, 0, c) - own), zero);
+        tile->C.m[b][a] += gained;
+        tile->C.m[a][b] -= gained;
+    }
+}
+
+/* F-bar: gives the increment of F the averaged volume change. The stencil becomes that of the averages. */
+NOINLINE void average_volume(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
+                             const struct tile *tile, struct motion *motion)
+{
+    const mask alive = wide_less(wide_set(0), tile->mass);
+    f_bar_prepare_stencil(&work->stencil, k, tile->x, sweep->scheme.degree);
+    stencil_gather(&work->stencil, work->volume_change + ARENA_SLACK, NULL, MPM_LINEAR, 0);
+    const wide mean = stencil_sum(&work->stencil, 0, 0);
+    motion->gradient = matrix_select(alive, f_bar_gradient(motion->gradient, k->gather_dt, mean), motion->gradient);
+}
+
+/* Computes the new v and C, and the velocity and gradient that move and strain particles: see the table in scheme.h. */
+INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
+                            struct tile *tile, const int law)
+{
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool affine = mpm_scheme_is_affine(scheme), mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const bool by_moment = affine && scheme->transfer != MPM_TPIC, by_slope = scheme->transfer == MPM_TPIC;
+    const wide zero = wide_set(0), inverse_h = wide_set((real)(1 / sweep->dx));
+    const mask alive = wide_less(zero, tile->mass);
+    struct stencil *s = &work->stencil;
+    struct motion motion;
+    matrix moment = matrix_identity(), slope = moment;
+
+    stencil_prepare(s, tile->x, scheme->degree);
+    stencil_gather(s, work->velocity + ARENA_SLACK, work->before + ARENA_SLACK, scheme->degree,
+                   (mls || by_moment ? WANT_MOMENT : 0) | (!mls || by_slope ? WANT_SLOPE : 0) |
+                       (DIM == 3 && mpm_scheme_reads_before(scheme) ? WANT_SECOND : 0));
+    UNROLL for (int b = 0; b < DIM; b++) {
+        const wide v = stencil_sum(s, 0, b);
+        UNROLL for (int a = 0; a < DIM; a++) {
+            if (mls || by_moment)
+                moment.m[b][a] = wide_select(alive, k->affine * wide_fnma(s->e[a], v, stencil_sum(s, 1 + a, b)), zero);
+            if (!mls || by_slope)
+                slope.m[b][a] = wide_select(alive, inverse_h * stencil_sum(s, 1 + DIM + a, b), zero);
+        }
+        motion.velocity[b] = wide_select(alive, v, zero);
+    }
+    motion.gradient = mls ? moment : slope;
+    tile->C = by_moment ? moment : by_slope ? slope : motion.gradient;
+    if (affine && scheme->c_keep != 1)
+        tile->C = damped(tile->C, wide_set((real)scheme->c_keep));
+
+    wide before[DIM], end[DIM];
+    UNROLL for (int b = 0; b < DIM; b++) {
+        end[b] = motion.velocity[b];
+        before[b] = mpm_scheme_reads_before(scheme) ? sum_before(s, b) : zero;
+    }
+    if (scheme->midpoint)
+        gather_midpoint(sweep, work, k, tile, end, &motion);
+    const wide ratio = wide_set((real)scheme->flip_ratio);
+    const mask parts = scheme->transfer == MPM_ASFLIP ? separates(k, tile, motion.gradient, law) : alive;
+    UNROLL for (int b = 0; b < DIM; b++) {
+        wide v = end[b];
+        if (mpm_scheme_is_flip(scheme))
+            v = wide_select(alive, wide_fma(ratio, tile->v[b] - before[b], v), zero);
+        else if (scheme->transfer == MPM_XPIC)
+            v = wide_select(alive, before[b], zero);
+        tile->v[b] = v;
+        if (mpm_scheme_moves_apart(scheme))
+            motion.velocity[b] = wide_select(parts, v, motion.velocity[b]);
+    }
+    if (sweep->volume_change)
+        average_volume(sweep, work, k, tile, &motion);
+    return motion;
+}
+
+INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *run, const struct constants *k,
+                    const struct tile *tile, const struct law_evaluation *evaluation, int count)
+{
+    (void)run;
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool split = mpm_scheme_is_split(scheme), mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const bool affine = mpm_scheme_is_affine(scheme), keeps_B = mpm_scheme_keeps_B(scheme);
+    const wide zero = wide_set(0), h_mass = k->h * tile->mass;
+    wide stress_by_offset = zero, stress_by_slope = zero; /* -dt V0 tau D^-1 Delta w, or -dt V0 tau grad w */
+    wide C_by_offset = zero, C_by_slope = zero;           /* m C Delta w, or m B grad w with B = h^2/4 C */
+    if (mls)
+        stress_by_offset = k->stress * tile->volume;
+    else
+        stress_by_slope = k->stress_by_slope * tile->volume;
+    if (keeps_B)
+        C_by_slope = wide_set((real)0.25) * h_mass;
+    else if (affine)
+        C_by_offset = h_mass;
+    struct stencil *s = &work->stencil;
+    struct deposit deposits[MOST_DEPOSITS] = {{.mass = tile->mass,
+                                               .by_offset = (affine && !keeps_B) || (mls && !split),
+                                               .by_slope = keeps_B || (!mls && !split)},
+                                              {.mass = zero, .by_offset = mls, .by_slope = !mls}};
+    struct deposit *momentum = &deposits[0], *impulse = &deposits[1];
+    stencil_prepare(s, tile->x, scheme->degree);
+    matrix stress = evaluation->tau;
+    if (mpm_scheme_is_viscous(scheme))
+        stress = matrix_add_diagonal(stress, -shock_of(scheme, k->h, tile, evaluation).pressure);
+    UNROLL for (int b = 0; b < DIM; b++) {
+        momentum->Q[b] = tile->mass * tile->v[b];
+        impulse->Q[b] = zero;
+        UNROLL for (int a = 0; a < DIM; a++) {
+            const wide C = tile->C.m[b][a], tau = stress.m[b][a];
+            impulse->A[a][b] = stress_by_offset * tau;
+            impulse->G[a][b] = stress_by_slope * tau;
+            momentum->A[a][b] = C_by_offset * C;
+            momentum->G[a][b] = C_by_slope * C;
+            if (!split) {
+                momentum->A[a][b] += impulse->A[a][b];
+                momentum->G[a][b] += impulse->G[a][b];
+            }
+        }
+    }
+    real *const arenas[MOST_DEPOSITS] = {work->momentum + ARENA_SLACK, work->impulse + ARENA_SLACK};
+    UNROLL for (int n = 0; n < MOST_DEPOSITS; n++)
+        fold_offset(&deposits[n], s->e);
+    if (split)
+        stencil_scatter_both(s, arenas, count, scheme->degree, deposits);
+    else
+        stencil_scatter(s, arenas[0], count, scheme->degree, momentum);
+}
+
+#define FAMILY(name) MPM_KERNEL(sweep_any_##name)
+#include "mpm/kernels/sweep_body.h"
+
+/* Calls `visit` for every group of a task. Only `visit` adds to the measure. */
+typedef void visitor(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                     struct workspace *work, mpm_measure *result);
+
+INLINE void for_each_group(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task,
+                           struct workspace *work, visitor *visit)
+{
+    sweep->measures[task] = (mpm_measure){.least_det = 1};
+    for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++)
+        visit(sweep, arguments, &sweep->particles->groups[g], work, &sweep->measures[task]);
+}
+
+/* XPIC: gathers S v_k to the particles and scatters it back to the grid. */
+static void filter_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                         struct workspace *work, mpm_measure *result)
+{
+    (void)arguments, (void)result;
+    const int degree = sweep->scheme.degree;
+    struct stencil *s = &work->stencil;
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->vector[MPM_GRID_FILTERED]);
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        const ptrdiff_t left = group->count - t * WIDTH;
+        struct tile tile;
+        tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
+        struct deposit deposit = {.mass = tile.mass};
+        stencil_prepare(s, tile.x, degree);
+        stencil_gather(s, work->velocity + ARENA_SLACK, NULL, degree, 0);
+        UNROLL for (int b = 0; b < DIM; b++)
+            deposit.Q[b] = tile.mass * stencil_sum(s, 0, b);
+        stencil_scatter(s, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH, degree, &deposit);
+    }
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
+}
+
+void MPM_KERNEL(sweep_any_filter)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
+{
+    struct workspace *work = sweep->workspaces[thread];
+    begin_scatter(work);
+    clear_copies(sweep->grid, sweep->grid->copies, task);
+    for_each_group(sweep, arguments, task, work, filter_group);
+}
+
+/* V0 = m h^d/sum w m_i where V0 is still unknown (Stomakhin et al. 2013, step 2). */
+static void rest_volume_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                              struct workspace *work, mpm_measure *result)
+{
+    (void)arguments, (void)result;
+    struct stencil *s = &work->stencil;
+    const wide zero = wide_set(0);
+    const wide cell = wide_set((real)(DIM == 3 ? sweep->dx * sweep->dx * sweep->dx : sweep->dx * sweep->dx));
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->vector[MPM_GRID_VELOCITY]);
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        struct tile tile;
+        tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
+        stencil_prepare(s, tile.x, sweep->scheme.degree);
+        stencil_gather(s, work->velocity + ARENA_SLACK, NULL, sweep->scheme.degree, 0);
+        const mask unknown = wide_less(zero, tile.mass) & wide_less_equal(tile.volume, zero);
+        const wide around = wide_select(unknown, stencil_sum(s, 0, 3), wide_set(1));
+        wide_store(tile_scalar(sweep->particles, MPM_COLUMN_VOLUME, group->first_tile + t),
+                   wide_select(unknown, tile.mass / around * cell, tile.volume));
+    }
+}
+
+void MPM_KERNEL(sweep_any_rest_volume)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task,
+                                       int thread)
+{
+    for_each_group(sweep, arguments, task, sweep->workspaces[thread], rest_volume_group);
+}
+
+/* p_i += dt sum w m b. Split schemes add it to the other forces. */
+static void body_force_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                             struct workspace *work, mpm_measure *result)
+{
+    const double dt = arguments->body_force.dt, *b = arguments->body_force.b;
+    const bool split = mpm_scheme_is_split(&sweep->scheme);
+    real *target = (split ? work->impulse : work->momentum) + ARENA_SLACK;
+    struct stencil *s = &work->stencil;
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        const ptrdiff_t left = group->count - t * WIDTH;
+        struct tile tile;
+        struct deposit deposit = {.mass = wide_set(0)};
+        tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
+        for (int q = 0; q < WIDTH; q++) {
+            const int32_t row = sweep->particles->row[(group->first_tile + t) * WIDTH + q];
+            for (int a = 0; row >= 0 && a < DIM; a++) {
+                const double force = (double)wide_lane(tile.mass, q) * b[(ptrdiff_t)row * DIM + a];
+                result->force[a] += force;
+                ((real *)&deposit.Q[a])[q] = (real)(dt * force);
+            }
+        }
+        stencil_prepare(s, tile.x, sweep->scheme.degree);
+        stencil_scatter(s, target, left < WIDTH ? (int)left : WIDTH, sweep->scheme.degree, &deposit);
+    }
+    arena_add(target, group, split ? sweep->grid->impulse_copies : sweep->grid->copies);
+}
+
+void MPM_KERNEL(sweep_any_body_force)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task,
+                                      int thread)
+{
+    struct workspace *work = sweep->workspaces[thread];
+    begin_scatter(work);
+    for_each_group(sweep, arguments, task, work, body_force_group);
+}
+
+/* The workspace of sweep.c is smaller. */
+extern const size_t MPM_KERNEL(sweep_any_workspace);
+const size_t MPM_KERNEL(sweep_any_workspace) = sizeof(struct workspace);

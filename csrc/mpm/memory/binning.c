@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpm/memory/binning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "mpm/memory/block_map.h"
+
+enum { CELLS = 64, NOBODY = 254, PLACED = 255, GROUPS_PER_ITEM = 8, MOST_LANES = 16 };
+
+/* A source of particles of one new group: those of old group `from` that have moved by `shift`; if `shift` is PLACED,
+ * the particle of placement `from`. */
+struct feed {
+    int32_t from, to;
+    uint8_t shift;
+};
+
+/* Scratch of one binning. */
+struct plan {
+    const mpm_binning *request;
+    const mpm_particles *old;
+    int lane[MOST_LANES]; /* of the p-th particle of a tile */
+    size_t grouped, slots; /* old slots in groups; the same with those of waiting tiles */
+    uint8_t *cell, *shift; /* of the particle in every old slot */
+    uint32_t *present;     /* the shifts that occur in every old group, one bit each */
+    mpm_block_map map;     /* keys of the new groups in order of discovery */
+    struct feed *feeds;    /* by new group: old groups ascending, then placements */
+    int32_t *first_feed;   /* of every new group; one more at the end */
+    uint32_t (*histogram)[CELLS];
+    mpm_group *groups; /* the new groups, sorted */
+    int32_t *source;   /* old slot, by new slot; padding: that of the group's first particle */
+    ptrdiff_t tiles, count;
+};
+
+/* The move of one column from the old tiles to the new ones, with `components` reals (or row numbers) per lane. */
+struct move {
+    const void *from;
+    void *to;
+    size_t element;
+    int components;
+};
+
+/* Columns that are moved together: their targets are different arrays. */
+struct round {
+    struct plan *plan;
+    struct move moves[MPM_MOST_COLUMNS + 1];
+    int count;
+    bool first; /* the round that finds the sources; its first column holds the positions */
+};
+
+/* The loop over the particles of one new group. */
+struct cursor {
+    const int *lane;
+    const uint8_t *cell;
+    uint32_t *next; /* by cell: the number of particles, later the index of the next particle */
+    int32_t *source;
+    int lane_bits;
+};
+
+static struct cursor cursor_of(const struct plan *plan, size_t g)
+{
+    return (struct cursor){plan->lane, plan->cell, plan->histogram[g], NULL, __builtin_ctz((unsigned)plan->old->lanes)};
+}
+
+/* ---- where particles are ----------------------------------------------------------------------------------------- */
+
+static bool stays(const struct plan *plan, size_t slot)
+{
+    const mpm_particles *old = plan->old;
+    return old->row[slot] >= 0 && !(plan->request->drop_massless &&
+                                    mpm_real_at(old->column[MPM_COLUMN_MASS], slot, old->real_size) == 0);
+}
+
+/* The first placement whose slot is not below `slot`. */
+static size_t placement_from(const mpm_binning *request, ptrdiff_t slot)
+{
+    size_t low = 0, high = request->placement_count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (request->placements[middle].slot < slot)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Marks the placed particles in slots first .. last - 1: they come from placements, not from their old group. */
+static void mark_placed(struct plan *plan, size_t first, size_t last)
+{
+    const mpm_binning *request = plan->request;
+    for (size_t i = placement_from(request, (ptrdiff_t)first); i < request->placement_count; i++) {
+        const size_t slot = (size_t)request->placements[i].slot;
+        if (slot >= last)
+            break;
+        if (stays(plan, slot)) {
+            plan->cell[slot] = request->placements[i].cell;
+            plan->shift[slot] = PLACED;
+        }
+    }
+}
+
+static void locate_item(void *context, ptrdiff_t g, int thread)
+{
+    (void)thread;
+    struct plan *plan = context;
+    const mpm_group *group = &plan->old->groups[g];
+    const size_t lanes = (size_t)plan->old->lanes, first = (size_t)group->first_tile * lanes;
+    const size_t last = first + (size_t)group->tiles * lanes;
+    uint8_t *shift = plan->shift;
+    plan->request->locate(plan->old, g, plan->cell, shift);
+    for (size_t slot = first; slot < last; slot++)
+        shift[slot] = stays(plan, slot) ? shift[slot] : NOBODY;
+    mark_placed(plan, first, last);
+    bool seen[256] = {false};
+    for (size_t slot = first; slot < last; slot++)
+        seen[shift[slot]] = true;
+    plan->present[g] = 0;
+    for (int k = 0; k < MPM_NEIGHBOURS; k++)
+        plan->present[g] |= (uint32_t)seen[k] << k;
+}
+
+/* ---- where they go ----------------------------------------------------------------------------------------------- */
+
+/* Appends a feed to the `count` existing ones. */
+static mpm_status feed(struct plan *plan, struct feed *feeds, size_t *count, mpm_block_key key, size_t from, int shift)
+{
+    const int32_t to = mpm_block_map_insert(&plan->map, key);
+    if (to < 0)
+        return MPM_OUT_OF_MEMORY;
+    feeds[(*count)++] = (struct feed){(int32_t)from, to, (uint8_t)shift};
+    return MPM_OK;
+}
+
+/* Finds the new groups and their feeds. */
+static mpm_status discover(struct plan *plan, struct feed *feeds, size_t *count)
+{
+    const mpm_particles *old = plan->old;
+    const mpm_placement *placements = plan->request->placements;
+    mpm_status status = MPM_OK;
+    for (size_t g = 0; g < old->group_count && !status; g++)
+        for (uint32_t left = plan->present[g]; left && !status; left &= left - 1) {
+            const mpm_group *from = &old->groups[g];
+            const int shift = __builtin_ctz(left);
+            status = feed(plan, feeds, count,
+                          mpm_block_map_neighbour(from->block, from->material, old->dim, shift), g, shift);
+        }
+    for (size_t i = 0; i < plan->request->placement_count && !status; i++) {
+        const mpm_placement *mine = &placements[i];
+        if (plan->shift[mine->slot] == PLACED)
+            status = feed(plan, feeds, count,
+                          (mpm_block_key){{mine->block[0], mine->block[1], mine->block[2]}, mine->material}, i, PLACED);
+    }
+    return status;
+}
+
+/* Sorts the new groups by block and material, and the feeds by group. */
+static mpm_status sort_groups(struct plan *plan, const struct feed *feeds, size_t feed_count)
+{
+    const mpm_allocator *allocator = plan->request->allocator;
+    const size_t count = plan->map.count;
+    struct {
+        mpm_block_key key;
+        int32_t found;
+    } *order = mpm_memory_new(allocator, count, sizeof *order); /* key first, so that mpm_block_map_compare applies */
+    int32_t *rank = mpm_memory_new(allocator, count, sizeof *rank);
+    plan->groups = mpm_memory_new(allocator, count, sizeof *plan->groups);
+    plan->histogram = mpm_memory_new(allocator, count, sizeof *plan->histogram);
+    plan->first_feed = mpm_memory_new(allocator, count + 1, sizeof *plan->first_feed);
+    plan->feeds = mpm_memory_new_unset(allocator, feed_count, sizeof *plan->feeds);
+    const bool failed =
+        !order || !rank || !plan->groups || !plan->histogram || !plan->first_feed || !plan->feeds;
+    if (!failed) {
+        for (size_t i = 0; i < count; i++)
+            order[i].key = plan->map.keys[i], order[i].found = (int32_t)i;
+        qsort(order, count, sizeof *order, mpm_block_map_compare);
+        for (size_t i = 0; i < count; i++) {
+            rank[order[i].found] = (int32_t)i;
+            memcpy(plan->groups[i].block, order[i].key.block, sizeof plan->groups[i].block);
+            plan->groups[i].material = order[i].key.material;
+        }
+        /* a counting sort, filled backwards from the end of every group's feeds */
+        for (size_t i = 0; i < feed_count; i++)
+            plan->first_feed[rank[feeds[i].to]]++;
+        for (size_t i = 1; i <= count; i++)
+            plan->first_feed[i] += plan->first_feed[i - 1];
+        for (size_t i = feed_count; i-- > 0;)
+            plan->feeds[--plan->first_feed[rank[feeds[i].to]]] = feeds[i];
+    }
+    mpm_memory_free(allocator, order);
+    mpm_memory_free(allocator, rank);
+    return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
+}
+
+static mpm_status find_groups(struct plan *plan)
+{
+    const mpm_allocator *allocator = plan->request->allocator;
+    size_t most = plan->request->placement_count, count = 0;
+    for (size_t g = 0; g < plan->old->group_count; g++)
+        most += (size_t)__builtin_popcount(plan->present[g]);
+    if (most > INT32_MAX / 2)
+        return MPM_TOO_LARGE;
+    struct feed *feeds = mpm_memory_new_unset(allocator, most, sizeof *feeds);
+    mpm_status status = feeds ? discover(plan, feeds, &count) : MPM_OUT_OF_MEMORY;
+    if (!status)
+        status = sort_groups(plan, feeds, count);
+    mpm_memory_free(allocator, feeds);
+    return status;
+}
+
+/* Calls `visit` for the old slot of every particle of new group `g`: old groups ascending, particles in cell order. The
+ * sort keeps this order within a cell. */
+typedef void visitor(const struct cursor *cursor, size_t slot);
+
+static inline __attribute__((always_inline)) void for_each_slot(const struct plan *plan, size_t g,
+                                                                const struct cursor *cursor, visitor *visit)
+{
+    const size_t lanes = (size_t)plan->old->lanes;
+    for (int32_t f = plan->first_feed[g]; f < plan->first_feed[g + 1]; f++) {
+        const struct feed feed = plan->feeds[f];
+        if (feed.shift == PLACED) {
+            visit(cursor, (size_t)plan->request->placements[feed.from].slot);
+            continue;
+        }
+        const mpm_group *from = &plan->old->groups[feed.from];
+        const uint8_t *shift = plan->shift + (size_t)from->first_tile * lanes,
+                      *end = shift + (size_t)from->tiles * lanes;
+        /* memchr finds the next tile with such a particle */
+        for (const uint8_t *next = shift; (next = memchr(next, feed.shift, (size_t)(end - next)));) {
+            const uint8_t *tile = shift + (size_t)(next - shift) / lanes * lanes;
+            const size_t slot = (size_t)(tile - plan->shift);
+            for (size_t p = 0; p < lanes; p++)
+                if (tile[cursor->lane[p]] == feed.shift)
+                    visit(cursor, slot + (size_t)cursor->lane[p]);
+            next = tile + lanes;
+        }
+    }
+}
+
+static void count_one(const struct cursor *cursor, size_t slot)
+{
+    cursor->next[cursor->cell[slot]]++;
+}
+
+/* The range of nodes, counted from node -1, that particles with base nodes in `histogram` can touch when each may
+ * still move by one cell. */
+static void set_node_range(mpm_group *group, int dim, int degree, const uint32_t histogram[CELLS])
+{
+    const int side = mpm_block_side(dim);
+    for (int axis = 0; axis < 3; axis++)
+        group->first_node[axis] = axis < dim ? side : 0, group->last_node[axis] = 0;
+    for (int c = 0; c < CELLS; c++) {
+        if (!histogram[c])
+            continue;
+        for (int axis = dim - 1, rest = c; axis >= 0; axis--, rest /= side) {
+            const int base = rest % side; /* nodes base .. base + degree, moved by one either way */
+            if (base < group->first_node[axis])
+                group->first_node[axis] = base;
+            if (base + degree + 2 > group->last_node[axis])
+                group->last_node[axis] = base + degree + 2;
+        }
+    }
+}
+
+/* Loops over the groups of an item. */
+#define FOR_GROUPS_OF_ITEM(plan, item, g) \
+    for (size_t g = (size_t)(item) * GROUPS_PER_ITEM; \
+         g < ((size_t)(item) + 1) * GROUPS_PER_ITEM && g < (plan)->map.count; g++)
+
+static void count_item(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    struct plan *plan = context;
+    FOR_GROUPS_OF_ITEM(plan, item, g) {
+        const struct cursor cursor = cursor_of(plan, g);
+        for_each_slot(plan, g, &cursor, count_one);
+        set_node_range(&plan->groups[g], plan->old->dim, plan->old->degree, plan->histogram[g]);
+    }
+}
+
+/* Calls `item` for all new groups. */
+static void for_groups(struct plan *plan, mpm_pool_item item, void *context)
+{
+    mpm_pool_for(plan->request->pool, item, context,
+                 (ptrdiff_t)((plan->map.count + GROUPS_PER_ITEM - 1) / GROUPS_PER_ITEM));
+}
+
+/* Gives every group its tiles; the histogram becomes the first place of each cell. */
+static mpm_status lay_groups(struct plan *plan)
+{
+    const uint32_t lanes = (uint32_t)plan->old->lanes;
+    for (size_t g = 0; g < plan->map.count; g++) {
+        mpm_group *group = &plan->groups[g];
+        uint32_t particles = 0;
+        for (int c = 0; c < CELLS; c++) {
+            const uint32_t here = plan->histogram[g][c];
+            plan->histogram[g][c] = particles;
+            particles += here;
+        }
+        group->count = (int32_t)particles;
+        group->tiles = (int32_t)((particles + lanes - 1) / lanes);
+        group->first_tile = plan->tiles;
+        plan->tiles += group->tiles;
+        plan->count += group->count;
+    }
+    /* Old slots are named by an int32_t, and padded groups have up to `lanes` times as many as particles. */
+    return plan->count > INT32_MAX / 2 || plan->tiles > INT32_MAX / (ptrdiff_t)lanes ? MPM_TOO_LARGE : MPM_OK;
+}
+
+/* ---- the move ---------------------------------------------------------------------------------------------------- */
+
+/* The entry of `source` for the p-th particle of a group, found without a division, which is slow. */
+static int32_t *source_of(const struct cursor *cursor, uint32_t p)
+{
+    return cursor->source + (p >> cursor->lane_bits << cursor->lane_bits) +
+           cursor->lane[p & ((1u << cursor->lane_bits) - 1)];
+}
+
+static void set_source(const struct cursor *cursor, size_t slot)
+{
+    *source_of(cursor, cursor->next[cursor->cell[slot]]++) = (int32_t)slot;
+}
+
+static void set_sources(const struct plan *plan, size_t g)
+{
+    const mpm_group *group = &plan->groups[g];
+    struct cursor cursor = cursor_of(plan, g);
+    cursor.source = plan->source + group->first_tile * plan->old->lanes;
+    for_each_slot(plan, g, &cursor, set_source);
+    for (int32_t p = group->count; p < group->tiles * plan->old->lanes; p++)
+        *source_of(&cursor, (uint32_t)p) = *cursor.source;
+}
+
+/* Moves a tile of one field; lane q comes from element `at[q]`. Where this is inlined, the numbers of lanes and
+ * components are constants. Row numbers are copied as floats, which also have 32 bits. */
+#define MOVE_TILE(type) \
+    static inline __attribute__((always_inline)) void move_##type(const struct move *move, size_t tile, \
+                                                                  const size_t *at, size_t components, size_t lanes) \
+    { \
+        const type *from = move->from; \
+        type *to = (type *)move->to + tile * lanes * components; \
+        for (size_t k = 0; k < components; k++, from += lanes, to += lanes) \
+            for (size_t q = 0; q < lanes; q++) \
+                to[q] = from[at[q]]; \
+    }
+MOVE_TILE(float)
+MOVE_TILE(double)
+
+static inline __attribute__((always_inline)) void move_tiles(const struct round *round, const mpm_group *group,
+                                                             const size_t dim, const size_t lanes)
+{
+    const int32_t *source = round->plan->source + (size_t)group->first_tile * lanes;
+    for (size_t tile = (size_t)group->first_tile; tile < (size_t)(group->first_tile + group->tiles); tile++) {
+        size_t in_scalar[MOST_LANES], in_vector[MOST_LANES];
+        for (size_t q = 0; q < lanes; q++) {
+            in_scalar[q] = (size_t)*source++;
+            in_vector[q] = mpm_particles_index(in_scalar[q], 0, dim, lanes);
+        }
+        for (int i = 0; i < round->count; i++) {
+            const struct move *move = &round->moves[i];
+            if (move->element == sizeof(float))
+                move->components == 1 ? move_float(move, tile, in_scalar, 1, lanes)
+                                      : move_float(move, tile, in_vector, dim, lanes);
+            else
+                move->components == 1 ? move_double(move, tile, in_scalar, 1, lanes)
+                                      : move_double(move, tile, in_vector, dim, lanes);
+        }
+    }
+}
+
+static void move_group(const struct round *round, const mpm_group *group)
+{
+    const int dim = round->plan->old->dim;
+#define CASE(lanes) \
+    case lanes: \
+        dim == 3 ? move_tiles(round, group, 3, lanes) : move_tiles(round, group, 2, lanes); \
+        break;
+    switch (round->plan->old->lanes) { CASE(1) CASE(2) CASE(4) CASE(8) CASE(16) }
+#undef CASE
+}
+
+/* Positions count from the first node of the block, so this shifts those of particles from other blocks. */
+static void shift_positions(const struct plan *plan, const struct move *move, const mpm_group *group)
+{
+    const size_t lanes = (size_t)plan->old->lanes, d = (size_t)move->components;
+    const size_t first = (size_t)group->first_tile * lanes, last = first + (size_t)group->tiles * lanes;
+    const int side = mpm_block_side(plan->old->dim);
+    const uint8_t own = plan->old->dim == 3 ? 13 : 4;
+    for (size_t t = first; t < last; t++) {
+        int shift = plan->shift[plan->source[t]];
+        if (shift == own || shift >= MPM_NEIGHBOURS)
+            continue;
+        for (size_t k = d; k-- > 0; shift /= 3) {
+            const size_t at = mpm_particles_index(t, k, d, lanes);
+            const int by = (shift % 3 - 1) * side;
+            if (move->element == sizeof(double))
+                ((double *)move->to)[at] -= (double)by;
+            else
+                ((float *)move->to)[at] -= (float)by;
+        }
+    }
+}
+
+static void round_item(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    const struct round *round = context;
+    FOR_GROUPS_OF_ITEM(round->plan, item, g) {
+        if (round->first)
+            set_sources(round->plan, g);
+        move_group(round, &round->plan->groups[g]);
+        if (round->first)
+            shift_positions(round->plan, &round->moves[0], &round->plan->groups[g]);
+    }
+}
+
+static void swap(void **a, void **b)
+{
+    void *t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* Does a column move? Empty columns, and v and C in mid step, are left out. */
+static bool moves(const struct plan *plan, int column)
+{
+    const int F = mpm_fields_F(plan->old->dim);
+    if (column == MPM_COLUMN_V || (column >= MPM_COLUMN_C && column < F))
+        return !plan->request->mid_step;
+    return plan->old->has_F || column <= F || column >= mpm_fields_core_columns(plan->old->dim);
+}
+
+static void add_move(struct round *round, const void *from, void *to, size_t element, int components)
+{
+    round->moves[round->count++] = (struct move){from, to, element, components};
+}
+
+/* Moves everything into the larger arrays of `fresh`, in one round. */
+static void move_to(struct plan *plan, const mpm_particles *particles, mpm_particles *fresh)
+{
+    struct round round = {.plan = plan, .first = true};
+    for (int c = 0; c < particles->columns; c++)
+        if (moves(plan, c))
+            add_move(&round, particles->column[c], fresh->column[c], particles->real_size, particles->width[c]);
+    add_move(&round, particles->row, fresh->row, sizeof(int32_t), 1);
+    for_groups(plan, round_item, &round);
+}
+
+/* The next column of that width, from `column` on, that moves; the number of columns if there is none. */
+static int next_column(const struct plan *plan, const mpm_particles *particles, int column, int width)
+{
+    while (column < particles->columns && !(particles->width[column] == width && moves(plan, column)))
+        column++;
+    return column;
+}
+
+/* Moves everything within the existing arrays, in as many rounds as the free arrays require: the spares, and in mid
+ * step v and C. Each moved column leaves a free array for the next round. */
+static void move_in_place(struct plan *plan, mpm_particles *particles)
+{
+    const int columns = particles->columns;
+    int left_behind[MPM_MOST_COLUMNS], idle = 0;
+    void *free[MPM_MOST_COLUMNS + 1] = {particles->spare_vector};
+    for (int c = 0; c < columns; c++)
+        if (particles->width[c] == particles->dim && c < mpm_fields_F(particles->dim) && !moves(plan, c)) {
+            left_behind[idle++] = c;
+            free[idle] = particles->column[c];
+        }
+    struct round round = {.plan = plan, .first = true};
+    int vector = next_column(plan, particles, 0, particles->dim), scalar = next_column(plan, particles, 0, 1);
+    while (vector < columns || scalar < columns) {
+        for (int i = 0; i <= idle && vector < columns; i++) {
+            add_move(&round, particles->column[vector], free[i], particles->real_size, particles->dim);
+            swap(&particles->column[vector], &free[i]);
+            vector = next_column(plan, particles, vector + 1, particles->dim);
+        }
+        if (scalar < columns) {
+            add_move(&round, particles->column[scalar], particles->spare_scalar, particles->real_size, 1);
+            swap(&particles->column[scalar], &particles->spare_scalar);
+            scalar = next_column(plan, particles, scalar + 1, 1);
+        }
+        if (round.first) {
+            add_move(&round, particles->row, particles->spare_row, sizeof *particles->row, 1);
+            int32_t *moved = particles->row;
+            particles->row = particles->spare_row;
+            particles->spare_row = moved;
+        }
+        for_groups(plan, round_item, &round);
+        round.first = false;
+        round.count = 0;
+    }
+    particles->spare_vector = free[0];
+    for (int i = 0; i < idle; i++)
+        particles->column[left_behind[i]] = free[i + 1];
+}
+
+struct padding {
+    const struct plan *plan;
+    mpm_particles *particles;
+};
+
+static void pad_item(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    const struct padding *padding = context;
+    FOR_GROUPS_OF_ITEM(padding->plan, item, g)
+    mpm_particles_pad(padding->particles, &padding->particles->groups[g]);
+}
+
+static void clear_plan(struct plan *plan)
+{
+    const mpm_allocator *allocator = plan->request->allocator;
+    mpm_memory_free(allocator, plan->cell);
+    mpm_memory_free(allocator, plan->shift);
+    mpm_memory_free(allocator, plan->present);
+    mpm_memory_free(allocator, plan->feeds);
+    mpm_memory_free(allocator, plan->first_feed);
+    mpm_memory_free(allocator, plan->histogram);
+    mpm_memory_free(allocator, plan->groups);
+    mpm_memory_free(allocator, plan->source);
+    mpm_block_map_clear(&plan->map);
+}
+
+/* Finds the new groups, their particles by cell, and their grid. Does not change the old ones. */
+static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
+{
+    const mpm_binning *request = plan->request;
+    const mpm_particles *old = plan->old;
+    const mpm_allocator *allocator = request->allocator;
+    plan->cell = mpm_memory_new_unset(allocator, plan->slots, sizeof *plan->cell);
+    plan->shift = mpm_memory_new_unset(allocator, plan->slots, sizeof *plan->shift);
+    plan->present = mpm_memory_new_unset(allocator, old->group_count, sizeof *plan->present);
+    if (!plan->cell || !plan->shift || !plan->present)
+        return MPM_OUT_OF_MEMORY;
+    mpm_pool_for(request->pool, locate_item, plan, (ptrdiff_t)old->group_count);
+    memset(plan->shift + plan->grouped, NOBODY, plan->slots - plan->grouped);
+    mark_placed(plan, plan->grouped, plan->slots);
+    mpm_status status = find_groups(plan);
+    if (status)
+        return status;
+    for_groups(plan, count_item, plan);
+    if ((status = lay_groups(plan)) ||
+        (status = mpm_grid_build(grid, allocator, plan->groups, plan->map.count, plan->count, request->symmetry,
+                                 old->dim, old->real_size, request->vectors)))
+        return status;
+    plan->source = mpm_memory_new_unset(allocator, (size_t)plan->tiles * (size_t)old->lanes, sizeof *plan->source);
+    return plan->source ? MPM_OK : MPM_OUT_OF_MEMORY;
+}
+
+mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid)
+{
+    const mpm_allocator *allocator = binning->allocator;
+    struct plan plan = {.request = binning, .old = particles, .map = mpm_block_map_empty(allocator)};
+    mpm_particles fresh = mpm_particles_empty_like(particles);
+    mpm_grid fresh_grid = {0};
+    plan.slots = (size_t)particles->tiles * (size_t)particles->lanes;
+    for (size_t g = 0; g < particles->group_count; g++)
+        plan.grouped += (size_t)particles->groups[g].tiles * (size_t)particles->lanes;
+    for (int p = 0; p < particles->lanes; p++)
+        plan.lane[p] = mpm_particles_lane(particles->lanes, p);
+
+    mpm_status status = plan.slots > INT32_MAX ? MPM_TOO_LARGE : make_plan(&plan, &fresh_grid);
+    const bool grows = (size_t)plan.tiles > particles->capacity;
+    if (!status && grows)
+        status = mpm_particles_allocate(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16);
+    if (!status && binning->prepare)
+        status = binning->prepare(binning->context, &fresh_grid);
+    if (status)
+        goto done;
+
+    /* Nothing can fail from here on. */
+    if (binning->mid_step)
+        mpm_grid_take_velocities(&fresh_grid, grid, particles->real_size);
+    if (grows) {
+        move_to(&plan, particles, &fresh);
+        mpm_particles_clear(particles, allocator);
+        *particles = fresh;
+        fresh = mpm_particles_empty_like(particles);
+    } else {
+        move_in_place(&plan, particles);
+        mpm_memory_free(allocator, particles->groups);
+    }
+    particles->groups = plan.groups;
+    particles->group_count = plan.map.count;
+    particles->tiles = plan.tiles;
+    particles->count = plan.count;
+    for_groups(&plan, pad_item, &(struct padding){&plan, particles});
+    plan.groups = NULL;
+    mpm_grid_clear(grid, allocator);
+    *grid = fresh_grid;
+    fresh_grid = (mpm_grid){0};
+done:
+    mpm_grid_clear(&fresh_grid, allocator);
+    mpm_particles_clear(&fresh, allocator);
+    clear_plan(&plan);
+    return status;
+}

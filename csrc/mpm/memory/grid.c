@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpm/memory/grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpm/memory/block_map.h"
+
+enum {
+    PARTICLES_PER_TASK = 8192, /* small enough to share out, large enough that private copies are cheap */
+    LEAST_TASKS = 2,
+    MOST_TASKS = 1024
+};
+
+/* The offset of neighbour `k` along `axis`: -1, 0 or 1. x is slowest. */
+static int neighbour_offset(int dim, int k, int axis)
+{
+    static const int stride[2][3] = {{3, 1, 0}, {9, 3, 1}};
+    return k / stride[dim - 2][axis] % 3 - 1;
+}
+
+/* Can the group touch a node of neighbour `k`? `first_node` and `last_node` count from node -1 of the block. */
+static int is_touched(const mpm_group *group, int dim, int k)
+{
+    for (int axis = 0; axis < dim; axis++) {
+        int offset = neighbour_offset(dim, k, axis);
+        if (offset < 0 && group->first_node[axis] > 0)
+            return 0;
+        if (offset > 0 && group->last_node[axis] <= mpm_block_side(dim))
+            return 0;
+    }
+    return 1;
+}
+
+/* Finds the touched blocks, sorted by coordinates, and writes their indices into the groups. */
+static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
+                              int dim)
+{
+    const int neighbours = dim == 3 ? 27 : 9;
+    mpm_status status = MPM_OUT_OF_MEMORY;
+    mpm_block_map map = mpm_block_map_empty(allocator);
+    int32_t *rank = NULL;
+    for (size_t g = 0; g < group_count; g++)
+        for (int k = 0; k < neighbours; k++) {
+            groups[g].node_block[k] = -1;
+            if (!is_touched(&groups[g], dim, k))
+                continue;
+            groups[g].node_block[k] =
+                mpm_block_map_insert(&map, mpm_block_map_neighbour(groups[g].block, 0, dim, k));
+            if (groups[g].node_block[k] < 0)
+                goto done;
+        }
+    grid->block_count = map.count;
+    grid->blocks = mpm_memory_new(allocator, map.count, sizeof *grid->blocks);
+    rank = mpm_memory_new(allocator, map.count, sizeof *rank);
+    if (!grid->blocks || !rank)
+        goto done;
+    for (size_t b = 0; b < map.count; b++)
+        map.keys[b].material = (int32_t)b; /* stores the provisional index; coordinates alone are unique */
+    if (map.count) /* without particles there is no array to sort */
+        qsort(map.keys, map.count, sizeof *map.keys, mpm_block_map_compare);
+    for (size_t b = 0; b < map.count; b++) {
+        memcpy(grid->blocks[b].block, map.keys[b].block, sizeof grid->blocks[b].block);
+        rank[map.keys[b].material] = (int32_t)b;
+    }
+    for (size_t g = 0; g < group_count; g++)
+        for (int k = 0; k < neighbours; k++)
+            if (groups[g].node_block[k] >= 0)
+                groups[g].node_block[k] = rank[groups[g].node_block[k]];
+    status = MPM_OK;
+done:
+    mpm_memory_free(allocator, rank);
+    mpm_block_map_clear(&map);
+    return status;
+}
+
+/* Cuts the groups into tasks. The cuts depend on the particles alone, never on the threads. */
+static mpm_status cut_tasks(mpm_grid *grid, const mpm_allocator *allocator, const mpm_group *groups,
+                            size_t group_count, ptrdiff_t particles)
+{
+    ptrdiff_t tasks = (particles + PARTICLES_PER_TASK - 1) / PARTICLES_PER_TASK;
+    if (tasks > LEAST_TASKS) /* a multiple, so that two or four threads share the work evenly */
+        tasks = (tasks + 3) / 4 * 4;
+    tasks = tasks < LEAST_TASKS ? LEAST_TASKS : tasks > MOST_TASKS ? MOST_TASKS : tasks;
+    grid->task_count = (size_t)tasks;
+    grid->task_group = mpm_memory_new(allocator, (size_t)tasks + 1, sizeof *grid->task_group);
+    grid->task_copy = mpm_memory_new(allocator, (size_t)tasks + 1, sizeof *grid->task_copy);
+    if (!grid->task_group || !grid->task_copy)
+        return MPM_OUT_OF_MEMORY;
+    size_t g = 0;
+    ptrdiff_t taken = 0;
+    for (ptrdiff_t t = 0; t < tasks; t++) {
+        grid->task_group[t] = (int32_t)g;
+        while (g < group_count && taken + groups[g].count / 2 < particles * (t + 1) / tasks)
+            taken += groups[g++].count;
+    }
+    grid->task_group[tasks] = (int32_t)group_count; /* rounding must not omit a group */
+    return MPM_OK;
+}
+
+/* Numbers the private copies of every task, and lists the copies of every block in task order. */
+static mpm_status number_copies(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, int dim)
+{
+    const int neighbours = dim == 3 ? 27 : 9;
+    int32_t *owner = mpm_memory_new(allocator, grid->block_count, sizeof *owner); /* by block: 1 + its last task */
+    int32_t *copy = mpm_memory_new(allocator, grid->block_count, sizeof *copy);
+    mpm_status status = MPM_OUT_OF_MEMORY;
+    if (!owner || !copy)
+        goto done;
+    size_t copies = 0;
+    for (size_t t = 0; t < grid->task_count; t++) {
+        grid->task_copy[t] = (int32_t)copies;
+        for (int32_t g = grid->task_group[t]; g < grid->task_group[t + 1]; g++)
+            for (int k = 0; k < neighbours; k++) {
+                int32_t b = groups[g].node_block[k];
+                groups[g].copy[k] = -1;
+                if (b < 0)
+                    continue;
+                if (owner[b] != (int32_t)t + 1) {
+                    owner[b] = (int32_t)t + 1;
+                    copy[b] = (int32_t)copies++;
+                    grid->blocks[b].copies++;
+                }
+                groups[g].copy[k] = copy[b];
+            }
+        if (copies > INT32_MAX / 2) {
+            status = MPM_TOO_LARGE;
+            goto done;
+        }
+    }
+    grid->task_copy[grid->task_count] = (int32_t)copies;
+    grid->copy_count = copies;
+    grid->copy_list = mpm_memory_new(allocator, copies, sizeof *grid->copy_list);
+    if (!grid->copy_list)
+        goto done;
+    int32_t at = 0;
+    for (size_t b = 0; b < grid->block_count; b++) {
+        grid->blocks[b].first_copy = at;
+        at += grid->blocks[b].copies;
+        grid->blocks[b].copies = 0;
+        owner[b] = 0;
+    }
+    for (size_t t = 0; t < grid->task_count; t++)
+        for (int32_t g = grid->task_group[t]; g < grid->task_group[t + 1]; g++)
+            for (int k = 0; k < neighbours; k++) {
+                int32_t b = groups[g].node_block[k];
+                if (b < 0 || owner[b] == (int32_t)t + 1)
+                    continue;
+                owner[b] = (int32_t)t + 1;
+                grid->copy_list[grid->blocks[b].first_copy + grid->blocks[b].copies++] = groups[g].copy[k];
+            }
+    status = MPM_OK;
+done:
+    mpm_memory_free(allocator, copy);
+    mpm_memory_free(allocator, owner);
+    return status;
+}
+
+mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
+                          ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size,
+                          unsigned vectors)
+{
+    const bool split = vectors >> MPM_GRID_BEFORE & 1;
+    *grid = (mpm_grid){0};
+    mpm_status status = find_blocks(grid, allocator, groups, group_count, dim);
+    if (!status)
+        status = cut_tasks(grid, allocator, groups, group_count, particles);
+    if (!status)
+        status = number_copies(grid, allocator, groups, dim);
+    if (!status) {
+        const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size;
+        grid->copies = mpm_memory_new_unset(allocator, grid->copy_count, block_bytes);
+        if (split)
+            grid->impulse_copies = mpm_memory_new_unset(allocator, grid->copy_count, block_bytes);
+        bool failed = !grid->copies || (split && !grid->impulse_copies);
+        for (int v = 0; v < MPM_GRID_VECTORS; v++)
+            if (vectors >> v & 1)
+                failed |= !(grid->vector[v] = mpm_memory_new(allocator, grid->block_count, block_bytes));
+        const size_t nodes = (size_t)__builtin_popcount(vectors), copies = 1u + split;
+        grid->bytes = (nodes * grid->block_count + copies * grid->copy_count) * block_bytes;
+        status = failed ? MPM_OUT_OF_MEMORY : MPM_OK;
+    }
+    if (!status)
+        status = mpm_images_find(grid, allocator, symmetry, dim, real_size, split, vectors >> MPM_GRID_GUESS & 1);
+    if (status)
+        mpm_grid_clear(grid, allocator);
+    return status;
+}
+
+void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size)
+{
+    const size_t bytes = MPM_BLOCK_NODES * 4 * real_size;
+    size_t o = 0; /* the blocks of both grids are sorted */
+    for (size_t b = 0; b < grid->block_count; b++) {
+        const int32_t *block = grid->blocks[b].block;
+        while (o < older->block_count && mpm_block_map_compare_blocks(older->blocks[o].block, block) < 0)
+            o++;
+        if (o < older->block_count && !mpm_block_map_compare_blocks(older->blocks[o].block, block))
+            memcpy((char *)grid->vector[MPM_GRID_VELOCITY] + b * bytes,
+                   (const char *)older->vector[MPM_GRID_VELOCITY] + o * bytes, bytes);
+    }
+}
+
+void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator)
+{
+    mpm_memory_free(allocator, grid->blocks);
+    mpm_memory_free(allocator, grid->copy_list);
+    mpm_memory_free(allocator, grid->task_group);
+    mpm_memory_free(allocator, grid->task_copy);
+    for (int v = 0; v < MPM_GRID_VECTORS; v++)
+        mpm_memory_free(allocator, grid->vector[v]);
+    mpm_memory_free(allocator, grid->copies);
+    mpm_memory_free(allocator, grid->impulse_copies);
+    mpm_images_clear(&grid->images, allocator);
+    *grid = (mpm_grid){0};
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpm/memory/particles.h"
+
+#include <string.h>
+
+#include "base/real.h"
+
+mpm_particles mpm_particles_empty(int dim, int lanes, int degree, size_t real_size)
+{
+    mpm_particles particles = {.dim = dim, .lanes = lanes, .degree = degree, .real_size = real_size,
+                               .columns = mpm_fields_core_columns(dim)};
+    for (int c = 0; c < particles.columns; c++)
+        particles.width[c] = c == MPM_COLUMN_MASS || c == MPM_COLUMN_VOLUME ? 1 : dim;
+    return particles;
+}
+
+mpm_particles mpm_particles_empty_like(const mpm_particles *particles)
+{
+    mpm_particles fresh = *particles;
+    memset(fresh.column, 0, sizeof fresh.column);
+    fresh.spare_vector = fresh.spare_scalar = NULL;
+    fresh.row = fresh.spare_row = NULL;
+    fresh.groups = NULL;
+    fresh.count = fresh.tiles = 0;
+    fresh.capacity = fresh.group_count = 0;
+    return fresh;
+}
+
+/* Bytes of a tile of a column. */
+static size_t tile_bytes(const mpm_particles *particles, int width)
+{
+    return (size_t)particles->lanes * (size_t)width * particles->real_size;
+}
+
+mpm_status mpm_particles_allocate(mpm_particles *fresh, const mpm_allocator *allocator, size_t capacity)
+{
+    const size_t rows = (size_t)fresh->lanes * sizeof(int32_t);
+    int failed = 0;
+    for (int c = 0; c < fresh->columns; c++)
+        failed |= !(fresh->column[c] = mpm_memory_new(allocator, capacity, tile_bytes(fresh, fresh->width[c])));
+    failed |= !(fresh->spare_vector = mpm_memory_new(allocator, capacity, tile_bytes(fresh, fresh->dim)));
+    failed |= !(fresh->spare_scalar = mpm_memory_new(allocator, capacity, tile_bytes(fresh, 1)));
+    failed |= !(fresh->spare_row = mpm_memory_new(allocator, capacity, rows));
+    failed |= !(fresh->row = mpm_memory_new(allocator, capacity, rows));
+    fresh->capacity = capacity;
+    return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
+}
+
+mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *allocator, size_t extra)
+{
+    const size_t tiles = (size_t)particles->tiles, wanted = tiles + extra;
+    if (wanted <= particles->capacity)
+        return MPM_OK;
+    mpm_particles fresh = mpm_particles_empty_like(particles);
+    fresh.count = particles->count;
+    fresh.tiles = particles->tiles;
+    if (mpm_particles_allocate(&fresh, allocator, wanted)) {
+        mpm_particles_clear(&fresh, allocator);
+        return MPM_OUT_OF_MEMORY;
+    }
+    for (int c = 0; tiles && c < particles->columns; c++)
+        memcpy(fresh.column[c], particles->column[c], tiles * tile_bytes(particles, particles->width[c]));
+    if (tiles)
+        memcpy(fresh.row, particles->row, tiles * (size_t)particles->lanes * sizeof *fresh.row);
+    mpm_group *groups = particles->groups;
+    size_t group_count = particles->group_count;
+    particles->groups = NULL;
+    mpm_particles_clear(particles, allocator);
+    fresh.groups = groups;
+    fresh.group_count = group_count;
+    *particles = fresh;
+    return MPM_OK;
+}
+
+mpm_status mpm_particles_add_columns(mpm_particles *particles, const mpm_allocator *allocator, int count,
+                                     const double *initial)
+{
+    const int first = particles->columns;
+    const size_t slots = particles->capacity * (size_t)particles->lanes;
+    for (int c = first; slots && c < first + count; c++)
+        if (!(particles->column[c] = mpm_memory_new(allocator, particles->capacity, tile_bytes(particles, 1)))) {
+            while (c-- > first) {
+                mpm_memory_free(allocator, particles->column[c]);
+                particles->column[c] = NULL;
+            }
+            return MPM_OUT_OF_MEMORY;
+        }
+    for (int c = first; c < first + count; c++) {
+        particles->width[c] = 1;
+        particles->initial[c] = initial[c - first];
+        for (size_t slot = 0; slot < slots; slot++)
+            mpm_real_set(particles->column[c], slot, particles->initial[c], particles->real_size);
+    }
+    particles->columns += count;
+    return MPM_OK;
+}
+
+void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocator)
+{
+    for (int c = 0; c < particles->columns; c++)
+        mpm_memory_free(allocator, particles->column[c]);
+    mpm_memory_free(allocator, particles->row);
+    mpm_memory_free(allocator, particles->spare_vector);
+    mpm_memory_free(allocator, particles->spare_scalar);
+    mpm_memory_free(allocator, particles->spare_row);
+    mpm_memory_free(allocator, particles->groups);
+    *particles = mpm_particles_empty_like(particles);
+}
+
+size_t mpm_particles_bytes(const mpm_particles *particles)
+{
+    size_t tile =
+        tile_bytes(particles, particles->dim + 1) + 2 * (size_t)particles->lanes * sizeof(int32_t); /* spares */
+    for (int c = 0; c < particles->columns; c++)
+        tile += tile_bytes(particles, particles->width[c]);
+    return particles->capacity * tile + particles->group_count * sizeof(mpm_group);
+}
+
+/* The values of padding: at rest in the middle of the block, undeformed, without mass. */
+static double padding(const mpm_particles *particles, int column, int component)
+{
+    const int F = mpm_fields_F(particles->dim);
+    if (column == MPM_COLUMN_X)
+        return mpm_block_side(particles->dim) / 2.0;
+    if (column >= mpm_fields_core_columns(particles->dim))
+        return particles->initial[column];
+    return column - F == component && (component == 0 || particles->has_F) ? 1 : 0;
+}
+
+void mpm_particles_pad(mpm_particles *particles, const mpm_group *group)
+{
+    const int lanes = particles->lanes;
+    const size_t slot = (size_t)(group->first_tile + group->tiles - 1) * (size_t)lanes; /* the first of the last tile */
+    const int filled = group->count - (group->tiles - 1) * lanes;
+    for (int c = 0; c < particles->columns; c++)
+        for (int k = 0; k < particles->width[c]; k++) {
+            const size_t first = mpm_particles_index(slot, (size_t)k, (size_t)particles->width[c], (size_t)lanes);
+            const double value = padding(particles, c, k);
+            for (int p = filled; p < lanes; p++)
+                mpm_real_set(particles->column[c], first + (size_t)mpm_particles_lane(lanes, p), value,
+                             particles->real_size);
+        }
+    for (int p = filled; p < lanes; p++)
+        particles->row[slot + (size_t)mpm_particles_lane(lanes, p)] = -1;
+}

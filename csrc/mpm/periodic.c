@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Resident positions may lie beyond a periodic face until the next binning, which moves them by the period.
+ */
+#include <string.h>
+
+#include "mpm/state.h"
+
+/* Component `axis` of the position in `slot`. */
+static char *position_at(const mpm_particles *particles, ptrdiff_t slot, int axis)
+{
+    const size_t dim = (size_t)particles->dim, lanes = (size_t)particles->lanes;
+    return (char *)particles->column[MPM_COLUMN_X] +
+           mpm_particles_index((size_t)slot, (size_t)axis, dim, lanes) * particles->real_size;
+}
+
+/* Merges both lists, ascending in slot. */
+static void merge(const mpm_placement *a, size_t a_count, const mpm_placement *b, size_t b_count, mpm_placement *out)
+{
+    const mpm_placement *a_end = a + a_count, *b_end = b + b_count;
+    while (a < a_end || b < b_end)
+        *out++ = b == b_end || (a < a_end && a->slot < b->slot) ? *a++ : *b++;
+}
+
+mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *placed, size_t placed_count,
+                              mpm_periodic_wrap *wrap)
+{
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const mpm_particles *particles = &simulation->particles;
+    const size_t dim = (size_t)particles->dim, size = particles->real_size;
+    *wrap = (mpm_periodic_wrap){0};
+    if (!mpm_boundary_is_periodic(&simulation->boundary))
+        return MPM_OK;
+    mpm_exchange exchange = mpm_describe_exchange(simulation, MPM_FIELD_X, NULL);
+    simulation->kernels->wrap(&exchange, placed, placed_count);
+    const size_t count = exchange.placement_count;
+    if (!count)
+        return MPM_OK;
+    wrap->placements = mpm_memory_new(allocator, placed_count + count, sizeof *wrap->placements);
+    wrap->wrapped = mpm_memory_new(allocator, count, sizeof *wrap->wrapped);
+    wrap->saved = mpm_memory_new(allocator, count, dim * size);
+    if (!wrap->placements || !wrap->wrapped || !wrap->saved) {
+        mpm_periodic_end(simulation, wrap, MPM_OK);
+        return MPM_OUT_OF_MEMORY;
+    }
+    exchange.placements = wrap->wrapped;
+    exchange.saved = wrap->saved;
+    simulation->kernels->wrap(&exchange, placed, placed_count);
+    merge(placed, placed_count, wrap->wrapped, count, wrap->placements);
+    wrap->count = count;
+    return MPM_OK;
+}
+
+void mpm_periodic_end(mpm_simulation *simulation, mpm_periodic_wrap *wrap, mpm_status binning)
+{
+    const mpm_particles *particles = &simulation->particles;
+    const char *saved = wrap->saved;
+    for (size_t i = 0; binning && i < wrap->count; i++)
+        for (int axis = 0; axis < particles->dim; axis++, saved += particles->real_size)
+            memcpy(position_at(particles, wrap->wrapped[i].slot, axis), saved, particles->real_size);
+    mpm_memory_free(&simulation->run.allocator, wrap->placements);
+    mpm_memory_free(&simulation->run.allocator, wrap->wrapped);
+    mpm_memory_free(&simulation->run.allocator, wrap->saved);
+    *wrap = (mpm_periodic_wrap){0};
+}

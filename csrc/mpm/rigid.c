@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rigid bodies: adds up what the nodes bring to the particles of each, and finds its motion in a step.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "mpm/rigid_impacts.h"
+#include "mpm/rigid_motion.h"
+#include "mpm/rigid_walls.h"
+#include "mpm/state.h"
+
+static void add_sums(mpm_rigid_sums *sum, const mpm_rigid_sums *part)
+{
+    mpm_sum_add_sum(&sum->mass, &part->mass);
+    for (int a = 0; a < 3; a++) {
+        mpm_sum_add_sum(&sum->mass_moment[a], &part->mass_moment[a]);
+        mpm_sum_add_sum(&sum->momentum[a], &part->momentum[a]);
+        mpm_sum_add_sum(&sum->angular_momentum[a], &part->angular_momentum[a]);
+        for (int b = 0; b < 3; b++)
+            mpm_sum_add_sum(&sum->second_moment[a][b], &part->second_moment[a][b]);
+        sum->lowest[a] = fmin(sum->lowest[a], part->lowest[a]);
+        sum->highest[a] = fmax(sum->highest[a], part->highest[a]);
+    }
+}
+
+/* How far the particles of a body move along an axis at most [m]. */
+static double farthest(const mpm_rigid_body *motion, int dim)
+{
+    double most = 0;
+    for (int corner = 0; corner < 1 << dim; corner++) {
+        double at[3], moved[3];
+        mpm_rigid_motion_corner(at, &motion->sums, corner);
+        mpm_rigid_motion_displace(moved, motion, at);
+        for (int a = 0; a < dim; a++)
+            most = fabs(moved[a]) <= most ? most : fabs(moved[a]); /* NaN stays */
+    }
+    return most;
+}
+
+/* Is the body so long that the images of its particles across a periodic face could be mistaken? */
+static bool is_too_long(const mpm_settings *settings, const mpm_rigid_sums *sums)
+{
+    for (int a = 0; a < settings->dim; a++) {
+        const double period = settings->dx * (double)mpm_walls_period(settings->walls, a, settings->cells[a]);
+        if (period > 0 && !(sums->highest[a] - sums->lowest[a] < 0.5 * period))
+            return true;
+    }
+    return false;
+}
+
+int mpm_rigid_too_long(const mpm_simulation *simulation)
+{
+    size_t material = 0;
+    while (material + 1 < simulation->material_count &&
+           !is_too_long(&simulation->settings, &simulation->rigid[material].sums))
+        material++;
+    return (int)material;
+}
+
+mpm_status mpm_rigid_reserve(mpm_simulation *simulation)
+{
+    return mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->rigid, &simulation->rigid_capacity,
+                           simulation->material_count, simulation->material_count + 1, sizeof *simulation->rigid)
+               ? MPM_OUT_OF_MEMORY : MPM_OK;
+}
+
+/* Takes the place of a particle for the origin of its body, so that sums of positions are not large beside the body. */
+static void begin_at(const mpm_particles *p, const mpm_group *group, mpm_rigid_body *body)
+{
+    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, first = (size_t)group->first_tile * lanes;
+    for (size_t slot = first; slot < first + (size_t)group->tiles * lanes; slot++) {
+        if (!(mpm_real_at(p->column[MPM_COLUMN_MASS], slot, p->real_size) > 0))
+            continue;
+        memcpy(body->block, group->block, sizeof body->block);
+        for (size_t a = 0; a < dim; a++) {
+            const size_t at = mpm_particles_index(slot, a, dim, lanes);
+            body->place[a] = mpm_real_at(p->column[MPM_COLUMN_X], at, p->real_size);
+        }
+        return;
+    }
+}
+
+static bool is_rigid(const mpm_simulation *simulation, size_t material)
+{
+    return mpm_material_law(&simulation->materials[material])->rigid;
+}
+
+/* Adds up the groups of every body. */
+static void find_sums(mpm_simulation *simulation, double dt)
+{
+    const mpm_particles *particles = &simulation->particles;
+    for (size_t material = 0; material < simulation->material_count; material++)
+        simulation->rigid[material] = (mpm_rigid_body){0};
+    for (size_t g = particles->group_count; g-- > 0;) /* the first of a body is the last here */
+        if (is_rigid(simulation, (size_t)particles->groups[g].material))
+            begin_at(particles, &particles->groups[g], &simulation->rigid[particles->groups[g].material]);
+    mpm_sweeps_rigid_sums(simulation, dt);
+    for (size_t g = 0; g < particles->group_count; g++)
+        if (is_rigid(simulation, (size_t)particles->groups[g].material))
+            add_sums(&simulation->rigid[particles->groups[g].material].sums, &simulation->reports.rigid_sums[g]);
+}
+
+mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel)
+{
+    const mpm_settings *settings = &simulation->settings;
+    if (!simulation->has_rigid)
+        return MPM_NO_REASON;
+    find_sums(simulation, dt);
+    for (size_t material = 0; material < simulation->material_count; material++) {
+        mpm_rigid_body *motion = &simulation->rigid[material];
+        if (!(mpm_sum_value(&motion->sums.mass) > 0)) /* another law, or no particle is left */
+            continue;
+        if (is_too_long(settings, &motion->sums))
+            return MPM_BODY_TOO_LONG;
+        mpm_body body = mpm_rigid_motion_body(settings, &motion->sums);
+        mpm_rigid_impacts_apply(simulation, material, motion, &body, dt, impulse);
+        mpm_rigid_walls_move(simulation, material, &body, dt, impulse);
+        const double moved = farthest(motion, settings->dim) / settings->dx;
+        if (!(moved <= mpm_refusal_travel(simulation)))
+            return MPM_MOVES_TOO_FAR;
+        *travel = fmax(*travel, moved);
+    }
+    return MPM_NO_REASON;
+}

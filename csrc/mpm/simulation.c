@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpm/simulation.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "materials/parameters.h"
+#include "mpm/dispatch.h"
+#include "mpm/state.h"
+
+/* ---- the method ------------------------------------------------------------------------------------------------- */
+
+static mpm_status refresh_for_steps(void *self)
+{
+    mpm_status status = mpm_sweeps_begin(self);
+    if (!status && !(status = mpm_refresh_state(self)))
+        status = mpm_strays_find(self);
+    return status;
+}
+
+static mpm_status advance(void *self, const mpm_goal *goal)
+{
+    return ((mpm_simulation *)self)->integrator->advance(self, goal);
+}
+
+static void finish(void *self, mpm_status status, bool moved)
+{
+    mpm_simulation *simulation = self;
+    mpm_synchronize_particles(simulation);
+    /* The next dt is planned anew, not from the last refused attempt. */
+    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE)
+        simulation->natural_dt = simulation->approach = 0;
+    mpm_sweeps_end(simulation);
+    mpm_implicit_end(simulation);
+    const double start = mpm_clock_seconds();
+    if (moved) /* all fields, because freezing changes mass and volume */
+        mpm_store_outdate_all(&simulation->store, simulation->frozen);
+    mpm_store_refresh(&simulation->store);
+    mpm_run_spend(&simulation->run, MPM_PHASE_VIEWS, start);
+}
+
+static const char *const counters[] = {
+    [MPM_HEALTH_LEFT_DOMAIN] = "left_domain", [MPM_HEALTH_CLAMPED] = "clamped", [MPM_HEALTH_DELETED] = "deleted",
+    [MPM_HEALTH_CLIPPED] = "clipped", [MPM_HEALTH_REFUSED] = "refused", [MPM_HEALTH_BINNINGS] = "binnings",
+    [MPM_HEALTH_STAGNATED] = "stagnated", NULL};
+static const char *const phases[] = {
+    [MPM_PHASE_SWEEPS] = "sweeps", [MPM_PHASE_GRID] = "grid", [MPM_PHASE_BINNING] = "binning",
+    [MPM_PHASE_VIEWS] = "views", NULL};
+static const mpm_method method = {counters, phases, mpm_totals_section, refresh_for_steps, advance, mpm_totals_record,
+                                  finish};
+
+static mpm_boundary boundary_of(const mpm_settings *settings)
+{
+    mpm_boundary boundary = {.dim = settings->dim, .dx = settings->dx};
+    memcpy(boundary.lower, settings->lower, sizeof boundary.lower);
+    memcpy(boundary.cells, settings->cells, sizeof boundary.cells);
+    memcpy(boundary.walls, settings->walls, sizeof boundary.walls);
+    return boundary;
+}
+
+/* The fields of what laws dissipate, per rest volume, in the order of MPM_DISSIPATION_PLASTIC and ..._VISCOUS. Any
+ * value may be written: it is what has been dissipated so far. */
+static const char *const dissipations[] = {"plastic_dissipation", "viscous_dissipation"};
+
+static mpm_status add_dissipation(mpm_simulation *simulation)
+{
+    mpm_field rows[2];
+    for (int i = 0; i < 2; i++) {
+        rows[i] = (mpm_field){.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL,
+                              .low = -INFINITY, .high = INFINITY};
+        mpm_store_name(&rows[i], dissipations[i], "J/m\u00b3"); /* short enough */
+    }
+    return mpm_store_add_fields(&simulation->store, rows, 2);
+}
+
+mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allocator, const mpm_settings *settings)
+{
+    *result = NULL;
+    if (mpm_settings_flaw(settings))
+        return MPM_BAD_ARGUMENT;
+    const mpm_kernels *kernels = mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size);
+    mpm_simulation *simulation = mpm_memory_new(allocator, 1, sizeof *simulation);
+    if (!simulation)
+        return MPM_OUT_OF_MEMORY;
+    simulation->run = mpm_run_of(&method, simulation, allocator, settings->dim, settings->history, settings->threads);
+    simulation->settings = *settings;
+    simulation->settings.isa = kernels->isa; /* a string constant; the caller's may not last */
+    simulation->kernels = kernels;
+    if (settings->integrator == MPM_SEMI_IMPLICIT && settings->beta == 0)
+        simulation->settings.integrator = MPM_EXPLICIT;
+    simulation->integrator = mpm_integrator_get(simulation->settings.integrator);
+    simulation->settings.scheme.midpoint = simulation->integrator->midpoint;
+    simulation->yield_strain = INFINITY;
+    simulation->is_synchronized = true;
+    simulation->particles =
+        mpm_particles_empty(settings->dim, kernels->lanes, settings->scheme.degree, settings->real_size);
+    simulation->store = (mpm_store){.run = &simulation->run, .method = &mpm_views_method,
+                                    .real_size = settings->real_size, .fields = mpm_fields_of_core(settings->dim)};
+    if (settings->dim == 2)
+        simulation->settings.gravity[2] = 0;
+    simulation->boundary = boundary_of(settings);
+    const mpm_status status = settings->dissipation ? add_dissipation(simulation) : MPM_OK;
+    if (status) {
+        mpm_simulation_free(simulation);
+        return status;
+    }
+    *result = simulation;
+    return MPM_OK;
+}
+
+void mpm_simulation_free(mpm_simulation *simulation)
+{
+    if (!simulation)
+        return;
+    mpm_allocator allocator = simulation->run.allocator;
+    mpm_store_clear(&simulation->store);
+    mpm_particles_clear(&simulation->particles, &allocator);
+    mpm_grid_clear(&simulation->grid, &allocator);
+    mpm_boundary_clear(&simulation->boundary, &allocator);
+    mpm_memory_free(&allocator, simulation->materials);
+    mpm_memory_free(&allocator, simulation->rigid);
+    mpm_run_clear(&simulation->run);
+    mpm_memory_free(&allocator, simulation);
+}
+
+/* A bound as particles hold it, so that it may be written there. */
+static double held(const mpm_simulation *simulation, double bound)
+{
+    return simulation->settings.real_size == sizeof(float) ? (double)(float)bound : bound;
+}
+
+/* Adds the fields of a material's history and of its parameters that vary, except those that another material has
+ * added. On error nothing has changed. */
+static mpm_status add_history(mpm_simulation *simulation, const mpm_material *material)
+{
+    const mpm_law *law = mpm_material_law(material);
+    mpm_field rows[MPM_LAW_FIELDS + MPM_LAW_PARAMETERS];
+    int count = 0;
+    for (int f = 0; f < law->fields; f++) {
+        const mpm_history_field *field = &law->field[f];
+        const int found = mpm_fields_find(&simulation->store.fields, field->name);
+        if (found >= 0 && (simulation->store.fields.row[found].owner != MPM_OWNER_LAW ||
+                           simulation->store.fields.row[found].rank != field->rank))
+            return MPM_BAD_ARGUMENT; /* a user's law may name a field as it likes */
+        if (found >= 0)
+            continue;
+        mpm_field *row = &rows[count++];
+        *row = (mpm_field){.rank = field->rank, .owner = MPM_OWNER_LAW, .state_of = MPM_STATE_OF_OWNERS,
+                           .low = held(simulation, field->low), .high = held(simulation, field->high),
+                           .low_closed = field->closed, .high_closed = field->closed, .initial = field->initial};
+        if (mpm_store_name(row, field->name, field->unit))
+            return MPM_TOO_LARGE;
+    }
+    const mpm_status status = mpm_parameters_list(&simulation->store.fields, material, rows, &count);
+    return status ? status : mpm_store_add_fields(&simulation->store, rows, count);
+}
+
+/* Tells a material the columns of its history, of its parameters that vary, and of what it dissipates. */
+static void set_columns(const mpm_simulation *simulation, mpm_material *material)
+{
+    const mpm_law *law = mpm_material_law(material);
+    const mpm_fields *fields = &simulation->store.fields;
+    int component = 0;
+    for (int f = 0; f < law->fields; f++) {
+        const mpm_field *row = &fields->row[mpm_fields_find(fields, law->field[f].name)];
+        for (int c = 0; c < mpm_rank_components(row->rank, simulation->settings.dim); c++)
+            material->column[component++] = row->column + c;
+    }
+    for (int k = 0; k < material->varying; k++)
+        material->column[component++] = fields->row[mpm_parameters_field(fields, material, k)].column;
+    material->has_moduli = mpm_material_has_moduli(material);
+    material->dissipates = simulation->settings.dissipation;
+    for (int i = 0; i < 2 && material->dissipates; i++)
+        material->dissipation[i] = fields->row[mpm_fields_find(fields, dissipations[i])].column;
+}
+
+mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material)
+{
+    if (material->law < 0 || material->law > MPM_USER || (material->law == MPM_USER && !material->user))
+        return MPM_BAD_ARGUMENT;
+    const mpm_law_tangent tangent = mpm_laws_tangent(material->law);
+    if (simulation->integrator->solve &&
+        (tangent == MPM_LAW_NO_TANGENT || (tangent == MPM_LAW_MAPPED && simulation->integrator->linear)))
+        return MPM_BAD_ARGUMENT;
+    if (simulation->settings.scheme.f_update == MPM_F_TRACE && material->law != MPM_RIGID &&
+        (material->law == MPM_USER || mpm_laws_get(material->law)->strain == MPM_KEEPS_F))
+        return MPM_BAD_ARGUMENT;
+    if (material->varying && !mpm_parameters_may_vary(material, simulation->settings.dim))
+        return MPM_BAD_ARGUMENT;
+    const mpm_law *law = mpm_material_law(material);
+    mpm_material added = *material;
+    if (mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->materials, &simulation->material_capacity,
+                        simulation->material_count, simulation->material_count + 1, sizeof *material) ||
+        mpm_rigid_reserve(simulation))
+        return MPM_OUT_OF_MEMORY;
+    const mpm_status status = add_history(simulation, material);
+    if (status)
+        return status;
+    set_columns(simulation, &added);
+    simulation->particles.has_F |= law->strain == MPM_KEEPS_F;
+    simulation->has_rigid |= law->rigid;
+    simulation->has_kink |= law->kinked;
+    simulation->lacks_energy |= tangent == MPM_LAW_MAPPED;
+    simulation->has_moduli |= added.has_moduli;
+    for (int k = 0; k < law->parameters; k++)
+        if (law->parameter[k].is_yield_strain)
+            simulation->yield_strain = fmin(simulation->yield_strain, material->values[k]);
+    simulation->materials[simulation->material_count++] = added;
+    return MPM_OK;
+}
+
+int mpm_simulation_materials(const mpm_simulation *simulation)
+{
+    return (int)simulation->material_count;
+}
+
+mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider)
+{
+    mpm_run *run = &simulation->run;
+    return mpm_books_add_collider(&simulation->boundary, &run->allocator, &run->history, collider);
+}
+
+const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation)
+{
+    return &simulation->boundary;
+}
+
+/* ---- particles come and go -------------------------------------------------------------------------------------- */
+
+static void end(mpm_simulation *simulation)
+{
+    mpm_sweeps_end(simulation);
+    mpm_run_end(&simulation->run);
+}
+
+/* Begins a call that takes no steps. */
+static mpm_status begin(mpm_simulation *simulation)
+{
+    mpm_status status = mpm_run_begin(&simulation->run, 1);
+    if (!status && (status = mpm_sweeps_begin(simulation)))
+        end(simulation);
+    return status;
+}
+
+/* Reads in views first, so that no written value is lost when the arrays are replaced. */
+static mpm_status begin_change(mpm_simulation *simulation)
+{
+    mpm_status status = begin(simulation);
+    if (!status && (status = mpm_store_read_in(&simulation->store)))
+        end(simulation);
+    return status;
+}
+
+static void end_change(mpm_simulation *simulation, mpm_status status)
+{
+    end(simulation);
+    if (status)
+        return;
+    simulation->measured = false;
+    simulation->grid_valid = false;
+}
+
+/* Makes room for `count` more particles: rows, and tiles in which they wait. */
+static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
+{
+    const ptrdiff_t lanes = simulation->particles.lanes;
+    if (count > INT32_MAX / 2 - simulation->particles.count)
+        return MPM_TOO_LARGE;
+    const mpm_status status = mpm_store_reserve(&simulation->store, count);
+    if (status)
+        return status;
+    return mpm_particles_reserve(&simulation->particles, &simulation->run.allocator,
+                                 (size_t)((count + lanes - 1) / lanes));
+}
+
+static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
+{
+    mpm_particles *particles = &simulation->particles;
+    const ptrdiff_t tiles = particles->tiles, lanes = particles->lanes;
+    const ptrdiff_t waiting = (insertion->count + lanes - 1) / lanes;
+    insertion->particles = particles;
+    insertion->first_slot = tiles * lanes;
+    insertion->first_row = (int32_t)particles->count;
+    insertion->placements =
+        mpm_memory_new(&simulation->run.allocator, (size_t)insertion->count, sizeof *insertion->placements);
+    if (!insertion->placements)
+        return MPM_OUT_OF_MEMORY;
+    memset(particles->row + tiles * lanes, 0xff, (size_t)(waiting * lanes) * sizeof *particles->row);
+    simulation->kernels->insert(insertion);
+    particles->tiles = tiles + waiting;
+    mpm_status status = mpm_rebin_run(simulation, insertion->placements, (size_t)insertion->count, MPM_BIN_ALL);
+    if (status)
+        particles->tiles = tiles;
+    mpm_memory_free(&simulation->run.allocator, insertion->placements);
+    return status;
+}
+
+/* Initial values of new particles of a material, in the columns of laws and users. */
+static void set_initial(const mpm_simulation *simulation, const mpm_material *material,
+                        double initial[MPM_MOST_COLUMNS])
+{
+    const int dim = simulation->settings.dim;
+    const mpm_law *law = mpm_material_law(material);
+    memcpy(initial, simulation->particles.initial, sizeof simulation->particles.initial);
+    for (int f = 0, component = 0; f < law->fields; f++) {
+        const mpm_history_field *field = &law->field[f];
+        for (int c = 0; c < mpm_rank_components(field->rank, dim); c++, component++)
+            if (field->initial_parameter)
+                initial[material->column[component]] =
+                    mpm_fields_initial(field->rank, dim, c, material->values[field->initial_parameter - 1]);
+    }
+}
+
+mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
+                              const double *C, const double *F, const double *volume, const double *mass, int material)
+{
+    if (count < 0 || material < 0 || (size_t)material >= simulation->material_count)
+        return MPM_BAD_ARGUMENT;
+    if (count == 0)
+        return MPM_OK;
+    if (!x || !v || !volume || !mass)
+        return MPM_BAD_ARGUMENT;
+    mpm_insertion insertion = {
+        .dx = simulation->settings.dx,
+        .count = count,
+        .material = material,
+        .keeps_J = mpm_laws_get(simulation->materials[material].law)->strain == MPM_KEEPS_J,
+        .x = x, .v = v, .C = C, .F = F, .volume = volume, .mass = mass,
+    };
+    memcpy(insertion.lower, simulation->settings.lower, sizeof insertion.lower);
+    set_initial(simulation, &simulation->materials[material], insertion.initial);
+    for (int axis = 0; axis < simulation->settings.dim; axis++)
+        insertion.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
+    mpm_status status = begin_change(simulation);
+    if (status)
+        return status;
+    const ptrdiff_t rows = simulation->store.count;
+    if (!(status = make_room(simulation, count)) && !(status = insert(simulation, &insertion))) {
+        mpm_store_add_rows(&simulation->store, count);
+        int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
+        for (ptrdiff_t i = 0; i < count; i++) {
+            materials[rows + i] = material;
+            simulation->volumes_due |= volume[i] == 0;
+        }
+    }
+    end_change(simulation, status);
+    return status;
+}
+
+/* Removes the rows of `mask` (may be NULL) and all particles without mass. Needs the pool. */
+static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
+{
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    mpm_particles *particles = &simulation->particles;
+    const size_t size = particles->real_size, slots = (size_t)(particles->tiles * particles->lanes);
+    int32_t *new_row = mpm_memory_new(allocator, (size_t)particles->count, sizeof *new_row);
+    void *saved = mpm_memory_new(allocator, slots, size);
+    mpm_status status = MPM_OUT_OF_MEMORY;
+    if (new_row && saved) {
+        void *mass = particles->column[MPM_COLUMN_MASS];
+        memcpy(saved, mass, slots * size);
+        for (size_t slot = 0; slot < slots; slot++) {
+            const int32_t row = particles->row[slot];
+            if (row >= 0 && mask && mask[row])
+                mpm_real_set(mass, slot, 0, size);
+            if (row >= 0)
+                new_row[row] = mpm_real_at(mass, slot, size) > 0 ? 0 : -1;
+        }
+        status = mpm_rebin_run(simulation, NULL, 0, MPM_BIN_WITHOUT_MASSLESS);
+        if (status)
+            memcpy(mass, saved, slots * size); /* nothing was moved */
+        else {
+            simulation->frozen = false;
+            mpm_store_keep_rows(&simulation->store, new_row);
+            for (ptrdiff_t slot = 0; slot < particles->tiles * particles->lanes; slot++)
+                if (particles->row[slot] >= 0)
+                    particles->row[slot] = new_row[particles->row[slot]];
+        }
+    }
+    mpm_memory_free(allocator, saved);
+    mpm_memory_free(allocator, new_row);
+    return status;
+}
+
+static bool names_rows(const uint8_t *mask, ptrdiff_t rows)
+{
+    for (ptrdiff_t i = 0; mask && i < rows; i++)
+        if (mask[i])
+            return true;
+    return false;
+}
+
+mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask)
+{
+    if (!simulation->frozen && !names_rows(mask, simulation->particles.count))
+        return MPM_OK; /* nothing to sort anew, and views stay live */
+    mpm_status status = begin_change(simulation);
+    if (status)
+        return status;
+    const ptrdiff_t before = simulation->particles.count;
+    status = remove_rows(simulation, mask);
+    simulation->run.health[MPM_HEALTH_DELETED] += before - simulation->particles.count;
+    end_change(simulation, status);
+    return status;
+}
+
+/* ---- running and looking ---------------------------------------------------------------------------------------- */
+
+mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
+                              void *context)
+{
+    mpm_goal goal = mpm_run_goal(&simulation->run, steps, end);
+    goal.pause = pause;
+    goal.poll = poll;
+    goal.context = context;
+    const mpm_status status = mpm_run_towards(&simulation->run, &goal);
+    /* Removal reorders particles, so it waits for the end of the whole run: a pause changes nothing. An error that
+     * names rows must leave them as it found them, so then it waits for the next run. */
+    const bool paused = !status && !mpm_run_is_over(&simulation->run, &goal);
+    const bool names = status == MPM_BAD_STATE || status == MPM_UNSTABLE || status == MPM_ESCAPED;
+    if (simulation->frozen && !paused && !names) {
+        const mpm_status removal = mpm_simulation_delete(simulation, NULL);
+        return status ? status : removal;
+    }
+    return status;
+}
+
+mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *body_force, double end)
+{
+    simulation->body_force = body_force;
+    const mpm_status status = mpm_simulation_run(simulation, 1, end, INFINITY, NULL, NULL);
+    simulation->body_force = NULL;
+    memset(simulation->force, 0, sizeof simulation->force);
+    return status;
+}
+
+static mpm_status refresh(mpm_simulation *simulation)
+{
+    mpm_status status = begin(simulation);
+    if (status)
+        return status;
+    status = mpm_refresh_state(simulation);
+    end(simulation);
+    return status;
+}
+
+mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals)
+{
+    mpm_status status = refresh(simulation);
+    if (!status)
+        *totals = mpm_totals_of(simulation);
+    return status;
+}
+
+mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound)
+{
+    mpm_status status = refresh(simulation);
+    if (!status)
+        *bound = simulation->integrator->bound(simulation);
+    return status;
+}
+
+mpm_status mpm_simulation_rigid_dt(mpm_simulation *simulation, double *dt)
+{
+    mpm_status status = refresh(simulation);
+    if (!status)
+        *dt = mpm_timestep_rigid(simulation);
+    return status;
+}
+
+mpm_store *mpm_simulation_get_store(mpm_simulation *simulation)
+{
+    return &simulation->store;
+}
+
+const mpm_run *mpm_simulation_get_run(const mpm_simulation *simulation)
+{
+    return &simulation->run;
+}
+
+const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation)
+{
+    return &simulation->settings;
+}
+
+void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
+                           size_t *colliders)
+{
+    mpm_store_bytes(&simulation->store, particles, views);
+    *particles += mpm_particles_bytes(&simulation->particles);
+    *grid = simulation->grid.bytes;
+    *colliders = mpm_boundary_bytes(&simulation->boundary);
+}
+
+const mpm_solution *mpm_simulation_solution(const mpm_simulation *simulation)
+{
+    return &simulation->solver.solution;
+}
+
+size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *mass, void *v)
+{
+    const mpm_settings *settings = &simulation->settings;
+    const size_t size = settings->real_size;
+    const int dim = settings->dim, side = mpm_block_side(dim);
+    const char *nodes = simulation->grid.vector[MPM_GRID_VELOCITY];
+    size_t active = 0;
+    if (!simulation->grid_valid)
+        return 0;
+    for (size_t b = 0; b < simulation->grid.block_count; b++)
+        for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+            const size_t record = (b * MPM_BLOCK_NODES + (size_t)n) * 4;
+            if (!(mpm_real_at(nodes, record + 3, size) > 0))
+                continue;
+            if (x) {
+                for (int a = dim - 1, rest = n; a >= 0; a--, rest /= side)
+                    x[active * (size_t)dim + (size_t)a] =
+                        settings->lower[a] +
+                        settings->dx * ((double)simulation->grid.blocks[b].block[a] * side + rest % side);
+                memcpy((char *)mass + active * size, nodes + (record + 3) * size, size);
+                memcpy((char *)v + active * (size_t)dim * size, nodes + record * size, (size_t)dim * size);
+            }
+            active++;
+        }
+    return active;
+}

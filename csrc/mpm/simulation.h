@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A simulation: particles, grid, clock and books, and the functions that make, query and advance it.
+ *
+ * No call may overlap another on the same simulation; different simulations share nothing. A call that fails leaves the
+ * last whole state.
+ */
+#pragma once
+#include "mpm/kernels/kernels.h"
+#include "run/books.h"
+#include "run/limit.h"
+#include "run/store.h"
+
+/** The diagonal matrix that preconditions the solves of implicit steps. */
+typedef enum mpm_preconditioner {
+    MPM_BY_MASS,      /* of the nodes: momentum is conserved to round-off at any tolerance */
+    MPM_BY_STIFFNESS, /* mass, plus dt^2 times an estimate of the stiffness at the nodes */
+    MPM_PRECONDITIONER_COUNT
+} mpm_preconditioner;
+
+/** What the linear solve of a semi-implicit step makes of the derivative of the forces. */
+typedef enum mpm_projection {
+    MPM_PROJECTION_SEMIDEFINITE, /* that of each particle positive semi-definite: the solve has a solution at any dt */
+    MPM_PROJECTION_NONE,         /* as it is */
+    MPM_PROJECTION_COUNT
+} mpm_projection;
+
+/** What the user chooses once. A 2-D simulation ignores the third axis. */
+typedef struct mpm_settings {
+    int dim;           /* 2 or 3 */
+    size_t real_size;  /* 4 or 8 */
+    double lower[3];   /* position of node 0 [m] */
+    int64_t cells[3];  /* of the domain, per axis, at least 1 and at most MPM_MOST_CELLS */
+    double dx;         /* cell size [m] */
+    double gravity[3]; /* [m/s2] */
+    mpm_wall walls[6]; /* x-, x+, y-, y+, z-, z+; periodic: both faces of an axis of at least 4 cells */
+    mpm_scheme scheme;
+    mpm_particle_collisions particle_collisions;
+    double dt;         /* fixed step [s]; <= 0: automatic */
+    double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
+    bool allow_unstable; /* do not refuse a fixed dt above the bound */
+    mpm_leave on_leave[6]; /* by the faces of `walls` */
+    bool dissipation;  /* keep what laws dissipate: two fields, three columns of the history; explicit steps only */
+    int history;       /* steps from record to record of the history; 0: no history */
+    int threads;       /* at least 1 */
+    const char *isa;   /* a name of mpm_variants_isa; NULL: the fastest here */
+    int integrator;    /* row of integrator.h */
+    double beta;       /* semi-implicit: factor of the tangent, 0.5 .. 1; 0 is the explicit method */
+    double tolerance;  /* implicit: residual over that of v^n + dt g, 1e-10 .. 0.1; in single precision from 1e-4 */
+    int max_iterations; /* implicit: Newton iterations, at most MPM_NEWTON_MOST */
+    mpm_preconditioner preconditioner; /* implicit */
+    mpm_projection projection; /* semi-implicit */
+    double load;       /* implicit Euler and midpoint: the force, in the norm of M^-1 [N/kg^1/2], whose impulse in a
+                        * step counts as a residual of 1; 0: the tolerance is relative to the first residual */
+} mpm_settings;
+
+/** Valid settings: a box of 32 cells of 1/32 m per axis, from the origin; slip walls, no gravity, the standard scheme
+ *  in double precision, automatic dt, one thread, the fastest instruction set. */
+mpm_settings mpm_settings_default(int dim);
+
+/** The name of the first setting that is out of its range, NULL if there is none. */
+const char *mpm_settings_flaw(const mpm_settings *settings);
+
+enum { MPM_MOST_CELLS = 1 << 30 };
+
+/** Why a step was refused or a run ended, in addition to the reasons that all methods share (run/trouble.h). */
+enum {
+    MPM_GRID_NOT_FINITE = MPM_REASONS, /* node velocities overflowed; `name` and the rows: MPM_RESPONSE_NOT_FINITE */
+    MPM_MOVES_TOO_FAR,                 /* a node would move a cell or more in one step */
+    MPM_WOULD_INVERT,                  /* a particle's strain increment would turn it inside out */
+    MPM_BODY_TOO_LONG                  /* a rigid body has at least half the length of a periodic axis: `kind` is its
+                                        * material */
+};
+
+/** Counters of the run's health. */
+enum {
+    MPM_HEALTH_LEFT_DOMAIN, MPM_HEALTH_CLAMPED, MPM_HEALTH_DELETED,
+    MPM_HEALTH_CLIPPED, /* history was held within limits */
+    MPM_HEALTH_REFUSED, /* steps begun again with a smaller dt */
+    MPM_HEALTH_BINNINGS,
+    MPM_HEALTH_STAGNATED /* implicit steps whose residual rounding kept above the tolerance */
+};
+
+/** The phases of a run, by which its time is counted. The rest is control: plans, reports, history. */
+enum {
+    MPM_PHASE_SWEEPS, /* over particles: transfers, laws, motion, totals */
+    MPM_PHASE_GRID,   /* over nodes: sums of copies, gravity, colliders, walls */
+    MPM_PHASE_BINNING,
+    MPM_PHASE_VIEWS /* arrays of users, read in and written out */
+};
+
+typedef struct mpm_simulation mpm_simulation;
+
+/** Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if the settings have a flaw. On error `*simulation` is NULL. */
+mpm_status mpm_simulation_new(mpm_simulation **simulation, const mpm_allocator *allocator,
+                              const mpm_settings *settings);
+void mpm_simulation_free(mpm_simulation *simulation);
+
+/** Registers a material; its index counts from 0. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT: no such
+ *  law, or one without a tangent in a simulation with implicit steps, or with a MAPPED one in a linear solve. */
+mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material);
+int mpm_simulation_materials(const mpm_simulation *simulation);
+
+/** Adds a collider (copied), between runs; third components are 0 in 2-D. Errors: as mpm_boundary_add. */
+mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider);
+
+/** The domain with its walls, and the colliders in the order in which they were added. */
+const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation);
+
+/** Adds `count` particles of `material`. Every value is finite, positions are in the domain, and mass, volume, det F >
+ *  0. `C` and `F` may be NULL: 0 and the identity. A volume of 0 means m h^d over the mass of the grid around the
+ *  particle, computed at the next refresh. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_ARGUMENT if the material
+ *  is not registered, `count` < 0, or an array is missing. */
+mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
+                              const double *C, const double *F, const double *volume, const double *mass, int material);
+
+/** Removes the rows with `mask[row] != 0`; the others keep their order and id. */
+mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask);
+
+/** Takes `steps` whole steps (`end` infinite), or as many as reach the time `end` exactly (`steps` INT64_MAX). Returns
+ *  early, with MPM_OK, after the first step that reaches the time `pause`. A new call with the remaining steps, the
+ *  same `end` and a later `pause` continues with the same bits, provided that nothing wrote to the state. */
+mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
+                              void *context);
+
+/** Takes one whole step, to the time `end` at most, with the body force b_k = `body_force`[k] on row k, (count, d)
+ *  [m/s2]. The bound of the time step does not include b; a step in which b moves particles too far is refused like any
+ *  other. */
+mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *body_force, double end);
+
+/** Totals and bounds of the current state, after views are read in. */
+mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals);
+mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound);
+
+/** The longest step `dt` in which rigid bodies hardly sink into what they touch [s], infinite without any. Automatic
+ *  steps are not longer; fixed ones may be. */
+mpm_status mpm_simulation_rigid_dt(mpm_simulation *simulation, double *dt);
+
+/** The particles as rows, with the table of fields and the views (run/store.h). The fields of a law's history exist as
+ *  soon as its first material is registered. */
+mpm_store *mpm_simulation_get_store(mpm_simulation *simulation);
+
+/** The run: clock, history, health and trouble. */
+const mpm_run *mpm_simulation_get_run(const mpm_simulation *simulation);
+const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation);
+void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
+                           size_t *colliders);
+
+/** What the last implicit step did. */
+const struct mpm_solution *mpm_simulation_solution(const mpm_simulation *simulation);
+
+/** Active nodes of the last step. Call with NULL to get their number m, then with arrays of (m, d) doubles, (m,) and
+ *  (m, d) reals. There are none before the first step and after particles were added or deleted. */
+size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *mass, void *v);

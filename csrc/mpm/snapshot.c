@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpm/snapshot.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "materials/conditions.h"
+#include "materials/parameters.h"
+#include "mpm/memory/block_map.h"
+#include "mpm/state.h"
+
+/* ---- the clock -------------------------------------------------------------------------------------------------- */
+
+struct entry {
+    const char *name;
+    size_t offset;
+};
+
+#define ENTRY(name, member) {name, offsetof(mpm_simulation, member)}
+static const struct entry numbers[] = {
+    ENTRY("time", run.time), ENTRY("dt", run.dt), ENTRY("natural_dt", natural_dt), ENTRY("drift", drift),
+    ENTRY("approach", approach),
+    ENTRY("body_impulse.x", books.body_impulse[0]), ENTRY("body_impulse.y", books.body_impulse[1]),
+    ENTRY("body_impulse.z", books.body_impulse[2]), ENTRY("wall_impulse.x", books.wall_impulse[0]),
+    ENTRY("wall_impulse.y", books.wall_impulse[1]), ENTRY("wall_impulse.z", books.wall_impulse[2]),
+};
+static const struct entry counters[] = {
+    ENTRY("steps", run.steps), ENTRY("next_id", store.next_id),
+    ENTRY("health.left_domain", run.health[MPM_HEALTH_LEFT_DOMAIN]),
+    ENTRY("health.clamped", run.health[MPM_HEALTH_CLAMPED]), ENTRY("health.deleted", run.health[MPM_HEALTH_DELETED]),
+    ENTRY("health.clipped", run.health[MPM_HEALTH_CLIPPED]), ENTRY("health.refused", run.health[MPM_HEALTH_REFUSED]),
+    ENTRY("health.binnings", run.health[MPM_HEALTH_BINNINGS]),
+    ENTRY("health.stagnated", run.health[MPM_HEALTH_STAGNATED]),
+};
+static const struct entry flags[] = { /* stored after the counters */
+    ENTRY("binning_due", binning_due), ENTRY("frozen", frozen), ENTRY("suspect", run.suspect),
+};
+#undef ENTRY
+
+enum {
+    NUMBERS = sizeof numbers / sizeof *numbers,
+    COUNTERS = sizeof counters / sizeof *counters,
+    FLAGS = sizeof flags / sizeof *flags,
+    SIGNED_NUMBERS = 6, /* the last numbers are impulses; all others are not negative */
+    NEXT_ID = 1, FROZEN = COUNTERS + 1
+};
+
+const char *mpm_snapshot_number(int index)
+{
+    return index < NUMBERS ? numbers[index].name : NULL;
+}
+
+const char *mpm_snapshot_counter(int index)
+{
+    return index < COUNTERS ? counters[index].name : index < COUNTERS + FLAGS ? flags[index - COUNTERS].name : NULL;
+}
+
+static void take_clock(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    const char *from = (const char *)simulation;
+    for (int k = 0; k < NUMBERS; k++)
+        memcpy(&snapshot->numbers[k], from + numbers[k].offset, sizeof(double));
+    for (int k = 0; k < COUNTERS; k++)
+        memcpy(&snapshot->counters[k], from + counters[k].offset, sizeof(int64_t));
+    for (int k = 0; k < FLAGS; k++)
+        snapshot->counters[COUNTERS + k] = *(const bool *)(from + flags[k].offset);
+}
+
+static void restore_clock(mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    char *to = (char *)simulation;
+    for (int k = 0; k < NUMBERS; k++)
+        memcpy(to + numbers[k].offset, &snapshot->numbers[k], sizeof(double));
+    for (int k = 0; k < COUNTERS; k++)
+        memcpy(to + counters[k].offset, &snapshot->counters[k], sizeof(int64_t));
+    for (int k = 0; k < FLAGS; k++)
+        *(bool *)(to + flags[k].offset) = snapshot->counters[COUNTERS + k] != 0;
+}
+
+static bool is_clock(const mpm_snapshot *snapshot)
+{
+    for (int k = 0; k < NUMBERS; k++)
+        if (!isfinite(snapshot->numbers[k]) || (k < NUMBERS - SIGNED_NUMBERS && snapshot->numbers[k] < 0))
+            return false;
+    for (int k = 0; k < COUNTERS; k++)
+        if (snapshot->counters[k] < 0 || snapshot->counters[k] > INT64_MAX / 2)
+            return false;
+    for (int k = 0; k < FLAGS; k++)
+        if (snapshot->counters[COUNTERS + k] != 0 && snapshot->counters[COUNTERS + k] != 1)
+            return false;
+    return true;
+}
+
+/* ---- particles -------------------------------------------------------------------------------------------------- */
+
+size_t mpm_snapshot_components(const mpm_simulation *simulation, int field)
+{
+    const mpm_field *row = &simulation->store.fields.row[field];
+    return row->column < 0 ? 0 : (size_t)mpm_rank_components(row->rank, simulation->settings.dim);
+}
+
+/* The slot of the p-th particle of a group. */
+static size_t slot_of(const mpm_particles *particles, const mpm_group *group, int32_t p)
+{
+    const int lanes = particles->lanes;
+    return (size_t)(group->first_tile + p / lanes) * (size_t)lanes + (size_t)mpm_particles_lane(lanes, p % lanes);
+}
+
+/* Copies a field of all particles from the tiles to `list`, or back. */
+static void copy_field(mpm_particles *particles, const mpm_field *field, size_t components, char *list, bool back)
+{
+    const size_t lanes = (size_t)particles->lanes, size = particles->real_size, width = (size_t)field->width;
+    for (size_t g = 0; g < particles->group_count; g++)
+        for (int32_t p = 0; p < particles->groups[g].count; p++) {
+            const size_t slot = slot_of(particles, &particles->groups[g], p);
+            for (size_t c = 0; c < components; c++, list += size) {
+                const size_t at = mpm_particles_index(slot, c, width, lanes);
+                char *resident = (char *)particles->column[(size_t)field->column + c / width] + at * size;
+                memcpy(back ? resident : list, back ? list : resident, size);
+            }
+        }
+}
+
+/* The same for all fields. */
+static void copy_fields(const mpm_simulation *simulation, mpm_particles *particles, const mpm_snapshot *snapshot,
+                        bool back)
+{
+    for (int f = 0; f < simulation->store.fields.count; f++)
+        copy_field(particles, &simulation->store.fields.row[f], mpm_snapshot_components(simulation, f),
+                   snapshot->field[f], back);
+}
+
+static void copy_rows(mpm_particles *particles, int32_t *list, bool back)
+{
+    for (size_t g = 0; g < particles->group_count; g++)
+        for (int32_t p = 0; p < particles->groups[g].count; p++, list++) {
+            int32_t *resident = &particles->row[slot_of(particles, &particles->groups[g], p)];
+            *(back ? resident : list) = *(back ? list : resident);
+        }
+}
+
+static void take_group(const mpm_group *group, int32_t out[MPM_SNAPSHOT_GROUP])
+{
+    memcpy(out, group->block, sizeof group->block);
+    out[3] = group->material;
+    out[4] = group->count;
+    memcpy(out + 5, group->first_node, sizeof group->first_node);
+    memcpy(out + 8, group->last_node, sizeof group->last_node);
+}
+
+static mpm_group group_of(const int32_t in[MPM_SNAPSHOT_GROUP])
+{
+    mpm_group group = {.material = in[3], .count = in[4]};
+    memcpy(group.block, in, sizeof group.block);
+    memcpy(group.first_node, in + 5, sizeof group.first_node);
+    memcpy(group.last_node, in + 8, sizeof group.last_node);
+    return group;
+}
+
+void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapshot)
+{
+    snapshot->groups = simulation->particles.group_count;
+    snapshot->particles = (size_t)simulation->particles.count;
+    snapshot->records = simulation->run.history.count;
+}
+
+void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    mpm_particles particles = simulation->particles; /* a copy, because `copy_fields` may write; here it only reads */
+    const size_t length = (size_t)mpm_history_length(&simulation->run.history);
+    take_clock(simulation, snapshot);
+    for (size_t g = 0; g < snapshot->groups; g++)
+        take_group(&particles.groups[g], snapshot->group + g * MPM_SNAPSHOT_GROUP);
+    copy_fields(simulation, &particles, snapshot, false);
+    copy_rows(&particles, snapshot->row, false);
+    if (snapshot->particles)
+        memcpy(snapshot->id, simulation->store.rows[MPM_FIELD_ID], snapshot->particles * sizeof *snapshot->id);
+    if (snapshot->records)
+        memcpy(snapshot->history, simulation->run.history.records, snapshot->records * length * sizeof(double));
+    for (size_t k = 0; k < simulation->boundary.count; k++) {
+        memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK, simulation->boundary.books[k].impulse, 3 * sizeof(double));
+        memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, simulation->boundary.books[k].torque, 3 * sizeof(double));
+    }
+}
+
+/* ---- what a snapshot must be ------------------------------------------------------------------------------------ */
+
+/* Is the block where particles can be, at most slightly beyond a face, and are its nodes near its particles? */
+static bool is_group(const mpm_simulation *simulation, const mpm_group *group)
+{
+    const int dim = simulation->settings.dim, side = mpm_block_side(dim), degree = simulation->particles.degree;
+    if (group->material < 0 || (size_t)group->material >= simulation->material_count || group->count < 1)
+        return false;
+    for (int axis = 0; axis < 3; axis++) {
+        const int first = group->first_node[axis], highest = group->last_node[axis] - degree - 2;
+        if (axis >= dim) {
+            if (group->block[axis] || first || group->last_node[axis])
+                return false;
+            continue;
+        }
+        if (group->block[axis] < -2 || group->block[axis] > simulation->settings.cells[axis] / side + 2)
+            return false;
+        if (first < 0 || first > highest || highest >= side)
+            return false;
+    }
+    return true;
+}
+
+static bool are_groups(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    size_t particles = 0;
+    for (size_t g = 0; g < snapshot->groups; g++) {
+        const int32_t *entry = snapshot->group + g * MPM_SNAPSHOT_GROUP; /* begins as a key: block, material */
+        const mpm_group group = group_of(entry);
+        if (!is_group(simulation, &group) || (g && mpm_block_map_compare(entry - MPM_SNAPSHOT_GROUP, entry) >= 0))
+            return false;
+        particles += (size_t)group.count;
+    }
+    return particles == snapshot->particles;
+}
+
+static const double ROUNDING = 1e-4; /* of positions in cells, at most */
+
+/* How far a particle is beyond the cells in which the particles of its group were binned, in cells; infinite where
+ * binning does not look. */
+static double drift_of(const mpm_simulation *simulation, const mpm_group *group, const double x[3])
+{
+    const int side = mpm_block_side(simulation->settings.dim), degree = simulation->particles.degree;
+    const double reach = mpm_particles_reach(&simulation->particles);
+    double drift = 0;
+    for (int axis = 0; axis < simulation->settings.dim; axis++) {
+        const double base = x[axis] - reach;
+        if (!(base >= -side && base < 2 * side))
+            return INFINITY;
+        drift = fmax(drift, fmax(group->first_node[axis] - base, base - (group->last_node[axis] - degree - 1)));
+    }
+    return drift;
+}
+
+/* The largest drift of all particles. */
+static double largest_drift(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    const size_t dim = (size_t)simulation->settings.dim, size = simulation->settings.real_size;
+    double largest = 0;
+    size_t i = 0;
+    for (size_t g = 0; g < snapshot->groups; g++) {
+        const mpm_group group = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
+        for (int32_t p = 0; p < group.count; p++, i++) {
+            double x[3] = {0};
+            for (size_t a = 0; a < dim; a++)
+                x[a] = mpm_real_at(snapshot->field[MPM_FIELD_X], i * dim + a, size);
+            largest = fmax(largest, drift_of(simulation, &group, x));
+        }
+    }
+    return largest;
+}
+
+/* A state out of the range of its law is allowed here; the measurement finds it. */
+static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    const size_t size = simulation->settings.real_size;
+    for (size_t i = 0; i < snapshot->particles; i++) {
+        const double mass = mpm_real_at(snapshot->field[MPM_FIELD_MASS], i, size);
+        const double volume = mpm_real_at(snapshot->field[MPM_FIELD_VOLUME], i, size);
+        const bool taken_out = mass == 0 && volume == 0 && snapshot->counters[FROZEN];
+        if (!taken_out && !(mass > 0 && isfinite(mass) && volume > 0 && isfinite(volume)))
+            return false;
+    }
+    for (int f = 0; f < simulation->store.fields.count; f++) {
+        const size_t values = snapshot->particles * mpm_snapshot_components(simulation, f);
+        /* a step that ends a run leaves F, the histories of laws and the books of dissipation as they have become */
+        const bool may_leave_its_range =
+            f == MPM_FIELD_F ||
+            (f >= MPM_CORE_FIELDS && simulation->store.fields.row[f].owner != MPM_OWNER_USER);
+        for (size_t i = 0; i < values && !may_leave_its_range; i++)
+            if (!isfinite(mpm_real_at(snapshot->field[f], i, size)))
+                return false;
+    }
+    return true;
+}
+
+/* Are the parameters that vary within their ranges, and do they go together? Unlike a state, they never leave them. */
+static bool are_parameters(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    const size_t size = simulation->settings.real_size;
+    size_t first = 0;
+    for (size_t g = 0; g < snapshot->groups; g++) {
+        const mpm_group group = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
+        const mpm_material *material = &simulation->materials[group.material];
+        double values[MPM_LAW_PARAMETERS];
+        memcpy(values, material->values, sizeof values);
+        for (size_t i = first; i < first + (size_t)group.count && material->varying; i++) {
+            for (int k = 0; k < material->varying; k++) {
+                const int f = mpm_parameters_field(&simulation->store.fields, material, k);
+                values[material->parameter[k]] = mpm_real_at(snapshot->field[f], i, size);
+                if (!mpm_field_allows(&simulation->store.fields.row[f], values[material->parameter[k]]))
+                    return false;
+            }
+            if (mpm_conditions_broken(material->law, values))
+                return false;
+        }
+        first += (size_t)group.count;
+    }
+    return true;
+}
+
+static bool are_ids(const mpm_snapshot *snapshot)
+{
+    for (size_t row = 0; row < snapshot->particles; row++)
+        if (snapshot->id[row] < (row ? snapshot->id[row - 1] + 1 : 0) ||
+            snapshot->id[row] >= snapshot->counters[NEXT_ID])
+            return false;
+    return true;
+}
+
+/* Does every row occur exactly once? `seen` is zeroed scratch. */
+static bool are_rows(const mpm_snapshot *snapshot, uint8_t *seen)
+{
+    for (size_t i = 0; i < snapshot->particles; i++) {
+        const int32_t row = snapshot->row[i];
+        if (row < 0 || (size_t)row >= snapshot->particles || seen[row])
+            return false;
+        seen[row] = 1;
+    }
+    return true;
+}
+
+static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
+{
+    if (simulation->run.steps || simulation->store.next_id) {
+        *flaw = "the simulation is not new";
+        return MPM_BAD_STATE;
+    }
+    uint8_t *seen = mpm_memory_new(&simulation->run.allocator, snapshot->particles, 1);
+    if (!seen)
+        return MPM_OUT_OF_MEMORY;
+    *flaw = !is_clock(snapshot) ? "the clock or a counter is out of range"
+            : !are_groups(simulation, snapshot) ? "groups of particles do not fit the domain or the materials"
+            : !isfinite(largest_drift(simulation, snapshot)) ? "a particle is not where its group is"
+            : !are_masses_and_motions(simulation, snapshot) ? "a mass, volume, velocity or its gradient is out of range"
+            : !are_parameters(simulation, snapshot) ? "a parameter of a particle is out of range"
+            : !are_ids(snapshot) ? "numbers of particles do not ascend"
+            : !are_rows(snapshot, seen) ? "rows of particles are missing or doubled"
+            : NULL;
+    mpm_memory_free(&simulation->run.allocator, seen);
+    return *flaw ? MPM_BAD_STATE : MPM_OK;
+}
+
+/* ---- restoring -------------------------------------------------------------------------------------------------- */
+
+/* The new parts of the simulation, complete before anything is changed. */
+struct parts {
+    mpm_particles particles;
+    mpm_grid grid;
+};
+
+static void free_parts(const mpm_allocator *allocator, struct parts *parts)
+{
+    mpm_particles_clear(&parts->particles, allocator);
+    mpm_grid_clear(&parts->grid, allocator);
+}
+
+static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snapshot *snapshot, struct parts *parts)
+{
+    mpm_particles *particles = &parts->particles;
+    const int lanes = particles->lanes;
+    if (!(particles->groups = mpm_memory_new(&simulation->run.allocator, snapshot->groups, sizeof *particles->groups)))
+        return MPM_OUT_OF_MEMORY;
+    for (size_t g = 0; g < snapshot->groups; g++) {
+        mpm_group *group = &particles->groups[g];
+        *group = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
+        group->first_tile = particles->tiles;
+        group->tiles = (group->count - 1) / lanes + 1;
+        particles->tiles += group->tiles;
+    }
+    particles->group_count = snapshot->groups;
+    particles->count = (ptrdiff_t)snapshot->particles;
+    if (mpm_particles_allocate(particles, &simulation->run.allocator, (size_t)particles->tiles))
+        return MPM_OUT_OF_MEMORY;
+    for (size_t g = 0; g < particles->group_count; g++)
+        mpm_particles_pad(particles, &particles->groups[g]);
+    copy_fields(simulation, particles, snapshot, true);
+    copy_rows(particles, snapshot->row, true);
+    return MPM_OK;
+}
+
+/* Makes room for rows and records. Unused room does no harm, so this may precede checks. */
+static mpm_status make_room(mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    mpm_history *history = &simulation->run.history;
+    if (mpm_memory_grow(&simulation->run.allocator, (void **)&history->records, &history->capacity, 0,
+                        snapshot->records, (size_t)mpm_history_length(history) * sizeof *history->records))
+        return MPM_OUT_OF_MEMORY;
+    return mpm_store_reserve(&simulation->store, (ptrdiff_t)snapshot->particles);
+}
+
+static void restore_rows(mpm_simulation *simulation, const mpm_snapshot *snapshot)
+{
+    mpm_store *store = &simulation->store;
+    mpm_history *history = &simulation->run.history;
+    int32_t *material = store->rows[MPM_FIELD_MATERIAL];
+    const int32_t *row = snapshot->row;
+    mpm_store_add_rows(store, (ptrdiff_t)snapshot->particles);
+    if (store->count)
+        memcpy(store->rows[MPM_FIELD_ID], snapshot->id, snapshot->particles * sizeof *snapshot->id);
+    for (size_t g = 0; g < snapshot->groups; g++)
+        for (int32_t p = 0; p < simulation->particles.groups[g].count; p++)
+            material[*row++] = simulation->particles.groups[g].material;
+    history->count = snapshot->records;
+    if (history->count)
+        memcpy(history->records, snapshot->history,
+               history->count * (size_t)mpm_history_length(history) * sizeof *history->records);
+}
+
+mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
+{
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const mpm_settings *settings = &simulation->settings;
+    struct parts parts = {.particles = mpm_particles_empty_like(&simulation->particles)};
+    mpm_symmetry symmetry[3] = {{0}};
+    *flaw = NULL;
+    if (snapshot->particles > INT32_MAX / 2)
+        return MPM_TOO_LARGE;
+    for (int axis = 0; axis < settings->dim; axis++)
+        symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
+    mpm_status status = find_flaw(simulation, snapshot, flaw);
+    if (!status)
+        status = lay_particles(simulation, snapshot, &parts);
+    if (!status)
+        status = make_room(simulation, snapshot);
+    if (!status)
+        status = mpm_grid_build(&parts.grid, allocator, parts.particles.groups, snapshot->groups,
+                                parts.particles.count, symmetry, settings->dim, settings->real_size,
+                                mpm_describe_vectors(simulation));
+    if (status) {
+        free_parts(allocator, &parts);
+        return status;
+    }
+    mpm_particles_clear(&simulation->particles, allocator);
+    mpm_grid_clear(&simulation->grid, allocator);
+    simulation->particles = parts.particles;
+    simulation->grid = parts.grid;
+    restore_rows(simulation, snapshot);
+    restore_clock(simulation, snapshot);
+    const double drift = largest_drift(simulation, snapshot);
+    if (drift > simulation->drift + ROUNDING) { /* no run leaves such a state */
+        simulation->drift = drift;
+        simulation->binning_due |= drift > 1;
+    }
+    for (size_t k = 0; k < simulation->boundary.count; k++) {
+        memcpy(simulation->boundary.books[k].impulse, snapshot->books + k * MPM_SNAPSHOT_BOOK, 3 * sizeof(double));
+        memcpy(simulation->boundary.books[k].torque, snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, 3 * sizeof(double));
+    }
+    return MPM_OK;
+}

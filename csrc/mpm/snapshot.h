@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A snapshot: the complete state of a simulation besides its settings, materials and colliders, as plain arrays. A
+ * restored simulation continues with the same bits. Particles are in the order of the tiles (by group, then by cell),
+ * without padding, so that a snapshot is valid for any instruction set.
+ */
+#pragma once
+#include "mpm/simulation.h"
+
+/* Columns of the table of groups: block (3), material, number of particles, first and last node that they may touch (3
+ * each, see mpm_group). Columns of a collider's book: impulse (3), torque (3). */
+enum { MPM_SNAPSHOT_GROUP = 11, MPM_SNAPSHOT_BOOK = 6 };
+
+/** The arrays belong to the caller. */
+typedef struct mpm_snapshot {
+    size_t groups, particles, records;  /* records of the history */
+    double *numbers;                    /* the clock, see mpm_snapshot_number */
+    int64_t *counters;                  /* see mpm_snapshot_counter */
+    int32_t *group;                     /* [groups][MPM_SNAPSHOT_GROUP] */
+    void *field[MPM_MOST_FIELDS];       /* reals of the rows of the field table, [particles][components]; positions in
+                                         * cells from the first node of the group's block, J as the first number of F */
+    int32_t *row;                       /* [particles] */
+    int64_t *id;                        /* [row] */
+    double *history;                    /* [records][mpm_history_length] */
+    double *books;                      /* [collider][MPM_SNAPSHOT_BOOK] since the last record */
+} mpm_snapshot;
+
+/** Names of the entries of `numbers` and of `counters`; NULL beyond the last. */
+const char *mpm_snapshot_number(int index);
+const char *mpm_snapshot_counter(int index);
+
+/** Reals per particle that a snapshot stores of row `field` of the field table; 0: the field follows from others. */
+size_t mpm_snapshot_components(const mpm_simulation *simulation, int field);
+
+/** Counts groups, particles and records; does not touch the arrays. */
+void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapshot);
+
+/** Fills the arrays, which have the sizes from mpm_snapshot_measure. The simulation must be up to date. */
+void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot);
+
+/** Restores a snapshot in a new simulation of the same settings, materials and colliders, without particles or steps.
+ *  Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_STATE if the snapshot does not fit, and `*flaw` says why. On error
+ *  nothing has changed. */
+mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Strays: particles outside the domain, or out of the range of their law. They exist only after the step is taken. The
+ * sweep counts them; this file finds their rows, and those of particles whose law had a step refused.
+ */
+#include "base/real.h"
+#include "mpm/state.h"
+
+/* The resident position of a particle [m]. */
+static void find_position(const mpm_simulation *simulation, int32_t row, double x[3])
+{
+    const mpm_particles *p = &simulation->particles;
+    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes;
+    for (size_t g = 0; g < p->group_count; g++)
+        for (size_t i = 0; i < (size_t)p->groups[g].tiles * lanes; i++) {
+            const size_t slot = (size_t)p->groups[g].first_tile * lanes + i;
+            for (size_t a = 0; p->row[slot] == row && a < dim; a++) {
+                const size_t at = mpm_particles_index(slot, a, dim, lanes);
+                const double cells = mpm_real_at(p->column[MPM_COLUMN_X], at, p->real_size);
+                x[a] = simulation->settings.lower[a] +
+                       simulation->settings.dx * ((double)p->groups[g].block[a] * mpm_block_side(p->dim) + cells);
+            }
+        }
+}
+
+/* Adds to the trouble the particles with a flaw of one law, that of the first of them, and its name. */
+static void add_rows_of_law(mpm_simulation *simulation, uint8_t *flags, enum mpm_flaw flaw)
+{
+    mpm_trouble *trouble = &simulation->run.trouble;
+    const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
+    const mpm_law *first = NULL;
+    for (ptrdiff_t row = 0; row < simulation->particles.count; row++) {
+        if (flags[row] != flaw)
+            continue;
+        const mpm_law *law = mpm_material_law(&simulation->materials[materials[row]]);
+        first = first ? first : law;
+        flags[row] = law == first ? flaw : 0;
+    }
+    if (first)
+        trouble->name = first->name;
+    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, flaw);
+}
+
+/* Notes the particles with a flaw of one law. Is there one? */
+static bool note_law(mpm_simulation *simulation, uint8_t *flags, enum mpm_flaw flaw, mpm_reason reason)
+{
+    mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, reason, simulation->run.dt);
+    add_rows_of_law(simulation, flags, flaw);
+    return simulation->run.trouble.count > 0;
+}
+
+/* Notes the particles whose leaving is an error, and what the first of them touches. Is there one? */
+static bool note_escaped(mpm_simulation *simulation, const uint8_t *flags)
+{
+    mpm_trouble *trouble = &simulation->run.trouble;
+    double x[3] = {0};
+    mpm_trouble_note(trouble, MPM_ESCAPED, MPM_LEFT_DOMAIN, simulation->run.dt);
+    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, MPM_OUTSIDE);
+    if (!trouble->count)
+        return false;
+    find_position(simulation, trouble->rows[0], x);
+    trouble->name = mpm_boundary_touched(&simulation->boundary, simulation->run.time, x);
+    return true;
+}
+
+static mpm_status find_flags(mpm_simulation *simulation, uint8_t **flags)
+{
+    *flags = mpm_memory_new(&simulation->run.allocator, (size_t)simulation->particles.count, 1);
+    if (!*flags)
+        return MPM_OUT_OF_MEMORY;
+    const mpm_sweep sweep = mpm_describe_sweep(simulation);
+    simulation->kernels->find_trouble(&sweep, *flags);
+    return MPM_OK;
+}
+
+/* Are particles outside the domain, out of the range of their law, or has a user's law no answer for them? */
+static mpm_status name_strays(mpm_simulation *simulation)
+{
+    uint8_t *flags;
+    mpm_status status = find_flags(simulation, &flags);
+    if (status)
+        return status;
+    if (note_law(simulation, flags, MPM_NOT_FINITE, MPM_STATE_NOT_FINITE) ||
+        note_law(simulation, flags, MPM_INVERTED, MPM_LEFT_RANGE))
+        status = MPM_UNSTABLE;
+    else if (note_escaped(simulation, flags))
+        status = MPM_ESCAPED;
+    else if (simulation->measure.out_of_range &&
+             note_law(simulation, flags, MPM_BAD_RESPONSE, MPM_RESPONSE_NOT_FINITE))
+        status = MPM_UNSTABLE;
+    mpm_memory_free(&simulation->run.allocator, flags);
+    return status;
+}
+
+/* Whose law gives numbers that are not finite? Velocities of nodes overflow with finite ones, too. */
+mpm_status mpm_strays_of_law(mpm_simulation *simulation)
+{
+    uint8_t *flags;
+    const mpm_status status = find_flags(simulation, &flags);
+    if (status)
+        return status;
+    add_rows_of_law(simulation, flags, MPM_BAD_RESPONSE);
+    mpm_memory_free(&simulation->run.allocator, flags);
+    return MPM_OK;
+}
+
+mpm_status mpm_strays_find(mpm_simulation *simulation)
+{
+    if (!simulation->run.suspect)
+        return MPM_OK;
+    const mpm_status status = name_strays(simulation);
+    simulation->run.suspect = status != MPM_OK;
+    return status;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bounds of the time step, from the maxima a sweep has measured:
+ *
+ *     isolated      dt^2 S V0/(m h^2) <= 2(1 + k)/kappa_N = 1 for APIC (k = 1), quadratic MLS (kappa_N = 4), where S
+ *                   is the law's modulus for one particle alone; with viscosity dt^2 a + dt b <= 1
+ *     wave          dt c/h <= 1
+ *     motion        dt |v_a| <= h and dt |grad v| <= 1
+ *     acceleration  dt^2 |g| <= h
+ *
+ * The first two are bounds of the explicit method. Implicit steps have the others alone.
+ *
+ * A fixed step is compared with the bound. The automatic step keeps a margin: it is planned from the state before the
+ * last step, because a fused sweep scatters with it, and is revised once the new state has been measured.
+ */
+#include "mpm/state.h"
+
+#include <math.h>
+
+/* Of the automatic step with rigid bodies: their motion [cells], and the largest dt/sqrt(h/g). The wave speed of their
+ * contacts, h/(4 dt), is then at least 5 times their speed, and 12 sqrt(g h). A light body may have to carry what is R
+ * times as dense: its contacts are as stiff as with R = 1 if dt is smaller by sqrt(R). */
+static const double RIGID_MOTION = 0.05, RIGID_FALL = 0.02;
+
+static double gravity_size(const mpm_settings *settings)
+{
+    double g2 = 0;
+    for (int a = 0; a < settings->dim; a++)
+        g2 += settings->gravity[a] * settings->gravity[a];
+    return sqrt(g2);
+}
+
+static void tighten(mpm_stable_dt *bound, double dt, mpm_limit limit)
+{
+    if (dt < bound->dt)
+        *bound = (mpm_stable_dt){dt, limit, -1};
+}
+
+/* The bound without the particle that sets it. */
+static mpm_stable_dt bound_of(const mpm_simulation *simulation)
+{
+    const mpm_measure *most = &simulation->measure;
+    const double h = simulation->settings.dx;
+    mpm_stable_dt bound = {INFINITY, MPM_LIMIT_NONE, -1};
+    if (simulation->particles.count == 0)
+        return bound;
+    if (!simulation->integrator->solve) {
+        tighten(&bound, 1 / sqrt(most->rate2), MPM_LIMIT_ISOLATED);
+        tighten(&bound, h / sqrt(most->wave2), MPM_LIMIT_WAVE);
+    }
+    tighten(&bound, h / most->speed, MPM_LIMIT_MOTION);
+    tighten(&bound, 1 / sqrt(most->gradient2), MPM_LIMIT_MOTION);
+    tighten(&bound, sqrt(h / gravity_size(&simulation->settings)), MPM_LIMIT_ACCELERATION);
+    return bound;
+}
+
+double mpm_timestep_rigid(const mpm_simulation *simulation)
+{
+    const mpm_measure *most = &simulation->measure;
+    const double h = simulation->settings.dx;
+    if (!simulation->has_rigid)
+        return INFINITY;
+    const double carries = simulation->material_count > 1 ? most->density * most->rigid_lightness : 1;
+    const double motion = RIGID_MOTION * h / most->rigid_speed;
+    return fmin(motion, RIGID_FALL * sqrt(h / gravity_size(&simulation->settings))) / sqrt(fmax(carries, 1));
+}
+
+static double automatic_dt(const mpm_simulation *simulation)
+{
+    const mpm_measure *most = &simulation->measure;
+    const bool kinked = simulation->has_kink && !simulation->integrator->solve;
+    double dt = (kinked ? MPM_SHARE_WITH_KINK : 0.6) * bound_of(simulation).dt;
+    dt = fmin(dt, 0.4 * simulation->settings.dx / most->speed);
+    dt = fmin(dt, 0.4 * simulation->settings.dx / simulation->approach);
+    dt = fmin(dt, 0.2 / sqrt(most->gradient2));
+    dt = fmin(dt, mpm_timestep_rigid(simulation)); /* a rigid body is as hard as the step allows: mpm/kernels/rigid.h */
+    if (simulation->integrator->solve) /* the return map acts after the step */
+        dt = fmin(dt, 0.5 * simulation->yield_strain / sqrt(most->gradient2));
+    dt = fmin(dt, simulation->settings.max_dt);
+    if (simulation->natural_dt > 0)
+        dt = fmin(dt, 1.1 * simulation->natural_dt); /* fast changes of dt may be unstable even below the bound */
+    return isfinite(dt) ? dt : 1e-3; /* nothing limits the step */
+}
+
+/* The first particle that sets the bound; -1: none does. */
+static int32_t find_row(const mpm_simulation *simulation, const mpm_stable_dt *bound)
+{
+    const mpm_sweep sweep = mpm_describe_sweep(simulation);
+    const mpm_kernels *kernels = simulation->kernels;
+    const mpm_measure *most = &simulation->measure;
+    switch (bound->limit) {
+    case MPM_LIMIT_ISOLATED:
+        return kernels->find_limit(&sweep, MPM_RATE2, most->rate2);
+    case MPM_LIMIT_WAVE:
+        return kernels->find_limit(&sweep, MPM_WAVE2, most->wave2);
+    case MPM_LIMIT_MOTION:
+        return bound->dt == simulation->settings.dx / most->speed
+                   ? kernels->find_limit(&sweep, MPM_SPEED, most->speed)
+                   : kernels->find_limit(&sweep, MPM_GRADIENT2, most->gradient2);
+    default:
+        return -1;
+    }
+}
+
+mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation)
+{
+    mpm_stable_dt bound = bound_of(simulation);
+    bound.row = find_row(simulation, &bound);
+    if (bound.limit == MPM_LIMIT_ISOLATED && bound.row >= 0) {
+        const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
+        const mpm_material *material = &simulation->materials[materials[bound.row]];
+        if ((mpm_material_law(material)->viscous || mpm_scheme_is_viscous(&simulation->settings.scheme)) &&
+            bound.dt * sqrt(simulation->measure.wave2) < 0.25 * simulation->settings.dx)
+            bound.limit = MPM_LIMIT_VISCOSITY;
+    }
+    return bound;
+}
+
+/* ---- the plan of a run ------------------------------------------------------------------------------------------ */
+
+double mpm_timestep_plan(const mpm_simulation *simulation, double time, double end)
+{
+    const double planned = simulation->settings.dt > 0 ? simulation->settings.dt : simulation->natural_dt;
+    return mpm_run_fit_dt(planned, time, end);
+}
+
+mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt)
+{
+    const mpm_settings *settings = &simulation->settings;
+    if (settings->dt > 0 && !settings->allow_unstable && !(dt <= bound_of(simulation).dt * (1 + 1e-12))) {
+        const mpm_status status = mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, dt);
+        const mpm_stable_dt bound = mpm_timestep_limit(simulation);
+        simulation->run.trouble.kind = (int)bound.limit;
+        simulation->run.trouble.value[0] = bound.dt;
+        return status;
+    }
+    if (!(simulation->run.time + dt > simulation->run.time)) /* a run would never end */
+        return mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, dt);
+    return MPM_OK;
+}
+
+void mpm_timestep_foresee(mpm_simulation *simulation)
+{
+    if (simulation->settings.dt <= 0)
+        simulation->natural_dt = automatic_dt(simulation);
+}
+
+bool mpm_timestep_revise(mpm_simulation *simulation)
+{
+    if (simulation->settings.dt > 0)
+        return false;
+    if (simulation->natural_dt > 0 && simulation->natural_dt <= bound_of(simulation).dt)
+        return false;
+    simulation->natural_dt = automatic_dt(simulation);
+    return true;
+}
+
+void mpm_timestep_halve(mpm_simulation *simulation, double *dt)
+{
+    *dt /= 2;
+    simulation->natural_dt = fmin(simulation->natural_dt, *dt);
+}

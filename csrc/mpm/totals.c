@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Totals of the current state, from the measurements of the last sweep, and their history.
+ */
+#include <string.h>
+
+#include "mpm/state.h"
+
+mpm_totals mpm_totals_of(const mpm_simulation *simulation)
+{
+    const mpm_measure *m = &simulation->measure;
+    mpm_sums sums = {.mass = m->mass, .kinetic = m->kinetic, .elastic = m->elastic};
+    memcpy(sums.momentum, m->momentum, sizeof sums.momentum);
+    memcpy(sums.mass_moment, m->mass_moment, sizeof sums.mass_moment);
+    memcpy(sums.angular_momentum, m->angular_momentum, sizeof sums.angular_momentum);
+    mpm_totals totals =
+        mpm_books_totals(&simulation->boundary, simulation->settings.gravity, &sums, simulation->run.time);
+    totals.dissipates = simulation->settings.dissipation;
+    totals.plastic_dissipation = m->dissipation[MPM_DISSIPATION_PLASTIC];
+    totals.viscous_dissipation = m->dissipation[MPM_DISSIPATION_VISCOUS];
+    totals.heat = m->dissipation[MPM_DISSIPATION_HEAT];
+    return totals;
+}
+
+/* The columns of the whole material come first, then those of dissipation or of an integrator that solves, which
+ * exclude each other, then two for every collider. */
+mpm_history_section mpm_totals_section(const void *self, int index)
+{
+    const mpm_simulation *simulation = self;
+    const mpm_integrator *integrator = simulation->integrator;
+    if (index == 0)
+        return mpm_books_section(&simulation->books);
+    if (index == 1 && simulation->settings.dissipation)
+        return mpm_books_dissipation(&simulation->books);
+    if (index == 1 && integrator->columns)
+        return (mpm_history_section){integrator->columns, integrator->column_count, integrator->recorded(simulation),
+                                     NULL};
+    const bool has_own = simulation->settings.dissipation || integrator->columns;
+    return mpm_books_collider(&simulation->boundary, (size_t)index - (has_own ? 2 : 1));
+}
+
+void mpm_totals_record(void *self)
+{
+    mpm_simulation *simulation = self;
+    mpm_run *run = &simulation->run;
+    if (!mpm_history_is_due(&run->history, run->steps))
+        return;
+    if (!run->steps) /* a solve that failed belongs to no step */
+        simulation->solver.solution = (mpm_solution){0};
+    const mpm_totals totals = mpm_totals_of(simulation);
+    mpm_books_record(&simulation->books, &simulation->boundary, &run->history, &totals, run->dt);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fields of particles in tiles for the store: the kernels convert between tiles and the rows of users.
+ */
+#include <string.h>
+
+#include "base/real.h"
+#include "materials/parameters.h"
+#include "mpm/state.h"
+
+/* Gives every component of a law's or a user's field its own column. */
+static mpm_status lay_out(void *self, mpm_field *fields, int count)
+{
+    mpm_simulation *simulation = self;
+    mpm_particles *particles = &simulation->particles;
+    double initial[MPM_MOST_COLUMNS];
+    int columns = 0;
+    for (int f = 0; f < count; f++) {
+        fields[f].column = particles->columns + columns;
+        fields[f].width = 1;
+        for (int c = 0; c < mpm_rank_components(fields[f].rank, particles->dim); c++) {
+            if (particles->columns + columns == MPM_MOST_COLUMNS)
+                return MPM_TOO_LARGE;
+            initial[columns++] = mpm_fields_initial(fields[f].rank, particles->dim, c, fields[f].initial);
+        }
+    }
+    return mpm_particles_add_columns(particles, &simulation->run.allocator, columns, initial);
+}
+
+/* Is this field part of the state of any particle? */
+static bool is_writable(const void *self, const mpm_field *field)
+{
+    const mpm_simulation *simulation = self;
+    if (field->state_of == MPM_STATE_OF_NONE || field->state_of == MPM_STATE_OF_ALL)
+        return field->state_of == MPM_STATE_OF_ALL;
+    for (size_t g = 0; g < simulation->particles.group_count; g++) {
+        const mpm_material *material = &simulation->materials[simulation->particles.groups[g].material];
+        const bool keeps_J = mpm_laws_get(material->law)->strain == MPM_KEEPS_J;
+        if (field->state_of == MPM_STATE_OF_OWNERS
+                ? mpm_material_keeps(material, field->column, simulation->settings.dim)
+                : keeps_J == (field->state_of == MPM_STATE_OF_J_LAWS))
+            return true;
+    }
+    return false;
+}
+
+static void write_out(void *self, int field, void *rows)
+{
+    const mpm_exchange exchange = mpm_describe_exchange(self, field, rows);
+    ((mpm_simulation *)self)->kernels->write_out(&exchange);
+}
+
+static int64_t inspect(void *self, int field, void *rows, uint8_t *flaws)
+{
+    mpm_exchange exchange = mpm_describe_exchange(self, field, rows);
+    exchange.flaws = flaws;
+    ((mpm_simulation *)self)->kernels->inspect(&exchange);
+    return exchange.differing;
+}
+
+/* Counts or freezes the particles that were written outside the domain. */
+static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *written)
+{
+    if (!written->outside)
+        return;
+    simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += written->outside;
+    simulation->run.health[MPM_HEALTH_CLAMPED] += written->clamped;
+    if (written->clamped == written->outside)
+        return;
+    simulation->kernels->freeze_outside(written);
+    simulation->frozen = true;
+    const int changed[] = {MPM_FIELD_V, MPM_FIELD_C, MPM_FIELD_MASS, MPM_FIELD_VOLUME};
+    for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
+        mpm_store_outdate(&simulation->store, changed[k]);
+}
+
+/* Reads in positions. The particles are placed anew and binned before the resident positions are used again. */
+static mpm_status read_in_positions(mpm_simulation *simulation, mpm_exchange *exchange, int64_t differing)
+{
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const mpm_particles *p = &simulation->particles;
+    const size_t bytes = (size_t)p->tiles * (size_t)p->lanes * (size_t)p->dim * p->real_size;
+    mpm_status status = MPM_OUT_OF_MEMORY;
+    exchange->placements = mpm_memory_new(allocator, (size_t)differing, sizeof *exchange->placements);
+    void *saved = mpm_memory_new(allocator, bytes, 1);
+    if (exchange->placements && saved) {
+        memcpy(saved, p->column[MPM_COLUMN_X], bytes);
+        simulation->kernels->read_in(exchange);
+        status = mpm_rebin_run(simulation, exchange->placements, exchange->placement_count, MPM_BIN_ALL);
+        if (status)
+            memcpy(p->column[MPM_COLUMN_X], saved, bytes); /* the binning has failed: undo */
+        else
+            account_for_outside(simulation, exchange);
+    }
+    mpm_memory_free(allocator, saved);
+    mpm_memory_free(allocator, exchange->placements);
+    return status;
+}
+
+static mpm_status read_in(void *self, int field, void *rows, int64_t differing)
+{
+    mpm_simulation *simulation = self;
+    mpm_exchange exchange = mpm_describe_exchange(simulation, field, rows);
+    mpm_status status = MPM_OK;
+    if (field == MPM_FIELD_X)
+        status = read_in_positions(simulation, &exchange, differing);
+    else
+        simulation->kernels->read_in(&exchange);
+    if (status)
+        return status;
+    simulation->measured = false;
+    /* F and J show one state: writing one makes the other stale. */
+    if (field == MPM_FIELD_F || field == MPM_FIELD_J)
+        mpm_store_outdate(&simulation->store, field == MPM_FIELD_F ? MPM_FIELD_J : MPM_FIELD_F);
+    return MPM_OK;
+}
+
+/* ---- parameters that must go together --------------------------------------------------------------------------- */
+
+/* Finds the rows of each varying parameter of a material: those written, or a copy of what is there (`own`). */
+static mpm_status find_rows(mpm_simulation *simulation, void *const *written, mpm_parameter_rows *rows, void **own)
+{
+    const mpm_store *store = &simulation->store;
+    for (int k = 0; k < rows->material->varying; k++) {
+        const int field = mpm_parameters_field(&store->fields, rows->material, k);
+        if ((rows->values[k] = written[field]))
+            continue;
+        rows->values[k] = own[k] = mpm_memory_new(&simulation->run.allocator, (size_t)store->count, store->real_size);
+        if (!own[k])
+            return MPM_OUT_OF_MEMORY;
+        write_out(simulation, field, own[k]);
+    }
+    return MPM_OK;
+}
+
+static mpm_status inspect_together(void *self, void *const *written, uint8_t *flaws, const char **words)
+{
+    mpm_simulation *simulation = self;
+    const mpm_store *store = &simulation->store;
+    mpm_status status = MPM_OK;
+    for (size_t m = 0; m < simulation->material_count && !status; m++) {
+        mpm_parameter_rows rows = {&simulation->materials[m], (int32_t)m, store->rows[MPM_FIELD_MATERIAL], store->count,
+                                   store->real_size, {NULL}};
+        void *own[MPM_LAW_PARAMETERS] = {NULL};
+        if (!mpm_parameters_written(&store->fields, rows.material, written))
+            continue;
+        if (!(status = find_rows(simulation, written, &rows, own)))
+            mpm_parameters_inspect(&rows, flaws, words);
+        for (int k = 0; k < rows.material->varying; k++)
+            mpm_memory_free(&simulation->run.allocator, own[k]);
+    }
+    return status;
+}
+
+const mpm_store_method mpm_views_method = {lay_out, is_writable, write_out, inspect, read_in, inspect_together};

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+#include "sph/sph.h"
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "sph/state.h"
+
+/* ---- settings --------------------------------------------------------------------------------------------------- */
+
+mpm_sph_settings mpm_sph_settings_default(int dim)
+{
+    mpm_sph_settings settings = {.dim = dim, .real_size = sizeof(double), .cells = {32, 32, 32}, .spacing = 1.0 / 32,
+                                 .smoothing = 1, .density = 1000, .max_dt = INFINITY, .history = 1, .threads = 1};
+    for (int face = 0; face < 6; face++)
+        settings.walls[face].contact = MPM_SLIP;
+    return settings;
+}
+
+static bool is_within(double value, double low, double high)
+{
+    return value >= low && value <= high; /* false for NaN */
+}
+
+static const char *axis_flaw(const mpm_sph_settings *settings, int axis)
+{
+    const mpm_wall *walls = &settings->walls[2 * axis];
+    const bool periodic = walls[0].contact == MPM_PERIODIC;
+    for (int side = 0; side < 2; side++) {
+        if ((unsigned)walls[side].contact > MPM_PERIODIC || (walls[side].contact == MPM_PERIODIC) != periodic ||
+            walls[side].friction != 0 || walls[side].restitution != 0)
+            return "walls";
+        if ((unsigned)settings->on_leave[2 * axis + side] > MPM_LEAVE_CLAMP)
+            return "on_leave";
+        if (settings->tension && walls[side].contact == MPM_SEPARATE)
+            return "tension";
+    }
+    if (!((double)settings->cells[axis] >= 4 * settings->smoothing) || settings->cells[axis] > MPM_SPH_MOST_CELLS)
+        return "cells";
+    if (!isfinite(settings->lower[axis]))
+        return "lower";
+    return isfinite(settings->gravity[axis]) ? NULL : "gravity";
+}
+
+const char *mpm_sph_settings_flaw(const mpm_sph_settings *settings)
+{
+    const struct {
+        const char *name;
+        bool fits;
+    } checks[] = {
+        {"dim", settings->dim == 2 || settings->dim == 3},
+        {"real_size", settings->real_size == 4 || settings->real_size == 8},
+        {"spacing", settings->spacing > 0 && isfinite(settings->spacing)},
+        {"smoothing", is_within(settings->smoothing, 0.8, 3)},
+        {"density", settings->density > 0 && isfinite(settings->density)},
+        {"kernel", (unsigned)settings->kernel < MPM_SPH_KERNELS},
+        {"viscosity", (unsigned)settings->viscosity < MPM_SPH_VISCOSITIES},
+        {"alpha", is_within(settings->alpha, 0, 10)},
+        {"xsph", is_within(settings->xsph, 0, 1)},
+        {"dt", isfinite(settings->dt)},
+        {"max_dt", settings->max_dt > 0},
+        {"history", settings->history >= 0},
+        {"threads", settings->threads >= 1},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (!checks[i].fits)
+            return checks[i].name;
+    for (int axis = 0; axis < settings->dim; axis++)
+        if (axis_flaw(settings, axis))
+            return axis_flaw(settings, axis);
+    return mpm_sph_dispatch_kernels(settings->isa, settings->dim, settings->real_size) ? NULL : "isa";
+}
+
+double mpm_sph_calibration(const mpm_sph_settings *settings)
+{
+    const int reach = (int)ceil(2 * settings->smoothing), depth = settings->dim == 3 ? reach : 0;
+    double sum = 0;
+    for (int z = -depth; z <= depth; z++)
+        for (int y = -reach; y <= reach; y++)
+            for (int x = -reach; x <= reach; x++)
+                sum += mpm_sph_shape(settings->kernel, sqrt((double)(x * x + y * y + z * z)) / settings->smoothing);
+    return pow(settings->smoothing, settings->dim) / (mpm_sph_factor(settings->kernel, settings->dim) * sum);
+}
+
+/* ---- the method ------------------------------------------------------------------------------------------------- */
+
+static const char *const counters[] = {
+    [MPM_SPH_HEALTH_LEFT] = "left_domain", [MPM_SPH_HEALTH_CLAMPED] = "clamped", [MPM_SPH_HEALTH_DELETED] = "deleted",
+    [MPM_SPH_HEALTH_REFUSED] = "refused", NULL};
+static const char *const phases[] = {
+    [MPM_SPH_PHASE_SORT] = "sort", [MPM_SPH_PHASE_DENSITY] = "density", [MPM_SPH_PHASE_FORCE] = "force",
+    [MPM_SPH_PHASE_MOTION] = "motion", [MPM_SPH_PHASE_VIEWS] = "views", NULL};
+static const mpm_method method = {counters, phases, mpm_sph_totals_section, mpm_sph_step_refresh, mpm_sph_step_advance,
+                                  mpm_sph_totals_record, mpm_sph_step_finish};
+
+static const mpm_field fields_of_sph[MPM_SPH_FIELDS] = {
+    [MPM_SPH_X] = {"x", "m", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
+    [MPM_SPH_V] = {"v", "m/s", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
+    [MPM_SPH_J] = {"J", "1", MPM_SCALAR, .low = 0, .high = INFINITY, .initial = 1},
+    [MPM_SPH_MASS] = {"mass", "kg", MPM_SCALAR, .low = 0, .high = INFINITY, .lasting = true},
+    [MPM_SPH_VOLUME] = {"volume", "m\u00b3", MPM_SCALAR, .low = 0, .high = INFINITY, .lasting = true},
+    [MPM_SPH_MATERIAL] = {"material", "1", MPM_SCALAR, MPM_TYPE_INT32, .lasting = true},
+    [MPM_SPH_ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true},
+};
+
+static mpm_sph_pass pass_of(mpm_sph *sph)
+{
+    const mpm_sph_settings *settings = &sph->settings;
+    mpm_sph_pass pass = {.kernel = settings->kernel, .viscosity = settings->viscosity, .xsph = settings->xsph,
+                         .h = settings->smoothing * settings->spacing, .walls = sph->boundary.walls,
+                         .material = &sph->material, .lists = sph->lists, .measures = sph->measures,
+                         .task_tile = sph->task_tile, .wall_force = sph->wall_force, .compression = sph->compression,
+                         .kicks = sph->kicks};
+    pass.inverse_side = 1 / (2 * pass.h);
+    for (int a = 0; a < settings->dim; a++) {
+        pass.lower[a] = pass.origin[a] = settings->lower[a];
+        pass.upper[a] = settings->lower[a] + (double)settings->cells[a] * settings->spacing;
+        if (settings->real_size == sizeof(float)) { /* so that the faces are numbers of the precision */
+            pass.lower[a] = pass.origin[a] = (double)(float)pass.lower[a];
+            pass.upper[a] = (double)(float)pass.upper[a];
+        }
+        pass.gravity[a] = settings->gravity[a];
+    }
+    return pass;
+}
+
+static mpm_status make_scratch(mpm_sph *sph)
+{
+    const mpm_allocator *allocator = &sph->run.allocator;
+    sph->lists = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->lists);
+    sph->measures = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->measures);
+    sph->wall_force = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->wall_force);
+    sph->compression = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->compression);
+    sph->kicks = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->kicks);
+    sph->task_tile = mpm_memory_new(allocator, MPM_SPH_TASKS + 1, sizeof *sph->task_tile);
+    sph->memory = mpm_memory_new(allocator, MPM_SPH_COLLIDERS, sizeof *sph->memory);
+    sph->memory_capacity = MPM_SPH_COLLIDERS;
+    return sph->lists && sph->measures && sph->wall_force && sph->compression && sph->kicks && sph->task_tile &&
+                   sph->memory
+               ? MPM_OK
+               : MPM_OUT_OF_MEMORY;
+}
+
+mpm_status mpm_sph_new(mpm_sph **result, const mpm_allocator *allocator, const mpm_sph_settings *settings)
+{
+    *result = NULL;
+    if (mpm_sph_settings_flaw(settings))
+        return MPM_BAD_ARGUMENT;
+    mpm_sph *sph = mpm_memory_new(allocator, 1, sizeof *sph);
+    if (!sph)
+        return MPM_OUT_OF_MEMORY;
+    sph->run = mpm_run_of(&method, sph, allocator, settings->dim, settings->history, settings->threads);
+    sph->settings = *settings;
+    sph->kernels = mpm_sph_dispatch_kernels(settings->isa, settings->dim, settings->real_size);
+    sph->settings.isa = sph->kernels->isa; /* a string constant; the caller's may not last */
+    if (settings->dim == 2)
+        sph->settings.gravity[2] = 0;
+    sph->boundary = (mpm_boundary){.dim = settings->dim, .dx = settings->spacing};
+    memcpy(sph->boundary.lower, settings->lower, sizeof sph->boundary.lower);
+    memcpy(sph->boundary.cells, settings->cells, sizeof sph->boundary.cells);
+    memcpy(sph->boundary.walls, settings->walls, sizeof sph->boundary.walls);
+    sph->store = (mpm_store){.run = &sph->run, .real_size = settings->real_size, .fields.dim = settings->dim};
+    mpm_field fields[MPM_SPH_FIELDS];
+    memcpy(fields, fields_of_sph, sizeof fields);
+    if (mpm_store_add_fields(&sph->store, fields, MPM_SPH_FIELDS) || make_scratch(sph)) {
+        mpm_sph_free(sph);
+        return MPM_OUT_OF_MEMORY;
+    }
+    sph->pass = pass_of(sph);
+    *result = sph;
+    return MPM_OK;
+}
+
+static void free_slots(mpm_sph *sph)
+{
+    const mpm_allocator *allocator = &sph->run.allocator;
+    struct sph_array *arrays[] = {
+        &sph->image_x[0], &sph->image_x[1], &sph->image_v[0], &sph->image_v[1], &sph->image_row[0], &sph->image_row[1],
+        &sph->slot_of_row, &sph->record, &sph->place[0], &sph->place[1], &sph->place[2], &sph->force, &sph->drift,
+        &sph->next, &sph->tiles, &sph->forces, &sph->touches};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        mpm_memory_free(allocator, arrays[k]->data);
+    for (size_t c = 0; sph->memory && c < sph->memory_capacity; c++) {
+        struct sph_cloud_memory *memory = &sph->memory[c];
+        struct sph_array *parts[] = {&memory->key, &memory->order, &memory->page,
+                                     &memory->raw, &memory->moved, &memory->counts};
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+            mpm_memory_free(allocator, parts[k]->data);
+    }
+}
+
+void mpm_sph_free(mpm_sph *sph)
+{
+    if (!sph)
+        return;
+    mpm_allocator allocator = sph->run.allocator;
+    free_slots(sph);
+    for (int t = 0; sph->lists && t < MPM_SPH_TASKS; t++)
+        mpm_memory_free(&allocator, sph->lists[t].entries);
+    mpm_memory_free(&allocator, sph->lists);
+    mpm_memory_free(&allocator, sph->measures);
+    mpm_memory_free(&allocator, sph->wall_force);
+    mpm_memory_free(&allocator, sph->compression);
+    mpm_memory_free(&allocator, sph->kicks);
+    mpm_memory_free(&allocator, sph->task_tile);
+    mpm_memory_free(&allocator, sph->memory);
+    mpm_sph_solids_clear(sph);
+    mpm_store_clear(&sph->store);
+    mpm_boundary_clear(&sph->boundary, &allocator);
+    mpm_run_clear(&sph->run);
+    mpm_memory_free(&allocator, sph);
+}
+
+/* ---- the scene -------------------------------------------------------------------------------------------------- */
+
+mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material)
+{
+    const double density = sph->settings.density;
+    if (material->law != MPM_FLUID || material->varying || sph->has_material)
+        return MPM_BAD_ARGUMENT;
+    sph->has_material = true;
+    sph->material = *material;
+    sph->material.values[3] = sph->settings.tension;
+    sph->density = sph->pass.density = density;
+    sph->mass = sph->pass.mass =
+        density * pow(sph->settings.spacing, sph->settings.dim) * mpm_sph_calibration(&sph->settings);
+    sph->wave_speed = sqrt(material->values[0] / density);
+    sph->pass.eta = sph->settings.kinematic ? 0 : material->values[2];
+    sph->pass.nu = sph->settings.kinematic ? material->values[2] / density : 0;
+    sph->pass.alpha = sph->settings.alpha * sph->wave_speed;
+    return MPM_OK;
+}
+
+static bool deforms(const mpm_shape *shape)
+{
+    for (size_t k = 0; k < shape->node_count; k++)
+        if (shape->nodes[k].kind == MPM_DEFORMING)
+            return true;
+    return false;
+}
+
+mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider)
+{
+    const size_t count = sph->boundary.count;
+    if (deforms(&collider->shape) || collider->friction != 0 || collider->restitution != 0 ||
+        (sph->settings.tension && collider->contact == MPM_SEPARATE))
+        return MPM_BAD_ARGUMENT;
+    if (count == MPM_SPH_MOST_COLLIDERS)
+        return MPM_TOO_LARGE;
+    if (mpm_memory_grow(&sph->run.allocator, (void **)&sph->memory, &sph->memory_capacity, sph->memory_capacity,
+                        MPM_SPH_COLLIDERS + count + 1, sizeof *sph->memory) ||
+        mpm_memory_grow(&sph->run.allocator, (void **)&sph->solids, &sph->solid_capacity, count, count + 1,
+                        sizeof *sph->solids))
+        return MPM_OUT_OF_MEMORY;
+    sph->solids[count] = (struct sph_solid){0};
+    sph->settled = false;
+    return mpm_books_add_collider(&sph->boundary, &sph->run.allocator, &sph->run.history, collider);
+}
+
+void mpm_sph_drop_collider(mpm_sph *sph)
+{
+    mpm_sph_solids_free(sph, sph->boundary.count - 1);
+    mpm_books_drop_collider(&sph->boundary, &sph->run.allocator, &sph->run.history);
+    sph->settled = false;
+}
+
+mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3], mpm_poll poll,
+                                 void *context)
+{
+    if (index >= sph->boundary.count || sph->solids[index].count)
+        return MPM_BAD_ARGUMENT;
+    sph->settled = false;
+    return mpm_sph_solids_make(sph, index, low, high, &(mpm_goal){.poll = poll, .context = context});
+}
+
+ptrdiff_t mpm_sph_collider_particles(const mpm_sph *sph, size_t index)
+{
+    return sph->solids[index].count;
+}
+
+const mpm_boundary *mpm_sph_get_boundary(const mpm_sph *sph)
+{
+    return &sph->boundary;
+}
+
+/* ---- rows come and go ------------------------------------------------------------------------------------------- */
+
+/* A call that takes no steps. */
+static mpm_status refresh(mpm_sph *sph)
+{
+    mpm_status status = mpm_run_begin(&sph->run, sph->run.threads);
+    if (status)
+        return status;
+    status = mpm_sph_step_refresh(sph);
+    mpm_sph_step_finish(sph, status, false);
+    mpm_run_end(&sph->run);
+    return status;
+}
+
+static void fill_rows(mpm_sph *sph, ptrdiff_t first, ptrdiff_t count, const double *x, const double *v)
+{
+    const int dim = sph->settings.dim;
+    const size_t size = sph->settings.real_size;
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const size_t row = (size_t)(first + i);
+        for (int a = 0; a < dim; a++) {
+            mpm_real_set(sph->store.rows[MPM_SPH_X], row * (size_t)dim + (size_t)a, x[i * dim + a], size);
+            mpm_real_set(sph->store.rows[MPM_SPH_V], row * (size_t)dim + (size_t)a, v[i * dim + a], size);
+        }
+        mpm_real_set(sph->store.rows[MPM_SPH_MASS], row, sph->mass, size);
+        mpm_real_set(sph->store.rows[MPM_SPH_VOLUME], row, sph->mass / sph->density, size);
+    }
+}
+
+mpm_status mpm_sph_add(mpm_sph *sph, ptrdiff_t count, const double *x, const double *v)
+{
+    if (count < 0 || !sph->has_material || (count && (!x || !v)))
+        return MPM_BAD_ARGUMENT;
+    if (count > INT32_MAX / 32 - sph->store.count)
+        return MPM_TOO_LARGE;
+    if (!count)
+        return MPM_OK;
+    mpm_status status = mpm_store_read_in(&sph->store); /* no written value is lost */
+    if (status || (status = mpm_store_reserve(&sph->store, count)))
+        return status;
+    const ptrdiff_t first = sph->store.count;
+    mpm_store_add_rows(&sph->store, count);
+    fill_rows(sph, first, count, x, v);
+    sph->settled = false;
+    return MPM_OK;
+}
+
+mpm_status mpm_sph_delete(mpm_sph *sph, const uint8_t *mask)
+{
+    ptrdiff_t gone = 0;
+    for (ptrdiff_t row = 0; row < sph->store.count; row++)
+        gone += mask[row] != 0;
+    if (!gone)
+        return MPM_OK; /* views stay live */
+    mpm_status status = mpm_store_read_in(&sph->store);
+    int32_t *new_row = status ? NULL : mpm_memory_new(&sph->run.allocator, (size_t)sph->store.count, sizeof *new_row);
+    if (!new_row)
+        return status ? status : MPM_OUT_OF_MEMORY;
+    for (ptrdiff_t row = 0; row < sph->store.count; row++)
+        new_row[row] = mask[row] ? -1 : 0;
+    mpm_store_keep_rows(&sph->store, new_row);
+    mpm_memory_free(&sph->run.allocator, new_row);
+    sph->run.health[MPM_SPH_HEALTH_DELETED] += gone;
+    sph->settled = false;
+    return MPM_OK;
+}
+
+/* ---- running and looking ---------------------------------------------------------------------------------------- */
+
+mpm_status mpm_sph_run(mpm_sph *sph, int64_t steps, double end, double pause, mpm_poll poll, void *context)
+{
+    mpm_goal goal = mpm_run_goal(&sph->run, steps, end);
+    goal.pause = pause;
+    goal.poll = poll;
+    goal.context = context;
+    return mpm_run_towards(&sph->run, &goal);
+}
+
+mpm_status mpm_sph_step_forced(mpm_sph *sph, const double *body_force, double end)
+{
+    sph->body_force = body_force;
+    const mpm_status status = mpm_sph_run(sph, 1, end, INFINITY, NULL, NULL);
+    sph->body_force = NULL;
+    return status;
+}
+
+mpm_status mpm_sph_totals_now(mpm_sph *sph, mpm_totals *totals)
+{
+    const mpm_status status = refresh(sph);
+    if (!status)
+        *totals = mpm_sph_totals_of(sph);
+    return status;
+}
+
+mpm_status mpm_sph_stable_dt_now(mpm_sph *sph, mpm_stable_dt *bound)
+{
+    const mpm_status status = refresh(sph);
+    if (status)
+        return status;
+    *bound = mpm_sph_totals_bound(sph);
+    bound->row = mpm_sph_totals_limiting_row(sph, bound->limit);
+    return MPM_OK;
+}
+
+mpm_status mpm_sph_interpolate(mpm_sph *sph, ptrdiff_t count, const double *x, mpm_rank rank, bool is_velocity,
+                               const double *quantity, double *result)
+{
+    mpm_status status = refresh(sph);
+    if (status || (status = mpm_run_begin(&sph->run, sph->run.threads)))
+        return status;
+    memset(result, 0, (size_t)count * (size_t)mpm_rank_components(rank, sph->settings.dim) * sizeof *result);
+    mpm_sph_sums_at(sph, count, x, rank, is_velocity, quantity, result);
+    mpm_run_end(&sph->run);
+    return MPM_OK;
+}
+
+mpm_store *mpm_sph_get_store(mpm_sph *sph)
+{
+    return &sph->store;
+}
+
+int mpm_sph_materials(const mpm_sph *sph)
+{
+    return sph->has_material;
+}
+
+double *mpm_sph_numbers(mpm_sph *sph, int index, size_t *count)
+{
+    double *spans[] = {&sph->natural_dt, sph->books.body_impulse, sph->books.wall_impulse};
+    static const size_t counts[] = {1, 3, 3};
+    if ((size_t)index >= sizeof counts / sizeof *counts)
+        return NULL;
+    *count = counts[index];
+    return spans[index];
+}
+
+const mpm_sph_settings *mpm_sph_get_settings(const mpm_sph *sph)
+{
+    return &sph->settings;
+}
+
+void mpm_sph_memory(const mpm_sph *sph, size_t *particles, size_t *lists, size_t *views, size_t *colliders)
+{
+    const size_t size = sph->settings.real_size;
+    mpm_store_bytes(&sph->store, particles, views);
+    *lists = (sph->record.capacity + sph->place[0].capacity * (size_t)sph->settings.dim + sph->force.capacity +
+              sph->drift.capacity + sph->next.capacity) * size + sph->tiles.capacity * sizeof(mpm_sph_tile);
+    for (int t = 0; t < MPM_SPH_TASKS; t++)
+        *lists += sph->lists[t].capacity * sizeof *sph->lists[t].entries;
+    *colliders = mpm_boundary_bytes(&sph->boundary);
+    for (size_t k = 0; k < sph->boundary.count; k++)
+        *colliders += (size_t)sph->solids[k].count * 3 * sizeof(double);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Smoothed particle hydrodynamics of one weakly compressible fluid: a method beside the Material Point Method, on the
+ * same run, store and boundary.
+ *
+ * No call may overlap another on the same object. A call that fails leaves the last whole state, which is the rows and
+ * the clock alone: order, lists, densities and the automatic step follow from them.
+ */
+#pragma once
+#include "run/books.h"
+#include "run/limit.h"
+#include "run/store.h"
+#include "sph/kernels/kernels.h"
+
+/** What the user chooses once. A 2-D run ignores the third axis. */
+typedef struct mpm_sph_settings {
+    int dim;           /* 2 or 3 */
+    size_t real_size;  /* 4 or 8 */
+    double lower[3];   /* of the domain [m] */
+    int64_t cells[3];  /* its size in spacings, per axis; at least 2 smoothing + 1, and twice that if periodic */
+    double spacing;    /* of the lattice at rest [m] */
+    double smoothing;  /* h over the spacing, 0.8 .. 3 */
+    double density;    /* of the fluid at rest [kg/m^d] */
+    mpm_sph_kernel kernel;
+    mpm_sph_viscosity viscosity;
+    bool kinematic;    /* the kinematic viscosity, that at rest, is constant, and not the dynamic one */
+    double alpha, xsph; /* artificial viscosity, 0 .. 10; share of the neighbours' velocity in motion, 0 .. 1 */
+    bool tension;      /* stretched fluid pulls */
+    double gravity[3]; /* [m/s2] */
+    mpm_wall walls[6]; /* without friction */
+    double dt;         /* fixed step [s]; <= 0: automatic */
+    double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
+    bool allow_unstable; /* do not refuse a fixed dt above the bound */
+    mpm_leave on_leave[6]; /* by the faces of `walls`: fate of positions that are written outside the domain; no step
+                            * moves a particle out */
+    int history;       /* steps from record to record of the history; 0: no history */
+    int threads;       /* at least 1 */
+    const char *isa;   /* a name of mpm_variants_isa; NULL: the fastest here */
+} mpm_sph_settings;
+
+/** Valid settings: a box of 32 spacings of 1/32 m per axis, from the origin; slip walls, the cubic spline. */
+mpm_sph_settings mpm_sph_settings_default(int dim);
+
+/** The name of the first setting that is out of its range, NULL if there is none. */
+const char *mpm_sph_settings_flaw(const mpm_sph_settings *settings);
+
+enum { MPM_SPH_MOST_CELLS = 1 << 20 };
+
+/** Fields, in the order of the table; those of users follow. */
+enum { MPM_SPH_X, MPM_SPH_V, MPM_SPH_J, MPM_SPH_MASS, MPM_SPH_VOLUME, MPM_SPH_MATERIAL, MPM_SPH_ID, MPM_SPH_FIELDS };
+
+/** The bound of the step, with the largest speed |v|, the largest wave speed c and the kinematic viscosity nu (with the
+ *  artificial one, alpha c h/(2 (d + 2))):
+ *
+ *      wave 1.7 h/c       viscosity 0.1 h^2/nu       motion h/(2 |v|)       acceleration sqrt(h/|g|)
+ *
+ *  The wave limit of the lattice is between 1.72 and 1.90 h/c for both kernels and all h/spacing. */
+
+/** Why a step was refused, in addition to the reasons that all methods share (run/trouble.h). */
+enum {
+    MPM_SPH_NOT_FINITE = MPM_REASONS, /* forces overflowed */
+    MPM_SPH_MOVES_TOO_FAR             /* a particle would move more than half of h in one step */
+};
+
+/** Counters of the run's health. */
+enum { MPM_SPH_HEALTH_LEFT, MPM_SPH_HEALTH_CLAMPED, MPM_SPH_HEALTH_DELETED, MPM_SPH_HEALTH_REFUSED };
+
+/** The phases of a run, by which its time is counted. */
+enum { MPM_SPH_PHASE_SORT, MPM_SPH_PHASE_DENSITY, MPM_SPH_PHASE_FORCE, MPM_SPH_PHASE_MOTION, MPM_SPH_PHASE_VIEWS };
+
+typedef struct mpm_sph mpm_sph;
+
+/** Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if the settings have a flaw. On error `*sph` is NULL. */
+mpm_status mpm_sph_new(mpm_sph **sph, const mpm_allocator *allocator, const mpm_sph_settings *settings);
+void mpm_sph_free(mpm_sph *sph);
+
+/** The mass of a particle over density times spacing^dim: that with which the density of a full lattice is exact. */
+double mpm_sph_calibration(const mpm_sph_settings *settings);
+
+/** Sets the fluid, before the first particle. Errors: MPM_BAD_ARGUMENT: a law other than MPM_FLUID, a second fluid. */
+mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material);
+
+/** Adds a collider (copied) without friction, between runs. Errors: as mpm_boundary_add; MPM_BAD_ARGUMENT for shapes
+ *  that deform; MPM_TOO_LARGE: too many colliders. */
+mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider);
+/** Takes the last collider away. There must be one. */
+void mpm_sph_drop_collider(mpm_sph *sph);
+
+/** Gives a collider its particles: the points of the fluid's lattice that are within it at t = 0, up to 2h below its
+ *  surface, and in the box from `low` to `high` of its own space (where it is as described). Errors: MPM_OUT_OF_MEMORY;
+ *  MPM_TOO_LARGE: too many points, or points too far away; MPM_BAD_ARGUMENT: no such collider, or it has particles
+ *  already; MPM_INTERRUPTED by `poll`, which may be NULL, and then it has none. */
+mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3], const double high[3], mpm_poll poll,
+                                 void *context);
+/** How many it has got. */
+ptrdiff_t mpm_sph_collider_particles(const mpm_sph *sph, size_t index);
+const mpm_boundary *mpm_sph_get_boundary(const mpm_sph *sph);
+
+/** Adds `count` particles at x, in the domain. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_ARGUMENT without a
+ *  material. */
+mpm_status mpm_sph_add(mpm_sph *sph, ptrdiff_t count, const double *x, const double *v);
+
+/** Removes the rows with `mask[row] != 0`; the others keep their order and id. */
+mpm_status mpm_sph_delete(mpm_sph *sph, const uint8_t *mask);
+
+/** As mpm_simulation_run and mpm_simulation_step_forced. */
+mpm_status mpm_sph_run(mpm_sph *sph, int64_t steps, double end, double pause, mpm_poll poll, void *context);
+mpm_status mpm_sph_step_forced(mpm_sph *sph, const double *body_force, double end);
+
+/** Totals and bounds of the current state, after views are read in. */
+mpm_status mpm_sph_totals_now(mpm_sph *sph, mpm_totals *totals);
+mpm_status mpm_sph_stable_dt_now(mpm_sph *sph, mpm_stable_dt *bound);
+
+mpm_store *mpm_sph_get_store(mpm_sph *sph);
+int mpm_sph_materials(const mpm_sph *sph);
+const mpm_sph_settings *mpm_sph_get_settings(const mpm_sph *sph);
+
+/** Bytes of the rows, of what is sorted and summed, of views, and of colliders. */
+void mpm_sph_memory(const mpm_sph *sph, size_t *particles, size_t *lists, size_t *views, size_t *colliders);
+
+/** A(x) = sum_j m/rho_j A_j W(x - x_j) at `count` points x (count, dim), for the quantity A (rows, components), to
+ *  `result` (count, components). Images of walls take part: vectors and tensors (`rank`) are mirrored, velocities
+ *  (`is_velocity`) are turned round at sticky walls. */
+mpm_status mpm_sph_interpolate(mpm_sph *sph, ptrdiff_t count, const double *x, mpm_rank rank, bool is_velocity,
+                               const double *quantity, double *result);
+
+/** Span `index` of the numbers that are state beside rows, clock, history and the books of colliders: the automatic
+ *  step, and the impulses since the last record. NULL after the last one. */
+double *mpm_sph_numbers(mpm_sph *sph, int index, size_t *count);
