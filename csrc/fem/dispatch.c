@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "fem/dispatch.h"
+
 #include "fem/state.h"
 #include "run/variants.h"
 

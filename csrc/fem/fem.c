@@ -5,7 +5,14 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "fem/dispatch.h"
+#include "fem/implicit.h"
+#include "fem/mesh.h"
+#include "fem/parameters.h"
 #include "fem/state.h"
+#include "fem/step.h"
+#include "fem/sweeps.h"
+#include "fem/totals.h"
 
 static const char *const counters[] = {[MPM_FEM_HEALTH_REFUSED] = "refused", [MPM_FEM_HEALTH_PRODUCTS] = "products",
                                        NULL};

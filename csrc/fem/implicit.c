@@ -7,12 +7,15 @@
  * The system is linear, so a step is stable at any size for small strains; large rotations and contacts limit it by
  * accuracy. Damping and stiffness are those of the rotated elements at rest.
  */
+#include "fem/implicit.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/real.h"
 #include "fem/state.h"
+#include "fem/sweeps.h"
 #include "math/krylov.h"
 
 /* The argument of the solver's functions. */

@@ -2,6 +2,8 @@
  *
  * Lays out a mesh for the kernels: elements in tasks, strips and tiles; nodes of tasks; copies of nodes.
  */
+#include "fem/mesh.h"
+
 #include <math.h>
 #include <string.h>
 

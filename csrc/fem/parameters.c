@@ -2,6 +2,8 @@
  *
  * Parameters that vary over the elements: a store with a row for each element, whose fields are the parameters.
  */
+#include "fem/parameters.h"
+
 #include <math.h>
 #include <string.h>
 

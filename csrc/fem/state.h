@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of a run by finite elements, shared by the files fem*.c.
+ * The inside of a run by finite elements, shared by the files of this folder.
  */
 #pragma once
 #include "fem/fem.h"
@@ -90,50 +90,3 @@ struct fem_motion {
     double speed, approach, collider_speed;
     double wall_impulse[3], force[3], drag[3];
 };
-
-/* fem_dispatch.c */
-const mpm_fem_kernels *mpm_fem_dispatch_kernels(const char *isa, int dim, size_t real_size);
-
-/* fem_mesh.c */
-mpm_status mpm_fem_mesh_build(mpm_fem_mesh *mesh, const mpm_allocator *allocator, size_t real_size, const double *rest,
-                              const int32_t *cells, const int32_t *material);
-void mpm_fem_mesh_clear(mpm_fem_mesh *mesh, const mpm_allocator *allocator);
-
-/* fem_parameters.c */
-mpm_status mpm_fem_parameters_begin(mpm_fem *fem);
-mpm_status mpm_fem_parameters_add(mpm_fem *fem, mpm_material *material);
-bool mpm_fem_parameters_missing(const mpm_fem *fem); /* a material varies, and its values have not been given */
-mpm_status mpm_fem_parameters_read_in(mpm_fem *fem);
-void mpm_fem_parameters_clear(mpm_fem *fem);
-
-/* fem_sweeps.c: needs the pool. */
-mpm_status mpm_fem_sweeps_reserve(mpm_fem *fem);
-mpm_fem_sweep mpm_fem_sweeps_describe(const mpm_fem *fem);
-void mpm_fem_sweeps_prepare(mpm_fem *fem); /* the laws of elements whose parameters vary */
-void mpm_fem_sweeps_forces(mpm_fem *fem);     /* of the present state */
-void mpm_fem_sweeps_try_forces(mpm_fem *fem); /* of the next one */
-struct fem_motion mpm_fem_sweeps_move(mpm_fem *fem, double dt);
-void mpm_fem_sweeps_clear(mpm_fem *fem);
-
-/* fem_implicit.c */
-mpm_status mpm_fem_implicit_reserve(mpm_fem *fem);
-mpm_status mpm_fem_implicit_move(mpm_fem *fem, double dt, struct fem_motion *motion);
-void mpm_fem_implicit_clear(mpm_fem *fem);
-
-/* fem_totals.c */
-mpm_stable_dt mpm_fem_totals_bound(const mpm_fem *fem); /* without the row */
-int32_t mpm_fem_totals_row(const mpm_fem *fem, mpm_limit limit); /* the first node that sets the bound; -1 */
-double mpm_fem_totals_automatic_dt(const mpm_fem *fem);
-mpm_totals mpm_fem_totals_of(const mpm_fem *fem);
-mpm_history_section mpm_fem_totals_section(const void *self, int index);
-void mpm_fem_totals_record(void *fem);
-
-/* fem_trouble.c */
-mpm_status mpm_fem_trouble_elements(mpm_fem *fem, const void *x, mpm_reason reason, double dt);
-mpm_status mpm_fem_trouble_outside(mpm_fem *fem, const void *x);
-double mpm_fem_trouble_room(const mpm_fem *fem); /* how far nodes may be beyond a face [m] */
-
-/* fem_step.c: the functions of the method */
-mpm_status mpm_fem_step_refresh(void *self);
-mpm_status mpm_fem_step_advance(void *self, const mpm_goal *goal);
-void mpm_fem_step_finish(void *self, mpm_status status, bool moved);

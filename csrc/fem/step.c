@@ -9,9 +9,16 @@
  *
  * So the forces of a state are there when a step begins from it, and a run that is taken up again finds the same.
  */
+#include "fem/step.h"
+
 #include <math.h>
 
+#include "fem/implicit.h"
+#include "fem/parameters.h"
 #include "fem/state.h"
+#include "fem/sweeps.h"
+#include "fem/totals.h"
+#include "fem/trouble.h"
 
 enum { MOST_RETRIES = 12 };
 

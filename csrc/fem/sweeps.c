@@ -2,6 +2,8 @@
  *
  * Calls the kernels in parallel, and adds what they report in the order of tasks and chunks.
  */
+#include "fem/sweeps.h"
+
 #include <math.h>
 #include <string.h>
 

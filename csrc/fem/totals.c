@@ -2,6 +2,8 @@
  *
  * What follows from the measure of a state: totals, their history, and the bound of the time step.
  */
+#include "fem/totals.h"
+
 #include <math.h>
 #include <stddef.h>
 

@@ -3,6 +3,8 @@
  * Names the nodes of the elements whose J is out of the range of their law, and the nodes outside of the domain. It is
  * called once per error, row by row.
  */
+#include "fem/trouble.h"
+
 #include <stdio.h>
 
 #include "base/real.h"

@@ -2,6 +2,8 @@
  *
  * Describes a simulation to the kernels and to the grid.
  */
+#include "mpm/describe.h"
+
 #include <string.h>
 
 #include "mpm/state.h"

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "mpm/describe.h"
 #include "mpm/state.h"
+#include "mpm/sweeps.h"
 
 enum { MOST_PRODUCTS = 5000 };
 

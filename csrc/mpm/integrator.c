@@ -4,6 +4,8 @@
 #include <stddef.h>
 
 #include "mpm/state.h"
+#include "mpm/step.h"
+#include "mpm/timestep.h"
 
 static const mpm_history_entry of_solution[] = {
     {"newton", MPM_HISTORY_NUMBER, offsetof(mpm_solution, newtons)},

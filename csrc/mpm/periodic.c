@@ -2,8 +2,11 @@
  *
  * Resident positions may lie beyond a periodic face until the next binning, which moves them by the period.
  */
+#include "mpm/periodic.h"
+
 #include <string.h>
 
+#include "mpm/describe.h"
 #include "mpm/state.h"
 
 /* Component `axis` of the position in `slot`. */

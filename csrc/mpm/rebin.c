@@ -5,10 +5,16 @@
  * When particles scatter, they may be at most one cell from where they were binned. So the run sums how far particles
  * may have moved, and bins before a step that could move one of them further.
  */
-#include "mpm/state.h"
+#include "mpm/rebin.h"
 
 #include <float.h>
 #include <math.h>
+
+#include "mpm/describe.h"
+#include "mpm/periodic.h"
+#include "mpm/state.h"
+#include "mpm/sweeps.h"
+#include "mpm/synchronize.h"
 
 static const double ROOM = 0.999; /* cells that a particle may move between binnings; the rest is for round-off */
 

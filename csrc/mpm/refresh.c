@@ -4,7 +4,11 @@
  * state, each only where it is due. Binning waits for a step, so that a query, or a run that cannot begin, changes no
  * bit.
  */
+#include "mpm/refresh.h"
+
+#include "mpm/rebin.h"
 #include "mpm/state.h"
+#include "mpm/sweeps.h"
 
 /* Computes missing rest volumes from the density of the grid. */
 static void find_volumes(mpm_simulation *simulation)

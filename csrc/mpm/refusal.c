@@ -4,10 +4,14 @@
  * refused if node velocities are not finite, if a particle or a collider near material could move too far, or if the
  * strain increment could turn a particle inside out.
  */
-#include "mpm/state.h"
+#include "mpm/refusal.h"
 
 #include <float.h>
 #include <math.h>
+
+#include "mpm/state.h"
+#include "mpm/strays.h"
+#include "mpm/sweeps.h"
 
 /* The largest accepted motion in one step, in cells. A fixed step may use the full safe range; an automatic step keeps
  * a margin. */

@@ -2,14 +2,18 @@
  *
  * Rigid bodies: adds up what the nodes bring to the particles of each, and finds its motion in a step.
  */
+#include "mpm/rigid.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/real.h"
+#include "mpm/refusal.h"
 #include "mpm/rigid_impacts.h"
 #include "mpm/rigid_motion.h"
 #include "mpm/rigid_walls.h"
 #include "mpm/state.h"
+#include "mpm/sweeps.h"
 
 static void add_sums(mpm_rigid_sums *sum, const mpm_rigid_sums *part)
 {

@@ -7,7 +7,16 @@
 #include "base/real.h"
 #include "materials/parameters.h"
 #include "mpm/dispatch.h"
+#include "mpm/rebin.h"
+#include "mpm/refresh.h"
+#include "mpm/rigid.h"
 #include "mpm/state.h"
+#include "mpm/strays.h"
+#include "mpm/sweeps.h"
+#include "mpm/synchronize.h"
+#include "mpm/timestep.h"
+#include "mpm/totals.h"
+#include "mpm/views.h"
 
 /* ---- the method ------------------------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include "base/real.h"
 #include "materials/conditions.h"
 #include "materials/parameters.h"
+#include "mpm/describe.h"
 #include "mpm/memory/block_map.h"
 #include "mpm/state.h"
 

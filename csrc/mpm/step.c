@@ -12,7 +12,17 @@
  * gathers and scatters. Its dt was planned before the new state was measured. If that state needs a smaller dt, or if
  * particles have moved too far from their bins, the scatter is repeated.
  */
+#include "mpm/step.h"
+
+#include "mpm/rebin.h"
+#include "mpm/refusal.h"
+#include "mpm/rigid.h"
 #include "mpm/state.h"
+#include "mpm/strays.h"
+#include "mpm/sweeps.h"
+#include "mpm/synchronize.h"
+#include "mpm/timestep.h"
+#include "mpm/totals.h"
 
 enum { MOST_RETRIES = 12 };
 

@@ -3,7 +3,10 @@
  * Strays: particles outside the domain, or out of the range of their law. They exist only after the step is taken. The
  * sweep counts them; this file finds their rows, and those of particles whose law had a step refused.
  */
+#include "mpm/strays.h"
+
 #include "base/real.h"
+#include "mpm/describe.h"
 #include "mpm/state.h"
 
 /* The resident position of a particle [m]. */

@@ -3,10 +3,13 @@
  * Calls the kernels on a simulation, in parallel: sweeps over particles by task, passes over the grid by block. Reports
  * are added in the order of tasks and blocks, so that no thread count changes a bit.
  */
-#include "mpm/state.h"
+#include "mpm/sweeps.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "mpm/describe.h"
+#include "mpm/state.h"
 
 static void free_reports(struct reports *reports, const mpm_allocator *allocator)
 {

@@ -6,7 +6,10 @@
  * gather remain. To synchronize the particles (for a separate scatter, a binning or the end of a run) is to repeat that
  * gather, which gives the same bits. Between runs the particles are always synchronized.
  */
+#include "mpm/synchronize.h"
+
 #include "mpm/state.h"
+#include "mpm/sweeps.h"
 
 static void swap(void **a, void **b)
 {

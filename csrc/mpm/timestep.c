@@ -13,9 +13,12 @@
  * A fixed step is compared with the bound. The automatic step keeps a margin: it is planned from the state before the
  * last step, because a fused sweep scatters with it, and is revised once the new state has been measured.
  */
-#include "mpm/state.h"
+#include "mpm/timestep.h"
 
 #include <math.h>
+
+#include "mpm/describe.h"
+#include "mpm/state.h"
 
 /* Of the automatic step with rigid bodies: their motion [cells], and the largest dt/sqrt(h/g). The wave speed of their
  * contacts, h/(4 dt), is then at least 5 times their speed, and 12 sqrt(g h). A light body may have to carry what is R

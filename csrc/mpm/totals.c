@@ -2,6 +2,8 @@
  *
  * Totals of the current state, from the measurements of the last sweep, and their history.
  */
+#include "mpm/totals.h"
+
 #include <string.h>
 
 #include "mpm/state.h"

@@ -2,10 +2,14 @@
  *
  * Fields of particles in tiles for the store: the kernels convert between tiles and the rows of users.
  */
+#include "mpm/views.h"
+
 #include <string.h>
 
 #include "base/real.h"
 #include "materials/parameters.h"
+#include "mpm/describe.h"
+#include "mpm/rebin.h"
 #include "mpm/state.h"
 
 /* Gives every component of a law's or a user's field its own column. */

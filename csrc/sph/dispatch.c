@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "sph/dispatch.h"
+
 #include "run/variants.h"
 #include "sph/state.h"
 

@@ -2,10 +2,15 @@
  *
  * From rows to slots, lists, densities and pressures: all that follows from the rows and the time.
  */
+#include "sph/settle.h"
+
 #include <math.h>
 #include <string.h>
 
+#include "sph/solids.h"
+#include "sph/sort.h"
 #include "sph/state.h"
+#include "sph/totals.h"
 
 enum { CHUNK = 2048, MOST_RANGES = 16, LEAST_TILES = 16 };
 enum { GUESS = 200 }; /* entries per tile, until a task knows better */

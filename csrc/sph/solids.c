@@ -6,6 +6,8 @@
  * Points near a face of the domain have images beyond it, as the fluid has. Where two colliders overlap, only the
  * earlier one has points.
  */
+#include "sph/solids.h"
+
 #include <math.h>
 #include <string.h>
 

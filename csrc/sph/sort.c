@@ -4,6 +4,8 @@
  * of many cells. Pages have one cell each while the box of cells holds no more of them than particles; so the memory
  * grows with the particles, however far a single one has flown.
  */
+#include "sph/sort.h"
+
 #include <string.h>
 
 #include "sph/state.h"

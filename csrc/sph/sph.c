@@ -7,7 +7,12 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "sph/dispatch.h"
+#include "sph/solids.h"
 #include "sph/state.h"
+#include "sph/step.h"
+#include "sph/sums.h"
+#include "sph/totals.h"
 
 /* ---- settings --------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of a run by SPH, shared by the files sph*.c.
+ * The inside of a run by SPH, shared by the files of this folder.
  */
 #pragma once
 #include "sph/sph.h"
@@ -76,42 +76,3 @@ static inline mpm_status mpm_sph_grow(mpm_sph *sph, struct sph_array *array, ptr
                ? MPM_OUT_OF_MEMORY
                : MPM_OK;
 }
-
-/* sph_dispatch.c */
-const mpm_sph_kernels *mpm_sph_dispatch_kernels(const char *isa, int dim, size_t real_size);
-
-/* sph_sort.c: sorts a cloud by cells, once its particles are known. They need the pool. */
-mpm_status mpm_sph_sort_cloud(mpm_sph *sph, int cloud);
-
-/* sph_solids.c: the particles of a collider, and where they are now */
-mpm_status mpm_sph_solids_make(mpm_sph *sph, size_t collider, const double low[3], const double high[3],
-                               const mpm_goal *goal); /* which has the poll */
-mpm_status mpm_sph_solids_pose(mpm_sph *sph, size_t collider);
-void mpm_sph_solids_state(mpm_sph *sph);            /* sets where colliders are and how they move */
-void mpm_sph_solids_limit(mpm_sph *sph, double dt); /* finds collider_dt; `dt`: the bound without colliders [s] */
-void mpm_sph_solids_free(mpm_sph *sph, size_t collider);
-void mpm_sph_solids_clear(mpm_sph *sph);
-
-/* sph_settle.c: slots, lists, densities and measure of the current rows */
-mpm_status mpm_sph_settle_rows(mpm_sph *sph);
-void mpm_sph_settle_J(mpm_sph *sph); /* J to the rows */
-
-/* sph_totals.c */
-mpm_totals mpm_sph_totals_of(const mpm_sph *sph);
-mpm_history_section mpm_sph_totals_section(const void *sph, int index);
-void mpm_sph_totals_record(void *sph); /* in the history, where that is due */
-void mpm_sph_totals_limit_colliders(mpm_sph *sph); /* finds collider_dt of a settled state */
-mpm_stable_dt mpm_sph_totals_bound(const mpm_sph *sph);
-double mpm_sph_totals_room(const mpm_sph *sph); /* of compression in an automatic step (sph/kernels/kernels.h) */
-double mpm_sph_totals_compression_dt(const mpm_sph *sph); /* by which no particle exceeds it, after the forces */
-double mpm_sph_totals_automatic_dt(const mpm_sph *sph);
-int32_t mpm_sph_totals_limiting_row(const mpm_sph *sph, mpm_limit limit);
-
-/* sph_sums.c: the sums of mpm_sph_interpolate, for settled rows; need the pool */
-void mpm_sph_sums_at(const mpm_sph *sph, ptrdiff_t count, const double *x, mpm_rank rank, bool is_velocity,
-                     const double *quantity, double *result);
-
-/* sph_step.c */
-mpm_status mpm_sph_step_refresh(void *sph); /* views read in, rows settled */
-mpm_status mpm_sph_step_advance(void *sph, const mpm_goal *goal);
-void mpm_sph_step_finish(void *sph, mpm_status status, bool moved);

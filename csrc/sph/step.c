@@ -6,16 +6,20 @@
  *              the automatic step
  *     kick     velocities and positions, by symplectic Euler; the step can still be refused: no row has been written
  *     commit   rows, clock, impulses
- *     settle   neighbours, densities by summation with j = i, pressures of the new positions (sph_settle.c)
+ *     settle   neighbours, densities by summation with j = i, pressures of the new positions (settle.c)
  *     record   totals in the history
  *
  * So the densities of a state belong to its positions, and a call that begins anew finds the same ones.
  */
+#include "sph/step.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/real.h"
+#include "sph/settle.h"
 #include "sph/state.h"
+#include "sph/totals.h"
 
 enum { MOST_RETRIES = 12, CHUNK = 2048 };
 

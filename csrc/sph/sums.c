@@ -2,6 +2,8 @@
  *
  * Quantities of the fluid at any points: A(x) = sum_j m/rho_j A_j W(x - x_j).
  */
+#include "sph/sums.h"
+
 #include <math.h>
 #include <string.h>
 

@@ -2,10 +2,13 @@
  *
  * Totals of a fluid by SPH, the bound of its time step, and their history.
  */
+#include "sph/totals.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/real.h"
+#include "sph/solids.h"
 #include "sph/state.h"
 
 mpm_totals mpm_sph_totals_of(const mpm_sph *sph)

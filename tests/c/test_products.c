@@ -2,17 +2,18 @@
 /* sources: library */
 /* The sweeps of implicit steps at a random deformed state, for every law with a tangent in every family of schemes: the
  * force is minus the gradient of the energy, H is its derivative and symmetric, and a projected H nowhere negative. */
-#include "check.h"
-#include "random.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/real.h"
+#include "check.h"
 #include "mpm/dispatch.h"
+#include "mpm/refresh.h"
 #include "mpm/state.h"
+#include "mpm/sweeps.h"
+#include "random.h"
 
 enum { PARTICLES = 70 }; /* the last tile of a group is not full */
 static const double DX = 1.0 / 16, DT = 1e-3, DENSITY = 1000;

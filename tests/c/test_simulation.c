@@ -2,17 +2,17 @@
 /* sources: library */
 /* The whole core without Python: the same bits for any number of threads, independent simulations, and allocations
  * refused in turn without an effect on the result. */
-#include "check.h"
-#include "ledger.h"
-
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+#include "ledger.h"
 #include "mpm/dispatch.h"
 #include "mpm/snapshot.h"
 #include "mpm/state.h"
+#include "mpm/synchronize.h"
 
 enum { SIDE = 4, MOST = SIDE * SIDE * SIDE };
 static const double END = 0.08; /* [s] */
